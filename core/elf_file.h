@@ -1,0 +1,51 @@
+/* core/elf_file.h - an ELF executable as PCERE needs it: its bitcode units, address tables, symbols, TLS, needed libraries.
+ *
+ * The file is hostile: every offset is checked; damage gives PCERE_DATA. 64-bit little-endian only.
+ */
+#ifndef PCERE_CORE_ELF_FILE_H
+#define PCERE_CORE_ELF_FILE_H
+
+#include "core/error.h"
+#include "include/pcere/rt_abi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct elf_unit {                       /* one translation unit of .pcere.bc; borrowed from the file's mapping */
+    struct pcere_unit_header header;
+    const char *flags;                  /* header.flags_bytes bytes, each argument NUL-terminated */
+    const char *source;
+    const void *bitcode;                /* stored_bytes, coded */
+};
+
+struct elf_symbol {                     /* one entry of .pcere.sym, or of .symtab/.dynsym */
+    const char *name;                   /* borrowed */
+    uint64_t address;                   /* link-time; TLS: offset in the block */
+    uint64_t size;
+    uint64_t unit_id;                   /* 0 if from .symtab/.dynsym */
+    uint16_t kind;                      /* enum pcere_symbol_kind */
+    bool local;
+    bool copy;                          /* target of a copy relocation (stdout in a non-PIE program) */
+};
+
+struct elf_file;
+
+enum pcere_status elf_file_open(const char *path, struct elf_file **ret_file, struct pcere_error *error);
+void elf_file_close(struct elf_file *file);
+
+bool elf_file_is_pie(const struct elf_file *file);                /* ET_DYN */
+bool elf_file_is_static(const struct elf_file *file);             /* no PT_INTERP */
+void elf_file_span(const struct elf_file *file, uint64_t *ret_low, uint64_t *ret_high);   /* of all PT_LOAD, link-time, page-aligned */
+uint64_t elf_file_tls_bytes(const struct elf_file *file);         /* p_memsz of PT_TLS, 0 without */
+uint64_t elf_file_tls_offset(const struct elf_file *file);        /* thread pointer minus block start (x86-64, variant II) */
+const char *elf_file_build_id(const struct elf_file *file);       /* hex or NULL */
+size_t elf_file_needed(const struct elf_file *file, const char *const **ret_names);       /* DT_NEEDED */
+
+size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_units);    /* 0: not built with the plugin */
+size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym */
+size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols);  /* global and weak defined symbols of
+                                                                      .symtab (else .dynsym), and .gomp_critical_user_* of any binding */
+/* Decode a unit's bitcode (zstd or raw): malloc'ed. */
+enum pcere_status elf_unit_bitcode(const struct elf_unit *unit, void **ret_bitcode, size_t *ret_bytes, struct pcere_error *error);
+
+#endif

@@ -1,0 +1,75 @@
+/* include/pcere/rt_abi.h - the contract between the pass and what runs beside an instrumented program.
+ *
+ * The pass emits one struct pcere_site per source region and translation unit; field order here is what it emits. The embedded
+ * bitcode and the address table lie in two sections that are not loaded (docs/format/sections.md):
+ *
+ *   .pcere.bc    a sequence of units:    struct pcere_unit_header | flags | source | bitcode          | padding to 16 bytes
+ *   .pcere.sym   a sequence of tables:   struct pcere_symbol_header | entries (pcere_symbol_entry | name, NUL) | padding to 16 bytes
+ */
+#ifndef PCERE_RT_ABI_H
+#define PCERE_RT_ABI_H
+
+#include <stdint.h>
+
+#define PCERE_ABI_VERSION 1u
+
+enum pcere_path {
+    PCERE_PATH_FORK = 0,        /* __kmpc_fork_call */
+    PCERE_PATH_FORK_IF = 1,     /* __kmpc_fork_call_if */
+    PCERE_PATH_SERIALIZED = 2,  /* the serial path of an if clause: __kmpc_serialized_parallel and a direct call */
+};
+
+struct pcere_site {
+    uint32_t abi_version;       /* PCERE_ABI_VERSION */
+    uint32_t line;              /* source line of the construct, 0 if unknown */
+    const char *region;         /* "conj_grad@cg.c:405", a second construct on one line "...:405#2", without -g "conj_grad@cg.c" */
+    const char *function;       /* enclosing source function */
+    const char *file;           /* source file as the compiler saw it */
+    void *cookie;               /* NULL at start; belongs to the runtime that is loaded */
+};
+
+#define PCERE_UNIT_MAGIC "PCEREBC1"
+#define PCERE_SYMBOLS_MAGIC "PCERESY1"
+
+enum pcere_unit_coding { PCERE_UNIT_RAW = 0, PCERE_UNIT_ZSTD = 1 };
+
+struct pcere_unit_header {      /* little-endian; 80 bytes */
+    char magic[8];              /* PCERE_UNIT_MAGIC */
+    uint32_t abi_version;
+    uint32_t llvm_major;        /* of the compiler that wrote the bitcode */
+    uint64_t unit_id;           /* hash of the bitcode before coding: ties .pcere.bc to .pcere.sym */
+    uint32_t coding;            /* enum pcere_unit_coding */
+    uint32_t optimisation;      /* 0..3 from -O; PCERE_OPT_SIZE added for -Os, twice for -Oz */
+    uint32_t pic_level;         /* 0 static code, 1 -fpic, 2 -fPIC */
+    uint32_t pie_level;
+    uint64_t flags_bytes;       /* compiler arguments that shape code, each NUL-terminated */
+    uint64_t source_bytes;      /* source file name, NUL-terminated */
+    uint64_t raw_bytes;         /* bitcode before coding */
+    uint64_t stored_bytes;      /* bitcode as it follows */
+    uint64_t reserved;
+};
+#define PCERE_OPT_SIZE 16u
+
+struct pcere_symbol_header {    /* 32 bytes */
+    char magic[8];              /* PCERE_SYMBOLS_MAGIC */
+    uint32_t abi_version;
+    uint32_t entries;
+    uint64_t unit_id;
+    uint64_t bytes;             /* of the whole table, this header and the final padding included */
+};
+
+enum pcere_symbol_kind {
+    PCERE_SYMBOL_VARIABLE = 1,  /* address: link-time virtual address (add the load bias) */
+    PCERE_SYMBOL_TLS = 2,       /* address: offset in the module's TLS block */
+    PCERE_SYMBOL_FUNCTION = 3,  /* address: as a variable's */
+};
+
+struct pcere_symbol_entry {     /* 24 bytes, then the name as it stood in the IR, NUL-terminated, padded to 8 bytes */
+    uint64_t address;
+    uint64_t size;              /* bytes of a variable, 0 for functions */
+    uint16_t kind;              /* enum pcere_symbol_kind */
+    uint16_t local;             /* 1 if the symbol has internal linkage */
+    uint32_t name_bytes;        /* with NUL and padding */
+};
+
+#endif

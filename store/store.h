@@ -1,0 +1,213 @@
+/* store/store.h - program.pcere/ on disk: the only code that knows its files. Formats are normative in docs/format/.
+ *
+ *   PROGRAM.pcere/
+ *     manifest.json        what was run and measured: struct store_manifest
+ *     program              copy of the executable (its embedded bitcode, symbols and relocations travel with it)
+ *     pages                content-addressed pages, lz4 blocks, append-only while capturing
+ *     codelets/NAME.codelet  one captured invocation each: struct store_codelet
+ *     samples.jsonl        every replay and run ever measured, one JSON object a line
+ *     build/               rebuilt codelets: a cache that may be deleted at any time
+ *
+ * All files are created with mode 0600, directories with 0700: they hold a process's memory. A codelet file is written under a
+ * temporary name and renamed after its pages are on disk, so that it is there whole or not at all; a process killed at any instant
+ * leaves a store that opens and holds every codelet finished before. Everything read is hostile: any damage gives PCERE_DATA and
+ * one sentence, never a crash.
+ */
+#ifndef PCERE_STORE_H
+#define PCERE_STORE_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_SCHEMA_VERSION 1
+
+/* ---- manifest ------------------------------------------------------------------------------------------------------------ */
+
+struct store_class {             /* invocations of one region that perform alike */
+    uint64_t representative;     /* invocation number, counted from 1 in the region */
+    uint64_t members;            /* invocations that it stands for, itself included */
+    uint64_t time_ns;            /* in-vivo wall time of all members together */
+    uint64_t time_ns_median;     /* in-vivo median of the members */
+    uint64_t representative_ns;  /* in-vivo time of the representative itself */
+    bool captured;               /* false: it weighs too little, or `reason` says why not */
+    uint64_t memory_bytes;       /* present memory of the codelet */
+    uint64_t stored_bytes;       /* what the codelet added to the store, after compression */
+    char *codelet;               /* file name in codelets/ without suffix, or NULL */
+    char *reason;                /* why not captured, or NULL */
+};
+
+struct store_region {
+    char *name;                  /* "conj_grad@cg.c:405" */
+    char *function, *file;
+    uint32_t line;
+    uint64_t invocations;
+    uint64_t time_ns;            /* in-vivo wall time of all invocations together */
+    char *status;                /* "captured", "skipped" or "invalid" */
+    char *reason;                /* NULL if captured */
+    struct store_class *classes;
+    size_t class_count;
+};
+
+struct store_manifest {
+    bool complete;               /* false until the capture ended: codelets that are there are valid all the same */
+    char *program;               /* path as given */
+    char *program_file;          /* absolute path at capture */
+    char **arguments;            /* NULL-terminated, without the program itself */
+    char **environment;          /* NULL-terminated NAME=VALUE of OMP_*, KMP_*, GOMP_* and LD_LIBRARY_PATH at capture */
+    char *working_directory;
+    char *compiler;              /* from the bitcode's unit headers: "clang 19" */
+    char *build_id;              /* hex, or NULL */
+    char *host;                  /* a JSON object as text: core/host.h writes it */
+    uint64_t page_size;          /* bytes */
+    uint32_t threads;            /* OMP_NUM_THREADS of the capture */
+    uint64_t wall_ns, serial_ns; /* timing run: whole program, and what lies outside regions */
+    uint64_t capture_wall_ns;    /* the capturing run, or 0 */
+    int32_t program_status;      /* as waitpid gave it */
+    uint64_t image_bias;         /* load address minus link-time address of the executable */
+    struct store_region *regions;
+    size_t region_count;
+};
+
+void store_manifest_done(struct store_manifest *manifest);   /* frees what it holds (all by malloc); accepts half-built */
+
+/* ---- codelet ------------------------------------------------------------------------------------------------------------- */
+
+enum store_role { STORE_ROLE_IMAGE = 1, STORE_ROLE_HEAP, STORE_ROLE_ANONYMOUS, STORE_ROLE_STACK, STORE_ROLE_LIBRARY };
+
+struct store_mapping {           /* one range of the captured address space; ascending, not overlapping */
+    uint64_t start, end;         /* bytes, multiples of the page size */
+    uint32_t protection;         /* PROT_* at capture */
+    uint32_t role;               /* enum store_role */
+    char name[64];               /* for people: "[heap]", "cg.A", "" */
+};
+
+#define STORE_PAGE_ZERO UINT64_MAX          /* page number of a page that is all zero */
+
+struct store_run {               /* consecutive pages at consecutive addresses with consecutive page numbers (or all zero) */
+    uint64_t address;
+    uint64_t page;               /* number of the first page in `pages`, or STORE_PAGE_ZERO for all of them */
+    uint64_t count;              /* pages */
+};                               /* a page of a mapping that no run covers was absent */
+
+struct store_thread {            /* thread `number` of the team-to-be: 0 is the one that enters the region */
+    uint32_t number;
+    uint64_t tls_address;        /* where the executable's TLS block of that thread lay; its bytes are in the pages */
+    uint64_t tls_bytes;          /* 0 if the program has no TLS or the thread does not exist yet */
+};
+
+struct store_lock { uint64_t address; uint32_t kind; uint32_t hint; };   /* kind: 0 simple, 1 nested; live OpenMP locks */
+
+struct store_frame { uint64_t address; char symbol[120]; };              /* call path, innermost first */
+
+struct store_range { uint64_t address, bytes; };
+
+struct store_codelet {
+    char *region;
+    uint64_t invocation;         /* from 1 */
+    uint64_t members;            /* of its class when it was captured */
+    uint32_t path;               /* enum pcere_path */
+    int32_t num_threads, proc_bind;  /* clauses, as in rt_abi.inc */
+    uint32_t capture_threads;    /* omp_get_max_threads() where the region starts */
+    uint64_t stack_pointer;      /* of the thread that enters the region, just before the fork */
+    uint64_t in_vivo_ns;         /* of this invocation, in the timing run */
+    uint64_t *words;             /* the fork's arguments */
+    size_t word_count;
+    struct store_mapping *mappings;  size_t mapping_count;
+    struct store_run *before;    size_t before_count;     /* memory at the region's start: ascending, not overlapping */
+    struct store_run *after;     size_t after_count;      /* pages whose content differs after the region (absent before: included) */
+    bool has_after;              /* false: the end was not seen (exit inside the region), so that it cannot be verified */
+    struct store_thread *threads;  size_t thread_count;
+    struct store_lock *locks;    size_t lock_count;
+    struct store_frame *frames;  size_t frame_count;
+    struct store_range *ignored; size_t ignored_count;    /* written by the OpenMP runtime or by capture itself: not compared */
+};
+
+void store_codelet_done(struct store_codelet *codelet);
+
+/* ---- writing ------------------------------------------------------------------------------------------------------------- */
+
+struct store_writer;
+
+/* Create `path` as a new store. An existing one: PCERE_USAGE unless `force`, which replaces it. `workers` threads compress. */
+enum pcere_status store_writer_open(const char *path, bool force, uint64_t page_size, unsigned workers,
+                                    struct store_writer **ret_writer, struct pcere_error *error);
+/* Reserve and touch buffers for `bytes` of pages that may be waiting for compression, so that a stop does not pay for it. */
+enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t bytes, struct pcere_error *error);
+
+/* Copy the executable in. */
+enum pcere_status store_writer_program(struct store_writer *writer, const char *file, struct pcere_error *error);
+
+/* Add `count` pages that lie one after the other at `data`. Known pages cost no space. ret_pages[i] is the number of page i or
+ * STORE_PAGE_ZERO. The data is copied (or already compressed) when this returns; compression goes on in the background and the call waits only if
+ * more than the reserved bytes are waiting. Thread-safe. A failure of the background work (full disk) is reported by the next call. */
+enum pcere_status store_writer_pages(struct store_writer *writer, const void *data, size_t count, uint64_t *ret_pages,
+                                     struct pcere_error *error);
+
+/* Wait until every page is on disk, then write the codelet whole. *ret_name (malloc) is its name; *ret_stored_bytes is what the pages file grew by
+ * since the last codelet. */
+enum pcere_status store_writer_codelet(struct store_writer *writer, const struct store_codelet *codelet, char **ret_name,
+                                       uint64_t *ret_stored_bytes, struct pcere_error *error);
+/* As above but in the background: returns at once, in order; `done` (may be NULL) is called on another thread with the result. */
+typedef void store_codelet_done_fn(void *context, const char *name, uint64_t stored_bytes, const struct pcere_error *error);
+enum pcere_status store_writer_codelet_async(struct store_writer *writer, struct store_codelet *codelet /* moved */,
+                                             store_codelet_done_fn *done, void *context, struct pcere_error *error);
+
+/* Write (replace atomically) manifest.json. Waits for all codelets under way. */
+enum pcere_status store_writer_manifest(struct store_writer *writer, const struct store_manifest *manifest,
+                                        struct pcere_error *error);
+/* Free; what was written stays. Accepts NULL. */
+void store_writer_close(struct store_writer *writer);
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------- */
+
+struct store;
+
+/* The store `path`; NULL: the only *.pcere in the current directory, else PCERE_USAGE with a list (none: PCERE_DATA). */
+enum pcere_status store_open(const char *path, struct store **ret_store, struct pcere_error *error);
+void store_close(struct store *store);
+const char *store_path(const struct store *store);
+const struct store_manifest *store_manifest(const struct store *store);   /* borrowed */
+/* Path of a file of the store: "program", "build" (created on demand); free() it. */
+enum pcere_status store_file(const struct store *store, const char *name, char **ret_path, struct pcere_error *error);
+
+/* Load and check the codelet of that name (store_class.codelet). store_codelet_done it. */
+enum pcere_status store_codelet_load(struct store *store, const char *name, struct store_codelet *ret_codelet,
+                                     struct pcere_error *error);
+/* Decompress `count` pages with consecutive numbers from `first` into `out` (count * page_size bytes). Each block's checksum is checked. Thread-safe. */
+enum pcere_status store_pages_read(struct store *store, uint64_t first, uint64_t count, void *out, struct pcere_error *error);
+
+/* Read every file and every block of the store; the first damage found is the error. */
+enum pcere_status store_check(struct store *store, struct pcere_error *error);
+
+/* ---- samples ------------------------------------------------------------------------------------------------------------- */
+
+struct store_sample {            /* one line of samples.jsonl */
+    char *kind;                  /* "replay", "run" */
+    char *host_name;             /* the name that --arch selects: of the machine that measured */
+    char *host;                  /* JSON object as text */
+    char *region;                /* NULL: the whole program */
+    uint64_t representative;     /* invocation number; 0 in a "run" */
+    uint32_t threads;
+    uint32_t warmups;
+    char *warmup;                /* policy as asked: "auto" */
+    char *flags;                 /* "" for the original's */
+    char *settings;              /* "schedule=... places=... bind=..." normalised, or "" */
+    uint64_t *samples_ns;        /* raw */
+    size_t sample_count;
+    uint64_t cost_ns;            /* wall time of the process that measured this, restoring and warm-up included */
+    uint64_t wall_ns, serial_ns; /* of a "run" */
+    uint64_t when_s;             /* Unix time */
+};
+
+void store_sample_done(struct store_sample *sample);
+/* Append one line, atomically (one write with O_APPEND under a lock), with its checksum. */
+enum pcere_status store_sample_append(const struct store *store, const struct store_sample *sample, struct pcere_error *error);
+/* All samples; a damaged line is PCERE_DATA naming its number (an unfinished last line without newline is ignored: a killed writer). */
+enum pcere_status store_samples_load(const struct store *store, struct store_sample **ret_samples, size_t *ret_count,
+                                     struct pcere_error *error);
+void store_samples_free(struct store_sample *samples, size_t count);
+
+#endif
