@@ -1,0 +1,35 @@
+/* include/pcere/codelet_abi.h - what a rebuilt unit offers to replay-rt/target: the contract between the pass in codelet mode
+ * (`clang -x ir UNIT.bc FLAGS -fplugin=PCEREPass.so -fpass-plugin=PCEREPass.so -mllvm -pcere-codelet -c`) and the replay runtime.
+ *
+ * In codelet mode the unit goes through the whole pipeline as the original did; at its end
+ *   - `main` is called __pcere_main.UNIT, constructors are dropped, no probes are there;
+ *   - each mutable variable that is not thread-local is an undefined symbol: a global one keeps its name, an internal one is NAME.pcere.UNIT.
+ *     The launcher defines these as absolute symbols: the captured addresses, from .pcere.sym;
+ *   - locks of critical constructs (.gomp_critical_user_*) and threadprivate caches stay definitions: they belong to the new process;
+ *   - three tables lie in sections whose start and end the linker provides (__start_NAME, __stop_NAME).
+ * UNIT is the unit's id as 16 hex digits. Symbols that the launcher may leave undefined are weak.
+ */
+#ifndef PCERE_CODELET_ABI_H
+#define PCERE_CODELET_ABI_H
+
+#include <stdint.h>
+
+struct codelet_region {          /* section pcere_regions: one for each region of the unit */
+    const char *name;            /* as in struct pcere_site */
+    void (*fork)(const uint64_t *words);    /* calls __kmpc_fork_call with the region's function and `words`; NULL if only serial */
+    void (*serial)(const uint64_t *words);  /* calls the region's function as a serialised region */
+    uint64_t word_count;
+};
+
+struct codelet_function {        /* section pcere_functions: each function of the unit whose address may lie in captured data */
+    void *captured;              /* weak absolute symbol __pcere_old.UNIT.NAME: its captured address, or NULL */
+    void *rebuilt;
+};
+
+struct codelet_tls {             /* section pcere_tls: each thread-local variable that the unit defines */
+    void *captured;              /* weak absolute symbol __pcere_tls.UNIT.NAME: 1 + its offset in the program's TLS block, or NULL */
+    void *(*address)(void);      /* of the calling thread's instance */
+    uint64_t bytes;
+};
+
+#endif
