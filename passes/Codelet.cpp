@@ -1,0 +1,228 @@
+//===- passes/Codelet.cpp - a captured unit becomes part of a codelet ---------------------------------------------------===//
+//
+// The unit must come out of the optimiser exactly as in the original build, so nothing that it could see changes before the end of the
+// pipeline but the name of main; then variables become references to where the original had them.
+//
+//===------------------------------------------------------------------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "include/pcere/rt_abi.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+namespace pcere {
+
+static constexpr const char *RegionMetadata = "pcere.region"; ///< on the outlined function: the region's name, how many words
+
+static std::string suffix(const Module &M) {
+  return utohexstr(unitId(M), /*LowerCase=*/true, /*Width=*/16);
+}
+
+static void dropFlags(Function &F) {
+  for (Attribute::AttrKind Kind : {Attribute::OptimizeNone, Attribute::NoInline, Attribute::MinSize, Attribute::OptimizeForSize})
+    F.removeFnAttr(Kind);
+  for (StringRef Name : {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", "prefer-vector-width"})
+    F.removeFnAttr(Name);
+}
+
+void prepareCodelet(Module &M, bool Retarget) {
+  LLVMContext &Context = M.getContext();
+  if (Function *Main = M.getFunction("main"))
+    Main->setName("__pcere_main." + suffix(M));
+  RegionTable Table = findRegions(M);
+  for (const Entry &E : Table.Entries) {
+    const Region &R = Table.Regions[E.RegionIndex];
+    Metadata *Fields[] = {MDString::get(Context, R.Name),
+                          ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(Context), E.Words.size()))};
+    R.Microtask->setMetadata(RegionMetadata, MDNode::get(Context, Fields));
+    // Called directly only, it could lose arguments or vanish into its caller.
+    if (E.Path == PCERE_PATH_SERIALIZED && R.Microtask->hasLocalLinkage() &&
+        none_of(Table.Entries, [&](const Entry &O) { return O.RegionIndex == E.RegionIndex && O.Path != E.Path; })) {
+      R.Microtask->setLinkage(GlobalValue::ExternalLinkage);
+      R.Microtask->setVisibility(GlobalValue::HiddenVisibility);
+      R.Microtask->setName(R.Microtask->getName() + ".pcere." + suffix(M));
+    }
+  }
+  if (Retarget)
+    for (Function &F : M)
+      dropFlags(F);
+}
+
+namespace {
+
+class CodeletBuilder {
+  Module &M;
+  LLVMContext &Context;
+  PointerType *Pointer;
+  IntegerType *Int32, *Int64;
+  std::string Suffix;
+
+  /// An entry of one of the tables that the linker gathers.
+  void tableEntry(StringRef Section, Constant *Entry) {
+    auto *V = new GlobalVariable(M, Entry->getType(), true, GlobalValue::InternalLinkage, Entry, "pcere.entry");
+    V->setSection(Section);
+    V->setAlignment(Align(8));
+    appendToUsed(M, {V});
+  }
+
+  /// A symbol that the launcher may define as an absolute address.
+  Constant *absolute(const Twine &Name) {
+    auto *V = new GlobalVariable(M, Type::getInt8Ty(Context), false, GlobalValue::ExternalWeakLinkage, nullptr, Name);
+    V->setVisibility(GlobalValue::HiddenVisibility);
+    return V;
+  }
+
+  Constant *ident(Function &Microtask) {
+    for (User *U : Microtask.users())
+      if (auto *Call = dyn_cast<CallBase>(U); Call && forkPath(*Call) >= 0)
+        if (auto *Known = dyn_cast<Constant>(Call->getArgOperand(0)))
+          return Known;
+    Constant *Text = ConstantDataArray::getString(Context, ";unknown;unknown;0;0;;");
+    auto *String = new GlobalVariable(M, Text->getType(), true, GlobalValue::PrivateLinkage, Text, "pcere.ident");
+    auto *Type = StructType::get(Context, {Int32, Int32, Int32, Int32, Pointer});
+    Constant *Fields[] = {ConstantInt::get(Int32, 0), ConstantInt::get(Int32, 2), ConstantInt::get(Int32, 0),
+                          ConstantInt::get(Int32, 22), String};
+    return new GlobalVariable(M, Type, true, GlobalValue::PrivateLinkage, ConstantStruct::get(Type, Fields), "pcere.ident");
+  }
+
+  /// void NAME(const uint64_t *words)
+  Function *entryFunction(StringRef Name) {
+    auto *F = Function::Create(FunctionType::get(Type::getVoidTy(Context), {Pointer}, false), GlobalValue::InternalLinkage,
+                               Name, M);
+    F->addFnAttr(Attribute::NoInline);
+    F->setUWTableKind(UWTableKind::Async);
+    BasicBlock::Create(Context, "entry", F);
+    return F;
+  }
+
+  Value *word(IRBuilder<> &Builder, Function *F, unsigned Index, Type *Wanted) {
+    Value *Address = Builder.CreateConstInBoundsGEP1_64(Int64, F->getArg(0), Index);
+    if (Wanted->isPointerTy())
+      return Builder.CreateLoad(Wanted, Address);
+    Value *Word = Builder.CreateLoad(Int64, Address);
+    if (Wanted->isIntegerTy())
+      return Builder.CreateTrunc(Word, Wanted);
+    return Builder.CreateBitCast(Builder.CreateTrunc(Word, Builder.getIntNTy(static_cast<unsigned>(Wanted->getPrimitiveSizeInBits()))), Wanted);
+  }
+
+  Constant *forkFunction(Function &Microtask, Constant *Ident, unsigned Words) {
+    Function *F = entryFunction("pcere.fork");
+    IRBuilder<> Builder(&F->getEntryBlock());
+    auto *Type = FunctionType::get(Builder.getVoidTy(), {Pointer, Int32, Pointer}, true);
+    SmallVector<Value *, 24> Arguments{Ident, Builder.getInt32(Words), &Microtask};
+    for (unsigned I = 0; I < Words; ++I)
+      Arguments.push_back(word(Builder, F, I, Microtask.getFunctionType()->getParamType(I + 2)->isPointerTy()
+                                                  ? static_cast<llvm::Type *>(Pointer) : Int64));
+    Builder.CreateCall(M.getOrInsertFunction("__kmpc_fork_call", Type), Arguments);
+    Builder.CreateRetVoid();
+    return F;
+  }
+
+  Constant *serialFunction(Function &Microtask, Constant *Ident, unsigned Words) {
+    Function *F = entryFunction("pcere.serial");
+    IRBuilder<> Builder(&F->getEntryBlock());
+    Value *Thread = Builder.CreateAlloca(Int32), *Bound = Builder.CreateAlloca(Int32);
+    auto *ThreadType = FunctionType::get(Int32, {Pointer}, false);
+    auto *SerialType = FunctionType::get(Builder.getVoidTy(), {Pointer, Int32}, false);
+    Value *Number = Builder.CreateCall(M.getOrInsertFunction("__kmpc_global_thread_num", ThreadType), {Ident});
+    Builder.CreateCall(M.getOrInsertFunction("__kmpc_serialized_parallel", SerialType), {Ident, Number});
+    Builder.CreateStore(Number, Thread);
+    Builder.CreateStore(Builder.getInt32(0), Bound);
+    SmallVector<Value *, 24> Arguments{Thread, Bound};
+    for (unsigned I = 0; I < Words; ++I)
+      Arguments.push_back(word(Builder, F, I, Microtask.getFunctionType()->getParamType(I + 2)));
+    Builder.CreateCall(&Microtask, Arguments)->setCallingConv(Microtask.getCallingConv());
+    Builder.CreateCall(M.getOrInsertFunction("__kmpc_end_serialized_parallel", SerialType), {Ident, Number});
+    Builder.CreateRetVoid();
+    return F;
+  }
+
+public:
+  explicit CodeletBuilder(Module &M)
+      : M(M), Context(M.getContext()), Pointer(PointerType::getUnqual(Context)), Int32(Type::getInt32Ty(Context)),
+        Int64(Type::getInt64Ty(Context)), Suffix(suffix(M)) {}
+
+  void region(Function &Microtask) {
+    MDNode *Node = Microtask.getMetadata(RegionMetadata);
+    if (!Node || Microtask.isDeclaration() || Microtask.arg_size() < 2)
+      return;
+    auto Words = static_cast<unsigned>(mdconst::extract<ConstantInt>(Node->getOperand(1))->getZExtValue());
+    if (Microtask.arg_size() != Words + 2)
+      return;
+    Constant *Text = ConstantDataArray::getString(Context, cast<MDString>(Node->getOperand(0))->getString());
+    auto *Name = new GlobalVariable(M, Text->getType(), true, GlobalValue::PrivateLinkage, Text, "pcere.name");
+    Constant *Ident = ident(Microtask);
+    tableEntry("pcere_regions", ConstantStruct::getAnon({Name, forkFunction(Microtask, Ident, Words),
+                                                         serialFunction(Microtask, Ident, Words),
+                                                         ConstantInt::get(Int64, Words)}));
+  }
+
+  void function(Function &F) {
+    tableEntry("pcere_functions", ConstantStruct::getAnon({absolute("__pcere_old." + Suffix + "." + F.getName()), &F}));
+  }
+
+  void threadLocal(GlobalVariable &V) {
+    auto *Address = Function::Create(FunctionType::get(Pointer, false), GlobalValue::InternalLinkage, "pcere.tls", M);
+    IRBuilder<> Builder(BasicBlock::Create(Context, "entry", Address));
+    Builder.CreateRet(Builder.CreateThreadLocalAddress(&V));
+    uint64_t Size = M.getDataLayout().getTypeAllocSize(V.getValueType());
+    tableEntry("pcere_tls", ConstantStruct::getAnon({absolute("__pcere_tls." + Suffix + "." + V.getName()), Address,
+                                                     ConstantInt::get(Int64, Size)}));
+  }
+
+  /// The variable lives where the original had it.
+  void externalise(GlobalVariable &V) {
+    bool Local = V.hasLocalLinkage();
+    V.setInitializer(nullptr);
+    V.setComdat(nullptr);
+    V.setSection("");
+    V.eraseMetadata(LLVMContext::MD_dbg);
+    V.setLinkage(GlobalValue::ExternalLinkage);
+    if (Local) {
+      V.setVisibility(GlobalValue::HiddenVisibility);
+      V.setDSOLocal(true);
+      V.setName(V.getName() + ".pcere." + Suffix);
+    }
+  }
+};
+
+} // namespace
+
+void finishCodelet(Module &M) {
+  for (const char *Name : {"llvm.global_ctors", "llvm.global_dtors"})
+    if (GlobalVariable *List = M.getNamedGlobal(Name))
+      List->eraseFromParent();
+  for (GlobalAlias &Alias : make_early_inc_range(M.aliases()))
+    if (auto *V = dyn_cast<GlobalVariable>(Alias.getAliaseeObject()); V && !V->isConstant() && !V->isThreadLocal()) {
+      Alias.replaceAllUsesWith(Alias.getAliasee());
+      Alias.eraseFromParent();
+    }
+
+  CodeletBuilder Builder(M);
+  SmallVector<Function *, 64> Functions;
+  SmallVector<GlobalVariable *, 64> Variables;
+  for (Function &F : M)
+    if (!F.isDeclarationForLinker())
+      Functions.push_back(&F);
+  for (GlobalVariable &V : M.globals())
+    if (!V.isDeclarationForLinker() && !V.isConstant() && !V.hasAppendingLinkage() && !isRuntimeState(V))
+      Variables.push_back(&V);
+  for (Function *F : Functions) {
+    if (!F->hasLocalLinkage() || F->hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true))
+      Builder.function(*F);
+    Builder.region(*F);
+  }
+  for (GlobalVariable *V : Variables)
+    if (V->isThreadLocal())
+      Builder.threadLocal(*V);
+    else
+      Builder.externalise(*V);
+}
+
+} // namespace pcere

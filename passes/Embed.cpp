@@ -1,0 +1,196 @@
+//===- passes/Embed.cpp - bitcode and addresses in sections that are not loaded ----------------------------------------===//
+
+#include "Stages.h"
+
+#include "include/pcere/rt_abi.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Mangler.h"
+#include "llvm/Support/Compression.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace llvm;
+
+namespace pcere {
+
+static constexpr const char *UnitMetadata = "pcere.unit";
+
+uint64_t unitId(const Module &M) {
+  const NamedMDNode *Node = M.getNamedMetadata(UnitMetadata);
+  if (!Node || Node->getNumOperands() != 1)
+    return 0;
+  return mdconst::extract<ConstantInt>(Node->getOperand(0)->getOperand(0))->getZExtValue();
+}
+
+bool isRuntimeState(const GlobalVariable &Variable) {
+  return Variable.getName().starts_with(".gomp_critical_user_") || Variable.getName().ends_with(".cache.");
+}
+
+/// Arguments of this compilation that shape code. The driver runs cc1 inside its own process when it has one job, so that they
+/// are in the driver's form or in cc1's; both are read here and written in the driver's.
+static std::vector<std::string> codeFlags() {
+  std::vector<std::string> Arguments, Flags;
+  if (auto Buffer = MemoryBuffer::getFileAsStream("/proc/self/cmdline")) {
+    SmallVector<StringRef, 128> Parts;
+    (*Buffer)->getBuffer().split(Parts, '\0', -1, false);
+    for (StringRef Part : Parts)
+      Arguments.push_back(Part.str());
+  }
+  bool Frontend = llvm::is_contained(Arguments, "-cc1");
+  bool VectorizesLoops = false, VectorizesSLP = false;
+  for (size_t I = 1; I < Arguments.size(); ++I) {
+    StringRef A = Arguments[I];
+    VectorizesLoops |= A == "-vectorize-loops";
+    VectorizesSLP |= A == "-vectorize-slp";
+    if (A == "-mllvm" && I + 1 < Arguments.size()) {
+      if (!StringRef(Arguments[I + 1]).starts_with("-pcere"))
+        Flags.insert(Flags.end(), {"-mllvm", Arguments[I + 1]});
+      ++I;
+    } else if (A.starts_with("-O")) {
+      Flags.push_back(A.str());
+    } else if (A.starts_with("-f") &&
+               !A.starts_with_insensitive("-fpass-plugin") && !A.starts_with("-fplugin") && !A.starts_with("-fopenmp") &&
+               !A.starts_with("-fdebug") && !A.starts_with("-fcoverage") && !A.starts_with("-ffile") &&
+               !A.starts_with("-fmacro") && !A.starts_with("-fdiagnostics") && !A.starts_with("-fcolor") &&
+               !A.starts_with("-fmodule") && !A.starts_with("-fuse-ld") && !A.starts_with("-flto") && !A.starts_with("-fsyntax") &&
+               !A.contains('/')) {
+      static constexpr StringLiteral FrontendOnly[] = {"-fgnuc-version", "-fskip-odr", "-fcxx", "-fmath-errno-", "-ferror-limit",
+                                                       "-fno-rounding-math", "-fdepfile", "-fmessage-length", "-finline-",
+                                                       "-fdeprecated", "-fpcc", "-fsanitize", "-fvisibility", "-fansi"};
+      bool Skip = Frontend && any_of(FrontendOnly, [&](StringRef P) { return A.starts_with(P); });
+      if (!Skip)
+        Flags.push_back(A.str());
+    } else if (!Frontend && A.starts_with("-m") && A != "-mllvm" && !A.starts_with("-mno-implicit")) {
+      Flags.push_back(A.str());
+    }
+  }
+  if (Frontend && !VectorizesLoops)
+    Flags.push_back("-fno-vectorize");
+  if (Frontend && !VectorizesSLP)
+    Flags.push_back("-fno-slp-vectorize");
+  return Flags;
+}
+
+static uint32_t moduleLevel(const Module &M, StringRef Flag) {
+  auto *Value = mdconst::extract_or_null<ConstantInt>(M.getModuleFlag(Flag));
+  return Value ? static_cast<uint32_t>(Value->getZExtValue()) : 0;
+}
+
+/// Bytes as module assembly; the assembler reads long .ascii lines fast.
+static void writeAscii(raw_ostream &Out, StringRef Bytes) {
+  static constexpr char Octal[] = "01234567";
+  for (size_t Start = 0; Start < Bytes.size(); Start += 256) {
+    Out << ".ascii \"";
+    for (unsigned char C : Bytes.substr(Start, 256)) {
+      if (isPrint(static_cast<char>(C)) && C != '"' && C != '\\')
+        Out << static_cast<char>(C);
+      else
+        Out << '\\' << Octal[C >> 6] << Octal[(C >> 3) & 7] << Octal[C & 7];
+    }
+    Out << "\"\n";
+  }
+}
+
+static SmallString<0> writeBitcode(const Module &M) {
+  SmallString<0> Bytes;
+  raw_svector_ostream Stream(Bytes);
+  WriteBitcodeToFile(M, Stream, /*ShouldPreserveUseListOrder=*/true);
+  return Bytes;
+}
+
+void embedBitcode(Module &M, OptimizationLevel Level) {
+  LLVMContext &Context = M.getContext();
+  uint64_t Id = xxh3_64bits(StringRef(writeBitcode(M)));
+  Id += Id == 0;
+  Metadata *Value = ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(Context), Id));
+  M.getOrInsertNamedMetadata(UnitMetadata)->addOperand(MDNode::get(Context, Value));
+
+  SmallString<0> Bitcode = writeBitcode(M);
+  SmallVector<uint8_t, 0> Packed;
+  bool Zstd = compression::zstd::isAvailable();
+  if (Zstd)
+    compression::zstd::compress(arrayRefFromStringRef(Bitcode), Packed, 3);
+  StringRef Stored = Zstd ? toStringRef(Packed) : StringRef(Bitcode);
+  std::string Flags;
+  for (const std::string &Flag : codeFlags())
+    Flags.append(Flag.c_str(), Flag.size() + 1);
+  StringRef Source = M.getSourceFileName();
+
+  pcere_unit_header Header = {};
+  memcpy(Header.magic, PCERE_UNIT_MAGIC, sizeof Header.magic);
+  Header.abi_version = PCERE_ABI_VERSION;
+  Header.llvm_major = LLVM_VERSION_MAJOR;
+  Header.unit_id = Id;
+  Header.coding = Zstd ? PCERE_UNIT_ZSTD : PCERE_UNIT_RAW;
+  Header.optimisation = Level.getSpeedupLevel() + Level.getSizeLevel() * PCERE_OPT_SIZE;
+  Header.pic_level = moduleLevel(M, "PIC Level");
+  Header.pie_level = moduleLevel(M, "PIE Level");
+  Header.flags_bytes = Flags.size();
+  Header.source_bytes = Source.size() + 1;
+  Header.raw_bytes = Bitcode.size();
+  Header.stored_bytes = Stored.size();
+
+  std::string Text;
+  raw_string_ostream Out(Text);
+  Out << ".section .pcere.bc,\"\",@progbits\n.p2align 4\n";
+  writeAscii(Out, StringRef(reinterpret_cast<const char *>(&Header), sizeof Header));
+  writeAscii(Out, Flags);
+  writeAscii(Out, StringRef(Source.str().c_str(), Source.size() + 1));
+  writeAscii(Out, Stored);
+  Out << ".p2align 4\n.text\n";
+  M.appendModuleInlineAsm(Out.str());
+}
+
+static bool hasNoSymbolOfItsOwn(const GlobalValue &Value) {
+  return Value.isDeclarationForLinker() || Value.getName().starts_with("llvm.") ||
+         (Value.hasLocalLinkage() && Value.hasComdat()); // the linker may have dropped it with its group
+}
+
+void embedSymbols(Module &M) {
+  uint64_t Id = unitId(M);
+  if (!Id)
+    return;
+  Mangler Mang;
+  std::string Entries;
+  raw_string_ostream Out(Entries);
+  unsigned Count = 0;
+  auto Add = [&](const GlobalValue &Value, StringRef Expression, uint64_t Size, unsigned Kind) {
+    SmallString<128> Symbol;
+    Mang.getNameWithPrefix(Symbol, &Value, false);
+    std::string Name = Value.getName().str();
+    size_t Padded = (Name.size() + 8) & ~size_t(7);
+    Out << ".quad \"" << Symbol << "\"" << Expression << ", " << Size << "\n.short " << Kind << ", "
+        << unsigned(Value.hasLocalLinkage()) << "\n.long " << Padded << "\n";
+    Name.resize(Padded);
+    writeAscii(Out, Name);
+    ++Count;
+  };
+  for (const GlobalVariable &V : M.globals()) {
+    if (hasNoSymbolOfItsOwn(V) || V.isConstant() || V.hasAppendingLinkage() || V.getName().starts_with(".pcere.site"))
+      continue;
+    uint64_t Size = M.getDataLayout().getTypeAllocSize(V.getValueType());
+    if (V.isThreadLocal())
+      Add(V, "@dtpoff", Size, PCERE_SYMBOL_TLS);
+    else
+      Add(V, "", Size, PCERE_SYMBOL_VARIABLE);
+  }
+  for (const Function &F : M)
+    if (!hasNoSymbolOfItsOwn(F) && (!F.hasLocalLinkage() || F.hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true)))
+      Add(F, "", 0, PCERE_SYMBOL_FUNCTION);
+
+  std::string Text;
+  raw_string_ostream Asm(Text);
+  Asm << ".section .pcere.sym,\"\",@progbits\n.p2align 4\n.Lpcere.sym:\n.ascii \"" << PCERE_SYMBOLS_MAGIC << "\"\n.long "
+      << PCERE_ABI_VERSION << ", " << Count << "\n.quad " << format_hex(Id, 18) << ", .Lpcere.sym_end-.Lpcere.sym\n"
+      << Out.str() << ".p2align 4\n.Lpcere.sym_end:\n.text\n";
+  M.appendModuleInlineAsm(Asm.str());
+}
+
+} // namespace pcere

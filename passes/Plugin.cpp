@@ -1,0 +1,69 @@
+//===- passes/Plugin.cpp - PCEREPass.so: where the stages hang in clang's pipeline ---------------------------------------===//
+//
+//   clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so x.c
+//
+//===------------------------------------------------------------------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/PassPlugin.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+
+using namespace llvm;
+
+static cl::opt<bool> CodeletMode("pcere-codelet", cl::desc("build a captured unit for a codelet"), cl::Hidden);
+static cl::opt<bool> Retarget("pcere-codelet-retarget", cl::Hidden,
+                              cl::desc("drop the attributes of the original's flags, so that those of this compilation apply"));
+
+namespace {
+
+void verify(Module &M) {
+  std::string Text;
+  raw_string_ostream Out(Text);
+  if (verifyModule(M, &Out))
+    report_fatal_error(Twine("PCEREPass: broken module ") + M.getSourceFileName() + ": " + Out.str());
+}
+
+struct StartPass : PassInfoMixin<StartPass> {
+  OptimizationLevel Level;
+  explicit StartPass(OptimizationLevel Level) : Level(Level) {}
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    if (CodeletMode) {
+      pcere::prepareCodelet(M, Retarget);
+    } else {
+      pcere::embedBitcode(M, Level);
+      pcere::insertProbes(M, pcere::findRegions(M));
+    }
+    verify(M);
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
+struct EndPass : PassInfoMixin<EndPass> {
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    if (CodeletMode)
+      pcere::finishCodelet(M);
+    else
+      pcere::embedSymbols(M);
+    verify(M);
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "PCEREPass", PCERE_VERSION, [](PassBuilder &Builder) {
+            Builder.registerPipelineStartEPCallback(
+                [](ModulePassManager &Manager, OptimizationLevel Level) { Manager.addPass(StartPass(Level)); });
+            Builder.registerOptimizerLastEPCallback([](ModulePassManager &Manager, OptimizationLevel) {
+              Manager.addPass(GlobalDCEPass()); // clang's own comes after this point: what it drops must not be listed
+              Manager.addPass(EndPass());
+            });
+          }};
+}

@@ -1,0 +1,100 @@
+//===- passes/Probes.cpp - weak calls around parallel regions ------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "include/pcere/rt_abi.h"
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+
+namespace pcere {
+
+namespace {
+
+/// Declares the runtime's calls and emits guarded calls to them.
+class ProbeBuilder {
+  Module &M;
+  LLVMContext &Context;
+  PointerType *Pointer;
+  IntegerType *Int32, *Int64;
+  Function *Begin, *End;
+  std::vector<GlobalVariable *> Sites;
+
+  Function *declare(StringRef Name, FunctionType *Type) {
+    auto *F = cast<Function>(M.getOrInsertFunction(Name, Type).getCallee());
+    F->setLinkage(GlobalValue::ExternalWeakLinkage);
+    F->addFnAttr(Attribute::NonLazyBind); // through the GOT, which a program without PIC keeps open for a preloaded runtime
+    F->addFnAttr(Attribute::NoUnwind);
+    return F;
+  }
+
+  Constant *string(StringRef Text) {
+    Constant *Data = ConstantDataArray::getString(Context, Text);
+    auto *V = new GlobalVariable(M, Data->getType(), true, GlobalValue::PrivateLinkage, Data, ".pcere.str");
+    V->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+    return V;
+  }
+
+  /// struct pcere_site
+  GlobalVariable *site(const Region &R) {
+    auto *Type = StructType::get(Context, {Int32, Int32, Pointer, Pointer, Pointer, Pointer});
+    Constant *Fields[] = {ConstantInt::get(Int32, PCERE_ABI_VERSION), ConstantInt::get(Int32, R.Line),
+                          string(R.Name), string(R.Function), string(R.File), ConstantPointerNull::get(Pointer)};
+    return new GlobalVariable(M, Type, false, GlobalValue::InternalLinkage, ConstantStruct::get(Type, Fields), ".pcere.site");
+  }
+
+  void guardedCall(Instruction *Where, const DebugLoc &Location, Function *Hook, ArrayRef<Value *> Arguments) {
+    IRBuilder<> Builder(Where);
+    Builder.SetCurrentDebugLocation(Location);
+    Value *Present = Builder.CreateICmpNE(Hook, ConstantPointerNull::get(Pointer), "pcere.present");
+    MDNode *Unlikely = MDBuilder(Context).createBranchWeights(1, 1 << 20);
+    Builder.SetInsertPoint(SplitBlockAndInsertIfThen(Present, Where, false, Unlikely));
+    Builder.SetCurrentDebugLocation(Location);
+    Builder.CreateCall(Hook, Arguments);
+  }
+
+public:
+  ProbeBuilder(Module &M, const RegionTable &Table)
+      : M(M), Context(M.getContext()), Pointer(PointerType::getUnqual(Context)), Int32(Type::getInt32Ty(Context)),
+        Int64(Type::getInt64Ty(Context)) {
+    Type *Void = Type::getVoidTy(Context);
+    Begin = declare("__pcere_region_begin", FunctionType::get(Void, {Pointer, Int32, Int32, Int32, Int32}, true));
+    End = declare("__pcere_region_end", FunctionType::get(Void, {Pointer}, false));
+    for (const Region &R : Table.Regions)
+      Sites.push_back(site(R));
+  }
+
+  void around(const Entry &E) {
+    DebugLoc Location = E.First->getDebugLoc();
+    Instruction *After = E.Last->isTerminator() ? &*cast<InvokeInst>(E.Last)->getNormalDest()->getFirstInsertionPt()
+                                                : E.Last->getNextNode();
+    IRBuilder<> Builder(E.First);
+    auto Clause = [&](Value *V, int Absent) -> Value * {
+      return V ? Builder.CreateIntCast(V, Int32, true) : ConstantInt::get(Int32, Absent, true);
+    };
+    SmallVector<Value *, 24> Arguments{Sites[E.RegionIndex], ConstantInt::get(Int32, E.Path), Clause(E.NumThreads, 0),
+                                       Clause(E.ProcBind, -1), ConstantInt::get(Int32, E.Words.size())};
+    for (Value *Word : E.Words) {
+      if (Word->getType()->isIntegerTy() && Word->getType() != Int64)
+        Word = Builder.CreateZExtOrTrunc(Word, Int64);
+      Arguments.push_back(Word);
+    }
+    guardedCall(After, Location, End, {Sites[E.RegionIndex]});
+    guardedCall(E.First, Location, Begin, Arguments);
+  }
+};
+
+} // namespace
+
+void insertProbes(Module &M, const RegionTable &Table) {
+  if (Table.Entries.empty())
+    return;
+  ProbeBuilder Builder(M, Table);
+  for (const Entry &E : Table.Entries)
+    Builder.around(E);
+}
+
+} // namespace pcere

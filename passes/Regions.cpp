@@ -1,0 +1,195 @@
+//===- passes/Regions.cpp - finding and naming OpenMP regions -----------------------------------------------------------===//
+
+#include "Regions.h"
+
+#include "include/pcere/rt_abi.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Support/Path.h"
+
+#include <map>
+
+using namespace llvm;
+
+namespace pcere {
+
+static StringRef calleeName(const CallBase &Call) {
+  const auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCasts());
+  return Callee ? Callee->getName() : StringRef();
+}
+
+int forkPath(const CallBase &Call) {
+  StringRef Name = calleeName(Call);
+  if (Name == "__kmpc_fork_call")
+    return PCERE_PATH_FORK;
+  if (Name == "__kmpc_fork_call_if")
+    return PCERE_PATH_FORK_IF;
+  return -1;
+}
+
+static Instruction *nextOnPath(Instruction *I) {
+  if (auto *Invoke = dyn_cast<InvokeInst>(I))
+    return &Invoke->getNormalDest()->front();
+  if (!I->isTerminator())
+    return I->getNextNode();
+  BasicBlock *Next = I->getParent()->getSingleSuccessor();
+  return Next ? &Next->front() : nullptr;
+}
+
+static Instruction *previousOnPath(Instruction *I) {
+  if (Instruction *Previous = I->getPrevNode())
+    return Previous;
+  BasicBlock *Block = I->getParent()->getSinglePredecessor();
+  return Block ? Block->getTerminator() : nullptr;
+}
+
+/// The direct call between __kmpc_serialized_parallel and its end, and that end.
+static bool matchSerialized(CallBase &Begin, CallBase *&Direct, CallBase *&End) {
+  Direct = End = nullptr;
+  unsigned Steps = 0;
+  for (Instruction *I = nextOnPath(&Begin); I && Steps < 256; I = nextOnPath(I), ++Steps) {
+    auto *Call = dyn_cast<CallBase>(I);
+    if (!Call)
+      continue;
+    if (calleeName(*Call) == "__kmpc_end_serialized_parallel") {
+      End = Call;
+      return Direct != nullptr;
+    }
+    Function *Callee = Call->getCalledFunction();
+    if (Callee && !Callee->isDeclaration() && Call->arg_size() >= 2)
+      Direct = Call;
+  }
+  return false;
+}
+
+/// The clauses pushed for this entry. They lie just before it; with an `if` clause, before its branch.
+static void findClauses(Entry &E) {
+  unsigned Steps = 0;
+  for (Instruction *I = previousOnPath(E.First); I && Steps < 256; I = previousOnPath(I), ++Steps) {
+    auto *Call = dyn_cast<CallBase>(I);
+    if (!Call)
+      continue;
+    StringRef Name = calleeName(*Call);
+    bool Threads = Name.starts_with("__kmpc_push_num_threads");
+    if (!Threads && Name != "__kmpc_push_proc_bind") {
+      // Any other call to the runtime that starts or ends a region takes a pending clause with it.
+      if (forkPath(*Call) >= 0 || Name == "__kmpc_end_serialized_parallel" || Name == "__kmpc_serialized_parallel")
+        break;
+      continue;
+    }
+    Value *&Clause = Threads ? E.NumThreads : E.ProcBind;
+    if (!Clause)
+      Clause = Call->getArgOperand(2);
+  }
+}
+
+/// ";file;function;line;column;;" of the ident_t at \p Ident.
+static bool parseIdent(Value *Ident, std::string &File, std::string &FunctionName, unsigned &Line) {
+  auto *Variable = dyn_cast<GlobalVariable>(Ident->stripPointerCasts());
+  if (!Variable || !Variable->hasInitializer())
+    return false;
+  auto *Fields = dyn_cast<ConstantStruct>(Variable->getInitializer());
+  if (!Fields || Fields->getNumOperands() < 5)
+    return false;
+  auto *Text = dyn_cast<GlobalVariable>(Fields->getOperand(4)->stripPointerCasts());
+  auto *Data = Text && Text->hasInitializer() ? dyn_cast<ConstantDataSequential>(Text->getInitializer()) : nullptr;
+  if (!Data || !Data->isCString())
+    return false;
+  SmallVector<StringRef, 6> Parts;
+  Data->getAsCString().split(Parts, ';');
+  if (Parts.size() < 5 || Parts[3].getAsInteger(10, Line) || Line == 0)
+    return false;
+  File = Parts[1].str();
+  FunctionName = Parts[2].str();
+  return true;
+}
+
+/// The source function around \p F: outlined functions carry its name before the first ".omp" part.
+static std::string sourceFunction(const Function &F) {
+  std::string Name = F.getName().split(".omp").first.str();
+  if (Name.empty())
+    Name = F.getName().str();
+  ItaniumPartialDemangler Demangler;
+  if (!Demangler.partialDemangle(Name.c_str()) && Demangler.isFunction()) {
+    size_t Size = 0;
+    if (char *Plain = Demangler.getFunctionName(nullptr, &Size)) {
+      Name = Plain;
+      std::free(Plain);
+    }
+  }
+  return Name;
+}
+
+static void describe(Region &R, const CallBase &First, const Module &M) {
+  std::string IdentFile, IdentFunction;
+  R.Function = sourceFunction(*First.getFunction());
+  R.File = M.getSourceFileName();
+  if (parseIdent(First.getArgOperand(0), IdentFile, IdentFunction, R.Line)) {
+    if (!StringRef(IdentFile).starts_with("FIR")) // flang's ident names no file
+      R.File = IdentFile;
+  } else if (const DebugLoc &Location = First.getDebugLoc()) {
+    R.Line = Location.getLine();
+    R.File = Location->getFilename().str();
+  }
+  R.Name = R.Function + "@" + sys::path::filename(R.File).str();
+  if (R.Line)
+    R.Name += ":" + utostr(R.Line);
+}
+
+RegionTable findRegions(Module &M) {
+  RegionTable Table;
+  std::map<Function *, size_t> Known;
+  StringMap<unsigned> Uses;
+  for (Function &F : M)
+    for (Instruction &I : instructions(F)) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      if (!Call)
+        continue;
+      Entry E;
+      Function *Microtask = nullptr;
+      E.First = E.Last = Call;
+      E.Path = forkPath(*Call);
+      if (E.Path >= 0 && Call->arg_size() >= 3) {
+        Microtask = dyn_cast<Function>(Call->getArgOperand(2)->stripPointerCasts());
+        for (unsigned A = 3; A < Call->arg_size(); ++A)
+          E.Words.push_back(Call->getArgOperand(A));
+      } else if (calleeName(*Call) == "__kmpc_serialized_parallel") {
+        CallBase *Direct = nullptr;
+        if (!matchSerialized(*Call, Direct, E.Last))
+          continue;
+        E.Path = PCERE_PATH_SERIALIZED;
+        Microtask = Direct->getCalledFunction();
+        for (unsigned A = 2; A < Direct->arg_size(); ++A) {
+          // A word made between the two calls cannot be passed to a probe before the first.
+          Value *Word = Direct->getArgOperand(A);
+          auto *Made = dyn_cast<Instruction>(Word);
+          bool Late = Made && Made->getParent() == Call->getParent() && Call->comesBefore(Made);
+          E.Words.push_back(Late ? Constant::getNullValue(Word->getType()) : Word);
+        }
+      }
+      if (!Microtask)
+        continue;
+      auto [Slot, New] = Known.try_emplace(Microtask, Table.Regions.size());
+      if (New) {
+        Region R;
+        R.Microtask = Microtask;
+        describe(R, *E.First, M);
+        unsigned Ordinal = ++Uses[R.Name];
+        if (Ordinal > 1)
+          R.Name += "#" + utostr(Ordinal);
+        Table.Regions.push_back(std::move(R));
+      }
+      E.RegionIndex = Slot->second;
+      findClauses(E);
+      Table.Entries.push_back(std::move(E));
+    }
+  return Table;
+}
+
+} // namespace pcere

@@ -1,0 +1,42 @@
+//===- passes/Stages.h - what the plugin does to a module, stage by stage -------------------------------------------------===//
+//
+// In vivo (a user's build):      embedBitcode, insertProbes at the pipeline's start; embedSymbols at its end.
+// In vitro (-pcere-codelet):     prepareCodelet at the start; finishCodelet at the end. Contract: include/pcere/codelet_abi.h.
+//
+//===------------------------------------------------------------------------------------------------------------------------===//
+#ifndef PCERE_PASSES_STAGES_H
+#define PCERE_PASSES_STAGES_H
+
+#include "Regions.h"
+
+#include "llvm/Passes/OptimizationLevel.h"
+
+#include <cstdint>
+
+namespace pcere {
+
+/// Put the module as it is, with what is needed to build it again, into the section .pcere.bc, which is not loaded.
+void embedBitcode(llvm::Module &M, llvm::OptimizationLevel Level);
+
+/// Call the weak hooks of include/pcere/rt_abi.inc around every entry. Outlined functions themselves are not touched.
+void insertProbes(llvm::Module &M, const RegionTable &Table);
+
+/// Write where the module's variables and functions end up into .pcere.sym, which is not loaded either. Nothing is kept alive by it:
+/// run it after the last GlobalDCE.
+void embedSymbols(llvm::Module &M);
+
+/// Give a captured unit the names under which it can be linked into a codelet, and remember its regions in metadata.
+void prepareCodelet(llvm::Module &M, bool Retarget);
+
+/// Turn variables into references to captured addresses, and add the tables that the replay runtime reads.
+void finishCodelet(llvm::Module &M);
+
+/// The unit's identity, or 0 where embedBitcode has not seen it.
+uint64_t unitId(const llvm::Module &M);
+
+/// Locks of critical constructs and caches of threadprivate variables: state of the OpenMP runtime, not of the program.
+bool isRuntimeState(const llvm::GlobalVariable &Variable);
+
+} // namespace pcere
+
+#endif
