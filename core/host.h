@@ -1,4 +1,5 @@
-/* core/host.h - which machine this is, as recorded beside every measurement. */
+/* core/host.h - which machine this is, as recorded beside every measurement; read from /proc, /sys and uname only.
+ */
 #ifndef PCERE_CORE_HOST_H
 #define PCERE_CORE_HOST_H
 
@@ -6,11 +7,19 @@
 
 #include <jansson.h>
 
-/* Name of this machine for --arch: $name from /etc/pcere/host if that file exists, else the CPU's model name made into one word
- * ("amd-epyc"), suffixed with its core count ("amd-epyc-2"). free() it. */
+#define HOST_NAME_BYTES 64           /* a machine's name with its NUL */
+
+/* Call this machine `name` from now on, whatever it is: cli/ hands over PCERE_HOST. NULL or "": no longer. PCERE_USAGE: not one word
+ * of at most 63 characters out of a-z A-Z 0-9 . _ and -. Not thread-safe: call it before anything else. */
+enum pcere_status host_set_name(const char *name, struct pcere_error *error);
+
+/* Name of this machine for --arch: what host_set_name gave, else the first line of /etc/pcere/host if that file exists (PCERE_DATA if
+ * it is not a name), else the CPU's model name made into one word ("amd-epyc"), suffixed with its core count ("amd-epyc-2"). free() it. */
 enum pcere_status host_name(char **ret_name, struct pcere_error *error);
 
-/* {"name", "cpu", "architecture", "cores", "threads", "memory_bytes", "page_size_bytes", "kernel", "caches": [...]}; new reference. */
+/* {"name", "cpu", "architecture", "cores", "threads", "memory_bytes", "page_size_bytes", "kernel", "caches": [{"level", "type",
+ * "bytes", "line_bytes", "shared_by"}]}; new reference. "cores" are physical, "threads" what the system schedules on, "shared_by" how
+ * many of those share one such cache. What a machine does not tell is null. */
 enum pcere_status host_describe(json_t **ret_object, struct pcere_error *error);
 
 #endif
