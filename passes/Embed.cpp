@@ -33,8 +33,27 @@ bool isRuntimeState(const GlobalVariable &Variable) {
   return Variable.getName().starts_with(".gomp_critical_user_") || Variable.getName().ends_with(".cache.");
 }
 
-/// Arguments of this compilation that shape code. The driver runs cc1 inside its own process when it has one job, so that they
-/// are in the driver's form or in cc1's; both are read here and written in the driver's.
+/// cc1's arguments that shape code after the frontend and that the driver takes in the same spelling.
+static bool isFrontendCodeFlag(StringRef A) {
+  static constexpr StringLiteral Prefixes[] = {
+      "-ffp-contract=", "-ffast-math", "-fapprox-func", "-funsafe-math-optimizations", "-fno-signed-zeros", "-freciprocal-math",
+      "-ffinite-math-only", "-fmath-errno", "-funroll-loops", "-fno-unroll-loops", "-fno-builtin", "-ffunction-sections",
+      "-fdata-sections", "-fveclib=", "-femulated-tls", "-fsplit-machine-functions", "-fbasic-block-sections=", "-fno-plt"};
+  return any_of(Prefixes, [&](StringRef Prefix) { return A.starts_with(Prefix); });
+}
+
+/// The driver's arguments that shape code after the frontend.
+static bool isDriverCodeFlag(StringRef A) {
+  static constexpr StringLiteral Others[] = {"-fpass-plugin", "-fplugin", "-fopenmp", "-fdebug", "-fcoverage", "-ffile", "-fmacro",
+                                             "-fdiagnostics", "-fcolor", "-fno-color", "-fmodule", "-fuse-ld", "-flto", "-fthin",
+                                             "-fsyntax-only", "-fsanitize", "-fPI", "-fpi", "-fno-PI", "-fno-pi", "-fvisibility"};
+  if (A.starts_with("-m"))
+    return A != "-mllvm";
+  return A.starts_with("-f") && !A.contains('/') && none_of(Others, [&](StringRef Prefix) { return A.starts_with(Prefix); });
+}
+
+/// Arguments of this compilation that shape code, in the driver's spelling. The driver runs cc1 inside its own process when it has
+/// one job, so that they are found in either form.
 static std::vector<std::string> codeFlags() {
   std::vector<std::string> Arguments, Flags;
   if (auto Buffer = MemoryBuffer::getFileAsStream("/proc/self/cmdline")) {
@@ -43,37 +62,25 @@ static std::vector<std::string> codeFlags() {
     for (StringRef Part : Parts)
       Arguments.push_back(Part.str());
   }
-  bool Frontend = llvm::is_contained(Arguments, "-cc1");
+  bool Frontend = is_contained(Arguments, "-cc1");
   bool VectorizesLoops = false, VectorizesSLP = false;
   for (size_t I = 1; I < Arguments.size(); ++I) {
     StringRef A = Arguments[I];
     VectorizesLoops |= A == "-vectorize-loops";
     VectorizesSLP |= A == "-vectorize-slp";
     if (A == "-mllvm" && I + 1 < Arguments.size()) {
-      if (!StringRef(Arguments[I + 1]).starts_with("-pcere"))
-        Flags.insert(Flags.end(), {"-mllvm", Arguments[I + 1]});
-      ++I;
-    } else if (A.starts_with("-O")) {
-      Flags.push_back(A.str());
-    } else if (A.starts_with("-f") &&
-               !A.starts_with_insensitive("-fpass-plugin") && !A.starts_with("-fplugin") && !A.starts_with("-fopenmp") &&
-               !A.starts_with("-fdebug") && !A.starts_with("-fcoverage") && !A.starts_with("-ffile") &&
-               !A.starts_with("-fmacro") && !A.starts_with("-fdiagnostics") && !A.starts_with("-fcolor") &&
-               !A.starts_with("-fmodule") && !A.starts_with("-fuse-ld") && !A.starts_with("-flto") && !A.starts_with("-fsyntax") &&
-               !A.contains('/')) {
-      static constexpr StringLiteral FrontendOnly[] = {"-fgnuc-version", "-fskip-odr", "-fcxx", "-fmath-errno-", "-ferror-limit",
-                                                       "-fno-rounding-math", "-fdepfile", "-fmessage-length", "-finline-",
-                                                       "-fdeprecated", "-fpcc", "-fsanitize", "-fvisibility", "-fansi"};
-      bool Skip = Frontend && any_of(FrontendOnly, [&](StringRef P) { return A.starts_with(P); });
-      if (!Skip)
-        Flags.push_back(A.str());
-    } else if (!Frontend && A.starts_with("-m") && A != "-mllvm" && !A.starts_with("-mno-implicit")) {
+      Flags.insert(Flags.end(), {"-mllvm", Arguments[++I]});
+    } else if (A == "-target-feature" || A == "-target-cpu" || A == "-tune-cpu" || A == "-Xclang" || A == "-o") {
+      ++I; // target attributes stand in the bitcode
+    } else if (A.starts_with("-O") || (Frontend ? isFrontendCodeFlag(A) : isDriverCodeFlag(A))) {
       Flags.push_back(A.str());
     }
   }
-  if (Frontend && !VectorizesLoops)
+  bool Vectorises = is_contained(Flags, "-O2") || is_contained(Flags, "-O3") || is_contained(Flags, "-Ofast") ||
+                    is_contained(Flags, "-Os") || is_contained(Flags, "-O4");
+  if (Frontend && Vectorises && !VectorizesLoops)
     Flags.push_back("-fno-vectorize");
-  if (Frontend && !VectorizesSLP)
+  if (Frontend && Vectorises && !VectorizesSLP)
     Flags.push_back("-fno-slp-vectorize");
   return Flags;
 }
