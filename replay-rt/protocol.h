@@ -1,0 +1,112 @@
+/* replay-rt/protocol.h - what the launcher tells a codelet's process, and what comes back: one shared file, the plan.
+ *
+ *   codelet PLAN PAGES       both are paths of files (of descriptors under /proc/self/fd, when the launcher runs it)
+ *
+ *   PLAN    struct replay_plan | tables, each 8-byte aligned | strings     mapped shared; only `result` is written by the codelet
+ *   PAGES   whole pages; plan_copy says where each goes                    mapped privately, never changed
+ *
+ * All offsets are bytes from the start of the file. Addresses are those of the captured process.
+ */
+#ifndef PCERE_REPLAY_PROTOCOL_H
+#define PCERE_REPLAY_PROTOCOL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define PLAN_MAGIC "PCEREPL1"
+#define PLAN_VERSION 1u
+#define PLAN_ZERO UINT64_MAX        /* plan_copy.source: pages that are present and all zero */
+#define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
+#define PLAN_DIFFERENCES 4096u      /* differences that are described; all are counted */
+
+struct plan_table { uint64_t offset, count; };
+
+struct plan_mapping { uint64_t start, end; uint32_t protection, flags; };
+#define PLAN_MAPPING_GROWS 1u       /* a stack: the codelet may extend it downwards over free addresses */
+
+struct plan_copy { uint64_t address, pages, source; };      /* ascending, not overlapping, inside mappings */
+struct plan_range { uint64_t address, bytes; };             /* ascending where they are searched */
+struct plan_thread { uint64_t number, tls_address, tls_bytes; };
+struct plan_lock { uint64_t address; uint32_t kind, hint; };/* kind: 0 simple, 1 nested */
+
+enum plan_relocation_kind {
+    PLAN_RELOCATION_ADDRESS,        /* the word becomes the symbol's address plus addend: global offset table, jump slots */
+    PLAN_RELOCATION_DATA,           /* as above, but only if the captured word points to nothing that is mapped */
+    PLAN_RELOCATION_COPY,           /* `addend` bytes of the symbol are copied */
+};
+struct plan_relocation { uint64_t address; int64_t addend; uint32_t kind, name; };  /* name: offset in the strings */
+
+enum plan_task {
+    PLAN_MEASURE,                   /* time the region */
+    PLAN_VERIFY,                    /* run it once and compare all memory with `expected` */
+};
+
+struct plan_policy {
+    uint32_t task;                  /* enum plan_task */
+    uint32_t learn;                 /* 1: a first untimed run learns what is written, later only that is restored; 0: restore all */
+    uint32_t warmups;               /* untimed runs before the first timed one, the learning run included */
+    uint32_t repeat_least, repeat_most;     /* timed runs: at least, at most (PLAN_SAMPLES) */
+    uint32_t reserved;
+    uint64_t budget_ns;             /* after repeat_least runs: stop when so much timed work was done */
+    uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */
+};
+
+enum plan_state {
+    PLAN_PREPARED,                  /* the launcher wrote it; the process has not begun */
+    PLAN_STARTED,
+    PLAN_COLLIDED,                  /* an address range that the codelet needs is taken: start again */
+    PLAN_RUNNING,                   /* memory stands; the region runs, or is being restored */
+    PLAN_CRASHED,                   /* a signal: result.signal, result.fault_address */
+    PLAN_FAILED,                    /* result.message says why */
+    PLAN_DONE,
+};
+
+struct plan_difference {            /* one run of at most eight bytes that are not as expected */
+    uint64_t address;               /* of the captured process; in the captured TLS block for thread-local variables */
+    uint64_t expected, found;       /* as little-endian words, only `bytes` bytes are meant */
+    uint32_t bytes;
+    uint32_t thread_local_of;       /* 1 + number of the thread, 0 for ordinary memory */
+};
+
+struct plan_result {
+    _Atomic uint32_t state;         /* enum plan_state */
+    _Atomic uint32_t progress;      /* grows with each step: a process in which it stands still hangs */
+    uint32_t threads;               /* of the team that ran */
+    int32_t signal;
+    uint64_t fault_address;
+    uint64_t collision_start, collision_end;
+    uint64_t written_pages, dropped_pages;      /* restored, and made absent again, between repetitions */
+    uint64_t functions_redirected, functions_skipped;
+    uint64_t compared_bytes, different_bytes;
+    uint64_t difference_count;      /* entries of differences */
+    uint64_t sample_count;
+    char message[256];
+    uint64_t samples_ns[PLAN_SAMPLES];
+    struct plan_difference differences[PLAN_DIFFERENCES];
+};
+
+struct replay_plan {
+    char magic[8];
+    uint32_t version;
+    uint32_t path;                  /* enum pcere_path */
+    uint64_t bytes;                 /* of the whole file */
+    uint64_t pages_bytes;           /* of the pages file */
+    uint64_t page_bytes;            /* size of a page */
+    uint64_t stack_pointer;
+    uint64_t strings;               /* offset; the file ends in a NUL */
+    uint32_t region;                /* name, offset in the strings */
+    uint32_t reserved;
+    struct plan_policy policy;
+    struct plan_table words;        /* uint64_t */
+    struct plan_table mappings;     /* struct plan_mapping, ascending */
+    struct plan_table before;       /* struct plan_copy: memory at the region's start */
+    struct plan_table expected;     /* struct plan_copy: memory after it; only for PLAN_VERIFY */
+    struct plan_table ignored;      /* struct plan_range: not compared */
+    struct plan_table zeroed;       /* struct plan_range: cleared after restoring, e.g. locks of the original's critical constructs */
+    struct plan_table threads;      /* struct plan_thread */
+    struct plan_table locks;        /* struct plan_lock */
+    struct plan_table relocations;  /* struct plan_relocation */
+    struct plan_result result;
+};
+
+#endif

@@ -1,0 +1,117 @@
+/* replay-rt/target/codelet.h - the parts of a codelet's process and how they work on each other.
+ *
+ * Everything here runs beside captured memory that lies at its old addresses. Nothing of this process may be inside those ranges;
+ * what was captured is only reached through the region, pcere_memory_*, and pcere_threads_*. All names begin with pcere_, since the
+ * program's own functions are linked into the same executable.
+ */
+#ifndef PCERE_REPLAY_TARGET_CODELET_H
+#define PCERE_REPLAY_TARGET_CODELET_H
+
+#include "include/pcere/codelet_abi.h"
+#include "replay-rt/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- plan.c: the two files ------------------------------------------------------------------------------------------------ */
+
+struct codelet {
+    struct replay_plan *plan;
+    unsigned char *pages;             /* private view of the pages file: what restored memory looks like */
+};
+
+#define PLAN_TABLE(codelet, name, type) ((const type *)pcere_plan_table((codelet)->plan, &(codelet)->plan->name))
+
+/* Map both files and check all tables against their sizes. False: the files are not a plan and its pages. */
+bool pcere_plan_open(const char *plan_path, const char *pages_path, struct codelet *ret_codelet);
+const void *pcere_plan_table(const struct replay_plan *plan, const struct plan_table *table);
+const char *pcere_plan_string(const struct replay_plan *plan, uint32_t offset);
+void pcere_plan_progress(struct codelet *codelet);
+
+/* Put state and message into the result and end the process; a plan that is NULL just ends it. */
+_Noreturn void pcere_plan_end(struct codelet *codelet, enum plan_state state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- team.c: the OpenMP team --------------------------------------------------------------------------------------------- */
+
+typedef void team_fn(void *context, uint32_t thread, uint32_t threads);
+
+/* Run on every thread of a team, as `#pragma omp parallel` does. */
+void pcere_team_run(team_fn *run, void *context);
+/* Call function(words) with the stack pointer at `stack` (rounded down to 16 bytes), as if called from the captured frame. */
+void pcere_call_on_stack(void (*function)(const uint64_t *words), const uint64_t *words, uint64_t stack);
+
+/* ---- memory.c: captured ranges, restored and compared --------------------------------------------------------------------- */
+
+struct page_move { uint64_t address, source; };
+
+struct memory {
+    struct codelet *codelet;
+    const struct plan_mapping *mappings;
+    const struct plan_copy *copies;
+    uint64_t *first_page;             /* running number of each copy's first page; one more entry: the number of pages */
+    struct plan_range *gaps;          /* absent at the region's start */
+    size_t gap_count;
+    unsigned char *dirty;             /* a byte per page, filled by learning */
+    struct page_move *written;        /* learned: what a run writes */
+    size_t written_count;
+    struct plan_range *dropped;       /* learned: gaps, or parts of them, that a run touches */
+    size_t drop_count;
+    struct plan_range *adjusted;      /* words that this process had to change: not compared */
+    size_t adjusted_count, adjusted_capacity;
+    bool learned, guarded;            /* guarded: the capture's protections are in force */
+};
+
+/* Map every captured range writable, at its address; ends the process with PLAN_COLLIDED if one is taken. */
+void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory);
+/* By all threads: copy all pages, or the learned ones, and make absent again what was absent. */
+void pcere_memory_restore(struct memory *memory);
+/* After a run from restored memory: find what it wrote. */
+void pcere_memory_learn(struct memory *memory);
+/* Change captured memory for good: later restoring keeps it, comparing leaves it out. False: there is no such page. */
+bool pcere_memory_adjust(struct memory *memory, uint64_t address, const void *bytes, size_t count);
+/* Bytes that lie inside captured pages of the plan, and are present there: NULL if not. Borrowed. */
+const unsigned char *pcere_memory_pristine(const struct memory *memory, uint64_t address);
+bool pcere_memory_is_mapped(const struct memory *memory, uint64_t address);
+/* The protections of the capture. */
+void pcere_memory_protect(struct memory *memory);
+
+/* ---- compare.c ------------------------------------------------------------------------------------------------------------ */
+
+void pcere_memory_compare(struct memory *memory);
+/* Bytes of one thread-local variable against what the original had at `captured`. */
+void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *found, uint64_t bytes, uint32_t thread);
+
+/* ---- overlay.c: new code beneath old addresses ------------------------------------------------------------------------------ */
+
+/* Old function addresses jump to rebuilt functions, old global offset tables point to the new libraries, locks of old critical
+ * constructs are free. Once, after the first restoring. */
+void pcere_overlay_apply(struct memory *memory);
+
+/* ---- threads.c: thread-local variables and locks ---------------------------------------------------------------------------- */
+
+struct thread_state;
+
+/* Remember what each thread's variables hold now: the program's initial image. */
+struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads);
+/* Before a run: captured variables by thread number (initial ones for threads that the capture did not have), locks made anew. */
+void pcere_threads_restore(struct thread_state *state);
+void pcere_threads_compare(struct thread_state *state);
+
+/* ---- run.c ---------------------------------------------------------------------------------------------------------------- */
+
+/* Everything from mapping to the last sample. */
+_Noreturn void pcere_codelet_run(struct codelet *codelet);
+
+/* ---- heap.c, crash.c ------------------------------------------------------------------------------------------------------ */
+
+/* From now on free() leaves blocks inside these ranges alone, and realloc() copies them. */
+void pcere_heap_protect(const struct plan_mapping *mappings, size_t count);
+
+/* From now on a fatal signal is recorded in the plan, prints a backtrace on descriptor 2, and ends the process. */
+void pcere_crash_watch(struct codelet *codelet);
+/* The same for the calling thread's signal stack: once in each thread. */
+void pcere_crash_watch_thread(void);
+
+#endif

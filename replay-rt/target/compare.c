@@ -1,0 +1,154 @@
+/* replay-rt/target/compare.c - memory after a run against what the original had, bit for bit.
+ *
+ * A page that the original did not have counts as zero, which is what it would have read.
+ */
+#include "replay-rt/target/codelet.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const unsigned char zeros[1u << 16];
+
+static int range_order(const void *left, const void *right)
+{
+    const struct plan_range *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static bool ranges_hold(const struct plan_range *ranges, size_t count, uint64_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges[middle].address + ranges[middle].bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && ranges[low].address <= address;
+}
+
+static bool is_ignored(const struct memory *memory, uint64_t address)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    return ranges_hold(PLAN_TABLE(memory->codelet, ignored, struct plan_range), plan->ignored.count, address)
+           || ranges_hold(memory->adjusted, memory->adjusted_count, address);
+}
+
+static void difference_add(struct plan_result *result, const struct plan_difference *difference)
+{
+    if (result->difference_count < PLAN_DIFFERENCES)
+        result->differences[result->difference_count++] = *difference;
+}
+
+static void word_compare(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found,
+                         uint64_t bytes, uint32_t thread_local_of)
+{
+    struct plan_result *result = &memory->codelet->plan->result;
+    uint64_t different = 0;
+    for (uint64_t i = 0; i < bytes; i++)
+        if (expected[i] != found[i] && (thread_local_of || !is_ignored(memory, address + i)))
+            different++;
+    if (!different)
+        return;
+    result->different_bytes += different;
+    struct plan_difference difference = {.address = address, .bytes = (uint32_t)bytes, .thread_local_of = thread_local_of};
+    memcpy(&difference.expected, expected, bytes);
+    memcpy(&difference.found, found, bytes);
+    difference_add(result, &difference);
+}
+
+static void bytes_compare(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found,
+                          uint64_t bytes, uint32_t thread_local_of)
+{
+    if (!memcmp(expected, found, bytes))
+        return;
+    for (uint64_t at = 0; at < bytes;) {
+        uint64_t piece = 8 - (address + at) % 8;
+        if (piece > bytes - at)
+            piece = bytes - at;
+        if (memcmp(expected + at, found + at, piece))
+            word_compare(memory, address + at, expected + at, found + at, piece, thread_local_of);
+        at += piece;
+    }
+}
+
+/* What the original had at an address after the region; *cursor goes up with the addresses asked for. */
+static const unsigned char *expected_page(const struct memory *memory, uint64_t *cursor, uint64_t address)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    const struct plan_copy *copies = PLAN_TABLE(memory->codelet, expected, struct plan_copy);
+    while (*cursor < plan->expected.count && copies[*cursor].address + copies[*cursor].pages * plan->page_bytes <= address)
+        ++*cursor;
+    if (*cursor == plan->expected.count || copies[*cursor].address > address)
+        return NULL;
+    uint64_t source = copies[*cursor].source;
+    return source == PLAN_ZERO ? zeros : memory->codelet->pages + source + (address - copies[*cursor].address);
+}
+
+static bool page_is_present(int pagemap, uint64_t address, uint64_t page_bytes)
+{
+    enum { BATCH = 512 };
+    static uint64_t entries[BATCH], first, count;
+    uint64_t page = address / page_bytes;
+    if (page < first || page >= first + count) {
+        ssize_t got = pread(pagemap, entries, sizeof entries, (off_t)(page * sizeof(uint64_t)));
+        first = page;
+        count = got > 0 ? (uint64_t)got / sizeof *entries : 0;
+    }
+    return !count || entries[page - first] >> 62;
+}
+
+static uint64_t ignored_in(const struct memory *memory, uint64_t start, uint64_t end)
+{
+    const struct plan_range *ignored = PLAN_TABLE(memory->codelet, ignored, struct plan_range);
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < memory->codelet->plan->ignored.count && ignored[i].address < end; i++) {
+        uint64_t low = ignored[i].address > start ? ignored[i].address : start;
+        uint64_t high = ignored[i].address + ignored[i].bytes < end ? ignored[i].address + ignored[i].bytes : end;
+        bytes += high > low ? high - low : 0;
+    }
+    return bytes;
+}
+
+void pcere_memory_compare(struct memory *memory)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    struct plan_result *result = &memory->codelet->plan->result;
+    if (memory->adjusted_count)
+        qsort(memory->adjusted, memory->adjusted_count, sizeof *memory->adjusted, range_order);
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    uint64_t cursor = 0;
+    for (uint64_t i = 0; i < plan->mappings.count; i++) {
+        const struct plan_mapping *mapping = &memory->mappings[i];
+        if (!(mapping->protection & PROT_READ))
+            continue;
+        for (uint64_t address = mapping->start; address < mapping->end; address += plan->page_bytes) {
+            const unsigned char *expected = expected_page(memory, &cursor, address);
+            if (!expected && !page_is_present(pagemap, address, plan->page_bytes))
+                continue;
+            bytes_compare(memory, address, expected ? expected : zeros, (const unsigned char *)address, plan->page_bytes, 0);
+            result->compared_bytes += plan->page_bytes - ignored_in(memory, address, address + plan->page_bytes);
+        }
+        pcere_plan_progress(memory->codelet);
+    }
+    if (pagemap >= 0)
+        close(pagemap);
+}
+
+void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *found, uint64_t bytes, uint32_t thread)
+{
+    uint64_t page_bytes = memory->codelet->plan->page_bytes, cursor = 0;
+    const unsigned char *from = found;
+    for (uint64_t done = 0; done < bytes;) {
+        uint64_t at = captured + done, offset = at % page_bytes;
+        uint64_t piece = page_bytes - offset < bytes - done ? page_bytes - offset : bytes - done;
+        const unsigned char *expected = expected_page(memory, &cursor, at - offset);
+        bytes_compare(memory, at, (expected ? expected : zeros) + offset, from + done, piece, thread + 1);
+        done += piece;
+    }
+    memory->codelet->plan->result.compared_bytes += bytes;
+}

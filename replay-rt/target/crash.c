@@ -1,0 +1,84 @@
+/* replay-rt/target/crash.c - what happens when the region crashes: it is recorded, a backtrace is printed, the process ends.
+ *
+ * The only place of the runtime that prints. An alarm ends the process if even the backtrace fails.
+ */
+#include "replay-rt/target/codelet.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+enum { SIGNAL_STACK_BYTES = 1 << 16, FRAMES = 64, BACKTRACE_SECONDS = 5 };
+
+static struct codelet *watched;
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    size_t bytes = length < 0 ? 0 : (size_t)length < sizeof line ? (size_t)length : sizeof line - 1;
+    if (write(STDERR_FILENO, line, bytes) < 0)
+        return;
+}
+
+static void backtrace_print(ucontext_t *context)
+{
+    unw_cursor_t cursor;
+    if (unw_init_local2(&cursor, (unw_context_t *)context, UNW_INIT_SIGNAL_FRAME))
+        return;
+    for (int i = 0; i < FRAMES; i++) {
+        char name[256];
+        unw_word_t address = 0, offset = 0;
+        unw_get_reg(&cursor, UNW_REG_IP, &address);
+        if (unw_get_proc_name(&cursor, name, sizeof name, &offset) && !name[0])
+            strcpy(name, "?");
+        say("  #%-2d 0x%012llx %s+0x%llx\n", i, (unsigned long long)address, name, (unsigned long long)offset);
+        if (unw_step(&cursor) <= 0)
+            return;
+    }
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigaction(SIGALRM, &plain, NULL);
+    alarm(BACKTRACE_SECONDS);
+    struct replay_plan *plan = watched->plan;
+    uint32_t before = atomic_exchange(&plan->result.state, PLAN_CRASHED);
+    if (before == PLAN_CRASHED)
+        for (;;)
+            pause();                  /* another thread is at it */
+    plan->result.signal = number;
+    plan->result.fault_address = number == SIGSEGV || number == SIGBUS ? (uint64_t)info->si_addr : 0;
+    say("codelet %s: %s at address 0x%llx\n", pcere_plan_string(plan, plan->region), strsignal(number),
+        (unsigned long long)(uint64_t)info->si_addr);
+    backtrace_print(context);
+    _exit(1);
+}
+
+void pcere_crash_watch_thread(void)
+{
+    stack_t stack = {.ss_sp = malloc(SIGNAL_STACK_BYTES), .ss_size = SIGNAL_STACK_BYTES};
+    if (stack.ss_sp)
+        sigaltstack(&stack, NULL);
+}
+
+void pcere_crash_watch(struct codelet *codelet)
+{
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+    watched = codelet;
+    pcere_crash_watch_thread();
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        sigaction(fatal[i], &action, NULL);
+}

@@ -1,0 +1,109 @@
+/* replay-rt/target/main.c - where a codelet's process begins: `codelet PLAN PAGES`.
+ *
+ * The captured stack usually lies where this process has its own. Then everything runs on a new thread, and the first one waits in a
+ * loop that needs no stack, so that its stack can be given up.
+ */
+#include "replay-rt/target/codelet.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { THREAD_STACK_BYTES = 16 << 20 };
+
+static bool stack_find(uint64_t *ret_start, uint64_t *ret_end)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps)
+        return false;
+    bool found = false;
+    char line[512];
+    while (!found && fgets(line, sizeof line, maps))
+        if (strstr(line, "[stack]"))
+            found = sscanf(line, "%lx-%lx", ret_start, ret_end) == 2;
+    fclose(maps);
+    return found;
+}
+
+static bool meets_captured(const struct codelet *codelet, uint64_t start, uint64_t end)
+{
+    const struct plan_mapping *mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping);
+    for (uint64_t i = 0; i < codelet->plan->mappings.count; i++)
+        if (mappings[i].start < end && mappings[i].end > start)
+            return true;
+    return false;
+}
+
+static volatile int first_thread_waits;
+
+/* Tell that the stack is no longer needed, then sleep for ever (system call 34: pause). */
+static _Noreturn void wait_without_stack(void)
+{
+    __asm__ volatile("movl $1, %0\n"
+                     "1: movl $34, %%eax\n"
+                     "   syscall\n"
+                     "   jmp 1b\n"
+                     : "=m"(first_thread_waits)
+                     :
+                     : "rax", "rcx", "r11", "memory");
+    __builtin_unreachable();
+}
+
+struct start { struct codelet *codelet; uint64_t stack_start, stack_end; };
+
+static void *run_without_first_stack(void *context)
+{
+    struct start *start = context;
+    while (!first_thread_waits)
+        usleep(50);
+    munmap((void *)start->stack_start, start->stack_end - start->stack_start);
+    pcere_codelet_run(start->codelet);
+}
+
+/* The environment's strings lie on the stack. */
+static bool environment_copy(void)
+{
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **copy = calloc(count + 1, sizeof *copy);
+    for (size_t i = 0; copy && i < count; i++)
+        if (!(copy[i] = strdup(environ[i])))
+            return false;
+    if (copy)
+        environ = copy;
+    return copy != NULL;
+}
+
+static void leave_first_stack(struct codelet *codelet, uint64_t stack_start, uint64_t stack_end)
+{
+    static struct start start;
+    static char name[] = "codelet";
+    start = (struct start){codelet, stack_start, stack_end};
+    program_invocation_name = program_invocation_short_name = name;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all;
+    if (!environment_copy() || pthread_attr_init(&attributes) || pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES)
+        || pthread_create(&thread, &attributes, run_without_first_stack, &start))
+        pcere_plan_end(codelet, PLAN_FAILED, "cannot start a thread");
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    wait_without_stack();
+}
+
+int main(int argc, char **argv)
+{
+    static struct codelet codelet;
+    if (argc != 3 || !pcere_plan_open(argv[1], argv[2], &codelet))
+        return 2;
+    uint64_t start = 0, end = 0;
+    if (stack_find(&start, &end) && meets_captured(&codelet, start, end))
+        leave_first_stack(&codelet, start, end);
+    pcere_codelet_run(&codelet);
+}

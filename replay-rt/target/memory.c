@@ -1,0 +1,407 @@
+/* replay-rt/target/memory.c - the captured memory at its old addresses: mapped, restored, and what a run writes.
+ *
+ *   mapping   |--------------------------------------------|
+ *   copies        [pages 0..2]   [3..4]          [5..9]            present at the region's start
+ *   gaps      [--]            [-]      [--------]      [---]       absent: a first touch costs a page fault, as it did in the original
+ */
+#include "replay-rt/target/codelet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define STACK_ROOM_BYTES (8ull << 20)     /* a region may need more stack than was there at its start */
+#define HUGE_PAGE_BYTES (2ull << 20)
+
+static void *array_new(struct codelet *codelet, size_t count, size_t item_bytes)
+{
+    void *array = calloc(count ? count : 1, item_bytes);
+    if (!array)
+        pcere_plan_end(codelet, PLAN_FAILED, "no memory for the page tables of the codelet");
+    return array;
+}
+
+static void range_map(struct codelet *codelet, uint64_t start, uint64_t end)
+{
+    void *wanted = (void *)start;
+    void *got = mmap(wanted, end - start, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == wanted)
+        return;
+    int cause = errno;
+    struct plan_result *result = &codelet->plan->result;
+    result->collision_start = start;
+    result->collision_end = end;
+    if (got != MAP_FAILED || cause == EEXIST)
+        pcere_plan_end(codelet, PLAN_COLLIDED, "addresses 0x%llx to 0x%llx are taken", (unsigned long long)start,
+                       (unsigned long long)end);
+    pcere_plan_end(codelet, PLAN_FAILED, "cannot map addresses 0x%llx to 0x%llx: %s", (unsigned long long)start,
+                   (unsigned long long)end, strerror(cause));
+}
+
+/* Addresses below a stack that it may grow into: as far as the kernel would have let it, and not onto another mapping. */
+static void stack_extend(struct codelet *codelet, uint64_t floor, uint64_t start)
+{
+    uint64_t room = STACK_ROOM_BYTES;
+    uint64_t guard = 1ull << 20;
+    if (start - floor < room + guard)
+        room = start - floor > guard ? start - floor - guard : 0;
+    room &= ~(codelet->plan->page_bytes - 1);
+    if (room)
+        mmap((void *)(start - room), room, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+static bool huge_pages_are_usual(void)
+{
+    char text[64] = "";
+    int descriptor = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    ssize_t length = read(descriptor, text, sizeof text - 1);
+    close(descriptor);
+    return length > 0 && strstr(text, "[always]");
+}
+
+/* A huge page would make absent neighbours present. */
+static void keep_small_pages(uint64_t start, uint64_t end)
+{
+    uint64_t low = start & ~(HUGE_PAGE_BYTES - 1), high = (end + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    if (end - start < HUGE_PAGE_BYTES) {
+        madvise((void *)low, high - low, MADV_NOHUGEPAGE);
+        return;
+    }
+    if (low != start)
+        madvise((void *)low, HUGE_PAGE_BYTES, MADV_NOHUGEPAGE);
+    if (high != end)
+        madvise((void *)(high - HUGE_PAGE_BYTES), HUGE_PAGE_BYTES, MADV_NOHUGEPAGE);
+}
+
+static void gap_add(struct memory *memory, uint64_t start, uint64_t end)
+{
+    if (start >= end)
+        return;
+    memory->gaps[memory->gap_count++] = (struct plan_range){start, end - start};
+}
+
+static void gaps_find(struct memory *memory)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    uint64_t copy = 0;
+    for (uint64_t i = 0; i < plan->mappings.count; i++) {
+        const struct plan_mapping *mapping = &memory->mappings[i];
+        uint64_t at = mapping->start;
+        for (; copy < plan->before.count && memory->copies[copy].address < mapping->end; copy++) {
+            const struct plan_copy *present = &memory->copies[copy];
+            uint64_t end = present->address + present->pages * plan->page_bytes;
+            if (present->address < mapping->start || end > mapping->end)
+                pcere_plan_end(memory->codelet, PLAN_FAILED, "pages at 0x%llx lie outside every mapping",
+                               (unsigned long long)present->address);
+            gap_add(memory, at, present->address);
+            at = end;
+        }
+        gap_add(memory, at, mapping->end);
+    }
+    if (copy != plan->before.count)
+        pcere_plan_end(memory->codelet, PLAN_FAILED, "pages lie outside every mapping");
+    bool huge = huge_pages_are_usual();
+    for (size_t i = 0; huge && i < memory->gap_count; i++)
+        keep_small_pages(memory->gaps[i].address, memory->gaps[i].address + memory->gaps[i].bytes);
+}
+
+void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory)
+{
+    const struct replay_plan *plan = codelet->plan;
+    struct memory memory = {
+        .codelet = codelet,
+        .mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping),
+        .copies = PLAN_TABLE(codelet, before, struct plan_copy),
+        .first_page = array_new(codelet, plan->before.count + 1, sizeof(uint64_t)),
+        .gaps = array_new(codelet, plan->before.count + plan->mappings.count, sizeof(struct plan_range)),
+    };
+    uint64_t floor = 0;
+    for (uint64_t i = 0; i < plan->mappings.count; i++) {
+        const struct plan_mapping *mapping = &memory.mappings[i];
+        if (mapping->start < floor || mapping->start >= mapping->end || (mapping->start | mapping->end) % plan->page_bytes)
+            pcere_plan_end(codelet, PLAN_FAILED, "the plan's mappings are not in order");
+        range_map(codelet, mapping->start, mapping->end);
+        if (mapping->flags & PLAN_MAPPING_GROWS)
+            stack_extend(codelet, floor, mapping->start);
+        floor = mapping->end;
+    }
+    gaps_find(&memory);
+    for (uint64_t i = 0; i < plan->before.count; i++)
+        memory.first_page[i + 1] = memory.first_page[i] + memory.copies[i].pages;
+    memory.dirty = array_new(codelet, memory.first_page[plan->before.count], 1);
+    *ret_memory = memory;
+}
+
+/* The copy that holds page number `page`. */
+static uint64_t copy_of_page(const struct memory *memory, uint64_t page)
+{
+    uint64_t low = 0, high = memory->codelet->plan->before.count;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (memory->first_page[middle] <= page)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+typedef void pages_fn(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count);
+
+/* Call `visit` for this thread's share of all pages, in pieces that lie in one copy. */
+static void pages_visit(struct memory *memory, uint32_t thread, uint32_t threads, pages_fn *visit)
+{
+    uint64_t copies = memory->codelet->plan->before.count;
+    uint64_t pages = memory->first_page[copies];
+    uint64_t at = pages * thread / threads, end = pages * (thread + 1) / threads;
+    if (at == end)
+        return;
+    for (uint64_t i = copy_of_page(memory, at); at < end; i++) {
+        uint64_t stop = memory->first_page[i + 1] < end ? memory->first_page[i + 1] : end;
+        visit(memory, at, &memory->copies[i], at - memory->first_page[i], stop - at);
+        at = stop;
+    }
+}
+
+static void move_pages(struct memory *memory, uint64_t address, uint64_t source, uint64_t bytes)
+{
+    if (source == PLAN_ZERO)
+        memset((void *)address, 0, bytes);
+    else
+        memcpy((void *)address, memory->codelet->pages + source, bytes);
+}
+
+static uint32_t protection_of(const struct memory *memory, uint64_t address);
+
+static void restore_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
+{
+    (void)page;
+    if (memory->guarded && !(protection_of(memory, copy->address) & PROT_WRITE))
+        return;
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    uint64_t source = copy->source == PLAN_ZERO ? PLAN_ZERO : copy->source + first * page_bytes;
+    move_pages(memory, copy->address + first * page_bytes, source, count * page_bytes);
+}
+
+static void restore_all(void *context, uint32_t thread, uint32_t threads)
+{
+    pages_visit(context, thread, threads, restore_piece);
+}
+
+static void restore_written(void *context, uint32_t thread, uint32_t threads)
+{
+    struct memory *memory = context;
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    size_t end = memory->written_count * (thread + 1) / threads;
+    for (size_t i = memory->written_count * thread / threads; i < end; i++)
+        move_pages(memory, memory->written[i].address, memory->written[i].source, page_bytes);
+}
+
+static void drop(const struct plan_range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        madvise((void *)ranges[i].address, ranges[i].bytes, MADV_DONTNEED);
+}
+
+void pcere_memory_restore(struct memory *memory)
+{
+    if (memory->learned) {
+        drop(memory->dropped, memory->drop_count);
+        pcere_team_run(restore_written, memory);
+    } else {
+        drop(memory->gaps, memory->gap_count);
+        pcere_team_run(restore_all, memory);
+    }
+}
+
+static void learn_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
+{
+    static const unsigned char zeros[1u << 16];
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    if (!(protection_of(memory, copy->address) & PROT_WRITE))
+        return;
+    for (uint64_t i = 0; i < count; i++) {
+        const unsigned char *now = (const unsigned char *)copy->address + (first + i) * page_bytes;
+        const unsigned char *before = copy->source == PLAN_ZERO ? zeros : memory->codelet->pages + copy->source + (first + i) * page_bytes;
+        memory->dirty[page + i] = memcmp(now, before, page_bytes) != 0;
+    }
+}
+
+static void learn_share(void *context, uint32_t thread, uint32_t threads)
+{
+    pages_visit(context, thread, threads, learn_piece);
+}
+
+static void written_collect(struct memory *memory)
+{
+    uint64_t copies = memory->codelet->plan->before.count, page_bytes = memory->codelet->plan->page_bytes;
+    uint64_t pages = memory->first_page[copies];
+    size_t count = 0;
+    for (uint64_t i = 0; i < pages; i++)
+        count += memory->dirty[i];
+    memory->written = array_new(memory->codelet, count, sizeof *memory->written);
+    for (uint64_t i = 0; i < copies; i++)
+        for (uint64_t page = memory->first_page[i]; page < memory->first_page[i + 1]; page++)
+            if (memory->dirty[page]) {
+                uint64_t offset = (page - memory->first_page[i]) * page_bytes;
+                memory->written[memory->written_count++] = (struct page_move){
+                    memory->copies[i].address + offset,
+                    memory->copies[i].source == PLAN_ZERO ? PLAN_ZERO : memory->copies[i].source + offset,
+                };
+            }
+}
+
+/* First and last present page of a range by /proc/self/pagemap; unknown counts as present. */
+static bool range_touched(int pagemap, uint64_t page_bytes, const struct plan_range *range, struct plan_range *ret_touched)
+{
+    enum { BATCH = 4096 };
+    static uint64_t entries[BATCH];
+    uint64_t first = UINT64_MAX, last = 0, pages = range->bytes / page_bytes;
+    for (uint64_t at = 0; at < pages;) {
+        uint64_t count = pages - at < BATCH ? pages - at : BATCH;
+        off_t offset = (off_t)((range->address / page_bytes + at) * sizeof(uint64_t));
+        ssize_t got = pread(pagemap, entries, count * sizeof *entries, offset);
+        if (got < (ssize_t)sizeof *entries) {
+            *ret_touched = *range;
+            return true;
+        }
+        count = (uint64_t)got / sizeof *entries;
+        for (uint64_t i = 0; i < count; i++)
+            if (entries[i] >> 62) {
+                first = first == UINT64_MAX ? at + i : first;
+                last = at + i;
+            }
+        at += count;
+    }
+    if (first == UINT64_MAX)
+        return false;
+    *ret_touched = (struct plan_range){range->address + first * page_bytes, (last - first + 1) * page_bytes};
+    return true;
+}
+
+static void dropped_collect(struct memory *memory)
+{
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    memory->dropped = array_new(memory->codelet, memory->gap_count, sizeof *memory->dropped);
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    for (size_t i = 0; i < memory->gap_count; i++) {
+        struct plan_range touched;
+        if (range_touched(pagemap, page_bytes, &memory->gaps[i], &touched)) {
+            memory->dropped[memory->drop_count++] = touched;
+            memory->codelet->plan->result.dropped_pages += touched.bytes / page_bytes;
+        }
+    }
+    if (pagemap >= 0)
+        close(pagemap);
+}
+
+void pcere_memory_learn(struct memory *memory)
+{
+    pcere_team_run(learn_share, memory);
+    written_collect(memory);
+    dropped_collect(memory);
+    memory->codelet->plan->result.written_pages = memory->written_count;
+    memory->learned = true;
+}
+
+/* Index of the mapping that holds the address, or the number of mappings. */
+static uint64_t mapping_of(const struct memory *memory, uint64_t address)
+{
+    uint64_t low = 0, high = memory->codelet->plan->mappings.count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (memory->mappings[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint64_t count = memory->codelet->plan->mappings.count;
+    return low < count && memory->mappings[low].start <= address ? low : count;
+}
+
+bool pcere_memory_is_mapped(const struct memory *memory, uint64_t address)
+{
+    return mapping_of(memory, address) < memory->codelet->plan->mappings.count;
+}
+
+static uint32_t protection_of(const struct memory *memory, uint64_t address)
+{
+    uint64_t i = mapping_of(memory, address);
+    return i < memory->codelet->plan->mappings.count ? memory->mappings[i].protection : 0;
+}
+
+static const struct plan_copy *copy_at(const struct memory *memory, uint64_t address)
+{
+    uint64_t low = 0, high = memory->codelet->plan->before.count;
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        const struct plan_copy *copy = &memory->copies[middle];
+        if (copy->address + copy->pages * page_bytes <= address)
+            low = middle + 1;
+        else if (copy->address > address)
+            high = middle;
+        else
+            return copy;
+    }
+    return NULL;
+}
+
+const unsigned char *pcere_memory_pristine(const struct memory *memory, uint64_t address)
+{
+    const struct plan_copy *copy = copy_at(memory, address);
+    return copy && copy->source != PLAN_ZERO ? memory->codelet->pages + copy->source + (address - copy->address) : NULL;
+}
+
+static void adjusted_add(struct memory *memory, uint64_t address, size_t count)
+{
+    if (memory->adjusted_count == memory->adjusted_capacity) {
+        size_t capacity = memory->adjusted_capacity ? memory->adjusted_capacity * 2 : 256;
+        struct plan_range *grown = realloc(memory->adjusted, capacity * sizeof *grown);
+        if (!grown)
+            pcere_plan_end(memory->codelet, PLAN_FAILED, "no memory for the list of changed words");
+        memory->adjusted = grown;
+        memory->adjusted_capacity = capacity;
+    }
+    memory->adjusted[memory->adjusted_count++] = (struct plan_range){address, count};
+}
+
+bool pcere_memory_adjust(struct memory *memory, uint64_t address, const void *bytes, size_t count)
+{
+    const unsigned char *from = bytes;
+    for (size_t done = 0; done < count;) {
+        uint64_t page_left = memory->codelet->plan->page_bytes - (address + done) % memory->codelet->plan->page_bytes;
+        size_t piece = count - done < page_left ? count - done : (size_t)page_left;
+        unsigned char *pristine = (unsigned char *)(uintptr_t)pcere_memory_pristine(memory, address + done);
+        if (!pristine)
+            return false;
+        memcpy(pristine, from + done, piece);
+        memcpy((void *)(address + done), from + done, piece);
+        done += piece;
+    }
+    adjusted_add(memory, address, count);
+    return true;
+}
+
+void pcere_memory_protect(struct memory *memory)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    uint64_t copy = 0;
+    for (uint64_t i = 0; i < plan->mappings.count; i++) {
+        const struct plan_mapping *mapping = &memory->mappings[i];
+        while (copy < plan->before.count && memory->copies[copy].address < mapping->start)
+            copy++;
+        bool has_pages = copy < plan->before.count && memory->copies[copy].address < mapping->end;
+        int protection = (int)(mapping->protection & (PROT_READ | PROT_WRITE | PROT_EXEC)) | (has_pages ? PROT_READ : 0);
+        if (protection != (PROT_READ | PROT_WRITE))
+            mprotect((void *)mapping->start, mapping->end - mapping->start, protection);
+    }
+    memory->guarded = true;
+}

@@ -1,0 +1,104 @@
+/* replay-rt/target/overlay.c - what must change in captured memory so that it works with new code and new libraries.
+ *
+ *   old address of a function   [ jmp rebuilt ]      a pointer in captured data leads to the rebuilt function
+ *   old global offset table     [ new address ]      old code that has no bitcode finds the new libraries
+ */
+#include "replay-rt/target/codelet.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct codelet_function __start_pcere_functions[] __attribute__((weak, visibility("hidden")));
+extern const struct codelet_function __stop_pcere_functions[] __attribute__((weak, visibility("hidden")));
+
+enum { JUMP_BYTES = 5 };
+
+static int function_order(const void *left, const void *right)
+{
+    const struct codelet_function *const *a = left, *const *b = right;
+    return ((*a)->captured > (*b)->captured) - ((*a)->captured < (*b)->captured);
+}
+
+static bool function_redirect(struct memory *memory, const struct codelet_function *function)
+{
+    uint64_t from = (uint64_t)function->captured;
+    int64_t distance = (int64_t)((uint64_t)function->rebuilt - (from + JUMP_BYTES));
+    if (distance != (int32_t)distance)
+        return false;
+    unsigned char jump[JUMP_BYTES] = {0xe9};
+    int32_t near = (int32_t)distance;
+    memcpy(jump + 1, &near, sizeof near);
+    return pcere_memory_adjust(memory, from, jump, sizeof jump);
+}
+
+static void functions_redirect(struct memory *memory)
+{
+    struct plan_result *result = &memory->codelet->plan->result;
+    size_t count = (size_t)(__stop_pcere_functions - __start_pcere_functions), known = 0;
+    const struct codelet_function **functions = calloc(count ? count : 1, sizeof(struct codelet_function *));
+    if (!functions)
+        pcere_plan_end(memory->codelet, PLAN_FAILED, "no memory for the list of functions");
+    for (size_t i = 0; i < count; i++)
+        if (__start_pcere_functions[i].captured)
+            functions[known++] = &__start_pcere_functions[i];
+    qsort(functions, known, sizeof(struct codelet_function *), function_order);
+    for (size_t i = 0; i < known; i++) {
+        uint64_t at = (uint64_t)functions[i]->captured;
+        if (i && at == (uint64_t)functions[i - 1]->captured)
+            continue;                 /* the same inline function of another unit */
+        size_t next = i + 1;
+        while (next < known && (uint64_t)functions[next]->captured == at)
+            next++;
+        bool overlaps = next < known && (uint64_t)functions[next]->captured - at < JUMP_BYTES;
+        if (!overlaps && function_redirect(memory, functions[i]))
+            result->functions_redirected++;
+        else
+            result->functions_skipped++;
+    }
+    free(functions);
+}
+
+static void relocation_apply(struct memory *memory, const struct plan_relocation *relocation)
+{
+    const char *name = pcere_plan_string(memory->codelet->plan, relocation->name);
+    const char *symbol = dlsym(RTLD_DEFAULT, name);
+    if (!symbol)
+        return;
+    if (relocation->kind == PLAN_RELOCATION_COPY) {
+        if (relocation->addend > 0)
+            pcere_memory_adjust(memory, relocation->address, symbol, (size_t)relocation->addend);
+        return;
+    }
+    uint64_t word = (uint64_t)symbol + (uint64_t)relocation->addend;
+    if (relocation->kind == PLAN_RELOCATION_DATA) {
+        const unsigned char *pristine = pcere_memory_pristine(memory, relocation->address);
+        uint64_t captured = 0;
+        if (pristine)
+            memcpy(&captured, pristine, sizeof captured);
+        if (!captured || pcere_memory_is_mapped(memory, captured))
+            return;
+    }
+    pcere_memory_adjust(memory, relocation->address, &word, sizeof word);
+}
+
+static void range_zero(struct memory *memory, const struct plan_range *range)
+{
+    static const unsigned char zeros[64];
+    for (uint64_t done = 0; done < range->bytes; done += sizeof zeros) {
+        uint64_t piece = range->bytes - done < sizeof zeros ? range->bytes - done : sizeof zeros;
+        pcere_memory_adjust(memory, range->address + done, zeros, piece);   /* without a page it is zero already */
+    }
+}
+
+void pcere_overlay_apply(struct memory *memory)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    const struct plan_relocation *relocations = PLAN_TABLE(memory->codelet, relocations, struct plan_relocation);
+    for (uint64_t i = 0; i < plan->relocations.count; i++)
+        relocation_apply(memory, &relocations[i]);
+    const struct plan_range *zeroed = PLAN_TABLE(memory->codelet, zeroed, struct plan_range);
+    for (uint64_t i = 0; i < plan->zeroed.count; i++)
+        range_zero(memory, &zeroed[i]);
+    functions_redirect(memory);
+}

@@ -1,0 +1,109 @@
+/* replay-rt/target/plan.c - the plan and the pages as the codelet sees them.
+ *
+ * The launcher wrote both; all offsets are checked all the same, since a plan may also come from an exported directory.
+ */
+#include "replay-rt/target/codelet.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void *file_map(const char *path, int open_flags, int map_flags, uint64_t *ret_bytes)
+{
+    int descriptor = open(path, open_flags | O_CLOEXEC);
+    if (descriptor < 0)
+        return NULL;
+    struct stat status;
+    void *data = MAP_FAILED;
+    if (!fstat(descriptor, &status) && status.st_size >= 0) {
+        *ret_bytes = (uint64_t)status.st_size;
+        size_t length = status.st_size ? (size_t)status.st_size : 1;
+        data = mmap(NULL, length, PROT_READ | PROT_WRITE, map_flags, descriptor, 0);
+    }
+    close(descriptor);
+    return data == MAP_FAILED ? NULL : data;
+}
+
+static bool table_fits(const struct replay_plan *plan, const struct plan_table *table, size_t entry_bytes)
+{
+    return table->offset <= plan->bytes && table->offset % 8 == 0
+           && table->count <= (plan->bytes - table->offset) / entry_bytes;
+}
+
+static bool copies_fit(const struct codelet *codelet, const struct plan_table *table)
+{
+    const struct replay_plan *plan = codelet->plan;
+    if (!table_fits(plan, table, sizeof(struct plan_copy)))
+        return false;
+    const struct plan_copy *copies = pcere_plan_table(plan, table);
+    uint64_t floor = 0;
+    for (uint64_t i = 0; i < table->count; i++) {
+        const struct plan_copy *copy = &copies[i];
+        if (copy->address < floor || copy->pages > (UINT64_MAX - copy->address) / plan->page_bytes)
+            return false;
+        floor = copy->address + copy->pages * plan->page_bytes;
+        if (copy->source != PLAN_ZERO
+            && (copy->source > plan->pages_bytes || copy->pages > (plan->pages_bytes - copy->source) / plan->page_bytes))
+            return false;
+    }
+    return true;
+}
+
+static bool plan_is_sound(const struct codelet *codelet, uint64_t plan_bytes, uint64_t pages_bytes)
+{
+    const struct replay_plan *plan = codelet->plan;
+    return plan_bytes >= sizeof *plan && !memcmp(plan->magic, PLAN_MAGIC, sizeof plan->magic) && plan->version == PLAN_VERSION
+           && plan->bytes == plan_bytes && plan->pages_bytes <= pages_bytes && plan->page_bytes >= 4096
+           && !(plan->page_bytes & (plan->page_bytes - 1)) && plan->strings < plan->bytes
+           && ((const char *)plan)[plan->bytes - 1] == '\0' && plan->region < plan->bytes - plan->strings
+           && table_fits(plan, &plan->words, sizeof(uint64_t)) && table_fits(plan, &plan->mappings, sizeof(struct plan_mapping))
+           && copies_fit(codelet, &plan->before) && copies_fit(codelet, &plan->expected)
+           && table_fits(plan, &plan->ignored, sizeof(struct plan_range))
+           && table_fits(plan, &plan->zeroed, sizeof(struct plan_range))
+           && table_fits(plan, &plan->threads, sizeof(struct plan_thread))
+           && table_fits(plan, &plan->locks, sizeof(struct plan_lock))
+           && table_fits(plan, &plan->relocations, sizeof(struct plan_relocation));
+}
+
+bool pcere_plan_open(const char *plan_path, const char *pages_path, struct codelet *ret_codelet)
+{
+    uint64_t plan_bytes = 0, pages_bytes = 0;
+    struct codelet codelet = {
+        .plan = file_map(plan_path, O_RDWR, MAP_SHARED, &plan_bytes),
+        .pages = file_map(pages_path, O_RDONLY, MAP_PRIVATE, &pages_bytes),
+    };
+    if (!codelet.plan || !codelet.pages || !plan_is_sound(&codelet, plan_bytes, pages_bytes))
+        return false;
+    *ret_codelet = codelet;
+    return true;
+}
+
+const void *pcere_plan_table(const struct replay_plan *plan, const struct plan_table *table)
+{
+    return (const char *)plan + table->offset;
+}
+
+const char *pcere_plan_string(const struct replay_plan *plan, uint32_t offset)
+{
+    return offset < plan->bytes - plan->strings ? (const char *)plan + plan->strings + offset : "";
+}
+
+void pcere_plan_progress(struct codelet *codelet)
+{
+    atomic_fetch_add(&codelet->plan->result.progress, 1);
+}
+
+_Noreturn void pcere_plan_end(struct codelet *codelet, enum plan_state state, const char *format, ...)
+{
+    struct plan_result *result = &codelet->plan->result;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->message, sizeof result->message, format, arguments);
+    va_end(arguments);
+    atomic_store(&result->state, state);
+    _exit(state == PLAN_DONE ? 0 : 1);
+}

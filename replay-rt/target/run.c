@@ -1,0 +1,137 @@
+/* replay-rt/target/run.c - the order of things in a codelet's process: map, restore, warm up, time, restore, time ...
+ *
+ *   restore | thread state | empty region | t0  region  t1 | restore | ...
+ *                                           `- the only timed part
+ */
+#include "replay-rt/target/codelet.h"
+
+#include "include/pcere/rt_abi.h"
+
+#include <string.h>
+#include <time.h>
+
+extern const struct codelet_region __start_pcere_regions[] __attribute__((weak, visibility("hidden")));
+extern const struct codelet_region __stop_pcere_regions[] __attribute__((weak, visibility("hidden")));
+
+struct run {
+    struct codelet *codelet;
+    struct memory memory;
+    struct thread_state *threads;
+    void (*enter)(const uint64_t *words);
+    const uint64_t *words;
+};
+
+static void region_find(struct run *run)
+{
+    const struct replay_plan *plan = run->codelet->plan;
+    const char *name = pcere_plan_string(plan, plan->region);
+    for (const struct codelet_region *region = __start_pcere_regions; region < __stop_pcere_regions; region++) {
+        if (strcmp(region->name, name) != 0 || region->word_count != plan->words.count)
+            continue;
+        run->enter = plan->path == PCERE_PATH_SERIALIZED ? region->serial : region->fork;
+        if (run->enter)
+            return;
+    }
+    pcere_plan_end(run->codelet, PLAN_FAILED, "the rebuilt program has no region '%s' with %llu arguments", name,
+                   (unsigned long long)plan->words.count);
+}
+
+static void thread_begin(void *context, uint32_t thread, uint32_t threads)
+{
+    struct run *run = context;
+    if (thread)
+        pcere_crash_watch_thread();
+    else
+        run->codelet->plan->result.threads = threads;
+}
+
+static void thread_nothing(void *context, uint32_t thread, uint32_t threads)
+{
+    (void)context;
+    (void)thread;
+    (void)threads;
+}
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t region_run(struct run *run)
+{
+    uint64_t stack = run->codelet->plan->stack_pointer;
+    pcere_threads_restore(run->threads);
+    pcere_team_run(thread_nothing, NULL);         /* the team is awake, as after the program's previous region */
+    uint64_t start_ns = clock_ns();
+    pcere_call_on_stack(run->enter, run->words, stack);
+    uint64_t end_ns = clock_ns();
+    pcere_plan_progress(run->codelet);
+    return end_ns - start_ns;
+}
+
+static void region_warm(struct run *run)
+{
+    const struct plan_policy *policy = &run->codelet->plan->policy;
+    for (uint32_t i = 0; i < policy->warmups; i++) {
+        region_run(run);
+        if (!i && policy->learn)
+            pcere_memory_learn(&run->memory);
+        pcere_memory_restore(&run->memory);
+        pcere_plan_progress(run->codelet);
+    }
+}
+
+static void region_measure(struct run *run)
+{
+    const struct plan_policy *policy = &run->codelet->plan->policy;
+    struct plan_result *result = &run->codelet->plan->result;
+    uint32_t most = policy->repeat_most < PLAN_SAMPLES ? policy->repeat_most : PLAN_SAMPLES;
+    uint64_t spent_ns = 0;
+    region_warm(run);
+    for (uint32_t i = 0; i < most; i++) {
+        if (i)
+            pcere_memory_restore(&run->memory);
+        uint64_t sample_ns = region_run(run);
+        result->samples_ns[i] = sample_ns;
+        result->sample_count = i + 1;
+        spent_ns += sample_ns;
+        if (policy->long_ns && sample_ns >= policy->long_ns)
+            return;
+        if (i + 1 >= policy->repeat_least && policy->budget_ns && spent_ns >= policy->budget_ns)
+            return;
+    }
+}
+
+static void region_verify(struct run *run)
+{
+    region_run(run);
+    pcere_threads_compare(run->threads);
+    pcere_memory_compare(&run->memory);
+}
+
+_Noreturn void pcere_codelet_run(struct codelet *codelet)
+{
+    struct replay_plan *plan = codelet->plan;
+    struct run run = {.codelet = codelet, .words = PLAN_TABLE(codelet, words, uint64_t)};
+    atomic_store(&plan->result.state, PLAN_STARTED);
+    pcere_crash_watch(codelet);
+    region_find(&run);
+    pcere_memory_map(codelet, &run.memory);
+    if (!pcere_memory_is_mapped(&run.memory, plan->stack_pointer - 1))
+        pcere_plan_end(codelet, PLAN_FAILED, "the captured stack is not among the captured memory");
+    pcere_heap_protect(run.memory.mappings, plan->mappings.count);
+    pcere_team_run(thread_begin, &run);
+    atomic_store(&plan->result.state, PLAN_RUNNING);
+    pcere_memory_restore(&run.memory);
+    pcere_overlay_apply(&run.memory);
+    pcere_memory_protect(&run.memory);
+    run.threads = pcere_threads_new(&run.memory, plan->result.threads);
+    pcere_plan_progress(codelet);
+    if (plan->policy.task == PLAN_VERIFY)
+        region_verify(&run);
+    else
+        region_measure(&run);
+    pcere_plan_end(codelet, PLAN_DONE, "%s", "");
+}

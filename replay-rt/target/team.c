@@ -1,0 +1,52 @@
+/* replay-rt/target/team.c - how to run on all threads of an OpenMP team, and how to enter a region on the captured stack.
+ *
+ * The OpenMP runtime is called as compilers call it, so that this file needs no OpenMP in the C compiler.
+ */
+#include "replay-rt/target/codelet.h"
+
+struct source_location {              /* ident_t of the OpenMP runtime */
+    int32_t reserved1, flags, reserved2, reserved3;
+    const char *text;
+};
+
+typedef void microtask_fn(int32_t *global_thread, int32_t *bound_thread, ...);
+void __kmpc_fork_call(struct source_location *location, int32_t argument_count, microtask_fn *microtask, ...);
+int omp_get_thread_num(void);
+int omp_get_num_threads(void);
+
+static void team_microtask(int32_t *global_thread, int32_t *bound_thread, team_fn *run, void *context)
+{
+    (void)global_thread;
+    (void)bound_thread;
+    run(context, (uint32_t)omp_get_thread_num(), (uint32_t)omp_get_num_threads());
+}
+
+void pcere_team_run(team_fn *run, void *context)
+{
+    static struct source_location location = {.flags = 2, .text = ";pcere;replay;0;0;;"};
+    __kmpc_fork_call(&location, 2, (microtask_fn *)(void (*)(void))team_microtask, run, context);
+}
+
+/* Frame pointer and unwind directives let a backtrace of the region reach the codelet's own frames. */
+__asm__(".text\n"
+        ".globl pcere_call_on_stack\n"
+        ".hidden pcere_call_on_stack\n"
+        ".type pcere_call_on_stack, @function\n"
+        "pcere_call_on_stack:\n"
+        "    .cfi_startproc\n"
+        "    pushq %rbp\n"
+        "    .cfi_def_cfa_offset 16\n"
+        "    .cfi_offset %rbp, -16\n"
+        "    movq %rsp, %rbp\n"
+        "    .cfi_def_cfa_register %rbp\n"
+        "    andq $-16, %rdx\n"
+        "    movq %rdx, %rsp\n"
+        "    movq %rdi, %rax\n"
+        "    movq %rsi, %rdi\n"
+        "    callq *%rax\n"
+        "    movq %rbp, %rsp\n"
+        "    popq %rbp\n"
+        "    .cfi_def_cfa %rsp, 8\n"
+        "    retq\n"
+        "    .cfi_endproc\n"
+        ".size pcere_call_on_stack, .-pcere_call_on_stack\n");
