@@ -30,17 +30,17 @@ static inline void vranlc(size_t n, uint64_t *x, uint64_t a, double y[])
 {
     /* Four steps at a time, since each multiplication would otherwise wait for the one before it. */
     const uint64_t a2 = a * a, a3 = a2 * a, a4 = a2 * a2;
+    const size_t fours = n - n % 4;
     uint64_t state = *x;
-    size_t i = 0;
 
-    for (; i + 4 <= n; i += 4) {
+    for (size_t i = 0; i < fours; i += 4) {
         y[i] = randlc_value(state * a);
         y[i + 1] = randlc_value(state * a2);
         y[i + 2] = randlc_value(state * a3);
         state *= a4;
         y[i + 3] = randlc_value(state);
     }
-    for (; i < n; i++) {
+    for (size_t i = fours; i < n; i++) {
         state *= a;
         y[i] = randlc_value(state);
     }

@@ -107,13 +107,11 @@ static void resid(double ***uu, double ***vv, double ***rr, int n)
         double u1[M], u2[M];
 
         for (int i2 = 1; i2 < n - 1; i2++) {
-#pragma omp simd
             for (int i1 = 0; i1 < n; i1++) {
                 u1[i1] = uu[i3][i2 - 1][i1] + uu[i3][i2 + 1][i1] + uu[i3 - 1][i2][i1] + uu[i3 + 1][i2][i1];
                 u2[i1] = uu[i3 - 1][i2 - 1][i1] + uu[i3 - 1][i2 + 1][i1] + uu[i3 + 1][i2 - 1][i1] +
                          uu[i3 + 1][i2 + 1][i1];
             }
-#pragma omp simd
             for (int i1 = 1; i1 < n - 1; i1++)
                 rr[i3][i2][i1] = vv[i3][i2][i1] - A0 * uu[i3][i2][i1] -
                                  A2 * (u2[i1] + u1[i1 - 1] + u1[i1 + 1]) -
@@ -131,13 +129,11 @@ static void psinv(double ***rr, double ***uu, int n)
         double r1[M], r2[M];
 
         for (int i2 = 1; i2 < n - 1; i2++) {
-#pragma omp simd
             for (int i1 = 0; i1 < n; i1++) {
                 r1[i1] = rr[i3][i2 - 1][i1] + rr[i3][i2 + 1][i1] + rr[i3 - 1][i2][i1] + rr[i3 + 1][i2][i1];
                 r2[i1] = rr[i3 - 1][i2 - 1][i1] + rr[i3 - 1][i2 + 1][i1] + rr[i3 + 1][i2 - 1][i1] +
                          rr[i3 + 1][i2 + 1][i1];
             }
-#pragma omp simd
             for (int i1 = 1; i1 < n - 1; i1++)
                 uu[i3][i2][i1] += C0 * rr[i3][i2][i1] +
                                   C1 * (rr[i3][i2][i1 - 1] + rr[i3][i2][i1 + 1] + r1[i1]) +
@@ -158,14 +154,12 @@ static void rprj3(double ***fine, double ***coarse, int n)
         for (int j2 = 1; j2 < n - 1; j2++) {
             int i2 = 2 * j2;
 
-#pragma omp simd
             for (int i1 = 1; i1 < 2 * n - 2; i1++) {
                 x1[i1] = fine[i3][i2 - 1][i1] + fine[i3][i2 + 1][i1] + fine[i3 - 1][i2][i1] +
                          fine[i3 + 1][i2][i1];
                 y1[i1] = fine[i3 - 1][i2 - 1][i1] + fine[i3 - 1][i2 + 1][i1] + fine[i3 + 1][i2 - 1][i1] +
                          fine[i3 + 1][i2 + 1][i1];
             }
-#pragma omp simd
             for (int j1 = 1; j1 < n - 1; j1++) {
                 int i1 = 2 * j1;
 
@@ -190,7 +184,6 @@ static void interp(double ***coarse, double ***fine, int n)
         for (int j2 = 0; j2 < n - 1; j2++) {
             int i2 = 2 * j2;
 
-#pragma omp simd
             for (int j1 = 0; j1 < n; j1++) {
                 z1[j1] = coarse[j3][j2 + 1][j1] + coarse[j3][j2][j1];
                 z2[j1] = coarse[j3 + 1][j2][j1] + coarse[j3][j2][j1];
