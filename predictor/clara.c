@@ -1,0 +1,354 @@
+/* predictor/clara.c - see clara.h. */
+#include "predictor/clara.h"
+
+#include "predictor/random.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What PAM works on: the m points of a sample and all their dissimilarities. */
+struct pam {
+    size_t count, clusters;
+    double *dissimilarity;       /* [count * count] */
+    bool *is_medoid;             /* [count] */
+    double *nearest, *second;    /* [count] dissimilarity to the nearest and the second nearest medoid */
+};
+
+struct clara_work {
+    struct pam pam;
+    size_t *sample;              /* [sample_size] of the current sample */
+    size_t *medoids;             /* [clusters] of the current sample, ascending */
+    uint32_t *clusters;          /* [count] by the current medoids */
+};
+
+static double point_dissimilarity(const struct clara_points *points, enum clara_metric metric, size_t a, size_t b)
+{
+    const double *left = points->coordinates + a * points->dimensions;
+    const double *right = points->coordinates + b * points->dimensions;
+    double sum = 0;
+    for (size_t d = 0; d < points->dimensions; d++) {
+        double difference = left[d] - right[d];
+        sum += metric == CLARA_MANHATTAN ? fabs(difference) : difference * difference;
+    }
+    return metric == CLARA_MANHATTAN ? sum : sqrt(sum);
+}
+
+/* ---- PAM ----------------------------------------------------------------------------------------------------------------- */
+
+static void pam_measure(struct pam *pam, const struct clara_points *points, enum clara_metric metric, const size_t *sample)
+{
+    for (size_t i = 0; i < pam->count; i++) {
+        pam->dissimilarity[i * pam->count + i] = 0;
+        for (size_t j = 0; j < i; j++) {
+            double value = point_dissimilarity(points, metric, sample[i], sample[j]);
+            pam->dissimilarity[i * pam->count + j] = pam->dissimilarity[j * pam->count + i] = value;
+        }
+    }
+}
+
+static void pam_build(struct pam *pam)
+{
+    size_t n = pam->count;
+    double largest = 0;
+    for (size_t i = 0; i < n * n; i++)
+        largest = fmax(largest, pam->dissimilarity[i]);
+    for (size_t i = 0; i < n; i++) {
+        pam->is_medoid[i] = false;
+        pam->nearest[i] = largest * 1.1 + 1;     /* without medoids everything is farther away than anything can be */
+    }
+    for (size_t c = 0; c < pam->clusters; c++) {
+        size_t best = 0;
+        double best_gain = -1;
+        for (size_t i = 0; i < n; i++) {
+            if (pam->is_medoid[i])
+                continue;
+            const double *row = pam->dissimilarity + i * n;
+            double gain = 0;
+            for (size_t j = 0; j < n; j++)
+                if (row[j] < pam->nearest[j])
+                    gain += pam->nearest[j] - row[j];
+            if (gain >= best_gain) {
+                best_gain = gain;
+                best = i;
+            }
+        }
+        pam->is_medoid[best] = true;
+        for (size_t j = 0; j < n; j++)
+            pam->nearest[j] = fmin(pam->nearest[j], pam->dissimilarity[best * n + j]);
+    }
+}
+
+static double pam_update(struct pam *pam)
+{
+    size_t n = pam->count;
+    double total = 0;
+    for (size_t j = 0; j < n; j++) {
+        pam->nearest[j] = pam->second[j] = INFINITY;
+        for (size_t i = 0; i < n; i++) {
+            if (!pam->is_medoid[i])
+                continue;
+            double value = pam->dissimilarity[i * n + j];
+            if (value < pam->nearest[j]) {
+                pam->second[j] = pam->nearest[j];
+                pam->nearest[j] = value;
+            } else if (value < pam->second[j])
+                pam->second[j] = value;
+        }
+        total += pam->nearest[j];
+    }
+    return total;
+}
+
+/* What the total dissimilarity changes by if `candidate` takes the place of `medoid`. */
+static double pam_exchange_cost(const struct pam *pam, size_t medoid, size_t candidate)
+{
+    size_t n = pam->count;
+    const double *from = pam->dissimilarity + medoid * n, *to = pam->dissimilarity + candidate * n;
+    double cost = 0;
+    for (size_t j = 0; j < n; j++) {
+        if (from[j] == pam->nearest[j])
+            cost += fmin(to[j], pam->second[j]) - pam->nearest[j];
+        else if (to[j] < pam->nearest[j])
+            cost += to[j] - pam->nearest[j];
+    }
+    return cost;
+}
+
+static void pam_swap(struct pam *pam)
+{
+    size_t n = pam->count;
+    if (pam->clusters == n)
+        return;
+    double total = pam_update(pam);
+    for (;;) {
+        double best = 0;
+        size_t best_medoid = n, best_candidate = n;
+        for (size_t candidate = 0; candidate < n; candidate++) {
+            if (pam->is_medoid[candidate])
+                continue;
+            for (size_t medoid = 0; medoid < n; medoid++) {
+                if (!pam->is_medoid[medoid])
+                    continue;
+                double cost = pam_exchange_cost(pam, medoid, candidate);
+                if (cost < best) {
+                    best = cost;
+                    best_medoid = medoid;
+                    best_candidate = candidate;
+                }
+            }
+        }
+        if (!(best < -16 * DBL_EPSILON * fabs(total)))
+            return;
+        pam->is_medoid[best_medoid] = false;
+        pam->is_medoid[best_candidate] = true;
+        total = pam_update(pam);
+    }
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------------------- */
+
+/* Fill work->sample with the given medoids and random others, each set of others equally likely. One walk through the points takes each
+ * with the probability that completes the sample, so that the sample comes out ascending. */
+static void sample_draw(struct clara_work *work, size_t count, const size_t *medoids, size_t medoid_count, uint64_t *state)
+{
+    size_t wanted = work->pam.count - medoid_count, left = count - medoid_count, filled = 0, medoid = 0;
+    for (size_t i = 0; i < count && filled < work->pam.count; i++) {
+        if (medoid < medoid_count && medoids[medoid] == i) {
+            work->sample[filled++] = i;
+            medoid++;
+            continue;
+        }
+        if (random_below(state, left--) < wanted) {
+            work->sample[filled++] = i;
+            wanted--;
+        }
+    }
+}
+
+static double points_assign(const struct clara_points *points, enum clara_metric metric, const size_t *medoids, size_t cluster_count,
+                            uint32_t *clusters)
+{
+    double total = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        double nearest = INFINITY;
+        for (size_t c = 0; c < cluster_count; c++) {
+            double value = point_dissimilarity(points, metric, i, medoids[c]);
+            if (value < nearest) {
+                nearest = value;
+                clusters[i] = (uint32_t)c;
+            }
+        }
+        total += nearest;
+    }
+    return total / (double)points->count;
+}
+
+/* Average silhouette width over the sample that `pam` holds (Rousseeuw 1987); a cluster of one has width 0. `sums` is [clusters]. */
+static double sample_silhouette(const struct pam *pam, const size_t *sample, const uint32_t *clusters, double *sums, size_t *sizes)
+{
+    if (pam->clusters < 2)
+        return 0;
+    memset(sizes, 0, pam->clusters * sizeof *sizes);
+    for (size_t i = 0; i < pam->count; i++)
+        sizes[clusters[sample[i]]]++;
+    double total = 0;
+    for (size_t i = 0; i < pam->count; i++) {
+        uint32_t own = clusters[sample[i]];
+        if (sizes[own] < 2)
+            continue;
+        memset(sums, 0, pam->clusters * sizeof *sums);
+        for (size_t j = 0; j < pam->count; j++)
+            sums[clusters[sample[j]]] += pam->dissimilarity[i * pam->count + j];
+        double within = sums[own] / (double)(sizes[own] - 1), between = INFINITY;
+        for (size_t c = 0; c < pam->clusters; c++)
+            if (c != own && sizes[c] > 0)
+                between = fmin(between, sums[c] / (double)sizes[c]);
+        if (isfinite(between) && fmax(within, between) > 0)
+            total += (between - within) / fmax(within, between);
+    }
+    return total / (double)pam->count;
+}
+
+/* ---- CLARA --------------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status options_check(const struct clara_points *points, const struct clara_options *options, size_t sample_size,
+                                       size_t samples, struct pcere_error *error)
+{
+    if (points->count == 0 || points->dimensions == 0)
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "there is nothing to cluster");
+    if (options->clusters == 0 || options->clusters > points->count || options->clusters > UINT32_MAX)
+        return pcere_fail(error, PCERE_USAGE, 0, "ask for 1 cluster up to as many as there are points",
+                          "%zu points cannot form %zu clusters", points->count, options->clusters);
+    if (sample_size < options->clusters)
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "a sample of %zu points cannot hold %zu medoids", sample_size,
+                          options->clusters);
+    if (points->count > SIZE_MAX / points->dimensions / sizeof(double) || sample_size > SIZE_MAX / sample_size / sizeof(double))
+        return pcere_fail_memory(error, "the dissimilarities of a sample");
+    for (size_t i = 0; i < points->count * points->dimensions; i++)
+        if (!isfinite(points->coordinates[i]))
+            return pcere_fail(error, PCERE_DATA, 0, NULL, "point %zu has a coordinate that is not a finite number",
+                              i / points->dimensions);
+    for (size_t s = 0; options->given && s < samples; s++)
+        for (size_t i = 0; i < sample_size; i++) {
+            const size_t *sample = options->given + s * sample_size;
+            if (sample[i] >= points->count || (i > 0 && sample[i] <= sample[i - 1]))
+                return pcere_fail(error, PCERE_USAGE, 0, NULL, "given sample %zu is not an ascending list of point numbers", s);
+        }
+    return PCERE_OK;
+}
+
+static void work_done(struct clara_work *work)
+{
+    free(work->pam.dissimilarity);
+    free(work->pam.is_medoid);
+    free(work->pam.nearest);
+    free(work->pam.second);
+    free(work->sample);
+    free(work->medoids);
+    free(work->clusters);
+}
+
+static bool work_init(struct clara_work *work, size_t count, size_t sample_size, size_t clusters)
+{
+    *work = (struct clara_work){
+        .pam = {.count = sample_size,
+                .clusters = clusters,
+                .dissimilarity = malloc(sample_size * sample_size * sizeof(double)),
+                .is_medoid = malloc(sample_size * sizeof(bool)),
+                .nearest = malloc(sample_size * sizeof(double)),
+                .second = malloc(sample_size * sizeof(double))},
+        .sample = malloc(sample_size * sizeof(size_t)),
+        .medoids = malloc(clusters * sizeof(size_t)),
+        .clusters = malloc(count * sizeof(uint32_t)),
+    };
+    return work->pam.dissimilarity && work->pam.is_medoid && work->pam.nearest && work->pam.second && work->sample &&
+           work->medoids && work->clusters;
+}
+
+void clara_result_done(struct clara_result *result)
+{
+    free(result->medoids);
+    free(result->sizes);
+    free(result->clusters);
+    free(result->sample);
+    *result = (struct clara_result){0};
+}
+
+/* The current sample's medoids in work->medoids (ascending, since the sample is) and the clusters that they give all points. */
+static double sample_cluster(struct clara_work *work, const struct clara_points *points, enum clara_metric metric)
+{
+    pam_measure(&work->pam, points, metric, work->sample);
+    pam_build(&work->pam);
+    pam_swap(&work->pam);
+    size_t found = 0;
+    for (size_t i = 0; i < work->pam.count; i++)
+        if (work->pam.is_medoid[i])
+            work->medoids[found++] = work->sample[i];
+    return points_assign(points, metric, work->medoids, work->pam.clusters, work->clusters);
+}
+
+/* Keep the current sample as the best; the result's arrays have their final sizes. */
+static void result_take(struct clara_result *result, struct clara_work *work, size_t count, double objective, double *sums)
+{
+    size_t *medoids = result->medoids;
+    result->medoids = work->medoids;
+    work->medoids = medoids;
+    uint32_t *clusters = result->clusters;
+    result->clusters = work->clusters;
+    work->clusters = clusters;
+    memcpy(result->sample, work->sample, result->sample_count * sizeof *result->sample);
+    result->objective = objective;
+    result->silhouette = sample_silhouette(&work->pam, work->sample, result->clusters, sums, result->sizes);
+    memset(result->sizes, 0, result->cluster_count * sizeof *result->sizes);
+    for (size_t i = 0; i < count; i++)
+        result->sizes[result->clusters[i]]++;
+}
+
+enum pcere_status clara_run(const struct clara_points *points, const struct clara_options *options, struct clara_result *ret_result,
+                            struct pcere_error *error)
+{
+    size_t sample_size = options->sample_size ? options->sample_size : 40 + 2 * options->clusters;
+    size_t samples = options->samples ? options->samples : 5;
+    if (sample_size >= points->count) {
+        sample_size = points->count;
+        if (!options->given)
+            samples = 1;
+    }
+    enum pcere_status status = options_check(points, options, sample_size, samples, error);
+    if (status != PCERE_OK)
+        return status;
+
+    struct clara_work work;
+    struct clara_result best = {
+        .cluster_count = options->clusters,
+        .medoids = malloc(options->clusters * sizeof(size_t)),
+        .sizes = malloc(options->clusters * sizeof(size_t)),
+        .clusters = malloc(points->count * sizeof(uint32_t)),
+        .sample = malloc(sample_size * sizeof(size_t)),
+        .sample_count = sample_size,
+    };
+    double *sums = malloc(options->clusters * sizeof *sums);
+    if (!work_init(&work, points->count, sample_size, options->clusters) || !best.medoids || !best.sizes || !best.clusters ||
+        !best.sample || !sums) {
+        status = pcere_fail_memory(error, "clustering");
+        clara_result_done(&best);
+    } else {
+        uint64_t state = options->seed;
+        for (size_t s = 0; s < samples; s++) {
+            if (options->given)
+                memcpy(work.sample, options->given + s * sample_size, sample_size * sizeof *work.sample);
+            else
+                sample_draw(&work, points->count, best.medoids, s == 0 ? 0 : best.cluster_count, &state);
+            double objective = sample_cluster(&work, points, options->metric);
+            if (s == 0 || objective < best.objective)
+                result_take(&best, &work, points->count, objective, sums);
+        }
+        *ret_result = best;
+    }
+    free(sums);
+    work_done(&work);
+    return status;
+}

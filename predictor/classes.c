@@ -1,0 +1,545 @@
+/* predictor/classes.c - see classes.h: rounds of division and of marking what is special, then classes and their representatives. */
+#include "predictor/classes.h"
+
+#include "predictor/amdahl.h"
+#include "predictor/division.h"
+#include "predictor/random.h"
+#include "predictor/specials.h"
+#include "predictor/statistics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL_COUNT 10               /* up to here each invocation can be its own class */
+#define ALIKE_SPAN_RATIO 1.10
+#define MERGE_RATIO 1.01
+#define ROUNDS 4
+#define POOL_HALF ((size_t)4096)     /* invocations that division sees: half chosen by number, half by time */
+
+struct finder {
+    const struct classes_input *input;
+    struct classes_options options;
+    uint64_t region_ns;
+    uint32_t *group_of;              /* [count] */
+    struct group *groups;            /* [max_classes] */
+    size_t group_count;
+    uint32_t *firsts;                /* first-touch invocations, ascending by time once they are grouped */
+    size_t first_count;
+    uint32_t *first_group;           /* [first_count] group of each, numbered from 0 */
+    size_t first_groups;
+    bool has_noise;
+    uint64_t *scratch;               /* [count] */
+    enum classes_kind *kinds;        /* [max_classes] of the final classes */
+    size_t class_count;
+};
+
+const char *classes_kind_name(enum classes_kind kind)
+{
+    static const char *const names[] = {"alike", "scaled", "first", "noise"};
+    return names[kind];
+}
+
+static bool weighs_little(const struct finder *finder, uint64_t time_ns)
+{
+    return (double)time_ns < finder->options.min_share_ratio * (double)finder->options.wall_ns;
+}
+
+/* ---- few: neighbours that perform alike ----------------------------------------------------------------------------------- */
+
+struct timed { uint64_t time_ns; uint32_t invocation; };
+
+static int compare_timed(const void *left, const void *right)
+{
+    const struct timed *a = left, *b = right;
+    return a->time_ns != b->time_ns ? (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns)
+                                    : (a->invocation > b->invocation) - (a->invocation < b->invocation);
+}
+
+/* Sort `invocations` by time and number their groups in `ret_group`: neighbours join, the closest first, as long as the whole group stays
+ * within ALIKE_SPAN_RATIO or there are more than `limit` groups. Returns the number of groups. */
+static enum pcere_status alike_group(const struct classes_input *input, uint32_t *invocations, size_t count, size_t limit,
+                                     uint32_t *ret_group, size_t *ret_groups, struct pcere_error *error)
+{
+    struct timed *timed = malloc((count + 1) * sizeof *timed);
+    size_t *starts = malloc((count + 1) * sizeof *starts);
+    if (!timed || !starts) {
+        free(timed);
+        free(starts);
+        return pcere_fail_memory(error, "grouping a region's invocations");
+    }
+    for (size_t i = 0; i < count; i++) {
+        timed[i] = (struct timed){.time_ns = input->time_ns[invocations[i]], .invocation = invocations[i]};
+        starts[i] = i;
+    }
+    qsort(timed, count, sizeof *timed, compare_timed);
+    size_t groups = count;
+    starts[groups] = count;
+    while (groups > 1) {
+        size_t closest = 0;
+        double smallest = INFINITY;
+        for (size_t g = 0; g + 1 < groups; g++) {
+            double low = fmax((double)timed[starts[g]].time_ns, 1);
+            double span = fmax((double)timed[starts[g + 2] - 1].time_ns, 1) / low;
+            if (span < smallest) {
+                smallest = span;
+                closest = g;
+            }
+        }
+        if (smallest > ALIKE_SPAN_RATIO && groups <= limit)
+            break;
+        memmove(starts + closest + 1, starts + closest + 2, (groups - closest - 1) * sizeof *starts);
+        groups--;
+    }
+    for (size_t g = 0; g < groups; g++)
+        for (size_t i = starts[g]; i < starts[g + 1]; i++) {
+            invocations[i] = timed[i].invocation;
+            ret_group[i] = (uint32_t)g;
+        }
+    *ret_groups = groups;
+    free(timed);
+    free(starts);
+    return PCERE_OK;
+}
+
+/* ---- groups --------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t median_of(uint64_t *values, size_t count)
+{
+    uint64_t upper = statistics_select_u64(values, count, count / 2), lower = 0;
+    if (count % 2)
+        return upper;
+    for (size_t i = 0; i < count / 2; i++)
+        if (values[i] > lower)
+            lower = values[i];
+    return lower + (upper - lower) / 2;
+}
+
+/* Medians of times (or of faults) per group: `owner` says each invocation's group, values from `limit` on are none. */
+static void medians_find(const struct finder *finder, bool faults, const size_t *offsets, size_t limit, uint64_t *ret_medians,
+                         size_t *cursors)
+{
+    const struct classes_input *input = finder->input;
+    memcpy(cursors, offsets, limit * sizeof *cursors);
+    for (size_t i = 0; i < input->count; i++)
+        if (finder->group_of[i] < limit)
+            finder->scratch[cursors[finder->group_of[i]]++] = faults ? input->minor_faults[i] : input->time_ns[i];
+    for (size_t g = 0; g < limit; g++)
+        ret_medians[g] = offsets[g + 1] > offsets[g] ? median_of(finder->scratch + offsets[g], offsets[g + 1] - offsets[g]) : 0;
+}
+
+/* Measure the groups that group_of names; smear and spread_ratio stay as division left them. */
+static enum pcere_status groups_measure(struct finder *finder, struct pcere_error *error)
+{
+    const struct classes_input *input = finder->input;
+    size_t count = finder->group_count;
+    size_t *offsets = malloc((2 * count + 1) * sizeof *offsets);
+    uint64_t *medians = malloc(count * sizeof *medians);
+    if (!offsets || !medians) {
+        free(offsets);
+        free(medians);
+        return pcere_fail_memory(error, "measuring a region's classes");
+    }
+    for (size_t g = 0; g < count; g++)
+        finder->groups[g] = (struct group){
+            .low_ns = UINT64_MAX, .smear = finder->groups[g].smear, .spread_ratio = finder->groups[g].spread_ratio};
+    for (size_t i = 0; i < input->count; i++) {
+        if (finder->group_of[i] >= count)
+            continue;
+        struct group *group = &finder->groups[finder->group_of[i]];
+        uint64_t time_ns = input->time_ns[i];
+        group->members++;
+        group->time_ns += time_ns;
+        group->low_ns = time_ns < group->low_ns ? time_ns : group->low_ns;
+        group->high_ns = time_ns > group->high_ns ? time_ns : group->high_ns;
+        if (group->early_count < GROUP_EARLY)
+            group->early[group->early_count++] = (uint32_t)i;
+    }
+    offsets[0] = 0;
+    for (size_t g = 0; g < count; g++)
+        offsets[g + 1] = offsets[g] + finder->groups[g].members;
+    medians_find(finder, false, offsets, count, medians, offsets + count + 1);
+    for (size_t g = 0; g < count; g++)
+        finder->groups[g].median_ns = medians[g] ? medians[g] : 1;
+    if (input->minor_faults) {
+        medians_find(finder, true, offsets, count, medians, offsets + count + 1);
+        for (size_t g = 0; g < count; g++)
+            finder->groups[g].faults_median = medians[g];
+    }
+    free(offsets);
+    free(medians);
+    return PCERE_OK;
+}
+
+/* ---- many: division of a pool, then everyone joins --------------------------------------------------------------------------- */
+
+/* Strata of a running quantity: one random target in each, in ascending order. */
+struct strata { uint64_t width, number, target; };
+
+static void strata_next(struct strata *strata, uint64_t *state)
+{
+    strata->target = strata->number * strata->width + random_below(state, strata->width);
+    strata->number++;
+}
+
+/* Logarithms of the times of the regular invocations, or of a choice of them: half by number, half by time so that few heavy ones are
+ * seen. Ascending. */
+static size_t pool_fill(const struct finder *finder, uint64_t *state, double *pool)
+{
+    const struct classes_input *input = finder->input;
+    uint64_t regular = 0, regular_ns = 0;
+    for (size_t i = 0; i < input->count; i++)
+        if (finder->group_of[i] < GROUP_FIRST) {
+            regular++;
+            regular_ns += input->time_ns[i];
+        }
+    bool all = regular <= 2 * POOL_HALF;
+    struct strata by_number = {.width = regular / POOL_HALF + 1}, by_time = {.width = regular_ns / POOL_HALF + 1};
+    strata_next(&by_number, state);
+    strata_next(&by_time, state);
+    uint64_t seen = 0, seen_ns = 0;
+    size_t filled = 0;
+    for (size_t i = 0; i < input->count; i++) {
+        if (finder->group_of[i] >= GROUP_FIRST)
+            continue;
+        bool take = all;
+        seen++;
+        seen_ns += input->time_ns[i];
+        for (; by_number.target < seen; take = true)
+            strata_next(&by_number, state);
+        if (by_time.target < seen_ns) {
+            take = true;
+            by_time.number = seen_ns / by_time.width + 1;
+            strata_next(&by_time, state);
+        }
+        if (take)
+            pool[filled++] = log(fmax((double)input->time_ns[i], 1));
+    }
+    statistics_sort(pool, filled);
+    return filled;
+}
+
+/* Divide the regular invocations into at most `room` groups, ascending by time. */
+static enum pcere_status groups_divide(struct finder *finder, size_t room, uint64_t *state, struct pcere_error *error)
+{
+    const struct classes_input *input = finder->input;
+    double *pool = malloc((2 * POOL_HALF + 2) * sizeof *pool);
+    struct division_part *parts = malloc(room * sizeof *parts);
+    uint64_t *limits = malloc(room * sizeof *limits);
+    enum pcere_status status = PCERE_OK;
+    size_t part_count = 0;
+    if (!pool || !parts || !limits)
+        status = pcere_fail_memory(error, "dividing a region's invocations into classes");
+    if (status == PCERE_OK) {
+        size_t pool_count = pool_fill(finder, state, pool);
+        status = division_find(pool, pool_count, room, random_next(state), parts, &part_count, error);
+    }
+    if (status == PCERE_OK) {
+        finder->group_count = part_count;
+        for (size_t g = 0; g < part_count; g++) {
+            const double *part = pool + parts[g].first;
+            finder->groups[g].smear = parts[g].smear;
+            finder->groups[g].spread_ratio = STATISTICS_MAD_TO_SIGMA * statistics_mad(part, parts[g].end - parts[g].first);
+            limits[g] = g ? (uint64_t)ceil(exp((part[-1] + part[0]) / 2)) : 0;
+        }
+        for (size_t i = 0; i < input->count; i++) {
+            if (finder->group_of[i] >= GROUP_FIRST)
+                continue;
+            uint32_t group = 0;
+            for (size_t g = 1; g < part_count; g++)
+                group += input->time_ns[i] >= limits[g];
+            finder->group_of[i] = group;
+        }
+        status = groups_measure(finder, error);
+    }
+    free(pool);
+    free(parts);
+    free(limits);
+    return status;
+}
+
+/* Group the first-touch invocations; the light ones together. */
+static enum pcere_status firsts_group(struct finder *finder, struct pcere_error *error)
+{
+    size_t limit = finder->options.max_classes - 1 - finder->has_noise;
+    finder->first_groups = 0;
+    if (finder->first_count == 0)
+        return PCERE_OK;
+    enum pcere_status status = alike_group(finder->input, finder->firsts, finder->first_count, limit, finder->first_group,
+                                           &finder->first_groups, error);
+    if (status != PCERE_OK)
+        return status;
+    uint32_t light = UINT32_MAX, next = 0;
+    for (size_t i = 0, end; i < finder->first_count; i = end) {
+        uint64_t time_ns = 0;
+        for (end = i; end < finder->first_count && finder->first_group[end] == finder->first_group[i]; end++)
+            time_ns += finder->input->time_ns[finder->firsts[end]];
+        uint32_t number;
+        if (!weighs_little(finder, time_ns))
+            number = next++;
+        else if (light != UINT32_MAX)
+            number = light;
+        else
+            number = light = next++;
+        for (size_t j = i; j < end; j++)
+            finder->first_group[j] = number;
+    }
+    finder->first_groups = next;
+    return PCERE_OK;
+}
+
+/* Groups that become one class: medians within 1 %, and light neighbours of one smear. Renumbers group_of. */
+static enum pcere_status groups_merge(struct finder *finder, struct pcere_error *error)
+{
+    uint32_t *number = malloc(finder->group_count * sizeof *number);
+    if (!number)
+        return pcere_fail_memory(error, "merging a region's classes");
+    size_t kept = 0;
+    uint64_t kept_ns = 0;
+    const struct group *below = NULL;
+    for (size_t g = 0; g < finder->group_count; g++) {
+        const struct group *group = &finder->groups[g];
+        number[g] = (uint32_t)kept;
+        if (group->members == 0)
+            continue;
+        bool near = below && (double)group->median_ns <= MERGE_RATIO * (double)below->median_ns;
+        bool light = below && below->smear && group->smear &&
+                     (weighs_little(finder, kept_ns) || weighs_little(finder, group->time_ns));
+        if (below && !near && !light) {
+            number[g] = (uint32_t)++kept;
+            kept_ns = 0;
+        }
+        kept_ns += group->time_ns;
+        below = group;
+    }
+    for (size_t i = 0; i < finder->input->count; i++)
+        if (finder->group_of[i] < GROUP_FIRST)
+            finder->group_of[i] = number[finder->group_of[i]];
+    finder->group_count = kept + 1;
+    free(number);
+    return PCERE_OK;
+}
+
+static enum pcere_status many_find(struct finder *finder, struct pcere_error *error)
+{
+    uint64_t state = finder->options.seed, noise_ns = 0;
+    size_t max_classes = finder->options.max_classes;
+    for (unsigned round = 1;; round++) {
+        size_t special = finder->first_groups + finder->has_noise;
+        enum pcere_status status = groups_divide(finder, max_classes - special, &state, error);
+        if (status != PCERE_OK)
+            return status;
+        if (round == ROUNDS)
+            break;
+        size_t found = 0, noise = 0;
+        if (max_classes >= 2)
+            found = specials_mark_first(finder->input, finder->groups, finder->group_count, finder->group_of,
+                                        finder->firsts + finder->first_count);
+        finder->first_count += found;
+        if (max_classes >= 3)
+            noise = specials_mark_noise(finder->input, finder->groups, finder->group_count, finder->region_ns, &noise_ns,
+                                        finder->group_of);
+        finder->has_noise |= noise > 0;
+        if (found + noise == 0)
+            break;
+        if ((status = firsts_group(finder, error)) != PCERE_OK)
+            return status;
+    }
+    enum pcere_status status = groups_merge(finder, error);
+    if (status != PCERE_OK)
+        return status;
+    size_t regular = finder->group_count;
+    for (size_t g = 0; g < regular; g++)
+        finder->kinds[g] = CLASSES_ALIKE;
+    for (size_t i = 0; i < finder->first_count; i++) {
+        size_t class = regular + finder->first_group[i];
+        finder->group_of[finder->firsts[i]] = (uint32_t)class;
+        finder->kinds[class] = CLASSES_FIRST;
+    }
+    finder->class_count = regular + finder->first_groups;
+    if (finder->has_noise) {
+        for (size_t i = 0; i < finder->input->count; i++)
+            if (finder->group_of[i] == GROUP_NOISE)
+                finder->group_of[i] = (uint32_t)finder->class_count;
+        finder->kinds[finder->class_count++] = CLASSES_NOISE;
+    }
+    return PCERE_OK;
+}
+
+static enum pcere_status few_find(struct finder *finder, struct pcere_error *error)
+{
+    uint32_t invocations[SMALL_COUNT], groups[SMALL_COUNT];
+    size_t count = finder->input->count;
+    for (size_t i = 0; i < count; i++)
+        invocations[i] = (uint32_t)i;
+    enum pcere_status status =
+        alike_group(finder->input, invocations, count, finder->options.max_classes, groups, &finder->group_count, error);
+    if (status != PCERE_OK)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        finder->group_of[invocations[i]] = groups[i];
+    status = groups_measure(finder, error);
+    for (size_t g = 0; status == PCERE_OK && g < finder->group_count; g++)
+        finder->kinds[g] = specials_group_is_first(finder->groups, g) ? CLASSES_FIRST : CLASSES_ALIKE;
+    finder->class_count = finder->group_count;
+    return status;
+}
+
+/* ---- classes from groups -------------------------------------------------------------------------------------------------- */
+
+struct candidate { double distance; uint64_t invocation; };
+
+static void candidate_offer(struct candidate *best, double distance, uint64_t invocation)
+{
+    if (best->invocation == 0 || distance < best->distance)
+        *best = (struct candidate){.distance = distance, .invocation = invocation};
+}
+
+static enum pcere_status representatives_choose(const struct finder *finder, struct classes_class *classes, struct pcere_error *error)
+{
+    const struct classes_input *input = finder->input;
+    struct { struct candidate any, later; uint64_t seen; } *choices = calloc(finder->class_count, sizeof *choices);
+    if (!choices)
+        return pcere_fail_memory(error, "choosing representatives");
+    for (size_t i = 0; i < input->count; i++) {
+        uint32_t c = finder->group_of[i];
+        double median = fmax((double)classes[c].time_ns_median, 1);
+        double distance = fabs((double)input->time_ns[i] / median - 1);
+        if (input->minor_faults)
+            distance += fabs((double)input->minor_faults[i] - (double)finder->groups[c].faults_median) * SPECIALS_FAULT_NS / median;
+        candidate_offer(&choices[c].any, distance, i + 1);
+        if (++choices[c].seen > 3)
+            candidate_offer(&choices[c].later, distance, i + 1);
+    }
+    for (size_t c = 0; c < finder->class_count; c++) {
+        struct candidate any = choices[c].any, later = choices[c].later;
+        bool use_later = classes[c].members > 6 && later.distance <= fmax(any.distance + 0.02, 0.05);
+        classes[c].representative = use_later ? later.invocation : any.invocation;
+        classes[c].representative_ns = input->time_ns[classes[c].representative - 1];
+    }
+    free(choices);
+    return PCERE_OK;
+}
+
+static void class_judge(const struct finder *finder, struct classes_class *class)
+{
+    if (class->kind == CLASSES_ALIKE &&
+        amdahl_class_weight(class->members, class->time_ns, class->representative_ns) != (double)class->members)
+        class->kind = CLASSES_SCALED;
+    class->wanted = class->kind != CLASSES_NOISE && !weighs_little(finder, class->time_ns);
+    if (class->kind == CLASSES_NOISE)
+        snprintf(class->reason, sizeof class->reason, "rare interruptions: in-vivo time is kept");
+    else if (!class->wanted)
+        snprintf(class->reason, sizeof class->reason, "%.2g %% of the run: in-vivo time is kept",
+                 100 * (double)class->time_ns / (double)finder->options.wall_ns);
+}
+
+struct ranked { uint64_t representative; uint32_t class; };
+
+static int compare_ranked(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    return (a->representative > b->representative) - (a->representative < b->representative);
+}
+
+/* Classes out of group_of, ascending by representative; group_of becomes class_of. */
+static enum pcere_status result_make(struct finder *finder, struct classes_result *ret_result, struct pcere_error *error)
+{
+    size_t count = finder->class_count;
+    struct classes_class *classes = calloc(count, sizeof *classes), *sorted = calloc(count, sizeof *sorted);
+    struct ranked *ranks = calloc(count, sizeof *ranks);
+    uint32_t *position = calloc(count, sizeof *position);
+    finder->group_count = count;
+    enum pcere_status status = classes && sorted && ranks && position ? groups_measure(finder, error)
+                                                                      : pcere_fail_memory(error, "a region's classes");
+    for (size_t c = 0; status == PCERE_OK && c < count; c++)
+        classes[c] = (struct classes_class){.members = finder->groups[c].members,
+                                            .time_ns = finder->groups[c].time_ns,
+                                            .time_ns_median = finder->groups[c].median_ns,
+                                            .kind = finder->kinds[c]};
+    if (status == PCERE_OK)
+        status = representatives_choose(finder, classes, error);
+    if (status == PCERE_OK) {
+        for (size_t c = 0; c < count; c++) {
+            class_judge(finder, &classes[c]);
+            ranks[c] = (struct ranked){.representative = classes[c].representative, .class = (uint32_t)c};
+        }
+        qsort(ranks, count, sizeof *ranks, compare_ranked);
+        for (size_t c = 0; c < count; c++) {
+            sorted[c] = classes[ranks[c].class];
+            position[ranks[c].class] = (uint32_t)c;
+        }
+        for (size_t i = 0; i < finder->input->count; i++)
+            finder->group_of[i] = position[finder->group_of[i]];
+        *ret_result = (struct classes_result){.classes = sorted, .class_count = count, .class_of = finder->group_of};
+        sorted = NULL;
+        finder->group_of = NULL;
+    }
+    free(classes);
+    free(sorted);
+    free(ranks);
+    free(position);
+    return status;
+}
+
+static void finder_done(struct finder *finder)
+{
+    free(finder->group_of);
+    free(finder->groups);
+    free(finder->firsts);
+    free(finder->first_group);
+    free(finder->scratch);
+    free(finder->kinds);
+}
+
+static enum pcere_status finder_init(struct finder *finder, const struct classes_input *input, const struct classes_options *options,
+                                     struct pcere_error *error)
+{
+    *finder = (struct finder){.input = input, .options = *options};
+    if (finder->options.max_classes == 0)
+        finder->options.max_classes = CLASSES_MAX_DEFAULT;
+    if (finder->options.max_classes > CLASSES_LIMIT)
+        return pcere_fail(error, PCERE_USAGE, 0, "ask for 1 to 1000 classes", "a region cannot have %u classes",
+                          finder->options.max_classes);
+    if (!(options->min_share_ratio >= 0 && options->min_share_ratio <= 1))
+        return pcere_fail(error, PCERE_USAGE, 0, "a share is a number from 0 to 1", "%g is no share of the program's time",
+                          options->min_share_ratio);
+    if (input->count == 0)
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "a region without invocations has no classes");
+    if (input->count >= GROUP_FIRST)
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "a region has %zu invocations, more than can be numbered", input->count);
+    for (size_t i = 0; i < input->count; i++)
+        if (__builtin_add_overflow(finder->region_ns, input->time_ns[i], &finder->region_ns) || finder->region_ns > INT64_MAX)
+            return pcere_fail(error, PCERE_DATA, 0, NULL, "invocation %zu makes the region last longer than can be counted", i + 1);
+    size_t max_classes = finder->options.max_classes, firsts = ROUNDS * SPECIALS_PER_GROUP * max_classes;
+    finder->group_of = calloc(input->count, sizeof *finder->group_of);
+    finder->groups = calloc(max_classes, sizeof *finder->groups);
+    finder->firsts = calloc(firsts, sizeof *finder->firsts);
+    finder->first_group = calloc(firsts, sizeof *finder->first_group);
+    finder->scratch = malloc(input->count * sizeof *finder->scratch);
+    finder->kinds = calloc(max_classes, sizeof *finder->kinds);
+    if (!finder->group_of || !finder->groups || !finder->firsts || !finder->first_group || !finder->scratch || !finder->kinds)
+        return pcere_fail_memory(error, "a region's invocations");
+    return PCERE_OK;
+}
+
+enum pcere_status classes_find(const struct classes_input *input, const struct classes_options *options,
+                               struct classes_result *ret_result, struct pcere_error *error)
+{
+    struct finder finder;
+    enum pcere_status status = finder_init(&finder, input, options, error);
+    if (status == PCERE_OK)
+        status = input->count <= SMALL_COUNT ? few_find(&finder, error) : many_find(&finder, error);
+    if (status == PCERE_OK)
+        status = result_make(&finder, ret_result, error);
+    finder_done(&finder);
+    return status;
+}
+
+void classes_result_done(struct classes_result *result)
+{
+    free(result->classes);
+    free(result->class_of);
+    *result = (struct classes_result){0};
+}

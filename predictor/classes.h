@@ -1,0 +1,87 @@
+/* predictor/classes.h - which invocations of a region perform alike, and which one of each class is worth capturing.
+ *
+ * PCERE (Popov et al. 2015), section III-B c): invocations that perform alike form a class, one representative is captured and replayed,
+ * and its time counts for all members. The classes map one to one onto struct store_class of store/store.h.
+ *
+ * Rules, in the order in which they apply. Ratios are of wall times; "first" means earliest in the program.
+ *  1. Up to 10 invocations: each is its own class, unless they perform alike: all times of a class lie within 10 % of each other (5 % to
+ *     either side: what a machine itself scatters from one invocation to the next).
+ *  2. More: CLARA over the logarithm of time finds the classes (predictor/division.h). Regions that change steadily, without gaps, are
+ *     cut into classes of about a factor 2, and the members of such a class are scaled by their own times (amdahl_class_weight).
+ *  3. First touch: leading invocations of a class (at most 3) that take at least 1.2 times what those after them take become classes
+ *     of their own, as do classes of at most 3 invocations that come before all of a class that takes 1 / 1.2 to 1 / 2.5 of their time, or
+ *     whose page faults explain at least half of the difference.
+ *  4. Noise: rare invocations (at most 1 in 50, or one) that are slower, not among the region's first three, together at most 10 %
+ *     of the region's time and not reproducible (three or more within 10 % of each other are) form one class that is not captured: its in-vivo
+ *     time is kept as it is. Evidence decides first: the arguments of usual invocations, or preemptions, make them noise up to 30 %
+ *     of the region's time; arguments of their own make them a class.
+ *  5. Classes whose medians are within 1 % are one.
+ *  6. The representative is the member whose time is nearest to the class's median, and whose number of page faults is the usual one, not
+ *     one of the first three of a class with more than six members if a later one is as good (within 2 %, or 5 % from the median).
+ *  7. A class that weighs less than `min_share_ratio` of the program's wall time is not wanted: its in-vivo time is kept. Light first
+ *     invocations form one class together, light neighbours in a steadily changing region too.
+ * There are never more than `max_classes` classes, first touch and noise included: with 1 there is neither, with 2 there is no noise.
+ */
+#ifndef PCERE_PREDICTOR_CLASSES_H
+#define PCERE_PREDICTOR_CLASSES_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLASSES_MAX_DEFAULT 10
+#define CLASSES_MIN_SHARE_DEFAULT 0.005
+#define CLASSES_LIMIT 1000               /* the largest max_classes */
+
+struct classes_input {                   /* invocations of one region in program order: element i is invocation i + 1; borrowed */
+    size_t count;                        /* at least 1, at most UINT32_MAX */
+    const uint64_t *time_ns;             /* in-vivo wall times */
+    const uint64_t *arguments_hash;      /* NULL, or a hash of each invocation's arguments */
+    const uint32_t *minor_faults;        /* NULL, or page faults during each invocation */
+    const uint32_t *preemptions;         /* NULL, or involuntary context switches during each invocation */
+};
+
+struct classes_options {
+    uint32_t max_classes;                /* 0: CLASSES_MAX_DEFAULT */
+    double min_share_ratio;              /* of the program's wall time, 0 to 1; 0: every class is wanted */
+    uint64_t wall_ns;                    /* the program's wall time; 0 if unknown: every class is wanted */
+    uint64_t seed;                       /* same input and seed, same classes */
+};
+
+enum classes_kind {
+    CLASSES_ALIKE,                       /* members count as the representative: weight = members */
+    CLASSES_SCALED,                      /* members differ by degree: weight = time_ns / representative_ns */
+    CLASSES_FIRST,                       /* first-touch invocations */
+    CLASSES_NOISE,                       /* rare interruptions: never wanted */
+};
+
+struct classes_class {
+    uint64_t representative;             /* invocation number, from 1 */
+    uint64_t members;                    /* itself included */
+    uint64_t time_ns;                    /* of all members together */
+    uint64_t time_ns_median;             /* of the members */
+    uint64_t representative_ns;          /* of the representative itself */
+    enum classes_kind kind;
+    bool wanted;                         /* worth a dump; false: the in-vivo time is kept, and reason says why */
+    char reason[120];                    /* why it is not wanted, or "" */
+};
+
+struct classes_result {
+    struct classes_class *classes;       /* ascending by representative; members and time_ns add up to the region's */
+    size_t class_count;                  /* 1 to max_classes */
+    uint32_t *class_of;                  /* [count] position in `classes` of each invocation's class */
+};
+
+/* Find the classes of a region. Ten million invocations take about a second.
+ * PCERE_DATA: no invocations, or times whose sum overflows. PCERE_USAGE: max_classes above CLASSES_LIMIT, min_share_ratio not in [0, 1].
+ * PCERE_SYSTEM: no memory (about 20 bytes per invocation). classes_result_done frees what the result holds. */
+enum pcere_status classes_find(const struct classes_input *input, const struct classes_options *options,
+                               struct classes_result *ret_result, struct pcere_error *error);
+void classes_result_done(struct classes_result *result);
+
+/* "alike", "scaled", "first", "noise". */
+const char *classes_kind_name(enum classes_kind kind);
+
+#endif

@@ -1,0 +1,152 @@
+/* predictor/statistics.c - see statistics.h. */
+#include "predictor/statistics.h"
+
+#include "predictor/random.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+void statistics_sort(double *values, size_t count)
+{
+    if (count > 1)
+        qsort(values, count, sizeof *values, compare_doubles);
+}
+
+/* Hoare's selection; the median of three as pivot keeps sorted and constant input linear. */
+#define DEFINE_SELECT(name, type)                                                                                                \
+    type name(type *values, size_t count, size_t rank)                                                                           \
+    {                                                                                                                            \
+        assert(rank < count);                                                                                                    \
+        size_t low = 0, high = count - 1;                                                                                        \
+        while (low < high) {                                                                                                     \
+            type first = values[low], middle = values[low + (high - low) / 2], last = values[high];                              \
+            type pivot = first < middle ? (middle < last ? middle : first < last ? last : first)                                 \
+                                        : (first < last ? first : middle < last ? last : middle);                                \
+            size_t i = low, j = high;                                                                                            \
+            for (;;) {                                                                                                           \
+                while (values[i] < pivot)                                                                                        \
+                    i++;                                                                                                         \
+                while (pivot < values[j])                                                                                        \
+                    j--;                                                                                                         \
+                if (i >= j)                                                                                                      \
+                    break;                                                                                                       \
+                type moved = values[i];                                                                                          \
+                values[i++] = values[j];                                                                                         \
+                values[j--] = moved;                                                                                             \
+            }                                                                                                                    \
+            /* Now [low, i) holds nothing above the pivot and [i, high] nothing below it, or values[i] is the pivot itself. */   \
+            if (i == j && rank == i)                                                                                             \
+                break;                                                                                                           \
+            if (rank < i)                                                                                                        \
+                high = i - 1;                                                                                                    \
+            else                                                                                                                 \
+                low = i == j ? i + 1 : i;                                                                                        \
+        }                                                                                                                        \
+        return values[rank];                                                                                                     \
+    }
+
+DEFINE_SELECT(statistics_select, double)
+DEFINE_SELECT(statistics_select_u64, uint64_t)
+
+double statistics_quantile(const double *sorted, size_t count, double probability)
+{
+    assert(count > 0);
+    double position = probability * (double)(count - 1);
+    if (!(position > 0))
+        return sorted[0];
+    if (position >= (double)(count - 1))
+        return sorted[count - 1];
+    size_t below = (size_t)position;
+    return sorted[below] + (position - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+double statistics_median(const double *sorted, size_t count)
+{
+    assert(count > 0);
+    return count % 2 ? sorted[count / 2] : sorted[count / 2 - 1] + (sorted[count / 2] - sorted[count / 2 - 1]) / 2;
+}
+
+double statistics_mean(const double *values, size_t count)
+{
+    assert(count > 0);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum / (double)count;
+}
+
+double statistics_variation_ratio(const double *values, size_t count)
+{
+    double mean = statistics_mean(values, count);
+    if (count < 2 || mean == 0)
+        return 0;
+    double squares = 0;
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - mean) * (values[i] - mean);
+    return sqrt(squares / (double)(count - 1)) / fabs(mean);
+}
+
+/* Sorted values have their deviations in two ascending runs, left and right of the median: merge them up to the middle. */
+double statistics_mad(const double *sorted, size_t count)
+{
+    double median = statistics_median(sorted, count);
+    size_t right = count / 2, left = right;   /* the next on the left is sorted[left - 1] */
+    double deviation = 0, previous = 0;
+    for (size_t taken = 0; taken <= count / 2; taken++) {
+        previous = deviation;
+        if (left == 0 || (right < count && sorted[right] - median <= median - sorted[left - 1]))
+            deviation = sorted[right++] - median;
+        else
+            deviation = median - sorted[--left];
+    }
+    return count % 2 ? deviation : previous + (deviation - previous) / 2;
+}
+
+struct statistics_interval statistics_median_interval(const double *sorted, size_t count, double confidence)
+{
+    assert(count > 0);
+    /* log of P(B(n, 1/2) = i), so that large n neither over- nor underflows */
+    double n = (double)count, tail = 0;
+    size_t rank = 0;                          /* ranks from 1: the interval is (rank, n + 1 - rank) */
+    double covered = 0;
+    while (rank < (count + 1) / 2) {
+        double i = (double)rank;
+        tail += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) - n * log(2));
+        double coverage = 1 - 2 * tail;       /* of the ranks (rank + 1, n - rank) */
+        if (rank > 0 && coverage < confidence)
+            break;
+        covered = coverage;
+        rank++;
+    }
+    return (struct statistics_interval){.low = sorted[rank - 1], .high = sorted[count - rank], .confidence = fmax(covered, 0)};
+}
+
+void statistics_bootstrap_medians(const struct statistics_group *groups, size_t group_count, uint64_t *state, double *scratch,
+                                  double *draws, size_t draw_count)
+{
+    assert(group_count > 0);
+    for (size_t draw = 0; draw < draw_count; draw++) {
+        size_t filled = 0;
+        for (size_t g = 0; g < group_count; g++) {
+            const struct statistics_group *group = &groups[group_count == 1 ? 0 : random_below(state, group_count)];
+            assert(group->count > 0);
+            for (size_t i = 0; i < group->count; i++)
+                scratch[filled++] = group->values[random_below(state, group->count)];
+        }
+        double upper = statistics_select(scratch, filled, filled / 2);
+        double lower = upper;
+        if (filled % 2 == 0) {                /* selection left everything that is not larger on the left */
+            lower = scratch[0];
+            for (size_t i = 1; i < filled / 2; i++)
+                lower = fmax(lower, scratch[i]);
+        }
+        draws[draw] = lower + (upper - lower) / 2;
+    }
+}

@@ -1,0 +1,59 @@
+/* predictor/statistics.h - what a handful of noisy timings says: medians, their intervals, spread.
+ *
+ * Everything here is robust against few values: each function says what it gives for one and for two of them. `count` is at least 1
+ * (asserted), values are finite. Functions that take `sorted` want ascending order: statistics_sort makes it.
+ */
+#ifndef PCERE_PREDICTOR_STATISTICS_H
+#define PCERE_PREDICTOR_STATISTICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Ascending, in place. */
+void statistics_sort(double *values, size_t count);
+
+/* The value that would stand at `rank` (0 is the smallest) if `values` were sorted. Reorders `values`, so that no value before `rank` is
+ * larger than it and none after it is smaller. Linear time. */
+double statistics_select(double *values, size_t count, size_t rank);
+uint64_t statistics_select_u64(uint64_t *values, size_t count, size_t rank);
+
+/* The `probability` quantile (0 to 1) with linear interpolation between order statistics: R's type 7 (Hyndman and Fan 1996). */
+double statistics_quantile(const double *sorted, size_t count, double probability);
+
+/* The middle value, or the mean of the two in the middle. */
+double statistics_median(const double *sorted, size_t count);
+
+/* Arithmetic mean. */
+double statistics_mean(const double *values, size_t count);
+
+/* Sample standard deviation (divisor count - 1) over the mean; 0 for one value or where the mean is 0. */
+double statistics_variation_ratio(const double *values, size_t count);
+
+/* Median absolute deviation from the median, in the unit of the values and not scaled: times 1.4826 it estimates the standard deviation of
+ * normal data. 0 for one value, half the difference for two. Linear time, no memory. */
+double statistics_mad(const double *sorted, size_t count);
+#define STATISTICS_MAD_TO_SIGMA 1.4826
+
+struct statistics_interval {
+    double low, high;      /* in the unit of the values */
+    double confidence;     /* what the interval really covers, 0 to 1: below what was asked where there are too few values */
+};
+
+/* Interval for the population's median from order statistics: the narrowest symmetric pair of ranks (j, n + 1 - j) whose binomial
+ * coverage 1 - 2 P(B(n, 1/2) < j) is at least `confidence` (0 to 1; exact for any continuous distribution, Conover 1999, section 3.2).
+ * Fewer than 6 values cannot reach 0.95: then it is minimum to maximum with the coverage 1 - 2^(1-n) that this has (one value: 0). */
+struct statistics_interval statistics_median_interval(const double *sorted, size_t count, double confidence);
+
+struct statistics_group {  /* values that share an offset: one process's repetitions */
+    const double *values;
+    size_t count;
+};
+
+/* Draws of the median under a two-level bootstrap: groups are drawn with replacement, then values within each group drawn, since a
+ * process has an offset of its own (1 to 5 %) that more repetitions in it do not average out. Writes `draw_count` medians of all drawn
+ * values to `draws`. One group: values only. `scratch` holds as many values as group_count times the largest group.
+ * Groups of count 0 are not allowed. *state is the seed of random.h and moves on. */
+void statistics_bootstrap_medians(const struct statistics_group *groups, size_t group_count, uint64_t *state, double *scratch,
+                                  double *draws, size_t draw_count);
+
+#endif
