@@ -1,0 +1,317 @@
+#include "core/text.h"
+#include "store/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define CHECK_BYTES sizeof(uint64_t)
+
+static const size_t part_bytes[PART_COUNT] = {
+    1, 1, sizeof(uint64_t), sizeof(struct store_mapping), sizeof(struct store_run), sizeof(struct store_run),
+    sizeof(struct store_thread), sizeof(struct store_lock), sizeof(struct store_frame), sizeof(struct store_range),
+};
+
+void store_codelet_done(struct store_codelet *codelet)
+{
+    if (!codelet)
+        return;
+    free(codelet->region);
+    free(codelet->words);
+    free(codelet->mappings);
+    free(codelet->before);
+    free(codelet->after);
+    free(codelet->threads);
+    free(codelet->locks);
+    free(codelet->frames);
+    free(codelet->ignored);
+    *codelet = (struct store_codelet){0};
+}
+
+bool codelet_name_valid(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 0 && length <= 200 && name[0] != '.' && !strchr(name, '/');
+}
+
+/* ---- rules --------------------------------------------------------------------------------------------------------------- */
+
+static const char *check_mappings(const struct store_codelet *codelet, uint64_t page_bytes)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < codelet->mapping_count; i++) {
+        const struct store_mapping *mapping = &codelet->mappings[i];
+        if (mapping->start >= mapping->end || mapping->start % page_bytes || mapping->end % page_bytes)
+            return "a mapping is empty or does not lie on page boundaries";
+        if (mapping->start < end)
+            return "mappings overlap or are not ascending";
+        if (mapping->role < STORE_ROLE_IMAGE || mapping->role > STORE_ROLE_LIBRARY)
+            return "a mapping has an unknown role";
+        if (!memchr(mapping->name, 0, sizeof mapping->name))
+            return "a mapping's name has no end";
+        end = mapping->end;
+    }
+    return NULL;
+}
+
+static const char *check_runs(const struct store_run *runs, size_t count, uint64_t page_bytes, uint64_t page_count)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct store_run *run = &runs[i];
+        if (!run->count || run->address % page_bytes || run->count > (UINT64_MAX - run->address) / page_bytes)
+            return "a run of pages is empty or does not lie on page boundaries";
+        if (run->address < end)
+            return "runs of pages overlap or are not ascending";
+        if (run->page != STORE_PAGE_ZERO && (run->page >= page_count || run->count > page_count - run->page))
+            return "a run names pages that the file 'pages' does not hold";
+        end = run->address + run->count * page_bytes;
+    }
+    return NULL;
+}
+
+/* Every page before the region lies in a mapping; a run may span mappings that touch. */
+static const char *check_covered(const struct store_codelet *codelet, uint64_t page_bytes)
+{
+    size_t mapping = 0;
+    for (size_t i = 0; i < codelet->before_count; i++) {
+        uint64_t at = codelet->before[i].address, end = at + codelet->before[i].count * page_bytes;
+        while (at < end) {
+            while (mapping < codelet->mapping_count && codelet->mappings[mapping].end <= at)
+                mapping++;
+            if (mapping == codelet->mapping_count || codelet->mappings[mapping].start > at)
+                return "a run of pages lies outside all mappings";
+            at = codelet->mappings[mapping].end;
+        }
+    }
+    return NULL;
+}
+
+static const char *check_rest(const struct store_codelet *codelet)
+{
+    if (codelet->path > 2)
+        return "it enters its region in an unknown way";
+    if (!codelet->has_after && codelet->after_count)
+        return "it has memory after a region whose end was not seen";
+    for (size_t i = 0; i < codelet->thread_count; i++)
+        if (codelet->threads[i].tls_bytes > UINT64_MAX - codelet->threads[i].tls_address)
+            return "a thread's TLS block wraps around";
+    for (size_t i = 0; i < codelet->lock_count; i++)
+        if (codelet->locks[i].kind > 1)
+            return "a lock is of unknown kind";
+    for (size_t i = 0; i < codelet->frame_count; i++)
+        if (!memchr(codelet->frames[i].symbol, 0, sizeof codelet->frames[i].symbol))
+            return "a symbol of the call path has no end";
+    for (size_t i = 0; i < codelet->ignored_count; i++)
+        if (codelet->ignored[i].bytes > UINT64_MAX - codelet->ignored[i].address)
+            return "an ignored range wraps around";
+    return NULL;
+}
+
+/* What is wrong with it, or NULL: the same rules for writing and reading, so that nothing unreadable is ever written. */
+static const char *codelet_validate(const struct store_codelet *codelet, uint64_t page_bytes, uint64_t page_count)
+{
+    const char *wrong = check_mappings(codelet, page_bytes);
+    if (!wrong)
+        wrong = check_runs(codelet->before, codelet->before_count, page_bytes, page_count);
+    if (!wrong)
+        wrong = check_covered(codelet, page_bytes);
+    if (!wrong)
+        wrong = check_runs(codelet->after, codelet->after_count, page_bytes, page_count);
+    return wrong ? wrong : check_rest(codelet);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------------- */
+
+static void add_padding(struct text *file)
+{
+    static const char zeros[8];
+    text_add_bytes(file, zeros, (8 - file->length % 8) % 8);
+}
+
+/* What lies behind a name's NUL in memory is no one's business on disk, and padding has no defined bytes. */
+static void add_mappings(struct text *file, const struct store_codelet *codelet)
+{
+    for (size_t i = 0; i < codelet->mapping_count; i++) {
+        struct store_mapping clean = codelet->mappings[i];
+        memset(clean.name, 0, sizeof clean.name);
+        memccpy(clean.name, codelet->mappings[i].name, 0, sizeof clean.name);
+        text_add_bytes(file, &clean, sizeof clean);
+    }
+}
+
+static void add_threads(struct text *file, const struct store_codelet *codelet)
+{
+    for (size_t i = 0; i < codelet->thread_count; i++) {
+        struct store_thread clean;
+        memset(&clean, 0, sizeof clean);
+        clean.number = codelet->threads[i].number;
+        clean.tls_address = codelet->threads[i].tls_address;
+        clean.tls_bytes = codelet->threads[i].tls_bytes;
+        text_add_bytes(file, &clean, sizeof clean);
+    }
+}
+
+static void add_frames(struct text *file, const struct store_codelet *codelet)
+{
+    for (size_t i = 0; i < codelet->frame_count; i++) {
+        struct store_frame clean = {.address = codelet->frames[i].address};
+        memccpy(clean.symbol, codelet->frames[i].symbol, 0, sizeof clean.symbol);
+        text_add_bytes(file, &clean, sizeof clean);
+    }
+}
+
+static uint64_t file_bytes_of(const struct codelet_header *header, uint64_t limit)
+{
+    uint64_t bytes = sizeof *header + CHECK_BYTES;
+    for (int part = 0; part < PART_COUNT; part++) {
+        if (header->counts[part] > limit / part_bytes[part])
+            return UINT64_MAX;
+        bytes += (header->counts[part] * part_bytes[part] + 7) & ~7ull;
+        if (bytes > limit)
+            return UINT64_MAX;
+    }
+    return bytes;
+}
+
+enum pcere_status codelet_encode(const struct store_codelet *codelet, const char *name, uint64_t store_id, uint64_t page_bytes,
+                                 uint64_t page_count, void **ret_data, size_t *ret_bytes, struct pcere_error *error)
+{
+    const char *region = codelet->region ? codelet->region : "";
+    const char *wrong = codelet_validate(codelet, page_bytes, page_count);
+    if (wrong)
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "the codelet '%s' cannot be stored: %s", name, wrong);
+    struct codelet_header header = {
+        .magic = CODELET_MAGIC, .version = STORE_SCHEMA_VERSION, .path = codelet->path, .store_id = store_id,
+        .page_bytes = page_bytes, .invocation = codelet->invocation, .members = codelet->members,
+        .num_threads = codelet->num_threads, .proc_bind = codelet->proc_bind, .capture_threads = codelet->capture_threads,
+        .flags = codelet->has_after ? CODELET_HAS_AFTER : 0, .stack_pointer = codelet->stack_pointer,
+        .in_vivo_ns = codelet->in_vivo_ns,
+        .counts = {strlen(name), strlen(region), codelet->word_count, codelet->mapping_count, codelet->before_count,
+                   codelet->after_count, codelet->thread_count, codelet->lock_count, codelet->frame_count,
+                   codelet->ignored_count},
+    };
+    header.file_bytes = file_bytes_of(&header, STORE_CODELET_BYTES_MOST);
+    if (header.file_bytes == UINT64_MAX)
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "the codelet '%s' cannot be stored: its index is too large", name);
+
+    struct text file = {0};
+    text_add_bytes(&file, &header, sizeof header);
+    text_add(&file, name);
+    add_padding(&file);
+    text_add(&file, region);
+    add_padding(&file);
+    text_add_bytes(&file, codelet->words, codelet->word_count * sizeof *codelet->words);
+    add_mappings(&file, codelet);
+    text_add_bytes(&file, codelet->before, codelet->before_count * sizeof *codelet->before);
+    text_add_bytes(&file, codelet->after, codelet->after_count * sizeof *codelet->after);
+    add_threads(&file, codelet);
+    text_add_bytes(&file, codelet->locks, codelet->lock_count * sizeof *codelet->locks);
+    add_frames(&file, codelet);
+    text_add_bytes(&file, codelet->ignored, codelet->ignored_count * sizeof *codelet->ignored);
+    uint64_t check = file.failed ? 0 : XXH64(file.data, file.length, 0);
+    text_add_bytes(&file, &check, sizeof check);
+    size_t bytes = file.length;
+    char *data = text_take(&file);
+    if (!data)
+        return pcere_fail_memory(error, "a codelet's index");
+    *ret_data = data;
+    *ret_bytes = bytes;
+    return PCERE_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status damaged(struct pcere_error *error, const char *name, const char *what)
+{
+    return pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "the codelet '%s' is damaged: %s", name, what);
+}
+
+/* A copy of the next part, with a NUL behind it, and step over it and its padding. */
+static void *take_part(const unsigned char **at, const struct codelet_header *header, enum codelet_part part)
+{
+    size_t bytes = (size_t)header->counts[part] * part_bytes[part];
+    char *copy = malloc(bytes + 1);
+    if (copy) {
+        memcpy(copy, *at, bytes);
+        copy[bytes] = 0;
+    }
+    *at += (bytes + 7) & ~(size_t)7;
+    return copy;
+}
+
+static enum pcere_status check_header(const void *data, size_t bytes, const char *name, uint64_t store_id, uint64_t page_bytes,
+                                      struct codelet_header *ret_header, struct pcere_error *error)
+{
+    struct codelet_header header = {0};
+    uint64_t check;
+    if (bytes < sizeof header + CHECK_BYTES)
+        return damaged(error, name, "it is too short");
+    memcpy(&header, data, sizeof header);
+    memcpy(&check, (const char *)data + bytes - CHECK_BYTES, sizeof check);
+    if (memcmp(header.magic, CODELET_MAGIC, sizeof header.magic) != 0)
+        return damaged(error, name, "it does not begin as a codelet does");
+    if (XXH64(data, bytes - CHECK_BYTES, 0) != check)
+        return damaged(error, name, "its checksum does not match");
+    if (header.version != STORE_SCHEMA_VERSION)
+        return pcere_fail(error, PCERE_DATA, 0, "capture the program again with this version",
+                          "the codelet '%s' was written by another version of PCERE (format %u, this one reads %d)", name,
+                          header.version, STORE_SCHEMA_VERSION);
+    if (header.file_bytes != bytes || file_bytes_of(&header, bytes) != bytes)
+        return damaged(error, name, "its length does not match what it should hold");
+    if (header.store_id != store_id || header.page_bytes != page_bytes)
+        return damaged(error, name, "it belongs to another store");
+    *ret_header = header;
+    return PCERE_OK;
+}
+
+enum pcere_status codelet_decode(const void *data, size_t bytes, const char *name, uint64_t store_id, uint64_t page_bytes,
+                                 uint64_t page_count, struct store_codelet *ret_codelet, struct pcere_error *error)
+{
+    struct codelet_header header = {0};
+    enum pcere_status status = check_header(data, bytes, name, store_id, page_bytes, &header, error);
+    if (status)
+        return status;
+    const unsigned char *at = (const unsigned char *)data + sizeof header;
+    char *own_name = take_part(&at, &header, PART_NAME);
+    bool named = own_name && strcmp(own_name, name) == 0;
+    free(own_name);
+    if (!own_name)
+        return pcere_fail_memory(error, "a codelet");
+    if (!named)
+        return damaged(error, name, "it was written under another name");
+    struct store_codelet codelet = {
+        .invocation = header.invocation, .members = header.members, .path = header.path, .num_threads = header.num_threads,
+        .proc_bind = header.proc_bind, .capture_threads = header.capture_threads, .stack_pointer = header.stack_pointer,
+        .in_vivo_ns = header.in_vivo_ns, .has_after = header.flags & CODELET_HAS_AFTER,
+        .word_count = header.counts[PART_WORDS], .mapping_count = header.counts[PART_MAPPINGS],
+        .before_count = header.counts[PART_BEFORE], .after_count = header.counts[PART_AFTER],
+        .thread_count = header.counts[PART_THREADS], .lock_count = header.counts[PART_LOCKS],
+        .frame_count = header.counts[PART_FRAMES], .ignored_count = header.counts[PART_IGNORED],
+    };
+    codelet.region = take_part(&at, &header, PART_REGION);
+    codelet.words = take_part(&at, &header, PART_WORDS);
+    codelet.mappings = take_part(&at, &header, PART_MAPPINGS);
+    codelet.before = take_part(&at, &header, PART_BEFORE);
+    codelet.after = take_part(&at, &header, PART_AFTER);
+    codelet.threads = take_part(&at, &header, PART_THREADS);
+    codelet.locks = take_part(&at, &header, PART_LOCKS);
+    codelet.frames = take_part(&at, &header, PART_FRAMES);
+    codelet.ignored = take_part(&at, &header, PART_IGNORED);
+    if (!codelet.region || !codelet.words || !codelet.mappings || !codelet.before || !codelet.after || !codelet.threads ||
+        !codelet.locks || !codelet.frames || !codelet.ignored)
+        status = pcere_fail_memory(error, "a codelet");
+    else {
+        const char *wrong = codelet_validate(&codelet, page_bytes, page_count);
+        if (wrong)
+            status = damaged(error, name, wrong);
+        else if (strlen(codelet.region) != header.counts[PART_REGION])
+            status = damaged(error, name, "its region's name has a hole");
+    }
+    if (status) {
+        store_codelet_done(&codelet);
+        return status;
+    }
+    *ret_codelet = codelet;
+    return PCERE_OK;
+}

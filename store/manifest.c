@@ -1,0 +1,358 @@
+#include "core/json.h"
+#include "core/text.h"
+#include "store/directory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define WHERE "manifest.json"
+#define MANIFEST_TAIL "\n}\n"
+#define CHECK_KEY "\"check\": \""
+#define CHECK_DIGITS 16
+
+/* ---- freeing ------------------------------------------------------------------------------------------------------------- */
+
+static void strings_free(char **strings)
+{
+    for (char **at = strings; at && *at; at++)
+        free(*at);
+    free(strings);
+}
+
+static void region_done(struct store_region *region)
+{
+    for (size_t i = 0; region->classes && i < region->class_count; i++) {
+        free(region->classes[i].codelet);
+        free(region->classes[i].reason);
+    }
+    free(region->classes);
+    free(region->name);
+    free(region->function);
+    free(region->file);
+    free(region->status);
+    free(region->reason);
+}
+
+void store_manifest_done(struct store_manifest *manifest)
+{
+    if (!manifest)
+        return;
+    for (size_t i = 0; manifest->regions && i < manifest->region_count; i++)
+        region_done(&manifest->regions[i]);
+    free(manifest->regions);
+    strings_free(manifest->arguments);
+    strings_free(manifest->environment);
+    free(manifest->program);
+    free(manifest->program_file);
+    free(manifest->working_directory);
+    free(manifest->compiler);
+    free(manifest->build_id);
+    free(manifest->host);
+    *manifest = (struct store_manifest){0};
+}
+
+void manifest_files_done(struct manifest_files *files)
+{
+    for (size_t i = 0; i < files->codelet_count; i++)
+        free(files->codelets[i]);
+    free(files->codelets);
+    *files = (struct manifest_files){0};
+}
+
+/* ---- check: the file's last key, which covers every byte ----------------------------------------------------------------- */
+
+void check_add(struct text *text, const char *separator, const char *tail)
+{
+    text_add(text, separator);
+    text_add(text, CHECK_KEY);
+    uint64_t check = text->failed ? 0 : XXH64(text->data, text->length, 0);
+    text_addf(text, "%016llx\"%s", (unsigned long long)check, tail);
+}
+
+enum pcere_status check_verify(const char *text, size_t bytes, const char *tail, const char *where, struct pcere_error *error)
+{
+    size_t tail_bytes = strlen(tail), end_bytes = strlen(CHECK_KEY) + CHECK_DIGITS + 1 + tail_bytes;
+    if (bytes >= end_bytes) {
+        const char *end = text + bytes - end_bytes, *digits = end + strlen(CHECK_KEY), *rest = digits + CHECK_DIGITS;
+        char expected[CHECK_DIGITS + 1];
+        snprintf(expected, sizeof expected, "%016llx", (unsigned long long)XXH64(text, (size_t)(digits - text), 0));
+        if (memcmp(end, CHECK_KEY, strlen(CHECK_KEY)) == 0 && memcmp(digits, expected, CHECK_DIGITS) == 0 && *rest == '"' &&
+            memcmp(rest + 1, tail, tail_bytes) == 0)
+            return PCERE_OK;
+    }
+    return pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s is damaged: its checksum does not match", where);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------------- */
+
+static json_t *encode_strings(char *const *strings, bool *failed)
+{
+    json_t *array = json_array();
+    for (char *const *at = strings; at && *at; at++)
+        if (json_array_append_new(array, json_from_string(*at)) != 0)
+            *failed = true;
+    return array;
+}
+
+static json_t *encode_class(const struct store_class *class, bool *failed)
+{
+    json_t *object = json_object();
+    json_put(object, "representative", json_from_u64(class->representative), failed);
+    json_put(object, "members", json_from_u64(class->members), failed);
+    json_put(object, "time_ns", json_from_u64(class->time_ns), failed);
+    json_put(object, "time_ns_median", json_from_u64(class->time_ns_median), failed);
+    json_put(object, "representative_ns", json_from_u64(class->representative_ns), failed);
+    json_put(object, "captured", json_boolean(class->captured), failed);
+    json_put(object, "memory_bytes", json_from_u64(class->memory_bytes), failed);
+    json_put(object, "stored_bytes", json_from_u64(class->stored_bytes), failed);
+    json_put(object, "codelet", json_from_string(class->codelet), failed);
+    json_put(object, "reason", json_from_string(class->reason), failed);
+    return object;
+}
+
+static json_t *encode_region(const struct store_region *region, bool *failed)
+{
+    json_t *object = json_object(), *classes = json_array();
+    json_put(object, "region", json_from_string(region->name ? region->name : ""), failed);
+    json_put(object, "function", json_from_string(region->function), failed);
+    json_put(object, "file", json_from_string(region->file), failed);
+    json_put(object, "line", json_from_u64(region->line), failed);
+    json_put(object, "invocations", json_from_u64(region->invocations), failed);
+    json_put(object, "time_ns", json_from_u64(region->time_ns), failed);
+    json_put(object, "status", json_from_string(region->status ? region->status : "skipped"), failed);
+    json_put(object, "reason", json_from_string(region->reason), failed);
+    for (size_t i = 0; i < region->class_count; i++)
+        if (json_array_append_new(classes, encode_class(&region->classes[i], failed)) != 0)
+            *failed = true;
+    json_put(object, "classes", classes, failed);
+    return object;
+}
+
+static json_t *encode_files(const struct manifest_files *files, bool *failed)
+{
+    json_t *object = json_object(), *pages = json_object(), *program = files->has_program ? json_object() : json_null();
+    json_t *codelets = json_array();
+    json_put(pages, "pages", json_from_u64(files->page_count), failed);
+    json_put(pages, "bytes", json_from_u64(files->pages_bytes), failed);
+    if (files->has_program) {
+        json_put(program, "bytes", json_from_u64(files->program_bytes), failed);
+        json_put(program, "xxh64", json_from_hex64(files->program_hash), failed);
+    }
+    for (size_t i = 0; i < files->codelet_count; i++)
+        if (json_array_append_new(codelets, json_from_string(files->codelets[i])) != 0)
+            *failed = true;
+    json_put(object, "pages", pages, failed);
+    json_put(object, "program", program, failed);
+    json_put(object, "codelets", codelets, failed);
+    return object;
+}
+
+static json_t *encode_manifest(const struct store_manifest *manifest, const struct manifest_files *files, json_t *host, bool *failed)
+{
+    json_t *root = json_object(), *regions = json_array();
+    json_put(root, "schema", json_sprintf(STORE_SCHEMA "%d", STORE_SCHEMA_VERSION), failed);
+    json_put(root, "store_id", json_from_hex64(files->store_id), failed);
+    json_put(root, "complete", json_boolean(manifest->complete), failed);
+    json_put(root, "program", json_from_string(manifest->program ? manifest->program : ""), failed);
+    json_put(root, "program_file", json_from_string(manifest->program_file ? manifest->program_file : ""), failed);
+    json_put(root, "arguments", encode_strings(manifest->arguments, failed), failed);
+    json_put(root, "environment", encode_strings(manifest->environment, failed), failed);
+    json_put(root, "working_directory", json_from_string(manifest->working_directory ? manifest->working_directory : ""), failed);
+    json_put(root, "compiler", json_from_string(manifest->compiler ? manifest->compiler : ""), failed);
+    json_put(root, "build_id", json_from_string(manifest->build_id), failed);
+    json_put(root, "host", host, failed);
+    json_put(root, "page_size_bytes", json_from_u64(manifest->page_size), failed);
+    json_put(root, "threads", json_from_u64(manifest->threads), failed);
+    json_put(root, "wall_ns", json_from_u64(manifest->wall_ns), failed);
+    json_put(root, "serial_ns", json_from_u64(manifest->serial_ns), failed);
+    json_put(root, "capture_wall_ns", json_from_u64(manifest->capture_wall_ns), failed);
+    json_put(root, "program_status", json_integer(manifest->program_status), failed);
+    json_put(root, "image_bias", json_from_hex64(manifest->image_bias), failed);
+    for (size_t i = 0; i < manifest->region_count; i++)
+        if (json_array_append_new(regions, encode_region(&manifest->regions[i], failed)) != 0)
+            *failed = true;
+    json_put(root, "regions", regions, failed);
+    json_put(root, "files", encode_files(files, failed), failed);
+    return root;
+}
+
+enum pcere_status manifest_encode(const struct store_manifest *manifest, const struct manifest_files *files, char **ret_text,
+                                  size_t *ret_bytes, struct pcere_error *error)
+{
+    const char *host_text = manifest->host && *manifest->host ? manifest->host : "{}";
+    json_t *host = json_loads(host_text, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(host)) {
+        json_decref(host);
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "the manifest's host is not a JSON object");
+    }
+    bool failed = false;
+    json_t *root = encode_manifest(manifest, files, host, &failed);
+    char *body = failed ? NULL : json_dumps(root, JSON_INDENT(2));
+    json_decref(root);
+    if (failed)
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "the manifest cannot be written: a number is too large, or memory ran out");
+    if (!body)
+        return pcere_fail_memory(error, "the manifest");
+    struct text file = {0};
+    text_add_bytes(&file, body, strlen(body) - strlen("\n}"));
+    free(body);
+    check_add(&file, ",\n  ", MANIFEST_TAIL);
+    size_t length = file.length;
+    char *text = text_take(&file);
+    if (!text)
+        return pcere_fail_memory(error, "the manifest");
+    *ret_bytes = length;
+    *ret_text = text;
+    return PCERE_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------- */
+
+static char **decode_strings(struct json_reader *reader, const json_t *object, const char *key)
+{
+    json_t *array = json_read_array(reader, object, key);
+    size_t count = json_array_size(array);
+    char **strings = calloc(count + 1, sizeof *strings);
+    for (size_t i = 0; strings && i < count && !reader->status; i++)
+        strings[i] = json_value_string(reader, json_array_get(array, i), key);
+    if (!strings && !reader->status)
+        reader->status = pcere_fail_memory(reader->error, "the manifest");
+    return strings;
+}
+
+static void *decode_items(struct json_reader *reader, const json_t *array, size_t item_bytes)
+{
+    void *items = calloc(json_array_size(array) + 1, item_bytes);
+    if (!items && !reader->status)
+        reader->status = pcere_fail_memory(reader->error, "the manifest");
+    return items;
+}
+
+static void decode_class(struct json_reader *reader, const json_t *object, struct store_class *class)
+{
+    class->representative = json_read_u64(reader, object, "representative", INT64_MAX);
+    class->members = json_read_u64(reader, object, "members", INT64_MAX);
+    class->time_ns = json_read_u64(reader, object, "time_ns", INT64_MAX);
+    class->time_ns_median = json_read_u64(reader, object, "time_ns_median", INT64_MAX);
+    class->representative_ns = json_read_u64(reader, object, "representative_ns", INT64_MAX);
+    class->captured = json_read_bool(reader, object, "captured");
+    class->memory_bytes = json_read_u64(reader, object, "memory_bytes", INT64_MAX);
+    class->stored_bytes = json_read_u64(reader, object, "stored_bytes", INT64_MAX);
+    class->codelet = json_read_string(reader, object, "codelet", true);
+    class->reason = json_read_string(reader, object, "reason", true);
+    if (class->codelet && !codelet_name_valid(class->codelet) && !reader->status)
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, WHERE ": \"codelet\" is not a file name");
+}
+
+static void decode_region(struct json_reader *reader, const json_t *object, struct store_region *region)
+{
+    region->name = json_read_string(reader, object, "region", false);
+    region->function = json_read_string(reader, object, "function", true);
+    region->file = json_read_string(reader, object, "file", true);
+    region->line = (uint32_t)json_read_u64(reader, object, "line", UINT32_MAX);
+    region->invocations = json_read_u64(reader, object, "invocations", INT64_MAX);
+    region->time_ns = json_read_u64(reader, object, "time_ns", INT64_MAX);
+    region->status = json_read_string(reader, object, "status", false);
+    region->reason = json_read_string(reader, object, "reason", true);
+    const json_t *classes = json_read_array(reader, object, "classes");
+    region->classes = decode_items(reader, classes, sizeof *region->classes);
+    for (size_t i = 0; !reader->status && i < json_array_size(classes); i++) {
+        region->class_count = i + 1;
+        decode_class(reader, json_array_get(classes, i), &region->classes[i]);
+    }
+}
+
+static void decode_files(struct json_reader *reader, const json_t *root, struct manifest_files *files)
+{
+    const json_t *object = json_read_object(reader, root, "files"), *pages = json_read_object(reader, object, "pages");
+    files->store_id = json_read_hex64(reader, root, "store_id");
+    files->page_count = json_read_u64(reader, pages, "pages", INT64_MAX);
+    files->pages_bytes = json_read_u64(reader, pages, "bytes", INT64_MAX);
+    files->has_program = !json_is_null(json_object_get(object, "program"));
+    if (files->has_program) {
+        const json_t *program = json_read_object(reader, object, "program");
+        files->program_bytes = json_read_u64(reader, program, "bytes", INT64_MAX);
+        files->program_hash = json_read_hex64(reader, program, "xxh64");
+    }
+    const json_t *codelets = json_read_array(reader, object, "codelets");
+    files->codelets = decode_items(reader, codelets, sizeof *files->codelets);
+    for (size_t i = 0; !reader->status && i < json_array_size(codelets); i++) {
+        files->codelet_count = i + 1;
+        files->codelets[i] = json_value_string(reader, json_array_get(codelets, i), "codelets");
+        if (files->codelets[i] && !codelet_name_valid(files->codelets[i]))
+            reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, WHERE ": \"codelets\" holds what is not a file name");
+    }
+}
+
+static void decode_manifest(struct json_reader *reader, const json_t *root, struct store_manifest *manifest)
+{
+    manifest->complete = json_read_bool(reader, root, "complete");
+    manifest->program = json_read_string(reader, root, "program", false);
+    manifest->program_file = json_read_string(reader, root, "program_file", false);
+    manifest->arguments = decode_strings(reader, root, "arguments");
+    manifest->environment = decode_strings(reader, root, "environment");
+    manifest->working_directory = json_read_string(reader, root, "working_directory", false);
+    manifest->compiler = json_read_string(reader, root, "compiler", false);
+    manifest->build_id = json_read_string(reader, root, "build_id", true);
+    const json_t *host = json_read_object(reader, root, "host");
+    if (host && !(manifest->host = json_dumps(host, JSON_COMPACT)))
+        reader->status = pcere_fail_memory(reader->error, "the manifest");
+    manifest->page_size = json_read_u64(reader, root, "page_size_bytes", STORE_PAGE_BYTES_MOST);
+    manifest->threads = (uint32_t)json_read_u64(reader, root, "threads", UINT32_MAX);
+    manifest->wall_ns = json_read_u64(reader, root, "wall_ns", INT64_MAX);
+    manifest->serial_ns = json_read_u64(reader, root, "serial_ns", INT64_MAX);
+    manifest->capture_wall_ns = json_read_u64(reader, root, "capture_wall_ns", INT64_MAX);
+    manifest->program_status = (int32_t)json_read_i64(reader, root, "program_status", INT32_MIN, INT32_MAX);
+    manifest->image_bias = json_read_hex64(reader, root, "image_bias");
+    const json_t *regions = json_read_array(reader, root, "regions");
+    manifest->regions = decode_items(reader, regions, sizeof *manifest->regions);
+    for (size_t i = 0; !reader->status && i < json_array_size(regions); i++) {
+        manifest->region_count = i + 1;
+        decode_region(reader, json_array_get(regions, i), &manifest->regions[i]);
+    }
+}
+
+/* Another version is told before the check, which that version may compute differently. */
+static enum pcere_status check_schema(const json_t *root, struct pcere_error *error)
+{
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    char expected[32];
+    snprintf(expected, sizeof expected, STORE_SCHEMA "%d", STORE_SCHEMA_VERSION);
+    if (!schema || strncmp(schema, STORE_SCHEMA, strlen(STORE_SCHEMA)) != 0)
+        return pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, WHERE " does not say that it is a PCERE store");
+    if (strcmp(schema, expected) != 0)
+        return pcere_fail(error, PCERE_DATA, 0, "capture the program again with this version",
+                          "the store was written by another version of PCERE (%.40s, this one reads %s)", schema, expected);
+    return PCERE_OK;
+}
+
+enum pcere_status manifest_decode(const char *text, size_t bytes, struct store_manifest *ret_manifest,
+                                  struct manifest_files *ret_files, struct pcere_error *error)
+{
+    json_t *root;
+    enum pcere_status status = json_parse(text, bytes, WHERE, &root, error);
+    if (status)
+        return status;
+    status = check_schema(root, error);
+    if (!status)
+        status = check_verify(text, bytes, MANIFEST_TAIL, WHERE, error);
+    if (status) {
+        json_decref(root);
+        return status;
+    }
+    struct json_reader reader = {.where = WHERE, .error = error};
+    struct store_manifest manifest = {0};
+    struct manifest_files files = {0};
+    decode_manifest(&reader, root, &manifest);
+    decode_files(&reader, root, &files);
+    json_decref(root);
+    if (reader.status) {
+        store_manifest_done(&manifest);
+        manifest_files_done(&files);
+        return reader.status;
+    }
+    *ret_manifest = manifest;
+    *ret_files = files;
+    return PCERE_OK;
+}

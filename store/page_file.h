@@ -1,0 +1,25 @@
+/* store/page_file.h - the reading side of the file `pages`: which block holds a page, and its bytes after every check.
+ * Private to store/.
+ */
+#ifndef PCERE_STORE_PAGE_FILE_H
+#define PCERE_STORE_PAGE_FILE_H
+
+#include "store/format.h"
+
+struct page_file;
+
+/* Open `pages` in the directory and index its blocks. `files` is what the manifest says; if the manifest is `complete` the file must hold
+ * exactly that, else at least that, and what lies behind the last whole block (a killed writer's) is passed over. */
+enum pcere_status page_file_open(int directory, const struct manifest_files *files, uint64_t page_bytes, bool complete,
+                                 struct page_file **ret_file, struct pcere_error *error);
+void page_file_close(struct page_file *file);
+
+uint64_t page_file_count(const struct page_file *file);      /* pages */
+
+/* See store_pages_read. */
+enum pcere_status page_file_read(struct page_file *file, uint64_t first, uint64_t count, void *out, struct pcere_error *error);
+
+/* Read and check every block, and every page against its hash. */
+enum pcere_status page_file_check(struct page_file *file, struct pcere_error *error);
+
+#endif

@@ -1,0 +1,598 @@
+/* store/writer.c - making a store: how its directory comes into being, how codelets and the manifest follow their pages, and how an
+ * old store is replaced without a moment at which neither exists.
+ *
+ *   NAME.pcere.new   everything is made here first; then renamed to NAME.pcere, or exchanged with an old one at the end
+ */
+#include "core/faults.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "store/directory.h"
+#include "store/page_queue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+struct job {                                       /* a codelet that waits for its pages */
+    struct store_codelet codelet;
+    uint64_t blocks;
+    store_codelet_done_fn *done;
+    void *context;
+    struct job *next;
+};
+
+struct store_writer {
+    int parent, directory, pages;                  /* descriptors; the directory's is locked while we write */
+    char *name, *staging_name;                     /* in the parent */
+    bool published;                                /* the directory has its name */
+    bool replaces;                                 /* an old store has that name until then */
+    uint64_t page_bytes;
+    struct page_queue *queue;
+    struct manifest_files files;
+    char *manifest_text;                           /* as last written */
+    size_t manifest_bytes;
+    bool manifest_given;
+    uint64_t counted_bytes;                        /* of `pages`, that some codelet was told it added */
+    pthread_mutex_t writing;                       /* one codelet or manifest at a time; guards all above */
+
+    pthread_t scribe;
+    bool scribe_runs;
+    pthread_mutex_t lock;                          /* guards all below */
+    pthread_cond_t changed;
+    struct job *first, **last;
+    bool busy, stop;
+    bool failure_told, failure_waits;              /* a failure of the background work, and whether anyone heard of it */
+    struct pcere_error failure;
+};
+
+/* ---- the directory ------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status fail_path(struct pcere_error *error, const char *what, const char *path)
+{
+    return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot %s '%s'", what, path);
+}
+
+static int directory_open(int parent, const char *name)
+{
+    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* `path` as a descriptor of its parent and a name in it. */
+static enum pcere_status split_path(struct store_writer *writer, const char *path, struct pcere_error *error)
+{
+    char *resolved = realpath(path, NULL);
+    char *head = strdup(resolved ? resolved : path), *tail = strdup(resolved ? resolved : path);
+    free(resolved);
+    enum pcere_status status = PCERE_OK;
+    const char *name = tail ? basename(tail) : NULL;
+    if (!head || !tail)
+        status = pcere_fail_memory(error, "the store's path");
+    else if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "/") == 0)
+        status = pcere_fail(error, PCERE_USAGE, 0, NULL, "'%s' cannot be the name of a store", path);
+    else if ((writer->parent = open(dirname(head), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+        status = fail_path(error, "open the directory of", path);
+    else if (!(writer->name = strdup(name)) || asprintf(&writer->staging_name, "%s.new", name) < 0)
+        status = pcere_fail_memory(error, "the store's path");
+    free(head);
+    free(tail);
+    return status;
+}
+
+static enum pcere_status fail_in_use(struct pcere_error *error, const char *name)
+{
+    return pcere_fail(error, PCERE_USAGE, 0, "wait until it has ended, or write to another store with -o",
+                      "'%s' is being written by another capture", name);
+}
+
+/* May what has the store's name be replaced? */
+static enum pcere_status check_old(struct store_writer *writer, bool force, struct pcere_error *error)
+{
+    struct stat about;
+    if (fstatat(writer->parent, writer->name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? PCERE_OK : fail_path(error, "read", writer->name);
+    if (!S_ISDIR(about.st_mode) || !directory_is_store(writer->parent, writer->name))
+        return pcere_fail(error, PCERE_USAGE, 0, "choose another name with -o", "'%s' exists and is not a PCERE store", writer->name);
+    if (!force)
+        return pcere_fail(error, PCERE_USAGE, 0, "replace it with --force, or write to another store with -o",
+                          "the store '%s' exists", writer->name);
+    int old = directory_open(writer->parent, writer->name);
+    bool in_use = old >= 0 && flock(old, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (old >= 0)
+        close(old);
+    writer->replaces = true;
+    return in_use ? fail_in_use(error, writer->name) : PCERE_OK;
+}
+
+/* Remove what a killed writer left under the staging name, and nothing else. */
+static enum pcere_status clear_staging(struct store_writer *writer, struct pcere_error *error)
+{
+    int left = directory_open(writer->parent, writer->staging_name);
+    if (left < 0 && errno == ENOENT)
+        return PCERE_OK;
+    bool ours = left >= 0 && (directory_is_store(writer->parent, writer->staging_name) ||
+                              directory_is_leftover(writer->parent, writer->staging_name));
+    bool in_use = ours && flock(left, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    enum pcere_status status = PCERE_OK;
+    if (!ours)
+        status = pcere_fail(error, PCERE_USAGE, 0, "move it away, or choose another name with -o",
+                            "'%s' is in the way and is not a PCERE store", writer->staging_name);
+    else if (in_use)
+        status = fail_in_use(error, writer->name);
+    else
+        status = tree_remove(writer->parent, writer->staging_name, error);
+    if (left >= 0)
+        close(left);
+    return status;
+}
+
+static enum pcere_status write_manifest(struct store_writer *writer, const struct store_manifest *manifest, bool durable,
+                                        struct pcere_error *error)
+{
+    char *text;
+    size_t bytes;
+    enum pcere_status status = manifest_encode(manifest, &writer->files, &text, &bytes, error);
+    if (!status)
+        status = file_replace(writer->directory, "manifest.json", text, bytes, durable, "manifest.write", error);
+    else
+        return status;
+    if (status) {
+        free(text);
+        return status;
+    }
+    free(writer->manifest_text);
+    writer->manifest_text = text;
+    writer->manifest_bytes = bytes;
+    return PCERE_OK;
+}
+
+static enum pcere_status write_pages_header(struct store_writer *writer, struct pcere_error *error)
+{
+    struct pages_header header = {.magic = PAGES_MAGIC, .version = STORE_SCHEMA_VERSION, .page_bytes = (uint32_t)writer->page_bytes,
+                                  .store_id = writer->files.store_id};
+    header.check = XXH64(&header, offsetof(struct pages_header, check), 0);
+    enum pcere_status status = file_replace(writer->directory, "pages", &header, sizeof header, false, "pages.create", error);
+    if (status)
+        return status;
+    writer->files.pages_bytes = sizeof header;
+    writer->counted_bytes = sizeof header;
+    writer->pages = openat(writer->directory, "pages", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    return writer->pages < 0 ? fail_path(error, "open", "pages") : PCERE_OK;
+}
+
+static enum pcere_status make_directory(struct store_writer *writer, struct pcere_error *error)
+{
+    int errnum = fault_point("store.mkdir");
+    if (errnum || mkdirat(writer->parent, writer->staging_name, 0700) != 0)
+        return pcere_fail(error, PCERE_SYSTEM, errnum ? errnum : errno, NULL, "cannot make the store '%s'", writer->name);
+    writer->directory = directory_open(writer->parent, writer->staging_name);
+    if (writer->directory < 0)
+        return fail_path(error, "open", writer->staging_name);
+    if (flock(writer->directory, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return fail_in_use(error, writer->name);
+    if (getrandom(&writer->files.store_id, sizeof writer->files.store_id, 0) != (ssize_t)sizeof writer->files.store_id)
+        return fail_path(error, "make an identity for", writer->name);
+    enum pcere_status status = write_pages_header(writer, error);
+    if (!status)
+        status = directory_make(writer->directory, "codelets", error);
+    if (!status)
+        status = file_replace(writer->directory, "samples.jsonl", "", 0, false, "samples.create", error);
+    struct store_manifest empty = {.page_size = writer->page_bytes};
+    return status ? status : write_manifest(writer, &empty, false, error);
+}
+
+static int rename_name(const struct store_writer *writer, const char *from, const char *to, unsigned flags)
+{
+    int errnum = fault_point("store.rename");
+    if (errnum) {
+        errno = errnum;
+        return -1;
+    }
+    int result = renameat2(writer->parent, from, writer->parent, to, flags);
+    if (result != 0 && flags == RENAME_NOREPLACE && (errno == EINVAL || errno == ENOSYS))
+        result = renameat(writer->parent, from, writer->parent, to);
+    return result;
+}
+
+/* Give the new directory its name. An old store is exchanged with it in one step; where the file system cannot, it is NAME.old for a
+ * moment. */
+static enum pcere_status publish(struct store_writer *writer, struct pcere_error *error)
+{
+    if (writer->published)
+        return PCERE_OK;
+    int result;
+    if (!writer->replaces)
+        result = rename_name(writer, writer->staging_name, writer->name, RENAME_NOREPLACE);
+    else {
+        result = rename_name(writer, writer->staging_name, writer->name, RENAME_EXCHANGE);
+        if (result != 0 && errno == ENOENT)
+            result = rename_name(writer, writer->staging_name, writer->name, RENAME_NOREPLACE);
+        else if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
+            char *old;
+            if (asprintf(&old, "%s.old", writer->name) < 0)
+                return pcere_fail_memory(error, "the store's path");
+            result = rename_name(writer, writer->name, old, RENAME_NOREPLACE);
+            if (result == 0)
+                result = rename_name(writer, writer->staging_name, writer->name, RENAME_NOREPLACE);
+            if (result == 0)
+                tree_remove(writer->parent, old, NULL);
+            free(old);
+        }
+    }
+    if (result != 0)
+        return fail_path(error, "give its name to the store", writer->name);
+    writer->published = true;
+    directory_sync(writer->parent, ".", NULL);
+    if (writer->replaces)
+        tree_remove(writer->parent, writer->staging_name, NULL);
+    return PCERE_OK;
+}
+
+/* ---- codelets ------------------------------------------------------------------------------------------------------------ */
+
+static bool name_taken(const struct store_writer *writer, const char *name)
+{
+    for (size_t i = 0; i < writer->files.codelet_count; i++)
+        if (strcmp(writer->files.codelets[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* "conj_grad@cg.c:405", 3: "conj_grad@cg.c_405-3"; a name for files and for make rules that is not taken yet. malloc'ed. */
+static char *choose_name(const struct store_writer *writer, const struct store_codelet *codelet)
+{
+    char stem[128];
+    snprintf(stem, sizeof stem, "%s", codelet->region && *codelet->region ? codelet->region : "region");
+    for (char *at = stem; *at; at++)
+        if (!(*at >= '0' && *at <= '9') && !(*at >= 'A' && *at <= 'Z') && !(*at >= 'a' && *at <= 'z') && !strchr("@_-", *at) &&
+            !(*at == '.' && at != stem))
+            *at = '_';
+    char *name = NULL;
+    for (unsigned again = 0;; again++) {
+        int length = again ? asprintf(&name, "%s-%llu-%u", stem, (unsigned long long)codelet->invocation, again + 1)
+                           : asprintf(&name, "%s-%llu", stem, (unsigned long long)codelet->invocation);
+        if (length < 0)
+            return NULL;
+        if (!name_taken(writer, name))
+            return name;
+        free(name);
+    }
+}
+
+/* Remember the name for the manifest; a copy, since the manifest keeps it. */
+static bool add_name(struct store_writer *writer, const char *name)
+{
+    char **grown = reallocarray(writer->files.codelets, writer->files.codelet_count + 1, sizeof *grown);
+    if (!grown)
+        return false;
+    writer->files.codelets = grown;
+    return (grown[writer->files.codelet_count] = strdup(name)) && ++writer->files.codelet_count;
+}
+
+/* With `writing` held: the codelet's file, once the first `blocks` blocks are in `pages`. */
+static enum pcere_status write_codelet(struct store_writer *writer, const struct store_codelet *codelet, uint64_t blocks,
+                                       char **ret_name, uint64_t *ret_stored_bytes, struct pcere_error *error)
+{
+    uint64_t bytes, pages;
+    enum pcere_status status = page_queue_wait(writer->queue, blocks, &bytes, &pages, error);
+    if (status)
+        return status;
+    char *name = choose_name(writer, codelet), *path = NULL;
+    void *data = NULL;
+    size_t data_bytes;
+    if (!name || asprintf(&path, "codelets/%s.codelet", name) < 0)
+        status = pcere_fail_memory(error, "a codelet's name");
+    if (!status)
+        status = codelet_encode(codelet, name, writer->files.store_id, writer->page_bytes, pages, &data, &data_bytes, error);
+    if (!status)
+        status = file_replace(writer->directory, path, data, data_bytes, false, "codelet.write", error);
+    if (!status && !add_name(writer, name)) {
+        unlinkat(writer->directory, path, 0);
+        status = pcere_fail_memory(error, "a codelet's name");
+    }
+    free(data);
+    free(path);
+    if (status) {
+        free(name);
+        return status;
+    }
+    *ret_stored_bytes = bytes > writer->counted_bytes ? bytes - writer->counted_bytes : 0;
+    if (bytes > writer->counted_bytes)
+        writer->counted_bytes = bytes;
+    *ret_name = name;
+    return PCERE_OK;
+}
+
+static void note_failure(struct store_writer *writer, const struct pcere_error *error, bool told)
+{
+    pthread_mutex_lock(&writer->lock);
+    if (!writer->failure_waits && !writer->failure_told)
+        writer->failure = *error;
+    writer->failure_told |= told;
+    writer->failure_waits = !writer->failure_told;
+    pthread_mutex_unlock(&writer->lock);
+}
+
+static void job_do(struct store_writer *writer, struct job *job)
+{
+    char *name = NULL;
+    uint64_t stored = 0;
+    struct pcere_error error = {0};
+    pthread_mutex_lock(&writer->writing);
+    enum pcere_status status = write_codelet(writer, &job->codelet, job->blocks, &name, &stored, &error);
+    pthread_mutex_unlock(&writer->writing);
+    if (status)
+        note_failure(writer, &error, job->done != NULL);
+    if (job->done)
+        job->done(job->context, name, stored, status ? &error : NULL);
+    free(name);
+    store_codelet_done(&job->codelet);
+    free(job);
+}
+
+static void *scribe_main(void *argument)
+{
+    struct store_writer *writer = argument;
+    pthread_mutex_lock(&writer->lock);
+    while (writer->first || !writer->stop) {
+        struct job *job = writer->first;
+        if (!job) {
+            pthread_cond_wait(&writer->changed, &writer->lock);
+            continue;
+        }
+        if (!(writer->first = job->next))
+            writer->last = &writer->first;
+        writer->busy = true;
+        pthread_mutex_unlock(&writer->lock);
+        job_do(writer, job);
+        pthread_mutex_lock(&writer->lock);
+        writer->busy = false;
+        pthread_cond_broadcast(&writer->changed);
+    }
+    pthread_mutex_unlock(&writer->lock);
+    return NULL;
+}
+
+static void wait_for_jobs(struct store_writer *writer)
+{
+    pthread_mutex_lock(&writer->lock);
+    while (writer->first || writer->busy)
+        pthread_cond_wait(&writer->changed, &writer->lock);
+    pthread_mutex_unlock(&writer->lock);
+}
+
+enum pcere_status store_writer_codelet(struct store_writer *writer, const struct store_codelet *codelet, char **ret_name,
+                                       uint64_t *ret_stored_bytes, struct pcere_error *error)
+{
+    uint64_t blocks;
+    page_queue_seal(writer->queue, &blocks);
+    wait_for_jobs(writer);
+    pthread_mutex_lock(&writer->writing);
+    enum pcere_status status = write_codelet(writer, codelet, blocks, ret_name, ret_stored_bytes, error);
+    pthread_mutex_unlock(&writer->writing);
+    return status;
+}
+
+enum pcere_status store_writer_codelet_async(struct store_writer *writer, struct store_codelet *codelet, store_codelet_done_fn *done,
+                                             void *context, struct pcere_error *error)
+{
+    struct job *job = calloc(1, sizeof *job);
+    if (!job) {
+        store_codelet_done(codelet);
+        return pcere_fail_memory(error, "a codelet");
+    }
+    job->codelet = *codelet;
+    *codelet = (struct store_codelet){0};
+    job->done = done;
+    job->context = context;
+    page_queue_seal(writer->queue, &job->blocks);
+    pthread_mutex_lock(&writer->lock);
+    *writer->last = job;
+    writer->last = &job->next;
+    pthread_cond_broadcast(&writer->changed);
+    pthread_mutex_unlock(&writer->lock);
+    return PCERE_OK;
+}
+
+/* ---- pages, program, manifest -------------------------------------------------------------------------------------------- */
+
+enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t bytes, struct pcere_error *error)
+{
+    return page_queue_reserve(writer->queue, bytes, error);
+}
+
+enum pcere_status store_writer_pages(struct store_writer *writer, const void *data, size_t count, uint64_t *ret_pages,
+                                     struct pcere_error *error)
+{
+    struct pcere_error own = {0};
+    enum pcere_status status = page_queue_add(writer->queue, data, count, ret_pages, &own);
+    if (status) {
+        note_failure(writer, &own, true);
+        if (error)
+            *error = own;
+    }
+    return status;
+}
+
+enum pcere_status store_writer_program(struct store_writer *writer, const char *file, struct pcere_error *error)
+{
+    struct store_manifest manifest;
+    struct manifest_files files;
+    uint64_t hash, bytes;
+    enum pcere_status status = file_copy(file, writer->directory, "program", "program.write", error);
+    if (!status)
+        status = file_hash(writer->directory, "program", &hash, &bytes, error);
+    if (status)
+        return status;
+    pthread_mutex_lock(&writer->writing);
+    writer->files.has_program = true;
+    writer->files.program_bytes = bytes;
+    writer->files.program_hash = hash;
+    status = manifest_decode(writer->manifest_text, writer->manifest_bytes, &manifest, &files, error);
+    if (!status) {
+        status = write_manifest(writer, &manifest, false, error);
+        store_manifest_done(&manifest);
+        manifest_files_done(&files);
+    }
+    pthread_mutex_unlock(&writer->writing);
+    return status;
+}
+
+static enum pcere_status sync_name(struct store_writer *writer, const char *path, struct pcere_error *error)
+{
+    int errnum = fault_point("store.sync");
+    int descriptor = openat(writer->directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (!errnum && (descriptor < 0 || fsync(descriptor) != 0))
+        errnum = errno;
+    if (descriptor >= 0)
+        close(descriptor);
+    return errnum ? pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot sync '%s'", path) : PCERE_OK;
+}
+
+/* Once, at the end: a killed process loses nothing that was written, only a power failure does. */
+static enum pcere_status sync_all(struct store_writer *writer, struct pcere_error *error)
+{
+    enum pcere_status status = sync_name(writer, "pages", error);
+    if (!status && writer->files.has_program)
+        status = sync_name(writer, "program", error);
+    for (size_t i = 0; i < writer->files.codelet_count && !status; i++) {
+        char *path;
+        if (asprintf(&path, "codelets/%s.codelet", writer->files.codelets[i]) < 0)
+            return pcere_fail_memory(error, "a codelet's name");
+        status = sync_name(writer, path, error);
+        free(path);
+    }
+    return status ? status : directory_sync(writer->directory, "codelets", error);
+}
+
+enum pcere_status store_writer_manifest(struct store_writer *writer, const struct store_manifest *manifest, struct pcere_error *error)
+{
+    uint64_t blocks, bytes, pages;
+    struct pcere_error background = {0};
+    page_queue_seal(writer->queue, &blocks);
+    wait_for_jobs(writer);
+    if (page_queue_wait(writer->queue, blocks, &bytes, &pages, &background))
+        note_failure(writer, &background, false);
+    pthread_mutex_lock(&writer->lock);
+    bool untold = writer->failure_waits;
+    background = writer->failure;
+    writer->failure_told |= untold;
+    writer->failure_waits = false;
+    pthread_mutex_unlock(&writer->lock);
+
+    pthread_mutex_lock(&writer->writing);
+    page_queue_written(writer->queue, &blocks, &writer->files.pages_bytes, &writer->files.page_count);
+    struct store_manifest written = *manifest;
+    written.page_size = writer->page_bytes;
+    written.complete = manifest->complete && !untold;
+    enum pcere_status status = written.complete ? sync_all(writer, error) : PCERE_OK;
+    if (!status)
+        status = write_manifest(writer, &written, written.complete, error);
+    if (!status) {
+        writer->manifest_given = true;
+        if (written.complete)
+            status = publish(writer, error);
+    }
+    pthread_mutex_unlock(&writer->writing);
+    if (!status && untold) {
+        status = background.status;
+        if (error)
+            *error = background;
+    }
+    return status;
+}
+
+/* ---- opening and closing ------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status scribe_start(struct store_writer *writer, struct pcere_error *error)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int errnum = pthread_create(&writer->scribe, NULL, scribe_main, writer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    writer->scribe_runs = !errnum;
+    return errnum ? pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot start a thread that writes codelets") : PCERE_OK;
+}
+
+static void writer_free(struct store_writer *writer)
+{
+    page_queue_free(writer->queue);
+    int descriptors[] = {writer->pages, writer->directory, writer->parent};
+    for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+    pthread_mutex_destroy(&writer->writing);
+    pthread_mutex_destroy(&writer->lock);
+    pthread_cond_destroy(&writer->changed);
+    manifest_files_done(&writer->files);
+    free(writer->manifest_text);
+    free(writer->name);
+    free(writer->staging_name);
+    free(writer);
+}
+
+enum pcere_status store_writer_open(const char *path, bool force, uint64_t page_size, unsigned workers,
+                                    struct store_writer **ret_writer, struct pcere_error *error)
+{
+    if (page_size < STORE_PAGE_BYTES_LEAST || page_size > STORE_PAGE_BYTES_MOST || (page_size & (page_size - 1)))
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "a page size of %llu bytes is not supported", (unsigned long long)page_size);
+    struct store_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return pcere_fail_memory(error, "the store's writer");
+    writer->parent = writer->directory = writer->pages = -1;
+    writer->page_bytes = page_size;
+    writer->last = &writer->first;
+    pthread_mutex_init(&writer->writing, NULL);
+    pthread_mutex_init(&writer->lock, NULL);
+    pthread_cond_init(&writer->changed, NULL);
+    enum pcere_status status = split_path(writer, path, error);
+    if (!status)
+        status = check_old(writer, force, error);
+    if (!status)
+        status = clear_staging(writer, error);
+    bool made = !status;
+    if (!status)
+        status = make_directory(writer, error);
+    if (!status)
+        status = page_queue_new(writer->pages, page_size, workers, &writer->queue, error);
+    if (!status && !writer->replaces)
+        status = publish(writer, error);
+    if (!status)
+        status = scribe_start(writer, error);
+    if (status) {
+        if (made)
+            tree_remove(writer->parent, writer->published ? writer->name : writer->staging_name, NULL);
+        writer_free(writer);
+        return status;
+    }
+    *ret_writer = writer;
+    return PCERE_OK;
+}
+
+void store_writer_close(struct store_writer *writer)
+{
+    if (!writer)
+        return;
+    if (writer->scribe_runs) {
+        pthread_mutex_lock(&writer->lock);
+        writer->stop = true;
+        pthread_cond_broadcast(&writer->changed);
+        pthread_mutex_unlock(&writer->lock);
+        pthread_join(writer->scribe, NULL);
+    }
+    if (!writer->manifest_given && !writer->files.codelet_count && !(writer->files.has_program && writer->published))
+        tree_remove(writer->parent, writer->published ? writer->name : writer->staging_name, NULL);
+    else
+        publish(writer, NULL);
+    writer_free(writer);
+}
