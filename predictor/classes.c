@@ -16,6 +16,7 @@
 #define ALIKE_SPAN_RATIO 1.10
 #define MERGE_RATIO 1.01
 #define ROUNDS 4
+#define GROUPS_PER_CLASS 3           /* division may find more groups than classes are allowed: the least joins then lose least */
 #define POOL_HALF ((size_t)4096)     /* invocations that division sees: half chosen by number, half by time */
 
 struct finder {
@@ -23,7 +24,7 @@ struct finder {
     struct classes_options options;
     uint64_t region_ns;
     uint32_t *group_of;              /* [count] */
-    struct group *groups;            /* [max_classes] */
+    struct group *groups;            /* [GROUPS_PER_CLASS * max_classes] */
     size_t group_count;
     uint32_t *firsts;                /* first-touch invocations, ascending by time once they are grouped */
     size_t first_count;
@@ -32,6 +33,7 @@ struct finder {
     bool has_noise;
     uint64_t *scratch;               /* [count] */
     enum classes_kind *kinds;        /* [max_classes] of the final classes */
+    uint64_t *targets;               /* [max_classes] the time that a final class's representative should have; 0: the class's median */
     size_t class_count;
 };
 
@@ -289,34 +291,56 @@ static enum pcere_status firsts_group(struct finder *finder, struct pcere_error 
     return PCERE_OK;
 }
 
-/* Groups that become one class: medians within 1 %, and light neighbours of one smear. Renumbers group_of. */
-static enum pcere_status groups_merge(struct finder *finder, struct pcere_error *error)
+/* What it costs to let the lighter of two neighbours be represented by the heavier: its time times how far off it is. */
+static double join_damage(const struct group *a, const struct group *b)
 {
-    uint32_t *number = malloc(finder->group_count * sizeof *number);
+    double light_ns = (double)(a->time_ns < b->time_ns ? a->time_ns : b->time_ns);
+    return light_ns * log((double)b->median_ns / (double)a->median_ns);
+}
+
+static bool groups_belong(const struct finder *finder, const struct group *a, const struct group *b)
+{
+    bool near = (double)b->median_ns <= MERGE_RATIO * (double)a->median_ns;
+    bool light = a->smear && a->smear == b->smear && (weighs_little(finder, a->time_ns) || weighs_little(finder, b->time_ns));
+    return near || light || a->members == 0 || b->members == 0;
+}
+
+/* Join neighbours until none belong together and at most `room` are left. Renumbers group_of. */
+static enum pcere_status groups_join(struct finder *finder, size_t room, struct pcere_error *error)
+{
+    size_t count = finder->group_count;
+    uint32_t *number = malloc(count * sizeof *number);
     if (!number)
-        return pcere_fail_memory(error, "merging a region's classes");
-    size_t kept = 0;
-    uint64_t kept_ns = 0;
-    const struct group *below = NULL;
-    for (size_t g = 0; g < finder->group_count; g++) {
-        const struct group *group = &finder->groups[g];
-        number[g] = (uint32_t)kept;
-        if (group->members == 0)
-            continue;
-        bool near = below && (double)group->median_ns <= MERGE_RATIO * (double)below->median_ns;
-        bool light = below && below->smear && group->smear &&
-                     (weighs_little(finder, kept_ns) || weighs_little(finder, group->time_ns));
-        if (below && !near && !light) {
-            number[g] = (uint32_t)++kept;
-            kept_ns = 0;
+        return pcere_fail_memory(error, "joining a region's classes");
+    for (size_t g = 0; g < count; g++)
+        number[g] = (uint32_t)g;
+    for (size_t left = count; left > 1; left--) {
+        struct group *groups = finder->groups;
+        size_t cheapest = 0;
+        double least = INFINITY;
+        for (size_t g = 0; g + 1 < left; g++) {
+            double damage = groups_belong(finder, &groups[g], &groups[g + 1]) ? -1 : join_damage(&groups[g], &groups[g + 1]);
+            if (damage < least) {
+                least = damage;
+                cheapest = g;
+            }
         }
-        kept_ns += group->time_ns;
-        below = group;
+        if (least >= 0 && left <= room)
+            break;
+        struct group *low = &groups[cheapest], *high = low + 1;
+        uint64_t median_ns = high->time_ns > low->time_ns ? high->median_ns : low->median_ns;
+        low->members += high->members;
+        low->time_ns += high->time_ns;
+        low->median_ns = median_ns;
+        low->smear = low->smear == high->smear ? low->smear : 0;
+        memmove(high, high + 1, (left - cheapest - 2) * sizeof *high);
+        finder->group_count = left - 1;
+        for (size_t g = 0; g < count; g++)
+            number[g] -= number[g] > cheapest;
     }
     for (size_t i = 0; i < finder->input->count; i++)
         if (finder->group_of[i] < GROUP_FIRST)
             finder->group_of[i] = number[finder->group_of[i]];
-    finder->group_count = kept + 1;
     free(number);
     return PCERE_OK;
 }
@@ -326,8 +350,7 @@ static enum pcere_status many_find(struct finder *finder, struct pcere_error *er
     uint64_t state = finder->options.seed, noise_ns = 0;
     size_t max_classes = finder->options.max_classes;
     for (unsigned round = 1;; round++) {
-        size_t special = finder->first_groups + finder->has_noise;
-        enum pcere_status status = groups_divide(finder, max_classes - special, &state, error);
+        enum pcere_status status = groups_divide(finder, GROUPS_PER_CLASS * max_classes, &state, error);
         if (status != PCERE_OK)
             return status;
         if (round == ROUNDS)
@@ -346,12 +369,14 @@ static enum pcere_status many_find(struct finder *finder, struct pcere_error *er
         if ((status = firsts_group(finder, error)) != PCERE_OK)
             return status;
     }
-    enum pcere_status status = groups_merge(finder, error);
+    enum pcere_status status = groups_join(finder, max_classes - finder->first_groups - finder->has_noise, error);
     if (status != PCERE_OK)
         return status;
     size_t regular = finder->group_count;
-    for (size_t g = 0; g < regular; g++)
+    for (size_t g = 0; g < regular; g++) {
         finder->kinds[g] = CLASSES_ALIKE;
+        finder->targets[g] = finder->groups[g].median_ns;
+    }
     for (size_t i = 0; i < finder->first_count; i++) {
         size_t class = regular + finder->first_group[i];
         finder->group_of[finder->firsts[i]] = (uint32_t)class;
@@ -381,7 +406,7 @@ static enum pcere_status few_find(struct finder *finder, struct pcere_error *err
         finder->group_of[invocations[i]] = groups[i];
     status = groups_measure(finder, error);
     for (size_t g = 0; status == PCERE_OK && g < finder->group_count; g++)
-        finder->kinds[g] = specials_group_is_first(finder->groups, g) ? CLASSES_FIRST : CLASSES_ALIKE;
+        finder->kinds[g] = specials_group_is_first(finder->input, finder->groups, g) ? CLASSES_FIRST : CLASSES_ALIKE;
     finder->class_count = finder->group_count;
     return status;
 }
@@ -404,10 +429,10 @@ static enum pcere_status representatives_choose(const struct finder *finder, str
         return pcere_fail_memory(error, "choosing representatives");
     for (size_t i = 0; i < input->count; i++) {
         uint32_t c = finder->group_of[i];
-        double median = fmax((double)classes[c].time_ns_median, 1);
-        double distance = fabs((double)input->time_ns[i] / median - 1);
+        double target = fmax((double)(finder->targets[c] ? finder->targets[c] : classes[c].time_ns_median), 1);
+        double distance = fabs((double)input->time_ns[i] / target - 1);
         if (input->minor_faults)
-            distance += fabs((double)input->minor_faults[i] - (double)finder->groups[c].faults_median) * SPECIALS_FAULT_NS / median;
+            distance += fabs((double)input->minor_faults[i] - (double)finder->groups[c].faults_median) * SPECIALS_FAULT_NS / target;
         candidate_offer(&choices[c].any, distance, i + 1);
         if (++choices[c].seen > 3)
             candidate_offer(&choices[c].later, distance, i + 1);
@@ -491,6 +516,7 @@ static void finder_done(struct finder *finder)
     free(finder->first_group);
     free(finder->scratch);
     free(finder->kinds);
+    free(finder->targets);
 }
 
 static enum pcere_status finder_init(struct finder *finder, const struct classes_input *input, const struct classes_options *options,
@@ -512,14 +538,17 @@ static enum pcere_status finder_init(struct finder *finder, const struct classes
     for (size_t i = 0; i < input->count; i++)
         if (__builtin_add_overflow(finder->region_ns, input->time_ns[i], &finder->region_ns) || finder->region_ns > INT64_MAX)
             return pcere_fail(error, PCERE_DATA, 0, NULL, "invocation %zu makes the region last longer than can be counted", i + 1);
-    size_t max_classes = finder->options.max_classes, firsts = ROUNDS * SPECIALS_PER_GROUP * max_classes;
+    size_t max_classes = finder->options.max_classes, groups = GROUPS_PER_CLASS * max_classes;
+    size_t firsts = ROUNDS * SPECIALS_PER_GROUP * groups;
     finder->group_of = calloc(input->count, sizeof *finder->group_of);
-    finder->groups = calloc(max_classes, sizeof *finder->groups);
+    finder->groups = calloc(groups < SMALL_COUNT ? SMALL_COUNT : groups, sizeof *finder->groups);
     finder->firsts = calloc(firsts, sizeof *finder->firsts);
     finder->first_group = calloc(firsts, sizeof *finder->first_group);
     finder->scratch = malloc(input->count * sizeof *finder->scratch);
     finder->kinds = calloc(max_classes, sizeof *finder->kinds);
-    if (!finder->group_of || !finder->groups || !finder->firsts || !finder->first_group || !finder->scratch || !finder->kinds)
+    finder->targets = calloc(max_classes, sizeof *finder->targets);
+    if (!finder->group_of || !finder->groups || !finder->firsts || !finder->first_group || !finder->scratch ||
+        !finder->kinds || !finder->targets)
         return pcere_fail_memory(error, "a region's invocations");
     return PCERE_OK;
 }

@@ -18,7 +18,9 @@
  *  5. Classes whose medians are within 1 % are one.
  *  6. The representative is the member whose time is nearest to the class's median, and whose number of page faults is the usual one, not
  *     one of the first three of a class with more than six members if a later one is as good (within 2 %, or 5 % from the median).
- *  7. A class that weighs less than `min_share_ratio` of the program's wall time is not wanted: its in-vivo time is kept. Light first
+ *  7. Where there are more classes than allowed, neighbours join, first those that lose least by it (time of the lighter one times the
+ *     logarithm of their ratio), and count scaled; the heavier one's median is then what the representative is near to.
+ *  8. A class that weighs less than `min_share_ratio` of the program's wall time is not wanted: its in-vivo time is kept. Light first
  *     invocations form one class together, light neighbours in a steadily changing region too.
  * There are never more than `max_classes` classes, first touch and noise included: with 1 there is neither, with 2 there is no noise.
  */

@@ -7,12 +7,15 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SILHOUETTE_STRONG 0.7
 #define SEPARATION_SIGMAS 4.0
 #define SEPARATION_RATIO 1.01
+#define SEPARATION_RATIO_FEW 1.10
+#define FEW ((size_t)10)
 #define SMEAR_RATIO 2.0
 #define SAMPLES ((size_t)5)
 #define WIDEST ((size_t)10)          /* groups that one step may find */
@@ -62,16 +65,20 @@ static enum pcere_status groups_find(const double *logs, size_t count, size_t k,
 static bool groups_separated(const double *logs, const size_t *ends, size_t k)
 {
     double median_before = 0, spread_before = 0;
+    size_t size_before = 0;
     for (size_t g = 0, first = 0; g < k; first = ends[g++]) {
         if (ends[g] == first)
             return false;                       /* equal values: fewer groups than asked for */
-        double median = statistics_median(logs + first, ends[g] - first);
-        double spread = STATISTICS_MAD_TO_SIGMA * statistics_mad(logs + first, ends[g] - first);
+        size_t size = ends[g] - first;
+        double median = statistics_median(logs + first, size);
+        double spread = STATISTICS_MAD_TO_SIGMA * statistics_mad(logs + first, size);
         double distance = median - median_before;
-        if (g > 0 && !(distance > log(SEPARATION_RATIO) && distance > SEPARATION_SIGMAS * fmax(spread, spread_before)))
+        double least = log(smaller(size, size_before) < FEW ? SEPARATION_RATIO_FEW : SEPARATION_RATIO);
+        if (g > 0 && !(distance > least && distance > SEPARATION_SIGMAS * fmax(spread, spread_before)))
             return false;
         median_before = median;
         spread_before = spread;
+        size_before = size;
     }
     return true;
 }
@@ -107,7 +114,7 @@ static size_t smear_parts(const double *logs, size_t count)
 }
 
 /* Put `k` parts with the given ends (relative to the part's first) in the place of parts[at]. */
-static void part_replace(struct division_part *parts, size_t *part_count, size_t at, const size_t *ends, size_t k, bool smear)
+static void part_replace(struct division_part *parts, size_t *part_count, size_t at, const size_t *ends, size_t k, uint32_t smear)
 {
     size_t first = parts[at].first;
     memmove(parts + at + k, parts + at + 1, (*part_count - at - 1) * sizeof *parts);
@@ -131,16 +138,17 @@ enum pcere_status division_find(const double *logs, size_t count, size_t part_li
         size_t length = parts[p].end - parts[p].first;
         status = stretch_divide(stretch, length, part_limit - part_count + 1, seed, ends, &k, error);
         if (status == PCERE_OK && k > 1)
-            part_replace(parts, &part_count, p, ends, k, false);
+            part_replace(parts, &part_count, p, ends, k, 0);
         else
             p++;
     }
+    uint32_t smear = 0;
     for (size_t p = 0; p < part_count && status == PCERE_OK; p += k) {
         const double *stretch = logs + parts[p].first;
         size_t length = parts[p].end - parts[p].first;
         size_t wanted = smear_parts(stretch, length);
         k = smaller(smaller(wanted, part_limit - part_count + 1), length);
-        parts[p].smear = wanted > 1;
+        parts[p].smear = wanted > 1 ? ++smear : 0;
         if (k < 2) {
             k = 1;
             continue;
@@ -153,7 +161,7 @@ enum pcere_status division_find(const double *logs, size_t count, size_t part_li
         if (status != PCERE_OK || empty)
             k = 1;
         else
-            part_replace(parts, &part_count, p, ends, k, true);
+            part_replace(parts, &part_count, p, ends, k, smear);
     }
     if (status == PCERE_OK) {
         memcpy(ret_parts, parts, part_count * sizeof *parts);

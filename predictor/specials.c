@@ -15,7 +15,7 @@
 
 /* ---- first touch --------------------------------------------------------------------------------------------------------- */
 
-bool specials_group_is_first(const struct group *groups, size_t at)
+bool specials_group_is_first(const struct classes_input *input, const struct group *groups, size_t at)
 {
     const struct group *slow = &groups[at];
     if (slow->members == 0 || slow->members > SPECIALS_PER_GROUP)
@@ -23,7 +23,8 @@ bool specials_group_is_first(const struct group *groups, size_t at)
     for (size_t below = at; below-- > 0;) {
         const struct group *usual = &groups[below];
         double ratio = (double)slow->median_ns / (double)usual->median_ns;
-        if (ratio < FIRST_RATIO || usual->members < 2 || (slow->smear && usual->smear))
+        if (ratio < FIRST_RATIO || usual->members < 2 || usual->members * NOISE_RARITY < input->count ||
+             (slow->smear && slow->smear == usual->smear))
             continue;
         double more_faults = (double)slow->faults_median - (double)usual->faults_median;
         bool faults_explain = more_faults * SPECIALS_FAULT_NS >= 0.5 * (double)(slow->median_ns - usual->median_ns);
@@ -53,7 +54,7 @@ size_t specials_mark_first(const struct classes_input *input, const struct group
 {
     size_t found = 0;
     for (size_t g = 0; g < group_count; g++) {
-        size_t marked = specials_group_is_first(groups, g) ? groups[g].members : leading_first(input, &groups[g]);
+        size_t marked = specials_group_is_first(input, groups, g) ? groups[g].members : leading_first(input, &groups[g]);
         for (size_t i = 0; i < marked; i++) {
             firsts[found++] = groups[g].early[i];
             group_of[groups[g].early[i]] = GROUP_FIRST;
@@ -70,7 +71,10 @@ enum evidence { EVIDENCE_NONE, EVIDENCE_NOISE, EVIDENCE_REAL };
 #define TALLY_LIMIT 64               /* more distinct arguments than this tell nothing about classes */
 struct tally {
     uint64_t hash;
-    uint64_t rare, usual, elsewhere; /* invocations with these arguments in each */
+    uint64_t rare, others;           /* invocations with these arguments in the rare group and in all others */
+    uint64_t usual;                  /* of the others, those in the group that has the majority of them */
+    uint64_t votes;
+    uint32_t majority;
 };
 
 static struct tally *tally_slot(struct tally *tallies, size_t *used, uint64_t hash)
@@ -78,7 +82,7 @@ static struct tally *tally_slot(struct tally *tallies, size_t *used, uint64_t ha
     size_t slot = (size_t)((hash * 0x9e3779b97f4a7c15u) >> 56);
     for (;; slot = (slot + 1) % TALLY_SLOTS) {
         struct tally *tally = &tallies[slot];
-        if (tally->rare + tally->usual + tally->elsewhere == 0) {
+        if (tally->rare + tally->others == 0) {
             if (++*used > TALLY_LIMIT)
                 return NULL;
             tally->hash = hash;
@@ -89,8 +93,9 @@ static struct tally *tally_slot(struct tally *tallies, size_t *used, uint64_t ha
     }
 }
 
-/* Arguments that otherwise go with the usual time are noise; arguments seen nowhere else are another kind of work. */
-static enum evidence evidence_arguments(const struct classes_input *input, const uint32_t *group_of, uint32_t rare, uint32_t usual)
+/* Arguments that otherwise go with a faster group are noise; arguments seen nowhere else are another kind of work. The majority is found by
+ * voting (Boyer and Moore) and then counted. */
+static enum evidence evidence_arguments(const struct classes_input *input, const uint32_t *group_of, uint32_t rare)
 {
     struct tally tallies[TALLY_SLOTS] = {0};
     size_t used = 0;
@@ -100,15 +105,28 @@ static enum evidence evidence_arguments(const struct classes_input *input, const
         struct tally *tally = tally_slot(tallies, &used, input->arguments_hash[i]);
         if (!tally)
             return EVIDENCE_NONE;
-        *(group_of[i] == rare ? &tally->rare : group_of[i] == usual ? &tally->usual : &tally->elsewhere) += 1;
+        if (group_of[i] == rare) {
+            tally->rare++;
+            continue;
+        }
+        tally->others++;
+        if (tally->votes == 0)
+            tally->majority = group_of[i];
+        tally->votes = group_of[i] == tally->majority ? tally->votes + 1 : tally->votes - 1;
     }
     if (used < 2 || used > input->count / 4)
         return EVIDENCE_NONE;
+    for (size_t i = 0; i < input->count; i++)
+        if (group_of[i] < GROUP_FIRST) {
+            struct tally *tally = tally_slot(tallies, &used, input->arguments_hash[i]);
+            tally->usual += group_of[i] == tally->majority;
+        }
     bool all_usual = true, all_own = true;
     for (size_t t = 0; t < TALLY_SLOTS; t++)
         if (tallies[t].rare > 0) {
-            all_usual &= tallies[t].usual >= 10 * tallies[t].rare && tallies[t].usual >= 9 * tallies[t].elsewhere;
-            all_own &= tallies[t].usual + tallies[t].elsewhere == 0;
+            all_usual &= tallies[t].majority < rare && tallies[t].usual >= 10 * tallies[t].rare &&
+                         tallies[t].usual * 10 >= tallies[t].others * 9;
+            all_own &= tallies[t].others == 0;
         }
     return all_usual ? EVIDENCE_NOISE : all_own ? EVIDENCE_REAL : EVIDENCE_NONE;
 }
@@ -151,15 +169,16 @@ static bool group_is_noise(const struct classes_input *input, const struct group
     if (input->preemptions)
         evidence = evidence_preemptions(input, group_of, (uint32_t)at, (uint32_t)usual);
     if (evidence == EVIDENCE_NONE && input->arguments_hash)
-        evidence = evidence_arguments(input, group_of, (uint32_t)at, (uint32_t)usual);
+        evidence = evidence_arguments(input, group_of, (uint32_t)at);
     double share = ((double)noise_ns + (double)rare->time_ns) / (double)region_ns;
     switch (evidence) {
     case EVIDENCE_REAL: return false;
     case EVIDENCE_NOISE: return share <= NOISE_SHARE_EVIDENT;
     case EVIDENCE_NONE: break;
     }
-    bool reproducible = rare->members >= 3 && (double)rare->high_ns <= REPRODUCIBLE_RATIO * (double)rare->low_ns;
-    return !reproducible && !rare->smear && share <= NOISE_SHARE;
+    bool reproducible = rare->members >= 3 && !rare->smear && (double)rare->high_ns <= REPRODUCIBLE_RATIO * (double)rare->low_ns;
+    bool by_degree = rare->smear && rare->smear == groups[usual].smear;
+    return !reproducible && !by_degree && share <= NOISE_SHARE;
 }
 
 /* Above this time a member of the group stands out; UINT64_MAX if nothing can. */

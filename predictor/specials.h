@@ -21,11 +21,11 @@ struct group {                           /* regular invocations of one stretch o
     double spread_ratio;                 /* robust standard deviation over median */
     uint32_t early[GROUP_EARLY];         /* its first members, counted from 0 */
     uint32_t early_count;
-    bool smear;                          /* cut from a stretch without gaps */
+    uint32_t smear;                      /* 0, or the number of the stretch without gaps that it was cut from */
 };
 
-/* Whether group `at`, as a whole, is the first touch of what a faster group does afterwards. */
-bool specials_group_is_first(const struct group *groups, size_t at);
+/* Whether group `at`, as a whole, is the first touch of what a faster group, which is not rare, does afterwards. */
+bool specials_group_is_first(const struct classes_input *input, const struct group *groups, size_t at);
 
 /* Mark first-touch invocations in group_of and append them to firsts, at most SPECIALS_PER_GROUP per group; returns how many. */
 size_t specials_mark_first(const struct classes_input *input, const struct group *groups, size_t group_count, uint32_t *group_of,
