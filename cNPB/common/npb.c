@@ -48,7 +48,9 @@ int npb_begin(const struct npb_run *run, int most)
     }
 
     printf("\n NAS Parallel Benchmarks in C and OpenMP (cNPB) - %s Benchmark\n\n", run->name);
-    printf(" Class: %c\n Size: %s\n Iterations: %d\n", NPB_CLASS, run->size, run->iterations);
+    printf(" Class: %c\n Size: %s\n", NPB_CLASS, run->size);
+    if (run->iterations > 0)
+        printf(" Iterations: %d\n", run->iterations);
     printf(" Number of available threads: %d\n\n", threads);
     return threads;
 }

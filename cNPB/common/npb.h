@@ -20,7 +20,7 @@ enum {
 struct npb_run {
     const char *name;      /* "CG" */
     const char *size;      /* for people: "14000", "256 x 256 x 256" */
-    int iterations;
+    int iterations;        /* 0 if it has none */
     const char *operation; /* what is counted: "floating point" */
     double seconds;        /* of the interval that the NPB time */
     double operations;     /* done in that interval, by the NPB's formula */
