@@ -5,6 +5,7 @@
 
 #define FIRST_RATIO 1.2              /* first touch takes at least this much longer */
 #define FIRST_RATIO_LIMIT 2.5        /* and without faults that explain it not more than this */
+#define FIRST_SIGMAS 4.0
 #define NOISE_RATIO 1.2
 #define NOISE_RARITY 50              /* one in so many */
 #define NOISE_SHARE 0.1              /* of the region's time */
@@ -35,14 +36,16 @@ bool specials_group_is_first(const struct classes_input *input, const struct gro
     return false;
 }
 
-/* How many leading members stand out from the group and from the two that follow them: in a region that shrinks steadily, none does. */
+/* How many leading members stand out from the group, from its spread and from the two that follow them: in a region that shrinks
+ * steadily, none does. */
 static size_t leading_first(const struct classes_input *input, const struct group *group)
 {
     size_t leading = 0;
+    double least = fmax(FIRST_RATIO, exp(FIRST_SIGMAS * group->spread_ratio));
     while (!group->smear && leading < SPECIALS_PER_GROUP && leading + 2 < group->early_count) {
         double next = (double)input->time_ns[group->early[leading + 1]], second = (double)input->time_ns[group->early[leading + 2]];
         double usual = fmax(fmax(next, second), (double)group->median_ns);
-        if ((double)input->time_ns[group->early[leading]] < FIRST_RATIO * usual)
+        if ((double)input->time_ns[group->early[leading]] < least * usual)
             break;
         leading++;
     }

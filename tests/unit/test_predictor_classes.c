@@ -1,0 +1,586 @@
+/* tests/unit/test_predictor_classes.c - performance classes of made-up regions whose right answer is known. */
+#include "predictor/classes.h"
+
+#include "predictor/random.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct classes_options usual = {.min_share_ratio = CLASSES_MIN_SHARE_DEFAULT, .seed = 1};
+
+/* A normal number with mean 0 and deviation 1, nearly: the sum of twelve uniform ones. */
+static double noise(uint64_t *state)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += (double)(random_next(state) >> 11) * 0x1p-53;
+    return sum;
+}
+
+static uint64_t noisy(uint64_t *state, double time_ns, double deviation_ratio)
+{
+    return (uint64_t)(time_ns * (1 + deviation_ratio * noise(state)));
+}
+
+static struct classes_result find(const struct classes_input *input, const struct classes_options *options)
+{
+    struct classes_result result = {0};
+    struct pcere_error error = {0};
+    CU_ASSERT_EQUAL_FATAL(classes_find(input, options, &result, &error), PCERE_OK);
+    /* What holds for any result: it is a partition with consistent sums, and representatives are members. */
+    uint64_t members = 0, total_ns = 0, input_ns = 0;
+    uint64_t *counted = calloc(result.class_count, sizeof *counted), *counted_ns = calloc(result.class_count, sizeof *counted_ns);
+    for (size_t i = 0; i < input->count; i++) {
+        CU_ASSERT_FATAL(result.class_of[i] < result.class_count);
+        counted[result.class_of[i]]++;
+        counted_ns[result.class_of[i]] += input->time_ns[i];
+        input_ns += input->time_ns[i];
+    }
+    uint32_t max_classes = options->max_classes ? options->max_classes : CLASSES_MAX_DEFAULT;
+    CU_ASSERT(result.class_count >= 1 && result.class_count <= max_classes);
+    for (size_t c = 0; c < result.class_count; c++) {
+        const struct classes_class *class = &result.classes[c];
+        CU_ASSERT_FATAL(class->representative >= 1 && class->representative <= input->count);
+        CU_ASSERT_EQUAL(result.class_of[class->representative - 1], c);
+        CU_ASSERT_EQUAL(class->representative_ns, input->time_ns[class->representative - 1]);
+        CU_ASSERT_EQUAL(class->members, counted[c]);
+        CU_ASSERT_EQUAL(class->time_ns, counted_ns[c]);
+        CU_ASSERT_EQUAL(class->wanted, class->reason[0] == '\0');
+        CU_ASSERT(c == 0 || class->representative > result.classes[c - 1].representative);
+        members += class->members;
+        total_ns += class->time_ns;
+    }
+    CU_ASSERT_EQUAL(members, input->count);
+    CU_ASSERT_EQUAL(total_ns, input_ns);
+    free(counted);
+    free(counted_ns);
+    return result;
+}
+
+static struct classes_result find_times(const uint64_t *times, size_t count)
+{
+    return find(&(struct classes_input){.count = count, .time_ns = times}, &usual);
+}
+
+static size_t count_kind(const struct classes_result *result, enum classes_kind kind)
+{
+    size_t count = 0;
+    for (size_t c = 0; c < result->class_count; c++)
+        count += result->classes[c].kind == kind;
+    return count;
+}
+
+/* ---- few ----------------------------------------------------------------------------------------------------------------- */
+
+static void one_invocation(void)
+{
+    struct classes_result result = find_times((uint64_t[]){123456}, 1);
+    CU_ASSERT_EQUAL(result.class_count, 1);
+    CU_ASSERT_EQUAL(result.classes[0].representative, 1);
+    CU_ASSERT_EQUAL(result.classes[0].time_ns_median, 123456);
+    CU_ASSERT_TRUE(result.classes[0].wanted);
+    classes_result_done(&result);
+}
+
+static void two_to_ten_different(void)
+{
+    uint64_t times[10];
+    for (size_t i = 0; i < 10; i++)
+        times[i] = (uint64_t)(1e6 * pow(1.3, (double)i));
+    for (size_t count = 2; count <= 10; count++) {
+        struct classes_result result = find_times(times, count);
+        CU_ASSERT_EQUAL(result.class_count, count);
+        for (size_t c = 0; c < result.class_count; c++)
+            CU_ASSERT_EQUAL(result.classes[c].representative, c + 1);
+        classes_result_done(&result);
+    }
+}
+
+static void few_alike(void)
+{
+    const uint64_t times[] = {1000000, 1013000, 1020000, 990000, 1040000, 1005000, 1001000};
+    struct classes_result result = find_times(times, 7);
+    CU_ASSERT_EQUAL(result.class_count, 1);
+    CU_ASSERT_EQUAL(result.classes[0].time_ns_median, 1005000);
+    CU_ASSERT_EQUAL(result.classes[0].representative, 6);
+    CU_ASSERT_EQUAL(result.classes[0].kind, CLASSES_ALIKE);
+    classes_result_done(&result);
+}
+
+static void few_with_first_touch(void)
+{
+    const uint64_t times[] = {1600000, 1000000, 1010000, 990000, 1005000, 1002000};
+    struct classes_result result = find_times(times, 6);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    CU_ASSERT_EQUAL(result.classes[0].representative, 1);
+    CU_ASSERT_EQUAL(result.classes[0].members, 1);
+    CU_ASSERT_EQUAL(result.classes[0].kind, CLASSES_FIRST);
+    CU_ASSERT_EQUAL(result.classes[1].members, 5);
+    classes_result_done(&result);
+}
+
+static void few_are_limited(void)
+{
+    const uint64_t times[] = {1000, 2000, 2300, 8000, 9000, 64000};
+    struct classes_options options = usual;
+    options.max_classes = 3;
+    struct classes_result result = find(&(struct classes_input){.count = 6, .time_ns = times}, &options);
+    CU_ASSERT_EQUAL(result.class_count, 3);
+    CU_ASSERT_EQUAL(result.class_of[3], result.class_of[4]);
+    CU_ASSERT_NOT_EQUAL(result.class_of[4], result.class_of[5]);
+    classes_result_done(&result);
+}
+
+/* ---- many ---------------------------------------------------------------------------------------------------------------- */
+
+static void constant_times(void)
+{
+    uint64_t times[500];
+    for (size_t i = 0; i < 500; i++)
+        times[i] = 42000;
+    struct classes_result result = find_times(times, 500);
+    CU_ASSERT_EQUAL(result.class_count, 1);
+    CU_ASSERT_EQUAL(result.classes[0].representative, 4);     /* not one of the first three */
+    CU_ASSERT_EQUAL(result.classes[0].kind, CLASSES_ALIKE);
+    classes_result_done(&result);
+}
+
+static void zero_times(void)
+{
+    uint64_t times[30] = {0};
+    struct classes_result result = find_times(times, 30);
+    CU_ASSERT_EQUAL(result.class_count, 1);
+    CU_ASSERT_EQUAL(result.classes[0].time_ns, 0);
+    classes_result_done(&result);
+}
+
+static void ordinary_noise(void)
+{
+    static const double deviations[] = {0.005, 0.02, 0.05, 0.13};
+    static const size_t counts[] = {11, 15, 30, 75, 400, 20000};
+    size_t right = 0, tried = 0;
+    for (size_t d = 0; d < 4; d++)
+        for (size_t n = 0; n < 6; n++)
+            for (uint64_t seed = 0; seed < 10; seed++) {
+                uint64_t *times = malloc(counts[n] * sizeof *times), state = seed + 100 * n + 10000 * d;
+                for (size_t i = 0; i < counts[n]; i++)
+                    times[i] = noisy(&state, 1e6, deviations[d]);
+                struct classes_result result = find_times(times, counts[n]);
+                tried++;
+                right += result.class_count - count_kind(&result, CLASSES_NOISE) == 1;
+                classes_result_done(&result);
+                free(times);
+            }
+    CU_ASSERT(right * 100 >= tried * 95);
+    if (right < tried)
+        printf("[%zu of %zu are one class] ", right, tried);
+}
+
+static void two_modes(void)
+{
+    uint64_t times[300], state = 7;
+    for (size_t i = 0; i < 300; i++)
+        times[i] = noisy(&state, i % 3 == 0 ? 1.5e6 : 1e6, 0.02);
+    struct classes_result result = find_times(times, 300);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[0]].members, 100);
+    CU_ASSERT_DOUBLE_EQUAL((double)result.classes[result.class_of[0]].time_ns_median, 1.5e6, 0.02e6);
+    CU_ASSERT_DOUBLE_EQUAL((double)result.classes[result.class_of[1]].time_ns_median, 1e6, 0.01e6);
+    for (size_t i = 0; i < 300; i++)
+        CU_ASSERT_EQUAL(result.class_of[i], result.class_of[i % 3 == 0 ? 0 : 1]);
+    classes_result_done(&result);
+}
+
+static void near_modes_beside_a_far_one(void)
+{
+    uint64_t times[600], state = 3;
+    for (size_t i = 0; i < 600; i++)
+        times[i] = noisy(&state, i % 3 == 0 ? 1e6 : i % 3 == 1 ? 1.1e6 : 300e6, 0.005);
+    struct classes_result result = find_times(times, 600);
+    CU_ASSERT_EQUAL(result.class_count, 3);
+    classes_result_done(&result);
+}
+
+static void within_one_percent(void)
+{
+    uint64_t times[200], state = 3;
+    for (size_t i = 0; i < 200; i++)
+        times[i] = noisy(&state, i % 2 == 0 ? 1000e6 : 1006e6, 0.0001);
+    struct classes_result result = find_times(times, 200);
+    CU_ASSERT_EQUAL(result.class_count, 1);
+    for (size_t i = 0; i < 200; i++)
+        times[i] = noisy(&state, i % 2 == 0 ? 1000e6 : 1030e6, 0.0001);
+    classes_result_done(&result);
+    result = find_times(times, 200);
+    CU_ASSERT_EQUAL(result.class_count, 2);
+    classes_result_done(&result);
+}
+
+/* MG's resid: V-cycles over `levels` grids, from 4 us to 46 ms; the first invocation on each grid touches memory. */
+static size_t mg_fill(uint64_t *times, uint32_t *level_of, size_t cycles, size_t levels, double noise_ratio, uint64_t seed)
+{
+    size_t count = 0;
+    uint64_t state = seed;
+    for (size_t cycle = 0; cycle < cycles; cycle++)
+        for (size_t level = levels; level-- > 0;) {
+            double time_ns = 4e3 * pow(46e6 / 4e3, (double)level / (double)(levels - 1));
+            level_of[count] = (uint32_t)level;
+            times[count++] = noisy(&state, time_ns * (cycle == 0 ? 1.5 : 1), noise_ratio);
+        }
+    return count;
+}
+
+static void mg_grid_levels(void)
+{
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        uint64_t times[400];
+        uint32_t level_of[400];
+        size_t count = mg_fill(times, level_of, 20, 8, 0.03, seed);
+        struct classes_options options = usual;
+        options.wall_ns = 2000000000;
+        struct classes_result result = find(&(struct classes_input){.count = count, .time_ns = times}, &options);
+        /* All later invocations of a grid level are one class, and no other level is in it; only the two coarsest, which weigh nothing,
+         * may share one, since eight levels and three classes of first touch are one more than ten. */
+        for (size_t i = 8; i < count; i++)
+            for (size_t j = 8; j < i; j++)
+                if (level_of[i] > 1 || level_of[j] > 1)
+                    CU_ASSERT_EQUAL_FATAL(level_of[i] == level_of[j], result.class_of[i] == result.class_of[j]);
+        /* The first touch of the finest level weighs more than 0.5 %: a class of its own that is wanted. */
+        const struct classes_class *first = &result.classes[result.class_of[0]];
+        CU_ASSERT_EQUAL(first->kind, CLASSES_FIRST);
+        CU_ASSERT_EQUAL(first->members, 1);
+        CU_ASSERT_TRUE(first->wanted);
+        const struct classes_class *finest = &result.classes[result.class_of[8]];
+        CU_ASSERT_EQUAL(finest->members, 19);
+        CU_ASSERT_TRUE(finest->wanted);
+        CU_ASSERT(finest->representative > 8 * 3);
+        /* The coarsest grid weighs nothing: its in-vivo time is kept. */
+        CU_ASSERT_FALSE(result.classes[result.class_of[15]].wanted);
+        classes_result_done(&result);
+    }
+}
+
+static void mg_like_the_paper(void)
+{
+    /* 42 invocations in three classes, as in the paper's figure 3: the finest grid, the next, and the small ones. */
+    uint64_t times[42], state = 5;
+    for (size_t i = 0; i < 42; i++)
+        times[i] = noisy(&state, i % 6 == 0 ? 40e6 : i % 6 == 1 ? 5e6 : 0.6e6, 0.02);
+    struct classes_result result = find_times(times, 42);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 3);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[0]].members, 7);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[1]].members, 7);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[2]].members, 28);
+    classes_result_done(&result);
+}
+
+static void lu_that_shrinks(void)
+{
+    for (size_t count = 30; count <= 3000; count *= 10) {
+        uint64_t *times = malloc(count * sizeof *times), state = 9;
+        for (size_t i = 0; i < count; i++) {
+            double left = (double)(count - i) / (double)count;
+            times[i] = noisy(&state, 1e3 + 50e6 * left * left, 0.01);
+        }
+        struct classes_result result = find_times(times, count);
+        CU_ASSERT(result.class_count >= 3);
+        CU_ASSERT(count_kind(&result, CLASSES_SCALED) >= 1);
+        CU_ASSERT_EQUAL(count_kind(&result, CLASSES_NOISE), 0);
+        CU_ASSERT_EQUAL(count_kind(&result, CLASSES_FIRST), 0);
+        classes_result_done(&result);
+        free(times);
+    }
+}
+
+static void a_steady_change_within_a_factor_of_two(void)
+{
+    uint64_t times[100];
+    for (size_t i = 0; i < 100; i++)
+        times[i] = 2000000 - 8000 * i;
+    struct classes_result result = find_times(times, 100);
+    CU_ASSERT_EQUAL(result.class_count, 1);
+    CU_ASSERT(result.classes[0].representative > 3);
+    classes_result_done(&result);
+}
+
+static void first_touch(void)
+{
+    static const double factors[] = {1.3, 1.5, 2.0};
+    for (size_t f = 0; f < 3; f++)
+        for (uint64_t seed = 0; seed < 10; seed++) {
+            uint64_t times[75], state = seed;
+            for (size_t i = 0; i < 75; i++)
+                times[i] = noisy(&state, 10e6 * (i == 0 ? factors[f] : 1), 0.02);
+            struct classes_result result = find_times(times, 75);
+            CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+            CU_ASSERT_EQUAL(result.classes[0].representative, 1);
+            CU_ASSERT_EQUAL(result.classes[0].members, 1);
+            CU_ASSERT_EQUAL(result.classes[0].kind, CLASSES_FIRST);
+            CU_ASSERT(result.classes[1].representative > 3);
+            CU_ASSERT_EQUAL(result.classes[1].members, 74);
+            classes_result_done(&result);
+        }
+}
+
+static void first_touch_told_by_faults(void)
+{
+    /* Two kinds of work by turns; the first of the second kind faults, in the middle of the program. */
+    uint64_t times[60], state = 4;
+    uint32_t faults[60] = {0};
+    for (size_t i = 0; i < 60; i++)
+        times[i] = noisy(&state, i < 10 ? 20e6 : 5e6, 0.01);
+    times[10] = 17000000;
+    faults[10] = 8000;
+    struct classes_result result =
+        find(&(struct classes_input){.count = 60, .time_ns = times, .minor_faults = faults}, &usual);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[10]].kind, CLASSES_FIRST);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[10]].members, 1);
+    CU_ASSERT_TRUE(result.classes[result.class_of[10]].wanted);
+    classes_result_done(&result);
+}
+
+static void representatives_fault_as_usual(void)
+{
+    uint64_t times[20];
+    uint32_t faults[20];
+    for (size_t i = 0; i < 20; i++) {
+        times[i] = 1000000 + 1000 * (i % 5);
+        faults[i] = i % 5 == 2 && i != 17 ? 100 : 3;
+    }
+    struct classes_result result =
+        find(&(struct classes_input){.count = 20, .time_ns = times, .minor_faults = faults}, &usual);
+    CU_ASSERT_EQUAL(result.class_count, 1);
+    CU_ASSERT_EQUAL(result.classes[0].representative, 18);    /* at the median, and with the usual faults */
+    classes_result_done(&result);
+}
+
+static void spikes_are_noise(void)
+{
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        uint64_t times[400], state = seed, spikes_ns = 0;
+        for (size_t i = 0; i < 400; i++)
+            times[i] = noisy(&state, 10e6, 0.01);
+        static const size_t where[] = {57, 130, 131, 322};
+        for (size_t s = 0; s < 4; s++)
+            spikes_ns += times[where[s]] += 4000000 * (s * s + 2) + random_below(&state, 3000000);
+        struct classes_result result = find_times(times, 400);
+        CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+        const struct classes_class *spiky = &result.classes[result.class_of[57]];
+        CU_ASSERT_EQUAL(spiky->kind, CLASSES_NOISE);
+        CU_ASSERT_EQUAL(spiky->members, 4);
+        CU_ASSERT_EQUAL(spiky->time_ns, spikes_ns);
+        CU_ASSERT_FALSE(spiky->wanted);
+        CU_ASSERT_STRING_NOT_EQUAL(spiky->reason, "");
+        CU_ASSERT_EQUAL(result.classes[result.class_of[0]].members, 396);
+        classes_result_done(&result);
+    }
+}
+
+static void rare_work_is_no_noise(void)
+{
+    /* Ten of a thousand invocations do five times the work: always the same, so it can be reproduced. */
+    uint64_t times[1000], state = 8;
+    for (size_t i = 0; i < 1000; i++)
+        times[i] = noisy(&state, i % 100 == 50 ? 5e6 : 1e6, 0.01);
+    struct classes_result result = find_times(times, 1000);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[50]].members, 10);
+    CU_ASSERT_TRUE(result.classes[result.class_of[50]].wanted);
+    classes_result_done(&result);
+
+    /* One that takes half of the time is worth a dump, whatever it is. */
+    for (size_t i = 0; i < 1000; i++)
+        times[i] = noisy(&state, i == 700 ? 1e9 : 1e6, 0.01);
+    result = find_times(times, 1000);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[700]].members, 1);
+    CU_ASSERT_TRUE(result.classes[result.class_of[700]].wanted);
+    classes_result_done(&result);
+}
+
+static void arguments_decide(void)
+{
+    uint64_t times[200], hashes[200], state = 8;
+    for (size_t i = 0; i < 200; i++) {
+        times[i] = noisy(&state, 1e6, 0.01);
+        hashes[i] = 77;
+    }
+    times[100] = 6000000;                     /* 3 % of the time, arguments of its own: another kind of work */
+    hashes[100] = 78;
+    struct classes_input input = {.count = 200, .time_ns = times, .arguments_hash = hashes};
+    struct classes_result result = find(&input, &usual);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    CU_ASSERT_TRUE(result.classes[result.class_of[100]].wanted);
+    classes_result_done(&result);
+
+    for (size_t i = 0; i < 200; i++)          /* two kinds of work; a long interruption of the first */
+        times[i] = noisy(&state, (hashes[i] = 77 + i % 2) == 77 ? 1e6 : 3e6, 0.01);
+    times[100] = 80000000;                    /* 16 % of the time */
+    result = find(&input, &usual);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[100]].kind, CLASSES_NOISE);
+    classes_result_done(&result);
+    input.arguments_hash = NULL;
+    result = find(&input, &usual);
+    CU_ASSERT_TRUE(result.classes[result.class_of[100]].wanted);
+    classes_result_done(&result);
+}
+
+static void preemptions_decide(void)
+{
+    uint64_t times[200], state = 8;
+    uint32_t preemptions[200] = {0};
+    for (size_t i = 0; i < 200; i++)
+        times[i] = noisy(&state, 1e6, 0.01);
+    for (size_t i = 40; i < 160; i += 40) {   /* three of the same length would count as reproducible */
+        times[i] = noisy(&state, 5e6, 0.001);
+        preemptions[i] = 1;
+    }
+    struct classes_input input = {.count = 200, .time_ns = times};
+    struct classes_result result = find(&input, &usual);
+    CU_ASSERT_TRUE(result.classes[result.class_of[40]].wanted);
+    classes_result_done(&result);
+    input.preemptions = preemptions;
+    result = find(&input, &usual);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[40]].kind, CLASSES_NOISE);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[40]].members, 3);
+    classes_result_done(&result);
+}
+
+static void light_classes(void)
+{
+    uint64_t times[100], state = 8;
+    for (size_t i = 0; i < 100; i++)
+        times[i] = noisy(&state, i % 2 ? 1e6 : 100e6, 0.01);
+    struct classes_options options = usual;
+    options.wall_ns = 20000000000;            /* the fast half is 0.25 % of it */
+    struct classes_input input = {.count = 100, .time_ns = times};
+    struct classes_result result = find(&input, &options);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    CU_ASSERT_TRUE(result.classes[result.class_of[0]].wanted);
+    CU_ASSERT_FALSE(result.classes[result.class_of[1]].wanted);
+    CU_ASSERT_PTR_NOT_NULL(strstr(result.classes[result.class_of[1]].reason, "0.25 %"));
+    classes_result_done(&result);
+    options.wall_ns *= 1000;                  /* and now the whole region weighs nothing */
+    result = find(&input, &options);
+    for (size_t c = 0; c < result.class_count; c++)
+        CU_ASSERT_FALSE(result.classes[c].wanted);
+    classes_result_done(&result);
+}
+
+static void limits_hold(void)
+{
+    uint64_t times[400];
+    uint32_t level_of[400];
+    size_t count = mg_fill(times, level_of, 20, 8, 0.03, 1);
+    times[77] *= 50;
+    for (uint32_t limit = 1; limit <= 12; limit++) {
+        struct classes_options options = usual;
+        options.max_classes = limit;
+        struct classes_result result = find(&(struct classes_input){.count = count, .time_ns = times}, &options);
+        CU_ASSERT(result.class_count <= limit);
+        classes_result_done(&result);
+    }
+}
+
+static void seeds_reproduce(void)
+{
+    uint64_t *times = malloc(50000 * sizeof *times), state = 2;
+    for (size_t i = 0; i < 50000; i++)
+        times[i] = noisy(&state, pow(3, (double)(i % 7)) * 1e4, 0.1);
+    struct classes_result one = find_times(times, 50000), two = find_times(times, 50000);
+    CU_ASSERT_EQUAL_FATAL(one.class_count, two.class_count);
+    CU_ASSERT_EQUAL(memcmp(one.class_of, two.class_of, 50000 * sizeof *one.class_of), 0);
+    for (size_t c = 0; c < one.class_count; c++)
+        CU_ASSERT_EQUAL(one.classes[c].representative, two.classes[c].representative);
+    CU_ASSERT_EQUAL(one.class_count, 7);
+    classes_result_done(&one);
+    classes_result_done(&two);
+    free(times);
+}
+
+static void ten_million(void)
+{
+    size_t count = 10000000;
+    uint64_t *times = malloc(count * sizeof *times), state = 2;
+    for (size_t i = 0; i < count; i++)
+        times[i] = (i % 8 + 1) * (i % 8 + 1) * 1000 + random_below(&state, 50);
+    for (size_t i = 1; i <= 100; i++)         /* one in 100,000 that holds 40 % of the time */
+        times[i * 99991] = 1500000000 + i;
+    for (size_t i = 1; i <= 50; i++)
+        times[i * 150001] += 1000000 + random_below(&state, 20000000);
+    struct timespec from, to;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+    struct classes_result result = {0};
+    CU_ASSERT_EQUAL_FATAL(
+        classes_find(&(struct classes_input){.count = count, .time_ns = times}, &usual, &result, NULL), PCERE_OK);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+    double seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    printf("[%.2f s] ", seconds);
+    CU_ASSERT(seconds < 20);                  /* about one; sanitizers and busy machines take longer */
+    const struct classes_class *heavy = &result.classes[result.class_of[99991]];
+    CU_ASSERT_EQUAL(heavy->members, 100);
+    CU_ASSERT_TRUE(heavy->wanted);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[150001]].kind, CLASSES_NOISE);
+    CU_ASSERT_EQUAL(result.class_count, 10);
+    classes_result_done(&result);
+    free(times);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------------------------------ */
+
+static void refusals(void)
+{
+    struct classes_result result = {.class_count = 99};
+    struct pcere_error error = {0};
+    uint64_t times[3] = {1, 2, 3};
+    struct classes_input input = {.count = 0, .time_ns = times};
+    CU_ASSERT_EQUAL(classes_find(&input, &usual, &result, &error), PCERE_DATA);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "without invocations"));
+    input.count = 3;
+    times[1] = UINT64_MAX - 1;
+    CU_ASSERT_EQUAL(classes_find(&input, &usual, &result, &error), PCERE_DATA);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "invocation 2"));
+    times[1] = 2;
+    struct classes_options options = {.max_classes = CLASSES_LIMIT + 1};
+    CU_ASSERT_EQUAL(classes_find(&input, &options, &result, &error), PCERE_USAGE);
+    options = (struct classes_options){.min_share_ratio = NAN};
+    CU_ASSERT_EQUAL(classes_find(&input, &options, &result, &error), PCERE_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "share"));
+    CU_ASSERT_EQUAL(result.class_count, 99);
+    CU_ASSERT_STRING_EQUAL(classes_kind_name(CLASSES_SCALED), "scaled");
+}
+
+static const struct unit_test tests[] = {
+    {"one invocation is its own class", one_invocation},
+    {"two to ten invocations that differ are their own classes", two_to_ten_different},
+    {"few invocations that perform alike are one class", few_alike},
+    {"a first touch among few invocations is its own class", few_with_first_touch},
+    {"the nearest of few invocations join where the limit demands it", few_are_limited},
+    {"constant times are one class, not represented by the first three", constant_times},
+    {"times of zero are one class", zero_times},
+    {"ordinary noise is one class", ordinary_noise},
+    {"two modes are two classes", two_modes},
+    {"near modes are told apart beside a far one", near_modes_beside_a_far_one},
+    {"classes within one per cent are one", within_one_percent},
+    {"each grid level of a multigrid is a class, its first touch another", mg_grid_levels},
+    {"the paper's multigrid example has three classes", mg_like_the_paper},
+    {"a factorisation that shrinks has scaled classes", lu_that_shrinks},
+    {"a steady change within a factor of two is one class", a_steady_change_within_a_factor_of_two},
+    {"a first touch never represents the others", first_touch},
+    {"page faults tell a first touch in the middle of a program", first_touch_told_by_faults},
+    {"a representative has the usual number of faults", representatives_fault_as_usual},
+    {"rare spikes are noise that keeps its weight and is not captured", spikes_are_noise},
+    {"rare work that is reproducible or heavy is no noise", rare_work_is_no_noise},
+    {"arguments decide what a rare invocation is", arguments_decide},
+    {"preemptions decide what a rare invocation is", preemptions_decide},
+    {"a class that weighs little is not wanted", light_classes},
+    {"there are never more classes than allowed", limits_hold},
+    {"the same seed gives the same classes", seeds_reproduce},
+    {"ten million invocations are quick, and few heavy ones are seen among them", ten_million},
+    {"empty and impossible input is refused", refusals},
+};
+
+UNIT_MAIN("predictor classes", tests)
