@@ -8,7 +8,7 @@
  *     either side: what a machine itself scatters from one invocation to the next).
  *  2. More: CLARA over the logarithm of time finds the classes (predictor/division.h). Regions that change steadily, without gaps, are
  *     cut into classes of about a factor 2, and the members of such a class are scaled by their own times (amdahl_class_weight).
- *  3. First touch: leading invocations of a class (at most 3) that take at least 1.2 times what those after them take become classes
+ *  3. First touch: leading invocations of a class that is not rare (at most 3) that take at least 1.2 times what those after them take become classes
  *     of their own, as do classes of at most 3 invocations that come before all of a class that takes 1 / 1.2 to 1 / 2.5 of their time, or
  *     whose page faults explain at least half of the difference.
  *  4. Noise: rare invocations (at most 1 in 50, or one) that are slower, not among the region's first three, together at most 10 %

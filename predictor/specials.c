@@ -40,6 +40,8 @@ bool specials_group_is_first(const struct classes_input *input, const struct gro
  * steadily, none does. */
 static size_t leading_first(const struct classes_input *input, const struct group *group)
 {
+    if (group->members * NOISE_RARITY < input->count)
+        return 0;
     size_t leading = 0;
     double least = fmax(FIRST_RATIO, exp(FIRST_SIGMAS * group->spread_ratio));
     while (!group->smear && leading < SPECIALS_PER_GROUP && leading + 2 < group->early_count) {
