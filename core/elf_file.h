@@ -1,6 +1,7 @@
 /* core/elf_file.h - an ELF executable as PCERE needs it: its bitcode units, address tables, symbols, TLS, needed libraries.
  *
- * The file is hostile: every offset is checked; damage gives PCERE_DATA. 64-bit little-endian only.
+ * The file is hostile: every offset is checked; damage gives PCERE_DATA. 64-bit x86 only. All is read when the file is opened, so that it may
+ * change or vanish afterwards; what is handed out is borrowed from the handle.
  */
 #ifndef PCERE_CORE_ELF_FILE_H
 #define PCERE_CORE_ELF_FILE_H
@@ -19,7 +20,7 @@ struct elf_unit {                       /* one translation unit of .pcere.bc; bo
 };
 
 struct elf_symbol {                     /* one entry of .pcere.sym, or of .symtab/.dynsym */
-    const char *name;                   /* borrowed */
+    const char *name;                   /* borrowed; without a symbol version ("stdout", not "stdout@GLIBC_2.2.5") */
     uint64_t address;                   /* link-time; TLS: offset in the block */
     uint64_t size;
     uint64_t unit_id;                   /* 0 if from .symtab/.dynsym */
@@ -30,8 +31,9 @@ struct elf_symbol {                     /* one entry of .pcere.sym, or of .symta
 
 struct elf_file;
 
+/* PCERE_USAGE: there is no such regular file. PCERE_DATA: it is not an executable or shared object of this kind, or is damaged. */
 enum pcere_status elf_file_open(const char *path, struct elf_file **ret_file, struct pcere_error *error);
-void elf_file_close(struct elf_file *file);
+void elf_file_close(struct elf_file *file);                       /* accepts NULL */
 
 bool elf_file_is_pie(const struct elf_file *file);                /* ET_DYN */
 bool elf_file_is_static(const struct elf_file *file);             /* no PT_INTERP */
@@ -42,10 +44,12 @@ const char *elf_file_build_id(const struct elf_file *file);       /* hex or NULL
 size_t elf_file_needed(const struct elf_file *file, const char *const **ret_names);       /* DT_NEEDED */
 
 size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_units);    /* 0: not built with the plugin */
-size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym */
+size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym
+                                                                      whose symbol the linker kept */
 size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols);  /* global and weak defined symbols of
-                                                                      .symtab (else .dynsym), and .gomp_critical_user_* of any binding */
-/* Decode a unit's bitcode (zstd or raw): malloc'ed. */
+                                                                      .symtab (else .dynsym), and .gomp_critical_user_* of any binding;
+                                                                      in the file's order */
+/* Decode a unit's bitcode (zstd or raw): malloc'ed, header.raw_bytes long. PCERE_DATA: it does not decode to that. */
 enum pcere_status elf_unit_bitcode(const struct elf_unit *unit, void **ret_bitcode, size_t *ret_bytes, struct pcere_error *error);
 
 #endif
