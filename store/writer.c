@@ -34,6 +34,7 @@ struct job {                                       /* a codelet that waits for i
 struct store_writer {
     int parent, directory, pages;                  /* descriptors; the directory's is locked while we write */
     char *name, *staging_name;                     /* in the parent */
+    bool owned;                                    /* we made the directory and hold its lock */
     bool published;                                /* the directory has its name */
     bool replaces;                                 /* an old store has that name until then */
     uint64_t page_bytes;
@@ -179,6 +180,7 @@ static enum pcere_status make_directory(struct store_writer *writer, struct pcer
         return fail_path(error, "open", writer->staging_name);
     if (flock(writer->directory, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return fail_in_use(error, writer->name);
+    writer->owned = true;
     if (getrandom(&writer->files.store_id, sizeof writer->files.store_id, 0) != (ssize_t)sizeof writer->files.store_id)
         return fail_path(error, "make an identity for", writer->name);
     enum pcere_status status = write_pages_header(writer, error);
@@ -560,7 +562,6 @@ enum pcere_status store_writer_open(const char *path, bool force, uint64_t page_
         status = check_old(writer, force, error);
     if (!status)
         status = clear_staging(writer, error);
-    bool made = !status;
     if (!status)
         status = make_directory(writer, error);
     if (!status)
@@ -570,7 +571,7 @@ enum pcere_status store_writer_open(const char *path, bool force, uint64_t page_
     if (!status)
         status = scribe_start(writer, error);
     if (status) {
-        if (made)
+        if (writer->owned)
             tree_remove(writer->parent, writer->published ? writer->name : writer->staging_name, NULL);
         writer_free(writer);
         return status;
