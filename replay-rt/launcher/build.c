@@ -1,0 +1,573 @@
+/* replay-rt/launcher/build.c - compiles the units of a stored program and links them into one codelet executable. */
+#include "replay-rt/launcher/build.h"
+
+#include "core/files.h"
+#include "core/text.h"
+#include "replay-rt/launcher/command.h"
+#include "replay-rt/launcher/image.h"
+#include "replay-rt/launcher/layout.h"
+#include "replay-rt/launcher/link_symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define STRING_OF(macro) STRING_OF_(macro)
+#define STRING_OF_(text) #text
+#define LLVM_MAJOR STRING_OF(PCERE_LLVM_MAJOR)
+#define HINT_COMPILER "install the packages clang-" LLVM_MAJOR ", lld-" LLVM_MAJOR " and libomp-" LLVM_MAJOR "-dev"
+#define TEXT_BYTES_MOST (256u << 20)
+
+struct builder {
+    const struct store *store;
+    const struct elf_file *program;
+    const struct build_options *options;
+    uint64_t image_base;
+    char *compiler, *plugin, *runtime;    /* paths */
+    const struct elf_unit *units;
+    size_t unit_count;
+    char *folder;                         /* where this build is made */
+    _Atomic size_t next_unit;
+    pthread_mutex_t lock;
+    enum pcere_status status;             /* first failure of a unit, under lock */
+    struct pcere_error error;
+};
+
+/* ---- what shapes a build ----------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status library_find(const char *directory, const char *name, const char *hint, char **ret_path,
+                                      struct pcere_error *error)
+{
+    static const char *const places[] = {"", "../", "../../"};
+    for (size_t i = 0; directory && i < sizeof places / sizeof *places; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s/%s%s", directory, places[i], name) < 0)
+            return pcere_fail_memory(error, "a path");
+        if (!access(path, R_OK)) {
+            *ret_path = path;
+            return PCERE_OK;
+        }
+        free(path);
+    }
+    return pcere_fail(error, PCERE_REFUSED, 0, hint, "there is no %s in '%s'", name, directory ? directory : "");
+}
+
+static enum pcere_status tools_find(struct builder *builder, struct pcere_error *error)
+{
+    const struct build_options *options = builder->options;
+    static const char hint_install[] = "build and install PCERE completely (scripts/build)";
+    char *linker = NULL;
+    const char *name = options->compiler ? options->compiler : "clang-" LLVM_MAJOR;
+    enum pcere_status status = command_find(name, options->search_path, HINT_COMPILER, &builder->compiler, error);
+    if (!status)
+        status = command_find("ld.lld-" LLVM_MAJOR, options->search_path, HINT_COMPILER, &linker, error);
+    free(linker);
+    if (!status)
+        status = library_find(options->library_directory, "libpcere-replay.a", hint_install, &builder->runtime, error);
+    if (!status)
+        status = library_find(options->library_directory, "PCEREPass.so", hint_install, &builder->plugin, error);
+    for (size_t i = 0; !status && i < builder->unit_count; i++)
+        if (builder->units[i].header.llvm_major > PCERE_LLVM_MAJOR)
+            status = pcere_fail(error, PCERE_REFUSED, 0, "build PCERE for that version (cmake -DPCERE_LLVM_MAJOR=...)",
+                                "the program's bitcode was written by LLVM %u, this PCERE is built for %d",
+                                builder->units[i].header.llvm_major, PCERE_LLVM_MAJOR);
+    return status;
+}
+
+static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_key, struct pcere_error *error)
+{
+    struct text text = {0};
+    struct stat compiler;
+    uint64_t plugin = 0, runtime = 0, bytes = 0;
+    const char *flags = builder->options->flags ? builder->options->flags : "";
+    if (stat(builder->compiler, &compiler))
+        return pcere_fail(error, PCERE_REFUSED, errno, HINT_COMPILER, "cannot use '%s'", builder->compiler);
+    enum pcere_status status = file_hash(AT_FDCWD, builder->plugin, &plugin, &bytes, error);
+    if (!status)
+        status = file_hash(AT_FDCWD, builder->runtime, &runtime, &bytes, error);
+    if (status)
+        return status;
+    text_addf(&text, "1|%s|%s|%lld.%ld|%lld|%" PRIx64 "|%" PRIx64 "|%" PRIx64, flags, builder->compiler,
+              (long long)compiler.st_mtim.tv_sec, compiler.st_mtim.tv_nsec, (long long)compiler.st_size, plugin, runtime,
+              builder->image_base);
+    for (size_t i = 0; i < builder->unit_count; i++)
+        text_addf(&text, "|%" PRIx64, builder->units[i].header.unit_id);
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_tables(builder->program, &symbols);
+    for (size_t i = 0; i < count; i++)
+        text_addf(&text, "|%" PRIx64 ":%s", symbols[i].address, symbols[i].name);
+    if (!text.failed)
+        *ret_key = XXH3_64bits(text.data, text.length);
+    status = text.failed ? pcere_fail_memory(error, "the build's key") : PCERE_OK;
+    text_done(&text);
+    return status;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------------------------------- */
+
+static void unit_flags_add(struct arguments *arguments, const struct builder *builder, const struct elf_unit *unit)
+{
+    const char *flags = builder->options->flags;
+    bool retarget = flags && *flags, has_level = false;
+    const char *end = unit->flags + unit->header.flags_bytes;
+    for (const char *flag = unit->flags; flag < end; flag += strlen(flag) + 1) {
+        bool is_level = !strncmp(flag, "-O", 2);
+        has_level |= is_level;
+        if (*flag && !(retarget && is_level))
+            arguments_add(arguments, flag);
+    }
+    uint32_t size_level = unit->header.optimisation / PCERE_OPT_SIZE;
+    if (!retarget && !has_level && size_level)
+        arguments_add(arguments, size_level > 1 ? "-Oz" : "-Os");
+    else if (!retarget && !has_level)
+        arguments_addf(arguments, "-O%u", unit->header.optimisation % PCERE_OPT_SIZE);
+    arguments_add(arguments, unit->header.pie_level    ? (unit->header.pie_level > 1 ? "-fPIE" : "-fpie")
+                             : unit->header.pic_level ? (unit->header.pic_level > 1 ? "-fPIC" : "-fpic")
+                                                      : "-fno-pie");
+    if (!retarget)
+        return;
+    arguments_add(arguments, "-mllvm");
+    arguments_add(arguments, "-pcere-codelet-retarget");
+    for (const char *at = flags; *at;) {
+        at += strspn(at, " \t");
+        size_t length = strcspn(at, " \t");
+        if (length)
+            arguments_addf(arguments, "%.*s", (int)length, at);
+        at += length;
+    }
+}
+
+static enum pcere_status fail_log(const char *what, const char *subject, const char *log, struct pcere_error *error)
+{
+    char hint[400];
+    char *line = command_first_error(log);
+    snprintf(hint, sizeof hint, "all that was said is in '%.300s'", log);
+    enum pcere_status status = pcere_fail(error, PCERE_NO, 0, hint, "cannot %s '%.120s': %.300s", what, subject, line ? line : "");
+    free(line);
+    return status;
+}
+
+static enum pcere_status unit_compile(struct builder *builder, const struct elf_unit *unit, struct pcere_error *error)
+{
+    char base[32];
+    struct text path = {0};
+    struct arguments arguments = {0};
+    void *bitcode = NULL;
+    size_t bytes = 0;
+    snprintf(base, sizeof base, "%016" PRIx64, unit->header.unit_id);
+    enum pcere_status status = elf_unit_bitcode(unit, &bitcode, &bytes, error);
+    if (status)
+        return status;
+    text_addf(&path, "%s/%s.bc", builder->folder, base);
+    status = path.failed ? pcere_fail_memory(error, "a path")
+                         : file_replace(AT_FDCWD, path.data, bitcode, bytes, false, NULL, error);
+    free(bitcode);
+    arguments_add(&arguments, builder->compiler);
+    arguments_add(&arguments, "-Wno-unused-command-line-argument");
+    arguments_addf(&arguments, "-fplugin=%s", builder->plugin);
+    arguments_addf(&arguments, "-fpass-plugin=%s", builder->plugin);
+    arguments_add(&arguments, "-mllvm");
+    arguments_add(&arguments, "-pcere-codelet");
+    unit_flags_add(&arguments, builder, unit);
+    arguments_add(&arguments, "-c");
+    arguments_add(&arguments, "-o");
+    arguments_addf(&arguments, "%s/%s.o", builder->folder, base);
+    arguments_add(&arguments, "-x");
+    arguments_add(&arguments, "ir");
+    if (!path.failed)
+        arguments_add(&arguments, path.data);
+    char *log = NULL;
+    int code = 0;
+    if (!status && asprintf(&log, "%s/%s.log", builder->folder, base) < 0)
+        status = pcere_fail_memory(error, "a path");
+    if (!status)
+        status = command_run(&arguments, log, &code, error);
+    if (!status && code)
+        status = fail_log("compile", unit->source, log, error);
+    free(log);
+    text_done(&path);
+    arguments_done(&arguments);
+    return status;
+}
+
+static void *units_work(void *context)
+{
+    struct builder *builder = context;
+    for (;;) {
+        size_t index = atomic_fetch_add(&builder->next_unit, 1);
+        if (index >= builder->unit_count)
+            return NULL;
+        struct pcere_error error = {0};
+        enum pcere_status status = unit_compile(builder, &builder->units[index], &error);
+        if (!status)
+            continue;
+        pthread_mutex_lock(&builder->lock);
+        if (!builder->status) {
+            builder->status = status;
+            builder->error = error;
+        }
+        pthread_mutex_unlock(&builder->lock);
+        atomic_store(&builder->next_unit, builder->unit_count);
+    }
+}
+
+static enum pcere_status units_compile(struct builder *builder, struct pcere_error *error)
+{
+    enum { WORKERS_MOST = 64 };
+    pthread_t workers[WORKERS_MOST];
+    cpu_set_t cpus;
+    size_t count = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : (size_t)CPU_COUNT(&cpus), started = 0;
+    count = count < builder->unit_count ? count : builder->unit_count;
+    count = count < WORKERS_MOST ? count : WORKERS_MOST;
+    while (started + 1 < count && !pthread_create(&workers[started], NULL, units_work, builder))
+        started++;
+    units_work(builder);
+    while (started)
+        pthread_join(workers[--started], NULL);
+    if (builder->status && error)
+        *error = builder->error;
+    return builder->status;
+}
+
+/* ---- linking --------------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status symbols_assemble(const struct builder *builder, const struct text *source, const char *name,
+                                          struct pcere_error *error)
+{
+    struct arguments arguments = {0};
+    char *path = NULL, *log = NULL;
+    int code = 0;
+    enum pcere_status status = PCERE_OK;
+    if (source->failed || asprintf(&path, "%s/%s.s", builder->folder, name) < 0
+        || asprintf(&log, "%s/%s.log", builder->folder, name) < 0)
+        status = pcere_fail_memory(error, "the program's symbols");
+    if (!status)
+        status = file_replace(AT_FDCWD, path, source->data ? source->data : "", source->length, false, NULL, error);
+    arguments_add(&arguments, builder->compiler);
+    arguments_add(&arguments, "-c");
+    arguments_add(&arguments, "-o");
+    arguments_addf(&arguments, "%s/%s.o", builder->folder, name);
+    if (path)
+        arguments_add(&arguments, path);
+    if (!status)
+        status = command_run(&arguments, log, &code, error);
+    if (!status && code)
+        status = fail_log("assemble", "symbols.s", log, error);
+    free(path);
+    free(log);
+    arguments_done(&arguments);
+    return status;
+}
+
+static bool is_implied_library(const char *name)
+{
+    static const char *const implied[] = {"ld-linux", "libc.so", "libomp.so", "libomp-", "libiomp5.so", "libgomp.so", "libgcc_s.so",
+                                          "libpcere-"};
+    for (size_t i = 0; i < sizeof implied / sizeof *implied; i++)
+        if (!strncmp(name, implied[i], strlen(implied[i])))
+            return true;
+    return false;
+}
+
+/* Folders in which the original found its libraries: run path, then LD_LIBRARY_PATH of the capture. */
+static void library_folders_add(struct arguments *arguments, const struct builder *builder, const struct image *image)
+{
+    const struct store_manifest *manifest = store_manifest(builder->store);
+    const char *program = manifest->program_file ? manifest->program_file : "";
+    const char *slash = strrchr(program, '/');
+    int origin_length = slash ? (int)(slash - program) : 0;
+    for (char **path = image->run_paths; path && *path; path++) {
+        const char *rest = !strncmp(*path, "$ORIGIN", 7) ? *path + 7 : !strncmp(*path, "${ORIGIN}", 9) ? *path + 9 : NULL;
+        const char *option[] = {"-L", "-Wl,-rpath,"};
+        for (size_t i = 0; i < 2; i++)
+            if (rest)
+                arguments_addf(arguments, "%s%.*s%s", option[i], origin_length, program, rest);
+            else if (**path)
+                arguments_addf(arguments, "%s%s", option[i], *path);
+    }
+    for (char **variable = manifest->environment; variable && *variable; variable++) {
+        if (strncmp(*variable, "LD_LIBRARY_PATH=", 16) != 0)
+            continue;
+        for (const char *at = *variable + 16; *at;) {
+            size_t length = strcspn(at, ":");
+            if (length)
+                arguments_addf(arguments, "-L%.*s", (int)length, at);
+            at += length + (at[length] == ':');
+        }
+    }
+}
+
+static void libraries_add(struct arguments *arguments, const struct builder *builder)
+{
+    const char *const *names;
+    size_t count = elf_file_needed(builder->program, &names);
+    for (size_t i = 0; i < count; i++)
+        if (!is_implied_library(names[i]))
+            arguments_addf(arguments, "-l:%s", names[i]);
+}
+
+static enum pcere_status link_once(const struct builder *builder, const char *extra_object, const char *log, int *ret_code,
+                                   struct pcere_error *error)
+{
+    struct arguments arguments = {0};
+    struct image image;
+    char *program = NULL;
+    enum pcere_status status = store_file(builder->store, "program", &program, error);
+    if (!status)
+        status = image_open(program, &image, error);
+    free(program);
+    if (status)
+        return status;
+    static const char *const fixed[] = {
+        "-no-pie", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
+        "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wl,--as-needed", "-Wno-unused-command-line-argument"};
+    arguments_add(&arguments, builder->compiler);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        arguments_add(&arguments, fixed[i]);
+    arguments_addf(&arguments, "-Wl,--image-base=0x%" PRIx64, builder->image_base);
+    arguments_add(&arguments, "-o");
+    arguments_addf(&arguments, "%s/codelet", builder->folder);
+    for (size_t i = 0; i < builder->unit_count; i++)
+        arguments_addf(&arguments, "%s/%016" PRIx64 ".o", builder->folder, builder->units[i].header.unit_id);
+    arguments_addf(&arguments, "%s/symbols.o", builder->folder);
+    if (extra_object)
+        arguments_addf(&arguments, "%s/%s.o", builder->folder, extra_object);
+    arguments_add(&arguments, builder->runtime);
+    arguments_add(&arguments, "-l:libunwind.so.8");
+    library_folders_add(&arguments, builder, &image);
+    libraries_add(&arguments, builder);
+    arguments_add(&arguments, "-ldl");
+    status = command_run(&arguments, log, ret_code, error);
+    image_close(&image);
+    arguments_done(&arguments);
+    return status;
+}
+
+/* What no unit and no library defines: code and data of objects without bitcode lie at their captured addresses; what the original
+ * does not have any more gets an address where every access is a fault with its name. */
+static enum pcere_status undefined_place(const struct builder *builder, const char *log, struct text *missing, size_t *ret_count,
+                                         struct pcere_error *error)
+{
+    void *text = NULL;
+    size_t bytes = 0, count = 0, missing_count = 0;
+    char **names = NULL;
+    struct text source = {0};
+    uint64_t bias = store_manifest(builder->store)->image_bias;
+    uint64_t slot = builder->image_base - LAYOUT_MISSING_BYTES;
+    enum pcere_status status = file_read(AT_FDCWD, log, TEXT_BYTES_MOST, &text, &bytes, error);
+    if (!status)
+        status = link_symbols_undefined(text, &names, &count, error);
+    for (size_t i = 0; !status && i < count; i++) {
+        uint64_t address = 0;
+        if (!link_symbol_find(builder->program, bias, names[i], &address)) {
+            address = slot + LAYOUT_MISSING_SLOT / 2;
+            text_addf(missing, "0x%" PRIx64 " %s\n", slot, names[i]);
+            slot += LAYOUT_MISSING_SLOT;
+            missing_count++;
+        }
+        if (missing_count > LAYOUT_MISSING_BYTES / LAYOUT_MISSING_SLOT)
+            status = pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original",
+                                "the original does not have %zu variables that the rebuilt program needs, among them '%s'",
+                                missing_count, names[0]);
+        link_symbol_write(&source, names[i], address);
+    }
+    if (!status && count)
+        status = symbols_assemble(builder, &source, "others", error);
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    free(text);
+    text_done(&source);
+    if (!status)
+        *ret_count = count;
+    return status;
+}
+
+static enum pcere_status codelet_link(const struct builder *builder, struct text *missing, struct pcere_error *error)
+{
+    char *log = NULL;
+    int code = 0;
+    size_t placed = 0;
+    struct text symbols = {0};
+    if (asprintf(&log, "%s/link.log", builder->folder) < 0)
+        return pcere_fail_memory(error, "a path");
+    enum pcere_status status = link_symbols_units(builder->program, store_manifest(builder->store)->image_bias, &symbols, error);
+    if (!status)
+        status = symbols_assemble(builder, &symbols, "symbols", error);
+    if (!status)
+        status = link_once(builder, NULL, log, &code, error);
+    if (!status && code)
+        status = undefined_place(builder, log, missing, &placed, error);
+    if (!status && placed) {
+        unlink(log);
+        status = link_once(builder, "others", log, &code, error);
+    }
+    if (!status && code)
+        status = fail_log("link", "the codelets", log, error);
+    text_done(&symbols);
+    free(log);
+    return status;
+}
+
+/* ---- the cache --------------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status path_in(const char *folder, const char *name, char **ret_path, struct pcere_error *error)
+{
+    return asprintf(ret_path, "%s/%s", folder, name) < 0 ? pcere_fail_memory(error, "a path") : PCERE_OK;
+}
+
+/* Is the build in `folder` whole? */
+static bool cache_is_whole(const char *folder)
+{
+    char *executable = NULL, *stamp = NULL;
+    void *text = NULL;
+    size_t text_bytes = 0;
+    uint64_t hash = 0, bytes = 0;
+    bool whole = !path_in(folder, "codelet", &executable, NULL) && !path_in(folder, "codelet.xxh", &stamp, NULL)
+                 && !file_read(AT_FDCWD, stamp, 64, &text, &text_bytes, NULL) && !file_hash(AT_FDCWD, executable, &hash, &bytes, NULL)
+                 && strtoull(text, NULL, 16) == hash;
+    free(executable);
+    free(stamp);
+    free(text);
+    return whole;
+}
+
+static enum pcere_status missing_load(const char *folder, struct build *build, struct pcere_error *error)
+{
+    char *path = NULL;
+    void *data = NULL;
+    size_t bytes = 0, capacity = 0;
+    enum pcere_status status = path_in(folder, "missing", &path, error);
+    if (!status && !access(path, F_OK))
+        status = file_read(AT_FDCWD, path, TEXT_BYTES_MOST, &data, &bytes, error);
+    free(path);
+    for (char *line = data; !status && line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        char *name = NULL;
+        uint64_t address = strtoull(line, &name, 16);
+        if (*name != ' ')
+            continue;
+        name = strndup(name + 1, strcspn(name + 1, "\n"));
+        if (!name || !array_reserve(&build->missing, &capacity, build->missing_count + 1, sizeof *build->missing)) {
+            free(name);
+            status = pcere_fail_memory(error, "names of symbols");
+        } else {
+            build->missing[build->missing_count++] = (struct build_missing){address, name};
+        }
+    }
+    free(data);
+    return status;
+}
+
+static enum pcere_status stamp_write(const char *folder, const struct text *missing, struct pcere_error *error)
+{
+    char *executable = NULL, *path = NULL;
+    uint64_t hash = 0, bytes = 0;
+    char stamp[32];
+    enum pcere_status status = path_in(folder, "codelet", &executable, error);
+    if (!status)
+        status = file_hash(AT_FDCWD, executable, &hash, &bytes, error);
+    if (!status && missing->length && !(status = path_in(folder, "missing", &path, error)))
+        status = file_replace(AT_FDCWD, path, missing->data, missing->length, false, NULL, error);
+    free(path);
+    path = NULL;
+    snprintf(stamp, sizeof stamp, "%016" PRIx64 "\n", hash);
+    if (!status && !(status = path_in(folder, "codelet.xxh", &path, error)))
+        status = file_replace(AT_FDCWD, path, stamp, strlen(stamp), true, NULL, error);
+    free(path);
+    free(executable);
+    return status;
+}
+
+static enum pcere_status build_make(struct builder *builder, const char *final, struct pcere_error *error)
+{
+    struct text missing = {0};
+    if (asprintf(&builder->folder, "%s.%ld.partial", final, (long)getpid()) < 0)
+        return pcere_fail_memory(error, "a path");
+    enum pcere_status status = tree_remove(AT_FDCWD, builder->folder, error);
+    if (!status)
+        status = directory_make(AT_FDCWD, builder->folder, error);
+    if (!status)
+        status = units_compile(builder, error);
+    if (!status)
+        status = codelet_link(builder, &missing, error);
+    if (!status)
+        status = stamp_write(builder->folder, &missing, error);
+    if (!status && !cache_is_whole(final)) {
+        tree_remove(AT_FDCWD, final, NULL);
+        if (rename(builder->folder, final) && !cache_is_whole(final))
+            status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot rename '%s'", builder->folder);
+    }
+    if (status != PCERE_NO)               /* a log of a failed compilation is of use */
+        tree_remove(AT_FDCWD, builder->folder, NULL);
+    text_done(&missing);
+    return status;
+}
+
+enum pcere_status build_codelets(const struct store *store, const struct elf_file *program, uint64_t image_base,
+                                 const struct build_options *options, struct build *ret_build, struct pcere_error *error)
+{
+    struct builder builder = {.store = store, .program = program, .options = options, .image_base = image_base,
+                              .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct build build = {0};
+    char *builds = NULL, *final = NULL;
+    uint64_t key = 0;
+    builder.unit_count = elf_file_units(program, &builder.units);
+    enum pcere_status status = PCERE_OK;
+    if (!builder.unit_count)
+        status = pcere_fail(error, PCERE_DATA, 0, "compile it with clang -fopenmp -fpass-plugin=PCEREPass.so, and capture it again",
+                            "the stored program carries no bitcode");
+    if (!status)
+        status = tools_find(&builder, error);
+    if (!status)
+        status = key_make(&builder, &key, error);
+    if (!status)
+        status = store_file(store, "build", &builds, error);
+    if (!status && asprintf(&final, "%s/%016" PRIx64, builds, key) < 0)
+        status = pcere_fail_memory(error, "a path");
+    if (!status && !(build.cached = cache_is_whole(final)))
+        status = build_make(&builder, final, error);
+    if (!status)
+        status = path_in(final, "codelet", &build.executable, error);
+    if (!status)
+        status = missing_load(final, &build, error);
+    free(builds);
+    free(final);
+    free(builder.compiler);
+    free(builder.plugin);
+    free(builder.runtime);
+    free(builder.folder);
+    if (status)
+        build_done(&build);
+    else
+        *ret_build = build;
+    return status;
+}
+
+void build_done(struct build *build)
+{
+    for (size_t i = 0; i < build->missing_count; i++)
+        free(build->missing[i].name);
+    free(build->missing);
+    free(build->executable);
+    *build = (struct build){0};
+}
+
+const char *build_missing_at(const struct build *build, uint64_t address)
+{
+    for (size_t i = 0; i < build->missing_count; i++)
+        if (address >= build->missing[i].address && address - build->missing[i].address < LAYOUT_MISSING_SLOT)
+            return build->missing[i].name;
+    return NULL;
+}

@@ -1,0 +1,45 @@
+/* replay-rt/launcher/build.h - the executable that holds all regions of a stored program, compiled from its bitcode, and cached.
+ *
+ *   STORE/build/KEY/    codelet     the executable
+ *                       codelet.xxh its hash: what was finished
+ *                       missing     variables that the original does not have, a line each: address, name
+ *                       log         what compiler and linker said
+ *
+ * KEY is a hash over everything that shapes it. The folder is made under another name and renamed at the end.
+ */
+#ifndef PCERE_REPLAY_LAUNCHER_BUILD_H
+#define PCERE_REPLAY_LAUNCHER_BUILD_H
+
+#include "core/elf_file.h"
+#include "core/error.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct build_options {
+    const char *flags;                /* instead of the original's optimisation; NULL or "" for the original's */
+    const char *compiler, *search_path, *library_directory;     /* as in struct replay_options */
+};
+
+struct build_missing { uint64_t address; char *name; };
+
+struct build {
+    char *executable;                 /* path */
+    bool cached;                      /* it was there */
+    struct build_missing *missing;    /* touching one of LAYOUT_MISSING_SLOT bytes from `address` is a fault that names it */
+    size_t missing_count;
+};
+
+/* `image_base`: link address (layout_choose). PCERE_REFUSED: compiler, linker or plugin is missing, or the bitcode is of a newer
+ * compiler. PCERE_NO: a unit does not compile, or linking fails; the message holds the first error, the log in build/ all. PCERE_DATA: the stored program
+ * is damaged, or has no bitcode. */
+enum pcere_status build_codelets(const struct store *store, const struct elf_file *program, uint64_t image_base,
+                                 const struct build_options *options, struct build *ret_build, struct pcere_error *error);
+void build_done(struct build *build);
+
+/* Name of the missing variable that lies at an address, or NULL. Borrowed. */
+const char *build_missing_at(const struct build *build, uint64_t address);
+
+#endif

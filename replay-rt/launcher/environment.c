@@ -1,0 +1,93 @@
+/* replay-rt/launcher/environment.c - OpenMP settings of a codelet's process. */
+#include "replay-rt/launcher/session.h"
+
+#include "replay-rt/launcher/command.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_one_of(const char *word, size_t length, const char *const *words)
+{
+    for (; *words; words++)
+        if (strlen(*words) == length && !strncasecmp(word, *words, length))
+            return true;
+    return false;
+}
+
+enum pcere_status environment_check(const struct replay_options *options, struct pcere_error *error)
+{
+    static const char *const kinds[] = {"static", "dynamic", "guided", "auto", NULL};
+    static const char *const binds[] = {"true", "false", "close", "spread", "primary", "master", NULL};
+    const char *schedule = options->schedule;
+    if (schedule) {
+        size_t length = strcspn(schedule, ",");
+        const char *chunk = schedule[length] ? schedule + length + 1 : NULL;
+        bool good = is_one_of(schedule, length, kinds);
+        if (good && chunk)
+            good = *chunk && strlen(chunk) < 10 && strspn(chunk, "0123456789") == strlen(chunk) && strtoul(chunk, NULL, 10) > 0;
+        if (!good)
+            return pcere_fail(error, PCERE_USAGE, 0, "static, dynamic, guided or auto, with a chunk size after a comma if wanted",
+                              "--schedule '%s': there is no such schedule", schedule);
+    }
+    for (const char *at = options->bind; at && *at;) {
+        size_t length = strcspn(at, ",");
+        if (!is_one_of(at, length, binds))
+            return pcere_fail(error, PCERE_USAGE, 0, "true, false, close, spread or primary", "--bind '%s': there is no such binding",
+                              options->bind);
+        at += length + (at[length] == ',');
+    }
+    if (options->places)
+        for (const char *c = options->places; *c; c++)
+            if (!isprint((unsigned char)*c))
+                return pcere_fail(error, PCERE_USAGE, 0, "cores, threads, sockets, or a list as in OMP_PLACES",
+                                  "--places: there are no such places");
+    return PCERE_OK;
+}
+
+static bool begins(const char *variable, const char *name)
+{
+    size_t length = strlen(name);
+    return !strncmp(variable, name, length) && variable[length] == '=';
+}
+
+enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, uint32_t threads,
+                                   char ***ret_environment, struct pcere_error *error)
+{
+    struct arguments list = {0};
+    bool places = options->places, bind = options->bind;
+    arguments_addf(&list, "OMP_NUM_THREADS=%u", threads);
+    for (char **variable = manifest->environment; variable && *variable; variable++) {
+        bool affinity = begins(*variable, "KMP_AFFINITY") || begins(*variable, "GOMP_CPU_AFFINITY");
+        if (begins(*variable, "OMP_NUM_THREADS") || begins(*variable, "LD_PRELOAD")
+            || (options->schedule && begins(*variable, "OMP_SCHEDULE")) || (options->places && begins(*variable, "OMP_PLACES"))
+            || (options->bind && begins(*variable, "OMP_PROC_BIND")) || ((options->places || options->bind) && affinity))
+            continue;
+        places |= begins(*variable, "OMP_PLACES") || affinity;
+        bind |= begins(*variable, "OMP_PROC_BIND") || affinity;
+        arguments_add(&list, *variable);
+    }
+    if (options->schedule)
+        arguments_addf(&list, "OMP_SCHEDULE=%s", options->schedule);
+    if (options->places)
+        arguments_addf(&list, "OMP_PLACES=%s", options->places);
+    if (options->bind)
+        arguments_addf(&list, "OMP_PROC_BIND=%s", options->bind);
+    if (!places && !bind) {
+        arguments_add(&list, "OMP_PLACES=cores");
+        arguments_add(&list, "OMP_PROC_BIND=true");
+    }
+    if (list.failed) {
+        arguments_done(&list);
+        return pcere_fail_memory(error, "an environment");
+    }
+    *ret_environment = list.items;
+    return PCERE_OK;
+}
+
+void environment_free(char **environment)
+{
+    for (char **variable = environment; variable && *variable; variable++)
+        free(*variable);
+    free(environment);
+}

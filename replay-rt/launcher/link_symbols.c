@@ -1,0 +1,122 @@
+/* replay-rt/launcher/link_symbols.c - names and addresses for the linker. Names come from a stored file: only harmless ones are written. */
+#include "replay-rt/launcher/link_symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool name_is_writable(const char *name)
+{
+    if (!*name)
+        return false;
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+        if (*c < ' ' || *c == '"' || *c == '\\' || *c == 0x7f)
+            return false;
+    return true;
+}
+
+bool link_symbol_write(struct text *out, const char *name, uint64_t address)
+{
+    if (!name_is_writable(name))
+        return false;
+    text_addf(out, ".globl \"%s\"\n.hidden \"%s\"\n.set \"%s\", 0x%llx\n", name, name, name, (unsigned long long)address);
+    return true;
+}
+
+static int symbol_order(const void *left, const void *right)
+{
+    const struct elf_symbol *const *a = left, *const *b = right;
+    return strcmp((*a)->name, (*b)->name);
+}
+
+/* A global variable may stand in several units' tables: inline and tentative definitions. */
+static enum pcere_status globals_write(const struct elf_symbol *symbols, size_t count, uint64_t bias, struct text *out,
+                                       struct pcere_error *error)
+{
+    const struct elf_symbol **globals = calloc(count ? count : 1, sizeof(struct elf_symbol *));
+    if (!globals)
+        return pcere_fail_memory(error, "the program's symbols");
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i].kind == PCERE_SYMBOL_VARIABLE && !symbols[i].local)
+            globals[found++] = &symbols[i];
+    qsort(globals, found, sizeof(struct elf_symbol *), symbol_order);
+    bool good = true;
+    for (size_t i = 0; good && i < found; i++)
+        if (!i || strcmp(globals[i]->name, globals[i - 1]->name) != 0)
+            good = link_symbol_write(out, globals[i]->name, globals[i]->address + bias);
+    free(globals);
+    return good ? PCERE_OK : pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the stored program has a damaged symbol name");
+}
+
+enum pcere_status link_symbols_units(const struct elf_file *program, uint64_t bias, struct text *out, struct pcere_error *error)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_tables(program, &symbols);
+    enum pcere_status status = globals_write(symbols, count, bias, out, error);
+    struct text name = {0};
+    for (size_t i = 0; !status && i < count; i++) {
+        const struct elf_symbol *symbol = &symbols[i];
+        unsigned long long unit = symbol->unit_id;
+        uint64_t value = symbol->address + bias;
+        name.length = 0;
+        if (symbol->kind == PCERE_SYMBOL_FUNCTION) {
+            text_addf(&name, "__pcere_old.%016llx.%s", unit, symbol->name);
+        } else if (symbol->kind == PCERE_SYMBOL_TLS) {
+            text_addf(&name, "__pcere_tls.%016llx.%s", unit, symbol->name);
+            value = symbol->address + 1;
+        } else if (symbol->local) {
+            text_addf(&name, "%s.pcere.%016llx", symbol->name, unit);
+        } else {
+            continue;
+        }
+        if (name.failed)
+            status = pcere_fail_memory(error, "the program's symbols");
+        else if (!link_symbol_write(out, name.data, value))
+            status = pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the stored program has a damaged symbol name");
+    }
+    text_done(&name);
+    return status;
+}
+
+bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char *name, uint64_t *ret_address)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(program, &symbols);
+    for (size_t i = 0; i < count; i++)
+        if (!symbols[i].copy && symbols[i].kind != PCERE_SYMBOL_TLS && !strcmp(symbols[i].name, name)) {
+            *ret_address = symbols[i].address + bias;
+            return true;
+        }
+    return false;
+}
+
+enum pcere_status link_symbols_undefined(const char *log_text, char ***ret_names, size_t *ret_count, struct pcere_error *error)
+{
+    static const char mark[] = " symbol: ";
+    char **names = NULL;
+    size_t count = 0, capacity = 0;
+    for (const char *line = log_text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t line_length = strcspn(line, "\n");
+        const char *word = memmem(line, line_length, "error: undefined ", 17);
+        const char *at = word ? memmem(word, line_length - (size_t)(word - line), mark, sizeof mark - 1) : NULL;
+        if (!at)
+            continue;
+        at += sizeof mark - 1;
+        size_t length = strcspn(at, "\n");
+        bool known = false;
+        for (size_t i = 0; i < count; i++)
+            known |= !strncmp(names[i], at, length) && !names[i][length];
+        if (known)
+            continue;
+        if (!array_reserve(&names, &capacity, count + 1, sizeof *names) || !(names[count] = strndup(at, length))) {
+            while (count)
+                free(names[--count]);
+            free(names);
+            return pcere_fail_memory(error, "names of symbols");
+        }
+        count++;
+    }
+    *ret_names = names;
+    *ret_count = count;
+    return PCERE_OK;
+}

@@ -1,0 +1,27 @@
+/* replay-rt/launcher/link_symbols.h - captured addresses as assembler source: what ties rebuilt code to captured data. */
+#ifndef PCERE_REPLAY_LAUNCHER_LINK_SYMBOLS_H
+#define PCERE_REPLAY_LAUNCHER_LINK_SYMBOLS_H
+
+#include "core/elf_file.h"
+#include "core/error.h"
+#include "core/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Define every variable, function and thread-local variable of the program's units, as include/pcere/codelet_abi.h names them.
+ * `bias`: captured minus link-time addresses. PCERE_DATA: a name that no compiler writes. */
+enum pcere_status link_symbols_units(const struct elf_file *program, uint64_t bias, struct text *out, struct pcere_error *error);
+
+/* One hidden absolute symbol. False: such a name cannot be written. */
+bool link_symbol_write(struct text *out, const char *name, uint64_t address);
+
+/* Captured address of a global symbol of the program that none of its units defines (objects without bitcode); false: there is none,
+ * or it is a copy of a library's variable, which must be the new library's. */
+bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char *name, uint64_t *ret_address);
+
+/* Names that a log of ld.lld calls undefined, each once; *ret_names and each name are malloc'ed. */
+enum pcere_status link_symbols_undefined(const char *log_text, char ***ret_names, size_t *ret_count, struct pcere_error *error);
+
+#endif

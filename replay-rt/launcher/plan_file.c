@@ -1,0 +1,210 @@
+/* replay-rt/launcher/plan_file.c - writes a plan: header, tables, strings, in one memory file. */
+#include "replay-rt/launcher/memory_file.h"
+
+#include "core/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CRITICAL_PREFIX ".gomp_critical_user_"
+#define CRITICAL_BYTES 32u                /* kmp_critical_name */
+#define LOCK_BYTES 8u                     /* omp_lock_t */
+#define NEST_LOCK_BYTES 16u               /* omp_nest_lock_t */
+
+struct ranges { struct plan_range *items; size_t count, capacity; bool failed; };
+
+static void range_add(struct ranges *ranges, uint64_t address, uint64_t bytes)
+{
+    if (!bytes)
+        return;
+    if (!array_reserve(&ranges->items, &ranges->capacity, ranges->count + 1, sizeof *ranges->items)) {
+        ranges->failed = true;
+        return;
+    }
+    ranges->items[ranges->count++] = (struct plan_range){address, bytes};
+}
+
+static int range_order(const void *left, const void *right)
+{
+    const struct plan_range *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Ascending and not overlapping. */
+static void ranges_merge(struct ranges *ranges)
+{
+    size_t kept = 0;
+    if (ranges->count)
+        qsort(ranges->items, ranges->count, sizeof *ranges->items, range_order);
+    for (size_t i = 0; i < ranges->count; i++) {
+        struct plan_range *last = kept ? &ranges->items[kept - 1] : NULL;
+        uint64_t end = ranges->items[i].address + ranges->items[i].bytes;
+        if (!last || ranges->items[i].address > last->address + last->bytes)
+            ranges->items[kept++] = ranges->items[i];
+        else if (end > last->address + last->bytes)
+            last->bytes = end - last->address;
+    }
+    ranges->count = kept;
+}
+
+static void ignored_collect(const struct store_codelet *codelet, struct ranges *ranges)
+{
+    for (size_t i = 0; i < codelet->ignored_count; i++)
+        range_add(ranges, codelet->ignored[i].address, codelet->ignored[i].bytes);
+    for (size_t i = 0; i < codelet->lock_count; i++)
+        range_add(ranges, codelet->locks[i].address, codelet->locks[i].kind ? NEST_LOCK_BYTES : LOCK_BYTES);
+    for (size_t i = 0; i < codelet->thread_count; i++)
+        range_add(ranges, codelet->threads[i].tls_address, codelet->threads[i].tls_bytes);
+    for (size_t i = 0; i < codelet->mapping_count; i++)
+        if (codelet->mappings[i].start < codelet->stack_pointer && codelet->stack_pointer <= codelet->mappings[i].end)
+            range_add(ranges, codelet->mappings[i].start, codelet->stack_pointer - codelet->mappings[i].start);
+    ranges_merge(ranges);
+}
+
+static void zeroed_collect(const struct elf_file *program, uint64_t bias, struct ranges *ranges)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(program, &symbols);
+    for (size_t i = 0; i < count; i++)
+        if (!strncmp(symbols[i].name, CRITICAL_PREFIX, sizeof CRITICAL_PREFIX - 1))
+            range_add(ranges, symbols[i].address + bias, CRITICAL_BYTES);
+    ranges_merge(ranges);
+}
+
+static struct plan_table table_add(struct text *out, const void *items, size_t count, size_t item_bytes)
+{
+    static const char padding[8];
+    text_add_bytes(out, padding, (8 - out->length % 8) % 8);
+    struct plan_table table = {.offset = out->length, .count = count};
+    text_add_bytes(out, items ? items : padding, count * item_bytes);
+    return table;
+}
+
+static struct plan_table threads_add(struct text *out, const struct store_codelet *codelet)
+{
+    struct plan_table table = table_add(out, NULL, 0, 0);
+    for (size_t i = 0; i < codelet->thread_count; i++) {
+        struct plan_thread thread = {codelet->threads[i].number, codelet->threads[i].tls_address, codelet->threads[i].tls_bytes};
+        text_add_bytes(out, &thread, sizeof thread);
+        table.count++;
+    }
+    return table;
+}
+
+static struct plan_table locks_add(struct text *out, const struct store_codelet *codelet)
+{
+    struct plan_table table = table_add(out, NULL, 0, 0);
+    for (size_t i = 0; i < codelet->lock_count; i++) {
+        struct plan_lock lock = {codelet->locks[i].address, codelet->locks[i].kind, codelet->locks[i].hint};
+        text_add_bytes(out, &lock, sizeof lock);
+        table.count++;
+    }
+    return table;
+}
+
+static uint32_t string_add(struct text *strings, const char *string)
+{
+    uint32_t offset = (uint32_t)strings->length;
+    text_add_bytes(strings, string, strlen(string) + 1);
+    return offset;
+}
+
+static struct plan_table relocations_add(struct text *out, struct text *strings, const struct image *image, uint64_t bias)
+{
+    static const uint32_t kinds[] = {
+        [IMAGE_RELOCATION_ADDRESS] = PLAN_RELOCATION_ADDRESS,
+        [IMAGE_RELOCATION_DATA] = PLAN_RELOCATION_DATA,
+        [IMAGE_RELOCATION_COPY] = PLAN_RELOCATION_COPY,
+    };
+    struct plan_table table = table_add(out, NULL, 0, 0);
+    for (size_t i = 0; i < image->relocation_count; i++) {
+        const struct image_relocation *from = &image->relocations[i];
+        struct plan_relocation relocation = {.address = from->address + bias, .addend = from->addend, .kind = kinds[from->kind],
+                                             .name = string_add(strings, from->name)};
+        text_add_bytes(out, &relocation, sizeof relocation);
+        table.count++;
+    }
+    return table;
+}
+
+static enum pcere_status plan_publish(const struct text *text, struct plan_file *ret_file, struct pcere_error *error)
+{
+    struct plan_file file = {.bytes = text->length};
+    file.fd = memfd_create("pcere-plan", MFD_CLOEXEC);
+    void *data = MAP_FAILED;
+    if (file.fd >= 0 && !ftruncate(file.fd, (off_t)file.bytes))
+        data = mmap(NULL, file.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
+    if (data == MAP_FAILED) {
+        int cause = errno;
+        if (file.fd >= 0)
+            close(file.fd);
+        return pcere_fail(error, PCERE_SYSTEM, cause, NULL, "cannot make a memory file of %zu bytes", text->length);
+    }
+    file.plan = memcpy(data, text->data, text->length);
+    *ret_file = file;
+    return PCERE_OK;
+}
+
+enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,
+                                const struct memory_file *memory, const struct image *image, const struct elf_file *program,
+                                const struct plan_policy *policy, struct plan_file *ret_file, struct pcere_error *error)
+{
+    struct text out = {0}, strings = {0};
+    struct ranges ignored = {0}, zeroed = {0};
+    struct replay_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return pcere_fail_memory(error, "a plan");
+    memcpy(plan->magic, PLAN_MAGIC, sizeof plan->magic);
+    plan->version = PLAN_VERSION;
+    plan->path = codelet->path;
+    plan->pages_bytes = memory->pages_bytes;
+    plan->page_bytes = manifest->page_size;
+    plan->stack_pointer = codelet->stack_pointer;
+    plan->policy = *policy;
+    plan->region = string_add(&strings, codelet->region);
+    ignored_collect(codelet, &ignored);
+    zeroed_collect(program, manifest->image_bias, &zeroed);
+    text_add_bytes(&out, plan, sizeof *plan);
+    plan->words = table_add(&out, codelet->words, codelet->word_count, sizeof *codelet->words);
+    plan->mappings = table_add(&out, memory->mappings, memory->mapping_count, sizeof *memory->mappings);
+    plan->before = table_add(&out, memory->before, memory->before_count, sizeof *memory->before);
+    plan->expected = table_add(&out, memory->expected, memory->expected_count, sizeof *memory->expected);
+    plan->ignored = table_add(&out, ignored.items, ignored.count, sizeof *ignored.items);
+    plan->zeroed = table_add(&out, zeroed.items, zeroed.count, sizeof *zeroed.items);
+    plan->threads = threads_add(&out, codelet);
+    plan->locks = locks_add(&out, codelet);
+    plan->relocations = relocations_add(&out, &strings, image, manifest->image_bias);
+    plan->strings = out.length;
+    text_add_bytes(&out, strings.data, strings.length);
+    plan->bytes = out.length;
+    enum pcere_status status = PCERE_OK;
+    if (out.failed || strings.failed || ignored.failed || zeroed.failed) {
+        status = pcere_fail_memory(error, "a plan");
+    } else {
+        memcpy(out.data, plan, sizeof *plan);
+        status = plan_publish(&out, ret_file, error);
+    }
+    text_done(&out);
+    text_done(&strings);
+    free(ignored.items);
+    free(zeroed.items);
+    free(plan);
+    return status;
+}
+
+void plan_file_reset(struct plan_file *file)
+{
+    memset(&file->plan->result, 0, sizeof file->plan->result);
+}
+
+void plan_file_done(struct plan_file *file)
+{
+    if (file->plan) {
+        munmap(file->plan, file->bytes);
+        close(file->fd);
+    }
+    *file = (struct plan_file){.fd = -1};
+}

@@ -1,0 +1,74 @@
+/* replay-rt/launcher/policy.c - warm-up and repetition. */
+#include "replay-rt/launcher/policy.h"
+
+#include "core/units.h"
+
+#include <string.h>
+
+#define BUDGET_NS 300000000u              /* of timed runs, per codelet and thread count */
+#define LONG_NS 1000000000u               /* a run of this length is timed once */
+#define CHEAP_NS 150000000u               /* wall time up to which several processes cost little */
+
+enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, WARMUPS_MOST = 1000 };
+
+static void policy_warm(struct policy *policy, uint32_t warmups, uint32_t repeat)
+{
+    policy->plan.learn = 1;
+    policy->plan.warmups = warmups;
+    policy->plan.repeat_least = repeat ? repeat : SAMPLES_LEAST;
+    policy->plan.repeat_most = repeat ? repeat : SAMPLES_MOST;
+    policy->plan.budget_ns = BUDGET_NS;
+    policy->plan.long_ns = repeat ? 0 : LONG_NS;
+    policy->samples_least = policy->plan.repeat_least;
+    policy->processes_most = repeat ? 1 : PROCESSES_MOST;
+    policy->always_more = !repeat;
+}
+
+static void policy_cold(struct policy *policy, uint32_t each, uint32_t repeat)
+{
+    policy->plan.repeat_least = policy->plan.repeat_most = each;
+    policy->plan.long_ns = repeat ? 0 : LONG_NS;
+    policy->samples_least = repeat ? repeat : SAMPLES_LEAST;
+    policy->processes_most = repeat ? (repeat + each - 1) / each : SAMPLES_LEAST;
+}
+
+enum pcere_status policy_choose(const char *warmup, uint32_t repeat, uint64_t invocations, uint64_t members, struct policy *ret_policy,
+                                struct pcere_error *error)
+{
+    struct policy policy = {.plan = {.task = PLAN_MEASURE}, .budget_ns = CHEAP_NS};
+    if (repeat > PLAN_SAMPLES)
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "--repeat %u: at most %u", repeat, PLAN_SAMPLES);
+    if (!warmup || !strcmp(warmup, "auto")) {
+        if (invocations > POLICY_OFTEN)
+            policy_warm(&policy, POLICY_WARMUPS, repeat);
+        else
+            policy_cold(&policy, members < 1 ? 1 : members > POLICY_OFTEN ? POLICY_OFTEN : (uint32_t)members, repeat);
+    } else if (!strcmp(warmup, "none")) {
+        policy_cold(&policy, 1, repeat);
+    } else if (!strcmp(warmup, "plain")) {
+        policy_warm(&policy, 2, repeat);
+    } else {
+        uint64_t count = 0;
+        if (units_parse_count("--warmup", warmup, 0, WARMUPS_MOST, &count, NULL))
+            return pcere_fail(error, PCERE_USAGE, 0, "auto, none, plain, or a number of untimed runs",
+                              "--warmup '%s': there is no such warm-up", warmup);
+        if (count)
+            policy_warm(&policy, (uint32_t)count, repeat);
+        else
+            policy_cold(&policy, 1, repeat);
+    }
+    *ret_policy = policy;
+    return PCERE_OK;
+}
+
+bool policy_wants_more(const struct policy *policy, uint32_t repeat, uint32_t processes, uint64_t samples, uint64_t longest_ns,
+                       uint64_t wall_ns)
+{
+    if (processes >= policy->processes_most)
+        return false;
+    if (repeat)
+        return samples < repeat;
+    if (policy->plan.long_ns && longest_ns >= policy->plan.long_ns)
+        return false;
+    return policy->always_more ? wall_ns < policy->budget_ns : samples < policy->samples_least;
+}

@@ -1,0 +1,38 @@
+/* replay-rt/launcher/policy.h - how often a codelet runs before and while it is timed: pcere.txt, section III-B b, and its refinements.
+ *
+ *   auto    more than four invocations in the original: its data were warm there, so four untimed runs first; otherwise none, and as many timed runs
+ *           as the class has members, each from memory that was restored whole
+ *   none    no untimed run: every timed run is the first of a fresh process
+ *   plain   one run that learns what is written, one more that is discarded
+ *   N       N untimed runs, the first of which learns what is written
+ */
+#ifndef PCERE_REPLAY_LAUNCHER_POLICY_H
+#define PCERE_REPLAY_LAUNCHER_POLICY_H
+
+#include "core/error.h"
+#include "replay-rt/protocol.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define POLICY_OFTEN 4u               /* invocations; more than these: a frequently called region */
+#define POLICY_WARMUPS 4u
+
+struct policy {
+    struct plan_policy plan;          /* of each process */
+    uint32_t samples_least;           /* more processes are started until so many samples are there ... */
+    uint32_t processes_most;
+    uint64_t budget_ns;               /* ... or this much wall time went by, at least one process ran, and repeat was not given */
+    bool always_more;                 /* processes_most processes even with samples enough, while the budget lasts: offsets per process average out */
+};
+
+/* `invocations`: of the region in the original; `members`: of the class; `repeat`: timed runs asked for, 0 for none asked for.
+ * PCERE_USAGE: no such warm-up. */
+enum pcere_status policy_choose(const char *warmup, uint32_t repeat, uint64_t invocations, uint64_t members, struct policy *ret_policy,
+                                struct pcere_error *error);
+
+/* After a process: is another one wanted? */
+bool policy_wants_more(const struct policy *policy, uint32_t repeat, uint32_t processes, uint64_t samples, uint64_t longest_ns,
+                       uint64_t wall_ns);
+
+#endif

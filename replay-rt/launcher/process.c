@@ -1,0 +1,153 @@
+/* replay-rt/launcher/process.c - personality, spawn, watchdog, and what each end of a codelet's process means. */
+#include "replay-rt/launcher/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, POLL_MS = 100 };
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int actions_fill(const struct process *process, posix_spawn_file_actions_t *actions)
+{
+    int failure = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    failure = failure ? failure : posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (!failure && process->diagnostics_fd < 0)
+        failure = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    else if (!failure && process->diagnostics_fd != STDERR_FILENO)
+        failure = posix_spawn_file_actions_adddup2(actions, process->diagnostics_fd, STDERR_FILENO);
+    return failure;
+}
+
+/* Bottom-up layout with randomisation: captured processes had neither, so that the two seldom meet. */
+static enum pcere_status process_spawn(const struct process *process, pid_t *ret_child, struct pcere_error *error)
+{
+    /* High numbers first: the descriptors could be 3 and 4 the other way round. */
+    int plan = fcntl(process->plan->fd, F_DUPFD_CLOEXEC, 10), pages = fcntl(process->memory->pages_fd, F_DUPFD_CLOEXEC, 10);
+    char *arguments[] = {(char *)"codelet", (char *)"/proc/self/fd/3", (char *)"/proc/self/fd/4", NULL};
+    posix_spawn_file_actions_t actions;
+    int failure = plan < 0 || pages < 0 ? errno : posix_spawn_file_actions_init(&actions);
+    if (!failure) {
+        failure = actions_fill(process, &actions);
+        failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, plan, PLAN_DESCRIPTOR);
+        failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, pages, PAGES_DESCRIPTOR);
+        int before = personality(0xffffffff);
+        unsigned long wanted = process->keep_layout ? (unsigned long)before | ADDR_COMPAT_LAYOUT | ADDR_NO_RANDOMIZE
+                                                    : ((unsigned long)before | ADDR_COMPAT_LAYOUT) & ~(unsigned long)ADDR_NO_RANDOMIZE;
+        bool changed = before >= 0 && personality(wanted) >= 0;
+        failure = failure ? failure
+                          : posix_spawn(ret_child, process->build->executable, &actions, NULL, arguments, process->environment);
+        if (changed)
+            personality((unsigned long)before);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    if (plan >= 0)
+        close(plan);
+    if (pages >= 0)
+        close(pages);
+    return failure ? pcere_fail(error, PCERE_SYSTEM, failure, NULL, "cannot start the codelet of '%s'", process->region) : PCERE_OK;
+}
+
+/* Wait for the end; true: it hung and was killed. */
+static bool process_wait(const struct process *process, pid_t child, int *ret_status)
+{
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
+    uint32_t progress = 0;
+    uint64_t moved_ns = clock_ns();
+    bool hung = false;
+    for (;;) {
+        if (end.fd >= 0)
+            poll(&end, 1, POLL_MS);
+        else
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        pid_t got = waitpid(child, ret_status, WNOHANG);
+        if (got == child || (got < 0 && errno != EINTR))
+            break;
+        uint32_t now = atomic_load(&process->plan->plan->result.progress);
+        if (now != progress) {
+            progress = now;
+            moved_ns = clock_ns();
+        } else if (clock_ns() - moved_ns > process->patience_ns) {
+            hung = true;
+            kill(child, SIGKILL);
+        }
+    }
+    if (end.fd >= 0)
+        close(end.fd);
+    return hung;
+}
+
+static enum pcere_status crash_explain(const struct process *process, const struct plan_result *result, struct pcere_error *error)
+{
+    const char *missing = result->fault_address ? build_missing_at(process->build, result->fault_address) : NULL;
+    if (missing)
+        return pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original, or capture a program built with lower optimisation",
+                          "region '%s' uses '%.200s', which the original program, as it was optimised, does not have", process->region,
+                          missing);
+    return pcere_fail(error, PCERE_NO, 0, "the backtrace on standard error says where", "the codelet of '%s' crashed: %s at address 0x%llx",
+                      process->region, strsignal(result->signal), (unsigned long long)result->fault_address);
+}
+
+static enum pcere_status end_explain(const struct process *process, bool hung, int status, struct pcere_error *error)
+{
+    const struct plan_result *result = &process->plan->plan->result;
+    uint32_t state = atomic_load(&result->state);
+    char message[sizeof result->message];
+    memcpy(message, result->message, sizeof message);
+    message[sizeof message - 1] = '\0';
+    if (state == PLAN_DONE && WIFEXITED(status) && !WEXITSTATUS(status))
+        return PCERE_OK;
+    if (hung)
+        return pcere_fail(error, PCERE_NO, 0, "more threads than cores make regions that spin very slow",
+                          "the codelet of '%s' made no progress for %.0f s and was stopped", process->region,
+                          (double)process->patience_ns / 1e9);
+    if (state == PLAN_COLLIDED)
+        return pcere_fail(error, PCERE_REFUSED, 0, "allow address-space randomisation (/proc/sys/kernel/randomize_va_space)",
+                          "the codelet of '%s' finds no place beside its captured memory: %s", process->region, message);
+    if (state == PLAN_CRASHED)
+        return crash_explain(process, result, error);
+    if (state == PLAN_FAILED)
+        return pcere_fail(error, PCERE_NO, 0, NULL, "the codelet of '%s' cannot run: %s", process->region, message);
+    if (WIFSIGNALED(status))
+        return pcere_fail(error, PCERE_NO, 0, WTERMSIG(status) == SIGKILL ? "memory may have run out" : NULL,
+                          "the codelet of '%s' was ended by a signal: %s", process->region, strsignal(WTERMSIG(status)));
+    if (state == PLAN_PREPARED)
+        return pcere_fail(error, PCERE_NO, 0, "its libraries may be missing here: see standard error",
+                          "the codelet of '%s' did not start (status %d)", process->region, WEXITSTATUS(status));
+    return pcere_fail(error, PCERE_NO, 0, NULL, "region '%s' ended its process with status %d", process->region, WEXITSTATUS(status));
+}
+
+enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_ns, struct pcere_error *error)
+{
+    uint64_t start_ns = clock_ns();
+    enum pcere_status status = PCERE_OK;
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        pid_t child = 0;
+        int ended = 0;
+        plan_file_reset(process->plan);
+        status = process_spawn(process, &child, error);
+        if (status)
+            return status;
+        bool hung = process_wait(process, child, &ended);
+        status = end_explain(process, hung, ended, error);
+        if (hung || atomic_load(&process->plan->plan->result.state) != PLAN_COLLIDED)
+            break;
+    }
+    *ret_wall_ns = clock_ns() - start_ns;
+    return status;
+}

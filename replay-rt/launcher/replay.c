@@ -1,0 +1,205 @@
+/* replay-rt/launcher/replay.c - measurements: for each codelet its memory once, for each thread count its processes and samples. */
+#include "replay-rt/launcher/replay.h"
+
+#include "core/host.h"
+#include "core/text.h"
+#include "replay-rt/launcher/policy.h"
+#include "replay-rt/launcher/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct host { char *name, *description; };
+
+static enum pcere_status host_load(struct host *ret_host, struct pcere_error *error)
+{
+    struct host host = {0};
+    json_t *object = NULL;
+    enum pcere_status status = host_name(&host.name, error);
+    if (!status)
+        status = host_describe(&object, error);
+    if (!status && !(host.description = json_dumps(object, JSON_COMPACT)))
+        status = pcere_fail_memory(error, "the host's description");
+    json_decref(object);
+    if (status)
+        free(host.name);
+    else
+        *ret_host = host;
+    return status;
+}
+
+static char *settings_text(const struct replay_options *options)
+{
+    struct text text = {0};
+    const char *names[] = {"schedule", "places", "bind"};
+    const char *values[] = {options->schedule, options->places, options->bind};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (values[i])
+            text_addf(&text, "%s%s=%s", text.length ? " " : "", names[i], values[i]);
+    return text_take(&text);
+}
+
+static enum pcere_status sample_begin(struct replay_result *result, const struct replay_options *options, const struct host *host,
+                                      uint32_t threads, struct pcere_error *error)
+{
+    struct store_sample *sample = &result->sample;
+    *sample = (struct store_sample){
+        .kind = strdup("replay"),
+        .host_name = strdup(host->name),
+        .host = strdup(host->description),
+        .region = strdup(result->target->region->name),
+        .representative = result->target->class->representative,
+        .threads = threads,
+        .warmup = strdup(options->warmup ? options->warmup : "auto"),
+        .flags = strdup(options->flags ? options->flags : ""),
+        .settings = settings_text(options),
+        .when_s = (uint64_t)time(NULL),
+    };
+    bool whole = sample->kind && sample->host_name && sample->host && sample->region && sample->warmup && sample->flags
+                 && sample->settings;
+    return whole ? PCERE_OK : pcere_fail_memory(error, "a sample");
+}
+
+static enum pcere_status samples_take(struct replay_result *result, const struct plan_result *from, uint64_t *longest_ns,
+                                      struct pcere_error *error)
+{
+    struct store_sample *sample = &result->sample;
+    uint64_t count = from->sample_count < PLAN_SAMPLES ? from->sample_count : PLAN_SAMPLES;
+    uint64_t *grown = realloc(sample->samples_ns, (sample->sample_count + count + 1) * sizeof *grown);
+    if (!grown)
+        return pcere_fail_memory(error, "samples");
+    sample->samples_ns = grown;
+    for (uint64_t i = 0; i < count; i++) {
+        grown[sample->sample_count++] = from->samples_ns[i];
+        *longest_ns = from->samples_ns[i] > *longest_ns ? from->samples_ns[i] : *longest_ns;
+    }
+    result->team = from->threads;
+    result->written_pages = from->written_pages;
+    result->dropped_pages = from->dropped_pages;
+    result->processes++;
+    return PCERE_OK;
+}
+
+static enum pcere_status target_measure(const struct session *session, const struct store_codelet *codelet,
+                                        const struct memory_file *memory, struct replay_result *result, struct pcere_error *error)
+{
+    const struct replay_options *options = session->options;
+    struct policy policy;
+    struct plan_file plan = {.fd = -1};
+    uint64_t longest_ns = 0;
+    enum pcere_status status = policy_choose(options->warmup, options->repeat, result->target->region->invocations,
+                                             result->target->class->members, &policy, error);
+    if (!status)
+        status = plan_file_new(codelet, store_manifest(session->store), memory, &session->image, session->program, &policy.plan, &plan,
+                               error);
+    result->sample.warmups = policy.plan.warmups;
+    while (!status) {
+        uint64_t wall_ns = 0;
+        status = session_process(session, codelet, memory, &plan, result->sample.threads, &wall_ns, error);
+        result->sample.cost_ns += wall_ns;
+        if (!status)
+            status = samples_take(result, &plan.plan->result, &longest_ns, error);
+        if (!policy_wants_more(&policy, options->repeat, result->processes, result->sample.sample_count, longest_ns,
+                               result->sample.cost_ns))
+            break;
+    }
+    plan_file_done(&plan);
+    if (status) {
+        free(result->sample.samples_ns);
+        result->sample.samples_ns = NULL;
+        result->sample.sample_count = 0;
+    }
+    return status;
+}
+
+struct measuring {
+    const struct session *session;
+    const struct host *host;
+    struct replay_report *report;
+    size_t total;
+};
+
+static struct replay_result *result_add(struct measuring *measuring, const struct replay_target *target, uint32_t threads)
+{
+    struct replay_result *result = &measuring->report->results[measuring->report->result_count];
+    const struct replay_options *options = measuring->session->options;
+    if (options->progress)
+        options->progress(options->progress_context, target->region->name, target->class->representative, threads,
+                          measuring->report->result_count, measuring->total);
+    measuring->report->result_count++;
+    *result = (struct replay_result){.target = target, .in_vivo_ns = target->class->representative_ns};
+    sample_begin(result, options, measuring->host, threads, &result->error);
+    return result;
+}
+
+/* Memory is filled once; the first thread count pays for it. */
+static void target_run(struct measuring *measuring, const struct replay_target *target)
+{
+    const struct session *session = measuring->session;
+    struct store_codelet codelet;
+    struct memory_file memory = {.pages_fd = -1};
+    struct pcere_error failure = {0};
+    uint64_t start_ns = session_clock_ns();
+    enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &codelet, &failure);
+    enum pcere_status status = loaded;
+    if (!status)
+        status = memory_file_new(session->store, &codelet, &session->image, false, &memory, &failure);
+    uint64_t load_ns = session_clock_ns() - start_ns;
+    for (size_t i = 0; i < session->options->thread_count; i++) {
+        struct replay_result *result = result_add(measuring, target, session->options->threads[i]);
+        result->sample.cost_ns = i ? 0 : load_ns;
+        if (status)
+            result->error = failure;
+        else if (!result->error.status)
+            target_measure(session, &codelet, &memory, result, &result->error);
+        measuring->report->cost_ns += result->sample.cost_ns;
+    }
+    memory_file_done(&memory);
+    if (!loaded)
+        store_codelet_done(&codelet);
+}
+
+enum pcere_status replay_run(struct store *store, const struct replay_target *targets, size_t target_count,
+                             const struct replay_options *options, struct replay_report *ret_report, struct pcere_error *error)
+{
+    struct session session;
+    struct host host = {0};
+    struct replay_report report = {0};
+    enum pcere_status status = replay_check_warmup(options->warmup, error);
+    if (!status && !options->thread_count)
+        status = pcere_fail(error, PCERE_USAGE, 0, NULL, "no thread count is given");
+    for (size_t i = 0; !status && i < options->thread_count; i++)
+        if (!options->threads[i])
+            status = pcere_fail(error, PCERE_USAGE, 0, NULL, "a codelet cannot run with 0 threads");
+    if (!status)
+        status = host_load(&host, error);
+    if (!status && (status = session_open(store, options, &session, error)))
+        goto done;
+    if (status)
+        return status;
+    report.build_ns = session.build_ns;
+    report.build_cached = session.build.cached;
+    struct measuring measuring = {&session, &host, &report, target_count * options->thread_count};
+    report.results = calloc(measuring.total ? measuring.total : 1, sizeof *report.results);
+    if (report.results)
+        for (size_t i = 0; i < target_count; i++)
+            target_run(&measuring, &targets[i]);
+    else
+        status = pcere_fail_memory(error, "results");
+    session_close(&session);
+    if (!status)
+        *ret_report = report;
+done:
+    free(host.name);
+    free(host.description);
+    return status;
+}
+
+void replay_report_done(struct replay_report *report)
+{
+    for (size_t i = 0; i < report->result_count; i++)
+        store_sample_done(&report->results[i].sample);
+    free(report->results);
+    *report = (struct replay_report){0};
+}

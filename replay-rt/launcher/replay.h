@@ -1,0 +1,111 @@
+/* replay-rt/launcher/replay.h - measure and verify captured regions: what `pcere replay` and `pcere verify` do.
+ *
+ * All regions of a store are rebuilt into one executable, from the bitcode that the stored program carries; it is kept in the store's
+ * build/ folder. Each measurement is one or more processes of it, which read the captured memory from a memory file that is
+ * filled once per codelet. One region that fails does not stop the others: its result carries the error.
+ */
+#ifndef PCERE_REPLAY_LAUNCHER_REPLAY_H
+#define PCERE_REPLAY_LAUNCHER_REPLAY_H
+
+#include "core/error.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- which codelets ------------------------------------------------------------------------------------------------------- */
+
+struct replay_target {                /* one captured class of one region; borrowed from the store's manifest */
+    const struct store_region *region;
+    const struct store_class *class;
+};
+
+/* Captured classes of the regions that the patterns name, in the manifest's order, each once. A pattern is a region's name, any part of
+ * it that no other region has, or a shell pattern with * ? [] for the whole name. No pattern: all captured regions. *ret_targets is malloc'ed.
+ * PCERE_USAGE: a pattern that names no region, or a part that several share (the message lists them). PCERE_DATA: nothing that
+ * was asked for has been captured (the message says why). */
+enum pcere_status replay_select(const struct store *store, const char *const *patterns, size_t pattern_count,
+                                struct replay_target **ret_targets, size_t *ret_count, struct pcere_error *error);
+
+/* ---- how ------------------------------------------------------------------------------------------------------------------ */
+
+struct replay_options {
+    const uint32_t *threads;          /* thread counts, in order; verify: none means the capture's own */
+    size_t thread_count;
+    const char *warmup;               /* "auto" (or NULL), "none", "plain", or a number of untimed runs */
+    uint32_t repeat;                  /* timed runs per codelet and thread count; 0: chosen by their time */
+    const char *flags;                /* compiler flags instead of the original's optimisation; NULL or "": the original's */
+    const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */
+    const char *places, *bind;        /* OMP_PLACES, OMP_PROC_BIND, or NULL: the capture's, or else one thread a core */
+    const char *compiler;             /* NULL: clang-MAJOR of the plugin */
+    const char *search_path;          /* where compilers are looked for, as in PATH; NULL: the usual folders */
+    const char *library_directory;    /* holds libpcere-replay.a and PCEREPass.so (or has it in its parent); replay_library_directory */
+    int diagnostics_fd;               /* codelets' standard error: backtraces of crashes; -1: dropped */
+    bool keep_layout;                 /* for tests: codelets run without address randomisation */
+    void (*progress)(void *context, const char *region, uint64_t representative, uint32_t threads, size_t done, size_t total);
+    void *progress_context;           /* progress may be NULL; called before each measurement */
+};
+
+/* The directory of libpcere-replay.a beside the running executable: build tree or installation. *ret_path is malloc'ed.
+ * PCERE_REFUSED: it is not there. */
+enum pcere_status replay_library_directory(char **ret_path, struct pcere_error *error);
+
+/* "auto", "none", "plain" or a number: PCERE_USAGE otherwise, naming those that exist. */
+enum pcere_status replay_check_warmup(const char *warmup, struct pcere_error *error);
+
+/* ---- replay --------------------------------------------------------------------------------------------------------------- */
+
+struct replay_result {
+    const struct replay_target *target;     /* borrowed */
+    struct store_sample sample;       /* ready for store_sample_append; sample_count is 0 if it failed */
+    uint32_t team;                    /* threads that the region really had */
+    uint32_t processes;               /* that the samples come from */
+    uint64_t in_vivo_ns;              /* of the representative, at the capture's thread count */
+    uint64_t written_pages, dropped_pages;  /* restored, or made absent, between repetitions (0 where nothing was repeated warm) */
+    struct pcere_error error;         /* status PCERE_OK: measured */
+};
+
+struct replay_report {
+    struct replay_result *results;    /* by target, then by thread count */
+    size_t result_count;
+    uint64_t build_ns;                /* compiling and linking; near 0 if it was there */
+    bool build_cached;
+    uint64_t cost_ns;                 /* wall time of all processes, filling of memory files included, building not */
+};
+
+/* Build what is missing, then measure all targets at all thread counts. Fails as a whole only if nothing can run: options
+ * (PCERE_USAGE), no compiler (PCERE_REFUSED), a unit that does not compile (PCERE_NO), damage (PCERE_DATA), no memory (PCERE_SYSTEM). */
+enum pcere_status replay_run(struct store *store, const struct replay_target *targets, size_t target_count,
+                             const struct replay_options *options, struct replay_report *ret_report, struct pcere_error *error);
+void replay_report_done(struct replay_report *report);
+
+/* ---- verify --------------------------------------------------------------------------------------------------------------- */
+
+struct verify_cause { char *name; uint64_t bytes; };    /* "variable 'x'", "heap", ...: bytes of it that differ */
+
+struct verify_result {
+    const struct replay_target *target;     /* borrowed */
+    uint32_t threads;
+    bool identical;                   /* every compared byte is as in the original; false also where error.status is not PCERE_OK */
+    uint64_t compared_bytes, different_bytes;
+    struct verify_cause *causes;      /* most bytes first */
+    size_t cause_count;
+    struct pcere_error error;         /* PCERE_OK: compared. PCERE_NO: cannot be compared, or crashed; the message says why */
+};
+
+struct verify_report {
+    struct verify_result *results;
+    size_t result_count;
+    uint64_t build_ns;
+    bool build_cached;
+};
+
+/* Run each target once from its captured memory and compare all memory with what the original had after the region. Left out: what
+ * the capture says belongs to the OpenMP runtime, the stack below the region's frame, OpenMP locks. Thread-local variables are compared where they
+ * live now. */
+enum pcere_status verify_run(struct store *store, const struct replay_target *targets, size_t target_count,
+                             const struct replay_options *options, struct verify_report *ret_report, struct pcere_error *error);
+void verify_report_done(struct verify_report *report);
+
+#endif

@@ -1,0 +1,133 @@
+/* replay-rt/launcher/session.c - opens a store's program for replaying: build, layout, processes. */
+#include "replay-rt/launcher/session.h"
+
+#include "core/text.h"
+#include "replay-rt/launcher/layout.h"
+#include "replay-rt/launcher/process.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_NS 60000000000u
+#define PATIENCE_RUNS 50u
+
+uint64_t session_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static enum pcere_status taken_add(const struct store_codelet *codelet, struct store_range **taken, size_t *count, size_t *capacity,
+                                   struct pcere_error *error)
+{
+    if (!array_reserve(taken, capacity, *count + codelet->mapping_count, sizeof **taken))
+        return pcere_fail_memory(error, "captured ranges");
+    for (size_t i = 0; i < codelet->mapping_count; i++)
+        (*taken)[(*count)++] = (struct store_range){codelet->mappings[i].start, codelet->mappings[i].end - codelet->mappings[i].start};
+    return PCERE_OK;
+}
+
+/* One address for the whole store, so that one executable serves all its codelets. */
+static enum pcere_status base_choose(const struct session *session, uint64_t *ret_base, struct pcere_error *error)
+{
+    const struct store_manifest *manifest = store_manifest(session->store);
+    struct store_range *taken = NULL;
+    size_t count = 0, capacity = 0;
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; !status && i < manifest->region_count; i++)
+        for (size_t j = 0; !status && j < manifest->regions[i].class_count; j++) {
+            struct store_codelet codelet;
+            const struct store_class *class = &manifest->regions[i].classes[j];
+            if (!class->captured || !class->codelet)
+                continue;
+            if (store_codelet_load(session->store, class->codelet, &codelet, NULL))
+                continue;             /* reported when its turn comes */
+            status = taken_add(&codelet, &taken, &count, &capacity, error);
+            store_codelet_done(&codelet);
+        }
+    uint64_t low = 0, high = 0;
+    elf_file_span(session->program, &low, &high);
+    if (!status)
+        status = layout_choose(taken, count, low + manifest->image_bias, high + manifest->image_bias,
+                               !elf_file_is_pie(session->program), ret_base, error);
+    free(taken);
+    return status;
+}
+
+static enum pcere_status session_build(struct session *session, struct pcere_error *error)
+{
+    const struct replay_options *options = session->options;
+    const struct build_options build = {
+        .flags = options->flags,
+        .compiler = options->compiler,
+        .search_path = options->search_path,
+        .library_directory = options->library_directory,
+    };
+    uint64_t base = 0, start_ns = session_clock_ns();
+    enum pcere_status status = base_choose(session, &base, error);
+    if (!status)
+        status = build_codelets(session->store, session->program, base, &build, &session->build, error);
+    session->build_ns = session_clock_ns() - start_ns;
+    return status;
+}
+
+enum pcere_status session_open(struct store *store, const struct replay_options *options, struct session *ret_session,
+                               struct pcere_error *error)
+{
+    struct session session = {.store = store, .options = options};
+    char *program = NULL;
+    enum pcere_status status = environment_check(options, error);
+    if (!status)
+        status = store_file(store, "program", &program, error);
+    if (!status)
+        status = elf_file_open(program, &session.program, error);
+    if (!status)
+        status = image_open(program, &session.image, error);
+    if (!status && store_manifest(store)->page_size != (uint64_t)sysconf(_SC_PAGESIZE))
+        status = pcere_fail(error, PCERE_REFUSED, 0, NULL, "the capture has pages of %llu bytes, this machine of %ld",
+                            (unsigned long long)store_manifest(store)->page_size, sysconf(_SC_PAGESIZE));
+    if (!status)
+        status = session_build(&session, error);
+    free(program);
+    if (status)
+        session_close(&session);
+    else
+        *ret_session = session;
+    return status;
+}
+
+void session_close(struct session *session)
+{
+    build_done(&session->build);
+    image_close(&session->image);
+    if (session->program)
+        elf_file_close(session->program);
+    *session = (struct session){0};
+}
+
+enum pcere_status session_process(const struct session *session, const struct store_codelet *codelet, const struct memory_file *memory,
+                                  struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
+{
+    char **environment = NULL;
+    enum pcere_status status = environment_make(store_manifest(session->store), session->options, threads, &environment, error);
+    if (status)
+        return status;
+    uint64_t patience_ns = PATIENCE_NS;
+    if (codelet->in_vivo_ns < UINT64_MAX / PATIENCE_RUNS && codelet->in_vivo_ns * PATIENCE_RUNS > patience_ns)
+        patience_ns = codelet->in_vivo_ns * PATIENCE_RUNS;
+    const struct process process = {
+        .build = &session->build,
+        .memory = memory,
+        .plan = plan,
+        .environment = environment,
+        .region = codelet->region,
+        .diagnostics_fd = session->options->diagnostics_fd,
+        .keep_layout = session->options->keep_layout,
+        .patience_ns = patience_ns,
+    };
+    status = process_run(&process, ret_wall_ns, error);
+    environment_free(environment);
+    return status;
+}

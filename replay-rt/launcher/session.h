@@ -1,0 +1,40 @@
+/* replay-rt/launcher/session.h - what replaying and verifying share: the opened program, its build, the environment of processes. */
+#ifndef PCERE_REPLAY_LAUNCHER_SESSION_H
+#define PCERE_REPLAY_LAUNCHER_SESSION_H
+
+#include "core/elf_file.h"
+#include "replay-rt/launcher/build.h"
+#include "replay-rt/launcher/image.h"
+#include "replay-rt/launcher/memory_file.h"
+#include "replay-rt/launcher/replay.h"
+
+struct session {
+    struct store *store;
+    const struct replay_options *options;
+    struct elf_file *program;
+    struct image image;
+    struct build build;
+    uint64_t build_ns;
+};
+
+/* Check the options, open the stored program, build what is missing. */
+enum pcere_status session_open(struct store *store, const struct replay_options *options, struct session *ret_session,
+                               struct pcere_error *error);
+void session_close(struct session *session);    /* accepts half-built */
+
+/* One process; its outcome is in plan->plan->result. */
+enum pcere_status session_process(const struct session *session, const struct store_codelet *codelet, const struct memory_file *memory,
+                                  struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error);
+
+uint64_t session_clock_ns(void);
+
+/* Environment of a codelet: the capture's OpenMP settings, the thread count, then the options. NULL-terminated; one free() for the
+ * list, environment_free. */
+enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, uint32_t threads,
+                                   char ***ret_environment, struct pcere_error *error);
+void environment_free(char **environment);
+
+/* PCERE_USAGE: schedule, places or bind that OpenMP does not know. */
+enum pcere_status environment_check(const struct replay_options *options, struct pcere_error *error);
+
+#endif
