@@ -1,0 +1,160 @@
+/* capture-rt/protocol.h - what the tracer and the library inside the user's process share: the log, its limits, the stop messages.
+ *
+ * The tracer creates the log as a memfd, fills in mode and plan, and starts the program with two inherited descriptors: the log and, in
+ * a capturing run, one end of a SOCK_SEQPACKET pair. Their numbers ride in CAPTURE_ENVIRONMENT. The target maps the log, closes
+ * its descriptor, and removes every trace of this from the environment before main.
+ *
+ *   memfd:  struct capture_log | padding to a page | struct capture_record[records_max]     (sparse: untouched pages cost nothing)
+ *
+ * A stop: the target fills log->stop, sends one struct capture_message, and blocks reading the answer. End of file is an answer too: a
+ * tracer that died lets the program go on. Whoever reads the log treats it as hostile: the program can write to it.
+ */
+#ifndef PCERE_CAPTURE_PROTOCOL_H
+#define PCERE_CAPTURE_PROTOCOL_H
+
+#include <stdint.h>
+
+#define CAPTURE_MAGIC 0x3145524543504c43u
+#define CAPTURE_VERSION 1u
+#define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
+#define CAPTURE_LIBRARY "libpcere-capture.so"
+
+#define CAPTURE_REGIONS_MAX 4096u
+#define CAPTURE_SITES_MAX 16384u
+#define CAPTURE_RANGES_MAX 1024u
+#define CAPTURE_THREADS_MAX 1024u
+#define CAPTURE_WORDS_MAX 1024u
+#define CAPTURE_PLAN_MAX 65536u
+#define CAPTURE_LOCK_SLOTS (1u << 20)           /* a power of two */
+#define CAPTURE_NAME_BYTES 1024u
+
+enum capture_mode { CAPTURE_MODE_TIMING = 1, CAPTURE_MODE_CAPTURING = 2 };
+
+struct capture_region_entry {   /* one source region; the tracer fills name and plan of known ones, the target adds the others */
+    uint32_t ready;             /* 1 once name, function, file and line are there */
+    uint32_t line;
+    uint64_t name_hash;         /* of the whole name, of which `name` may be a beginning */
+    uint32_t plan_first, plan_count;    /* slice of log->plan: invocations to stop at, ascending */
+    uint32_t plan_next;         /* target: how many of them lie behind */
+    uint32_t reserved;
+    uint64_t invocations;       /* outermost ones of the initial thread: those that are numbered, from 1 */
+    uint64_t time_ns;           /* of these that ended, together */
+    uint64_t last_ns;           /* of the last of these */
+    uint64_t unfinished;        /* begun, and left other than through the end probe */
+    uint64_t nested;            /* entered inside another parallel region */
+    uint64_t foreign;           /* entered by a thread that is not the initial one */
+    char name[CAPTURE_NAME_BYTES];
+    char function[CAPTURE_NAME_BYTES / 2];
+    char file[CAPTURE_NAME_BYTES];
+};
+
+enum {                          /* flags of a record */
+    CAPTURE_RECORD_CPU = 1,     /* cpu_ns, faults and switches were measured */
+    CAPTURE_RECORD_STOPPED = 2, /* the program was stopped for a dump here: end_ns - begin_ns is not a plain time */
+};
+
+struct capture_record {         /* one outermost invocation on the initial thread; 64 bytes, one cache line */
+    uint64_t begin_ns, end_ns;  /* CLOCK_MONOTONIC */
+    uint64_t invocation;        /* from 1 in its region */
+    uint64_t words_hash;        /* of the fork's argument words */
+    uint64_t cpu_ns;            /* CPU time of the initial thread */
+    uint32_t region;            /* index in log->regions */
+    uint32_t faults;            /* minor page faults of the initial thread */
+    uint32_t switches;          /* involuntary context switches of it */
+    int32_t num_threads;        /* the clause, or 0 */
+    uint16_t path;              /* enum pcere_path */
+    uint16_t flags;
+    uint32_t reserved;
+};
+
+enum capture_range_kind {
+    CAPTURE_RANGE_OWN = 1,      /* of this library: its image, log, arena, state */
+    CAPTURE_RANGE_OBJECT = 2,   /* another shared object's image, its bss included */
+};
+
+struct capture_range { uint64_t start, end; uint32_t kind, reserved; };
+
+struct capture_thread { uint64_t thread_pointer; uint64_t present; };   /* by OpenMP thread number */
+
+enum { CAPTURE_LOCK_FREE = 0, CAPTURE_LOCK_LIVE = 1, CAPTURE_LOCK_DELETED = 2 };
+
+struct capture_lock {           /* a slot of an open-addressing table */
+    uint64_t address;
+    uint32_t state;
+    uint16_t kind;              /* 0 simple, 1 nested */
+    uint16_t reserved;
+    uint32_t hint;
+    uint32_t initial;           /* the lock's first four bytes just after its initialisation */
+};
+
+struct capture_stop {           /* filled by the target just before it sends a message */
+    uint64_t words[CAPTURE_WORDS_MAX];
+    struct capture_range ranges[CAPTURE_RANGES_MAX];
+    struct capture_thread threads[CAPTURE_THREADS_MAX];
+    uint32_t range_count;
+    uint32_t ranges_dropped;    /* more shared objects than fit: they would be dumped as program data */
+    uint64_t heap_end;          /* sbrk(0) */
+};
+
+struct capture_log {
+    /* by the tracer, before the program starts */
+    uint64_t magic;
+    uint32_t version;
+    uint32_t mode;              /* enum capture_mode */
+    uint64_t log_bytes;         /* of the whole memfd */
+    uint64_t records_offset;    /* bytes */
+    uint64_t records_max;
+    uint32_t after;             /* 1: stop at the end of a captured invocation as well */
+    uint32_t tracking;          /* 1: make a userfaultfd for the tracer */
+    uint32_t known_regions;     /* entries that the tracer filled */
+    uint32_t plan_count;
+    char library[4096];         /* the path that was put before LD_PRELOAD */
+    uint32_t plan[CAPTURE_PLAN_MAX];
+
+    /* by the target */
+    uint32_t attached;          /* CAPTURE_VERSION once the constructor is through */
+    uint32_t abi_mismatch;      /* a site's abi_version that is not ours, or 0 */
+    int32_t pid;
+    uint32_t runtime_separate;  /* 1: the OpenMP runtime's allocations are kept out of the program's heap */
+    uint32_t runtime_found;     /* 1: a shared OpenMP runtime is there */
+    uint32_t regions_dropped;   /* more regions than fit */
+    uint32_t locks_dropped;
+    uint32_t locks_live;        /* slots of `locks` that are live */
+    uint32_t reserved;
+    uint32_t tracking_errno;    /* why there is no userfaultfd, or 0 */
+    uint64_t image_bias;        /* of the executable */
+    uint64_t plt_low, plt_high; /* words of the executable's image that the dynamic linker fills on first use; may be empty */
+    uint64_t tls_low;           /* lowest address of the initial thread's static TLS (that of shared objects included) */
+    uint64_t control_bytes;     /* size of the thread control block at the thread pointer */
+    uint64_t record_count;      /* records written, or attempted: those beyond records_max were dropped */
+    uint64_t mismatched_ends;   /* end probes without their begin */
+    uint64_t stall_ns;          /* time spent stopped, all stops together, as the program saw it */
+    uint64_t stall_ns_last;
+    uint32_t region_count;
+    uint32_t site_count;
+    uint64_t sites[CAPTURE_SITES_MAX];  /* addresses of the sites that were entered */
+    struct capture_region_entry regions[CAPTURE_REGIONS_MAX];
+    struct capture_stop stop;
+    struct capture_lock locks[CAPTURE_LOCK_SLOTS];
+};
+
+enum capture_message_type { CAPTURE_MESSAGE_BEGIN = 1, CAPTURE_MESSAGE_END = 2 };
+
+struct capture_message {        /* target to tracer; a userfaultfd rides beside the first one */
+    uint32_t type;              /* enum capture_message_type */
+    uint32_t region;            /* index in log->regions */
+    uint64_t invocation;
+    int32_t tid;
+    int32_t path, num_threads, proc_bind;
+    int32_t max_threads;        /* omp_get_max_threads(), or 0 if unknown */
+    uint32_t word_count;
+    uint64_t words_hash;
+    uint64_t stack_pointer;     /* of the program, just before its call of the probe */
+    uint64_t thread_pointer;    /* fs base of the initial thread */
+};
+
+enum capture_answer_type { CAPTURE_ANSWER_GO = 1, CAPTURE_ANSWER_NO_MORE = 2 /* go, and never stop again */ };
+
+struct capture_answer { uint32_t type; uint32_t reserved; };
+
+#endif

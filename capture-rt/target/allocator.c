@@ -1,0 +1,147 @@
+/* capture-rt/target/allocator.c - the allocation functions of the process: the runtime's calls go to the arena, all others to glibc.
+ *
+ * Who calls is told by the return address. What the program itself asks of the runtime (omp_alloc and its like) is the program's
+ * memory: those calls are marked on their way in, and served by glibc.
+ */
+#include "capture-rt/target/target.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *block, size_t bytes);
+extern void *__libc_memalign(size_t alignment, size_t bytes);
+extern void __libc_free(void *block);
+
+static uintptr_t runtime_low, runtime_bytes;    /* of the runtime's text; 0 bytes: nothing is separated */
+static __thread uint32_t for_program __attribute__((tls_model("initial-exec")));
+
+#define FROM_RUNTIME() \
+    __builtin_expect((uintptr_t)__builtin_return_address(0) - runtime_low < runtime_bytes && for_program == 0, 0)
+
+void target_allocator_separate(uintptr_t text_low, uintptr_t text_high)
+{
+    runtime_low = text_low;
+    runtime_bytes = text_high - text_low;
+}
+
+TARGET_EXPORT void *malloc(size_t bytes)
+{
+    if (FROM_RUNTIME()) {
+        void *block = target_arena_allocate(bytes, 16);
+        if (block)
+            return block;
+    }
+    return __libc_malloc(bytes);
+}
+
+TARGET_EXPORT void *calloc(size_t count, size_t bytes)
+{
+    size_t total;
+    if (FROM_RUNTIME() && !__builtin_mul_overflow(count, bytes, &total)) {
+        void *block = target_arena_allocate(total, 16);
+        if (block)
+            return memset(block, 0, total);
+    }
+    return __libc_calloc(count, bytes);
+}
+
+TARGET_EXPORT void free(void *block)
+{
+    if (__builtin_expect(target_arena_owns(block), 0))
+        target_arena_free(block);
+    else
+        __libc_free(block);
+}
+
+TARGET_EXPORT void *realloc(void *block, size_t bytes)
+{
+    if (block ? !target_arena_owns(block) : !FROM_RUNTIME())
+        return __libc_realloc(block, bytes);
+    if (block && bytes == 0) {
+        target_arena_free(block);
+        return NULL;
+    }
+    size_t usable = block ? target_arena_bytes(block) : 0;
+    if (block && bytes <= usable)
+        return block;
+    void *larger = target_arena_allocate(bytes, 16);
+    if (!larger)
+        larger = __libc_malloc(bytes);
+    if (larger && block) {
+        memcpy(larger, block, usable);
+        target_arena_free(block);
+    }
+    return larger;
+}
+
+static void *aligned(bool from_runtime, size_t alignment, size_t bytes)
+{
+    void *block = from_runtime ? target_arena_allocate(bytes, alignment) : NULL;
+    return block ? block : __libc_memalign(alignment, bytes);
+}
+
+static bool power_of_two(size_t number)
+{
+    return number != 0 && (number & (number - 1)) == 0;
+}
+
+TARGET_EXPORT void *memalign(size_t alignment, size_t bytes)
+{
+    return aligned(FROM_RUNTIME() && power_of_two(alignment), alignment, bytes);
+}
+
+TARGET_EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return aligned(FROM_RUNTIME() && power_of_two(alignment), alignment, bytes);
+}
+
+TARGET_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t bytes)
+{
+    if (!power_of_two(alignment) || alignment % sizeof(void *) != 0)
+        return EINVAL;
+    int error = errno;
+    void *block = aligned(FROM_RUNTIME(), alignment, bytes);
+    errno = error;
+    if (!block)
+        return ENOMEM;
+    *ret_block = block;
+    return 0;
+}
+
+/* What the program allocates through the runtime. Each is forwarded; the runtime's call of malloc is then the program's. */
+#define FORWARD(name, result, parameters, arguments)                        \
+    TARGET_EXPORT result name parameters;                                   \
+    TARGET_EXPORT result name parameters                                    \
+    {                                                                       \
+        static result(*next) parameters;                                    \
+        if (!next) {                                                        \
+            void *symbol = dlsym(RTLD_NEXT, #name);                         \
+            memcpy(&next, &symbol, sizeof next);                            \
+            if (!next)                                                      \
+                return NULL;                                                \
+        }                                                                   \
+        for_program++;                                                      \
+        result allocated = next arguments;                                  \
+        for_program--;                                                      \
+        return allocated;                                                       \
+    }
+
+FORWARD(omp_alloc, void *, (size_t bytes, uintptr_t allocator), (bytes, allocator))
+FORWARD(omp_calloc, void *, (size_t count, size_t bytes, uintptr_t allocator), (count, bytes, allocator))
+FORWARD(omp_aligned_alloc, void *, (size_t alignment, size_t bytes, uintptr_t allocator), (alignment, bytes, allocator))
+FORWARD(omp_aligned_calloc, void *, (size_t alignment, size_t count, size_t bytes, uintptr_t allocator),
+        (alignment, count, bytes, allocator))
+FORWARD(omp_realloc, void *, (void *block, size_t bytes, uintptr_t allocator, uintptr_t free_allocator),
+        (block, bytes, allocator, free_allocator))
+FORWARD(kmp_malloc, void *, (size_t bytes), (bytes))
+FORWARD(kmp_calloc, void *, (size_t count, size_t bytes), (count, bytes))
+FORWARD(kmp_realloc, void *, (void *block, size_t bytes), (block, bytes))
+FORWARD(kmp_aligned_malloc, void *, (size_t bytes, size_t alignment), (bytes, alignment))
+FORWARD(__kmpc_alloc, void *, (int thread, size_t bytes, uintptr_t allocator), (thread, bytes, allocator))
+FORWARD(__kmpc_aligned_alloc, void *, (int thread, size_t alignment, size_t bytes, uintptr_t allocator),
+        (thread, alignment, bytes, allocator))

@@ -1,0 +1,214 @@
+/* capture-rt/target/attach.c - how the library wakes up inside the user's process.
+ *
+ * Before main: find the two descriptors, map the log, learn where shared objects, TLS and the lazily bound words lie, and remove
+ * all that brought us here from the environment, so that the program and its children see their own.
+ */
+#include "capture-rt/target/target.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static struct target_state inert;
+struct target_state *target_state = &inert;
+
+static bool number_parse(const char **text, int *ret_number)
+{
+    const char *at = *text;
+    bool negative = *at == '-';
+    int number = 0;
+    at += negative;
+    if (*at < '0' || *at > '9')
+        return false;
+    for (; *at >= '0' && *at <= '9' && number < 1000000; at++)
+        number = number * 10 + (*at - '0');
+    *ret_number = negative ? -number : number;
+    *text = at;
+    return true;
+}
+
+static bool descriptors_parse(const char *value, int *ret_log, int *ret_socket)
+{
+    return number_parse(&value, ret_log) && *value++ == ',' && number_parse(&value, ret_socket) && *value == '\0';
+}
+
+/* "NAME=..." of the environment, or NULL. Not getenv: AT_SECURE programs never get here, and the slot is wanted. */
+static char **environment_slot(const char *name)
+{
+    size_t length = strlen(name);
+    for (char **slot = environ; slot && *slot; slot++)
+        if (strncmp(*slot, name, length) == 0 && (*slot)[length] == '=')
+            return slot;
+    return NULL;
+}
+
+static void environment_remove(char **slot)
+{
+    for (; *slot; slot++)
+        slot[0] = slot[1];
+}
+
+static void environment_restore(const char *library)
+{
+    char **slot = environment_slot(CAPTURE_ENVIRONMENT);
+    if (slot)
+        environment_remove(slot);
+    slot = environment_slot("LD_PRELOAD");
+    size_t length = strlen(library);
+    if (!slot || length == 0)
+        return;
+    char *value = *slot + sizeof "LD_PRELOAD";
+    if (strncmp(value, library, length) != 0)
+        return;
+    if (value[length] == '\0')
+        environment_remove(slot);
+    else if (value[length] == ':')
+        memmove(value, value + length + 1, strlen(value + length + 1) + 1);
+}
+
+struct image_facts {
+    struct capture_log *log;
+    uintptr_t thread_pointer;
+    uintptr_t runtime;                  /* somewhere in the runtime's text */
+    uintptr_t runtime_low, runtime_high;
+    bool runtime_in_executable;
+    bool first;
+};
+
+static void plt_note(struct capture_log *log, const struct dl_phdr_info *info, const ElfW(Phdr) *dynamic)
+{
+    uintptr_t relocations = 0, bytes = 0;
+    /* Addresses in the dynamic section of a loaded object are relocated in place by glibc. */
+    for (const ElfW(Dyn) *entry = (const void *)(info->dlpi_addr + dynamic->p_vaddr); entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_JMPREL)
+            relocations = entry->d_un.d_ptr;
+        else if (entry->d_tag == DT_PLTRELSZ)
+            bytes = entry->d_un.d_val;
+    }
+    if (relocations && relocations < info->dlpi_addr)
+        relocations += info->dlpi_addr;
+    const ElfW(Rela) *rela = (const void *)relocations;
+    for (size_t i = 0; rela && i < bytes / sizeof *rela; i++) {
+        uint64_t address = info->dlpi_addr + rela[i].r_offset;
+        if (log->plt_low == 0 || address < log->plt_low)
+            log->plt_low = address;
+        if (address + 8 > log->plt_high)
+            log->plt_high = address + 8;
+    }
+}
+
+static int image_note(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct image_facts *facts = context;
+    bool executable = facts->first;
+    facts->first = false;
+    if (executable)
+        facts->log->image_bias = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t low = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_X) && facts->runtime >= low &&
+            facts->runtime < low + header->p_memsz) {
+            facts->runtime_low = low;
+            facts->runtime_high = low + header->p_memsz;
+            facts->runtime_in_executable = executable;
+        }
+        if (header->p_type == PT_DYNAMIC && executable)
+            plt_note(facts->log, info, header);
+    }
+    if (bytes >= sizeof *info && info->dlpi_tls_data) {
+        uint64_t tls = (uintptr_t)info->dlpi_tls_data;
+        if (tls < facts->thread_pointer && facts->thread_pointer - tls < (1u << 24) &&
+            (facts->log->tls_low == 0 || tls < facts->log->tls_low))
+            facts->log->tls_low = tls;
+    }
+    return 0;
+}
+
+static uint64_t control_block_bytes(void)
+{
+    const uint32_t *bytes = dlsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread");
+    return bytes && *bytes >= 256 && *bytes <= 65536 ? *bytes : 4096;
+}
+
+static void images_learn(struct capture_log *log, uintptr_t thread_pointer)
+{
+    struct image_facts facts = {.log = log, .thread_pointer = thread_pointer, .first = true,
+                                .runtime = (uintptr_t)target_runtime_address()};
+    log->control_bytes = control_block_bytes();
+    dl_iterate_phdr(image_note, &facts);
+    if (facts.runtime_low && !facts.runtime_in_executable) {
+        log->runtime_found = 1;
+        if (target_arena_open()) {
+            target_allocator_separate(facts.runtime_low, facts.runtime_high);
+            log->runtime_separate = 1;
+        }
+    }
+}
+
+static struct capture_log *log_map(int descriptor)
+{
+    off_t bytes = lseek(descriptor, 0, SEEK_END);
+    if (bytes < (off_t)sizeof(struct capture_log))
+        return NULL;
+    struct capture_log *log = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (log == MAP_FAILED)
+        return NULL;
+    if (log->magic != CAPTURE_MAGIC || log->version != CAPTURE_VERSION || log->log_bytes != (uint64_t)bytes ||
+        log->records_offset < sizeof *log || log->records_offset > log->log_bytes ||
+        log->records_max > (log->log_bytes - log->records_offset) / sizeof(struct capture_record)) {
+        munmap(log, (size_t)bytes);
+        return NULL;
+    }
+    return log;
+}
+
+static struct target_state *state_new(void)
+{
+    struct target_state *state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (state == MAP_FAILED)
+        return NULL;
+    if (madvise(state, sizeof *state, MADV_WIPEONFORK) != 0) {
+        munmap(state, sizeof *state);
+        return NULL;
+    }
+    return state;
+}
+
+__attribute__((constructor)) static void attach(void)
+{
+    int error = errno, log_descriptor, socket;
+    char **slot = environment_slot(CAPTURE_ENVIRONMENT);
+    if (!slot || !descriptors_parse(*slot + sizeof CAPTURE_ENVIRONMENT, &log_descriptor, &socket))
+        return;
+    struct capture_log *log = log_map(log_descriptor);
+    struct target_state *state = log ? state_new() : NULL;
+    if (!state)
+        return;
+    close(log_descriptor);
+    if (socket >= 0)
+        fcntl(socket, F_SETFD, FD_CLOEXEC);
+    environment_restore(log->library);
+
+    state->log = log;
+    state->records = (struct capture_record *)((char *)log + log->records_offset);
+    state->socket = log->mode == CAPTURE_MODE_CAPTURING ? socket : -1;
+    state->initial_thread = target_thread_pointer();
+    images_learn(log, state->initial_thread);
+    target_locks_resolve();
+    log->pid = getpid();
+    __atomic_store_n(&log->region_count, log->known_regions, __ATOMIC_RELAXED);
+    target_state = state;
+    state->active = 1;
+    __atomic_store_n(&log->attached, CAPTURE_VERSION, __ATOMIC_RELEASE);
+    errno = error;
+}

@@ -1,0 +1,70 @@
+/* capture-rt/target/runtime.c - what the library asks of the OpenMP runtime, if one is there to be asked.
+ *
+ * All references are weak. Starting the runtime reads files and allocates, which must not happen inside the program's first region: an empty
+ * region starts it before. The begin probe stands before push_num_threads, so an empty region there eats no clause.
+ */
+#include "capture-rt/target/target.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+struct runtime_ident { int32_t reserved_1, flags, reserved_2, reserved_3; const char *source; };
+typedef void runtime_microtask(int32_t *global_number, int32_t *number, ...);
+
+extern void __kmpc_fork_call(struct runtime_ident *ident, int32_t argc, runtime_microtask *microtask, ...) __attribute__((weak));
+extern int omp_get_max_threads(void) __attribute__((weak));
+extern int omp_get_level(void) __attribute__((weak));
+
+static struct runtime_ident ident = {0, 2 /* entered through __kmpc calls */, 0, 22, ";unknown;unknown;0;0;;"};
+
+static void nothing(int32_t *global_number, int32_t *number, ...)
+{
+    (void)global_number, (void)number;
+}
+
+static void thread_note(int32_t *global_number, int32_t *number, ...)
+{
+    (void)global_number;
+    struct target_state *state = target_state;
+    if (*number < 0 || (uint32_t)*number >= CAPTURE_THREADS_MAX)
+        return;
+    struct capture_thread *thread = &state->log->stop.threads[*number];
+    thread->thread_pointer = target_thread_pointer();
+    thread->present = 1;
+}
+
+void target_runtime_start(void)
+{
+    if (__kmpc_fork_call)
+        __kmpc_fork_call(&ident, 0, nothing);
+}
+
+void target_runtime_threads(struct target_state *state)
+{
+    struct capture_thread *threads = state->log->stop.threads;
+    memset(threads, 0, sizeof state->log->stop.threads);
+    if (__kmpc_fork_call && target_runtime_max_threads() > 1)
+        __kmpc_fork_call(&ident, 0, thread_note);
+    threads[0].thread_pointer = target_thread_pointer();
+    threads[0].present = 1;
+}
+
+int target_runtime_max_threads(void)
+{
+    return omp_get_max_threads ? omp_get_max_threads() : 0;
+}
+
+int target_runtime_level(void)
+{
+    return omp_get_level ? omp_get_level() : 0;
+}
+
+const void *target_runtime_address(void)
+{
+    const void *address = NULL;
+    if (__kmpc_fork_call) {
+        void (*function)(struct runtime_ident *, int32_t, runtime_microtask *, ...) = __kmpc_fork_call;
+        memcpy(&address, &function, sizeof address);
+    }
+    return address;
+}

@@ -1,0 +1,133 @@
+/* capture-rt/target/stop.c - how the program is held while the tracer reads it.
+ *
+ * All signals wait meanwhile, so that no handler runs in the middle of a dump. Whatever happens to the tracer, the program goes on: a
+ * closed socket is as good as an answer.
+ */
+#include "capture-rt/target/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+
+static void range_add(struct capture_stop *stop, uint64_t start, uint64_t end, uint32_t kind)
+{
+    if (stop->range_count < CAPTURE_RANGES_MAX)
+        stop->ranges[stop->range_count++] = (struct capture_range){.start = start, .end = end, .kind = kind};
+    else
+        stop->ranges_dropped++;
+}
+
+struct images { struct capture_stop *stop; uintptr_t own; bool first; };
+
+static int image_add(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct images *images = context;
+    (void)bytes;
+    uint64_t low = UINT64_MAX, high = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type != PT_LOAD)
+            continue;
+        uint64_t start = info->dlpi_addr + header->p_vaddr;
+        low = start < low ? start : low;
+        high = start + header->p_memsz > high ? start + header->p_memsz : high;
+    }
+    if (!images->first && low < high)
+        range_add(images->stop, low, high,
+                  images->own >= low && images->own < high ? CAPTURE_RANGE_OWN : CAPTURE_RANGE_OBJECT);
+    images->first = false;
+    return 0;
+}
+
+static void ranges_fill(const struct target_state *state)
+{
+    struct capture_stop *stop = &state->log->stop;
+    uint64_t start, end;
+    stop->range_count = stop->ranges_dropped = 0;
+    range_add(stop, (uintptr_t)state->log, (uintptr_t)state->log + state->log->log_bytes, CAPTURE_RANGE_OWN);
+    range_add(stop, (uintptr_t)state, (uintptr_t)(state + 1), CAPTURE_RANGE_OWN);
+    target_arena_range(&start, &end);
+    if (start < end)
+        range_add(stop, start, end, CAPTURE_RANGE_OWN);
+    struct images images = {.stop = stop, .own = (uintptr_t)&target_state, .first = true};
+    dl_iterate_phdr(image_add, &images);
+    stop->heap_end = (uintptr_t)sbrk(0);
+}
+
+/* Made here, since it serves the address space that made it; sent away and closed, so that it ends with the tracer. */
+static int tracking_open(struct target_state *state)
+{
+    if (state->tracking_sent || !state->log->tracking)
+        return -1;
+    state->tracking_sent = true;
+    int descriptor = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+    if (descriptor < 0)
+        state->log->tracking_errno = (uint32_t)errno;
+    return descriptor;
+}
+
+static bool message_send(int socket, const struct capture_message *message, int descriptor)
+{
+    struct iovec part = {.iov_base = (void *)(uintptr_t)message, .iov_len = sizeof *message};
+    union { struct cmsghdr header; char bytes[CMSG_SPACE(sizeof(int))]; } control = {.bytes = {0}};
+    struct msghdr envelope = {.msg_iov = &part, .msg_iovlen = 1};
+    if (descriptor >= 0) {
+        envelope.msg_control = control.bytes;
+        envelope.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&envelope);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    }
+    ssize_t sent;
+    do
+        sent = sendmsg(socket, &envelope, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof *message;
+}
+
+static bool answer_wait(int socket)
+{
+    struct capture_answer answer;
+    ssize_t received;
+    do
+        received = recv(socket, &answer, sizeof answer, 0);
+    while (received < 0 && errno == EINTR);
+    return received == (ssize_t)sizeof answer && answer.type == CAPTURE_ANSWER_GO;
+}
+
+void target_stop(struct target_state *state, struct capture_message *message)
+{
+    int error = errno;
+    sigset_t all, before;
+    sigfillset(&all);
+    if (message->type == CAPTURE_MESSAGE_BEGIN)
+        target_runtime_threads(state);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    message->tid = (int32_t)syscall(SYS_gettid);
+    message->max_threads = target_runtime_max_threads();
+    ranges_fill(state);
+    int tracking = tracking_open(state);
+    uint64_t begin_ns = target_clock_ns();
+    bool go_on = message_send(state->socket, message, tracking);
+    if (tracking >= 0)
+        close(tracking);
+    go_on = go_on && answer_wait(state->socket);
+    state->log->stall_ns_last = target_clock_ns() - begin_ns;
+    state->log->stall_ns += state->log->stall_ns_last;
+    if (!go_on)
+        state->socket = -1;     /* left open: the number may be another file's by now */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+}

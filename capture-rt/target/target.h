@@ -1,0 +1,77 @@
+/* capture-rt/target/target.h - what the parts of the library inside the user's process know of each other.
+ *
+ * The state lies in pages of their own that the kernel wipes in a forked child (MADV_WIPEONFORK): there `active` reads 0, and every
+ * probe returns at once, whichever way the child was made. Nothing here allocates from the program's heap, prints, exits, or
+ * changes errno on the way of a probe.
+ */
+#ifndef PCERE_CAPTURE_TARGET_H
+#define PCERE_CAPTURE_TARGET_H
+
+#include "capture-rt/protocol.h"
+#include "include/pcere/rt_abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TARGET_EXPORT __attribute__((visibility("default")))
+#define TARGET_DEPTH_MAX 64u
+
+struct target_open {                /* a region that was begun on the initial thread, and not ended */
+    const struct pcere_site *site;
+    uintptr_t stack_pointer;        /* of the program, just before the begin probe was called */
+    uint32_t region;
+};
+
+struct target_state {
+    uint32_t active;                /* 0: probes do nothing */
+    uint32_t runtime_started;
+    uintptr_t initial_thread;       /* its thread pointer */
+    struct capture_log *log;
+    struct capture_record *records;
+    int socket;                     /* -1: nobody to stop for */
+    bool tracking_sent;
+    uint32_t depth;                 /* open regions */
+    uint32_t depth_beyond;          /* begun when `open` was full */
+    struct target_open open[TARGET_DEPTH_MAX];
+    struct capture_record current;  /* of the outermost open region */
+    bool current_stopped;
+    uint64_t cpu_before_ns, faults_before, switches_before;
+};
+
+extern struct target_state *target_state;   /* never NULL; an inert one before the constructor and without a tracer */
+
+static inline uintptr_t target_thread_pointer(void)
+{
+    uintptr_t pointer;
+    __asm__("movq %%fs:0, %0" : "=r"(pointer));
+    return pointer;
+}
+
+uint64_t target_clock_ns(void);     /* CLOCK_MONOTONIC */
+
+/* stop.c: tell the tracer, and wait until it has read the process. `words` lie in log->stop already. */
+void target_stop(struct target_state *state, struct capture_message *message);
+
+/* runtime.c: start the OpenMP runtime by an empty region; note each thread's thread pointer in log->stop.threads. */
+void target_runtime_start(void);
+void target_runtime_threads(struct target_state *state);
+int target_runtime_max_threads(void);   /* 0 without a runtime that can be asked */
+int target_runtime_level(void);         /* 0 outside parallel regions */
+const void *target_runtime_address(void);   /* somewhere in its text, or NULL */
+
+/* arena.c: memory for the OpenMP runtime, apart from the program's heap. */
+bool target_arena_open(void);
+void target_arena_range(uint64_t *ret_start, uint64_t *ret_end);
+void *target_arena_allocate(size_t bytes, size_t alignment);    /* NULL: full */
+void target_arena_free(void *block);
+size_t target_arena_bytes(const void *block);                   /* usable ones */
+bool target_arena_owns(const void *block);
+
+/* allocator.c */
+void target_allocator_separate(uintptr_t text_low, uintptr_t text_high);
+
+/* locks.c */
+void target_locks_resolve(void);
+
+#endif

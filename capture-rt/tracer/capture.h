@@ -1,0 +1,148 @@
+/* capture-rt/tracer/capture.h - running an instrumented program under observation: once for times, once more for memory.
+ *
+ * A timing run at plain speed yields every invocation's times; the caller's `choose` makes classes of them; a capturing run, with the
+ * program's own standard input and output, is stopped at each wanted representative while its memory is read from outside. Nothing
+ * of the program is traced outside these stops, and whatever goes wrong here, the program runs to its end.
+ *
+ * While a program runs, SIGINT and SIGQUIT are ignored by the calling process as system(3) does it: Ctrl-C ends the program, and what was
+ * captured until then stays valid. Not thread-safe: one run at a time in a process.
+ */
+#ifndef PCERE_CAPTURE_TRACER_CAPTURE_H
+#define PCERE_CAPTURE_TRACER_CAPTURE_H
+
+#include "core/error.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- what was measured ----------------------------------------------------------------------------------------------------- */
+
+struct capture_invocation {      /* an outermost invocation of a region on the initial thread */
+    uint64_t begin_ns, end_ns;   /* CLOCK_MONOTONIC; end_ns is 0 if it was left by exit, longjmp or a crash */
+    uint64_t number;             /* from 1 in its region */
+    uint64_t words_hash;         /* of the fork's argument words */
+    uint64_t cpu_ns;             /* CPU time of the initial thread; valid if measured_cpu */
+    uint32_t faults;             /* minor page faults of the initial thread; likewise */
+    uint32_t switches;           /* involuntary context switches of it; likewise */
+    int32_t num_threads;         /* the clause, or 0 */
+    uint32_t path;               /* enum pcere_path */
+    bool measured_cpu;           /* regions whose invocations take under 50 us go without */
+};
+
+struct capture_region {
+    char *name, *function, *file;
+    uint32_t line;
+    uint64_t invocations;        /* outermost ones on the initial thread */
+    uint64_t time_ns;            /* wall time of those that ended, together */
+    uint64_t unfinished;         /* how many did not end */
+    uint64_t nested;             /* entered inside another parallel region: not timed */
+    uint64_t foreign;            /* entered by a thread that is not the initial one: not timed */
+    struct capture_invocation *list;  /* in order; borrowed from the run */
+    size_t list_count;           /* less than `invocations` if the log overflowed */
+};
+
+struct capture_run {
+    uint64_t wall_ns;            /* from just before the program's process was made until its end was seen by its parent */
+    uint64_t serial_ns;          /* wall_ns minus time_ns of all regions */
+    uint64_t peak_bytes;         /* largest resident memory */
+    int32_t program_status;      /* as waitpid gave it */
+    uint32_t threads;            /* OMP_NUM_THREADS */
+    uint64_t dropped;            /* invocations without a record of their own (they are in time_ns) */
+    uint64_t image_bias;
+    bool randomized;             /* the kernel refused to turn address-space randomisation off */
+    bool runtime_separate;       /* the OpenMP runtime's allocations were kept out of the program's heap */
+    char **environment;          /* NULL-terminated: OMP_*, KMP_*, GOMP_* and LD_LIBRARY_PATH that the program saw */
+    struct capture_region *regions;
+    size_t region_count;
+    struct capture_invocation *invocations;
+    size_t invocation_count;
+};
+
+void capture_run_done(struct capture_run *run);     /* accepts half-built */
+
+/* ---- how to run ------------------------------------------------------------------------------------------------------------ */
+
+enum capture_phase { CAPTURE_PHASE_TIMING, CAPTURE_PHASE_CHOOSING, CAPTURE_PHASE_CAPTURING, CAPTURE_PHASE_WRITING };
+
+/* Called a few times a second while the program runs, never during a stop. `stops` of `planned` lie behind. */
+typedef void capture_progress_fn(void *context, enum capture_phase phase, uint64_t elapsed_ns, size_t stops, size_t planned);
+
+/* Make classes of a region's invocations (run->regions[region].list). Classes with `captured` set are wanted; a class that is not names its
+ * `reason` (malloc) or weighs too little. *ret_classes is malloc'ed. Any failure ends the capture with it. */
+typedef enum pcere_status capture_choose_fn(void *context, const struct capture_run *run, size_t region,
+                                            struct store_class **ret_classes, size_t *ret_count, struct pcere_error *error);
+
+enum capture_fault {             /* for tests: what the machine is to refuse */
+    CAPTURE_FAULT_PTRACE = 1,
+    CAPTURE_FAULT_TRACKING = 2,      /* userfaultfd */
+    CAPTURE_FAULT_PAGEMAP_SCAN = 4,  /* and with it tracking */
+    CAPTURE_FAULT_PERSONALITY = 8,
+};
+
+struct capture_options {         /* zero is a default wherever it makes sense; all pointers borrowed */
+    const char *program;         /* a path; never searched in PATH */
+    char *const *arguments;      /* NULL-terminated, without the program itself; NULL: none */
+    char *const *environment;    /* NULL-terminated; the program sees it with OMP_NUM_THREADS and, unless any is set, an affinity */
+    const char *library;         /* absolute path of libpcere-capture.so */
+    uint32_t threads;            /* OMP_NUM_THREADS; 0: 1 */
+    bool keep_affinity;          /* false: OMP_PROC_BIND=true and OMP_PLACES=cores, unless environment says something about places */
+    size_t records_most;         /* invocations recorded one by one; 0: 4 Mi (64 bytes each, only as many as happen) */
+    capture_progress_fn *progress;  /* may be NULL */
+    void *progress_context;
+    unsigned faults;             /* enum capture_fault */
+
+    /* capture_measure: where the program's output goes. -1: /dev/null. Standard input is the caller's. */
+    int stdout_descriptor, stderr_descriptor;
+
+    /* capture_program */
+    const char *store;           /* path of the store to make */
+    bool force;                  /* replace an existing store */
+    const char *pattern;         /* only regions whose name contains it, or matches it by fnmatch(3), are dumped; NULL: all */
+    double share_least_ratio;    /* classes that weigh less of the run's wall time are not dumped; negative: 0 */
+    bool no_after;               /* do not record memory at the end of captured regions: they cannot be verified */
+    unsigned workers;            /* threads that compress; 0: one per core, at most 8 */
+    capture_choose_fn *choose;
+    void *choose_context;
+};
+
+/* One run of the program at plain speed.
+ * PCERE_USAGE: the program does not exist, or is no file that can be executed. PCERE_DATA: it is no ELF executable, or was built without the
+ * plugin. PCERE_REFUSED: it is statically linked, or runs privileged, so that no library can be brought in. PCERE_SYSTEM: it cannot be started.
+ * A program that fails is no failure of this: see program_status. */
+enum pcere_status capture_measure(const struct capture_options *options, struct capture_run *ret_run, struct pcere_error *error);
+
+/* ---- capture --------------------------------------------------------------------------------------------------------------- */
+
+struct capture_stop_cost {       /* one stop of the program */
+    size_t region;               /* in timing.regions, or SIZE_MAX for one that the timing run did not see */
+    uint64_t invocation;
+    bool at_end;                 /* after the region */
+    uint64_t stall_ns;           /* as the program saw it */
+    uint64_t present_bytes;      /* memory that was there */
+    uint64_t read_bytes;         /* what had to be read */
+};
+
+struct capture_result {
+    struct capture_run timing;
+    uint64_t capture_wall_ns;    /* the capturing run, measured as wall_ns is */
+    uint64_t writing_ns;         /* from its end until the store was complete */
+    uint64_t stall_ns;           /* all stops together */
+    int32_t program_status;      /* of the capturing run, as waitpid gave it */
+    bool tracking;               /* the kernel told which pages were written, so that later stops read only these */
+    size_t captured, wanted;     /* codelets */
+    struct capture_stop_cost *stops;
+    size_t stop_count;
+    char **notes;                /* NULL-terminated sentences for people: what was refused or left out, and why */
+};
+
+void capture_result_done(struct capture_result *result);
+
+/* Timing run, choice of classes, capturing run, store. *ret_result is set on success, and also on failure once the capturing run has begun (it is
+ * zero before), since the program's status counts then: capture_result_done it in any case. As capture_measure, and
+ * PCERE_USAGE: the store exists. PCERE_REFUSED: ptrace is forbidden (the program ran to its end all the same). PCERE_SYSTEM: the
+ * store could not be written (likewise). */
+enum pcere_status capture_program(const struct capture_options *options, struct capture_result *ret_result, struct pcere_error *error);
+
+#endif

@@ -1,0 +1,370 @@
+#include "capture-rt/tracer/child.h"
+
+#include "capture-rt/protocol.h"
+#include "core/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- environment ----------------------------------------------------------------------------------------------------------- */
+
+struct environment { char **list; size_t count, capacity; bool failed; };
+
+static bool has_name(const char *variable, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+static void environment_add(struct environment *environment, const char *format, const char *first, const char *second,
+                            const char *third)
+{
+    struct text text = {0};
+    text_addf(&text, format, first, second, third);
+    char *variable = text_take(&text);
+    if (!variable || !array_reserve(&environment->list, &environment->capacity, environment->count + 2, sizeof(char *))) {
+        free(variable);
+        environment->failed = true;
+        return;
+    }
+    environment->list[environment->count++] = variable;
+    environment->list[environment->count] = NULL;
+}
+
+static void list_free(char **list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
+static bool places_are_set(char *const *variables)
+{
+    static const char *const names[] = {"OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "GOMP_CPU_AFFINITY"};
+    for (size_t i = 0; variables && variables[i]; i++)
+        for (size_t j = 0; j < sizeof names / sizeof *names; j++)
+            if (has_name(variables[i], names[j]))
+                return true;
+    return false;
+}
+
+static bool is_recorded(const char *variable)
+{
+    return strncmp(variable, "OMP_", 4) == 0 || strncmp(variable, "KMP_", 4) == 0 || strncmp(variable, "GOMP_", 5) == 0 ||
+           has_name(variable, "LD_LIBRARY_PATH");
+}
+
+static struct environment environment_make(const struct child_setup *setup)
+{
+    const struct capture_options *options = setup->options;
+    struct environment result = {0};
+    bool preloaded = false;
+    char number[64];
+    for (size_t i = 0; options->environment && options->environment[i]; i++) {
+        const char *variable = options->environment[i];
+        if (has_name(variable, CAPTURE_ENVIRONMENT) || has_name(variable, "OMP_NUM_THREADS"))
+            continue;
+        if (has_name(variable, "LD_PRELOAD") && variable[sizeof "LD_PRELOAD"] != '\0') {
+            environment_add(&result, "LD_PRELOAD=%s:%s%s", options->library, variable + sizeof "LD_PRELOAD", "");
+            preloaded = true;
+        } else
+            environment_add(&result, "%s%s%s", variable, "", "");
+    }
+    snprintf(number, sizeof number, "%u", options->threads ? options->threads : 1);
+    environment_add(&result, "OMP_NUM_THREADS=%s%s%s", number, "", "");
+    if (!options->keep_affinity && !places_are_set(options->environment)) {
+        environment_add(&result, "OMP_PROC_BIND=true%s%s%s", "", "", "");
+        environment_add(&result, "OMP_PLACES=cores%s%s%s", "", "", "");
+    }
+    if (!preloaded)
+        environment_add(&result, "LD_PRELOAD=%s%s%s", options->library, "", "");
+    snprintf(number, sizeof number, "%d,%d", setup->log, setup->socket);
+    environment_add(&result, CAPTURE_ENVIRONMENT "=%s%s%s", number, "", "");
+    return result;
+}
+
+static struct environment environment_recorded(char *const *variables)
+{
+    struct environment result = {0};
+    for (size_t i = 0; variables && variables[i]; i++)
+        if (is_recorded(variables[i]))
+            environment_add(&result, "%s%s%s", variables[i], "", "");
+    return result;
+}
+
+/* ---- start ----------------------------------------------------------------------------------------------------------------- */
+
+struct launch {                  /* all that the new process needs, prepared before it is made */
+    const char *program;
+    char **arguments, **environment;
+    int log, socket, descriptors[3];
+    bool keep_randomization;
+    const struct child *child;
+    volatile int exec_errno, personality_errno;     /* written by the new process: vfork shares memory */
+};
+
+/* Runs in the memory of its parent, which waits: calls only what is async-signal-safe. */
+static void launch_run(struct launch *launch)
+{
+    sigaction(SIGINT, &launch->child->before_interrupt, NULL);
+    sigaction(SIGQUIT, &launch->child->before_quit, NULL);
+    for (int i = 0; i < 3; i++)
+        if (launch->descriptors[i] != i && dup2(launch->descriptors[i], i) < 0) {
+            launch->exec_errno = errno;
+            return;
+        }
+    fcntl(launch->log, F_SETFD, 0);
+    if (launch->socket >= 0)
+        fcntl(launch->socket, F_SETFD, 0);
+    int persona = personality(0xffffffff);
+    if (launch->keep_randomization)
+        launch->personality_errno = EPERM;
+    else if (persona < 0 || personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0)
+        launch->personality_errno = errno;
+    execve(launch->program, launch->arguments, launch->environment);
+    launch->exec_errno = errno;
+}
+
+static enum pcere_status exec_failure(const char *program, int errnum, struct pcere_error *error)
+{
+    switch (errnum) {
+    case ENOENT: case ENOTDIR:
+        return pcere_fail(error, PCERE_USAGE, errnum, "give the program's path; PATH is not searched", "cannot run '%s'", program);
+    case EACCES: case EPERM: case ELOOP: case ENAMETOOLONG:
+        return pcere_fail(error, PCERE_USAGE, errnum, NULL, "cannot run '%s'", program);
+    case ENOEXEC:
+        return pcere_fail(error, PCERE_DATA, errnum, NULL, "cannot run '%s'", program);
+    default:
+        return pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot run '%s'", program);
+    }
+}
+
+static pid_t launch_fork(struct launch *launch)
+{
+    pid_t pid = vfork();
+    if (pid == 0) {
+        launch_run(launch);
+        _exit(127);
+    }
+    return pid;
+}
+
+static char **arguments_make(const struct capture_options *options)
+{
+    size_t count = 0;
+    while (options->arguments && options->arguments[count])
+        count++;
+    char **list = calloc(count + 2, sizeof *list);
+    if (!list)
+        return NULL;
+    list[0] = (char *)(uintptr_t)options->program;
+    for (size_t i = 0; i < count; i++)
+        list[i + 1] = options->arguments[i];
+    return list;
+}
+
+static void signals_ignore(struct child *child)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGINT, &ignore, &child->before_interrupt);
+    sigaction(SIGQUIT, &ignore, &child->before_quit);
+}
+
+static void signals_restore(struct child *child)
+{
+    sigaction(SIGINT, &child->before_interrupt, NULL);
+    sigaction(SIGQUIT, &child->before_quit, NULL);
+}
+
+enum pcere_status child_start(const struct child_setup *setup, struct child *ret_child, struct pcere_error *error)
+{
+    struct child child = {.pidfd = -1};
+    struct environment environment = environment_make(setup), recorded = environment_recorded(environment.list);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct launch launch = {.program = setup->options->program, .arguments = arguments_make(setup->options),
+                            .environment = environment.list, .log = setup->log, .socket = setup->socket, .child = &child,
+                            .keep_randomization = setup->options->faults & CAPTURE_FAULT_PERSONALITY};
+    enum pcere_status status = PCERE_OK;
+    if (environment.failed || recorded.failed || !launch.arguments)
+        status = pcere_fail_memory(error, "the program's environment");
+    else if (null < 0)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot open '/dev/null'");
+    if (status != PCERE_OK)
+        goto done;
+    for (int i = 0; i < 3; i++)
+        launch.descriptors[i] = setup->descriptors[i] >= 0 ? setup->descriptors[i] : null;
+
+    signals_ignore(&child);
+    child.start_ns = clock_ns();
+    child.pid = launch_fork(&launch);
+    if (child.pid < 0)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a process for '%s'", setup->options->program);
+    else if (launch.exec_errno) {
+        waitpid(child.pid, NULL, 0);
+        status = exec_failure(setup->options->program, launch.exec_errno, error);
+    }
+    if (status != PCERE_OK) {
+        signals_restore(&child);
+        goto done;
+    }
+    child.randomized = launch.personality_errno != 0;
+    child.pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
+    child.environment = recorded.list;
+    recorded.list = NULL;
+    *ret_child = child;
+done:
+    if (null >= 0)
+        close(null);
+    list_free(recorded.list);
+    list_free(environment.list);
+    free(launch.arguments);
+    return status;
+}
+
+/* ---- end ------------------------------------------------------------------------------------------------------------------- */
+
+void child_note_end(struct child *child, int status, uint64_t peak_bytes)
+{
+    child->end_ns = clock_ns();
+    child->ended = true;
+    child->status = status;
+    child->peak_bytes = peak_bytes;
+}
+
+static bool child_reap(struct child *child, int flags)
+{
+    struct rusage usage;
+    int status;
+    while (!child->ended) {
+        pid_t pid = wait4(child->pid, &status, flags, &usage);
+        if (pid == child->pid && (WIFEXITED(status) || WIFSIGNALED(status)))
+            child_note_end(child, status, (uint64_t)usage.ru_maxrss * 1024);
+        else if (pid < 0 && errno != EINTR)
+            child_note_end(child, 0, 0);        /* somebody else reaped it */
+        else if (pid == 0)
+            return false;
+    }
+    return true;
+}
+
+bool child_poll(struct child *child)
+{
+    return child_reap(child, WNOHANG);
+}
+
+bool child_wait(struct child *child, int socket, int timeout_ms)
+{
+    struct pollfd polled[2] = {{.fd = socket, .events = POLLIN}, {.fd = child->pidfd, .events = POLLIN}};
+    if (child->ended)
+        return false;
+    if (child->pidfd < 0 && (timeout_ms < 0 || timeout_ms > 10))
+        timeout_ms = 10;
+    if (poll(polled, 2, timeout_ms) > 0 && polled[0].revents & (POLLIN | POLLHUP | POLLERR))
+        return true;
+    child_poll(child);
+    return false;
+}
+
+void child_done(struct child *child)
+{
+    if (!child || child->pid <= 0)
+        return;
+    child_reap(child, 0);
+    if (child->pidfd >= 0)
+        close(child->pidfd);
+    signals_restore(child);
+    list_free(child->environment);
+    *child = (struct child){.pidfd = -1};
+}
+
+/* ---- standard input -------------------------------------------------------------------------------------------------------- */
+
+static int file_again(int descriptor)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    int again = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    off_t position = lseek(descriptor, 0, SEEK_CUR);
+    if (again >= 0 && position > 0)
+        lseek(again, position, SEEK_SET);
+    return again;
+}
+
+static enum pcere_status pipe_keep(int descriptor, int *ret_file, struct pcere_error *error)
+{
+    const char *directory = "/tmp";
+    int file = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file < 0)
+        file = memfd_create("pcere-input", MFD_CLOEXEC);
+    char *buffer = malloc(1 << 16);
+    enum pcere_status status = PCERE_OK;
+    if (file < 0 || !buffer)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot keep standard input for two runs");
+    while (status == PCERE_OK) {
+        ssize_t count = read(descriptor, buffer, 1 << 16);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot read standard input");
+        if (count <= 0)
+            break;
+        for (ssize_t done = 0; done < count && status == PCERE_OK;) {
+            ssize_t written = write(file, buffer + done, (size_t)(count - done));
+            if (written < 0 && errno != EINTR)
+                status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot keep standard input for two runs");
+            done += written > 0 ? written : 0;
+        }
+    }
+    free(buffer);
+    if (status != PCERE_OK) {
+        if (file >= 0)
+            close(file);
+        return status;
+    }
+    lseek(file, 0, SEEK_SET);
+    *ret_file = file;
+    return PCERE_OK;
+}
+
+enum pcere_status child_input_share(int descriptor, int both[2], struct pcere_error *error)
+{
+    struct stat facts;
+    both[0] = both[1] = -1;
+    if (fstat(descriptor, &facts) != 0)
+        return PCERE_OK;                        /* closed: as it is */
+    if (S_ISREG(facts.st_mode)) {
+        both[0] = file_again(descriptor);
+        return PCERE_OK;
+    }
+    if (!S_ISFIFO(facts.st_mode) && !S_ISSOCK(facts.st_mode))
+        return PCERE_OK;
+    enum pcere_status status = pipe_keep(descriptor, &both[0], error);
+    if (status != PCERE_OK)
+        return status;
+    both[1] = file_again(both[0]);
+    if (both[1] < 0) {
+        close(both[0]);
+        both[0] = -1;
+        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot open standard input again");
+    }
+    return PCERE_OK;
+}

@@ -1,0 +1,46 @@
+/* capture-rt/tracer/child.h - starting the user's program as a child, with the capture library in it, and seeing its end. */
+#ifndef PCERE_CAPTURE_TRACER_CHILD_H
+#define PCERE_CAPTURE_TRACER_CHILD_H
+
+#include "capture-rt/tracer/capture.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+struct child_setup {
+    const struct capture_options *options;
+    int log, socket;             /* descriptors to inherit; socket may be -1 */
+    int descriptors[3];          /* standard input, output, error: to become 0, 1, 2; -1: /dev/null */
+};
+
+struct child {
+    pid_t pid;
+    int pidfd;                   /* readable at the program's end; -1 where the kernel has none */
+    uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC: before the process was made; its end seen */
+    bool ended;
+    int status;                  /* as waitpid gives it, once ended */
+    uint64_t peak_bytes;
+    bool randomized;             /* ADDR_NO_RANDOMIZE was refused */
+    char **environment;          /* what manifest.environment wants to hold */
+    struct sigaction before_interrupt, before_quit;
+};
+
+uint64_t clock_ns(void);         /* CLOCK_MONOTONIC */
+
+/* Start it. Descriptors are borrowed. PCERE_USAGE, PCERE_DATA, PCERE_SYSTEM: it could not be executed. */
+enum pcere_status child_start(const struct child_setup *setup, struct child *ret_child, struct pcere_error *error);
+
+/* Has it ended? Reaps it if so; never waits. */
+bool child_poll(struct child *child);
+/* A wait4 somewhere else met its end: note that. */
+void child_note_end(struct child *child, int status, uint64_t peak_bytes);
+/* Wait at most `timeout_ms` for its end or, if `socket` is not -1, for something to read there. True: there is something to read. */
+bool child_wait(struct child *child, int socket, int timeout_ms);
+/* Free, and give back the signals' old actions. Waits for an end that was not seen. */
+void child_done(struct child *child);
+
+/* Standard input for two runs of the same program: `both[0]` for the timing run, `both[1]` for the capturing run; -1: as the caller's own
+ * (inherit 0). A file is opened again at the same place, a pipe is read to its end first. */
+enum pcere_status child_input_share(int descriptor, int both[2], struct pcere_error *error);
+
+#endif

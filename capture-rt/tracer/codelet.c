@@ -1,0 +1,225 @@
+#include "capture-rt/tracer/codelet.h"
+
+#include "core/text.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define LOCK_BYTES 8u            /* omp_lock_t and omp_nest_lock_t */
+
+void range_list_add(struct range_list *list, uint64_t start, uint64_t end)
+{
+    if (start >= end)
+        return;
+    if (!array_reserve(&list->ranges, &list->capacity, list->count + 1, sizeof *list->ranges)) {
+        list->failed = true;
+        return;
+    }
+    list->ranges[list->count++] = (struct store_range){start, end - start};
+}
+
+static int range_compare(const void *left, const void *right)
+{
+    const struct store_range *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+void range_list_normalise(struct range_list *list)
+{
+    size_t kept = 0;
+    if (list->count)
+        qsort(list->ranges, list->count, sizeof *list->ranges, range_compare);
+    for (size_t i = 0; i < list->count; i++) {
+        struct store_range *last = kept ? &list->ranges[kept - 1] : NULL, range = list->ranges[i];
+        if (last && range.address <= last->address + last->bytes) {
+            uint64_t end = range.address + range.bytes;
+            if (end > last->address + last->bytes)
+                last->bytes = end - last->address;
+        } else
+            list->ranges[kept++] = range;
+    }
+    list->count = kept;
+}
+
+/* ---- threads --------------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status threads_fill(const struct capture_log *log, const struct elf_file *elf, struct store_codelet *codelet,
+                                      struct pcere_error *error)
+{
+    uint64_t offset = elf_file_tls_offset(elf), bytes = elf_file_tls_bytes(elf);
+    size_t count = 1;
+    for (size_t i = 1; i < CAPTURE_THREADS_MAX && i < codelet->capture_threads; i++)
+        if (log->stop.threads[i].present)
+            count = i + 1;
+    codelet->threads = calloc(count, sizeof *codelet->threads);
+    if (!codelet->threads)
+        return pcere_fail_memory(error, "the threads");
+    codelet->thread_count = count;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t pointer = log->stop.threads[i].thread_pointer;
+        bool there = log->stop.threads[i].present && bytes > 0 && pointer > offset;
+        codelet->threads[i] = (struct store_thread){.number = (uint32_t)i, .tls_address = there ? pointer - offset : 0,
+                                                    .tls_bytes = there ? bytes : 0};
+    }
+    return PCERE_OK;
+}
+
+/* ---- locks ----------------------------------------------------------------------------------------------------------------- */
+
+/* A lock whose memory was given up without omp_destroy_lock would be written over by a replay: its word tells. The runtime's direct
+ * locks keep a tag in the lowest byte, indirect ones (even numbers) never change. */
+static bool lock_lives(pid_t pid, const struct capture_lock *lock)
+{
+    uint32_t word = 0;
+    struct iovec local = {&word, sizeof word}, remote = {(void *)(uintptr_t)lock->address, sizeof word};
+    if (process_vm_readv(pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof word)
+        return false;
+    return lock->initial & 1 ? (word & 0xff) == (lock->initial & 0xff) : word == lock->initial;
+}
+
+static int lock_compare(const void *left, const void *right)
+{
+    const struct store_lock *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static enum pcere_status locks_fill(const struct capture_log *log, pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
+{
+    size_t capacity = 0;
+    for (size_t i = 0; log->locks_live > 0 && i < CAPTURE_LOCK_SLOTS; i++) {
+        struct capture_lock lock = log->locks[i];
+        if (lock.state != CAPTURE_LOCK_LIVE || !lock_lives(pid, &lock))
+            continue;
+        if (!array_reserve(&codelet->locks, &capacity, codelet->lock_count + 1, sizeof *codelet->locks))
+            return pcere_fail_memory(error, "the locks");
+        codelet->locks[codelet->lock_count++] = (struct store_lock){lock.address, lock.kind ? 1 : 0, lock.hint};
+    }
+    if (codelet->lock_count)
+        qsort(codelet->locks, codelet->lock_count, sizeof *codelet->locks, lock_compare);
+    return PCERE_OK;
+}
+
+/* ---- a codelet ------------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status words_fill(const struct capture_log *log, const struct capture_message *message,
+                                    struct store_codelet *codelet, struct pcere_error *error)
+{
+    if (message->word_count > CAPTURE_WORDS_MAX)
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "the region takes %u arguments, more than the %u that can be captured",
+                          message->word_count, CAPTURE_WORDS_MAX);
+    codelet->words = calloc(message->word_count ? message->word_count : 1, sizeof *codelet->words);
+    if (!codelet->words)
+        return pcere_fail_memory(error, "the arguments");
+    memcpy(codelet->words, log->stop.words, message->word_count * sizeof *codelet->words);
+    codelet->word_count = message->word_count;
+    return PCERE_OK;
+}
+
+static enum pcere_status mappings_fill(const struct map_list *maps, struct store_codelet *codelet, struct pcere_error *error)
+{
+    codelet->mappings = calloc(maps->count ? maps->count : 1, sizeof *codelet->mappings);
+    if (!codelet->mappings)
+        return pcere_fail_memory(error, "the mappings");
+    for (size_t i = 0; i < maps->count; i++)
+        codelet->mappings[i] = maps->entries[i].mapping;
+    codelet->mapping_count = maps->count;
+    return PCERE_OK;
+}
+
+enum pcere_status codelet_begin(const struct capture_log *log, const struct capture_message *message, const struct elf_file *elf,
+                                const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
+{
+    codelet->invocation = message->invocation;
+    codelet->path = (uint32_t)message->path;
+    codelet->num_threads = message->num_threads;
+    codelet->proc_bind = message->proc_bind;
+    codelet->capture_threads = message->max_threads > 0 ? (uint32_t)message->max_threads : 1;
+    codelet->stack_pointer = message->stack_pointer;
+    enum pcere_status status = words_fill(log, message, codelet, error);
+    if (status == PCERE_OK)
+        status = mappings_fill(maps, codelet, error);
+    if (status == PCERE_OK)
+        status = threads_fill(log, elf, codelet, error);
+    if (status == PCERE_OK)
+        status = locks_fill(log, pid, codelet, error);
+    return status;
+}
+
+/* ---- what is not compared -------------------------------------------------------------------------------------------------- */
+
+static const struct store_mapping *mapping_of(const struct store_codelet *codelet, uint64_t address)
+{
+    for (size_t i = 0; i < codelet->mapping_count; i++)
+        if (address >= codelet->mappings[i].start && address < codelet->mappings[i].end)
+            return &codelet->mappings[i];
+    return NULL;
+}
+
+/*   initial thread:  tls_low .. libraries' TLS .. | executable's TLS | thread control block ..
+ *   others:          mapping: stack .. libraries' TLS .. | executable's TLS | thread control block ..          */
+static void threads_ignore(const struct capture_log *log, const struct elf_file *elf, const struct store_codelet *codelet,
+                           struct range_list *list)
+{
+    uint64_t offset = elf_file_tls_offset(elf), bytes = elf_file_tls_bytes(elf);
+    for (size_t i = 0; i < codelet->thread_count; i++) {
+        const struct capture_thread *thread = &log->stop.threads[i];
+        const struct store_mapping *mapping = thread->present ? mapping_of(codelet, thread->thread_pointer) : NULL;
+        if (!mapping)
+            continue;
+        uint64_t block = thread->thread_pointer - offset, low = mapping->start, high = mapping->end;
+        if (i == 0) {
+            low = log->tls_low > low && log->tls_low < block ? log->tls_low : block;
+            high = thread->thread_pointer + log->control_bytes < high ? thread->thread_pointer + log->control_bytes : high;
+        }
+        range_list_add(list, low, bytes ? block : thread->thread_pointer);
+        range_list_add(list, bytes ? block + bytes : thread->thread_pointer, high);
+    }
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+    return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
+
+static void symbols_ignore(const struct elf_symbol *symbols, size_t count, uint64_t bias, struct range_list *list)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct elf_symbol *symbol = &symbols[i];
+        if (symbol->kind == PCERE_SYMBOL_VARIABLE && symbol->size < (1u << 20) &&
+            (strncmp(symbol->name, ".gomp_critical_user_", 20) == 0 || ends_with(symbol->name, ".cache.")))
+            range_list_add(list, bias + symbol->address, bias + symbol->address + symbol->size);
+    }
+}
+
+enum pcere_status codelet_finish(const struct capture_log *log, const struct elf_file *elf, struct store_codelet *codelet,
+                                 struct pcere_error *error)
+{
+    struct range_list list = {0};
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(elf, &symbols);
+    symbols_ignore(symbols, count, log->image_bias, &list);
+    count = elf_file_tables(elf, &symbols);
+    symbols_ignore(symbols, count, log->image_bias, &list);
+    threads_ignore(log, elf, codelet, &list);
+    range_list_add(&list, log->plt_low, log->plt_high);
+    const struct store_mapping *stack = mapping_of(codelet, codelet->stack_pointer);
+    if (stack)
+        range_list_add(&list, stack->start, codelet->stack_pointer);
+    for (uint32_t i = 0; i < log->site_count && i < CAPTURE_SITES_MAX; i++) {
+        uint64_t cookie = log->sites[i] + offsetof(struct pcere_site, cookie);
+        range_list_add(&list, cookie, cookie + sizeof(void *));
+    }
+    for (size_t i = 0; i < codelet->lock_count; i++)
+        range_list_add(&list, codelet->locks[i].address, codelet->locks[i].address + LOCK_BYTES);
+    if (list.failed) {
+        free(list.ranges);
+        return pcere_fail_memory(error, "the ranges that are not compared");
+    }
+    range_list_normalise(&list);
+    codelet->ignored = list.ranges;
+    codelet->ignored_count = list.count;
+    return PCERE_OK;
+}

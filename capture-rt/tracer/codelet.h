@@ -1,0 +1,24 @@
+/* capture-rt/tracer/codelet.h - what a stop knows beyond pages: words, threads' TLS, live locks, the call path, and what a comparison of
+ * memory must ignore because the OpenMP runtime or the capture itself wrote it.
+ */
+#ifndef PCERE_CAPTURE_TRACER_CODELET_H
+#define PCERE_CAPTURE_TRACER_CODELET_H
+
+#include "capture-rt/protocol.h"
+#include "capture-rt/tracer/maps.h"
+#include "core/elf_file.h"
+
+struct range_list { struct store_range *ranges; size_t count, capacity; bool failed; };
+void range_list_add(struct range_list *list, uint64_t start, uint64_t end);     /* empty ones are nothing */
+void range_list_normalise(struct range_list *list);     /* ascending, not overlapping, not touching */
+
+/* The program stands still at the start of a region: fill in all but region, members, in_vivo_ns, before and after. `message` and `log` are
+ * hostile. PCERE_DATA: they make no sense. PCERE_SYSTEM: no memory. */
+enum pcere_status codelet_begin(const struct capture_log *log, const struct capture_message *message, const struct elf_file *elf,
+                                const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error);
+
+/* The region is over, or will never be: set `ignored`, which needs to know all sites that were entered. */
+enum pcere_status codelet_finish(const struct capture_log *log, const struct elf_file *elf, struct store_codelet *codelet,
+                                 struct pcere_error *error);
+
+#endif

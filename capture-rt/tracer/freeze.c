@@ -1,0 +1,116 @@
+#include "capture-rt/tracer/freeze.h"
+
+#include "core/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#define HINT_PTRACE \
+    "allow ptrace: 'sysctl kernel.yama.ptrace_scope=1' (or 0), in a container --cap-add=SYS_PTRACE; 'pcere check' tells more"
+
+static bool is_held(const struct freeze *freeze, pid_t tid)
+{
+    for (size_t i = 0; i < freeze->count; i++)
+        if (freeze->threads[i].tid == tid)
+            return true;
+    return false;
+}
+
+/* Wait until a thread that was interrupted stops, or is found to have ended. */
+static void stop_await(struct child *child, struct freeze_thread *thread)
+{
+    struct rusage usage;
+    int status;
+    pid_t pid;
+    do
+        pid = wait4(thread->tid, &status, __WALL, &usage);
+    while (pid < 0 && errno == EINTR);
+    if (pid < 0 || !WIFSTOPPED(status)) {
+        thread->gone = true;
+        if (pid == child->pid)
+            child_note_end(child, status, (uint64_t)usage.ru_maxrss * 1024);
+        return;
+    }
+    /* An event stop carries no signal of the program's; any other stop is a signal about to be delivered. */
+    if (status >> 16 == 0)
+        thread->signal = WSTOPSIG(status);
+}
+
+/* errno of a refusal, or 0. */
+static int thread_stop(struct child *child, pid_t tid, struct freeze *freeze)
+{
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+        return errno;
+    struct freeze_thread *thread = &freeze->threads[freeze->count++];
+    *thread = (struct freeze_thread){.tid = tid};
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0)
+        stop_await(child, thread);
+    else
+        thread->gone = true;
+    return 0;
+}
+
+/* One pass over the threads. *ret_new counts those that were not held before. */
+static enum pcere_status threads_stop(struct child *child, struct freeze *freeze, size_t *ret_new, struct pcere_error *error)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)child->pid);
+    DIR *tasks = opendir(path);
+    if (!tasks)
+        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot list the program's threads");
+    *ret_new = 0;
+    for (struct dirent *entry; (entry = readdir(tasks));) {
+        pid_t tid = (pid_t)atoi(entry->d_name);
+        if (tid <= 0 || is_held(freeze, tid))
+            continue;
+        if (!array_reserve(&freeze->threads, &freeze->capacity, freeze->count + 1, sizeof *freeze->threads)) {
+            closedir(tasks);
+            return pcere_fail_memory(error, "the list of threads");
+        }
+        if (thread_stop(child, tid, freeze) == 0)
+            (*ret_new)++;           /* refused: it is ending, since the initial thread could be seized */
+    }
+    closedir(tasks);
+    return PCERE_OK;
+}
+
+enum pcere_status freeze_all(struct child *child, pid_t first, struct freeze *freeze, struct pcere_error *error)
+{
+    freeze->count = 0;
+    if (!array_reserve(&freeze->threads, &freeze->capacity, 1, sizeof *freeze->threads))
+        return pcere_fail_memory(error, "the list of threads");
+    int refusal = thread_stop(child, first, freeze);
+    if (refusal == ESRCH)
+        return pcere_fail(error, PCERE_NO, 0, NULL, "the program ended while it was about to be stopped");
+    if (refusal)
+        return pcere_fail(error, PCERE_REFUSED, refusal, HINT_PTRACE, "cannot trace the program");
+    enum pcere_status status = PCERE_OK;
+    for (size_t found = 1; status == PCERE_OK && found > 0;)
+        status = threads_stop(child, freeze, &found, error);
+    if (status == PCERE_OK && (child->ended || freeze->threads[0].gone))
+        status = pcere_fail(error, PCERE_NO, 0, NULL, "the program ended while it was being stopped");
+    if (status != PCERE_OK)
+        freeze_release(freeze);
+    return status;
+}
+
+void freeze_release(struct freeze *freeze)
+{
+    for (size_t i = 0; i < freeze->count; i++)
+        if (!freeze->threads[i].gone)
+            ptrace(PTRACE_DETACH, freeze->threads[i].tid, NULL, (void *)(intptr_t)freeze->threads[i].signal);
+    freeze->count = 0;
+}
+
+void freeze_done(struct freeze *freeze)
+{
+    freeze_release(freeze);
+    free(freeze->threads);
+    *freeze = (struct freeze){0};
+}

@@ -1,0 +1,221 @@
+#include "capture-rt/tracer/log.h"
+
+#include "core/elf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RECORDS_MOST (4u << 20)
+
+int descriptor_raise(int descriptor)
+{
+    struct rlimit limit;
+    int least = 900;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 1000)
+        least = limit.rlim_cur > 64 ? (int)limit.rlim_cur - 16 : 3;
+    return fcntl(descriptor, F_DUPFD_CLOEXEC, least);
+}
+
+enum pcere_status shared_log_open(const struct capture_options *options, enum capture_mode mode, struct shared_log *ret_log,
+                                  struct pcere_error *error)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t records = options->records_most ? options->records_most : RECORDS_MOST;
+    size_t offset = (sizeof(struct capture_log) + page - 1) / page * page;
+    size_t bytes = offset + (records * sizeof(struct capture_record) + page - 1) / page * page;
+    if (strlen(options->library) >= sizeof ret_log->log->library)
+        return pcere_fail(error, PCERE_USAGE, ENAMETOOLONG, NULL, "the path of the capture library is too long");
+    int low = memfd_create("pcere-log", MFD_CLOEXEC);
+    int descriptor = low >= 0 ? descriptor_raise(low) : -1;
+    if (low >= 0)
+        close(low);
+    struct capture_log *log = MAP_FAILED;
+    if (descriptor >= 0 && ftruncate(descriptor, (off_t)bytes) == 0)
+        log = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (log == MAP_FAILED) {
+        enum pcere_status status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make the shared log");
+        if (descriptor >= 0)
+            close(descriptor);
+        return status;
+    }
+    log->magic = CAPTURE_MAGIC;
+    log->version = CAPTURE_VERSION;
+    log->mode = mode;
+    log->log_bytes = bytes;
+    log->records_offset = offset;
+    log->records_max = records;
+    strcpy(log->library, options->library);
+    *ret_log = (struct shared_log){descriptor, log, bytes};
+    return PCERE_OK;
+}
+
+void shared_log_close(struct shared_log *log)
+{
+    if (!log->log)
+        return;
+    munmap(log->log, log->bytes);
+    close(log->descriptor);
+    *log = (struct shared_log){.descriptor = -1};
+}
+
+/* ---- the program ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_script(const char *path)
+{
+    char start[2] = "";
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    bool script = descriptor >= 0 && read(descriptor, start, 2) == 2 && memcmp(start, "#!", 2) == 0;
+    if (descriptor >= 0)
+        close(descriptor);
+    return script;
+}
+
+enum pcere_status program_check(const struct capture_options *options, struct pcere_error *error)
+{
+    const char *program = options->program;
+    struct stat facts;
+    if (stat(program, &facts) != 0)
+        return pcere_fail(error, PCERE_USAGE, errno, "give the program's path; PATH is not searched", "cannot run '%s'", program);
+    if (!S_ISREG(facts.st_mode))
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "cannot run '%s': it is no file", program);
+    if (access(program, X_OK) != 0)
+        return pcere_fail(error, PCERE_USAGE, errno, "chmod +x makes a file executable", "cannot run '%s'", program);
+    if (is_script(program))
+        return pcere_fail(error, PCERE_DATA, 0, "give the executable that the script starts, with its arguments",
+                          "'%s' is a script, not a program that was compiled with the plugin", program);
+    if (access(options->library, R_OK) != 0)
+        return pcere_fail(error, PCERE_REFUSED, errno, "reinstall PCERE", "cannot read its capture library '%s'", options->library);
+
+    struct elf_file *file;
+    enum pcere_status status = elf_file_open(program, &file, error);
+    if (status != PCERE_OK)
+        return status;
+    const struct elf_unit *units;
+    if (elf_file_units(file, &units) == 0)
+        status = pcere_fail(error, PCERE_DATA, 0, "compile it with: clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so x.c",
+                            "'%s' was not built with the plugin: it has no .pcere.bc section", program);
+    else if (elf_file_is_static(file))
+        status = pcere_fail(error, PCERE_REFUSED, 0, "link it without -static",
+                            "'%s' is statically linked: no capture library can be brought into it", program);
+    else if (facts.st_mode & (S_ISUID | S_ISGID))
+        status = pcere_fail(error, PCERE_REFUSED, 0, "take the set-user-ID bits off a copy of it",
+                            "'%s' runs with another user's rights: no capture library can be brought into it", program);
+    elf_file_close(file);
+    return status;
+}
+
+/* ---- what it left ---------------------------------------------------------------------------------------------------------- */
+
+static char *text_of(const char *text, size_t bytes)
+{
+    return strndup(text, strnlen(text, bytes - 1));
+}
+
+static enum pcere_status regions_read(const struct capture_log *log, struct capture_run *run, struct pcere_error *error)
+{
+    uint32_t count = __atomic_load_n(&log->region_count, __ATOMIC_ACQUIRE);
+    if (count > CAPTURE_REGIONS_MAX)
+        return pcere_fail(error, PCERE_DATA, 0, "the program seems to overwrite memory that is not its own",
+                          "the log that the program left is damaged");
+    run->regions = calloc(count ? count : 1, sizeof *run->regions);
+    if (!run->regions)
+        return pcere_fail_memory(error, "the regions");
+    run->region_count = count;
+    uint64_t regions_ns = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct capture_region_entry *entry = &log->regions[i];
+        struct capture_region *region = &run->regions[i];
+        *region = (struct capture_region){
+            .name = text_of(entry->name, sizeof entry->name), .function = text_of(entry->function, sizeof entry->function),
+            .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = entry->invocations,
+            .time_ns = entry->time_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign};
+        if (!region->name || !region->function || !region->file)
+            return pcere_fail_memory(error, "the regions");
+        regions_ns += region->time_ns;
+    }
+    run->serial_ns = run->wall_ns > regions_ns ? run->wall_ns - regions_ns : 0;
+    return PCERE_OK;
+}
+
+/* Records are in order of time; each region's are gathered into a slice of one array. */
+static enum pcere_status invocations_read(const struct shared_log *shared, struct capture_run *run, struct pcere_error *error)
+{
+    const struct capture_log *log = shared->log;
+    const struct capture_record *records = (const void *)((const char *)log + log->records_offset);
+    uint64_t attempted = log->record_count;
+    size_t count = attempted < log->records_max ? attempted : log->records_max;
+    run->dropped = attempted - count;
+    run->invocations = calloc(count ? count : 1, sizeof *run->invocations);
+    if (!run->invocations)
+        return pcere_fail_memory(error, "the invocations");
+    for (size_t i = 0; i < count; i++)
+        if (records[i].region < run->region_count)
+            run->regions[records[i].region].list_count++;
+    size_t next = 0;
+    for (size_t i = 0; i < run->region_count; i++) {
+        run->regions[i].list = run->invocations + next;
+        next += run->regions[i].list_count;
+        run->regions[i].list_count = 0;
+    }
+    run->invocation_count = next;
+    for (size_t i = 0; i < count; i++) {
+        const struct capture_record *record = &records[i];
+        if (record->region >= run->region_count)
+            continue;
+        struct capture_region *region = &run->regions[record->region];
+        region->list[region->list_count++] = (struct capture_invocation){
+            .begin_ns = record->begin_ns, .end_ns = record->end_ns < record->begin_ns ? 0 : record->end_ns,
+            .number = record->invocation, .words_hash = record->words_hash, .cpu_ns = record->cpu_ns, .faults = record->faults,
+            .switches = record->switches, .num_threads = record->num_threads, .path = record->path,
+            .measured_cpu = record->flags & CAPTURE_RECORD_CPU};
+    }
+    return PCERE_OK;
+}
+
+enum pcere_status shared_log_read(const struct shared_log *log, struct child *child, const struct capture_options *options,
+                                  struct capture_run *ret_run, struct pcere_error *error)
+{
+    struct capture_run run = {
+        .wall_ns = child->end_ns - child->start_ns, .peak_bytes = child->peak_bytes, .program_status = child->status,
+        .threads = options->threads ? options->threads : 1, .randomized = child->randomized, .image_bias = log->log->image_bias,
+        .runtime_separate = log->log->runtime_separate};
+    if (log->log->attached != CAPTURE_VERSION)
+        return pcere_fail(error, PCERE_REFUSED, 0, "programs that gain rights when they start cannot be captured",
+                          "the capture library did not come to life inside '%s'", options->program);
+    if (log->log->abi_mismatch)
+        return pcere_fail(error, PCERE_DATA, 0, "compile it again with this version's plugin",
+                          "'%s' was built with another version of the plugin (calls of version %u, not %u)", options->program,
+                          log->log->abi_mismatch, PCERE_ABI_VERSION);
+    enum pcere_status status = regions_read(log->log, &run, error);
+    if (status == PCERE_OK)
+        status = invocations_read(log, &run, error);
+    if (status != PCERE_OK) {
+        capture_run_done(&run);
+        return status;
+    }
+    run.environment = child->environment;
+    child->environment = NULL;
+    *ret_run = run;
+    return PCERE_OK;
+}
+
+void capture_run_done(struct capture_run *run)
+{
+    for (size_t i = 0; i < run->region_count; i++) {
+        free(run->regions[i].name);
+        free(run->regions[i].function);
+        free(run->regions[i].file);
+    }
+    for (size_t i = 0; run->environment && run->environment[i]; i++)
+        free(run->environment[i]);
+    free(run->environment);
+    free(run->regions);
+    free(run->invocations);
+    *run = (struct capture_run){0};
+}

@@ -1,0 +1,166 @@
+#include "capture-rt/tracer/maps.h"
+
+#include "core/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum pcere_status maps_process_facts(pid_t pid, struct map_facts *facts, struct pcere_error *error)
+{
+    char path[64], line[2048];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = descriptor >= 0 ? read(descriptor, line, sizeof line - 1) : -1;
+    int errnum = errno;
+    if (descriptor >= 0)
+        close(descriptor);
+    if (bytes <= 0)
+        return pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot read '%s'", path);
+    line[bytes] = '\0';
+    /* Field 2, the name, may hold anything: count from its closing parenthesis, after which field 3 begins. */
+    char *at = strrchr(line, ')'), *rest = at ? at + 2 : NULL;
+    uint64_t stack_start = 0, heap_low = 0;
+    for (int field = 3; rest && field <= 47; field++) {
+        const char *word = strsep(&rest, " ");
+        if (field == 28)
+            stack_start = strtoull(word, NULL, 10);
+        if (field == 47)
+            heap_low = strtoull(word, NULL, 10);
+    }
+    if (!stack_start || !heap_low)
+        return pcere_fail(error, PCERE_SYSTEM, 0, NULL, "'%s' does not tell where stack and heap lie", path);
+    facts->stack_start = stack_start;
+    facts->heap_low = heap_low;
+    return PCERE_OK;
+}
+
+static bool kernel_name(const char *name)
+{
+    static const char *const prefixes[] = {"[vdso", "[vvar", "[vsyscall", "[uprobes", "[shadow"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool touches(uint64_t start, uint64_t end, uint64_t low, uint64_t high)
+{
+    return start < high && low < end;
+}
+
+static void name_copy(struct store_mapping *mapping, const char *name)
+{
+    const char *slash = name[0] == '/' ? strrchr(name, '/') : NULL;
+    snprintf(mapping->name, sizeof mapping->name, "%s", slash ? slash + 1 : name);
+    for (char *c = mapping->name; *c; c++)
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+            *c = '?';
+}
+
+bool maps_parse(const char *line, const struct map_facts *facts, struct map_entry *ret_entry)
+{
+    uint64_t start, end, offset, inode;
+    char permissions[8];
+    unsigned major, minor;
+    int consumed = 0;
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 "%n", &start, &end, permissions, &offset, &major,
+               &minor, &inode, &consumed) != 7)
+        return false;
+    if (start >= end || (start | end) % facts->page_bytes != 0 || strlen(permissions) != 4)
+        return false;
+    const char *name = line + consumed + strspn(line + consumed, " ");
+    if (kernel_name(name))
+        return false;
+
+    struct map_entry entry = {.mapping = {.start = start, .end = end}, .shared = permissions[3] == 's', .file = inode != 0};
+    struct store_mapping *mapping = &entry.mapping;
+    mapping->protection = (permissions[0] == 'r' ? PROT_READ : 0u) | (permissions[1] == 'w' ? PROT_WRITE : 0u) |
+                          (permissions[2] == 'x' ? PROT_EXEC : 0u);
+    if (touches(start, end, facts->image_low, facts->image_high))
+        mapping->role = STORE_ROLE_IMAGE;
+    else if (!entry.file && start <= facts->heap_high && end >= facts->heap_low && facts->heap_low < facts->heap_high)
+        mapping->role = STORE_ROLE_HEAP;
+    else if (!entry.file && facts->stack_start >= start && facts->stack_start < end)
+        mapping->role = STORE_ROLE_STACK;
+    else
+        mapping->role = STORE_ROLE_ANONYMOUS;
+    name_copy(mapping, name);
+    *ret_entry = entry;
+    return true;
+}
+
+static enum pcere_status piece_add(struct map_list *list, struct map_entry entry, uint64_t start, uint64_t end,
+                                   struct pcere_error *error)
+{
+    if (start >= end)
+        return PCERE_OK;
+    if (!array_reserve(&list->entries, &list->capacity, list->count + 1, sizeof *list->entries))
+        return pcere_fail_memory(error, "the list of mappings");
+    entry.mapping.start = start;
+    entry.mapping.end = end;
+    list->shared_writable |= entry.shared && entry.mapping.protection & PROT_WRITE;
+    list->entries[list->count++] = entry;
+    return PCERE_OK;
+}
+
+enum pcere_status maps_add(struct map_list *list, struct map_entry entry, const struct map_facts *facts, struct pcere_error *error)
+{
+    uint64_t start = entry.mapping.start, end = entry.mapping.end, mask = facts->page_bytes - 1;
+    while (start < end) {
+        uint64_t cut_start = end, cut_end = end;        /* the excluded range that begins first at or after `start` */
+        for (size_t i = 0; i < facts->excluded_count; i++) {
+            uint64_t low = facts->excluded[i].address & ~mask;
+            uint64_t high = (facts->excluded[i].address + facts->excluded[i].bytes + mask) & ~mask;
+            if (!touches(start, end, low, high))
+                continue;
+            low = low < start ? start : low;
+            if (low < cut_start || (low == cut_start && high > cut_end)) {
+                cut_start = low;
+                cut_end = high;
+            }
+        }
+        enum pcere_status status = piece_add(list, entry, start, cut_start, error);
+        if (status != PCERE_OK)
+            return status;
+        start = cut_end;
+    }
+    return PCERE_OK;
+}
+
+enum pcere_status maps_read(pid_t pid, const struct map_facts *facts, struct map_list *list, struct pcere_error *error)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot read '%s'", path);
+    enum pcere_status status = PCERE_OK;
+    char *line = NULL;
+    size_t capacity = 0;
+    list->count = 0;
+    list->shared_writable = false;
+    for (ssize_t length; status == PCERE_OK && (length = getline(&line, &capacity, file)) > 0;) {
+        struct map_entry entry;
+        if (line[length - 1] == '\n')
+            line[length - 1] = '\0';
+        if (maps_parse(line, facts, &entry))
+            status = maps_add(list, entry, facts, error);
+    }
+    if (status == PCERE_OK && ferror(file))
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot read '%s'", path);
+    free(line);
+    fclose(file);
+    return status;
+}
+
+void maps_done(struct map_list *list)
+{
+    free(list->entries);
+    *list = (struct map_list){0};
+}

@@ -1,0 +1,49 @@
+/* capture-rt/tracer/maps.h - /proc/PID/maps by role: what belongs to the program, what to the kernel, libraries and ourselves.
+ *
+ *   role       decided by                                                     pages
+ *   image      lies in the executable's span                                  all (content, faulted in or not); bss: present ones
+ *   heap       touches [start_brk, brk)                                       present ones
+ *   stack      holds the initial thread's start_stack                         present ones
+ *   anonymous  private, no file, in no other object's span                    present ones
+ *   anonymous  a file mapped by the program itself, shared or private         all
+ *   -          [vdso] and its like, spans of shared objects, our own ranges   none: not listed at all
+ *
+ * The program's own shared libraries count as other objects so far (STORE_ROLE_LIBRARY is their place).
+ */
+#ifndef PCERE_CAPTURE_TRACER_MAPS_H
+#define PCERE_CAPTURE_TRACER_MAPS_H
+
+#include "core/error.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct map_facts {               /* what decides about roles */
+    uint64_t image_low, image_high;
+    uint64_t heap_low, heap_high;
+    uint64_t stack_start;
+    const struct store_range *excluded;     /* any order; rounded outwards to pages */
+    size_t excluded_count;
+    uint64_t page_bytes;
+};
+
+struct map_entry {
+    struct store_mapping mapping;
+    bool shared;                 /* MAP_SHARED: others may write to it */
+    bool file;                   /* absent pages have content all the same */
+};
+
+struct map_list { struct map_entry *entries; size_t count, capacity; bool shared_writable; };
+
+/* Read start_brk and start_stack from /proc/PID/stat. PCERE_SYSTEM. */
+enum pcere_status maps_process_facts(pid_t pid, struct map_facts *facts, struct pcere_error *error);
+/* Read the mappings that are the program's. The list is reused. PCERE_SYSTEM: unreadable. */
+enum pcere_status maps_read(pid_t pid, const struct map_facts *facts, struct map_list *list, struct pcere_error *error);
+/* One line of /proc/PID/maps (hostile): false if it is none, or its mapping is not the program's. */
+bool maps_parse(const char *line, const struct map_facts *facts, struct map_entry *ret_entry);
+/* Cut what lies in excluded ranges out of an entry and add the remaining pieces. PCERE_SYSTEM: no memory. */
+enum pcere_status maps_add(struct map_list *list, struct map_entry entry, const struct map_facts *facts, struct pcere_error *error);
+void maps_done(struct map_list *list);
+
+#endif

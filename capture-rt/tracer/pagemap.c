@@ -1,0 +1,183 @@
+#include "capture-rt/tracer/pagemap.h"
+
+#include "core/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* The kernel's interface, for headers older than Linux 6.7. */
+#ifndef PAGEMAP_SCAN
+#define PAGE_IS_WPALLOWED (1 << 0)
+#define PAGE_IS_WRITTEN (1 << 1)
+#define PAGE_IS_FILE (1 << 2)
+#define PAGE_IS_PRESENT (1 << 3)
+#define PAGE_IS_SWAPPED (1 << 4)
+#define PAGE_IS_PFNZERO (1 << 5)
+#define PM_SCAN_WP_MATCHING (1 << 0)
+#define PM_SCAN_CHECK_WPASYNC (1 << 1)
+struct page_region { uint64_t start, end, categories; };
+struct pm_scan_arg {
+    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
+    uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+#define PAGEMAP_SCAN _IOWR('f', 16, struct pm_scan_arg)
+#endif
+#ifndef UFFD_FEATURE_WP_UNPOPULATED
+#define UFFD_FEATURE_WP_UNPOPULATED (1 << 13)
+#endif
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC (1 << 15)
+#endif
+
+#define VECTOR_LENGTH 1024
+#define ENTRY_PRESENT (UINT64_C(1) << 63)
+#define ENTRY_SWAPPED (UINT64_C(1) << 62)
+#define ENTRY_FILE (UINT64_C(1) << 61)
+
+static bool tracking_works(int tracking)
+{
+    struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_WP_ASYNC};
+    return ioctl(tracking, UFFDIO_API, &api) == 0;
+}
+
+static bool scan_works(int descriptor)
+{
+    struct pm_scan_arg argument = {.size = sizeof argument, .category_mask = PAGE_IS_PRESENT, .return_mask = PAGE_IS_PRESENT};
+    return ioctl(descriptor, PAGEMAP_SCAN, &argument) >= 0;      /* an empty range */
+}
+
+enum pcere_status pagemap_open(pid_t pid, int tracking, bool scan, uint64_t page_bytes, struct pagemap *ret_pagemap,
+                               struct pcere_error *error)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/pagemap", (int)pid);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        enum pcere_status status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot read '%s'", path);
+        if (tracking >= 0)
+            close(tracking);
+        return status;
+    }
+    scan = scan && scan_works(descriptor);
+    if (tracking >= 0 && (!scan || !tracking_works(tracking))) {
+        close(tracking);
+        tracking = -1;
+    }
+    *ret_pagemap = (struct pagemap){.descriptor = descriptor, .tracking = tracking, .scan = scan, .page_bytes = page_bytes};
+    return PCERE_OK;
+}
+
+void pagemap_close(struct pagemap *pagemap)
+{
+    if (pagemap->tracking >= 0)
+        close(pagemap->tracking);
+    if (pagemap->descriptor >= 0)
+        close(pagemap->descriptor);
+    free(pagemap->pieces);
+    *pagemap = (struct pagemap){.descriptor = -1, .tracking = -1};
+}
+
+static enum pcere_status piece_add(struct pagemap *pagemap, uint64_t start, uint64_t end, uint32_t flags, struct pcere_error *error)
+{
+    struct page_piece *last = pagemap->count ? &pagemap->pieces[pagemap->count - 1] : NULL;
+    if (last && last->end == start && last->flags == flags) {
+        last->end = end;
+        return PCERE_OK;
+    }
+    if (!array_reserve(&pagemap->pieces, &pagemap->capacity, pagemap->count + 1, sizeof *pagemap->pieces))
+        return pcere_fail_memory(error, "the list of present pages");
+    pagemap->pieces[pagemap->count++] = (struct page_piece){start, end, flags};
+    return PCERE_OK;
+}
+
+static enum pcere_status look_failed(int errnum, struct pcere_error *error)
+{
+    if (errnum == ESRCH)
+        return pcere_fail(error, PCERE_NO, 0, NULL, "the program ended during a stop");
+    return pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot tell which pages of the program are there");
+}
+
+static uint32_t flags_of(uint64_t categories, bool tracked)
+{
+    return (categories & PAGE_IS_PFNZERO ? (uint32_t)PAGE_ZERO : 0) | (categories & PAGE_IS_FILE ? (uint32_t)PAGE_FILE : 0) |
+           (!tracked || categories & PAGE_IS_WRITTEN ? (uint32_t)PAGE_WRITTEN : 0);
+}
+
+/* 0 or an errno; EPERM: some of it is not tracked. */
+static int scan(struct pagemap *pagemap, uint64_t start, uint64_t end, bool tracked, enum pcere_status *ret_status,
+                struct pcere_error *error)
+{
+    struct page_region regions[VECTOR_LENGTH];
+    struct pm_scan_arg argument = {
+        .size = sizeof argument, .end = end, .vec = (uintptr_t)regions, .vec_len = VECTOR_LENGTH,
+        .flags = tracked ? PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC : 0,
+        .category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+        .return_mask = PAGE_IS_PFNZERO | PAGE_IS_FILE | (tracked ? (uint64_t)PAGE_IS_WRITTEN : 0)};
+    *ret_status = PCERE_OK;
+    for (uint64_t at = start; at < end && *ret_status == PCERE_OK; at = argument.walk_end) {
+        argument.start = at;
+        long found = ioctl(pagemap->descriptor, PAGEMAP_SCAN, &argument);
+        if (found < 0)
+            return errno;
+        for (long i = 0; i < found && *ret_status == PCERE_OK; i++)
+            *ret_status = piece_add(pagemap, regions[i].start, regions[i].end, flags_of(regions[i].categories, tracked), error);
+        if (argument.walk_end <= at)
+            break;
+    }
+    return 0;
+}
+
+static enum pcere_status entries_read(struct pagemap *pagemap, uint64_t start, uint64_t end, struct pcere_error *error)
+{
+    uint64_t entries[4096];
+    enum pcere_status status = PCERE_OK;
+    for (uint64_t at = start; at < end && status == PCERE_OK;) {
+        uint64_t count = (end - at) / pagemap->page_bytes;
+        count = count < 4096 ? count : 4096;
+        ssize_t bytes = pread(pagemap->descriptor, entries, count * sizeof *entries,
+                              (off_t)(at / pagemap->page_bytes * sizeof *entries));
+        if (bytes < 0)
+            return look_failed(errno, error);
+        if (bytes < (ssize_t)sizeof *entries)
+            return look_failed(ESRCH, error);
+        count = (uint64_t)bytes / sizeof *entries;
+        for (uint64_t i = 0; i < count && status == PCERE_OK; i++, at += pagemap->page_bytes)
+            if (entries[i] & (ENTRY_PRESENT | ENTRY_SWAPPED))
+                status = piece_add(pagemap, at, at + pagemap->page_bytes,
+                                   PAGE_WRITTEN | (entries[i] & ENTRY_FILE && !(entries[i] & ENTRY_SWAPPED) ? PAGE_FILE : 0u), error);
+    }
+    return status;
+}
+
+enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t end, bool track, struct pcere_error *error)
+{
+    enum pcere_status status;
+    int errnum;
+    size_t before = pagemap->count;
+    if (!pagemap->scan)
+        return entries_read(pagemap, start, end, error);
+    if (track && pagemap->tracking >= 0) {
+        errnum = scan(pagemap, start, end, true, &status, error);
+        if (errnum == EPERM) {          /* new, or moved: register it, and look again */
+            struct uffdio_register request = {.range = {.start = start, .len = end - start}, .mode = UFFDIO_REGISTER_MODE_WP};
+            pagemap->count = before;
+            if (ioctl(pagemap->tracking, UFFDIO_REGISTER, &request) == 0)
+                errnum = scan(pagemap, start, end, true, &status, error);
+            for (size_t i = before; i < pagemap->count; i++)    /* whatever the look that failed has write-protected */
+                pagemap->pieces[i].flags |= PAGE_WRITTEN;
+        }
+        if (errnum == 0)
+            return status;
+        if (errnum == ESRCH)
+            return look_failed(errnum, error);
+        pagemap->count = before;
+    }
+    errnum = scan(pagemap, start, end, false, &status, error);
+    return errnum ? look_failed(errnum, error) : status;
+}

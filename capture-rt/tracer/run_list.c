@@ -1,0 +1,82 @@
+/* capture-rt/tracer/run_list.c - lists of runs of stored pages: merging neighbours, and what differs between two of them. */
+#include "capture-rt/tracer/snapshot.h"
+
+#include "core/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t number_at(const struct store_run *run, uint64_t index)
+{
+    return run->page == STORE_PAGE_ZERO ? STORE_PAGE_ZERO : run->page + index;
+}
+
+bool run_list_add(struct run_list *list, struct store_run run, uint64_t page_bytes)
+{
+    struct store_run *last = list->count ? &list->runs[list->count - 1] : NULL;
+    if (run.count == 0)
+        return true;
+    if (last && last->address + last->count * page_bytes == run.address &&
+        (last->page == STORE_PAGE_ZERO ? run.page == STORE_PAGE_ZERO : last->page + last->count == run.page)) {
+        last->count += run.count;
+        return true;
+    }
+    if (!array_reserve(&list->runs, &list->capacity, list->count + 1, sizeof *list->runs))
+        return false;
+    list->runs[list->count++] = run;
+    return true;
+}
+
+bool run_list_difference(const struct run_list *before, const struct run_list *after, uint64_t page_bytes, struct run_list *ret_list)
+{
+    struct run_list result = {0};
+    size_t old = 0;
+    for (size_t i = 0; i < after->count; i++) {
+        const struct store_run *run = &after->runs[i];
+        for (uint64_t done = 0; done < run->count;) {
+            uint64_t address = run->address + done * page_bytes, number = number_at(run, done), count = run->count - done;
+            while (old < before->count && before->runs[old].address + before->runs[old].count * page_bytes <= address)
+                old++;
+            const struct store_run *known = old < before->count ? &before->runs[old] : NULL;
+            bool same = false;
+            if (known && known->address <= address) {
+                uint64_t index = (address - known->address) / page_bytes;
+                count = count < known->count - index ? count : known->count - index;
+                same = number_at(known, index) == number;   /* then of all `count` pages: both count up, or both are zero */
+            } else if (known && (known->address - address) / page_bytes < count)
+                count = (known->address - address) / page_bytes;
+            if (!same && !run_list_add(&result, (struct store_run){address, number, count}, page_bytes)) {
+                run_list_done(&result);
+                return false;
+            }
+            done += count;
+        }
+    }
+    *ret_list = result;
+    return true;
+}
+
+uint64_t run_list_pages(const struct run_list *list)
+{
+    uint64_t pages = 0;
+    for (size_t i = 0; i < list->count; i++)
+        pages += list->runs[i].count;
+    return pages;
+}
+
+bool run_list_copy(const struct run_list *list, struct run_list *ret_list)
+{
+    struct store_run *runs = malloc((list->count ? list->count : 1) * sizeof *runs);
+    if (!runs)
+        return false;
+    if (list->count)
+        memcpy(runs, list->runs, list->count * sizeof *runs);
+    *ret_list = (struct run_list){runs, list->count, list->count};
+    return true;
+}
+
+void run_list_done(struct run_list *list)
+{
+    free(list->runs);
+    *list = (struct run_list){0};
+}

@@ -1,0 +1,471 @@
+#include "capture-rt/tracer/session.h"
+
+#include "capture-rt/tracer/callpath.h"
+#include "core/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- the plan -------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t name_hash(const char *name)     /* as the target computes it */
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    return hash;
+}
+
+static int number_compare(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static void text_put(char *to, const char *from, size_t bytes)
+{
+    size_t length = strnlen(from, bytes - 1);
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+/* Regions keep the numbers that they had in the timing run. */
+static void plan_fill(struct session *session)
+{
+    struct capture_log *log = session->log.log;
+    const struct store_manifest *manifest = &session->manifest;
+    uint32_t next = 0;
+    for (size_t i = 0; i < manifest->region_count; i++) {
+        const struct store_region *region = &manifest->regions[i];
+        struct capture_region_entry *entry = &log->regions[i];
+        text_put(entry->name, region->name, sizeof entry->name);
+        text_put(entry->function, region->function, sizeof entry->function);
+        text_put(entry->file, region->file, sizeof entry->file);
+        entry->line = region->line;
+        entry->name_hash = name_hash(region->name);
+        entry->plan_first = next;
+        for (size_t j = 0; j < region->class_count && next < CAPTURE_PLAN_MAX; j++)
+            if (region->classes[j].captured && region->classes[j].representative <= UINT32_MAX)
+                log->plan[next++] = (uint32_t)region->classes[j].representative;
+        entry->plan_count = next - entry->plan_first;
+        qsort(&log->plan[entry->plan_first], entry->plan_count, sizeof *log->plan, number_compare);
+        entry->ready = 1;
+    }
+    log->plan_count = next;
+    log->known_regions = (uint32_t)manifest->region_count;
+    log->after = !session->options->no_after;
+    log->tracking = !(session->options->faults & (CAPTURE_FAULT_TRACKING | CAPTURE_FAULT_PAGEMAP_SCAN));
+}
+
+static bool class_find(struct session *session, const struct capture_message *message)
+{
+    if (message->region >= session->manifest.region_count)
+        return false;
+    const struct store_region *region = &session->manifest.regions[message->region];
+    for (size_t i = 0; i < region->class_count; i++)
+        if (region->classes[i].captured && region->classes[i].representative == message->invocation) {
+            session->region = message->region;
+            session->class = i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- codelets on their way to disk ----------------------------------------------------------------------------------------- */
+
+struct settling { struct session *session; size_t region, class; uint64_t memory_bytes; };
+
+static void codelet_settled(void *context, const char *name, uint64_t stored_bytes, const struct pcere_error *error)
+{
+    struct settling *settling = context;
+    struct session *session = settling->session;
+    pthread_mutex_lock(&session->mutex);
+    struct store_class *class = &session->manifest.regions[settling->region].classes[settling->class];
+    bool failed = error && error->status != PCERE_OK;
+    if (!failed && name && (class->codelet = strdup(name))) {
+        class->memory_bytes = settling->memory_bytes;
+        class->stored_bytes = stored_bytes;
+        session->settled++;
+    } else if (failed) {
+        class->reason = class->reason ? class->reason : strdup(error->message);
+        if (session->trouble.status == PCERE_OK)
+            session->trouble = *error;
+    }
+    session->under_way--;
+    pthread_cond_broadcast(&session->changed);
+    pthread_mutex_unlock(&session->mutex);
+    free(settling);
+}
+
+void session_settle(struct session *session)
+{
+    pthread_mutex_lock(&session->mutex);
+    while (session->under_way > 0)
+        pthread_cond_wait(&session->changed, &session->mutex);
+    pthread_mutex_unlock(&session->mutex);
+}
+
+/* The pending codelet is as whole as it will get: hand it over. */
+static enum pcere_status codelet_send(struct session *session, struct pcere_error *error)
+{
+    struct settling *settling = malloc(sizeof *settling);
+    struct store_codelet codelet = session->codelet;
+    session->pending = false;
+    session->codelet = (struct store_codelet){0};
+    enum pcere_status status = settling ? codelet_finish(session->log.log, session->elf, &codelet, error)
+                                        : pcere_fail_memory(error, "a codelet");
+    if (status != PCERE_OK) {
+        free(settling);
+        store_codelet_done(&codelet);
+        return status;
+    }
+    codelet.before = session->before.runs;
+    codelet.before_count = session->before.count;
+    *settling = (struct settling){session, session->region, session->class,
+                                  run_list_pages(&session->before) * session->manifest.page_size};
+    session->before = (struct run_list){0};
+    pthread_mutex_lock(&session->mutex);
+    session->under_way++;
+    pthread_mutex_unlock(&session->mutex);
+    status = store_writer_codelet_async(session->writer, &codelet, codelet_settled, settling, error);
+    if (status != PCERE_OK) {
+        pthread_mutex_lock(&session->mutex);
+        session->under_way--;
+        pthread_mutex_unlock(&session->mutex);
+        free(settling);
+    }
+    return status;
+}
+
+static void codelet_drop(struct session *session)
+{
+    session->pending = false;
+    store_codelet_done(&session->codelet);
+    session->codelet = (struct store_codelet){0};
+    run_list_done(&session->before);
+}
+
+/* ---- a stop ---------------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status facts_update(struct session *session, const struct capture_message *message, struct pcere_error *error)
+{
+    const struct capture_log *log = session->log.log;
+    uint32_t count = log->stop.range_count;
+    if (count > CAPTURE_RANGES_MAX)
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "the log of the program is damaged");
+    if (!session->excluded && !(session->excluded = calloc(CAPTURE_RANGES_MAX, sizeof *session->excluded)))
+        return pcere_fail_memory(error, "the ranges that are left out");
+    for (uint32_t i = 0; i < count; i++) {
+        struct capture_range range = log->stop.ranges[i];
+        session->excluded[i] = (struct store_range){range.start, range.end > range.start ? range.end - range.start : 0};
+    }
+    session->facts.excluded = session->excluded;
+    session->facts.excluded_count = count;
+    session->facts.heap_high = log->stop.heap_end;
+    if (session->begun)
+        return PCERE_OK;
+    (void)message;
+    session->facts.page_bytes = session->manifest.page_size;
+    elf_file_span(session->elf, &session->facts.image_low, &session->facts.image_high);
+    session->facts.image_low += log->image_bias;
+    session->facts.image_high += log->image_bias;
+    return maps_process_facts(session->child.pid, &session->facts, error);
+}
+
+static enum pcere_status snapshot(struct session *session, const struct capture_message *message, int tracking,
+                                  struct pcere_error *error)
+{
+    bool scan = !(session->options->faults & CAPTURE_FAULT_PAGEMAP_SCAN);
+    enum pcere_status status = facts_update(session, message, error);
+    if (!session->begun) {
+        if (status == PCERE_OK)
+            status = snapshotter_track(&session->snapshotter, tracking, scan, error);
+        else if (tracking >= 0)
+            close(tracking);
+        session->begun = true;
+        session->result->tracking = session->snapshotter.pagemap.tracking >= 0;
+    } else if (tracking >= 0)
+        close(tracking);
+    if (status == PCERE_OK)
+        status = maps_read(session->child.pid, &session->facts, &session->maps, error);
+    if (status == PCERE_OK)
+        status = snapshotter_take(&session->snapshotter, &session->maps, error);
+    return status;
+}
+
+static enum pcere_status begin_read(struct session *session, const struct capture_message *message, int tracking,
+                                    struct pcere_error *error)
+{
+    enum pcere_status status = snapshot(session, message, tracking, error);
+    if (status != PCERE_OK)
+        return status;
+    const struct store_region *region = &session->manifest.regions[session->region];
+    const struct store_class *class = &region->classes[session->class];
+    session->codelet = (struct store_codelet){.region = strdup(region->name), .members = class->members,
+                                              .in_vivo_ns = class->representative_ns};
+    session->pending = true;
+    if (!session->codelet.region)
+        return pcere_fail_memory(error, "a codelet");
+    status = codelet_begin(session->log.log, message, session->elf, &session->maps, session->child.pid, &session->codelet, error);
+    if (status == PCERE_OK)
+        status = callpath_read((pid_t)message->tid, session->facts.image_low, session->facts.image_high, &session->codelet.frames,
+                               &session->codelet.frame_count, error);
+    return status;
+}
+
+static bool stop_note(struct session *session, const struct capture_message *message)
+{
+    struct capture_result *result = session->result;
+    struct capture_stop_cost *stops = realloc(result->stops, (result->stop_count + 1) * sizeof *stops);
+    if (!stops)
+        return false;
+    result->stops = stops;
+    stops[result->stop_count++] = (struct capture_stop_cost){
+        .region = message->region < session->manifest.region_count ? message->region : SIZE_MAX, .invocation = message->invocation,
+        .at_end = message->type == CAPTURE_MESSAGE_END,
+        .present_bytes = run_list_pages(&session->snapshotter.last) * session->manifest.page_size,
+        .read_bytes = session->snapshotter.read_bytes};
+    return true;
+}
+
+static void answer(struct session *session, enum capture_answer_type type)
+{
+    struct capture_answer answer = {.type = type};
+    while (send(session->socket, &answer, sizeof answer, MSG_NOSIGNAL) < 0 && errno == EINTR)
+        ;
+    if (type == CAPTURE_ANSWER_NO_MORE) {
+        close(session->socket);
+        session->socket = -1;
+    }
+}
+
+/* What can be done when the program runs again. */
+static enum pcere_status after_begin(struct session *session, const struct capture_message *message, struct pcere_error *error)
+{
+    callpath_name(session->child.pid, session->codelet.frames, &session->codelet.frame_count);
+    if (!run_list_copy(&session->snapshotter.last, &session->before))
+        return pcere_fail_memory(error, "the list of pages");
+    const struct capture_region *region = &session->result->timing.regions[session->region];
+    if (message->invocation <= region->list_count && region->list[message->invocation - 1].number == message->invocation &&
+        region->list[message->invocation - 1].words_hash != message->words_hash) {
+        struct text text = {0};
+        text_addf(&text, "%s, invocation %" PRIu64 ": its arguments differ between the timing run and the capturing run",
+                  region->name, message->invocation);
+        char *sentence = text_take(&text);
+        enum pcere_status status = sentence ? capture_note(session->result, sentence, error) : PCERE_OK;
+        free(sentence);
+        if (status != PCERE_OK)
+            return status;
+    }
+    return session->options->no_after ? codelet_send(session, error) : PCERE_OK;
+}
+
+static enum pcere_status after_end(struct session *session, struct pcere_error *error)
+{
+    struct run_list after;
+    if (!run_list_difference(&session->before, &session->snapshotter.last, session->manifest.page_size, &after))
+        return pcere_fail_memory(error, "the list of pages");
+    session->codelet.after = after.runs;
+    session->codelet.after_count = after.count;
+    session->codelet.has_after = true;
+    return codelet_send(session, error);
+}
+
+static enum pcere_status stop_serve(struct session *session, const struct capture_message *message, int tracking,
+                                    struct pcere_error *error)
+{
+    bool at_end = message->type == CAPTURE_MESSAGE_END;
+    enum pcere_status status = PCERE_OK;
+    if (!at_end && session->pending)
+        status = codelet_send(session, error);          /* its region was left some other way */
+    bool wanted = at_end ? session->pending && session->codelet.invocation == message->invocation : class_find(session, message);
+    if (status != PCERE_OK || !wanted) {
+        if (tracking >= 0)
+            close(tracking);
+        if (status == PCERE_OK)
+            answer(session, CAPTURE_ANSWER_GO);
+        return status;
+    }
+    if (session->options->faults & CAPTURE_FAULT_PTRACE)
+        status = pcere_fail(error, PCERE_REFUSED, EPERM, "allow ptrace: 'pcere check' tells more", "cannot trace the program");
+    else
+        status = freeze_all(&session->child, (pid_t)message->tid, &session->freeze, error);
+    if (status != PCERE_OK) {
+        if (tracking >= 0)
+            close(tracking);
+        return status;
+    }
+    status = at_end ? snapshot(session, message, tracking, error) : begin_read(session, message, tracking, error);
+    freeze_release(&session->freeze);
+    if (status != PCERE_OK)
+        return status;
+    answer(session, CAPTURE_ANSWER_GO);
+    if (!stop_note(session, message))
+        return pcere_fail_memory(error, "the list of stops");
+    return at_end ? after_end(session, error) : after_begin(session, message, error);
+}
+
+/* ---- the run --------------------------------------------------------------------------------------------------------------- */
+
+/* The program saw the end of the last stop by the time that it sends the next message, or ends. */
+static void stall_note(struct session *session)
+{
+    struct capture_result *result = session->result;
+    const struct capture_log *log = session->log.log;
+    if (result->stop_count > 0 && result->stops[result->stop_count - 1].stall_ns == 0)
+        result->stops[result->stop_count - 1].stall_ns = log->stall_ns_last;
+    result->stall_ns = log->stall_ns;
+}
+
+static bool message_receive(struct session *session, struct capture_message *message, int *ret_tracking)
+{
+    struct iovec part = {message, sizeof *message};
+    union { struct cmsghdr header; char bytes[CMSG_SPACE(sizeof(int))]; } control;
+    struct msghdr envelope = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    ssize_t bytes;
+    do
+        bytes = recvmsg(session->socket, &envelope, MSG_CMSG_CLOEXEC);
+    while (bytes < 0 && errno == EINTR);
+    *ret_tracking = -1;
+    const struct cmsghdr *header = bytes > 0 ? CMSG_FIRSTHDR(&envelope) : NULL;
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(ret_tracking, CMSG_DATA(header), sizeof(int));
+    bool whole = bytes == (ssize_t)sizeof *message &&
+                 (message->type == CAPTURE_MESSAGE_BEGIN || message->type == CAPTURE_MESSAGE_END);
+    if (!whole && *ret_tracking >= 0)
+        close(*ret_tracking);
+    return whole;
+}
+
+static void trouble_note(struct session *session, enum pcere_status status, const struct pcere_error *error)
+{
+    if (status != PCERE_NO) {                   /* that it ended is no trouble: its status tells */
+        pthread_mutex_lock(&session->mutex);
+        if (session->trouble.status == PCERE_OK)
+            session->trouble = *error;
+        pthread_mutex_unlock(&session->mutex);
+    }
+    codelet_drop(session);
+    if (session->socket >= 0)
+        answer(session, CAPTURE_ANSWER_NO_MORE);
+}
+
+/* While nothing else is to be done: let the manifest on disk tell of the codelets that are there. (A store that replaces another is not
+ * seen before it is complete.) */
+static void manifest_refresh(struct session *session)
+{
+    struct pcere_error ignored;
+    pthread_mutex_lock(&session->mutex);
+    bool due = !session->options->force && session->under_way == 0 && session->settled > session->settled_told;
+    pthread_mutex_unlock(&session->mutex);
+    if (due && store_writer_manifest(session->writer, &session->manifest, &ignored) == PCERE_OK)
+        session->settled_told = session->settled;
+}
+
+static void session_watch(struct session *session)
+{
+    const struct capture_options *options = session->options;
+    while (!session->child.ended) {
+        if (!child_wait(&session->child, session->socket, 200)) {
+            if (session->child.ended)
+                break;
+            manifest_refresh(session);
+            if (options->progress)
+                options->progress(options->progress_context, CAPTURE_PHASE_CAPTURING, clock_ns() - session->child.start_ns,
+                                  session->result->stop_count, session->result->wanted * (options->no_after ? 1 : 2));
+            continue;
+        }
+        struct capture_message message;
+        struct pcere_error error = {0};
+        int tracking;
+        if (!message_receive(session, &message, &tracking)) {
+            close(session->socket);             /* the program ended, became another, or closed what it does not know */
+            session->socket = -1;
+            continue;
+        }
+        stall_note(session);
+        enum pcere_status status = stop_serve(session, &message, tracking, &error);
+        if (status != PCERE_OK)
+            trouble_note(session, status, &error);
+    }
+    stall_note(session);
+}
+
+static enum pcere_status sockets_make(int both[2], struct pcere_error *error)
+{
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, both) != 0)
+        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a socket pair");
+    int high = descriptor_raise(both[1]);
+    close(both[1]);
+    both[1] = high;
+    if (high >= 0)
+        return PCERE_OK;
+    close(both[0]);
+    return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a socket pair");
+}
+
+static void notes_after(struct session *session)
+{
+    const struct capture_log *log = session->log.log;
+    struct pcere_error ignored;
+    if (session->begun && !session->result->tracking)
+        capture_note(session->result, "the kernel does not tell which pages were written: every stop reads all memory", &ignored);
+    if (log->locks_dropped)
+        capture_note(session->result, "there were more OpenMP locks than can be recorded: some are missing in the codelets", &ignored);
+    if (session->maps.shared_writable)
+        capture_note(session->result, "the program shares writable memory with others: it is captured like its own", &ignored);
+}
+
+static void session_close(struct session *session)
+{
+    if (session->socket >= 0)
+        close(session->socket);
+    freeze_done(&session->freeze);
+    snapshotter_close(&session->snapshotter);
+    maps_done(&session->maps);
+    free(session->excluded);
+    child_done(&session->child);
+    shared_log_close(&session->log);
+}
+
+enum pcere_status session_run(struct session *session, const int descriptors[3], struct pcere_error *error)
+{
+    int sockets[2];
+    enum pcere_status status = shared_log_open(session->options, CAPTURE_MODE_CAPTURING, &session->log, error);
+    if (status != PCERE_OK)
+        return status;
+    plan_fill(session);
+    status = sockets_make(sockets, error);
+    if (status != PCERE_OK) {
+        shared_log_close(&session->log);
+        return status;
+    }
+    session->socket = sockets[0];
+    struct child_setup setup = {.options = session->options, .log = session->log.descriptor, .socket = sockets[1],
+                                .descriptors = {descriptors[0], descriptors[1], descriptors[2]}};
+    status = child_start(&setup, &session->child, error);
+    close(sockets[1]);
+    if (status == PCERE_OK) {
+        struct pcere_error trouble = {0};
+        if (snapshotter_open(session->child.pid, session->writer, session->manifest.page_size, &session->snapshotter, &trouble) ==
+            PCERE_OK)
+            session_watch(session);
+        else {
+            trouble_note(session, trouble.status, &trouble);
+            while (!session->child.ended)
+                child_wait(&session->child, -1, -1);
+        }
+        struct pcere_error sending = {0};
+        if (session->pending && codelet_send(session, &sending) != PCERE_OK)
+            trouble_note(session, sending.status, &sending);
+        session->result->capture_wall_ns = session->child.end_ns - session->child.start_ns;
+        session->result->program_status = session->child_status = session->child.status;
+        notes_after(session);
+    }
+    session_close(session);
+    return status;
+}

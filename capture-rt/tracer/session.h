@@ -1,0 +1,52 @@
+/* capture-rt/tracer/session.h - the capturing run: the program goes at its own pace, and is held at the planned invocations. */
+#ifndef PCERE_CAPTURE_TRACER_SESSION_H
+#define PCERE_CAPTURE_TRACER_SESSION_H
+
+#include "capture-rt/tracer/codelet.h"
+#include "capture-rt/tracer/freeze.h"
+#include "capture-rt/tracer/log.h"
+#include "capture-rt/tracer/snapshot.h"
+
+#include <pthread.h>
+
+struct session {
+    const struct capture_options *options;
+    struct capture_result *result;
+    struct elf_file *elf;
+    struct store_writer *writer;
+    struct store_manifest manifest;  /* classes' codelet, sizes and reasons are set on the writer's thread: under `mutex` */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;          /* under_way */
+    size_t under_way;                /* codelets handed to the writer and not settled, under `mutex` */
+    size_t settled_told;             /* settled codelets that the manifest on disk tells of */
+    size_t settled;                  /* under `mutex` */
+
+    struct shared_log log;
+    struct child child;
+    int32_t child_status;
+    int socket;                      /* to the program; -1: it will not stop again */
+    struct freeze freeze;
+    struct map_facts facts;
+    struct store_range *excluded;    /* of facts */
+    struct map_list maps;
+    struct snapshotter snapshotter;
+    bool begun;                      /* the first stop lies behind */
+    struct pcere_error trouble;      /* what ended the capture before the program's end; status OK: nothing */
+
+    bool pending;                    /* a codelet whose region has not ended */
+    struct store_codelet codelet;
+    struct run_list before;
+    size_t region, class;            /* of it, in the manifest */
+};
+
+/* Run the program; result's capture times, stops and status are set. Failures of the capture itself go to session->trouble: the
+ * program runs to its end. Anything else that is returned means that it was not started. */
+enum pcere_status session_run(struct session *session, const int descriptors[3], struct pcere_error *error);
+
+/* Wait until every codelet is on disk, or is known to have failed. */
+void session_settle(struct session *session);
+
+/* Add a sentence to the result's notes. */
+enum pcere_status capture_note(struct capture_result *result, const char *sentence, struct pcere_error *error);
+
+#endif

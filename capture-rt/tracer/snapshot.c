@@ -1,0 +1,303 @@
+#include "capture-rt/tracer/snapshot.h"
+
+#include "core/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define CHUNK_BYTES ((uint64_t)512 << 10)
+#define SECOND_READER_BYTES ((uint64_t)8 << 20)     /* less than this is read faster by one thread than by two */
+#define PAGE_UNREADABLE (STORE_PAGE_ZERO - 1)
+
+enum pcere_status snapshotter_open(pid_t pid, struct store_writer *writer, uint64_t page_bytes, struct snapshotter *ret_snapshotter,
+                                   struct pcere_error *error)
+{
+    struct snapshotter result = {.pid = pid, .memory = -1, .page_bytes = page_bytes, .writer = writer,
+                                 .pagemap = {.descriptor = -1, .tracking = -1}};
+    for (int i = 0; i < 2; i++)
+        if (!(result.buffers[i] = malloc(CHUNK_BYTES))) {
+            snapshotter_close(&result);
+            return pcere_fail_memory(error, "the buffers for reading");
+        }
+    for (int i = 0; i < 2; i++)
+        memset(result.buffers[i], 1, CHUNK_BYTES);      /* touched now, not in a stop */
+    *ret_snapshotter = result;
+    return PCERE_OK;
+}
+
+enum pcere_status snapshotter_track(struct snapshotter *snapshotter, int tracking, bool scan, struct pcere_error *error)
+{
+    char path[64];
+    enum pcere_status status = pagemap_open(snapshotter->pid, tracking, scan, snapshotter->page_bytes, &snapshotter->pagemap, error);
+    if (status != PCERE_OK)
+        return status;
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)snapshotter->pid);
+    snapshotter->memory = open(path, O_RDONLY | O_CLOEXEC);
+    if (snapshotter->memory < 0)
+        return pcere_fail(error, errno == EACCES || errno == EPERM ? PCERE_REFUSED : PCERE_SYSTEM, errno, NULL,
+                          "cannot read the program's memory");
+    return PCERE_OK;
+}
+
+void snapshotter_close(struct snapshotter *snapshotter)
+{
+    pagemap_close(&snapshotter->pagemap);
+    if (snapshotter->memory >= 0)
+        close(snapshotter->memory);
+    free(snapshotter->buffers[0]);
+    free(snapshotter->buffers[1]);
+    free(snapshotter->spans);
+    free(snapshotter->numbers);
+    run_list_done(&snapshotter->last);
+    *snapshotter = (struct snapshotter){.memory = -1, .pagemap = {.descriptor = -1, .tracking = -1}};
+}
+
+/* ---- what to read ---------------------------------------------------------------------------------------------------------- */
+
+/* One part of the new snapshot, in order of addresses. */
+struct part {
+    uint64_t address, pages;
+    enum { PART_KNOWN, PART_READ } kind;
+    uint64_t number;            /* known: of the first page, or STORE_PAGE_ZERO; read: place among the numbers */
+};
+
+struct plan {
+    struct snapshotter *snapshotter;
+    struct part *parts;
+    size_t count, capacity;
+    uint64_t pages;             /* to be read */
+    size_t known;               /* where in `last` the search goes on: addresses ascend */
+};
+
+static bool part_add(struct plan *plan, struct part part)
+{
+    uint64_t page_bytes = plan->snapshotter->page_bytes;
+    struct part *last = plan->count ? &plan->parts[plan->count - 1] : NULL;
+    if (part.kind == PART_READ) {
+        part.number = plan->pages;
+        plan->pages += part.pages;
+        if (last && last->kind == PART_READ && last->address + last->pages * page_bytes == part.address) {
+            last->pages += part.pages;
+            return true;
+        }
+    }
+    if (!array_reserve(&plan->parts, &plan->capacity, plan->count + 1, sizeof *plan->parts))
+        return false;
+    plan->parts[plan->count++] = part;
+    return true;
+}
+
+/* Pages that were not written: as the snapshot before knew them; what it did not know is read. */
+static bool known_add(struct plan *plan, uint64_t start, uint64_t end)
+{
+    const struct run_list *last = &plan->snapshotter->last;
+    uint64_t page_bytes = plan->snapshotter->page_bytes;
+    while (start < end) {
+        while (plan->known < last->count &&
+               last->runs[plan->known].address + last->runs[plan->known].count * page_bytes <= start)
+            plan->known++;
+        const struct store_run *run = plan->known < last->count ? &last->runs[plan->known] : NULL;
+        uint64_t stop = end;
+        if (!run || run->address >= end) {
+            if (!part_add(plan, (struct part){start, (end - start) / page_bytes, PART_READ, 0}))
+                return false;
+        } else if (run->address > start) {
+            stop = run->address;
+            if (!part_add(plan, (struct part){start, (stop - start) / page_bytes, PART_READ, 0}))
+                return false;
+        } else {
+            uint64_t index = (start - run->address) / page_bytes, run_end = run->address + run->count * page_bytes;
+            stop = run_end < end ? run_end : end;
+            uint64_t number = run->page == STORE_PAGE_ZERO ? STORE_PAGE_ZERO : run->page + index;
+            if (!part_add(plan, (struct part){start, (stop - start) / page_bytes, PART_KNOWN, number}))
+                return false;
+        }
+        start = stop;
+    }
+    return true;
+}
+
+static bool piece_plan(struct plan *plan, const struct map_entry *entry, const struct page_piece *piece)
+{
+    uint64_t pages = (piece->end - piece->start) / plan->snapshotter->page_bytes;
+    bool constant = piece->flags & PAGE_FILE && entry->file && !entry->shared && !(entry->mapping.protection & 2u /* PROT_WRITE */);
+    if (piece->flags & PAGE_ZERO)
+        return part_add(plan, (struct part){piece->start, pages, PART_KNOWN, STORE_PAGE_ZERO});
+    if (constant || (!(piece->flags & PAGE_WRITTEN) && !entry->shared))
+        return known_add(plan, piece->start, piece->end);
+    return part_add(plan, (struct part){piece->start, pages, PART_READ, 0});
+}
+
+static bool is_guard(const struct map_entry *entry)
+{
+    return entry->mapping.protection == 0 && entry->file;
+}
+
+/* In mappings of files absent pages have content as well: the gaps between pieces are read. */
+static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *entry, struct pcere_error *error)
+{
+    struct pagemap *pagemap = &plan->snapshotter->pagemap;
+    pagemap->count = 0;
+    if (is_guard(entry))
+        return PCERE_OK;
+    enum pcere_status status = pagemap_look(pagemap, entry->mapping.start, entry->mapping.end, !entry->shared, error);
+    if (status != PCERE_OK)
+        return status;
+    uint64_t at = entry->mapping.start;
+    bool enough = true;
+    for (size_t i = 0; i <= pagemap->count && enough; i++) {
+        struct page_piece end = {entry->mapping.end, entry->mapping.end, 0};
+        const struct page_piece *piece = i < pagemap->count ? &pagemap->pieces[i] : &end;
+        if (entry->file && at < piece->start)
+            enough = piece_plan(plan, entry, &(struct page_piece){at, piece->start, PAGE_FILE | PAGE_WRITTEN});
+        if (enough && piece->start < piece->end)
+            enough = piece_plan(plan, entry, piece);
+        at = piece->end;
+    }
+    return enough ? PCERE_OK : pcere_fail_memory(error, "the plan of a dump");
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------------------- */
+
+struct reading {
+    struct snapshotter *snapshotter;
+    _Atomic(size_t) next;       /* span to be read next */
+    _Atomic(int) failed;
+    struct pcere_error error;   /* of whoever set `failed` first */
+    pthread_mutex_t mutex;
+};
+
+static enum pcere_status spans_make(struct snapshotter *snapshotter, const struct plan *plan, struct pcere_error *error)
+{
+    uint64_t chunk = CHUNK_BYTES / snapshotter->page_bytes;
+    snapshotter->span_count = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct part *part = &plan->parts[i];
+        for (uint64_t done = 0; part->kind == PART_READ && done < part->pages; done += chunk) {
+            if (!array_reserve(&snapshotter->spans, &snapshotter->span_capacity, snapshotter->span_count + 1,
+                               sizeof *snapshotter->spans))
+                return pcere_fail_memory(error, "the plan of a dump");
+            uint64_t pages = part->pages - done < chunk ? part->pages - done : chunk;
+            snapshotter->spans[snapshotter->span_count++] =
+                (struct snapshot_span){part->address + done * snapshotter->page_bytes, pages, part->number + done};
+        }
+    }
+    if (!array_reserve(&snapshotter->numbers, &snapshotter->number_capacity, plan->pages, sizeof *snapshotter->numbers))
+        return pcere_fail_memory(error, "the numbers of pages");
+    return PCERE_OK;
+}
+
+/* Bytes read from the start, in whole pages. Memory that the program may not read itself comes through /proc/PID/mem. */
+static uint64_t memory_read(const struct snapshotter *snapshotter, unsigned char *buffer, uint64_t address, uint64_t bytes)
+{
+    struct iovec local = {buffer, bytes}, remote = {(void *)(uintptr_t)address, bytes};
+    ssize_t got = process_vm_readv(snapshotter->pid, &local, 1, &remote, 1, 0);
+    if (got < (ssize_t)bytes)
+        got = pread(snapshotter->memory, buffer, bytes, (off_t)address);
+    return got > 0 ? (uint64_t)got / snapshotter->page_bytes * snapshotter->page_bytes : 0;
+}
+
+static enum pcere_status span_read(struct snapshotter *snapshotter, const struct snapshot_span *span, unsigned char *buffer,
+                                   struct pcere_error *error)
+{
+    uint64_t page_bytes = snapshotter->page_bytes, bytes = span->pages * page_bytes;
+    uint64_t *numbers = snapshotter->numbers + span->first;
+    for (uint64_t done = 0; done < bytes;) {
+        uint64_t got = memory_read(snapshotter, buffer, span->address + done, bytes - done);
+        if (got == 0) {                         /* beyond the end of a mapped file, or a device's */
+            numbers[done / page_bytes] = PAGE_UNREADABLE;
+            done += page_bytes;
+            continue;
+        }
+        enum pcere_status status = store_writer_pages(snapshotter->writer, buffer, got / page_bytes, numbers + done / page_bytes, error);
+        if (status != PCERE_OK)
+            return status;
+        done += got;
+    }
+    return PCERE_OK;
+}
+
+static void spans_read(struct reading *reading, unsigned char *buffer)
+{
+    struct snapshotter *snapshotter = reading->snapshotter;
+    for (size_t i; !reading->failed && (i = reading->next++) < snapshotter->span_count;) {
+        struct pcere_error error = {0};
+        if (span_read(snapshotter, &snapshotter->spans[i], buffer, &error) == PCERE_OK)
+            continue;
+        pthread_mutex_lock(&reading->mutex);
+        if (!reading->failed)
+            reading->error = error;
+        reading->failed = 1;
+        pthread_mutex_unlock(&reading->mutex);
+    }
+}
+
+static void *second_reader(void *context)
+{
+    struct reading *reading = context;
+    spans_read(reading, reading->snapshotter->buffers[1]);
+    return NULL;
+}
+
+static enum pcere_status pages_read(struct snapshotter *snapshotter, uint64_t bytes, struct pcere_error *error)
+{
+    struct reading reading = {.snapshotter = snapshotter, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    pthread_t thread;
+    bool second = bytes >= SECOND_READER_BYTES && pthread_create(&thread, NULL, second_reader, &reading) == 0;
+    spans_read(&reading, snapshotter->buffers[0]);
+    if (second)
+        pthread_join(thread, NULL);
+    if (!reading.failed)
+        return PCERE_OK;
+    if (error)
+        *error = reading.error;
+    return reading.error.status;
+}
+
+/* ---- putting together ------------------------------------------------------------------------------------------------------ */
+
+static bool part_runs(struct run_list *list, const struct part *part, const uint64_t *numbers, uint64_t page_bytes)
+{
+    if (part->kind == PART_KNOWN)
+        return run_list_add(list, (struct store_run){part->address, part->number, part->pages}, page_bytes);
+    for (uint64_t i = 0; i < part->pages; i++) {
+        uint64_t number = numbers[part->number + i];
+        if (number != PAGE_UNREADABLE &&
+            !run_list_add(list, (struct store_run){part->address + i * page_bytes, number, 1}, page_bytes))
+            return false;
+    }
+    return true;
+}
+
+enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, struct pcere_error *error)
+{
+    struct plan plan = {.snapshotter = snapshotter};
+    struct run_list list = {0};
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; i < maps->count && status == PCERE_OK; i++)
+        status = entry_plan(&plan, &maps->entries[i], error);
+    if (status == PCERE_OK)
+        status = spans_make(snapshotter, &plan, error);
+    if (status == PCERE_OK)
+        status = pages_read(snapshotter, plan.pages * snapshotter->page_bytes, error);
+    for (size_t i = 0; i < plan.count && status == PCERE_OK; i++)
+        if (!part_runs(&list, &plan.parts[i], snapshotter->numbers, snapshotter->page_bytes))
+            status = pcere_fail_memory(error, "the list of pages");
+    free(plan.parts);
+    if (status != PCERE_OK) {
+        run_list_done(&list);
+        return status;
+    }
+    run_list_done(&snapshotter->last);
+    snapshotter->last = list;
+    snapshotter->read_bytes = plan.pages * snapshotter->page_bytes;
+    return PCERE_OK;
+}

@@ -1,0 +1,50 @@
+/* capture-rt/tracer/snapshot.h - the memory of a stopped program as runs of stored pages, each stop reading only what changed since the last.
+ *
+ *   mappings  ──pagemap──▶ pieces: known and unchanged ──▶ numbers of the snapshot before
+ *                                  zero                ──▶ STORE_PAGE_ZERO
+ *                                  anything else       ──▶ read in 512 KiB chunks by two threads ──▶ store_writer_pages ──▶ numbers
+ */
+#ifndef PCERE_CAPTURE_TRACER_SNAPSHOT_H
+#define PCERE_CAPTURE_TRACER_SNAPSHOT_H
+
+#include "capture-rt/tracer/maps.h"
+#include "capture-rt/tracer/pagemap.h"
+
+struct run_list { struct store_run *runs; size_t count, capacity; };    /* ascending, not overlapping, as long as can be */
+
+/* Append a run that lies above all others; adjacent ones become one. False: no memory. */
+bool run_list_add(struct run_list *list, struct store_run run, uint64_t page_bytes);
+/* Pages of `after` whose number differs from that in `before`, or that `before` lacks. False: no memory. */
+bool run_list_difference(const struct run_list *before, const struct run_list *after, uint64_t page_bytes, struct run_list *ret_list);
+uint64_t run_list_pages(const struct run_list *list);
+bool run_list_copy(const struct run_list *list, struct run_list *ret_list);
+void run_list_done(struct run_list *list);
+
+struct snapshot_span { uint64_t address, pages, first; };   /* to be read; `first`: its place among the numbers */
+
+struct snapshotter {
+    pid_t pid;
+    int memory;                  /* /proc/PID/mem */
+    uint64_t page_bytes;
+    struct pagemap pagemap;
+    struct store_writer *writer;
+    struct run_list last;        /* the newest snapshot */
+    uint64_t read_bytes;         /* by the newest snapshot */
+    struct snapshot_span *spans;
+    size_t span_count, span_capacity;
+    uint64_t *numbers;           /* of the pages read */
+    size_t number_capacity;
+    unsigned char *buffers[2];
+};
+
+/* Prepare before the program is stopped for the first time. `writer` is borrowed. PCERE_SYSTEM. */
+enum pcere_status snapshotter_open(pid_t pid, struct store_writer *writer, uint64_t page_bytes, struct snapshotter *ret_snapshotter,
+                                   struct pcere_error *error);
+/* At the first stop: how to tell what was written. `tracking` is taken over. */
+enum pcere_status snapshotter_track(struct snapshotter *snapshotter, int tracking, bool scan, struct pcere_error *error);
+/* The program stands still: bring snapshotter->last up to date. PCERE_NO: the program is gone. PCERE_SYSTEM, or what the store says. On
+ * failure no later snapshot can be trusted. */
+enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, struct pcere_error *error);
+void snapshotter_close(struct snapshotter *snapshotter);
+
+#endif
