@@ -1,0 +1,119 @@
+/* cli/capture_table.c - the regions of a manifest as a table and as JSON. */
+#include "cli/capture_table.h"
+#include "cli/cli.h"
+#include "core/json.h"
+#include "core/units.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static double share_of(const struct store_manifest *manifest, uint64_t time_ns)
+{
+    return manifest->wall_ns ? (double)time_ns / (double)manifest->wall_ns : 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct store_region *const *left = a, *const *right = b;
+    if ((*left)->time_ns != (*right)->time_ns)
+        return (*left)->time_ns < (*right)->time_ns ? 1 : -1;
+    return strcmp((*left)->name, (*right)->name);
+}
+
+static void region_row(struct cli_table *table, const struct store_manifest *manifest, const struct store_region *region)
+{
+    size_t captured = 0;
+    uint64_t stored_bytes = 0, memory_bytes = 0;
+    for (size_t i = 0; i < region->class_count; i++) {
+        captured += region->classes[i].captured;
+        stored_bytes += region->classes[i].stored_bytes;
+        if (region->classes[i].memory_bytes > memory_bytes)
+            memory_bytes = region->classes[i].memory_bytes;
+    }
+    char invocations[24], classes[48], time[UNITS_TEXT_BYTES], share[CLI_TEXT_MOST], memory[UNITS_TEXT_BYTES], stored[UNITS_TEXT_BYTES];
+    snprintf(invocations, sizeof invocations, "%llu", (unsigned long long)region->invocations);
+    snprintf(classes, sizeof classes, "%zu of %zu", captured, region->class_count);
+    const char *cells[] = {region->name, invocations, units_format_ns(region->time_ns, time),
+                           cli_ratio_text(share, share_of(manifest, region->time_ns)), classes,
+                           captured ? units_format_bytes(memory_bytes, memory) : "-",
+                           captured ? units_format_bytes(stored_bytes, stored) : "-", region->reason};
+    cli_table_row(table, cells);
+}
+
+static void total_row(struct cli_table *table, const struct store_manifest *manifest, const char *name, uint64_t time_ns)
+{
+    char time[UNITS_TEXT_BYTES], share[CLI_TEXT_MOST];
+    const char *cells[] = {name, NULL, units_format_ns(time_ns, time), cli_ratio_text(share, share_of(manifest, time_ns)), NULL, NULL, NULL, NULL};
+    cli_table_row(table, cells);
+}
+
+void capture_table_print(const struct store_manifest *manifest, FILE *out)
+{
+    static const char *const headings[] = {"region", ">invocations", ">in vivo", ">share", ">captured", ">memory", ">stored", ""};
+    const struct store_region **order = calloc(manifest->region_count + 1, sizeof(const struct store_region *));
+    struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
+    if (order && table) {
+        for (size_t i = 0; i < manifest->region_count; i++)
+            order[i] = &manifest->regions[i];
+        qsort(order, manifest->region_count, sizeof *order, by_time);
+        for (size_t i = 0; i < manifest->region_count; i++)
+            region_row(table, manifest, order[i]);
+        total_row(table, manifest, "outside regions", manifest->serial_ns);
+        total_row(table, manifest, "whole run", manifest->wall_ns);
+        cli_table_print(table, out);
+    }
+    cli_table_free(table);
+    free(order);
+}
+
+static json_t *class_value(const struct store_class *class, bool *failed)
+{
+    json_t *value = json_object();
+    json_put(value, "representative", json_from_u64(class->representative), failed);
+    json_put(value, "members", json_from_u64(class->members), failed);
+    json_put(value, "time_ns", json_from_u64(class->time_ns), failed);
+    json_put(value, "time_ns_median", json_from_u64(class->time_ns_median), failed);
+    json_put(value, "representative_ns", json_from_u64(class->representative_ns), failed);
+    json_put(value, "captured", json_boolean(class->captured), failed);
+    json_put(value, "memory_bytes", class->captured ? json_from_u64(class->memory_bytes) : json_null(), failed);
+    json_put(value, "stored_bytes", class->captured ? json_from_u64(class->stored_bytes) : json_null(), failed);
+    json_put(value, "reason", json_from_string(class->reason), failed);
+    return value;
+}
+
+static json_t *region_value(const struct store_manifest *manifest, const struct store_region *region, bool *failed)
+{
+    json_t *value = json_object(), *classes = json_array();
+    json_put(value, "region", json_from_string(region->name), failed);
+    json_put(value, "function", json_from_string(region->function), failed);
+    json_put(value, "file", json_from_string(region->file), failed);
+    json_put(value, "line", json_from_u64(region->line), failed);
+    json_put(value, "invocations", json_from_u64(region->invocations), failed);
+    json_put(value, "time_ns", json_from_u64(region->time_ns), failed);
+    json_put(value, "share_ratio", manifest->wall_ns ? json_real(share_of(manifest, region->time_ns)) : json_null(), failed);
+    json_put(value, "status", json_from_string(region->status), failed);
+    json_put(value, "reason", json_from_string(region->reason), failed);
+    for (size_t i = 0; i < region->class_count; i++)
+        if (json_array_append_new(classes, class_value(&region->classes[i], failed)) != 0)
+            *failed = true;
+    json_put(value, "classes", classes, failed);
+    return value;
+}
+
+enum pcere_status capture_document_add(json_t *document, const struct store_manifest *manifest, struct pcere_error *error)
+{
+    bool failed = false;
+    json_put(document, "program", json_from_string(manifest->program), &failed);
+    json_put(document, "complete", json_boolean(manifest->complete), &failed);
+    json_put(document, "threads", json_from_u64(manifest->threads), &failed);
+    json_put(document, "wall_ns", json_from_u64(manifest->wall_ns), &failed);
+    json_put(document, "serial_ns", json_from_u64(manifest->serial_ns), &failed);
+    json_put(document, "capture_wall_ns", manifest->capture_wall_ns ? json_from_u64(manifest->capture_wall_ns) : json_null(), &failed);
+    json_t *regions = json_array();
+    for (size_t i = 0; i < manifest->region_count; i++)
+        if (json_array_append_new(regions, region_value(manifest, &manifest->regions[i], &failed)) != 0)
+            failed = true;
+    json_put(document, "regions", regions, &failed);
+    return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
+}

@@ -1,0 +1,125 @@
+/* cli/choose.c - classes of a region's invocations. */
+#include "cli/choose.h"
+#include "predictor/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct series {                  /* finished invocations, one array a property; position i is list[position[i]] */
+    size_t count;
+    uint64_t *time_ns, *arguments_hash, *number;
+    uint32_t *faults, *switches;
+    bool measured_cpu;
+};
+
+static void series_done(struct series *series)
+{
+    free(series->time_ns);
+    free(series->arguments_hash);
+    free(series->number);
+    free(series->faults);
+    free(series->switches);
+}
+
+static enum pcere_status series_init(const struct capture_region *region, struct series *ret_series, struct pcere_error *error)
+{
+    size_t most = region->list_count + 1;
+    struct series series = {
+        .time_ns = calloc(most, sizeof(uint64_t)), .arguments_hash = calloc(most, sizeof(uint64_t)),
+        .number = calloc(most, sizeof(uint64_t)), .faults = calloc(most, sizeof(uint32_t)), .switches = calloc(most, sizeof(uint32_t)),
+    };
+    if (!series.time_ns || !series.arguments_hash || !series.number || !series.faults || !series.switches) {
+        series_done(&series);
+        return pcere_fail_memory(error, "the invocations");
+    }
+    for (size_t i = 0; i < region->list_count; i++) {
+        const struct capture_invocation *invocation = &region->list[i];
+        if (!invocation->end_ns)
+            continue;
+        size_t at = series.count++;
+        series.time_ns[at] = invocation->end_ns - invocation->begin_ns;
+        series.arguments_hash[at] = invocation->words_hash;
+        series.number[at] = invocation->number;
+        series.faults[at] = invocation->measured_cpu ? invocation->faults : 0;
+        series.switches[at] = invocation->measured_cpu ? invocation->switches : 0;
+        series.measured_cpu = series.measured_cpu || invocation->measured_cpu;
+    }
+    *ret_series = series;
+    return PCERE_OK;
+}
+
+/* Invocations beyond the log's end have no record of their own: they count with the largest class, so that members and times add up. */
+static void rest_add(const struct capture_region *region, struct store_class *classes, size_t count)
+{
+    uint64_t members = 0, time_ns = 0;
+    size_t largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        members += classes[i].members;
+        time_ns += classes[i].time_ns;
+        if (classes[i].members > classes[largest].members)
+            largest = i;
+    }
+    uint64_t finished = region->invocations - (region->unfinished < region->invocations ? region->unfinished : region->invocations);
+    if (finished > members)
+        classes[largest].members += finished - members;
+    if (region->time_ns > time_ns)
+        classes[largest].time_ns += region->time_ns - time_ns;
+}
+
+static enum pcere_status classes_convert(const struct series *series, const struct classes_result *found, struct store_class **ret_classes,
+                                         struct pcere_error *error)
+{
+    struct store_class *classes = calloc(found->class_count, sizeof *classes);
+    if (!classes)
+        return pcere_fail_memory(error, "the classes");
+    for (size_t i = 0; i < found->class_count; i++) {
+        const struct classes_class *class = &found->classes[i];
+        classes[i] = (struct store_class){
+            .representative = series->number[class->representative - 1],
+            .members = class->members,
+            .time_ns = class->time_ns,
+            .time_ns_median = class->time_ns_median,
+            .representative_ns = class->representative_ns,
+            .captured = class->wanted,
+            .reason = class->wanted ? NULL : strdup(class->reason),
+        };
+    }
+    *ret_classes = classes;
+    return PCERE_OK;
+}
+
+enum pcere_status choose_classes(void *context, const struct capture_run *run, size_t region, struct store_class **ret_classes,
+                                 size_t *ret_count, struct pcere_error *error)
+{
+    const struct choose_context *choose = context;
+    const struct capture_region *measured = &run->regions[region];
+    struct series series;
+    enum pcere_status status = series_init(measured, &series, error);
+    if (status != PCERE_OK)
+        return status;
+    if (!series.count) {
+        series_done(&series);
+        *ret_classes = NULL;
+        *ret_count = 0;
+        return PCERE_OK;
+    }
+    struct classes_input input = {
+        .count = series.count, .time_ns = series.time_ns, .arguments_hash = series.arguments_hash,
+        .minor_faults = series.measured_cpu ? series.faults : NULL, .preemptions = series.measured_cpu ? series.switches : NULL,
+    };
+    struct classes_options options = {
+        .max_classes = choose->max_classes, .min_share_ratio = choose->min_share_ratio, .wall_ns = run->wall_ns, .seed = 1,
+    };
+    struct classes_result found;
+    status = classes_find(&input, &options, &found, error);
+    if (status == PCERE_OK) {
+        status = classes_convert(&series, &found, ret_classes, error);
+        if (status == PCERE_OK) {
+            *ret_count = found.class_count;
+            rest_add(measured, *ret_classes, *ret_count);
+        }
+        classes_result_done(&found);
+    }
+    series_done(&series);
+    return status;
+}

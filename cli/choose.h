@@ -1,0 +1,17 @@
+/* cli/choose.h - from measured invocations to classes: the bridge between the tracer, which measures, and the predictor, which classifies.
+ */
+#ifndef PCERE_CLI_CHOOSE_H
+#define PCERE_CLI_CHOOSE_H
+
+#include "capture-rt/tracer/capture.h"
+
+struct choose_context {
+    uint32_t max_classes;        /* 0: the predictor's default */
+    double min_share_ratio;      /* of the run's wall time */
+};
+
+/* A capture_choose_fn; its context is a struct choose_context. */
+enum pcere_status choose_classes(void *context, const struct capture_run *run, size_t region, struct store_class **ret_classes,
+                                 size_t *ret_count, struct pcere_error *error);
+
+#endif

@@ -1,0 +1,198 @@
+/* cli/output.c - how numbers, messages and progress look to people.
+ *
+ * It knows stdout from stderr, terminals from files, and three significant digits from noise.
+ */
+#include "cli/cli.h"
+#include "core/units.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void progress_clear(struct cli *cli)
+{
+    if (cli->progress_shown)
+        fputs("\r\033[K", stderr);
+    cli->progress_shown = false;
+}
+
+void cli_error_print(const struct cli *cli, const struct pcere_error *error)
+{
+    if (cli->progress_shown)
+        fputs("\r\033[K", stderr);
+    if (cli->verb)
+        fprintf(stderr, "pcere %s: %s\n", cli->verb->name, error->message);
+    else
+        fprintf(stderr, "pcere: %s\n", error->message);
+    if (error->hint[0])
+        fprintf(stderr, "hint: %s\n", error->hint);
+}
+
+void cli_note(struct cli *cli, const char *format, ...)
+{
+    if (cli->quiet)
+        return;
+    progress_clear(cli);
+    fprintf(stderr, "pcere %s: ", cli->verb->name);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+void cli_progress(struct cli *cli, const char *text)
+{
+    if (!text) {
+        progress_clear(cli);
+        return;
+    }
+    if (cli->quiet)
+        return;
+    if (cli->verbose) {
+        fprintf(stderr, "pcere %s: %s\n", cli->verb->name, text);
+        return;
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    if (!isatty(STDERR_FILENO) || now_ns - cli->started_ns < 1000000000u)
+        return;
+    fprintf(stderr, "\r\033[K%.100s", text);
+    cli->progress_shown = true;
+}
+
+int cli_stdout_divert(void)
+{
+    fflush(stdout);
+    int saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (saved >= 0)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    return saved;
+}
+
+void cli_stdout_return(int saved)
+{
+    if (saved < 0)
+        return;
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+}
+
+bool cli_colour(FILE *out)
+{
+    const char *no = getenv("NO_COLOR");
+    return !(no && no[0]) && isatty(fileno(out));
+}
+
+char *cli_interval_text(char text[static CLI_TEXT_MOST], uint64_t time_ns, uint64_t low_ns, uint64_t high_ns)
+{
+    static const double scales[] = {1, 1e3, 1e6, 1e9};
+    char middle[UNITS_TEXT_BYTES];
+    units_format_ns(time_ns, middle);
+    const char *unit = strchr(middle, ' ') + 1, *point = strchr(middle, '.');
+    int decimals = point ? (int)(unit - point) - 2 : 0;
+    double scale = scales[unit[0] == 'n' ? 0 : unit[0] == 'u' ? 1 : unit[0] == 'm' ? 2 : 3];
+    snprintf(text, CLI_TEXT_MOST, "%s [%.*f, %.*f]", middle, decimals, (double)low_ns / scale, decimals, (double)high_ns / scale);
+    return text;
+}
+
+char *cli_ratio_text(char text[static CLI_TEXT_MOST], double ratio)
+{
+    snprintf(text, CLI_TEXT_MOST, "%.1f %%", 100 * ratio);
+    return text;
+}
+
+struct cli_table {
+    size_t columns, rows;
+    char **cells;                   /* row after row, the headings first */
+    bool failed;
+};
+
+struct cli_table *cli_table_new(size_t columns, const char *const *headings)
+{
+    struct cli_table *table = calloc(1, sizeof *table);
+    if (!table)
+        return NULL;
+    table->columns = columns;
+    cli_table_row(table, headings);
+    return table;
+}
+
+void cli_table_row(struct cli_table *table, const char *const *cells)
+{
+    if (!table || table->failed)
+        return;
+    char **grown = reallocarray(table->cells, (table->rows + 1) * table->columns, sizeof *grown);
+    if (!grown) {
+        table->failed = true;
+        return;
+    }
+    table->cells = grown;
+    for (size_t i = 0; i < table->columns; i++)
+        grown[table->rows * table->columns + i] = strdup(cells[i] ? cells[i] : "");
+    table->rows++;
+}
+
+/* Columns on the screen: UTF-8 continuation bytes take none. */
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static const char *cell_at(const struct cli_table *table, size_t row, size_t column, bool *ret_right)
+{
+    const char *heading = table->cells[column];
+    *ret_right = heading && heading[0] == '>';
+    const char *cell = table->cells[row * table->columns + column];
+    return !cell ? "" : row == 0 && *ret_right ? cell + 1 : cell;
+}
+
+void cli_table_print(const struct cli_table *table, FILE *out)
+{
+    if (!table)
+        return;
+    size_t *widths = calloc(table->columns, sizeof *widths);
+    if (!widths)
+        return;
+    bool right;
+    for (size_t row = 0; row < table->rows; row++)
+        for (size_t column = 0; column < table->columns; column++) {
+            size_t width = width_of(cell_at(table, row, column, &right));
+            if (width > widths[column])
+                widths[column] = width;
+        }
+    const char *dim = cli_colour(out) ? "\033[2m" : "", *plain = cli_colour(out) ? "\033[0m" : "";
+    for (size_t row = 0; row < table->rows; row++) {
+        fputs(row == 0 ? dim : "", out);
+        size_t owed = 0;            /* spaces that are due before the next ink: no line ends in blanks */
+        for (size_t column = 0; column < table->columns; column++) {
+            const char *cell = cell_at(table, row, column, &right);
+            size_t pad = widths[column] - width_of(cell);
+            owed += right ? pad : 0;
+            if (cell[0]) {
+                fprintf(out, "%*s%s", (int)owed, "", cell);
+                owed = 0;
+            }
+            owed += (right ? 0 : pad) + 2;
+        }
+        fprintf(out, "%s\n", row == 0 ? plain : "");
+    }
+    free(widths);
+}
+
+void cli_table_free(struct cli_table *table)
+{
+    if (!table)
+        return;
+    for (size_t i = 0; i < table->rows * table->columns; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    free(table);
+}

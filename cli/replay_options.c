@@ -1,0 +1,62 @@
+/* cli/replay_options.c - what `replay` and `verify` share. */
+#include "cli/replay_options.h"
+#include "core/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void replay_progress(void *context, const char *region, uint64_t representative, uint32_t threads, size_t done, size_t total)
+{
+    char text[160];
+    snprintf(text, sizeof text, "%zu of %zu: %.80s #%llu with %u thread%s", done + 1, total, region, (unsigned long long)representative, threads,
+             threads == 1 ? "" : "s");
+    cli_progress(context, text);
+}
+
+static enum pcere_status library_directory_find(char **ret_path, struct pcere_error *error)
+{
+    char *library;
+    enum pcere_status status = cli_file_find("libpcere-replay.a", &library, error);
+    if (status != PCERE_OK)
+        return status;
+    *strrchr(library, '/') = '\0';
+    *ret_path = library;
+    return PCERE_OK;
+}
+
+enum pcere_status replay_setup_init(struct cli *cli, const struct cli_threads *threads, struct replay_setup *setup, struct pcere_error *error)
+{
+    *setup = (struct replay_setup){0};
+    enum pcere_status status = library_directory_find(&setup->library_directory, error);
+    if (status != PCERE_OK)
+        return status;
+    setup->threads = calloc(threads->count + 1, sizeof *setup->threads);
+    if (!setup->threads)
+        return pcere_fail_memory(error, "the thread counts");
+    size_t thread_count = threads->count ? threads->count : 1;
+    setup->threads[0] = store_manifest(cli->store)->threads;
+    for (size_t i = 0; i < threads->count; i++)
+        setup->threads[i] = threads->counts[i];
+    setup->options = (struct replay_options){
+        .threads = setup->threads, .thread_count = thread_count,
+        .search_path = getenv("PATH"), .library_directory = setup->library_directory,
+        .diagnostics_fd = STDERR_FILENO,
+        .progress = replay_progress, .progress_context = cli,
+    };
+    return replay_select(cli->store, (const char *const *)cli->operands, cli->operand_count, &setup->targets, &setup->target_count, error);
+}
+
+void replay_setup_done(struct replay_setup *setup)
+{
+    free(setup->targets);
+    free(setup->threads);
+    free(setup->library_directory);
+}
+
+char *replay_target_name(const struct replay_target *target)
+{
+    struct text name = {0};
+    text_addf(&name, "%s #%llu", target->region->name, (unsigned long long)target->class->representative);
+    return text_take(&name);
+}

@@ -1,0 +1,206 @@
+/* cli/verb_capture.c - pcere capture: run a program, and keep the memory of its parallel regions. */
+#include "capture-rt/tracer/capture.h"
+#include "cli/capture_table.h"
+#include "cli/choose.h"
+#include "cli/verbs.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "predictor/classes.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct capture_words {
+    const char *output, *regions;
+    uint64_t threads, max_classes;
+    bool force, all_classes, no_after;
+};
+
+static enum pcere_status store_path_choose(const struct cli *cli, const char *given, char **ret_path, struct pcere_error *error)
+{
+    struct text path = {0};
+    const char *slash = strrchr(cli->program_file, '/');
+    if (given)
+        text_add(&path, given);
+    else
+        text_addf(&path, "%s.pcere", slash ? slash + 1 : cli->program_file);
+    char *taken = text_take(&path);
+    if (!taken)
+        return pcere_fail_memory(error, "a path");
+    *ret_path = taken;
+    return PCERE_OK;
+}
+
+/* For tests: what the machine is to refuse, by name. */
+static enum pcere_status refusals_parse(unsigned *ret_faults, struct pcere_error *error)
+{
+    static const struct { const char *name; unsigned fault; } names[] = {
+        {"ptrace", CAPTURE_FAULT_PTRACE}, {"tracking", CAPTURE_FAULT_TRACKING},
+        {"pagemap-scan", CAPTURE_FAULT_PAGEMAP_SCAN}, {"personality", CAPTURE_FAULT_PERSONALITY},
+    };
+    const char *words = getenv("PCERE_REFUSE");
+    unsigned faults = 0;
+    for (const char *at = words ? words : ""; *at;) {
+        size_t length = strcspn(at, ",");
+        size_t i = 0;
+        while (i < sizeof names / sizeof *names && !(strlen(names[i].name) == length && strncmp(names[i].name, at, length) == 0))
+            i++;
+        if (i == sizeof names / sizeof *names)
+            return pcere_fail(error, PCERE_USAGE, 0, "use ptrace, tracking, pagemap-scan or personality", "PCERE_REFUSE: '%.60s' is not known", at);
+        faults |= names[i].fault;
+        at += length;
+        at += *at == ',';
+    }
+    *ret_faults = faults;
+    return PCERE_OK;
+}
+
+static enum pcere_status cost_add(json_t *document, const char *path, const struct capture_result *result, struct pcere_error *error)
+{
+    bool failed = false;
+    json_put(document, "store", json_from_string(path), &failed);
+    json_put(document, "program_status", json_integer(result->program_status), &failed);
+    json_put(document, "captured", json_from_u64(result->captured), &failed);
+    json_put(document, "wanted", json_from_u64(result->wanted), &failed);
+    json_put(document, "stall_ns", json_from_u64(result->stall_ns), &failed);
+    json_put(document, "writing_ns", json_from_u64(result->writing_ns), &failed);
+    json_put(document, "tracking", json_boolean(result->tracking), &failed);
+    json_t *stops = json_array(), *notes = json_array();
+    for (size_t i = 0; i < result->stop_count; i++) {
+        const struct capture_stop_cost *stop = &result->stops[i];
+        json_t *value = json_object();
+        bool known = stop->region < result->timing.region_count;
+        json_put(value, "region", known ? json_from_string(result->timing.regions[stop->region].name) : json_null(), &failed);
+        json_put(value, "invocation", json_from_u64(stop->invocation), &failed);
+        json_put(value, "at_end", json_boolean(stop->at_end), &failed);
+        json_put(value, "stall_ns", json_from_u64(stop->stall_ns), &failed);
+        json_put(value, "present_bytes", json_from_u64(stop->present_bytes), &failed);
+        json_put(value, "read_bytes", json_from_u64(stop->read_bytes), &failed);
+        json_array_append_new(stops, value);
+    }
+    json_put(document, "stops", stops, &failed);
+    for (size_t i = 0; result->notes && result->notes[i]; i++)
+        json_array_append_new(notes, json_from_string(result->notes[i]));
+    json_put(document, "notes", notes, &failed);
+    return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
+}
+
+static void cost_print(const char *path, const struct capture_result *result, FILE *out)
+{
+    char plain[UNITS_TEXT_BYTES], capturing[UNITS_TEXT_BYTES], stall[UNITS_TEXT_BYTES], writing[UNITS_TEXT_BYTES];
+    fprintf(out, "\n%s: %zu of %zu codelets\n", path, result->captured, result->wanted);
+    fprintf(out, "timing run %s, capturing run %s (stopped %s in %zu stops), writing %s\n", units_format_ns(result->timing.wall_ns, plain),
+            units_format_ns(result->capture_wall_ns, capturing), units_format_ns(result->stall_ns, stall), result->stop_count,
+            units_format_ns(result->writing_ns, writing));
+}
+
+/* The store as it is on disk now: what is shown is what a replay will find. */
+static enum pcere_status result_show(struct cli *cli, const char *path, const struct capture_result *result, struct pcere_error *error)
+{
+    struct store *store;
+    enum pcere_status status = store_open(path, &store, error);
+    if (status != PCERE_OK)
+        return status;
+    const struct store_manifest *manifest = store_manifest(store);
+    if (cli->json) {
+        status = capture_document_add(cli->document, manifest, error);
+        if (status == PCERE_OK)
+            status = cost_add(cli->document, path, result, error);
+    } else if (!cli->quiet) {
+        fputc('\n', stderr);
+        capture_table_print(manifest, stderr);
+        cost_print(path, result, stderr);
+    }
+    store_close(store);
+    return status;
+}
+
+static enum pcere_status capture_do(struct cli *cli, const struct capture_options *options, struct pcere_error *error)
+{
+    struct capture_result result = {0};
+    int saved = cli->json ? cli_stdout_divert() : -1;
+    enum pcere_status status = capture_program(options, &result, error);
+    cli_stdout_return(saved);
+    cli_progress(cli, NULL);
+    for (size_t i = 0; result.notes && result.notes[i] && !cli->json; i++)
+        cli_note(cli, "%s", result.notes[i]);
+    if (status == PCERE_OK) {
+        status = result_show(cli, options->store, &result, error);
+        if (status == PCERE_OK)
+            status = cli_program_judge(cli, result.program_status, error);
+        if (status == PCERE_NO)
+            snprintf(error->hint, sizeof error->hint, "what was captured until then is in '%.300s' and can be replayed", options->store);
+    }
+    capture_result_done(&result);
+    return status;
+}
+
+static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_error *error)
+{
+    const struct capture_words *words = raw;
+    struct choose_context choose = {
+        .max_classes = (uint32_t)words->max_classes,
+        .min_share_ratio = words->all_classes ? 0 : CLASSES_MIN_SHARE_DEFAULT,
+    };
+    struct capture_options options;
+    char *library = NULL, *path = NULL;
+    unsigned faults = 0;
+    enum pcere_status status = refusals_parse(&faults, error);
+    if (status == PCERE_OK)
+        status = cli_measure_options(cli, &options, &library, error);
+    if (status == PCERE_OK)
+        status = store_path_choose(cli, words->output, &path, error);
+    if (status == PCERE_OK) {
+        options.threads = words->threads ? (uint32_t)words->threads : 1;
+        options.store = path;
+        options.force = words->force;
+        options.pattern = words->regions;
+        options.no_after = words->no_after;
+        options.choose = choose_classes;
+        options.choose_context = &choose;
+        options.faults = faults;
+        status = capture_do(cli, &options, error);
+    }
+    free(path);
+    free(library);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"output", 'o', CLI_TEXT, offsetof(struct capture_words, output), "DIR",
+     "Where the store goes; PROGRAM.pcere in the current directory if not given.", 0, 0},
+    {"regions", 0, CLI_TEXT, offsetof(struct capture_words, regions), "PATTERN",
+     "Capture only regions whose name contains PATTERN, or matches it as a shell pattern; all are timed.", 0, 0},
+    {"threads", 0, CLI_NUMBER, offsetof(struct capture_words, threads), "N",
+     "Threads of the program while it is captured (1). Replays may use any other number.", 1, 65536},
+    {"max-classes", 0, CLI_NUMBER, offsetof(struct capture_words, max_classes), "N",
+     "At most N classes of invocations a region (10).", 1, CLASSES_LIMIT},
+    {"all-classes", 0, CLI_FLAG, offsetof(struct capture_words, all_classes), NULL,
+     "Capture classes that weigh less than 0.5 % of the run, too.", 0, 0},
+    {"no-after", 0, CLI_FLAG, offsetof(struct capture_words, no_after), NULL,
+     "Do not record the memory after each region: half the stops, but nothing can be verified.", 0, 0},
+    {"force", 0, CLI_FLAG, offsetof(struct capture_words, force), NULL, "Replace an existing store.", 0, 0},
+};
+
+const struct cli_verb cli_verb_capture = {
+    .name = "capture",
+    .summary = "run a program and keep the memory of its parallel regions: PROGRAM.pcere",
+    .synopsis = "PROGRAM [ARGUMENT...]",
+    .description =
+        "Runs the program twice: once at plain speed, to time every invocation of every region, and once more to stop it at one "
+        "representative invocation of each class and read its memory from outside. Both times it runs to its own end; the second "
+        "time its output is its own.\n\n"
+        "The program must have been compiled with the plugin and linked dynamically. What follows its path is its own, options "
+        "included.\n\n"
+        "The table of regions goes to standard error, since standard output is the program's. With --json the document goes to "
+        "standard output, and what the program prints there goes to standard error.\n\n"
+        "The exit status is 1 if the program fails; codelets that were captured before stay valid. A store that exists is not touched "
+        "without --force.",
+    .examples = "pcere capture ./cg.A\npcere capture -o /scratch/mg.pcere --regions resid ./mg.B\npcere capture ./solver --tolerance 1e-6 input.dat\n",
+    .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct capture_words),
+    .operands = CLI_OPERANDS_PROGRAM,
+    .needs = CLI_NEEDS_PROGRAM,
+    .run = capture_verb,
+};

@@ -1,0 +1,33 @@
+/* cli/verb_regions.c - pcere regions: what a store holds, as the manifest says; also the table that ends a capture. */
+#include "cli/capture_table.h"
+#include "cli/verbs.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+
+static enum pcere_status regions_run(struct cli *cli, void *options, struct pcere_error *error)
+{
+    (void)options;
+    const struct store_manifest *manifest = store_manifest(cli->store);
+    if (cli->json)
+        return capture_document_add(cli->document, manifest, error);
+    printf("%s: %s\n\n", store_path(cli->store), manifest->program);
+    capture_table_print(manifest, stdout);
+    if (!manifest->complete)
+        printf("\nThe capture was cut short: what is listed is whole, later invocations are missing.\n");
+    return PCERE_OK;
+}
+
+const struct cli_verb cli_verb_regions = {
+    .name = "regions",
+    .summary = "what was captured: regions, their times, shares, classes, and reasons where something was not",
+    .synopsis = "[STORE]",
+    .description = "Lists the regions of a store with the time that each took inside the program (in vivo), its share of the whole run, how many "
+                   "classes its invocations form and how many of them were captured.\n\nA class stands for invocations that perform alike; its "
+                   "representative is the invocation whose memory is in the store. A class that weighs too little is not captured: its in-vivo "
+                   "time is used as it is.",
+    .examples = "pcere regions\npcere regions cg.A.pcere --json\n",
+    .operands = CLI_OPERANDS_STORE,
+    .needs = CLI_NEEDS_STORE,
+    .run = regions_run,
+};

@@ -1,0 +1,207 @@
+/* cli/verb_replay.c - pcere replay: time regions outside their program (in vitro); every sample goes to the store. */
+#include "cli/replay_options.h"
+#include "cli/verbs.h"
+#include "core/json.h"
+#include "core/units.h"
+#include "predictor/statistics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct replay_words {
+    struct cli_threads threads;
+    const char *warmup, *flags, *schedule, *places, *bind, *compiler;
+    uint64_t repeat;
+};
+
+struct summary { uint64_t median_ns, low_ns, high_ns; };
+
+static bool summary_find(const struct store_sample *sample, struct summary *ret_summary)
+{
+    double *values = calloc(sample->sample_count + 1, sizeof *values);
+    if (!values || !sample->sample_count) {
+        free(values);
+        return false;
+    }
+    for (size_t i = 0; i < sample->sample_count; i++)
+        values[i] = (double)sample->samples_ns[i];
+    statistics_sort(values, sample->sample_count);
+    struct statistics_interval interval = statistics_median_interval(values, sample->sample_count, 0.95);
+    ret_summary->median_ns = (uint64_t)(statistics_median(values, sample->sample_count) + 0.5);
+    ret_summary->low_ns = (uint64_t)interval.low;
+    ret_summary->high_ns = (uint64_t)(interval.high + 0.5);
+    free(values);
+    return true;
+}
+
+static json_t *result_value(const struct replay_result *result, bool *failed)
+{
+    const struct store_sample *sample = &result->sample;
+    json_t *value = json_object(), *samples = json_array();
+    struct summary summary;
+    bool measured = summary_find(sample, &summary);
+    json_put(value, "region", json_from_string(result->target->region->name), failed);
+    json_put(value, "representative", json_from_u64(result->target->class->representative), failed);
+    json_put(value, "members", json_from_u64(result->target->class->members), failed);
+    json_put(value, "threads", json_from_u64(sample->threads), failed);
+    json_put(value, "team", json_from_u64(result->team), failed);
+    json_put(value, "processes", json_from_u64(result->processes), failed);
+    json_put(value, "warmup", json_from_string(sample->warmup), failed);
+    json_put(value, "warmups", json_from_u64(sample->warmups), failed);
+    json_put(value, "flags", json_from_string(sample->flags ? sample->flags : ""), failed);
+    json_put(value, "settings", json_from_string(sample->settings ? sample->settings : ""), failed);
+    for (size_t i = 0; i < sample->sample_count; i++)
+        json_array_append_new(samples, json_from_u64(sample->samples_ns[i]));
+    json_put(value, "samples_ns", samples, failed);
+    json_put(value, "median_ns", measured ? json_from_u64(summary.median_ns) : json_null(), failed);
+    json_put(value, "low_ns", measured ? json_from_u64(summary.low_ns) : json_null(), failed);
+    json_put(value, "high_ns", measured ? json_from_u64(summary.high_ns) : json_null(), failed);
+    json_put(value, "in_vivo_ns", json_from_u64(result->in_vivo_ns), failed);
+    json_put(value, "cost_ns", json_from_u64(sample->cost_ns), failed);
+    json_put(value, "written_pages", json_from_u64(result->written_pages), failed);
+    json_put(value, "dropped_pages", json_from_u64(result->dropped_pages), failed);
+    json_put(value, "reason", result->error.status == PCERE_OK ? json_null() : json_from_string(result->error.message), failed);
+    return value;
+}
+
+static enum pcere_status report_add(json_t *document, const struct replay_report *report, struct pcere_error *error)
+{
+    bool failed = false;
+    json_t *list = json_array();
+    for (size_t i = 0; i < report->result_count; i++)
+        if (json_array_append_new(list, result_value(&report->results[i], &failed)) != 0)
+            failed = true;
+    json_put(document, "replays", list, &failed);
+    json_put(document, "cost_ns", json_from_u64(report->cost_ns), &failed);
+    json_put(document, "build_ns", json_from_u64(report->build_ns), &failed);
+    json_put(document, "build_cached", json_boolean(report->build_cached), &failed);
+    return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
+}
+
+static void result_row(struct cli_table *table, const struct replay_result *result, uint32_t capture_threads, bool *marked)
+{
+    const struct store_sample *sample = &result->sample;
+    char threads[CLI_TEXT_MOST], members[24], interval[CLI_TEXT_MOST] = "-", samples[32] = "", vivo[UNITS_TEXT_BYTES] = "", error[CLI_TEXT_MOST] = "";
+    struct summary summary;
+    char *name = replay_target_name(result->target);
+    cli_thread_count_text(threads, sample->threads, marked);
+    snprintf(members, sizeof members, "%llu", (unsigned long long)result->target->class->members);
+    if (result->error.status == PCERE_OK && summary_find(sample, &summary)) {
+        cli_interval_text(interval, summary.median_ns, summary.low_ns, summary.high_ns);
+        snprintf(samples, sizeof samples, "%zu samples", sample->sample_count);
+        /* In vivo was measured with the capture's threads: only the same number can be compared. */
+        if (sample->threads == capture_threads && result->in_vivo_ns) {
+            units_format_ns(result->in_vivo_ns, vivo);
+            snprintf(error, sizeof error, "%+.1f %%", 100 * ((double)summary.median_ns / (double)result->in_vivo_ns - 1));
+        }
+    }
+    const char *cells[] = {name, members, threads, interval, samples, vivo, error,
+                           result->error.status == PCERE_OK ? "" : result->error.message};
+    cli_table_row(table, cells);
+    free(name);
+}
+
+static void report_print(const struct replay_report *report, uint32_t capture_threads)
+{
+    static const char *const headings[] = {"region", ">stands for", ">threads", "in vitro", "", ">in vivo", ">difference", ""};
+    struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
+    bool marked = false;
+    for (size_t i = 0; table && i < report->result_count; i++)
+        result_row(table, &report->results[i], capture_threads, &marked);
+    cli_table_print(table, stdout);
+    cli_table_free(table);
+    char cost[UNITS_TEXT_BYTES], build[UNITS_TEXT_BYTES];
+    printf("\nreplays %s, building %s%s\n", units_format_ns(report->cost_ns, cost), units_format_ns(report->build_ns, build),
+           report->build_cached ? " (already built)" : "");
+    cli_thread_mark_print(marked, stdout);
+}
+
+static enum pcere_status samples_append(const struct store *store, const struct replay_report *report, struct pcere_error *error)
+{
+    for (size_t i = 0; i < report->result_count; i++) {
+        if (report->results[i].error.status != PCERE_OK || !report->results[i].sample.sample_count)
+            continue;
+        enum pcere_status status = store_sample_append(store, &report->results[i].sample, error);
+        if (status != PCERE_OK)
+            return status;
+    }
+    return PCERE_OK;
+}
+
+static enum pcere_status failures_count(const struct replay_report *report, struct pcere_error *error)
+{
+    size_t failed = 0;
+    const struct pcere_error *first = NULL;
+    for (size_t i = 0; i < report->result_count; i++)
+        if (report->results[i].error.status != PCERE_OK) {
+            first = first ? first : &report->results[i].error;
+            failed++;
+        }
+    if (!failed)
+        return PCERE_OK;
+    return pcere_fail(error, PCERE_NO, 0, first->hint, "%zu of %zu replays failed: %.300s", failed, report->result_count, first->message);
+}
+
+static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_error *error)
+{
+    const struct replay_words *words = raw;
+    struct replay_setup setup = {0};
+    enum pcere_status status = words->warmup ? replay_check_warmup(words->warmup, error) : PCERE_OK;
+    if (status == PCERE_OK)
+        status = replay_setup_init(cli, &words->threads, &setup, error);
+    struct replay_report report = {0};
+    if (status == PCERE_OK) {
+        setup.options.warmup = words->warmup;
+        setup.options.repeat = (uint32_t)words->repeat;
+        setup.options.flags = words->flags;
+        setup.options.schedule = words->schedule;
+        setup.options.places = words->places;
+        setup.options.bind = words->bind;
+        setup.options.compiler = words->compiler;
+        status = replay_run(cli->store, setup.targets, setup.target_count, &setup.options, &report, error);
+        cli_progress(cli, NULL);
+    }
+    if (status == PCERE_OK) {
+        status = samples_append(cli->store, &report, error);
+        if (!cli->json)
+            report_print(&report, store_manifest(cli->store)->threads);
+        else if (status == PCERE_OK)
+            status = report_add(cli->document, &report, error);
+        if (status == PCERE_OK)
+            status = failures_count(&report, error);
+        replay_report_done(&report);
+    }
+    replay_setup_done(&setup);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"threads", 0, CLI_THREADS, offsetof(struct replay_words, threads), "LIST", "Thread counts, such as 1,2,4,8; the capture's if not given.", 0, 0},
+    {"warmup", 0, CLI_TEXT, offsetof(struct replay_words, warmup), "KIND",
+     "Untimed runs before the timed ones: auto (the paper's rule: four for regions that ran more than four times, else as in the program), none, "
+     "plain, or a number.", 0, 0},
+    {"repeat", 0, CLI_NUMBER, offsetof(struct replay_words, repeat), "N", "Timed runs for each codelet and thread count; chosen by their time if not given.", 1, 1000000},
+    {"flags", 0, CLI_TEXT, offsetof(struct replay_words, flags), "FLAGS", "Compiler flags such as \"-O2 -march=native\" in place of the original's optimisation.", 0, 0},
+    {"schedule", 0, CLI_TEXT, offsetof(struct replay_words, schedule), "KIND[,CHUNK]", "Schedule of loops that say schedule(runtime).", 0, 0},
+    {"places", 0, CLI_TEXT, offsetof(struct replay_words, places), "PLACES", "OMP_PLACES of the codelets.", 0, 0},
+    {"bind", 0, CLI_TEXT, offsetof(struct replay_words, bind), "BIND", "OMP_PROC_BIND of the codelets.", 0, 0},
+    {"compiler", 0, CLI_TEXT, offsetof(struct replay_words, compiler), "CLANG", "The clang that rebuilds the codelets.", 0, 0},
+};
+
+const struct cli_verb cli_verb_replay = {
+    .name = "replay",
+    .summary = "rebuild regions as programs of their own and time them with any number of threads",
+    .synopsis = "[STORE] [REGION...]",
+    .description =
+        "Builds each captured region from the bitcode that its program carries, restores its memory, runs it, and times it, with every "
+        "number of threads. Between repetitions only what the region wrote is restored, outside the timed interval.\n\n"
+        "REGION is the name of a region, any part of it that no other region has, or a shell pattern; without one, all captured regions are "
+        "replayed. Each sample is added to the store together with this machine's name.\n\n"
+        "The table shows the median with its 95 % interval. In vivo is the time of the same invocation inside the program; it is shown where "
+        "the number of threads is that of the capture. A codelet that crashes leaves a backtrace and exit status 1, and does not stop the others.",
+    .examples = "pcere replay --threads 1,2,4,8\npcere replay resid --threads 2 --repeat 30\npcere replay cg.A.pcere '*conj_grad*' --flags \"-O3 -march=native\"\n",
+    .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct replay_words),
+    .operands = CLI_OPERANDS_STORE_REGIONS,
+    .needs = CLI_NEEDS_STORE,
+    .run = replay_verb,
+};

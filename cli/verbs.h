@@ -1,0 +1,17 @@
+/* cli/verbs.h - the verbs, one file each (verb_NAME.c); main.c puts them in order. */
+#ifndef PCERE_CLI_VERBS_H
+#define PCERE_CLI_VERBS_H
+
+#include "cli/cli.h"
+
+extern const struct cli_verb cli_verb_check;
+extern const struct cli_verb cli_verb_capture;
+extern const struct cli_verb cli_verb_regions;
+extern const struct cli_verb cli_verb_run;
+extern const struct cli_verb cli_verb_replay;
+extern const struct cli_verb cli_verb_verify;
+extern const struct cli_verb cli_verb_predict;
+extern const struct cli_verb cli_verb_help;
+extern const struct cli_verb cli_verb_version;
+
+#endif

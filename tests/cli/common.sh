@@ -1,0 +1,54 @@
+# tests/cli/common.sh - how the command is tested: run it, then ask for its status, its output and its messages; sourced, not run.
+# PCERE is the command, CLANG the compiler, SOURCE the tree. Each check is a sentence; the script fails if one of them does not hold.
+set -uo pipefail
+: "${PCERE:?the command to test}" "${CLANG:=clang-19}" "${SOURCE:?the source tree}"
+work=$(mktemp -d "${TMPDIR:-/tmp}/pcere-test.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export OMP_WAIT_POLICY=passive
+unset NO_COLOR PCERE_HOST PCERE_FAULTS PCERE_REFUSE
+failures=0 checks=0 status=0
+
+# run COMMAND...: keeps its status, its output and its messages
+run() {
+    status=0
+    "$@" >"$work/.out" 2>"$work/.err" </dev/null || status=$?
+}
+ok() { checks=$((checks + 1)); printf 'ok: %s\n' "$1"; }
+not_ok() {
+    checks=$((checks + 1)) failures=$((failures + 1))
+    printf 'NOT OK: %s\n  status %s\n  output: %s\n  messages: %s\n' "$1" "$status" "$(head -c 700 "$work/.out")" "$(head -c 700 "$work/.err")"
+}
+# says SENTENCE STATUS [out|err REGEX]...: status and texts of the last run
+says() {
+    local sentence=$1 wanted=$2
+    shift 2
+    if [ "$status" -ne "$wanted" ]; then not_ok "$sentence (status $wanted was wanted)"; return; fi
+    while [ $# -gt 0 ]; do
+        if ! grep -qE -- "$2" "$work/.$1"; then not_ok "$sentence ('$2' was wanted in $1)"; return; fi
+        shift 2
+    done
+    ok "$sentence"
+}
+# holds SENTENCE COMMAND...: the command succeeds
+holds() {
+    local sentence=$1
+    shift
+    if "$@" >/dev/null 2>&1; then ok "$sentence"; else not_ok "$sentence ($*)"; fi
+}
+# json FILTER: of the last run's document, as text
+json() { jq -r "$1" "$work/.out"; }
+is() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1 (wanted '$3', got '$2')"; fi; }
+plugin() { "$PCERE" version --plugin; }
+# compile NAME [FLAG...] <SOURCE: a program with the plugin
+compile() {
+    local name=$1
+    shift
+    cat >"$name.c"
+    "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$@" "$name.c" -o "$name" || { echo "NOT OK: $name.c does not compile"; exit 1; }
+}
+finish() {
+    printf '%d checks, %d failed\n' "$checks" "$failures"
+    [ "$failures" -eq 0 ] && [ "$checks" -gt 0 ]
+    exit
+}

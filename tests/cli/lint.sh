@@ -1,0 +1,2 @@
+# The house rules that a machine can check hold.
+exec "$SOURCE/scripts/lint" "${LIBRARIES:-$SOURCE/build/lib}"

@@ -1,0 +1,29 @@
+# Results go to standard output whole, or the exit status says that they did not.
+source "$SOURCE/tests/cli/common.sh" || exit 1
+
+for words in "help" "version" "check" "check --help" "help --man"; do
+    status=0; "$PCERE" $words >/dev/full 2>.err || status=$?
+    : >.out; says "pcere $words on a full disk" 5 err 'cannot write' err 'No space left'
+    status=0; "$PCERE" ${words%% --*} --json >/dev/full 2>.err || status=$?
+    says "pcere ${words%% --*} --json on a full disk" 5 err 'cannot write'
+done
+status=0; "$PCERE" --help >/dev/full 2>.err || status=$?; says "the overview on a full disk" 5 err 'cannot write'
+
+for words in "check" "help" "version" "regions" "replay" "verify" "predict" "capture ./none" "run ./none" "capture" "replay --threads 0" "check --wrong"; do
+    # the first word is the verb; --json goes right behind it
+    run "$PCERE" ${words%% *} --json $(sed 's/^[^ ]* *//' <<<"$words")
+    is "pcere $words --json is one document that names its schema first" \
+        "$(jq -s -r 'if length == 1 then (.[0] | keys_unsorted[0:3] | join(" ")) + " " + .[0].schema else "many" end' .out 2>&1)" \
+        "schema version host pcere.${words%% *}/1"
+    if [ "$status" -ne 0 ] && [ "${words%% *}" != check ]; then
+        is "and carries the error that it ends with" "$(json .error.status)" "$status"
+    fi
+done
+run "$PCERE" check --json; holds "the host has a name, cores and a page size" jq -e '.host | .name and .cores and .page_size_bytes' .out
+run "$PCERE" check; holds "into a file nothing is coloured" test "$(tr -dc '\033' <.out | wc -c)" -eq 0
+if command -v script >/dev/null; then
+    script -qec "'$PCERE' check" /dev/null >.tty </dev/null 2>&1; holds "on a terminal it is" grep -q $'\033' .tty
+    NO_COLOR=1 script -qec "'$PCERE' check" /dev/null >.tty </dev/null 2>&1
+    holds "unless NO_COLOR is set" test "$(tr -dc '\033' <.tty | wc -c)" -eq 0
+fi
+finish

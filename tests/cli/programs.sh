@@ -1,0 +1,117 @@
+# Programs that behave badly get their own status, a sentence, and a store that stays valid.
+source "$SOURCE/tests/cli/common.sh" || exit 1
+"$PCERE" check --json 2>/dev/null | jq -e '[.checks[] | select(.required and (.ok | not))] == []' >/dev/null || { echo "SKIPPED: this machine does not pass pcere check"; exit 77; }
+
+# ---- not built with the plugin ----------------------------------------------------------------------------------------------
+run "$PCERE" capture /bin/true
+holds "a program without PCERE's sections gets status 3 or 4" test "$status" -eq 3 -o "$status" -eq 4
+says "and the line that compiles it right" "$status" err '/bin/true' err 'hint:.*-fpass-plugin'
+run "$PCERE" run /bin/true; says "run says the same" "$status" err 'hint:.*-fpass-plugin'
+holds "with status 3 or 4" test "$status" -eq 3 -o "$status" -eq 4
+printf '#!/bin/sh\nexit 0\n' >script; chmod +x script
+run "$PCERE" capture ./script; says "a script is no program" "$status" err './script'
+holds "with status 3 or 4" test "$status" -eq 3 -o "$status" -eq 4
+holds "and none of them left a store" test -z "$(ls -d ./*.pcere 2>/dev/null)"
+
+# ---- a well-behaved one, whose words and output are its own --------------------------------------------------------------------
+compile good <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static double a[100000];
+int main(int count, char **words) {
+    for (int i = 1; i < count; i++) printf("word %d: %s\n", i, words[i]);
+    fprintf(stderr, "to standard error\n");
+    for (int step = 0; step < 20; step++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 100000; i++) a[i] = a[i] * 0.5 + i + step;
+    }
+    printf("%.1f\n", a[99999]);
+    return 0;
+}
+C
+./good -- --json -o x '' 'two words' >plain.out 2>plain.err
+run "$PCERE" capture -q ./good -- --json -o x '' 'two words'
+says "a good program is captured" 0
+holds "its words and its output are untouched" cmp plain.out .out
+is "its messages appear" "$(grep -c 'to standard error' .err)" 1
+holds "the store has mode 0700" test "$(stat -c %a good.pcere)" = 700
+run "$PCERE" regions; says "regions shows its region" 0 out 'main@good.c:[0-9]+' out '^whole run'
+run "$PCERE" regions --json
+is "the region ran 20 times" "$(json '.regions[0].invocations')" 20
+is "it was captured" "$(json '.regions[0].status')" captured
+is "its classes stand for all invocations" "$(json '[.regions[0].classes[].members] | add')" 20
+holds "shares are ratios" jq -e '.regions[0].share_ratio > 0 and .regions[0].share_ratio <= 1' .out
+holds "the run is longer than its regions" jq -e '.wall_ns >= .serial_ns and .wall_ns >= .regions[0].time_ns' .out
+cp -a good.pcere kept
+run "$PCERE" capture ./good; says "an existing store is refused" 2 err 'good.pcere' err '--force'
+holds "and left as it was" diff -r good.pcere kept
+run "$PCERE" capture --force ./good; says "--force replaces it; the table is on standard error" 0 err 'main@good.c:[0-9]+' err 'codelets'
+run "$PCERE" capture --force --json ./good one; says "with --json the program's output goes to standard error" 0 err '^word 1: one'
+is "and standard output is the document" "$(json .schema)" pcere.capture/1
+run "$PCERE" capture -o elsewhere.pcere --regions 'no-such-region' ./good
+says "regions that were not asked for are listed, not captured" 0 err 'main@good.c'
+rm -rf elsewhere.pcere
+run "$PCERE" capture -o "$work/no/such/dir/x.pcere" ./good; says "a place that cannot be written is named" "$status" err 'no/such/dir'
+holds "and is a failure" test "$status" -ne 0
+
+# ---- programs that end otherwise ------------------------------------------------------------------------------------------------
+regions='static double a[20000];
+static void work(void) {
+    for (int step = 0; step < 12; step++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 20000; i++) a[i] = a[i] * 0.5 + i;
+    }
+}'
+ends() {    # NAME STATEMENT INCLUDES WANTED-WORDS
+    compile "$1" < <(printf '%s\n%s\nint main(void) { work(); %s }\n' "$3" "$regions" "$2")
+    run "$PCERE" capture "./$1"
+    says "a program that $5" "$6" err "the program $4"
+    run "$PCERE" regions "$1.pcere" --json
+    says "and the store of it opens" 0
+    is "with the region in it" "$(json '.regions | length')" 1
+    run "$PCERE" verify "$1.pcere"; says "and what was captured can be verified" 0 out identical
+}
+ends fails 'return 3;' '' 'exited with status 3' 'returns 3' 1
+ends quits '_exit(7);' '#include <unistd.h>' 'exited with status 7' 'calls _exit' 1
+ends crashes '*(volatile int *)8 = 1;' '' 'was killed by signal 11' 'crashes' 1
+ends aborts 'abort();' '#include <stdlib.h>' 'was killed by signal 6' 'aborts' 1
+
+compile none <<'C'
+#include <stdio.h>
+int main(void) { puts("no region here"); return 0; }
+C
+run "$PCERE" capture ./none; says "a program without a parallel region runs to its end, and is told so" "$status" out 'no region here' err '[Rr]egion'
+
+compile forks <<'C'
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static double a[20000];
+int main(void) {
+    for (int step = 0; step < 12; step++) {
+        if (step == 4) { pid_t child = fork(); if (child == 0) _exit(5); int status; waitpid(child, &status, 0); printf("child %d\n", WEXITSTATUS(status)); fflush(stdout); }
+        #pragma omp parallel for
+        for (int i = 0; i < 20000; i++) a[i] = a[i] * 0.5 + i;
+    }
+    return 0;
+}
+C
+run "$PCERE" capture ./forks; says "a program that forks is captured" 0 out '^child 5'
+
+# ---- no permission --------------------------------------------------------------------------------------------------------------
+PCERE_REFUSE=ptrace run "$PCERE" capture -o refused.pcere ./good; says "where tracing is forbidden it says what to do" 3 err 'hint:' out '100'
+PCERE_REFUSE=nonsense run "$PCERE" capture -o refused2.pcere ./good; says "an unknown refusal is refused" 2 err 'PCERE_REFUSE'
+for refusal in tracking pagemap-scan personality; do
+    PCERE_REFUSE=$refusal run "$PCERE" capture -q -o "$refusal.pcere" ./good; says "without $refusal capture works all the same" 0
+    run "$PCERE" verify "$refusal.pcere"; says "and its codelets verify" 0 out identical
+done
+
+# ---- in vivo ----------------------------------------------------------------------------------------------------------------------
+run "$PCERE" run --threads 1,2 ./good word; says "run times a program at each thread count" 0 out '^threads 1' out '^threads 2' out 'main@good.c' err '^word 1: word'
+run "$PCERE" run --threads 1,2 --repeat 2 --json ./good
+is "each run is in the document" "$(json '[.runs[].threads] | map(tostring) | join(",")')" 1,1,2,2
+is "with its region's invocations" "$(json '[.runs[].regions[0].invocations] | unique | map(tostring) | join(",")')" 20
+many=$(( $(nproc) + 1 ))
+run "$PCERE" run --threads $many ./good; says "more threads than processors are allowed and marked" 0 out "^threads $many \*" out "more threads than the"
+run "$PCERE" run ./fails; says "run reports a program that fails" 1 err 'exited with status 3'
+finish
