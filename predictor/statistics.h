@@ -13,7 +13,7 @@
 void statistics_sort(double *values, size_t count);
 
 /* The value that would stand at `rank` (0 is the smallest) if `values` were sorted. Reorders `values`, so that no value before `rank` is
- * larger than it and none after it is smaller. Linear time. */
+ * larger than it and none after it is smaller. Linear time on average. */
 double statistics_select(double *values, size_t count, size_t rank);
 uint64_t statistics_select_u64(uint64_t *values, size_t count, size_t rank);
 
