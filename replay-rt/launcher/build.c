@@ -331,12 +331,14 @@ static enum pcere_status link_once(const struct builder *builder, const char *ex
     if (status)
         return status;
     static const char *const fixed[] = {
-        "-no-pie", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
+        "-no-pie", "-nostartfiles", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
         "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wl,--as-needed", "-Wno-unused-command-line-argument"};
     arguments_add(&arguments, builder->compiler);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         arguments_add(&arguments, fixed[i]);
     arguments_addf(&arguments, "-Wl,--image-base=0x%" PRIx64, builder->image_base);
+    arguments_add(&arguments, "-l:Scrt1.o");     /* start files of position-independent code: the base is beyond 32 bits */
+    arguments_add(&arguments, "-l:crti.o");
     arguments_add(&arguments, "-o");
     arguments_addf(&arguments, "%s/codelet", builder->folder);
     for (size_t i = 0; i < builder->unit_count; i++)
@@ -348,7 +350,7 @@ static enum pcere_status link_once(const struct builder *builder, const char *ex
     arguments_add(&arguments, "-l:libunwind.so.8");
     library_folders_add(&arguments, builder, &image);
     libraries_add(&arguments, builder);
-    arguments_add(&arguments, "-ldl");
+    arguments_add(&arguments, "-l:crtn.o");
     status = command_run(&arguments, log, ret_code, error);
     image_close(&image);
     arguments_done(&arguments);

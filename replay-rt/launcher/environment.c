@@ -1,5 +1,5 @@
 /* replay-rt/launcher/environment.c - OpenMP settings of a codelet's process. */
-#include "replay-rt/launcher/session.h"
+#include "replay-rt/launcher/replay_session.h"
 
 #include "replay-rt/launcher/command.h"
 

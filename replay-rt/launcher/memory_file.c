@@ -41,11 +41,12 @@ struct maker {
     size_t image_count, image_capacity;
 };
 
+/* `fresh`: a mapping begins here, so that this is not the end of the copy before. */
 static bool copy_add(struct plan_copy **copies, size_t *count, size_t *capacity, uint64_t address, uint64_t pages, uint64_t source,
-                     uint64_t page_bytes)
+                     uint64_t page_bytes, bool fresh)
 {
     struct plan_copy *last = *count ? &(*copies)[*count - 1] : NULL;
-    if (last && last->address + last->pages * page_bytes == address
+    if (!fresh && last && last->address + last->pages * page_bytes == address
         && (source == PLAN_ZERO ? last->source == PLAN_ZERO
                                 : last->source != PLAN_ZERO && last->source + last->pages * page_bytes == source)) {
         last->pages += pages;
@@ -100,10 +101,10 @@ static enum pcere_status run_add(struct maker *maker, const struct store_codelet
         bool added = source == PLAN_ZERO || fill_add(maker, run->page + done, pages);
         if (after)
             added = added && copy_add(&file->expected, &file->expected_count, &maker->expected_capacity, address, pages, source,
-                                      maker->page_bytes);
+                                      maker->page_bytes, address == mapping->start);
         else
             added = added && copy_add(&file->before, &file->before_count, &maker->before_capacity, address, pages, source,
-                                      maker->page_bytes);
+                                      maker->page_bytes, address == mapping->start);
         if (!added)
             return pcere_fail_memory(error, "the pages of a codelet");
         done += pages;
@@ -164,11 +165,13 @@ static enum pcere_status segment_add(struct maker *maker, const struct store_cod
         if (is_captured(codelet, page, maker->page_bytes))
             continue;
         const struct store_mapping *mapping = mapping_above(codelet, page);
+        bool fresh = mapping && mapping->start == page;
         if (!mapping || mapping->start > page) {
             struct plan_mapping *last = file->mapping_count ? &file->mappings[file->mapping_count - 1] : NULL;
             if (last && last->end == page && last->protection == segment->protection) {
                 last->end += maker->page_bytes;
             } else {
+                fresh = true;
                 if (!array_reserve(&file->mappings, &maker->mapping_capacity, file->mapping_count + 1, sizeof *file->mappings))
                     return pcere_fail_memory(error, "the mappings of a codelet");
                 file->mappings[file->mapping_count++] =
@@ -178,7 +181,8 @@ static enum pcere_status segment_add(struct maker *maker, const struct store_cod
         uint64_t from = page > low ? page - low : 0, inside = page > low ? 0 : low - page;
         uint64_t bytes = maker->page_bytes - inside < segment->file_bytes - from ? maker->page_bytes - inside : segment->file_bytes - from;
         if (!array_reserve(&maker->image_parts, &maker->image_capacity, maker->image_count + 1, sizeof *maker->image_parts)
-            || !copy_add(&file->before, &file->before_count, &maker->before_capacity, page, 1, file->pages_bytes, maker->page_bytes))
+            || !copy_add(&file->before, &file->before_count, &maker->before_capacity, page, 1, file->pages_bytes, maker->page_bytes,
+                         fresh))
             return pcere_fail_memory(error, "the pages of a codelet");
         maker->image_parts[maker->image_count].source = segment->file_offset + from;
         maker->image_parts[maker->image_count].file_offset = file->pages_bytes + inside;
@@ -209,7 +213,8 @@ static enum pcere_status expected_merge(struct maker *maker, struct pcere_error 
             stop = stop < end ? stop : end;
             const struct plan_copy *from = changed ? next : copy;
             added = copy_add(&file->expected, &file->expected_count, &maker->expected_capacity, at, (stop - at) / maker->page_bytes,
-                             from->source == PLAN_ZERO ? PLAN_ZERO : from->source + (at - from->address), maker->page_bytes);
+                             from->source == PLAN_ZERO ? PLAN_ZERO : from->source + (at - from->address), maker->page_bytes,
+                             false);
             at = stop;
         }
     }
@@ -224,7 +229,7 @@ static enum pcere_status expected_merge(struct maker *maker, struct pcere_error 
                 continue;
             added = copy_add(&file->expected, &file->expected_count, &maker->expected_capacity, at, 1,
                              changes[i].source == PLAN_ZERO ? PLAN_ZERO : changes[i].source + page * maker->page_bytes,
-                             maker->page_bytes);
+                             maker->page_bytes, false);
         }
     free(changes);
     if (file->expected_count)

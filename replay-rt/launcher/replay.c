@@ -4,7 +4,7 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "replay-rt/launcher/policy.h"
-#include "replay-rt/launcher/session.h"
+#include "replay-rt/launcher/replay_session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
     return PCERE_OK;
 }
 
-static enum pcere_status target_measure(const struct session *session, const struct store_codelet *codelet,
+static enum pcere_status target_measure(const struct replay_session *session, const struct store_codelet *codelet,
                                         const struct memory_file *memory, struct replay_result *result, struct pcere_error *error)
 {
     const struct replay_options *options = session->options;
@@ -96,7 +96,7 @@ static enum pcere_status target_measure(const struct session *session, const str
     result->sample.warmups = policy.plan.warmups;
     while (!status) {
         uint64_t wall_ns = 0;
-        status = session_process(session, codelet, memory, &plan, result->sample.threads, &wall_ns, error);
+        status = replay_session_process(session, codelet, memory, &plan, result->sample.threads, &wall_ns, error);
         result->sample.cost_ns += wall_ns;
         if (!status)
             status = samples_take(result, &plan.plan->result, &longest_ns, error);
@@ -114,7 +114,7 @@ static enum pcere_status target_measure(const struct session *session, const str
 }
 
 struct measuring {
-    const struct session *session;
+    const struct replay_session *session;
     const struct host *host;
     struct replay_report *report;
     size_t total;
@@ -136,16 +136,16 @@ static struct replay_result *result_add(struct measuring *measuring, const struc
 /* Memory is filled once; the first thread count pays for it. */
 static void target_run(struct measuring *measuring, const struct replay_target *target)
 {
-    const struct session *session = measuring->session;
+    const struct replay_session *session = measuring->session;
     struct store_codelet codelet;
     struct memory_file memory = {.pages_fd = -1};
     struct pcere_error failure = {0};
-    uint64_t start_ns = session_clock_ns();
+    uint64_t start_ns = replay_session_clock_ns();
     enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &codelet, &failure);
     enum pcere_status status = loaded;
     if (!status)
         status = memory_file_new(session->store, &codelet, &session->image, false, &memory, &failure);
-    uint64_t load_ns = session_clock_ns() - start_ns;
+    uint64_t load_ns = replay_session_clock_ns() - start_ns;
     for (size_t i = 0; i < session->options->thread_count; i++) {
         struct replay_result *result = result_add(measuring, target, session->options->threads[i]);
         result->sample.cost_ns = i ? 0 : load_ns;
@@ -163,7 +163,7 @@ static void target_run(struct measuring *measuring, const struct replay_target *
 enum pcere_status replay_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct replay_report *ret_report, struct pcere_error *error)
 {
-    struct session session;
+    struct replay_session session;
     struct host host = {0};
     struct replay_report report = {0};
     enum pcere_status status = replay_check_warmup(options->warmup, error);
@@ -174,7 +174,7 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
             status = pcere_fail(error, PCERE_USAGE, 0, NULL, "a codelet cannot run with 0 threads");
     if (!status)
         status = host_load(&host, error);
-    if (!status && (status = session_open(store, options, &session, error)))
+    if (!status && (status = replay_session_open(store, options, &session, error)))
         goto done;
     if (status)
         return status;
@@ -187,7 +187,7 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
             target_run(&measuring, &targets[i]);
     else
         status = pcere_fail_memory(error, "results");
-    session_close(&session);
+    replay_session_close(&session);
     if (!status)
         *ret_report = report;
 done:

@@ -1,11 +1,11 @@
 /* replay-rt/launcher/verify.c - each codelet once, from captured memory to the memory that the original had afterwards. */
 #include "replay-rt/launcher/causes.h"
 #include "replay-rt/launcher/replay.h"
-#include "replay-rt/launcher/session.h"
+#include "replay-rt/launcher/replay_session.h"
 
 #include <stdlib.h>
 
-static enum pcere_status codelet_verify(const struct session *session, const struct store_codelet *codelet,
+static enum pcere_status codelet_verify(const struct replay_session *session, const struct store_codelet *codelet,
                                         const struct memory_file *memory, struct verify_result *result, struct pcere_error *error)
 {
     const struct store_manifest *manifest = store_manifest(session->store);
@@ -14,7 +14,7 @@ static enum pcere_status codelet_verify(const struct session *session, const str
     uint64_t wall_ns = 0;
     enum pcere_status status = plan_file_new(codelet, manifest, memory, &session->image, session->program, &policy, &plan, error);
     if (!status)
-        status = session_process(session, codelet, memory, &plan, result->threads, &wall_ns, error);
+        status = replay_session_process(session, codelet, memory, &plan, result->threads, &wall_ns, error);
     if (!status) {
         const struct plan_result *from = &plan.plan->result;
         result->compared_bytes = from->compared_bytes;
@@ -26,7 +26,7 @@ static enum pcere_status codelet_verify(const struct session *session, const str
     return status;
 }
 
-static void target_verify(const struct session *session, const struct replay_target *target, struct verify_report *report, size_t total)
+static void target_verify(const struct replay_session *session, const struct replay_target *target, struct verify_report *report, size_t total)
 {
     const struct replay_options *options = session->options;
     struct store_codelet codelet;
@@ -61,9 +61,9 @@ static void target_verify(const struct session *session, const struct replay_tar
 enum pcere_status verify_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct verify_report *ret_report, struct pcere_error *error)
 {
-    struct session session;
+    struct replay_session session;
     struct verify_report report = {0};
-    enum pcere_status status = session_open(store, options, &session, error);
+    enum pcere_status status = replay_session_open(store, options, &session, error);
     if (status)
         return status;
     report.build_ns = session.build_ns;
@@ -75,7 +75,7 @@ enum pcere_status verify_run(struct store *store, const struct replay_target *ta
             target_verify(&session, &targets[i], &report, total);
     else
         status = pcere_fail_memory(error, "results");
-    session_close(&session);
+    replay_session_close(&session);
     if (!status)
         *ret_report = report;
     return status;

@@ -14,6 +14,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* C++ code of the program refers to it; start files of fixed addresses, which would define it, cannot be linked this high. */
+extern void *__dso_handle;
+__attribute__((weak, visibility("hidden"))) void *__dso_handle;
+
 enum { THREAD_STACK_BYTES = 16 << 20 };
 
 static bool stack_find(uint64_t *ret_start, uint64_t *ret_end)

@@ -1,6 +1,6 @@
-/* replay-rt/launcher/session.h - what replaying and verifying share: the opened program, its build, the environment of processes. */
-#ifndef PCERE_REPLAY_LAUNCHER_SESSION_H
-#define PCERE_REPLAY_LAUNCHER_SESSION_H
+/* replay-rt/launcher/replay_session.h - what replaying and verifying share: the opened program, its build, the environment of processes. */
+#ifndef PCERE_REPLAY_LAUNCHER_REPLAY_SESSION_H
+#define PCERE_REPLAY_LAUNCHER_REPLAY_SESSION_H
 
 #include "core/elf_file.h"
 #include "replay-rt/launcher/build.h"
@@ -8,7 +8,7 @@
 #include "replay-rt/launcher/memory_file.h"
 #include "replay-rt/launcher/replay.h"
 
-struct session {
+struct replay_session {
     struct store *store;
     const struct replay_options *options;
     struct elf_file *program;
@@ -18,15 +18,15 @@ struct session {
 };
 
 /* Check the options, open the stored program, build what is missing. */
-enum pcere_status session_open(struct store *store, const struct replay_options *options, struct session *ret_session,
+enum pcere_status replay_session_open(struct store *store, const struct replay_options *options, struct replay_session *ret_session,
                                struct pcere_error *error);
-void session_close(struct session *session);    /* accepts half-built */
+void replay_session_close(struct replay_session *session);    /* accepts half-built */
 
 /* One process; its outcome is in plan->plan->result. */
-enum pcere_status session_process(const struct session *session, const struct store_codelet *codelet, const struct memory_file *memory,
+enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet, const struct memory_file *memory,
                                   struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error);
 
-uint64_t session_clock_ns(void);
+uint64_t replay_session_clock_ns(void);
 
 /* Environment of a codelet: the capture's OpenMP settings, the thread count, then the options. NULL-terminated; one free() for the
  * list, environment_free. */

@@ -1,5 +1,5 @@
-/* replay-rt/launcher/session.c - opens a store's program for replaying: build, layout, processes. */
-#include "replay-rt/launcher/session.h"
+/* replay-rt/launcher/replay_session.c - opens a store's program for replaying: build, layout, processes. */
+#include "replay-rt/launcher/replay_session.h"
 
 #include "core/text.h"
 #include "replay-rt/launcher/layout.h"
@@ -12,7 +12,7 @@
 #define PATIENCE_NS 60000000000u
 #define PATIENCE_RUNS 50u
 
-uint64_t session_clock_ns(void)
+uint64_t replay_session_clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -30,7 +30,7 @@ static enum pcere_status taken_add(const struct store_codelet *codelet, struct s
 }
 
 /* One address for the whole store, so that one executable serves all its codelets. */
-static enum pcere_status base_choose(const struct session *session, uint64_t *ret_base, struct pcere_error *error)
+static enum pcere_status base_choose(const struct replay_session *session, uint64_t *ret_base, struct pcere_error *error)
 {
     const struct store_manifest *manifest = store_manifest(session->store);
     struct store_range *taken = NULL;
@@ -56,7 +56,7 @@ static enum pcere_status base_choose(const struct session *session, uint64_t *re
     return status;
 }
 
-static enum pcere_status session_build(struct session *session, struct pcere_error *error)
+static enum pcere_status replay_session_build(struct replay_session *session, struct pcere_error *error)
 {
     const struct replay_options *options = session->options;
     const struct build_options build = {
@@ -65,18 +65,18 @@ static enum pcere_status session_build(struct session *session, struct pcere_err
         .search_path = options->search_path,
         .library_directory = options->library_directory,
     };
-    uint64_t base = 0, start_ns = session_clock_ns();
+    uint64_t base = 0, start_ns = replay_session_clock_ns();
     enum pcere_status status = base_choose(session, &base, error);
     if (!status)
         status = build_codelets(session->store, session->program, base, &build, &session->build, error);
-    session->build_ns = session_clock_ns() - start_ns;
+    session->build_ns = replay_session_clock_ns() - start_ns;
     return status;
 }
 
-enum pcere_status session_open(struct store *store, const struct replay_options *options, struct session *ret_session,
+enum pcere_status replay_session_open(struct store *store, const struct replay_options *options, struct replay_session *ret_session,
                                struct pcere_error *error)
 {
-    struct session session = {.store = store, .options = options};
+    struct replay_session session = {.store = store, .options = options};
     char *program = NULL;
     enum pcere_status status = environment_check(options, error);
     if (!status)
@@ -89,25 +89,25 @@ enum pcere_status session_open(struct store *store, const struct replay_options 
         status = pcere_fail(error, PCERE_REFUSED, 0, NULL, "the capture has pages of %llu bytes, this machine of %ld",
                             (unsigned long long)store_manifest(store)->page_size, sysconf(_SC_PAGESIZE));
     if (!status)
-        status = session_build(&session, error);
+        status = replay_session_build(&session, error);
     free(program);
     if (status)
-        session_close(&session);
+        replay_session_close(&session);
     else
         *ret_session = session;
     return status;
 }
 
-void session_close(struct session *session)
+void replay_session_close(struct replay_session *session)
 {
     build_done(&session->build);
     image_close(&session->image);
     if (session->program)
         elf_file_close(session->program);
-    *session = (struct session){0};
+    *session = (struct replay_session){0};
 }
 
-enum pcere_status session_process(const struct session *session, const struct store_codelet *codelet, const struct memory_file *memory,
+enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet, const struct memory_file *memory,
                                   struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
 {
     char **environment = NULL;
