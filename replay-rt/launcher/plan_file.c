@@ -50,6 +50,13 @@ static void ranges_merge(struct ranges *ranges)
     ranges->count = kept;
 }
 
+/* The probe's arguments lie just above the stack pointer; the original wrote the fork's over them, which are fewer. */
+static uint64_t outgoing_bytes(const struct store_codelet *codelet)
+{
+    uint64_t before_words = 5, in_registers = 6, words = codelet->word_count + before_words;
+    return words > in_registers ? (words - in_registers + 1) / 2 * 16 : 0;
+}
+
 static void ignored_collect(const struct store_codelet *codelet, struct ranges *ranges)
 {
     for (size_t i = 0; i < codelet->ignored_count; i++)
@@ -60,7 +67,7 @@ static void ignored_collect(const struct store_codelet *codelet, struct ranges *
         range_add(ranges, codelet->threads[i].tls_address, codelet->threads[i].tls_bytes);
     for (size_t i = 0; i < codelet->mapping_count; i++)
         if (codelet->mappings[i].start < codelet->stack_pointer && codelet->stack_pointer <= codelet->mappings[i].end)
-            range_add(ranges, codelet->mappings[i].start, codelet->stack_pointer - codelet->mappings[i].start);
+            range_add(ranges, codelet->mappings[i].start, codelet->stack_pointer - codelet->mappings[i].start + outgoing_bytes(codelet));
     ranges_merge(ranges);
 }
 
