@@ -1,6 +1,7 @@
 /* tests/unit/test_predictor_classes.c - performance classes of made-up regions whose right answer is known. */
 #include "predictor/classes.h"
 
+#include "predictor/amdahl.h"
 #include "predictor/random.h"
 #include "unit.h"
 
@@ -529,6 +530,44 @@ static void ten_million(void)
     free(times);
 }
 
+/* If every invocation ran twice as fast, classes and weights would have to say half of the region's time. */
+static double halved_error(const uint64_t *times, size_t count, uint32_t max_classes)
+{
+    struct classes_options options = usual;
+    options.max_classes = max_classes;
+    struct classes_result result = find(&(struct classes_input){.count = count, .time_ns = times}, &options);
+    double predicted = 0, truth = 0;
+    for (size_t c = 0; c < result.class_count; c++) {
+        const struct classes_class *class = &result.classes[c];
+        predicted += class->wanted ? (double)class->representative_ns / 2 *
+                                         amdahl_class_weight(class->members, class->time_ns, class->representative_ns)
+                                   : (double)class->time_ns / 2;
+    }
+    for (size_t i = 0; i < count; i++)
+        truth += (double)times[i] / 2;
+    classes_result_done(&result);
+    return fabs(predicted / truth - 1);
+}
+
+static void weights_add_up(void)
+{
+    uint64_t times[1000], state = 4;
+    uint32_t level_of[1000];
+    for (uint32_t limit = 1; limit <= 10; limit++) {
+        size_t count = mg_fill(times, level_of, 20, 8, 0.03, limit);
+        CU_ASSERT(halved_error(times, count, limit) < 0.02);
+        for (size_t i = 0; i < 1000; i++)
+            times[i] = noisy(&state, 1e4 + 50.0 * (double)((1000 - i) * (1000 - i)), 0.02);
+        CU_ASSERT(halved_error(times, 1000, limit) < 0.02);
+        for (size_t i = 0; i < 1000; i++)
+            times[i] = noisy(&state, 1e6, 0.1) + (i % 97 == 5 ? random_below(&state, 8000000) : 0);
+        CU_ASSERT(halved_error(times, 1000, limit) < 0.03);
+        for (size_t i = 0; i < 8; i++)
+            times[i] = (uint64_t)(1e6 * pow(2, (double)i));
+        CU_ASSERT(halved_error(times, 8, limit) < 0.001);
+    }
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------------------------------ */
 
 static void refusals(void)
@@ -578,6 +617,7 @@ static const struct unit_test tests[] = {
     {"preemptions decide what a rare invocation is", preemptions_decide},
     {"a class that weighs little is not wanted", light_classes},
     {"there are never more classes than allowed", limits_hold},
+    {"classes and weights add up to the region's time, however many classes there may be", weights_add_up},
     {"the same seed gives the same classes", seeds_reproduce},
     {"ten million invocations are quick, and few heavy ones are seen among them", ten_million},
     {"empty and impossible input is refused", refusals},

@@ -1,0 +1,402 @@
+/* predictor/predict.c - see predict.h. */
+#include "predictor/predict.h"
+
+#include "core/text.h"
+#include "predictor/amdahl.h"
+#include "predictor/random.h"
+#include "predictor/statistics.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOW_PROBABILITY 0.025
+#define HIGH_PROBABILITY 0.975
+#define PROCESSES_ENOUGH 5
+
+const char *predict_basis_name(enum predict_basis basis)
+{
+    static const char *const names[] = {"in_vivo", "replay", "run"};
+    return names[basis];
+}
+
+static bool equal(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool sample_is(const struct store_sample *sample, const char *kind, const char *arch)
+{
+    return equal(sample->kind, kind) && sample->host_name && strcmp(sample->host_name, arch) == 0;
+}
+
+static uint64_t whole_ns(double time_ns)
+{
+    return time_ns >= 0x1p63 ? (uint64_t)1 << 63 : time_ns > 0 ? (uint64_t)(time_ns + 0.5) : 0;
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------------------------------------- */
+
+/* The name in the manifest's description of the capturing host; free() it. NULL where there is none. */
+static char *manifest_host_name(const struct store_manifest *manifest)
+{
+    json_t *host = manifest->host ? json_loads(manifest->host, 0, NULL) : NULL;
+    const char *name = json_string_value(json_object_get(host, "name"));
+    char *copy = name ? strdup(name) : NULL;
+    json_decref(host);
+    return copy;
+}
+
+static enum pcere_status fail_host(const struct predict_request *request, const char *captured_on, struct pcere_error *error)
+{
+    struct text known = {0};
+    if (captured_on)
+        text_addf(&known, "%s", captured_on);
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const char *name = request->samples[i].host_name;
+        bool seen = !name || equal(name, captured_on);
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = equal(name, request->samples[j].host_name);
+        if (!seen)
+            text_addf(&known, "%s%s", known.length ? ", " : "", name);
+    }
+    char hint[sizeof error->hint];
+    snprintf(hint, sizeof hint, "known are: %s; replay on '%s' to make it known", known.length ? known.data : "none", request->arch);
+    text_done(&known);
+    return pcere_fail(error, PCERE_USAGE, 0, hint, "the store has no measurement of a machine named '%s'", request->arch);
+}
+
+/* ---- which samples count ------------------------------------------------------------------------------------------------------ */
+
+/* The processes that replayed one class at one thread count. */
+struct replays {
+    const struct store_sample **samples;
+    size_t count;
+};
+
+static bool sample_replays(const struct predict_request *request, const struct store_sample *sample, const char *region,
+                           uint64_t representative, uint32_t threads)
+{
+    return sample_is(sample, "replay", request->arch) && sample->representative == representative && sample->threads == threads &&
+           equal(sample->region, region) && equal(sample->flags, request->flags) && equal(sample->settings, request->settings);
+}
+
+/* Newest first in line decides the warm-up policy; of equally new ones, the later line. */
+static void replays_choose(const struct predict_request *request, const char *region, uint64_t representative, uint32_t threads,
+                           struct replays *replays)
+{
+    const struct store_sample *newest = NULL;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (sample_replays(request, sample, region, representative, threads) && (!newest || sample->when_s >= newest->when_s))
+            newest = sample;
+    }
+    replays->count = 0;
+    for (size_t i = 0; newest && i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (sample_replays(request, sample, region, representative, threads) && equal(sample->warmup, newest->warmup))
+            replays->samples[replays->count++] = sample;
+    }
+}
+
+/* Say what is missing at all thread counts asked for, so that one command measures it. */
+static enum pcere_status fail_missing(const struct predict_request *request, struct replays *replays, const char *region,
+                                      uint64_t representative, uint32_t threads, struct pcere_error *error)
+{
+    size_t missing = 0;
+    struct text list = {0};
+    for (size_t t = 0; t < request->thread_count; t++) {
+        size_t before = missing;
+        for (size_t r = 0; r < request->manifest->region_count; r++) {
+            const struct store_region *other = &request->manifest->regions[r];
+            for (size_t c = 0; equal(other->status, "captured") && c < other->class_count; c++) {
+                if (!other->classes[c].captured)
+                    continue;
+                replays_choose(request, other->name, other->classes[c].representative, request->threads[t], replays);
+                missing += replays->count == 0;
+            }
+        }
+        if (missing > before)
+            text_addf(&list, "%s%u", list.length ? "," : "", request->threads[t]);
+    }
+    char hint[sizeof error->hint], others[64] = "";
+    snprintf(hint, sizeof hint, "on %s: pcere replay%s%s%s%s%s --threads %s", request->arch, request->store_name ? " " : "",
+             request->store_name ? request->store_name : "", equal(request->flags, "") ? "" : " --flags '",
+             equal(request->flags, "") ? "" : request->flags, equal(request->flags, "") ? "" : "'", list.data ? list.data : "LIST");
+    text_done(&list);
+    if (missing > 1)
+        snprintf(others, sizeof others, " (and %zu more)", missing - 1);
+    return pcere_fail(error, PCERE_DATA, 0, hint, "invocation %llu of %s was not replayed with %u thread%s on '%s'%s",
+                      (unsigned long long)representative, region, threads, threads == 1 ? "" : "s", request->arch, others);
+}
+
+/* ---- one class ----------------------------------------------------------------------------------------------------------------- */
+
+struct predictor {
+    const struct predict_request *request;
+    struct replays replays;          /* room for all samples */
+    struct statistics_group *groups; /* room for all samples */
+    double *values, *scratch;        /* room for all repetitions, and for samples x the longest of them */
+    double *draws;                   /* [PREDICT_DRAWS] of a class */
+    double *region_draws, *point_draws;       /* [PREDICT_DRAWS] sums */
+    uint64_t state;
+};
+
+/* Standard normal by Box and Muller. */
+static double normal_draw(uint64_t *state)
+{
+    double u = ((double)(random_next(state) >> 11) + 0.5) * 0x1p-53, v = (double)(random_next(state) >> 11) * 0x1p-53;
+    return sqrt(-2 * log(u)) * cos(2 * 3.14159265358979323846 * v);
+}
+
+/* Median of the chosen replays into ret_class, and draws of it. */
+static void replays_measure(struct predictor *predictor, struct predict_class *ret_class)
+{
+    const struct replays *replays = &predictor->replays;
+    size_t filled = 0;
+    for (size_t s = 0; s < replays->count; s++) {
+        const struct store_sample *sample = replays->samples[s];
+        predictor->groups[s] = (struct statistics_group){.values = predictor->values + filled, .count = sample->sample_count};
+        for (size_t i = 0; i < sample->sample_count; i++)
+            predictor->values[filled++] = (double)sample->samples_ns[i];
+    }
+    statistics_bootstrap_medians(predictor->groups, replays->count, &predictor->state, predictor->scratch, predictor->draws,
+                                 PREDICT_DRAWS);
+    if (replays->count < PROCESSES_ENOUGH)
+        for (size_t d = 0; d < PREDICT_DRAWS; d++)
+            predictor->draws[d] *= 1 + PREDICT_PROCESS_RATIO / sqrt((double)replays->count) * normal_draw(&predictor->state);
+    statistics_sort(predictor->values, filled);
+    ret_class->vitro_ns = whole_ns(statistics_median(predictor->values, filled));
+    ret_class->process_count = replays->count;
+    ret_class->repetition_count = filled;
+}
+
+/* What a class adds; its draws are added to region_draws. */
+static enum pcere_status class_predict(struct predictor *predictor, const char *region, const struct store_class *class,
+                                       uint32_t threads, struct predict_class *ret_class, uint64_t *cost_ns, struct pcere_error *error)
+{
+    *ret_class = (struct predict_class){
+        .representative = class->representative, .basis = PREDICT_IN_VIVO, .weight = 1, .time_ns = class->time_ns};
+    if (!class->captured) {
+        for (size_t d = 0; d < PREDICT_DRAWS; d++)
+            predictor->region_draws[d] += (double)class->time_ns;
+        return PCERE_OK;
+    }
+    replays_choose(predictor->request, region, class->representative, threads, &predictor->replays);
+    if (predictor->replays.count == 0)
+        return fail_missing(predictor->request, &predictor->replays, region, class->representative, threads, error);
+    replays_measure(predictor, ret_class);
+    ret_class->basis = PREDICT_REPLAY;
+    ret_class->weight = amdahl_class_weight(class->members, class->time_ns, class->representative_ns);
+    ret_class->time_ns = whole_ns((double)ret_class->vitro_ns * ret_class->weight);
+    for (size_t d = 0; d < PREDICT_DRAWS; d++)
+        predictor->region_draws[d] += predictor->draws[d] * ret_class->weight;
+    for (size_t s = 0; s < predictor->replays.count; s++)
+        *cost_ns += predictor->replays.samples[s]->cost_ns;
+    return PCERE_OK;
+}
+
+/* ---- regions and the program ------------------------------------------------------------------------------------------------ */
+
+/* The interval of sorted draws; it holds the prediction itself. */
+static void interval_read(double *draws, uint64_t time_ns, uint64_t *ret_low_ns, uint64_t *ret_high_ns)
+{
+    statistics_sort(draws, PREDICT_DRAWS);
+    uint64_t low_ns = whole_ns(statistics_quantile(draws, PREDICT_DRAWS, LOW_PROBABILITY));
+    uint64_t high_ns = whole_ns(statistics_quantile(draws, PREDICT_DRAWS, HIGH_PROBABILITY));
+    *ret_low_ns = low_ns < time_ns ? low_ns : time_ns;
+    *ret_high_ns = high_ns > time_ns ? high_ns : time_ns;
+}
+
+static enum pcere_status region_predict(struct predictor *predictor, const struct store_region *region, uint32_t threads,
+                                        struct predict_region *ret_region, uint64_t *cost_ns, struct pcere_error *error)
+{
+    *ret_region = (struct predict_region){.name = region->name, .basis = PREDICT_IN_VIVO};
+    bool captured = equal(region->status, "captured") && region->class_count > 0;
+    memset(predictor->region_draws, 0, PREDICT_DRAWS * sizeof(double));
+    if (!captured) {
+        ret_region->time_ns = ret_region->in_vivo_ns = ret_region->low_ns = ret_region->high_ns = region->time_ns;
+        for (size_t d = 0; d < PREDICT_DRAWS; d++)
+            predictor->point_draws[d] += (double)region->time_ns;
+        return PCERE_OK;
+    }
+    ret_region->classes = calloc(region->class_count, sizeof *ret_region->classes);
+    if (!ret_region->classes)
+        return pcere_fail_memory(error, "a prediction");
+    ret_region->class_count = region->class_count;
+    for (size_t c = 0; c < region->class_count; c++) {
+        struct predict_class *class = &ret_region->classes[c];
+        enum pcere_status status = class_predict(predictor, region->name, &region->classes[c], threads, class, cost_ns, error);
+        if (status != PCERE_OK)
+            return status;
+        ret_region->time_ns += class->time_ns;
+        if (class->basis == PREDICT_REPLAY)
+            ret_region->basis = PREDICT_REPLAY;
+        else
+            ret_region->in_vivo_ns += class->time_ns;
+    }
+    for (size_t d = 0; d < PREDICT_DRAWS; d++)
+        predictor->point_draws[d] += predictor->region_draws[d];
+    interval_read(predictor->region_draws, ret_region->time_ns, &ret_region->low_ns, &ret_region->high_ns);
+    return PCERE_OK;
+}
+
+static bool sample_runs(const struct predict_request *request, const struct store_sample *sample)
+{
+    return sample_is(sample, "run", request->arch) && !sample->region && sample->wall_ns > 0 &&
+           equal(sample->flags, request->flags) && equal(sample->settings, request->settings);
+}
+
+/* Median over the host's real runs at these threads of their wall time or their serial part. */
+static uint64_t runs_median(struct predictor *predictor, uint32_t threads, bool serial, size_t *ret_count)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < predictor->request->sample_count; i++) {
+        const struct store_sample *sample = &predictor->request->samples[i];
+        if (sample_runs(predictor->request, sample) && sample->threads == threads)
+            predictor->values[count++] = (double)(serial ? sample->serial_ns : sample->wall_ns);
+    }
+    *ret_count = count;
+    if (count == 0)
+        return 0;
+    statistics_sort(predictor->values, count);
+    return whole_ns(statistics_median(predictor->values, count));
+}
+
+static enum pcere_status point_predict(struct predictor *predictor, uint64_t serial_ns, uint32_t threads,
+                                       struct predict_point *ret_point, struct pcere_error *error)
+{
+    const struct store_manifest *manifest = predictor->request->manifest;
+    *ret_point = (struct predict_point){.threads = threads, .time_ns = serial_ns};
+    ret_point->regions = calloc(manifest->region_count + 1, sizeof *ret_point->regions);
+    if (!ret_point->regions)
+        return pcere_fail_memory(error, "a prediction");
+    ret_point->region_count = manifest->region_count;
+    for (size_t d = 0; d < PREDICT_DRAWS; d++)
+        predictor->point_draws[d] = (double)serial_ns;
+    for (size_t r = 0; r < manifest->region_count; r++) {
+        enum pcere_status status = region_predict(predictor, &manifest->regions[r], threads, &ret_point->regions[r],
+                                                  &ret_point->cost_ns, error);
+        if (status != PCERE_OK)
+            return status;
+        ret_point->time_ns += ret_point->regions[r].time_ns;
+    }
+    interval_read(predictor->point_draws, ret_point->time_ns, &ret_point->low_ns, &ret_point->high_ns);
+    ret_point->real_ns = runs_median(predictor, threads, false, &ret_point->real_count);
+    ret_point->has_real = ret_point->real_count > 0;
+    if (ret_point->has_real)
+        ret_point->error_ratio = amdahl_error_ratio((double)ret_point->time_ns, (double)ret_point->real_ns);
+    ret_point->has_acceleration = ret_point->cost_ns > 0;
+    ret_point->acceleration = amdahl_acceleration((double)(ret_point->has_real ? ret_point->real_ns : ret_point->time_ns),
+                                                  (double)ret_point->cost_ns);
+    return PCERE_OK;
+}
+
+/* T_seq: the capture's, or where that was on another host, what this host's runs say, if there are any. */
+static void serial_choose(struct predictor *predictor, struct predict_result *result)
+{
+    const struct predict_request *request = predictor->request;
+    result->serial_ns = request->manifest->serial_ns;
+    result->serial_basis = PREDICT_IN_VIVO;
+    uint32_t fewest = UINT32_MAX;
+    for (size_t i = 0; i < request->sample_count; i++)
+        if (sample_runs(request, &request->samples[i]) && request->samples[i].threads < fewest)
+            fewest = request->samples[i].threads;
+    if (!result->foreign || fewest == UINT32_MAX)
+        return;
+    size_t count;
+    result->serial_ns = runs_median(predictor, fewest, true, &count);
+    result->serial_basis = PREDICT_RUN;
+}
+
+static enum pcere_status predictor_init(struct predictor *predictor, const struct predict_request *request,
+                                        struct pcere_error *error)
+{
+    *predictor = (struct predictor){.request = request, .state = request->seed};
+    size_t count = request->sample_count, repetitions = count, longest = 1;
+    for (size_t i = 0; i < count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (equal(sample->kind, "replay") && sample->sample_count == 0)
+            return pcere_fail(error, PCERE_DATA, 0, "delete that line of samples.jsonl", "sample %zu has no repetitions", i + 1);
+        repetitions += sample->sample_count;
+        longest = sample->sample_count > longest ? sample->sample_count : longest;
+    }
+    predictor->replays.samples = calloc(count + 1, sizeof *predictor->replays.samples);
+    predictor->groups = calloc(count + 1, sizeof *predictor->groups);
+    predictor->values = calloc(repetitions + 1, sizeof *predictor->values);
+    predictor->scratch = calloc(count + 1, longest * sizeof *predictor->scratch);
+    predictor->draws = calloc(PREDICT_DRAWS, sizeof *predictor->draws);
+    predictor->region_draws = calloc(PREDICT_DRAWS, sizeof *predictor->region_draws);
+    predictor->point_draws = calloc(PREDICT_DRAWS, sizeof *predictor->point_draws);
+    if (!predictor->replays.samples || !predictor->groups || !predictor->values || !predictor->scratch || !predictor->draws ||
+        !predictor->region_draws || !predictor->point_draws)
+        return pcere_fail_memory(error, "a prediction");
+    return PCERE_OK;
+}
+
+static void predictor_done(struct predictor *predictor)
+{
+    free(predictor->replays.samples);
+    free(predictor->groups);
+    free(predictor->values);
+    free(predictor->scratch);
+    free(predictor->draws);
+    free(predictor->region_draws);
+    free(predictor->point_draws);
+}
+
+void predict_result_done(struct predict_result *result)
+{
+    for (size_t p = 0; p < result->point_count; p++) {
+        for (size_t r = 0; r < result->points[p].region_count; r++)
+            free(result->points[p].regions[r].classes);
+        free(result->points[p].regions);
+    }
+    free(result->points);
+    *result = (struct predict_result){0};
+}
+
+static enum pcere_status request_check(const struct predict_request *request, bool *ret_foreign, struct pcere_error *error)
+{
+    if (request->thread_count == 0)
+        return pcere_fail(error, PCERE_USAGE, 0, "give --threads 1,2,4", "there is no thread count to predict for");
+    for (size_t t = 0; t < request->thread_count; t++)
+        if (request->threads[t] == 0)
+            return pcere_fail(error, PCERE_USAGE, 0, "thread counts start at 1", "no program runs on 0 threads");
+    char *captured_on = manifest_host_name(request->manifest);
+    bool known = captured_on && strcmp(captured_on, request->arch) == 0;
+    *ret_foreign = !known;
+    for (size_t i = 0; i < request->sample_count && !known; i++)
+        known = request->samples[i].host_name && strcmp(request->samples[i].host_name, request->arch) == 0;
+    enum pcere_status status = known ? PCERE_OK : fail_host(request, captured_on, error);
+    free(captured_on);
+    return status;
+}
+
+enum pcere_status predict_run(const struct predict_request *request, struct predict_result *ret_result, struct pcere_error *error)
+{
+    struct predict_result result = {0};
+    enum pcere_status status = request_check(request, &result.foreign, error);
+    if (status != PCERE_OK)
+        return status;
+    struct predictor predictor;
+    status = predictor_init(&predictor, request, error);
+    if (status == PCERE_OK) {
+        serial_choose(&predictor, &result);
+        result.points = calloc(request->thread_count, sizeof *result.points);
+        if (!result.points)
+            status = pcere_fail_memory(error, "a prediction");
+    }
+    for (size_t t = 0; status == PCERE_OK && t < request->thread_count; t++) {
+        result.point_count = t + 1;
+        status = point_predict(&predictor, result.serial_ns, request->threads[t], &result.points[t], error);
+    }
+    if (status == PCERE_OK)
+        *ret_result = result;
+    else
+        predict_result_done(&result);
+    predictor_done(&predictor);
+    return status;
+}

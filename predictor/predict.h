@@ -1,0 +1,102 @@
+/* predictor/predict.h - the whole program's time at other thread counts, out of a store's manifest and samples.
+ *
+ * PCERE (Popov et al. 2015), section V-A:
+ *
+ *   T_predicted(m) = T_seq + sum over regions and their classes of  T_vitro(representative, m) x weight
+ *
+ * with the weight of amdahl_class_weight. What was not captured keeps its in-vivo time at the capture's thread count and says so by its basis.
+ * Pure computation: it reads no file.
+ *
+ * Which samples count: kind "replay", of the host asked for, the region, the representative, the thread count, the flags and the settings
+ * asked for; of those, the ones whose warm-up policy is that of the newest. All of them count, however old: a sample is one process's
+ * repetitions, processes differ by 1 to 5 %, and more processes are what narrows the interval. T_vitro is the median of all their
+ * repetitions.
+ *
+ * Intervals (95 %): quantiles of PREDICT_DRAWS bootstrap draws of the sum, each class's median drawn anew over processes and over the
+ * repetitions in them (statistics_bootstrap_medians). Fewer than five processes cannot show how much processes differ: then each draw is
+ * also scaled by a normal factor of standard deviation PREDICT_PROCESS_RATIO / sqrt(processes). In-vivo times were measured once and
+ * have no interval of their own. The interval is that of the prediction, not of one real run.
+ */
+#ifndef PCERE_PREDICTOR_PREDICT_H
+#define PCERE_PREDICTOR_PREDICT_H
+
+#include "core/error.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PREDICT_DRAWS 1000
+#define PREDICT_PROCESS_RATIO 0.02
+
+enum predict_basis {
+    PREDICT_IN_VIVO,                 /* as measured in the original run, at the capture's thread count */
+    PREDICT_REPLAY,                  /* replayed at these threads; a region: at least one of its classes */
+    PREDICT_RUN,                     /* from real runs on that host: only the serial part of a store captured elsewhere */
+};
+
+struct predict_request {
+    const struct store_manifest *manifest;
+    const struct store_sample *samples;
+    size_t sample_count;
+    const char *arch;                /* host name that the samples must have */
+    const uint32_t *threads;         /* thread counts, each at least 1 */
+    size_t thread_count;             /* at least 1 */
+    const char *flags;               /* compiler flags of the replays; NULL or "": the original's */
+    const char *settings;            /* OpenMP settings of the replays; NULL or "": the original's */
+    const char *store_name;          /* for hints: what the user would type; NULL: nothing (the only store there is) */
+    uint64_t seed;                   /* of the bootstrap */
+};
+
+struct predict_class {
+    uint64_t representative;         /* invocation number */
+    enum predict_basis basis;
+    double weight;                   /* how many times the representative counts; 1 in vivo, where time_ns is all of it */
+    uint64_t vitro_ns;               /* median time of one replay; 0 in vivo */
+    uint64_t time_ns;                /* what the class adds to the prediction */
+    size_t process_count, repetition_count;   /* behind vitro_ns */
+};
+
+struct predict_region {
+    const char *name;                /* borrowed from the manifest */
+    enum predict_basis basis;
+    uint64_t time_ns, low_ns, high_ns;        /* all invocations together */
+    uint64_t in_vivo_ns;             /* the part of time_ns that was kept from the original run */
+    struct predict_class *classes;   /* as in the manifest; none where the region was not captured at all */
+    size_t class_count;
+};
+
+struct predict_point {
+    uint32_t threads;
+    uint64_t time_ns, low_ns, high_ns;        /* whole program */
+    uint64_t cost_ns;                /* wall time of all replays that count: restoring and warm-up included, building not */
+    bool has_real;                   /* real runs of that host at these threads are among the samples */
+    uint64_t real_ns;                /* their median wall time */
+    size_t real_count;
+    double error_ratio;              /* |time - real| / real; 0 without real */
+    bool has_acceleration;           /* cost_ns is not 0 */
+    double acceleration;             /* real time (predicted, where there is no real one) over cost_ns */
+    struct predict_region *regions;  /* as in the manifest */
+    size_t region_count;
+};
+
+struct predict_result {
+    uint64_t serial_ns;              /* T_seq: same at all thread counts */
+    enum predict_basis serial_basis; /* PREDICT_IN_VIVO, or PREDICT_RUN: median over that host's runs with the fewest threads */
+    bool foreign;                    /* the store was captured on another host: in-vivo times are that host's */
+    struct predict_point *points;    /* as request.threads */
+    size_t point_count;
+};
+
+/* Predict. Names in the result are borrowed from the manifest, which must outlive it; predict_result_done frees the rest.
+ * PCERE_USAGE: a thread count of 0, or a host that neither the samples nor the manifest know (the hint lists those that they do).
+ * PCERE_DATA: a captured class was not replayed on that host at one of the thread counts (the message names the first, the hint
+ * is the command that measures all that is missing); a sample without repetitions. PCERE_SYSTEM: no memory. */
+enum pcere_status predict_run(const struct predict_request *request, struct predict_result *ret_result, struct pcere_error *error);
+void predict_result_done(struct predict_result *result);
+
+/* "in_vivo", "replay", "run". */
+const char *predict_basis_name(enum predict_basis basis);
+
+#endif

@@ -1,0 +1,355 @@
+/* tests/unit/test_predictor_predict.c - predictions from made-up manifests and samples whose sums are known. */
+#include "predictor/predict.h"
+
+#include "predictor/random.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOME "{\"name\": \"home\", \"cores\": 8}"
+
+/* 100 s serial part, as ns below: solve (two classes of 90 and 10, one light class in vivo), tiny (skipped). */
+static struct store_class solve_classes[] = {
+    {.representative = 7, .members = 90, .time_ns = 90 * 1000000, .time_ns_median = 1000000, .representative_ns = 1000000,
+     .captured = true},
+    {.representative = 12, .members = 10, .time_ns = 10 * 5000000, .time_ns_median = 5000000, .representative_ns = 5000000,
+     .captured = true},
+    {.representative = 1, .members = 1, .time_ns = 70000, .time_ns_median = 70000, .representative_ns = 70000},
+};
+static struct store_class shrink_classes[] = {
+    {.representative = 4, .members = 10, .time_ns = 5500000, .time_ns_median = 550000, .representative_ns = 1000000, .captured = true},
+};
+static struct store_region regions[] = {
+    {.name = "solve@x.c:10", .invocations = 101, .time_ns = 140070000, .status = "captured", .classes = solve_classes,
+     .class_count = 3},
+    {.name = "tiny@x.c:20", .invocations = 5, .time_ns = 30000, .status = "skipped", .reason = "too little"},
+    {.name = "shrink@x.c:30", .invocations = 10, .time_ns = 5500000, .status = "captured", .classes = shrink_classes,
+     .class_count = 1},
+};
+static const struct store_manifest manifest = {
+    .complete = true, .host = HOME, .threads = 1, .wall_ns = 245600000, .serial_ns = 100000000, .regions = regions, .region_count = 3};
+
+#define REPEAT 9
+static uint64_t repetitions[64][REPEAT];
+
+/* A replay sample with times around `time_ns`; its numbers live in repetitions[slot]. */
+static struct store_sample replay(size_t slot, const char *host, const char *region, uint64_t representative, uint32_t threads,
+                                  uint64_t time_ns, double spread_ratio)
+{
+    for (size_t i = 0; i < REPEAT; i++)
+        repetitions[slot][i] = (uint64_t)((double)time_ns * (1 + spread_ratio * ((double)i - REPEAT / 2) / (REPEAT / 2)));
+    return (struct store_sample){.kind = (char *)(uintptr_t) "replay", .host_name = (char *)(uintptr_t)host,
+                                 .region = (char *)(uintptr_t)region, .representative = representative, .threads = threads,
+                                 .warmup = (char *)(uintptr_t) "auto", .flags = (char *)(uintptr_t) "", .settings = NULL,
+                                 .samples_ns = repetitions[slot], .sample_count = REPEAT, .cost_ns = 1000000, .when_s = slot};
+}
+
+static struct store_sample run(const char *host, uint32_t threads, uint64_t wall_ns, uint64_t serial_ns)
+{
+    return (struct store_sample){.kind = (char *)(uintptr_t) "run", .host_name = (char *)(uintptr_t)host, .threads = threads,
+                                 .wall_ns = wall_ns, .serial_ns = serial_ns};
+}
+
+/* All three codelets at `threads`, at 1 / speedup of their in-vivo time. */
+static size_t replay_all(struct store_sample *samples, size_t count, const char *host, uint32_t threads, uint64_t speedup, double spread)
+{
+    samples[count] = replay(count, host, "solve@x.c:10", 7, threads, 1000000 / speedup, spread);
+    count++;
+    samples[count] = replay(count, host, "solve@x.c:10", 12, threads, 5000000 / speedup, spread);
+    count++;
+    samples[count] = replay(count, host, "shrink@x.c:30", 4, threads, 1000000 / speedup, spread);
+    return count + 1;
+}
+
+static struct predict_request request(const struct store_sample *samples, size_t count, const char *arch, const uint32_t *threads,
+                                      size_t thread_count)
+{
+    return (struct predict_request){.manifest = &manifest, .samples = samples, .sample_count = count, .arch = arch,
+                                    .threads = threads, .thread_count = thread_count, .seed = 1};
+}
+
+static void the_sum(void)
+{
+    struct store_sample samples[8];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    count = replay_all(samples, count, "home", 4, 4, 0);
+    static const uint32_t threads[] = {1, 4};
+    struct predict_request asked = request(samples, count, "home", threads, 2);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.serial_ns, 100000000);
+    CU_ASSERT_EQUAL(result.serial_basis, PREDICT_IN_VIVO);
+    CU_ASSERT_FALSE(result.foreign);
+    CU_ASSERT_EQUAL_FATAL(result.point_count, 2);
+    /* at one thread: exactly the original's time */
+    CU_ASSERT_EQUAL(result.points[0].time_ns, manifest.wall_ns);
+    /* at four: 100 + (90 + 50) / 4 + 0.07 + 0.03 + 5.5 / 4 ms */
+    const struct predict_point *four = &result.points[1];
+    CU_ASSERT_EQUAL(four->threads, 4);
+    CU_ASSERT_EQUAL(four->time_ns, 100000000 + 35000000 + 70000 + 30000 + 1375000);
+    CU_ASSERT_EQUAL(four->regions[0].time_ns, 35070000);
+    CU_ASSERT_EQUAL(four->regions[0].basis, PREDICT_REPLAY);
+    CU_ASSERT_EQUAL(four->regions[0].in_vivo_ns, 70000);
+    CU_ASSERT_STRING_EQUAL(four->regions[0].name, "solve@x.c:10");
+    CU_ASSERT_EQUAL(four->regions[0].classes[0].weight, 90);
+    CU_ASSERT_EQUAL(four->regions[0].classes[0].vitro_ns, 250000);
+    CU_ASSERT_EQUAL(four->regions[0].classes[2].basis, PREDICT_IN_VIVO);
+    CU_ASSERT_EQUAL(four->regions[1].time_ns, 30000);
+    CU_ASSERT_EQUAL(four->regions[1].basis, PREDICT_IN_VIVO);
+    CU_ASSERT_EQUAL(four->regions[1].low_ns, 30000);
+    CU_ASSERT_EQUAL(four->regions[2].classes[0].weight, 5.5);
+    CU_ASSERT_EQUAL(four->regions[2].time_ns, 1375000);
+    CU_ASSERT_EQUAL(four->cost_ns, 3000000);
+    CU_ASSERT_FALSE(four->has_real);
+    CU_ASSERT_TRUE(four->has_acceleration);
+    CU_ASSERT_DOUBLE_EQUAL(four->acceleration, 136475000.0 / 3000000, 1e-9);
+    CU_ASSERT(four->low_ns < four->time_ns && four->time_ns < four->high_ns);
+    predict_result_done(&result);
+    CU_ASSERT_STRING_EQUAL(predict_basis_name(PREDICT_IN_VIVO), "in_vivo");
+}
+
+static void real_runs(void)
+{
+    struct store_sample samples[16];
+    size_t count = replay_all(samples, 0, "home", 2, 2, 0);
+    samples[count++] = run("home", 2, 170000000, 100000000);
+    samples[count++] = run("home", 2, 180000000, 100000000);
+    samples[count++] = run("home", 2, 175000000, 100000000);
+    samples[count++] = run("home", 4, 1, 1);
+    samples[count++] = run("away", 2, 1, 1);
+    samples[count] = run("home", 2, 7, 7);
+    samples[count++].region = (char *)(uintptr_t) "solve@x.c:10";       /* a region's time is not the program's */
+    static const uint32_t threads[] = {2};
+    struct predict_request asked = request(samples, count, "home", threads, 1);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    const struct predict_point *point = &result.points[0];
+    CU_ASSERT_EQUAL(point->time_ns, 172850000);
+    CU_ASSERT_TRUE(point->has_real);
+    CU_ASSERT_EQUAL(point->real_ns, 175000000);
+    CU_ASSERT_EQUAL(point->real_count, 3);
+    CU_ASSERT_DOUBLE_EQUAL(point->error_ratio, 2.15 / 175, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(point->acceleration, 175.0 / 3, 1e-9);
+    predict_result_done(&result);
+}
+
+static void which_samples_count(void)
+{
+    struct store_sample samples[32];
+    size_t count = replay_all(samples, 0, "home", 2, 2, 0);
+    size_t other = count;
+    for (; count < other + 5; count++)
+        samples[count] = replay(count, "home", "shrink@x.c:30", 4, 2, 77, 0);
+    samples[other].flags = (char *)(uintptr_t) "-O2";
+    samples[other + 1].settings = (char *)(uintptr_t) "schedule=dynamic";
+    samples[other + 2].host_name = (char *)(uintptr_t) "away";
+    samples[other + 3].threads = 3;
+    samples[other + 4].warmup = (char *)(uintptr_t) "none";
+    samples[other + 4].when_s = 0;                                      /* an older one with another policy */
+    static const uint32_t threads[] = {2};
+    struct predict_request asked = request(samples, count, "home", threads, 1);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].regions[2].classes[0].vitro_ns, 500000);
+    CU_ASSERT_EQUAL(result.points[0].regions[2].classes[0].process_count, 1);
+    CU_ASSERT_EQUAL(result.points[0].cost_ns, 3000000);
+    predict_result_done(&result);
+
+    /* The newest sample's policy is the one that counts. */
+    samples[other + 4].when_s = 1000;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].regions[2].classes[0].vitro_ns, 77);
+    predict_result_done(&result);
+    samples[other + 4].when_s = 0;
+
+    /* All processes with that policy count, and their cost. */
+    samples[count] = replay(count, "home", "shrink@x.c:30", 4, 2, 600000, 0);
+    count++;
+    samples[count] = replay(count, "home", "shrink@x.c:30", 4, 2, 510000, 0);
+    count++;
+    asked.sample_count = count;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].regions[2].classes[0].vitro_ns, 510000);
+    CU_ASSERT_EQUAL(result.points[0].regions[2].classes[0].process_count, 3);
+    CU_ASSERT_EQUAL(result.points[0].regions[2].classes[0].repetition_count, 27);
+    CU_ASSERT_EQUAL(result.points[0].cost_ns, 5000000);
+    CU_ASSERT(result.points[0].regions[2].low_ns <= 2760000 && result.points[0].regions[2].high_ns >= 3200000);
+    predict_result_done(&result);
+}
+
+static void missing_samples(void)
+{
+    struct store_sample samples[16];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    count = replay_all(samples, count, "home", 4, 4, 0) - 1;            /* shrink is missing at 4, everything at 2 and 8 */
+    static const uint32_t threads[] = {1, 2, 4, 8};
+    struct predict_request asked = request(samples, count, "home", threads, 4);
+    asked.store_name = "x.pcere";
+    struct predict_result result = {.serial_ns = 99};
+    struct pcere_error error = {0};
+    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
+    CU_ASSERT_STRING_EQUAL(error.message, "invocation 7 of solve@x.c:10 was not replayed with 2 threads on 'home' (and 6 more)");
+    CU_ASSERT_STRING_EQUAL(error.hint, "on home: pcere replay x.pcere --threads 2,4,8");
+    asked.thread_count = 1;
+    asked.threads = threads + 2;
+    asked.store_name = NULL;
+    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
+    CU_ASSERT_STRING_EQUAL(error.message, "invocation 4 of shrink@x.c:30 was not replayed with 4 threads on 'home'");
+    CU_ASSERT_STRING_EQUAL(error.hint, "on home: pcere replay --threads 4");
+    asked.flags = "-O2";
+    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
+    CU_ASSERT_STRING_EQUAL(error.hint, "on home: pcere replay --flags '-O2' --threads 4");
+    CU_ASSERT_EQUAL(result.serial_ns, 99);
+}
+
+static void unknown_host(void)
+{
+    struct store_sample samples[8];
+    size_t count = replay_all(samples, 0, "haswell", 1, 1, 0);
+    static const uint32_t threads[] = {1};
+    struct predict_request asked = request(samples, count, "sandybridge", threads, 1);
+    struct predict_result result;
+    struct pcere_error error = {0};
+    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "'sandybridge'"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.hint, "home, haswell;"));
+    /* the capturing host is known, but has no replays */
+    asked.arch = "home";
+    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
+}
+
+static void another_machine(void)
+{
+    struct store_sample samples[8];
+    size_t count = replay_all(samples, 0, "sandybridge", 2, 4, 0);
+    static const uint32_t threads[] = {2};
+    struct predict_request asked = request(samples, count, "sandybridge", threads, 1);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_TRUE(result.foreign);
+    CU_ASSERT_EQUAL(result.serial_ns, 100000000);
+    CU_ASSERT_EQUAL(result.serial_basis, PREDICT_IN_VIVO);
+    predict_result_done(&result);
+    samples[count++] = run("sandybridge", 8, 60000000, 45000000);
+    samples[count++] = run("sandybridge", 1, 120000000, 40000000);
+    asked.sample_count = count;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.serial_ns, 40000000);                         /* of the run with the fewest threads */
+    CU_ASSERT_EQUAL(result.serial_basis, PREDICT_RUN);
+    CU_ASSERT_EQUAL(result.points[0].time_ns, 40000000 + 35000000 + 70000 + 30000 + 1375000);
+    CU_ASSERT_FALSE(result.points[0].has_real);
+    predict_result_done(&result);
+}
+
+static void intervals(void)
+{
+    static const uint32_t threads[] = {2};
+    struct store_sample narrow[3], wide[3];
+    replay_all(narrow, 0, "home", 2, 2, 0.001);
+    struct predict_request asked = request(narrow, 3, "home", threads, 1);
+    struct predict_result result, again;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &again, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].low_ns, again.points[0].low_ns);
+    CU_ASSERT_EQUAL(result.points[0].high_ns, again.points[0].high_ns);
+    /* One process each: about +-3.9 % of each class, for the sum of 45, 25 and 2.75 ms about +-2 ms. */
+    double width_ns = (double)(result.points[0].high_ns - result.points[0].low_ns);
+    CU_ASSERT_DOUBLE_EQUAL(width_ns, 2 * 1.96 * 0.02 * sqrt(45e6 * 45e6 + 25e6 * 25e6 + 2.75e6 * 2.75e6), 0.4e6);
+    predict_result_done(&again);
+    for (size_t i = 0; i < 3; i++)
+        wide[i] = narrow[i];
+    replay_all(wide, 0, "home", 2, 2, 0.3);
+    asked.samples = wide;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &again, NULL), PCERE_OK);
+    CU_ASSERT((double)(again.points[0].high_ns - again.points[0].low_ns) > 1.5 * width_ns);
+    predict_result_done(&result);
+    predict_result_done(&again);
+}
+
+/* Many made-up machines whose processes differ by 2 %: the interval must hold the true time nearly as often as it says. */
+static void intervals_cover(void)
+{
+    static const uint32_t threads[] = {2};
+    uint64_t state = 3;
+    for (size_t processes = 1; processes <= 6; processes++) {
+        size_t covered = 0, tried = 150;
+        for (size_t t = 0; t < tried; t++) {
+            struct store_sample samples[18];
+            for (size_t s = 0; s < 3 * processes; s += 3) {
+                replay_all(samples, s, "home", 2, 2, 0.01);
+                for (size_t c = s; c < s + 3; c++) {
+                    double offset = -6;
+                    for (int i = 0; i < 12; i++)
+                        offset += (double)(random_next(&state) >> 11) * 0x1p-53;
+                    for (size_t i = 0; i < REPEAT; i++)
+                        repetitions[c][i] = (uint64_t)((double)repetitions[c][i] * (1 + 0.02 * offset));
+                }
+            }
+            struct predict_request asked = request(samples, 3 * processes, "home", threads, 1);
+            struct predict_result result;
+            CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+            covered += result.points[0].low_ns <= 172850000 && 172850000 <= result.points[0].high_ns;
+            predict_result_done(&result);
+        }
+        printf("[%zu: %zu %%] ", processes, 100 * covered / tried);
+        CU_ASSERT(100 * covered >= 88 * tried);
+    }
+}
+
+static void nothing_captured(void)
+{
+    static const uint32_t threads[] = {1, 16};
+    struct store_region kept[] = {{.name = "a@x.c:1", .time_ns = 5000, .status = "invalid", .reason = "it forks"},
+                                  {.name = "b@x.c:2", .time_ns = 0, .status = NULL}};
+    struct store_manifest other = {.host = HOME, .serial_ns = 1000, .regions = kept, .region_count = 2};
+    struct predict_request asked = {.manifest = &other, .arch = "home", .threads = threads, .thread_count = 2};
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    for (size_t p = 0; p < 2; p++) {
+        CU_ASSERT_EQUAL(result.points[p].time_ns, 6000);
+        CU_ASSERT_EQUAL(result.points[p].low_ns, 6000);
+        CU_ASSERT_EQUAL(result.points[p].regions[0].basis, PREDICT_IN_VIVO);
+        CU_ASSERT_FALSE(result.points[p].has_acceleration);
+    }
+    predict_result_done(&result);
+    other.region_count = 0;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[1].time_ns, 1000);
+    predict_result_done(&result);
+}
+
+static void refusals(void)
+{
+    static const uint32_t threads[] = {1, 0};
+    struct store_sample samples[8];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    struct predict_request asked = request(samples, count, "home", threads, 2);
+    struct predict_result result = {.serial_ns = 99};
+    struct pcere_error error = {0};
+    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "0 threads"));
+    asked.thread_count = 0;
+    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_USAGE);
+    asked.thread_count = 1;
+    samples[1].sample_count = 0;
+    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
+    CU_ASSERT_STRING_EQUAL(error.message, "sample 2 has no repetitions");
+    CU_ASSERT_EQUAL(result.serial_ns, 99);
+}
+
+static const struct unit_test tests[] = {
+    {"a prediction is the serial part and each class's replay times its weight", the_sum},
+    {"real runs give the error and the acceleration", real_runs},
+    {"only samples of that host, region, threads, flags and settings count, with the newest warm-up", which_samples_count},
+    {"what was not replayed is named with the command that measures it", missing_samples},
+    {"an unknown host is refused with those that are known", unknown_host},
+    {"a store from another machine takes its serial part from runs here", another_machine},
+    {"the interval follows the spread of the samples, reproducibly", intervals},
+    {"the interval holds the true time though processes differ", intervals_cover},
+    {"what was not captured keeps its in-vivo time", nothing_captured},
+    {"impossible requests are refused", refusals},
+};
+
+UNIT_MAIN("predictor predict", tests)
