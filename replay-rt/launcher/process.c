@@ -136,18 +136,22 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
 {
     uint64_t start_ns = clock_ns();
     enum pcere_status status = PCERE_OK;
+    struct pcere_error last = {0};        /* of an attempt: a later one may go well */
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         pid_t child = 0;
         int ended = 0;
         plan_file_reset(process->plan);
-        status = process_spawn(process, &child, error);
+        status = process_spawn(process, &child, &last);
         if (status)
-            return status;
+            break;
         bool hung = process_wait(process, child, &ended);
-        status = end_explain(process, hung, ended, error);
+        status = end_explain(process, hung, ended, &last);
         if (hung || atomic_load(&process->plan->plan->result.state) != PLAN_COLLIDED)
             break;
     }
-    *ret_wall_ns = clock_ns() - start_ns;
+    if (status && error)
+        *error = last;
+    if (!status)
+        *ret_wall_ns = clock_ns() - start_ns;
     return status;
 }
