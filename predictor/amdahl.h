@@ -20,9 +20,9 @@ enum pcere_status amdahl_fit(uint32_t threads_a, double time_a_ns, uint32_t thre
                              double *ret_time_one_ns, struct pcere_error *error);
 
 /* How many times the representative a class counts. By the paper (T_predicted(m) = T_seq + sum of T_c(m) x invoc_c) that is `members`; a
- * class whose members differ by degree counts time_ns / representative_ns instead, each member scaled by its own in-vivo time. The second is
- * used where it differs from the first by more than AMDAHL_ALIKE_RATIO: below that the difference is the scatter of one in-vivo
- * timing, the representative's. representative_ns 0 gives `members`. */
+ * class whose members differ by degree counts time_ns / representative_ns instead: each member scaled by its own in-vivo time. The
+ * second is used where it differs from the first by more than AMDAHL_ALIKE_RATIO: below that the difference is the scatter of one
+ * in-vivo timing, the representative's. representative_ns 0 gives `members`. */
 #define AMDAHL_ALIKE_RATIO 0.03
 double amdahl_class_weight(uint64_t members, uint64_t time_ns, uint64_t representative_ns);
 

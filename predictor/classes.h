@@ -8,13 +8,13 @@
  *     either side: what a machine itself scatters from one invocation to the next).
  *  2. More: CLARA over the logarithm of time finds the classes (predictor/division.h). Regions that change steadily, without gaps, are
  *     cut into classes of about a factor 2, and the members of such a class are scaled by their own times (amdahl_class_weight).
- *  3. First touch: leading invocations of a class that is not rare (at most 3) that take at least 1.2 times what those after them take become classes
- *     of their own, as do classes of at most 3 invocations that come before all of a class that takes 1 / 1.2 to 1 / 2.5 of their time, or
- *     whose page faults explain at least half of the difference.
+ *  3. First touch: leading invocations (at most 3) of a class that is not rare, if they take at least 1.2 times what those after them
+ *     take, become classes of their own. So do classes of at most 3 invocations that come before all of a class that takes 1 / 1.2 to
+ *     1 / 2.5 of their time, or whose page faults explain at least half of the difference.
  *  4. Noise: rare invocations (at most 1 in 50, or one) that are slower, not among the region's first three, together at most 10 %
- *     of the region's time and not reproducible (three or more within 10 % of each other are) form one class that is not captured: its in-vivo
- *     time is kept as it is. Evidence decides first: the arguments of usual invocations, or preemptions, make them noise up to 30 %
- *     of the region's time; arguments of their own make them a class.
+ *     of the region's time and not reproducible (three or more within 10 % of each other are) form one class that is not captured: its
+ *     in-vivo time is kept as it is. Evidence decides first: the arguments of usual invocations, or preemptions, make them noise up to
+ *     30 % of the region's time; arguments of their own make them a class.
  *  5. Classes whose medians are within 1 % are one.
  *  6. The representative is the member whose time is nearest to the class's median, and whose number of page faults is the usual one, not
  *     one of the first three of a class with more than six members if a later one is as good (within 2 %, or 5 % from the median).

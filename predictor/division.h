@@ -21,8 +21,9 @@ struct division_part {
  * A stretch is divided into the k groups of CLARA (k from 2 up to what part_limit leaves, at most 10) with the best average silhouette
  * that is at least 0.7 (Kaufman and Rousseeuw 1990, table 4: "a strong structure has been found") and whose neighbours are separated: their
  * medians differ by more than 1 % (10 % if one of them has fewer than 10 values, whose spread says little) and by more than four robust
- * standard deviations (1.4826 MAD) of the wider one. What comes out is tried again, so that near groups are found beside far ones. Stretches that resist, but whose 5 % and 95 % quantiles are more than a factor 2
- * apart, are smears: they are cut by CLARA into groups of about a factor 2 as long as part_limit allows.
+ * standard deviations (1.4826 MAD) of the wider one. What comes out is tried again, so that near groups are found beside far ones.
+ * Stretches that resist, but whose 5 % and 95 % quantiles are more than a factor 2 apart, are smears: they are cut by CLARA into groups
+ * of about a factor 2 as long as part_limit allows.
  *
  * ret_parts has room for part_limit. PCERE_SYSTEM: no memory. */
 enum pcere_status division_find(const double *logs, size_t count, size_t part_limit, uint64_t seed, struct division_part *ret_parts,
