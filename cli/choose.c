@@ -93,7 +93,7 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
 {
     const struct choose_context *choose = context;
     const struct capture_region *measured = &run->regions[region];
-    struct series series;
+    struct series series = {0};
     enum pcere_status status = series_init(measured, &series, error);
     if (status != PCERE_OK)
         return status;

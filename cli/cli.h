@@ -73,6 +73,7 @@ struct cli {
     char **operands;               /* NULL-terminated */
     size_t operand_count;
     struct store *store;           /* with CLI_NEEDS_STORE */
+    bool store_named;              /* by an operand */
     char *program_file;            /* with CLI_NEEDS_PROGRAM: where the program was found (PATH is searched as a shell does) */
     int signal;                    /* the program was ended by it from the terminal: the exit status is 128 + signal */
     uint64_t started_ns;

@@ -60,6 +60,7 @@ static enum pcere_status store_require(struct cli *cli, struct pcere_error *erro
         bool there = strcmp(word, "") != 0 && stat(word, &status) == 0 && S_ISDIR(status.st_mode);
         if (spelt || there || cli->verb->operands == CLI_OPERANDS_STORE) {
             path = word;
+            cli->store_named = true;
             cli->operands++;
             cli->operand_count--;
         }

@@ -128,18 +128,22 @@ static enum pcere_status samples_append(const struct store *store, const struct 
     return PCERE_OK;
 }
 
+/* Damage and a failing system outweigh a codelet that cannot run. */
 static enum pcere_status failures_count(const struct replay_report *report, struct pcere_error *error)
 {
     size_t failed = 0;
-    const struct pcere_error *first = NULL;
-    for (size_t i = 0; i < report->result_count; i++)
-        if (report->results[i].error.status != PCERE_OK) {
-            first = first ? first : &report->results[i].error;
-            failed++;
-        }
+    const struct pcere_error *worst = NULL;
+    for (size_t i = 0; i < report->result_count; i++) {
+        const struct pcere_error *own = &report->results[i].error;
+        if (own->status == PCERE_OK)
+            continue;
+        failed++;
+        if (!worst || own->status > worst->status)
+            worst = own;
+    }
     if (!failed)
         return PCERE_OK;
-    return pcere_fail(error, PCERE_NO, 0, first->hint, "%zu of %zu replays failed: %.300s", failed, report->result_count, first->message);
+    return pcere_fail(error, worst->status, 0, worst->hint, "%zu of %zu replays failed: %.300s", failed, report->result_count, worst->message);
 }
 
 static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_error *error)

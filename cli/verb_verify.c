@@ -61,18 +61,27 @@ static void report_print(const struct verify_report *report)
     cli_thread_mark_print(marked, stdout);
 }
 
+/* Damage and a failing system outweigh a difference. */
 static enum pcere_status verdict(const struct verify_report *report, struct pcere_error *error)
 {
+    static const char hint[] = "with one thread and the original's flags memory should be the same; reductions and dynamic schedules may differ "
+                               "with more threads";
     size_t different = 0, uncompared = 0;
+    const struct pcere_error *worst = NULL;
     for (size_t i = 0; i < report->result_count; i++) {
-        different += report->results[i].error.status == PCERE_OK && !report->results[i].identical;
-        uncompared += report->results[i].error.status != PCERE_OK;
+        const struct pcere_error *own = &report->results[i].error;
+        different += own->status == PCERE_OK && !report->results[i].identical;
+        uncompared += own->status != PCERE_OK;
+        if (own->status > PCERE_NO && (!worst || own->status > worst->status))
+            worst = own;
     }
+    if (worst)
+        return pcere_fail(error, worst->status, 0, worst->hint, "%zu of %zu comparisons could not be made: %.300s", uncompared, report->result_count,
+                          worst->message);
     if (!different && !uncompared)
         return PCERE_OK;
-    return pcere_fail(error, PCERE_NO, 0, different ? "with one thread and the original's flags memory should be the same; reductions and dynamic "
-                                                     "schedules may differ with more threads" : NULL,
-                      "of %zu comparisons %zu differ and %zu could not be made", report->result_count, different, uncompared);
+    return pcere_fail(error, PCERE_NO, 0, different ? hint : NULL, "of %zu comparisons %zu differ and %zu could not be made", report->result_count,
+                      different, uncompared);
 }
 
 static enum pcere_status report_show(struct cli *cli, const struct verify_report *report, struct pcere_error *error)

@@ -33,9 +33,9 @@ static void dropFlags(Function &F) {
 
 void prepareCodelet(Module &M, bool Retarget) {
   LLVMContext &Context = M.getContext();
+  RegionTable Table = findRegions(M); // before main is renamed: regions have its name
   if (Function *Main = M.getFunction("main"))
     Main->setName("__pcere_main." + suffix(M));
-  RegionTable Table = findRegions(M);
   for (const Entry &E : Table.Entries) {
     const Region &R = Table.Regions[E.RegionIndex];
     Metadata *Fields[] = {MDString::get(Context, R.Name),

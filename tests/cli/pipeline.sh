@@ -65,7 +65,6 @@ PCERE_HOST=sandybridge run "$PCERE" replay --threads 1,2; says "samples from a m
 run "$PCERE" predict --arch sandybridge; says "make it predictable" 0 out 'sandybridge'
 run "$PCERE" predict --arch sandybridge --json; is "and the document says so" "$(json .arch)" sandybridge
 
-head -c 100 solver.pcere/codelets/*.codelet >/dev/null 2>&1
 cp -a solver.pcere damaged.pcere
 codelet=$(ls damaged.pcere/codelets/*.codelet | head -n 1)
 printf '\377' | dd of="$codelet" bs=1 seek=40 conv=notrunc status=none

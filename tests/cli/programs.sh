@@ -99,7 +99,7 @@ C
 run "$PCERE" capture ./forks; says "a program that forks is captured" 0 out '^child 5'
 
 # ---- no permission --------------------------------------------------------------------------------------------------------------
-PCERE_REFUSE=ptrace run "$PCERE" capture -o refused.pcere ./good; says "where tracing is forbidden it says what to do" 3 err 'hint:' out '100'
+PCERE_REFUSE=ptrace run "$PCERE" capture -o refused.pcere ./good; says "where tracing is forbidden it says what to do, and the program runs to its end" 3 err 'hint:' out '^200033'
 PCERE_REFUSE=nonsense run "$PCERE" capture -o refused2.pcere ./good; says "an unknown refusal is refused" 2 err 'PCERE_REFUSE'
 for refusal in tracking pagemap-scan personality; do
     PCERE_REFUSE=$refusal run "$PCERE" capture -q -o "$refusal.pcere" ./good; says "without $refusal capture works all the same" 0

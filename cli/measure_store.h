@@ -1,0 +1,14 @@
+/* cli/measure_store.h - real runs of a store's program, kept in the store beside its replays.
+ */
+#ifndef PCERE_CLI_MEASURE_STORE_H
+#define PCERE_CLI_MEASURE_STORE_H
+
+#include "cli/cli.h"
+
+/* Run cli->store's program with each thread count, in its working directory and with the OpenMP environment that it was captured with, and
+ * append the times: a "run" sample for the whole program and one for each region. `repeat` runs for each thread count; 0: as many
+ * as fit into three seconds, at most five. The program is the one that was captured, byte for byte: the stored copy runs if it has
+ * changed or is gone. PCERE_NO: it failed. */
+enum pcere_status measure_store(struct cli *cli, const unsigned *threads, size_t thread_count, uint64_t repeat, struct pcere_error *error);
+
+#endif
