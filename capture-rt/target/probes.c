@@ -196,7 +196,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     }
     if (!state->runtime_started) {
         state->runtime_started = 1;
-        target_runtime_start();
+        target_runtime_start(num_threads, proc_bind);
     }
 
     region->invocations++;

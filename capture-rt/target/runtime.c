@@ -1,7 +1,7 @@
 /* capture-rt/target/runtime.c - what the library asks of the OpenMP runtime, if one is there to be asked.
  *
  * All references are weak. Starting the runtime reads files and allocates, which must not happen inside the program's first region: an empty
- * region starts it before. The begin probe stands before push_num_threads, so an empty region there eats no clause.
+ * region starts it before. Such a region takes clauses that were pushed for the program's own with it, so they are pushed again.
  */
 #include "capture-rt/target/target.h"
 
@@ -12,6 +12,9 @@ struct runtime_ident { int32_t reserved_1, flags, reserved_2, reserved_3; const 
 typedef void runtime_microtask(int32_t *global_number, int32_t *number, ...);
 
 extern void __kmpc_fork_call(struct runtime_ident *ident, int32_t argc, runtime_microtask *microtask, ...) __attribute__((weak));
+extern int32_t __kmpc_global_thread_num(struct runtime_ident *ident) __attribute__((weak));
+extern void __kmpc_push_num_threads(struct runtime_ident *ident, int32_t thread, int32_t number) __attribute__((weak));
+extern void __kmpc_push_proc_bind(struct runtime_ident *ident, int32_t thread, int32_t kind) __attribute__((weak));
 extern int omp_get_max_threads(void) __attribute__((weak));
 extern int omp_get_level(void) __attribute__((weak));
 
@@ -33,18 +36,27 @@ static void thread_note(int32_t *global_number, int32_t *number, ...)
     thread->present = 1;
 }
 
-void target_runtime_start(void)
+static void region_run(runtime_microtask *microtask, int32_t num_threads, int32_t proc_bind)
 {
-    if (__kmpc_fork_call)
-        __kmpc_fork_call(&ident, 0, nothing);
+    __kmpc_fork_call(&ident, 0, microtask);
+    if (num_threads > 0 && __kmpc_push_num_threads && __kmpc_global_thread_num)
+        __kmpc_push_num_threads(&ident, __kmpc_global_thread_num(&ident), num_threads);
+    if (proc_bind >= 0 && __kmpc_push_proc_bind && __kmpc_global_thread_num)
+        __kmpc_push_proc_bind(&ident, __kmpc_global_thread_num(&ident), proc_bind);
 }
 
-void target_runtime_threads(struct target_state *state)
+void target_runtime_start(int32_t num_threads, int32_t proc_bind)
+{
+    if (__kmpc_fork_call)
+        region_run(nothing, num_threads, proc_bind);
+}
+
+void target_runtime_threads(struct target_state *state, int32_t num_threads, int32_t proc_bind)
 {
     struct capture_thread *threads = state->log->stop.threads;
     memset(threads, 0, sizeof state->log->stop.threads);
     if (__kmpc_fork_call && target_runtime_max_threads() > 1)
-        __kmpc_fork_call(&ident, 0, thread_note);
+        region_run(thread_note, num_threads, proc_bind);
     threads[0].thread_pointer = target_thread_pointer();
     threads[0].present = 1;
 }

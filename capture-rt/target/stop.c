@@ -113,7 +113,7 @@ void target_stop(struct target_state *state, struct capture_message *message)
     sigset_t all, before;
     sigfillset(&all);
     if (message->type == CAPTURE_MESSAGE_BEGIN)
-        target_runtime_threads(state);
+        target_runtime_threads(state, message->num_threads, message->proc_bind);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     message->tid = (int32_t)syscall(SYS_gettid);
     message->max_threads = target_runtime_max_threads();

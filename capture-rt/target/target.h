@@ -53,9 +53,10 @@ uint64_t target_clock_ns(void);     /* CLOCK_MONOTONIC */
 /* stop.c: tell the tracer, and wait until it has read the process. `words` lie in log->stop already. */
 void target_stop(struct target_state *state, struct capture_message *message);
 
-/* runtime.c: start the OpenMP runtime by an empty region; note each thread's thread pointer in log->stop.threads. */
-void target_runtime_start(void);
-void target_runtime_threads(struct target_state *state);
+/* runtime.c: start the OpenMP runtime by an empty region; note each thread's thread pointer in log->stop.threads. Both restore the clauses
+ * that may have been pushed for the region to come: the number of threads (0: none) and the binding (-1: none). */
+void target_runtime_start(int32_t num_threads, int32_t proc_bind);
+void target_runtime_threads(struct target_state *state, int32_t num_threads, int32_t proc_bind);
 int target_runtime_max_threads(void);   /* 0 without a runtime that can be asked */
 int target_runtime_level(void);         /* 0 outside parallel regions */
 const void *target_runtime_address(void);   /* somewhere in its text, or NULL */

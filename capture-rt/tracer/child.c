@@ -97,7 +97,7 @@ static struct environment environment_make(const struct child_setup *setup)
     }
     if (!preloaded)
         environment_add(&result, "LD_PRELOAD=%s%s%s", options->library, "", "");
-    snprintf(number, sizeof number, "%d,%d", setup->log, setup->socket);
+    snprintf(number, sizeof number, "%06d,%06d", setup->log, setup->socket);     /* as long in both runs: the stack lies above */
     environment_add(&result, CAPTURE_ENVIRONMENT "=%s%s%s", number, "", "");
     return result;
 }

@@ -175,6 +175,12 @@ static enum pcere_status invocations_read(const struct shared_log *shared, struc
             .switches = record->switches, .num_threads = record->num_threads, .path = record->path,
             .measured_cpu = record->flags & CAPTURE_RECORD_CPU};
     }
+    /* The program may have ended inside a region: it was begun, and nothing more was said of it. */
+    for (size_t i = 0; i < run->region_count && run->dropped == 0; i++) {
+        struct capture_region *region = &run->regions[i];
+        if (region->invocations > region->list_count)
+            region->unfinished += region->invocations - region->list_count;
+    }
     return PCERE_OK;
 }
 

@@ -158,7 +158,9 @@ static bool region_state(struct store_region *region, const char *state, char *r
 static char *never_timed(const struct capture_region *region)
 {
     struct text text = {0};
-    if (region->nested)
+    if (region->unfinished)
+        text_add(&text, "it was left before its end, by exit, a crash or a jump");
+    else if (region->nested)
         text_addf(&text, "nested: entered %" PRIu64 " times inside another parallel region", region->nested);
     if (region->foreign)
         text_addf(&text, "%sentered %" PRIu64 " times by a thread that is not the initial one", text.length ? "; " : "",
