@@ -1,3 +1,4 @@
+/* store/codelet.c - the bytes of a codelet file and the rules that a codelet keeps, the same for writing and reading. */
 #include "core/text.h"
 #include "store/format.h"
 
@@ -274,7 +275,7 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
         return status;
     const unsigned char *at = (const unsigned char *)data + sizeof header;
     char *own_name = take_part(&at, &header, PART_NAME);
-    bool named = own_name && strcmp(own_name, name) == 0;
+    bool named = own_name && strlen(name) == header.counts[PART_NAME] && strcmp(own_name, name) == 0;
     free(own_name);
     if (!own_name)
         return pcere_fail_memory(error, "a codelet");

@@ -1,3 +1,4 @@
+/* store/manifest.c - manifest.json: from and to struct store_manifest, and the check that covers every byte of it. */
 #include "core/json.h"
 #include "core/text.h"
 #include "store/directory.h"

@@ -83,7 +83,7 @@ static void write_in_child_and_kill(struct sample_store *made, bool force, long 
     pid_t child = fork();
     CU_ASSERT_NOT_EQUAL_FATAL(child, -1);
     if (!child)
-        _exit(write_store(made, force, NULL));
+        _exit((int)write_store(made, force, NULL));
     nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
     kill(child, SIGKILL);
     int status;
@@ -130,7 +130,7 @@ static void test_killed_at_every_step(void)
             pid_t child = fork();
             if (!child) {
                 fault_arm(words, NULL);
-                _exit(write_store(&made, false, NULL));
+                _exit((int)write_store(&made, false, NULL));
             }
             int status;
             CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
@@ -296,7 +296,7 @@ static void test_replacing_keeps_one_of_both_at_every_step(void)
             pid_t child = fork();
             if (!child) {
                 fault_arm(words, NULL);
-                _exit(write_store(&made, true, NULL));
+                _exit((int)write_store(&made, true, NULL));
             }
             int status;
             CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);

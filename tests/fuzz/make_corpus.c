@@ -1,0 +1,90 @@
+/* tests/fuzz/make_corpus.c - writes the inputs that the fuzzers start from: make_corpus DIRECTORY SEED_PROGRAM
+ *
+ *   DIRECTORY/manifest/ codelet/ pages/ samples/ elf_file/     one whole file each
+ */
+#include "core/files.h"
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(enum pcere_status status, const struct pcere_error *error)
+{
+    if (!status)
+        return;
+    fprintf(stderr, "make_corpus: %s\n", error->message);
+    exit(1);
+}
+
+static void put(const char *folder, const char *kind, const char *source)
+{
+    char path[4200];
+    struct pcere_error error;
+    snprintf(path, sizeof path, "%s/%s", folder, kind);
+    must(directory_make(AT_FDCWD, path, &error), &error);
+    snprintf(path, sizeof path, "%s/%s/seed", folder, kind);
+    must(file_copy(source, AT_FDCWD, path, NULL, &error), &error);
+}
+
+static void make_store(const char *path)
+{
+    struct store_writer *writer;
+    struct store *store;
+    struct pcere_error error;
+    unsigned char data[3 * 512] = {1, 2, 3};
+    uint64_t pages[3], words[2] = {1, 2}, times[2] = {3, 4}, stored;
+    memset(data + 1024, 9, 512);
+    must(store_writer_open(path, true, 512, 1, &writer, &error), &error);
+    must(store_writer_pages(writer, data, 3, pages, &error), &error);
+    struct store_mapping mapping = {4096, 4096 + sizeof data, 3, STORE_ROLE_HEAP, "[heap]"};
+    struct store_run runs[3];
+    for (size_t i = 0; i < 3; i++)
+        runs[i] = (struct store_run){4096 + 512 * i, pages[i], 1};
+    struct store_thread thread = {0, 4096, 64};
+    struct store_lock lock = {4100, 0, 0};
+    struct store_frame frame = {0x401000, "main"};
+    struct store_range ignored = {4200, 8};
+    struct store_codelet codelet = {
+        .region = (char[]){"main@seed.c:1"}, .invocation = 1, .members = 1, .words = words, .word_count = 2, .mappings = &mapping,
+        .mapping_count = 1, .before = runs, .before_count = 3, .after = runs, .after_count = 1, .has_after = true,
+        .threads = &thread, .thread_count = 1, .locks = &lock, .lock_count = 1, .frames = &frame, .frame_count = 1,
+        .ignored = &ignored, .ignored_count = 1};
+    char *name;
+    must(store_writer_codelet(writer, &codelet, &name, &stored, &error), &error);
+    char *arguments[] = {(char[]){"-n"}, NULL};
+    struct store_class class = {.representative = 1, .members = 1, .captured = true, .codelet = name};
+    struct store_region region = {.name = (char[]){"main@seed.c:1"}, .status = (char[]){"captured"}, .invocations = 1,
+                                  .classes = &class, .class_count = 1};
+    struct store_manifest manifest = {.complete = true, .program = (char[]){"./seed"}, .arguments = arguments,
+                                      .regions = &region, .region_count = 1};
+    must(store_writer_manifest(writer, &manifest, &error), &error);
+    store_writer_close(writer);
+    struct store_sample sample = {.kind = (char[]){"replay"}, .host_name = (char[]){"here"}, .region = (char[]){"main@seed.c:1"},
+                                  .samples_ns = times, .sample_count = 2};
+    must(store_open(path, &store, &error), &error);
+    must(store_sample_append(store, &sample, &error), &error);
+    must(store_sample_append(store, &sample, &error), &error);
+    store_close(store);
+    free(name);
+}
+
+int main(int argc, char **argv)
+{
+    struct pcere_error error;
+    char store[4096], path[4200];
+    if (argc != 3)
+        return 2;
+    must(directory_make(AT_FDCWD, argv[1], &error), &error);
+    snprintf(store, sizeof store, "%s/seed.pcere", argv[1]);
+    make_store(store);
+    static const char *const files[][2] = {{"manifest", "manifest.json"}, {"pages", "pages"}, {"samples", "samples.jsonl"},
+                                           {"codelet", "codelets/main@seed.c_1-1.codelet"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", store, files[i][1]);
+        put(argv[1], files[i][0], path);
+    }
+    put(argv[1], "elf_file", argv[2]);
+    return 0;
+}
