@@ -1,7 +1,7 @@
 /* core/elf_file.h - an ELF executable as PCERE needs it: its bitcode units, address tables, symbols, TLS, needed libraries.
  *
- * The file is hostile: every offset is checked; damage gives PCERE_DATA. 64-bit x86 only. All is read when the file is opened, so that it may
- * change or vanish afterwards; what is handed out is borrowed from the handle.
+ * The file is hostile: every offset is checked; damage gives PCERE_DATA. 64-bit x86 only. All is read when the file is opened, so
+ * that it may change or vanish afterwards; what is handed out is borrowed from the handle.
  */
 #ifndef PCERE_CORE_ELF_FILE_H
 #define PCERE_CORE_ELF_FILE_H

@@ -9,17 +9,18 @@
 
 #define HOST_NAME_BYTES 64           /* a machine's name with its NUL */
 
-/* Call this machine `name` from now on, whatever it is: cli/ hands over PCERE_HOST. NULL or "": no longer. PCERE_USAGE: not one word
- * of at most 63 characters out of a-z A-Z 0-9 . _ and -. Not thread-safe: call it before anything else. */
+/* Call this machine `name` from now on, whatever it is: cli/ hands over PCERE_HOST. NULL or "": no longer. PCERE_USAGE: not one
+ * word of at most 63 characters out of a-z A-Z 0-9 . _ and -. Not thread-safe: call it before anything else. */
 enum pcere_status host_set_name(const char *name, struct pcere_error *error);
 
-/* Name of this machine for --arch: what host_set_name gave, else the first line of /etc/pcere/host if that file exists (PCERE_DATA if
- * it is not a name), else the CPU's model name made into one word ("amd-epyc"), suffixed with its core count ("amd-epyc-2"). free() it. */
+/* Name of this machine for --arch: what host_set_name gave, else the first line of /etc/pcere/host if that file exists
+ * (PCERE_DATA if it is not a name), else the CPU's model name made into one word ("amd-epyc"), suffixed with its core count
+ * ("amd-epyc-2"). free() it. */
 enum pcere_status host_name(char **ret_name, struct pcere_error *error);
 
 /* {"name", "cpu", "architecture", "cores", "threads", "memory_bytes", "page_size_bytes", "kernel", "caches": [{"level", "type",
- * "bytes", "line_bytes", "shared_by"}]}; new reference. "cores" are physical, "threads" what the system schedules on, "shared_by" how
- * many of those share one such cache. What a machine does not tell is null. */
+ * "bytes", "line_bytes", "shared_by"}]}; new reference. "cores" are physical, "threads" what the system schedules on,
+ * "shared_by" how many of those share one such cache. What a machine does not tell is null. */
 enum pcere_status host_describe(json_t **ret_object, struct pcere_error *error);
 
 #endif

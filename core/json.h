@@ -43,7 +43,8 @@ json_t *json_from_hex64(uint64_t value);
 /* Set a key to a new reference, which is taken. *failed becomes true if `value` is NULL or memory runs out. */
 void json_put(json_t *object, const char *key, json_t *value, bool *failed);
 
-/* Write one document and a newline, and flush. PCERE_SYSTEM: `file` did not take it all (full disk, closed pipe); `name` says which. */
+/* Write one document and a newline, and flush. PCERE_SYSTEM: `file` did not take it all (full disk, closed pipe); `name` says
+ * which. */
 enum pcere_status json_write(const json_t *value, FILE *file, const char *name, struct pcere_error *error);
 
 #endif

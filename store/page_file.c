@@ -368,9 +368,11 @@ enum pcere_status page_file_read(struct page_file *file, uint64_t first, uint64_
     }
     if (!count)
         return PCERE_OK;
-    struct reading reading = {.file = file, .first = first, .count = count, .out = out,
-                              .last_block = find_block(file, first + count - 1)};
-    atomic_store(&reading.next_block, find_block(file, first));
+    size_t from = find_block(file, first), to = find_block(file, first + count - 1);
+    if (from == to && cache_copy(file, from, first - file->blocks[from].first_page, count, out))
+        return PCERE_OK;
+    struct reading reading = {.file = file, .first = first, .count = count, .out = out, .last_block = to};
+    atomic_store(&reading.next_block, from);
     return reading_run(&reading, error);
 }
 

@@ -27,8 +27,8 @@ enum pcere_status page_queue_add(struct page_queue *queue, const void *data, siz
 
 /* Let the block that is being filled be compressed. *ret_blocks: as many blocks hold all pages added so far. */
 void page_queue_seal(struct page_queue *queue, uint64_t *ret_blocks);
-/* Wait until so many blocks are written; the failure if they never will be. *ret_bytes is the file's size up to there, *ret_pages how
- * many pages that is. */
+/* Wait until so many blocks are written; the failure if they never will be. *ret_bytes is the file's size up to there,
+ * *ret_pages how many pages that is. */
 enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uint64_t *ret_bytes, uint64_t *ret_pages,
                                   struct pcere_error *error);
 /* What is written now, whatever failed. */

@@ -131,52 +131,68 @@ void store_codelet_done(struct store_codelet *codelet);
 
 struct store_writer;
 
-/* Create `path` as a new store. An existing one: PCERE_USAGE unless `force`, which replaces it. `workers` threads compress. */
+/* Create `path` as a new store. An existing one: PCERE_USAGE unless `force`. With `force` the old store stays in place until
+ * the new one's manifest says that it is complete (or the writer is closed); then they are exchanged in one step. What is no
+ * PCERE store, and what another writer is writing, is refused with PCERE_USAGE in any case. `workers` threads compress (at
+ * least 1). Page sizes: powers of two from 512 to 65536. */
 enum pcere_status store_writer_open(const char *path, bool force, uint64_t page_size, unsigned workers,
                                     struct store_writer **ret_writer, struct pcere_error *error);
 /* Reserve and touch buffers for `bytes` of pages that may be waiting for compression, so that a stop does not pay for it. */
 enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t bytes, struct pcere_error *error);
 
-/* Copy the executable in. */
+/* Copy the executable in; its checksum goes into the manifest. PCERE_USAGE: `file` is no regular file. */
 enum pcere_status store_writer_program(struct store_writer *writer, const char *file, struct pcere_error *error);
 
 /* Add `count` pages that lie one after the other at `data`. Known pages cost no space. ret_pages[i] is the number of page i or
- * STORE_PAGE_ZERO. The data is copied (or already compressed) when this returns; compression goes on in the background and the call waits only if
- * more than the reserved bytes are waiting. Thread-safe. A failure of the background work (full disk) is reported by the next call. */
+ * STORE_PAGE_ZERO. The data is copied (or already compressed) when this returns; compression goes on in the background and the
+ * call waits only if more than the reserved bytes are waiting. Thread-safe. A failure of the background work (full disk) is
+ * reported by the next call, and by all further ones: no page and no codelet can be added any more; the manifest still can. */
 enum pcere_status store_writer_pages(struct store_writer *writer, const void *data, size_t count, uint64_t *ret_pages,
                                      struct pcere_error *error);
 
-/* Wait until every page is on disk, then write the codelet whole. *ret_name (malloc) is its name; *ret_stored_bytes is what the pages file grew by
- * since the last codelet. */
+/* Wait until every page is written, then write the codelet whole. *ret_name (malloc) is its name; *ret_stored_bytes is what the
+ * pages file grew by since the last codelet. PCERE_USAGE: the codelet breaks a rule of docs/format/store.md, which the message
+ * says; nothing is written. */
 enum pcere_status store_writer_codelet(struct store_writer *writer, const struct store_codelet *codelet, char **ret_name,
                                        uint64_t *ret_stored_bytes, struct pcere_error *error);
-/* As above but in the background: returns at once, in order; `done` (may be NULL) is called on another thread with the result. */
+/* As above but in the background: returns at once, in order; `done` (may be NULL) is called on another thread with the result:
+ * `error` is NULL, or `name` is. It must not call the writer. `codelet` is moved, and zeroed, even on failure (then `done` is
+ * not called). Without `done`, a failure is reported by store_writer_manifest. */
 typedef void store_codelet_done_fn(void *context, const char *name, uint64_t stored_bytes, const struct pcere_error *error);
 enum pcere_status store_writer_codelet_async(struct store_writer *writer, struct store_codelet *codelet /* moved */,
                                              store_codelet_done_fn *done, void *context, struct pcere_error *error);
 
-/* Write (replace atomically) manifest.json. Waits for all codelets under way. */
+/* Write (replace atomically) manifest.json; page_size is the writer's. Waits for all codelets under way. `complete` syncs all
+ * files to the disk first, and puts the new store in place of an old one. A failure of background work that no call has
+ * reported yet is reported here: the manifest is written all the same, but not as complete. May be called again and again: a
+ * store whose capture is killed has the last one written. */
 enum pcere_status store_writer_manifest(struct store_writer *writer, const struct store_manifest *manifest,
                                         struct pcere_error *error);
-/* Free; what was written stays. Accepts NULL. */
+/* Free, after the codelets under way; what was written stays. A store to which neither manifest, codelet nor program was
+ * written goes away (with `force`, the old one stays). Accepts NULL. */
 void store_writer_close(struct store_writer *writer);
 
 /* ---- reading ------------------------------------------------------------------------------------------------------------- */
 
 struct store;
 
-/* The store `path`; NULL: the only *.pcere in the current directory, else PCERE_USAGE with a list (none: PCERE_DATA). */
+/* The store `path`; NULL: the only *.pcere in the current directory, else PCERE_USAGE with a list (none: PCERE_DATA). Checks
+ * the manifest and the index of the pages, not yet their content. */
 enum pcere_status store_open(const char *path, struct store **ret_store, struct pcere_error *error);
 void store_close(struct store *store);
 const char *store_path(const struct store *store);
-const struct store_manifest *store_manifest(const struct store *store);   /* borrowed */
-/* Path of a file of the store: "program", "build" (created on demand); free() it. */
+/* Borrowed. Strings are never NULL but where struct store_manifest says so; program and others are "" if the capture was killed
+ * early. */
+const struct store_manifest *store_manifest(const struct store *store);
+/* Path of a file of the store: "program" (its checksum is checked each time), "build" (created on demand); free() it. */
 enum pcere_status store_file(const struct store *store, const char *name, char **ret_path, struct pcere_error *error);
 
 /* Load and check the codelet of that name (store_class.codelet). store_codelet_done it. */
 enum pcere_status store_codelet_load(struct store *store, const char *name, struct store_codelet *ret_codelet,
                                      struct pcere_error *error);
-/* Decompress `count` pages with consecutive numbers from `first` into `out` (count * page_size bytes). Each block's checksum is checked. Thread-safe. */
+/* Decompress `count` pages with consecutive numbers from `first` into `out` (count * page_size bytes). Each block's checksum is
+ * checked. Thread-safe. Fast for long runs (blocks are decoded by several threads) and for short ones in ascending order
+ * (decoded blocks are kept for a while). */
 enum pcere_status store_pages_read(struct store *store, uint64_t first, uint64_t count, void *out, struct pcere_error *error);
 
 /* Read every file and every block of the store; the first damage found is the error. */
@@ -205,7 +221,8 @@ struct store_sample {            /* one line of samples.jsonl */
 void store_sample_done(struct store_sample *sample);
 /* Append one line, atomically (one write with O_APPEND under a lock), with its checksum. */
 enum pcere_status store_sample_append(const struct store *store, const struct store_sample *sample, struct pcere_error *error);
-/* All samples; a damaged line is PCERE_DATA naming its number (an unfinished last line without newline is ignored: a killed writer). */
+/* All samples; a damaged line is PCERE_DATA naming its number (an unfinished last line without newline is ignored: a killed
+ * writer). */
 enum pcere_status store_samples_load(const struct store *store, struct store_sample **ret_samples, size_t *ret_count,
                                      struct pcere_error *error);
 void store_samples_free(struct store_sample *samples, size_t count);

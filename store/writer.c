@@ -482,7 +482,8 @@ enum pcere_status store_writer_manifest(struct store_writer *writer, const struc
     struct pcere_error background = {0};
     page_queue_seal(writer->queue, &blocks);
     wait_for_jobs(writer);
-    if (page_queue_wait(writer->queue, blocks, &bytes, &pages, &background))
+    bool page_failure = page_queue_wait(writer->queue, blocks, &bytes, &pages, &background) != PCERE_OK;
+    if (page_failure)
         note_failure(writer, &background, false);
     pthread_mutex_lock(&writer->lock);
     bool untold = writer->failure_waits;
@@ -493,6 +494,8 @@ enum pcere_status store_writer_manifest(struct store_writer *writer, const struc
 
     pthread_mutex_lock(&writer->writing);
     page_queue_written(writer->queue, &blocks, &writer->files.pages_bytes, &writer->files.page_count);
+    if (page_failure && ftruncate(writer->pages, (off_t)writer->files.pages_bytes) != 0)
+        untold = true;                             /* what is torn stays: only a store that is not complete may end in it */
     struct store_manifest written = *manifest;
     written.page_size = writer->page_bytes;
     written.complete = manifest->complete && !untold;
