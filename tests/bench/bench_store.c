@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     size_t count = (size_t)(mib << 20) / PAGE_BYTES;
     char path[4096];
     snprintf(path, sizeof path, "%s/bench.pcere", argv[1]);
-    double fresh = 0, known = 0, zero = 0, drained = 0, read_all = 0, check = 0;
+    double fresh = 0, known = 0, zero = 0, drained = 0, read_all = 0, check = 0, sync = 0;
     uint64_t stored = 0, *pages = calloc(count, sizeof *pages);
     unsigned char *zeros = make_pages(count, 0), *out = make_pages(count, 0);
     memset(zeros, 0, count * PAGE_BYTES);
@@ -106,7 +106,9 @@ int main(int argc, char **argv)
         keep_best(&known, add_all(writer, data, count, pages));
         keep_best(&zero, add_all(writer, zeros, count, pages));
         struct store_manifest manifest = {.complete = true};
+        start = now_s();
         must(store_writer_manifest(writer, &manifest, &error), &error);
+        keep_best(&sync, now_s() - start);
         store_writer_close(writer);
         must(store_open(path, &store, &error), &error);
         start = now_s();
@@ -129,6 +131,7 @@ int main(int argc, char **argv)
     print_rate("writer, all known", count, known);
     print_rate("writer, all zero", count, zero);
     print_rate("writer, all new, until written (2 workers)", count, drained);
+    printf("%-46s %6.3f s\n", "last manifest: all synced to the disk", sync);
     print_rate("reader (all threads)", count, read_all);
     print_rate("check (all threads)", count, check);
     free(pages);
