@@ -15,7 +15,6 @@
 
 #define PLAN_MAGIC "PCEREPL1"
 #define PLAN_VERSION 1u
-#define PLAN_ZERO UINT64_MAX        /* plan_copy.source: pages that are present and all zero */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that are described; all are counted */
 
@@ -24,7 +23,8 @@ struct plan_table { uint64_t offset, count; };
 struct plan_mapping { uint64_t start, end; uint32_t protection, flags; };
 #define PLAN_MAPPING_GROWS 1u       /* a stack: the codelet may extend it downwards over free addresses */
 
-struct plan_copy { uint64_t address, pages, source; };      /* ascending, not overlapping, inside mappings */
+struct plan_copy { uint64_t address, pages, source, zero; };    /* source: offset in PAGES; zero: 1 if all its bytes are 0.
+                                       Ascending, not overlapping, each inside one mapping (`before`) */
 struct plan_range { uint64_t address, bytes; };             /* ascending where they are searched */
 struct plan_thread { uint64_t number, tls_address, tls_bytes; };
 struct plan_lock { uint64_t address; uint32_t kind, hint; };/* kind: 0 simple, 1 nested */

@@ -1,5 +1,5 @@
 /* replay-rt/launcher/plan_file.c - writes a plan: header, tables, strings, in one memory file. */
-#include "replay-rt/launcher/memory_file.h"
+#include "replay-rt/launcher/codelet_memory.h"
 
 #include "core/text.h"
 
@@ -156,8 +156,9 @@ static enum pcere_status plan_publish(const struct text *text, struct plan_file 
 }
 
 enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,
-                                const struct memory_file *memory, const struct image *image, const struct elf_file *program,
-                                const struct plan_policy *policy, struct plan_file *ret_file, struct pcere_error *error)
+                                const struct page_pool *pool, const struct codelet_memory *memory, const struct image *image,
+                                const struct elf_file *program, const struct plan_policy *policy, struct plan_file *ret_file,
+                                struct pcere_error *error)
 {
     struct text out = {0}, strings = {0};
     struct ranges ignored = {0}, zeroed = {0};
@@ -167,7 +168,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     memcpy(plan->magic, PLAN_MAGIC, sizeof plan->magic);
     plan->version = PLAN_VERSION;
     plan->path = codelet->path;
-    plan->pages_bytes = memory->pages_bytes;
+    plan->pages_bytes = pool->file_bytes;
     plan->page_bytes = manifest->page_size;
     plan->stack_pointer = codelet->stack_pointer;
     plan->policy = *policy;

@@ -38,7 +38,7 @@ static int actions_fill(const struct process *process, posix_spawn_file_actions_
 static enum pcere_status process_spawn(const struct process *process, pid_t *ret_child, struct pcere_error *error)
 {
     /* High numbers first: the descriptors could be 3 and 4 the other way round. */
-    int plan = fcntl(process->plan->fd, F_DUPFD_CLOEXEC, 10), pages = fcntl(process->memory->pages_fd, F_DUPFD_CLOEXEC, 10);
+    int plan = fcntl(process->plan->fd, F_DUPFD_CLOEXEC, 10), pages = fcntl(process->pages_fd, F_DUPFD_CLOEXEC, 10);
     char *arguments[] = {(char *)"codelet", (char *)"/proc/self/fd/3", (char *)"/proc/self/fd/4", NULL};
     posix_spawn_file_actions_t actions;
     int failure = plan < 0 || pages < 0 ? errno : posix_spawn_file_actions_init(&actions);

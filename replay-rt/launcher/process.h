@@ -4,14 +4,14 @@
 
 #include "core/error.h"
 #include "replay-rt/launcher/build.h"
-#include "replay-rt/launcher/memory_file.h"
+#include "replay-rt/launcher/codelet_memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct process {
     const struct build *build;
-    const struct memory_file *memory;
+    int pages_fd;                     /* of the page pool */
     struct plan_file *plan;
     char *const *environment;         /* whole, NULL-terminated */
     const char *region;               /* for messages */

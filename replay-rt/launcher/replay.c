@@ -82,7 +82,7 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
 }
 
 static enum pcere_status target_measure(const struct replay_session *session, const struct store_codelet *codelet,
-                                        const struct memory_file *memory, struct replay_result *result, struct pcere_error *error)
+                                        const struct codelet_memory *memory, struct replay_result *result, struct pcere_error *error)
 {
     const struct replay_options *options = session->options;
     struct policy policy;
@@ -91,12 +91,12 @@ static enum pcere_status target_measure(const struct replay_session *session, co
     enum pcere_status status = policy_choose(options->warmup, options->repeat, result->target->region->invocations,
                                              result->target->class->members, &policy, error);
     if (!status)
-        status = plan_file_new(codelet, store_manifest(session->store), memory, &session->image, session->program, &policy.plan, &plan,
-                               error);
+        status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->image, session->program,
+                               &policy.plan, &plan, error);
     result->sample.warmups = policy.plan.warmups;
     while (!status) {
         uint64_t wall_ns = 0;
-        status = replay_session_process(session, codelet, memory, &plan, result->sample.threads, &wall_ns, error);
+        status = replay_session_process(session, codelet, &plan, result->sample.threads, &wall_ns, error);
         result->sample.cost_ns += wall_ns;
         if (!status)
             status = samples_take(result, &plan.plan->result, &longest_ns, error);
@@ -114,7 +114,7 @@ static enum pcere_status target_measure(const struct replay_session *session, co
 }
 
 struct measuring {
-    const struct replay_session *session;
+    struct replay_session *session;
     const struct host *host;
     struct replay_report *report;
     size_t total;
@@ -136,15 +136,15 @@ static struct replay_result *result_add(struct measuring *measuring, const struc
 /* Memory is filled once; the first thread count pays for it. */
 static void target_run(struct measuring *measuring, const struct replay_target *target)
 {
-    const struct replay_session *session = measuring->session;
+    struct replay_session *session = measuring->session;
     struct store_codelet codelet;
-    struct memory_file memory = {.pages_fd = -1};
+    struct codelet_memory memory = {0};
     struct pcere_error failure = {0};
     uint64_t start_ns = replay_session_clock_ns();
     enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &codelet, &failure);
     enum pcere_status status = loaded;
     if (!status)
-        status = memory_file_new(session->store, &codelet, &session->image, false, &memory, &failure);
+        status = codelet_memory_new(session->store, &session->pool, &codelet, &session->image, false, &memory, &failure);
     uint64_t load_ns = replay_session_clock_ns() - start_ns;
     for (size_t i = 0; i < session->options->thread_count; i++) {
         struct replay_result *result = result_add(measuring, target, session->options->threads[i]);
@@ -155,7 +155,8 @@ static void target_run(struct measuring *measuring, const struct replay_target *
             target_measure(session, &codelet, &memory, result, &result->error);
         measuring->report->cost_ns += result->sample.cost_ns;
     }
-    memory_file_done(&memory);
+    codelet_memory_done(&memory);
+    page_pool_trim(&session->pool);
     if (!loaded)
         store_codelet_done(&codelet);
 }

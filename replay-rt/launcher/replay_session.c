@@ -19,44 +19,53 @@ uint64_t replay_session_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static enum pcere_status taken_add(const struct store_codelet *codelet, struct store_range **taken, size_t *count, size_t *capacity,
-                                   struct pcere_error *error)
+struct extent {                       /* of all codelets of the store together */
+    struct store_range *taken;        /* addresses */
+    size_t taken_count, taken_capacity;
+    uint64_t zero_pages, page_count;  /* most zero pages of one codelet; one more than the highest page number */
+};
+
+static enum pcere_status extent_add(struct extent *extent, const struct store_codelet *codelet, struct pcere_error *error)
 {
-    if (!array_reserve(taken, capacity, *count + codelet->mapping_count, sizeof **taken))
+    if (!array_reserve(&extent->taken, &extent->taken_capacity, extent->taken_count + codelet->mapping_count, sizeof *extent->taken))
         return pcere_fail_memory(error, "captured ranges");
     for (size_t i = 0; i < codelet->mapping_count; i++)
-        (*taken)[(*count)++] = (struct store_range){codelet->mappings[i].start, codelet->mappings[i].end - codelet->mappings[i].start};
+        extent->taken[extent->taken_count++] =
+            (struct store_range){codelet->mappings[i].start, codelet->mappings[i].end - codelet->mappings[i].start};
+    uint64_t zero_pages = 0;
+    const struct store_run *lists[] = {codelet->before, codelet->after};
+    const size_t counts[] = {codelet->before_count, codelet->after_count};
+    for (size_t list = 0; list < 2; list++)
+        for (size_t i = 0; i < counts[list]; i++) {
+            const struct store_run *run = &lists[list][i];
+            if (run->page == STORE_PAGE_ZERO)
+                zero_pages += run->count;
+            else if (run->page + run->count > extent->page_count)
+                extent->page_count = run->page + run->count;
+        }
+    if (zero_pages > extent->zero_pages)
+        extent->zero_pages = zero_pages;
     return PCERE_OK;
 }
 
-/* One address for the whole store, so that one executable serves all its codelets. */
-static enum pcere_status base_choose(const struct replay_session *session, uint64_t *ret_base, struct pcere_error *error)
+static enum pcere_status extent_find(struct store *store, struct extent *extent, struct pcere_error *error)
 {
-    const struct store_manifest *manifest = store_manifest(session->store);
-    struct store_range *taken = NULL;
-    size_t count = 0, capacity = 0;
+    const struct store_manifest *manifest = store_manifest(store);
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; !status && i < manifest->region_count; i++)
         for (size_t j = 0; !status && j < manifest->regions[i].class_count; j++) {
             struct store_codelet codelet;
             const struct store_class *class = &manifest->regions[i].classes[j];
-            if (!class->captured || !class->codelet)
-                continue;
-            if (store_codelet_load(session->store, class->codelet, &codelet, NULL))
-                continue;             /* reported when its turn comes */
-            status = taken_add(&codelet, &taken, &count, &capacity, error);
+            if (!class->captured || !class->codelet || store_codelet_load(store, class->codelet, &codelet, NULL))
+                continue;             /* damage is reported when its turn comes */
+            status = extent_add(extent, &codelet, error);
             store_codelet_done(&codelet);
         }
-    uint64_t low = 0, high = 0;
-    elf_file_span(session->program, &low, &high);
-    if (!status)
-        status = layout_choose(taken, count, low + manifest->image_bias, high + manifest->image_bias,
-                               !elf_file_is_pie(session->program), ret_base, error);
-    free(taken);
     return status;
 }
 
-static enum pcere_status replay_session_build(struct replay_session *session, struct pcere_error *error)
+/* One address for the whole store, so that one executable serves all its codelets. */
+static enum pcere_status replay_session_build(struct replay_session *session, const struct extent *extent, struct pcere_error *error)
 {
     const struct replay_options *options = session->options;
     const struct build_options build = {
@@ -65,8 +74,11 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
         .search_path = options->search_path,
         .library_directory = options->library_directory,
     };
-    uint64_t base = 0, start_ns = replay_session_clock_ns();
-    enum pcere_status status = base_choose(session, &base, error);
+    uint64_t low = 0, high = 0, base = 0, start_ns = replay_session_clock_ns();
+    uint64_t bias = store_manifest(session->store)->image_bias;
+    elf_file_span(session->program, &low, &high);
+    enum pcere_status status = layout_choose(extent->taken, extent->taken_count, low + bias, high + bias,
+                                             !elf_file_is_pie(session->program), &base, error);
     if (!status)
         status = build_codelets(session->store, session->program, base, &build, &session->build, error);
     session->build_ns = replay_session_clock_ns() - start_ns;
@@ -76,7 +88,8 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
 enum pcere_status replay_session_open(struct store *store, const struct replay_options *options, struct replay_session *ret_session,
                                struct pcere_error *error)
 {
-    struct replay_session session = {.store = store, .options = options};
+    struct replay_session session = {.store = store, .options = options, .pool = {.fd = -1}};
+    struct extent extent = {0};
     char *program = NULL;
     enum pcere_status status = environment_check(options, error);
     if (!status)
@@ -89,7 +102,13 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
         status = pcere_fail(error, PCERE_REFUSED, 0, NULL, "the capture has pages of %llu bytes, this machine of %ld",
                             (unsigned long long)store_manifest(store)->page_size, sysconf(_SC_PAGESIZE));
     if (!status)
-        status = replay_session_build(&session, error);
+        status = extent_find(store, &extent, error);
+    if (!status)
+        status = replay_session_build(&session, &extent, error);
+    if (!status)
+        status = page_pool_new(&session.image, store_manifest(store)->page_size, extent.zero_pages, extent.page_count, &session.pool,
+                               error);
+    free(extent.taken);
     free(program);
     if (status)
         replay_session_close(&session);
@@ -100,15 +119,16 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
 
 void replay_session_close(struct replay_session *session)
 {
+    page_pool_done(&session->pool);
     build_done(&session->build);
     image_close(&session->image);
     if (session->program)
         elf_file_close(session->program);
-    *session = (struct replay_session){0};
+    *session = (struct replay_session){.pool = {.fd = -1}};
 }
 
-enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet, const struct memory_file *memory,
-                                  struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
+enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet,
+                                         struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
 {
     char **environment = NULL;
     enum pcere_status status = environment_make(store_manifest(session->store), session->options, threads, &environment, error);
@@ -119,7 +139,7 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
         patience_ns = codelet->in_vivo_ns * PATIENCE_RUNS;
     const struct process process = {
         .build = &session->build,
-        .memory = memory,
+        .pages_fd = session->pool.fd,
         .plan = plan,
         .environment = environment,
         .region = codelet->region,

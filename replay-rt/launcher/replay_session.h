@@ -5,7 +5,7 @@
 #include "core/elf_file.h"
 #include "replay-rt/launcher/build.h"
 #include "replay-rt/launcher/image.h"
-#include "replay-rt/launcher/memory_file.h"
+#include "replay-rt/launcher/codelet_memory.h"
 #include "replay-rt/launcher/replay.h"
 
 struct replay_session {
@@ -15,6 +15,7 @@ struct replay_session {
     struct image image;
     struct build build;
     uint64_t build_ns;
+    struct page_pool pool;
 };
 
 /* Check the options, open the stored program, build what is missing. */
@@ -23,8 +24,8 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
 void replay_session_close(struct replay_session *session);    /* accepts half-built */
 
 /* One process; its outcome is in plan->plan->result. */
-enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet, const struct memory_file *memory,
-                                  struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error);
+enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet,
+                                         struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error);
 
 uint64_t replay_session_clock_ns(void);
 

@@ -6,15 +6,16 @@
 #include <stdlib.h>
 
 static enum pcere_status codelet_verify(const struct replay_session *session, const struct store_codelet *codelet,
-                                        const struct memory_file *memory, struct verify_result *result, struct pcere_error *error)
+                                        const struct codelet_memory *memory, struct verify_result *result, struct pcere_error *error)
 {
     const struct store_manifest *manifest = store_manifest(session->store);
     const struct plan_policy policy = {.task = PLAN_VERIFY};
     struct plan_file plan = {.fd = -1};
     uint64_t wall_ns = 0;
-    enum pcere_status status = plan_file_new(codelet, manifest, memory, &session->image, session->program, &policy, &plan, error);
+    enum pcere_status status = plan_file_new(codelet, manifest, &session->pool, memory, &session->image, session->program, &policy,
+                                             &plan, error);
     if (!status)
-        status = replay_session_process(session, codelet, memory, &plan, result->threads, &wall_ns, error);
+        status = replay_session_process(session, codelet, &plan, result->threads, &wall_ns, error);
     if (!status) {
         const struct plan_result *from = &plan.plan->result;
         result->compared_bytes = from->compared_bytes;
@@ -26,11 +27,11 @@ static enum pcere_status codelet_verify(const struct replay_session *session, co
     return status;
 }
 
-static void target_verify(const struct replay_session *session, const struct replay_target *target, struct verify_report *report, size_t total)
+static void target_verify(struct replay_session *session, const struct replay_target *target, struct verify_report *report, size_t total)
 {
     const struct replay_options *options = session->options;
     struct store_codelet codelet;
-    struct memory_file memory = {.pages_fd = -1};
+    struct codelet_memory memory = {0};
     struct pcere_error failure = {0};
     size_t counts = options->thread_count ? options->thread_count : 1;
     enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &codelet, &failure);
@@ -39,7 +40,7 @@ static void target_verify(const struct replay_session *session, const struct rep
         status = pcere_fail(&failure, PCERE_NO, 0, NULL, "region '%s' cannot be verified: its end was not seen in the original",
                             target->region->name);
     if (!status)
-        status = memory_file_new(session->store, &codelet, &session->image, true, &memory, &failure);
+        status = codelet_memory_new(session->store, &session->pool, &codelet, &session->image, true, &memory, &failure);
     for (size_t i = 0; i < counts; i++) {
         struct verify_result *result = &report->results[report->result_count];
         *result = (struct verify_result){.target = target, .error = failure};
@@ -53,7 +54,8 @@ static void target_verify(const struct replay_session *session, const struct rep
         if (!status)
             codelet_verify(session, &codelet, &memory, result, &result->error);
     }
-    memory_file_done(&memory);
+    codelet_memory_done(&memory);
+    page_pool_trim(&session->pool);
     if (!loaded)
         store_codelet_done(&codelet);
 }

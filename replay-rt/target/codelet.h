@@ -19,6 +19,7 @@
 struct codelet {
     struct replay_plan *plan;
     unsigned char *pages;             /* private view of the pages file: what restored memory looks like */
+    int pages_fd;
 };
 
 #define PLAN_TABLE(codelet, name, type) ((const type *)pcere_plan_table((codelet)->plan, &(codelet)->plan->name))
@@ -42,9 +43,22 @@ void pcere_team_run(team_fn *run, void *context);
 /* Call function(words) with the stack pointer at `stack` (rounded down to 16 bytes), as if called from the captured frame. */
 void pcere_call_on_stack(void (*function)(const uint64_t *words), const uint64_t *words, uint64_t stack);
 
+/* ---- pagemap.c --------------------------------------------------------------------------------------------------------------- */
+
+enum page_state {
+    PAGE_UNKNOWN,                     /* the kernel does not say */
+    PAGE_ABSENT,                      /* never touched */
+    PAGE_OF_FILE,                     /* of a mapped file, as the file has it */
+    PAGE_OWN,                         /* this process's own: of no file, or written */
+};
+
+/* Answers are read in batches and kept until the next refresh. One thread at a time. */
+enum page_state pcere_pagemap_state(uint64_t address, uint64_t page_bytes);
+void pcere_pagemap_refresh(void);
+
 /* ---- memory.c: captured ranges, restored and compared --------------------------------------------------------------------- */
 
-struct page_move { uint64_t address, source; };
+struct page_move { uint64_t address, source, zero; };
 
 struct memory {
     struct codelet *codelet;
@@ -54,6 +68,7 @@ struct memory {
     struct plan_range *gaps;          /* absent at the region's start */
     size_t gap_count;
     unsigned char *dirty;             /* a byte per page, filled by learning */
+    bool lazy;                        /* captured pages are private mappings of the pages file: those that are never written are never copied */
     struct page_move *written;        /* learned: what a run writes */
     size_t written_count;
     struct plan_range *dropped;       /* learned: gaps, or parts of them, that a run touches */
@@ -65,17 +80,23 @@ struct memory {
 
 /* Map every captured range writable, at its address; ends the process with PLAN_COLLIDED if one is taken. */
 void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory);
+/* Before the first run, by all threads: make every captured page this process's own, as in the original. Needed where no run comes
+ * before the first timed one, which must not pay for it. */
+void pcere_memory_populate(struct memory *memory);
 /* By all threads: copy all pages, or the learned ones, and make absent again what was absent. */
 void pcere_memory_restore(struct memory *memory);
 /* After a run from restored memory: find what it wrote. */
 void pcere_memory_learn(struct memory *memory);
 /* Change captured memory for good: later restoring keeps it, comparing leaves it out. False: there is no such page. */
 bool pcere_memory_adjust(struct memory *memory, uint64_t address, const void *bytes, size_t count);
-/* Bytes that lie inside captured pages of the plan, and are present there: NULL if not. Borrowed. */
+/* What restored memory has at an address: NULL if it is absent or all zero there. Borrowed. */
 const unsigned char *pcere_memory_pristine(const struct memory *memory, uint64_t address);
 bool pcere_memory_is_mapped(const struct memory *memory, uint64_t address);
 /* The protections of the capture. */
 void pcere_memory_protect(struct memory *memory);
+
+/* The copy that holds the address, or NULL. */
+const struct plan_copy *pcere_memory_copy(const struct memory *memory, uint64_t address);
 
 /* ---- compare.c ------------------------------------------------------------------------------------------------------------ */
 

@@ -4,11 +4,9 @@
  */
 #include "replay-rt/target/codelet.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static const unsigned char zeros[1u << 16];
 
@@ -76,30 +74,32 @@ static void bytes_compare(struct memory *memory, uint64_t address, const unsigne
     }
 }
 
-/* What the original had at an address after the region; *cursor goes up with the addresses asked for. */
-static const unsigned char *expected_page(const struct memory *memory, uint64_t *cursor, uint64_t address)
+/* What the original had at an address after the region; *cursor goes up with the addresses asked for. NULL: nothing. */
+static const struct plan_copy *expected_copy(const struct memory *memory, uint64_t *cursor, uint64_t address)
 {
     const struct replay_plan *plan = memory->codelet->plan;
     const struct plan_copy *copies = PLAN_TABLE(memory->codelet, expected, struct plan_copy);
     while (*cursor < plan->expected.count && copies[*cursor].address + copies[*cursor].pages * plan->page_bytes <= address)
         ++*cursor;
-    if (*cursor == plan->expected.count || copies[*cursor].address > address)
-        return NULL;
-    uint64_t source = copies[*cursor].source;
-    return source == PLAN_ZERO ? zeros : memory->codelet->pages + source + (address - copies[*cursor].address);
+    return *cursor < plan->expected.count && copies[*cursor].address <= address ? &copies[*cursor] : NULL;
 }
 
-static bool page_is_present(int pagemap, uint64_t address, uint64_t page_bytes)
+static const unsigned char *expected_page(const struct memory *memory, const struct plan_copy *copy, uint64_t address)
 {
-    enum { BATCH = 512 };
-    static uint64_t entries[BATCH], first, count;
-    uint64_t page = address / page_bytes;
-    if (page < first || page >= first + count) {
-        ssize_t got = pread(pagemap, entries, sizeof entries, (off_t)(page * sizeof(uint64_t)));
-        first = page;
-        count = got > 0 ? (uint64_t)got / sizeof *entries : 0;
-    }
-    return !count || entries[page - first] >> 62;
+    return !copy || copy->zero ? zeros : memory->codelet->pages + copy->source + (address - copy->address);
+}
+
+/* Nobody wrote the page, and the original has the same content before and after: nothing to look at. */
+static bool page_is_untouched(const struct memory *memory, uint64_t address, const struct plan_copy *expected)
+{
+    enum page_state state = pcere_pagemap_state(address, memory->codelet->plan->page_bytes);
+    if (!expected)
+        return state == PAGE_ABSENT;
+    if (!memory->lazy || (state != PAGE_ABSENT && state != PAGE_OF_FILE))
+        return false;
+    const struct plan_copy *before = pcere_memory_copy(memory, address);
+    return before && before->zero == expected->zero
+           && (before->zero || before->source + (address - before->address) == expected->source + (address - expected->address));
 }
 
 static uint64_t ignored_in(const struct memory *memory, uint64_t start, uint64_t end)
@@ -120,23 +120,24 @@ void pcere_memory_compare(struct memory *memory)
     struct plan_result *result = &memory->codelet->plan->result;
     if (memory->adjusted_count)
         qsort(memory->adjusted, memory->adjusted_count, sizeof *memory->adjusted, range_order);
-    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     uint64_t cursor = 0;
+    pcere_pagemap_refresh();
     for (uint64_t i = 0; i < plan->mappings.count; i++) {
         const struct plan_mapping *mapping = &memory->mappings[i];
         if (!(mapping->protection & PROT_READ))
             continue;
         for (uint64_t address = mapping->start; address < mapping->end; address += plan->page_bytes) {
-            const unsigned char *expected = expected_page(memory, &cursor, address);
-            if (!expected && !page_is_present(pagemap, address, plan->page_bytes))
-                continue;
-            bytes_compare(memory, address, expected ? expected : zeros, (const unsigned char *)address, plan->page_bytes, 0);
+            const struct plan_copy *expected = expected_copy(memory, &cursor, address);
+            bool untouched = page_is_untouched(memory, address, expected);
+            if (untouched && !expected)
+                continue;             /* absent in both */
+            if (!untouched)
+                bytes_compare(memory, address, expected_page(memory, expected, address), (const unsigned char *)address,
+                              plan->page_bytes, 0);
             result->compared_bytes += plan->page_bytes - ignored_in(memory, address, address + plan->page_bytes);
         }
         pcere_plan_progress(memory->codelet);
     }
-    if (pagemap >= 0)
-        close(pagemap);
 }
 
 void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *found, uint64_t bytes, uint32_t thread)
@@ -146,8 +147,8 @@ void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *f
     for (uint64_t done = 0; done < bytes;) {
         uint64_t at = captured + done, offset = at % page_bytes;
         uint64_t piece = page_bytes - offset < bytes - done ? page_bytes - offset : bytes - done;
-        const unsigned char *expected = expected_page(memory, &cursor, at - offset);
-        bytes_compare(memory, at, (expected ? expected : zeros) + offset, from + done, piece, thread + 1);
+        const struct plan_copy *expected = expected_copy(memory, &cursor, at - offset);
+        bytes_compare(memory, at, expected_page(memory, expected, at - offset) + offset, from + done, piece, thread + 1);
         done += piece;
     }
     memory->codelet->plan->result.compared_bytes += bytes;

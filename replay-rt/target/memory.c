@@ -15,6 +15,10 @@
 
 #define STACK_ROOM_BYTES (8ull << 20)     /* a region may need more stack than was there at its start */
 #define HUGE_PAGE_BYTES (2ull << 20)
+#define LAZY_COPIES_MOST 20000u           /* mappings of a process are limited (vm.max_map_count) */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 static void *array_new(struct codelet *codelet, size_t count, size_t item_bytes)
 {
@@ -80,6 +84,19 @@ static void keep_small_pages(uint64_t start, uint64_t end)
         madvise((void *)(high - HUGE_PAGE_BYTES), HUGE_PAGE_BYTES, MADV_NOHUGEPAGE);
 }
 
+/* Captured pages as a private mapping of the pages file: a page costs memory only once it is written. */
+static bool copies_map(const struct memory *memory)
+{
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    for (uint64_t i = 0; i < memory->codelet->plan->before.count; i++) {
+        const struct plan_copy *copy = &memory->copies[i];
+        if (mmap((void *)copy->address, copy->pages * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                 memory->codelet->pages_fd, (off_t)copy->source) == MAP_FAILED)
+            return false;
+    }
+    return true;
+}
+
 static void gap_add(struct memory *memory, uint64_t start, uint64_t end)
 {
     if (start >= end)
@@ -108,6 +125,8 @@ static void gaps_find(struct memory *memory)
     if (copy != plan->before.count)
         pcere_plan_end(memory->codelet, PLAN_FAILED, "pages lie outside every mapping");
     bool huge = huge_pages_are_usual();
+    memory->lazy = !huge && plan->before.count <= LAZY_COPIES_MOST
+                   && pcere_pagemap_state((uint64_t)memory->codelet->plan, plan->page_bytes) != PAGE_UNKNOWN;
     for (size_t i = 0; huge && i < memory->gap_count; i++)
         keep_small_pages(memory->gaps[i].address, memory->gaps[i].address + memory->gaps[i].bytes);
 }
@@ -136,6 +155,8 @@ void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory)
     for (uint64_t i = 0; i < plan->before.count; i++)
         memory.first_page[i + 1] = memory.first_page[i] + memory.copies[i].pages;
     memory.dirty = array_new(codelet, memory.first_page[plan->before.count], 1);
+    if (memory.lazy && !copies_map(&memory))
+        pcere_plan_end(codelet, PLAN_FAILED, "cannot map the captured pages: %s", strerror(errno));
     *ret_memory = memory;
 }
 
@@ -170,12 +191,12 @@ static void pages_visit(struct memory *memory, uint32_t thread, uint32_t threads
     }
 }
 
-static void move_pages(struct memory *memory, uint64_t address, uint64_t source, uint64_t bytes)
+static void move_pages(struct memory *memory, const struct page_move *move, uint64_t bytes)
 {
-    if (source == PLAN_ZERO)
-        memset((void *)address, 0, bytes);
+    if (move->zero)
+        memset((void *)move->address, 0, bytes);
     else
-        memcpy((void *)address, memory->codelet->pages + source, bytes);
+        memcpy((void *)move->address, memory->codelet->pages + move->source, bytes);
 }
 
 static uint32_t protection_of(const struct memory *memory, uint64_t address);
@@ -186,8 +207,26 @@ static void restore_piece(struct memory *memory, uint64_t page, const struct pla
     if (memory->guarded && !(protection_of(memory, copy->address) & PROT_WRITE))
         return;
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
-    uint64_t source = copy->source == PLAN_ZERO ? PLAN_ZERO : copy->source + first * page_bytes;
-    move_pages(memory, copy->address + first * page_bytes, source, count * page_bytes);
+    const struct page_move move = {copy->address + first * page_bytes, copy->source + first * page_bytes, copy->zero};
+    move_pages(memory, &move, count * page_bytes);
+}
+
+static void populate_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
+{
+    (void)page;
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    uint64_t start = copy->address + first * page_bytes, end = start + count * page_bytes;
+    if (!madvise((void *)start, end - start, MADV_POPULATE_WRITE))
+        return;
+    for (uint64_t at = start; at < end; at += page_bytes) {
+        volatile unsigned char *byte = (volatile unsigned char *)at;
+        *byte = *byte;
+    }
+}
+
+static void populate_all(void *context, uint32_t thread, uint32_t threads)
+{
+    pages_visit(context, thread, threads, populate_piece);
 }
 
 static void restore_all(void *context, uint32_t thread, uint32_t threads)
@@ -201,13 +240,18 @@ static void restore_written(void *context, uint32_t thread, uint32_t threads)
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
     size_t end = memory->written_count * (thread + 1) / threads;
     for (size_t i = memory->written_count * thread / threads; i < end; i++)
-        move_pages(memory, memory->written[i].address, memory->written[i].source, page_bytes);
+        move_pages(memory, &memory->written[i], page_bytes);
 }
 
 static void drop(const struct plan_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         madvise((void *)ranges[i].address, ranges[i].bytes, MADV_DONTNEED);
+}
+
+void pcere_memory_populate(struct memory *memory)
+{
+    pcere_team_run(memory->lazy ? populate_all : restore_all, memory);
 }
 
 void pcere_memory_restore(struct memory *memory)
@@ -221,22 +265,42 @@ void pcere_memory_restore(struct memory *memory)
     }
 }
 
+static const unsigned char zero_page[1u << 16];
+
+static bool page_changed(const struct memory *memory, const struct plan_copy *copy, uint64_t offset)
+{
+    const unsigned char *before = copy->zero ? zero_page : memory->codelet->pages + copy->source + offset;
+    return memcmp((const void *)(copy->address + offset), before, memory->codelet->plan->page_bytes) != 0;
+}
+
 static void learn_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
 {
-    static const unsigned char zeros[1u << 16];
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
     if (!(protection_of(memory, copy->address) & PROT_WRITE))
         return;
-    for (uint64_t i = 0; i < count; i++) {
-        const unsigned char *now = (const unsigned char *)copy->address + (first + i) * page_bytes;
-        const unsigned char *before = copy->source == PLAN_ZERO ? zeros : memory->codelet->pages + copy->source + (first + i) * page_bytes;
-        memory->dirty[page + i] = memcmp(now, before, page_bytes) != 0;
-    }
+    for (uint64_t i = 0; i < count; i++)
+        if (!memory->lazy || memory->dirty[page + i])
+            memory->dirty[page + i] = page_changed(memory, copy, (first + i) * page_bytes);
 }
 
 static void learn_share(void *context, uint32_t thread, uint32_t threads)
 {
     pages_visit(context, thread, threads, learn_piece);
+}
+
+/* Only pages that are no longer the file's can have changed. */
+static void candidates_mark(struct memory *memory)
+{
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    pcere_pagemap_refresh();
+    for (uint64_t i = 0; i < memory->codelet->plan->before.count; i++)
+        for (uint64_t page = memory->first_page[i]; page < memory->first_page[i + 1]; page++) {
+            uint64_t address = memory->copies[i].address + (page - memory->first_page[i]) * page_bytes;
+            if (!(protection_of(memory, memory->copies[i].address) & PROT_WRITE))
+                break;
+            enum page_state state = pcere_pagemap_state(address, page_bytes);
+            memory->dirty[page] = state == PAGE_OWN || state == PAGE_UNKNOWN;
+        }
 }
 
 static void written_collect(struct memory *memory)
@@ -252,58 +316,44 @@ static void written_collect(struct memory *memory)
             if (memory->dirty[page]) {
                 uint64_t offset = (page - memory->first_page[i]) * page_bytes;
                 memory->written[memory->written_count++] = (struct page_move){
-                    memory->copies[i].address + offset,
-                    memory->copies[i].source == PLAN_ZERO ? PLAN_ZERO : memory->copies[i].source + offset,
-                };
+                    memory->copies[i].address + offset, memory->copies[i].source + offset, memory->copies[i].zero};
             }
 }
 
-/* First and last present page of a range by /proc/self/pagemap; unknown counts as present. */
-static bool range_touched(int pagemap, uint64_t page_bytes, const struct plan_range *range, struct plan_range *ret_touched)
+/* From the first page of a gap that is there now to the last one; unknown counts as there. */
+static bool gap_touched(const struct plan_range *gap, uint64_t page_bytes, struct plan_range *ret_touched)
 {
-    enum { BATCH = 4096 };
-    static uint64_t entries[BATCH];
-    uint64_t first = UINT64_MAX, last = 0, pages = range->bytes / page_bytes;
-    for (uint64_t at = 0; at < pages;) {
-        uint64_t count = pages - at < BATCH ? pages - at : BATCH;
-        off_t offset = (off_t)((range->address / page_bytes + at) * sizeof(uint64_t));
-        ssize_t got = pread(pagemap, entries, count * sizeof *entries, offset);
-        if (got < (ssize_t)sizeof *entries) {
-            *ret_touched = *range;
-            return true;
+    uint64_t first = 0, last = 0;
+    bool touched = false;
+    for (uint64_t at = gap->address; at < gap->address + gap->bytes; at += page_bytes)
+        if (pcere_pagemap_state(at, page_bytes) != PAGE_ABSENT) {
+            first = touched ? first : at;
+            last = at;
+            touched = true;
         }
-        count = (uint64_t)got / sizeof *entries;
-        for (uint64_t i = 0; i < count; i++)
-            if (entries[i] >> 62) {
-                first = first == UINT64_MAX ? at + i : first;
-                last = at + i;
-            }
-        at += count;
-    }
-    if (first == UINT64_MAX)
-        return false;
-    *ret_touched = (struct plan_range){range->address + first * page_bytes, (last - first + 1) * page_bytes};
-    return true;
+    if (touched)
+        *ret_touched = (struct plan_range){first, last + page_bytes - first};
+    return touched;
 }
 
 static void dropped_collect(struct memory *memory)
 {
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
     memory->dropped = array_new(memory->codelet, memory->gap_count, sizeof *memory->dropped);
-    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    pcere_pagemap_refresh();
     for (size_t i = 0; i < memory->gap_count; i++) {
         struct plan_range touched;
-        if (range_touched(pagemap, page_bytes, &memory->gaps[i], &touched)) {
+        if (gap_touched(&memory->gaps[i], page_bytes, &touched)) {
             memory->dropped[memory->drop_count++] = touched;
             memory->codelet->plan->result.dropped_pages += touched.bytes / page_bytes;
         }
     }
-    if (pagemap >= 0)
-        close(pagemap);
 }
 
 void pcere_memory_learn(struct memory *memory)
 {
+    if (memory->lazy)
+        candidates_mark(memory);
     pcere_team_run(learn_share, memory);
     written_collect(memory);
     dropped_collect(memory);
@@ -337,7 +387,7 @@ static uint32_t protection_of(const struct memory *memory, uint64_t address)
     return i < memory->codelet->plan->mappings.count ? memory->mappings[i].protection : 0;
 }
 
-static const struct plan_copy *copy_at(const struct memory *memory, uint64_t address)
+const struct plan_copy *pcere_memory_copy(const struct memory *memory, uint64_t address)
 {
     uint64_t low = 0, high = memory->codelet->plan->before.count;
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
@@ -356,8 +406,8 @@ static const struct plan_copy *copy_at(const struct memory *memory, uint64_t add
 
 const unsigned char *pcere_memory_pristine(const struct memory *memory, uint64_t address)
 {
-    const struct plan_copy *copy = copy_at(memory, address);
-    return copy && copy->source != PLAN_ZERO ? memory->codelet->pages + copy->source + (address - copy->address) : NULL;
+    const struct plan_copy *copy = pcere_memory_copy(memory, address);
+    return copy && !copy->zero ? memory->codelet->pages + copy->source + (address - copy->address) : NULL;
 }
 
 static void adjusted_add(struct memory *memory, uint64_t address, size_t count)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void *file_map(const char *path, int open_flags, int map_flags, uint64_t *ret_bytes)
+static void *file_map(const char *path, int open_flags, int map_flags, uint64_t *ret_bytes, int *ret_descriptor)
 {
     int descriptor = open(path, open_flags | O_CLOEXEC);
     if (descriptor < 0)
@@ -24,8 +24,12 @@ static void *file_map(const char *path, int open_flags, int map_flags, uint64_t 
         size_t length = status.st_size ? (size_t)status.st_size : 1;
         data = mmap(NULL, length, PROT_READ | PROT_WRITE, map_flags, descriptor, 0);
     }
-    close(descriptor);
-    return data == MAP_FAILED ? NULL : data;
+    if (data == MAP_FAILED) {
+        close(descriptor);
+        return NULL;
+    }
+    *ret_descriptor = descriptor;
+    return data;
 }
 
 static bool table_fits(const struct replay_plan *plan, const struct plan_table *table, size_t entry_bytes)
@@ -46,8 +50,8 @@ static bool copies_fit(const struct codelet *codelet, const struct plan_table *t
         if (copy->address < floor || copy->pages > (UINT64_MAX - copy->address) / plan->page_bytes)
             return false;
         floor = copy->address + copy->pages * plan->page_bytes;
-        if (copy->source != PLAN_ZERO
-            && (copy->source > plan->pages_bytes || copy->pages > (plan->pages_bytes - copy->source) / plan->page_bytes))
+        if ((copy->address | copy->source) % plan->page_bytes || copy->source > plan->pages_bytes
+            || copy->pages > (plan->pages_bytes - copy->source) / plan->page_bytes)
             return false;
     }
     return true;
@@ -72,12 +76,13 @@ static bool plan_is_sound(const struct codelet *codelet, uint64_t plan_bytes, ui
 bool pcere_plan_open(const char *plan_path, const char *pages_path, struct codelet *ret_codelet)
 {
     uint64_t plan_bytes = 0, pages_bytes = 0;
-    struct codelet codelet = {
-        .plan = file_map(plan_path, O_RDWR, MAP_SHARED, &plan_bytes),
-        .pages = file_map(pages_path, O_RDONLY, MAP_PRIVATE, &pages_bytes),
-    };
+    int plan_fd = -1;
+    struct codelet codelet = {.pages_fd = -1};
+    codelet.plan = file_map(plan_path, O_RDWR, MAP_SHARED, &plan_bytes, &plan_fd);
+    codelet.pages = file_map(pages_path, O_RDONLY, MAP_PRIVATE | MAP_NORESERVE, &pages_bytes, &codelet.pages_fd);
     if (!codelet.plan || !codelet.pages || !plan_is_sound(&codelet, plan_bytes, pages_bytes))
         return false;
+    close(plan_fd);
     *ret_codelet = codelet;
     return true;
 }

@@ -124,7 +124,8 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet)
     pcere_heap_protect(run.memory.mappings, plan->mappings.count);
     pcere_team_run(thread_begin, &run);
     atomic_store(&plan->result.state, PLAN_RUNNING);
-    pcere_memory_restore(&run.memory);
+    if (!run.memory.lazy || (plan->policy.task == PLAN_MEASURE && !plan->policy.warmups))
+        pcere_memory_populate(&run.memory);
     pcere_overlay_apply(&run.memory);
     pcere_memory_protect(&run.memory);
     run.threads = pcere_threads_new(&run.memory, plan->result.threads);

@@ -1,0 +1,39 @@
+/* replay-rt/launcher/codelet_memory.h - a captured codelet as its process reads it: what lies where, and the plan. */
+#ifndef PCERE_REPLAY_LAUNCHER_CODELET_MEMORY_H
+#define PCERE_REPLAY_LAUNCHER_CODELET_MEMORY_H
+
+#include "core/elf_file.h"
+#include "core/error.h"
+#include "replay-rt/launcher/image.h"
+#include "replay-rt/launcher/page_pool.h"
+#include "replay-rt/protocol.h"
+#include "store/store.h"
+
+struct codelet_memory {
+    struct plan_mapping *mappings;    size_t mapping_count;
+    struct plan_copy *before;         size_t before_count;
+    struct plan_copy *expected;       size_t expected_count;    /* 0 unless asked for */
+};
+
+/* What the codelet had at its start, and with `expected` what it had after the region, as pieces of the pool, whose pages this loads. Parts of the
+ * program's image that were not captured come from its file. PCERE_DATA: damage. PCERE_SYSTEM: no memory. */
+enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool, const struct store_codelet *codelet,
+                                     const struct image *image, bool expected, struct codelet_memory *ret_memory,
+                                     struct pcere_error *error);
+void codelet_memory_done(struct codelet_memory *memory);    /* accepts half-built */
+
+struct plan_file {                    /* one process's plan */
+    int fd;
+    struct replay_plan *plan;         /* mapped shared; `result` is what the process wrote: hostile */
+    uint64_t bytes;
+};
+
+enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,
+                                const struct page_pool *pool, const struct codelet_memory *memory, const struct image *image,
+                                const struct elf_file *program, const struct plan_policy *policy, struct plan_file *ret_file,
+                                struct pcere_error *error);
+/* Make a used plan ready for another process. */
+void plan_file_reset(struct plan_file *file);
+void plan_file_done(struct plan_file *file);
+
+#endif

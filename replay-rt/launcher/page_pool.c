@@ -1,0 +1,201 @@
+/* replay-rt/launcher/page_pool.c - fills the memory file that codelets map. */
+#include "replay-rt/launcher/page_pool.h"
+
+#include "core/files.h"
+#include "core/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PIECE_PAGES 256u                  /* decompressed at a time by one thread */
+#define FILE_BYTES_MOST (1ull << 46)
+
+struct piece { uint64_t page, count; };
+
+struct loading {
+    struct page_pool *pool;
+    struct store *store;
+    const struct piece *pieces;
+    size_t count;
+    _Atomic size_t next;
+    pthread_mutex_t lock;
+    enum pcere_status status;
+    struct pcere_error error;
+};
+
+static enum pcere_status image_write(const struct page_pool *pool, const struct image *image, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; !status && i < image->segment_count; i++) {
+        const struct image_segment *segment = &image->segments[i];
+        if (segment->file_bytes)
+            status = file_write_all(pool->fd, (int64_t)(segment->address - pool->image_low),
+                                    (const char *)image->file + segment->file_offset, segment->file_bytes, "a memory file", NULL, error);
+    }
+    return status;
+}
+
+enum pcere_status page_pool_new(const struct image *image, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
+                                struct page_pool *ret_pool, struct pcere_error *error)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+    for (size_t i = 0; i < image->segment_count; i++) {
+        uint64_t end = image->segments[i].address + image->segments[i].file_bytes;
+        low = image->segments[i].address < low ? image->segments[i].address : low;
+        high = end > high ? end : high;
+    }
+    low = low == UINT64_MAX ? 0 : low - low % page_bytes;
+    uint64_t image_bytes = high > low ? (high - low + page_bytes - 1) / page_bytes * page_bytes : 0;
+    uint64_t most = FILE_BYTES_MOST / page_bytes;
+    if (image_bytes > FILE_BYTES_MOST || zero_pages > most || page_count > most)
+        return pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the store's codelets are larger than any memory");
+    struct page_pool pool = {
+        .page_bytes = page_bytes,
+        .image_low = low,
+        .zeros_offset = image_bytes,
+        .pages_offset = image_bytes + zero_pages * page_bytes,
+        .zero_pages = zero_pages,
+        .page_count = page_count,
+    };
+    pool.file_bytes = pool.pages_offset + page_count * page_bytes;
+    pool.fd = memfd_create("pcere-pages", MFD_CLOEXEC);
+    enum pcere_status status = PCERE_OK;
+    if (pool.fd < 0 || ftruncate(pool.fd, (off_t)pool.file_bytes))
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a memory file");
+    else if (!(pool.loaded = calloc(page_count ? page_count : 1, 1)))
+        status = pcere_fail_memory(error, "the table of pages");
+    else
+        status = image_write(&pool, image, error);
+    if (status)
+        page_pool_done(&pool);
+    else
+        *ret_pool = pool;
+    return status;
+}
+
+void page_pool_done(struct page_pool *pool)
+{
+    if (pool->fd >= 0)
+        close(pool->fd);
+    free(pool->loaded);
+    *pool = (struct page_pool){.fd = -1};
+}
+
+static enum pcere_status piece_load(const struct loading *loading, const struct piece *piece, void *buffer, struct pcere_error *error)
+{
+    const struct page_pool *pool = loading->pool;
+    enum pcere_status status = store_pages_read(loading->store, piece->page, piece->count, buffer, error);
+    if (status)
+        return status;
+    return file_write_all(pool->fd, (int64_t)(pool->pages_offset + piece->page * pool->page_bytes), buffer,
+                          piece->count * pool->page_bytes, "a memory file", NULL, error);
+}
+
+static void *pieces_work(void *context)
+{
+    struct loading *loading = context;
+    struct pcere_error error = {0};
+    enum pcere_status status = PCERE_OK;
+    void *buffer = malloc(PIECE_PAGES * loading->pool->page_bytes);
+    if (!buffer)
+        status = pcere_fail_memory(&error, "decompressed pages");
+    for (;;) {
+        size_t index = atomic_fetch_add(&loading->next, 1);
+        if (index >= loading->count || status)
+            break;
+        status = piece_load(loading, &loading->pieces[index], buffer, &error);
+    }
+    free(buffer);
+    if (!status)
+        return NULL;
+    atomic_store(&loading->next, loading->count);
+    pthread_mutex_lock(&loading->lock);
+    if (!loading->status) {
+        loading->status = status;
+        loading->error = error;
+    }
+    pthread_mutex_unlock(&loading->lock);
+    return NULL;
+}
+
+static enum pcere_status pieces_load(struct loading *loading, struct pcere_error *error)
+{
+    enum { WORKERS_MOST = 64 };
+    pthread_t workers[WORKERS_MOST];
+    cpu_set_t cpus;
+    size_t count = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : (size_t)CPU_COUNT(&cpus), started = 0;
+    count = count < loading->count ? count : loading->count;
+    count = count < WORKERS_MOST ? count : WORKERS_MOST;
+    while (started + 1 < count && !pthread_create(&workers[started], NULL, pieces_work, loading))
+        started++;
+    pieces_work(loading);
+    while (started)
+        pthread_join(workers[--started], NULL);
+    if (loading->status && error)
+        *error = loading->error;
+    return loading->status;
+}
+
+/* Pages of a run that are not there yet, in pieces. */
+static bool pieces_add(const struct page_pool *pool, const struct store_run *run, struct piece **pieces, size_t *count, size_t *capacity)
+{
+    for (uint64_t i = 0; i < run->count; i++) {
+        uint64_t page = run->page + i;
+        if (pool->loaded[page])
+            continue;
+        struct piece *last = *count ? &(*pieces)[*count - 1] : NULL;
+        if (last && last->page + last->count == page && last->count < PIECE_PAGES) {
+            last->count++;
+            continue;
+        }
+        if (!array_reserve(pieces, capacity, *count + 1, sizeof **pieces))
+            return false;
+        (*pieces)[(*count)++] = (struct piece){page, 1};
+    }
+    return true;
+}
+
+enum pcere_status page_pool_load(struct page_pool *pool, struct store *store, const struct store_run *runs, size_t run_count,
+                                 struct pcere_error *error)
+{
+    struct piece *pieces = NULL;
+    size_t count = 0, capacity = 0;
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; !status && i < run_count; i++) {
+        if (runs[i].page == STORE_PAGE_ZERO)
+            continue;
+        if (runs[i].page >= pool->page_count || runs[i].count > pool->page_count - runs[i].page)
+            status = pcere_fail(error, PCERE_DATA, 0, "capture the program again", "a codelet refers to pages that the store does not have");
+        else if (!pieces_add(pool, &runs[i], &pieces, &count, &capacity))
+            status = pcere_fail_memory(error, "the list of pages");
+    }
+    struct loading loading = {.pool = pool, .store = store, .pieces = pieces, .count = count, .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (!status && count)
+        status = pieces_load(&loading, error);
+    for (size_t i = 0; !status && i < count; i++)
+        for (uint64_t page = pieces[i].page; page < pieces[i].page + pieces[i].count; page++) {
+            pool->loaded_pages += !pool->loaded[page];
+            pool->loaded[page] = 1;
+        }
+    free(pieces);
+    return status;
+}
+
+void page_pool_trim(struct page_pool *pool)
+{
+    uint64_t memory_pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+    if (pool->loaded_pages <= memory_pages / 3)
+        return;
+    if (fallocate(pool->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)pool->pages_offset,
+                  (off_t)(pool->page_count * pool->page_bytes)))
+        return;
+    memset(pool->loaded, 0, pool->page_count);
+    pool->loaded_pages = 0;
+}

@@ -1,0 +1,36 @@
+/* replay-rt/launcher/page_pool.h - all pages that a store's codelets need, decompressed once, in one memory file that every process maps.
+ *
+ *   | image: the program's file, laid out as loaded | zeros: a hole | pages of the store, by number: holes until needed |
+ *
+ * Processes map it privately, so that pages which a region only reads, or never touches, are not copied for anyone.
+ */
+#ifndef PCERE_REPLAY_LAUNCHER_PAGE_POOL_H
+#define PCERE_REPLAY_LAUNCHER_PAGE_POOL_H
+
+#include "core/error.h"
+#include "replay-rt/launcher/image.h"
+#include "store/store.h"
+
+struct page_pool {
+    int fd;
+    uint64_t page_bytes;
+    uint64_t image_low;               /* link-time address of offset 0 */
+    uint64_t zeros_offset, pages_offset, file_bytes;
+    uint64_t zero_pages, page_count;  /* room for so many */
+    unsigned char *loaded;            /* a byte per page of the store */
+    uint64_t loaded_pages;
+};
+
+/* `zero_pages`: most zero pages of any codelet; `page_count`: one more than the highest page number of any. PCERE_SYSTEM: no memory. */
+enum pcere_status page_pool_new(const struct image *image, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
+                                struct page_pool *ret_pool, struct pcere_error *error);
+void page_pool_done(struct page_pool *pool);    /* accepts half-built */
+
+/* Make sure that the pages of these runs are there, decompressing the others on all cores. PCERE_DATA: damage. */
+enum pcere_status page_pool_load(struct page_pool *pool, struct store *store, const struct store_run *runs, size_t run_count,
+                                 struct pcere_error *error);
+
+/* Forget all pages if they take more than a third of this machine's memory: the next codelet loads its own again. */
+void page_pool_trim(struct page_pool *pool);
+
+#endif
