@@ -141,6 +141,7 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
 {
     const struct capture_words *words = raw;
     struct choose_context choose = {
+        .cli = cli,
         .max_classes = (uint32_t)words->max_classes,
         .min_share_ratio = words->all_classes ? 0 : CLASSES_MIN_SHARE_DEFAULT,
     };

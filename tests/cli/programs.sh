@@ -100,11 +100,53 @@ run "$PCERE" capture ./forks; says "a program that forks is captured" 0 out '^ch
 
 # ---- no permission --------------------------------------------------------------------------------------------------------------
 PCERE_REFUSE=ptrace run "$PCERE" capture -o refused.pcere ./good; says "where tracing is forbidden it says what to do, and the program runs to its end" 3 err 'hint:' out '^200033'
+PCERE_FAULTS=pages.write:1+:ENOSPC run "$PCERE" capture -o full.pcere ./good
+says "on a full disk the program runs to its end, and the status says what happened" 5 out '^200033' err 'No space left'
+holds "and nothing is left that could be replayed by mistake" test ! -e full.pcere
 PCERE_REFUSE=nonsense run "$PCERE" capture -o refused2.pcere ./good; says "an unknown refusal is refused" 2 err 'PCERE_REFUSE'
 for refusal in tracking pagemap-scan personality; do
     PCERE_REFUSE=$refusal run "$PCERE" capture -q -o "$refusal.pcere" ./good; says "without $refusal capture works all the same" 0
     run "$PCERE" verify "$refusal.pcere"; says "and its codelets verify" 0 out identical
 done
+
+# ---- Ctrl-C -----------------------------------------------------------------------------------------------------------------------
+compile slow <<'C'
+#include <stdio.h>
+#include <unistd.h>
+static double a[200000];
+int main(void) {
+    for (int step = 0; step < 40; step++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 200000; i++) a[i] = a[i] * 0.5 + i;
+        usleep(50000);
+    }
+    puts("end");
+    return 0;
+}
+C
+# interrupt AFTER-SECONDS: as a terminal does it, the whole group gets SIGINT
+interrupt() {
+    env --default-signal=INT setsid "$PCERE" capture --all-classes ./slow >.out 2>.err </dev/null &
+    local leader=$!
+    sleep "$1"
+    kill -INT -- "-$leader"
+    status=0
+    wait $leader || status=$?
+}
+interrupt 1
+says "Ctrl-C in the timing run ends all of it" 130 err 'killed by signal 2'
+holds "and leaves no store" test ! -e slow.pcere
+interrupt 3
+says "Ctrl-C in the capturing run ends with status 130" 130 err 'killed by signal 2' err 'slow.pcere'
+run "$PCERE" verify slow.pcere; says "and what was captured until then is whole" 0 out identical
+rm -rf slow.pcere
+"$PCERE" capture --all-classes ./slow >.slow 2>&1 </dev/null &
+leader=$!; sleep 3; kill -KILL $leader; wait $leader 2>/dev/null
+sleep 2.5; cp .slow .out
+says "a capture that is killed leaves the program running to its end" "$status" out '^end'
+if [ -e slow.pcere ]; then
+    run "$PCERE" verify slow.pcere; says "and a store in which every codelet is whole" 0 out identical
+fi
 
 # ---- in vivo ----------------------------------------------------------------------------------------------------------------------
 run "$PCERE" run --threads 1,2 ./good word; says "run times a program at each thread count" 0 out '^threads 1' out '^threads 2' out 'main@good.c' err '^word 1: word'
