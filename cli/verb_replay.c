@@ -184,7 +184,7 @@ static const struct cli_option options[] = {
     {"warmup", 0, CLI_TEXT, offsetof(struct replay_words, warmup), "KIND",
      "Untimed runs before the timed ones: auto (the paper's rule: four for regions that ran more than four times, else as in the program), none, "
      "plain, or a number.", 0, 0},
-    {"repeat", 0, CLI_NUMBER, offsetof(struct replay_words, repeat), "N", "Timed runs for each codelet and thread count; chosen by their time if not given.", 1, 1000000},
+    {"repeat", 0, CLI_NUMBER, offsetof(struct replay_words, repeat), "N", "Timed runs for each codelet and thread count; chosen by their time if not given.", 1, 1024},
     {"flags", 0, CLI_TEXT, offsetof(struct replay_words, flags), "FLAGS", "Compiler flags such as \"-O2 -march=native\" in place of the original's optimisation.", 0, 0},
     {"schedule", 0, CLI_TEXT, offsetof(struct replay_words, schedule), "KIND[,CHUNK]", "Schedule of loops that say schedule(runtime).", 0, 0},
     {"places", 0, CLI_TEXT, offsetof(struct replay_words, places), "PLACES", "OMP_PLACES of the codelets.", 0, 0},
