@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static uint64_t memory_available(void)
     return kib * 1024;
 }
 
-/* Room for a whole dump, so that the first stop does not wait for compression; but never most of what the machine has left. */
+/* Room for a whole dump, so that the first stop does not wait for compression; but never most of what the machine has left. More
+ * makes no later stop shorter, and fresh memory is dear. */
 static uint64_t reserve_bytes(const struct capture_run *run)
 {
     uint64_t most = memory_available() / 3;
@@ -101,11 +103,37 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
     return status;
 }
 
+struct opening { struct session *session; enum pcere_status status; struct pcere_error error; };
+
+/* The writer's threads get what the program leaves: threads inherit their maker's policy. */
+static void *writer_open(void *context)
+{
+    struct opening *opening = context;
+    struct session *session = opening->session;
+    struct sched_param parameter = {0};
+    sched_setscheduler(0, SCHED_IDLE, &parameter);
+    opening->status = store_writer_open(session->options->store, session->options->force, session->manifest.page_size,
+                                        workers_of(session->options), &session->writer, &opening->error);
+    return NULL;
+}
+
+static enum pcere_status writer_open_idle(struct session *session, struct pcere_error *error)
+{
+    struct opening opening = {.session = session};
+    pthread_t thread;
+    int errnum = pthread_create(&thread, NULL, writer_open, &opening);
+    if (errnum)
+        return pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot start a thread");
+    pthread_join(thread, NULL);
+    if (opening.status != PCERE_OK && error)
+        *error = opening.error;
+    return opening.status;
+}
+
 static enum pcere_status store_begin(struct session *session, struct pcere_error *error)
 {
     const struct capture_options *options = session->options;
-    enum pcere_status status = store_writer_open(options->store, options->force, session->manifest.page_size,
-                                                 workers_of(options), &session->writer, error);
+    enum pcere_status status = writer_open_idle(session, error);
     if (status != PCERE_OK)
         return status;
     status = store_writer_program(session->writer, options->program, error);
@@ -122,6 +150,8 @@ static const char *missing_reason(const struct session *session)
 {
     if (session->trouble.status != PCERE_OK)
         return session->trouble.message;
+    if (session->connection_lost)
+        return "the program closed the capture's connection, or became another one, before it came to this invocation";
     if (session->child_status != session->result->timing.program_status)
         return "the capturing run ended differently from the timing run, before it came to this invocation";
     return "the capturing run did not come to this invocation";

@@ -110,13 +110,14 @@ static uint32_t flags_of(uint64_t categories, bool tracked)
 }
 
 /* 0 or an errno; EPERM: some of it is not tracked. */
-static int scan(struct pagemap *pagemap, uint64_t start, uint64_t end, bool tracked, enum pcere_status *ret_status,
+static int scan(struct pagemap *pagemap, uint64_t start, uint64_t end, enum pagemap_tracking how, enum pcere_status *ret_status,
                 struct pcere_error *error)
 {
+    bool tracked = how != PAGEMAP_UNTRACKED;
     struct page_region regions[VECTOR_LENGTH];
     struct pm_scan_arg argument = {
         .size = sizeof argument, .end = end, .vec = (uintptr_t)regions, .vec_len = VECTOR_LENGTH,
-        .flags = tracked ? PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC : 0,
+        .flags = (how == PAGEMAP_RENEW ? PM_SCAN_WP_MATCHING : 0) | (tracked ? PM_SCAN_CHECK_WPASYNC : 0),
         .category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
         .return_mask = PAGE_IS_PFNZERO | PAGE_IS_FILE | (tracked ? (uint64_t)PAGE_IS_WRITTEN : 0)};
     *ret_status = PCERE_OK;
@@ -155,20 +156,21 @@ static enum pcere_status entries_read(struct pagemap *pagemap, uint64_t start, u
     return status;
 }
 
-enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t end, bool track, struct pcere_error *error)
+enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t end, enum pagemap_tracking how,
+                               struct pcere_error *error)
 {
     enum pcere_status status;
     int errnum;
     size_t before = pagemap->count;
     if (!pagemap->scan)
         return entries_read(pagemap, start, end, error);
-    if (track && pagemap->tracking >= 0) {
-        errnum = scan(pagemap, start, end, true, &status, error);
-        if (errnum == EPERM) {          /* new, or moved: register it, and look again */
+    if (how != PAGEMAP_UNTRACKED && pagemap->tracking >= 0) {
+        errnum = scan(pagemap, start, end, how, &status, error);
+        if (errnum == EPERM && how == PAGEMAP_RENEW) {      /* new, or moved: register it, and look again */
             struct uffdio_register request = {.range = {.start = start, .len = end - start}, .mode = UFFDIO_REGISTER_MODE_WP};
             pagemap->count = before;
             if (ioctl(pagemap->tracking, UFFDIO_REGISTER, &request) == 0)
-                errnum = scan(pagemap, start, end, true, &status, error);
+                errnum = scan(pagemap, start, end, how, &status, error);
             for (size_t i = before; i < pagemap->count; i++)    /* whatever the look that failed has write-protected */
                 pagemap->pieces[i].flags |= PAGE_WRITTEN;
         }
@@ -178,6 +180,6 @@ enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t
             return look_failed(errnum, error);
         pagemap->count = before;
     }
-    errnum = scan(pagemap, start, end, false, &status, error);
+    errnum = scan(pagemap, start, end, PAGEMAP_UNTRACKED, &status, error);
     return errnum ? look_failed(errnum, error) : status;
 }

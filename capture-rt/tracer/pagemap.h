@@ -1,4 +1,4 @@
-/* capture-rt/tracer/pagemap.h - which pages of a process are there, and which were written since the last look.
+/* capture-rt/tracer/pagemap.h - which pages of a process are there, and which were written since an earlier look.
  *
  * PAGEMAP_SCAN (Linux 6.7) tells both, if the mappings are registered with a userfaultfd in its asynchronous write-protect mode: no
  * fault is ever delivered to anybody. Without it /proc/PID/pagemap tells what is there, and everything counts as written. Which of these the
@@ -15,7 +15,7 @@
 
 enum {                           /* what is known of the pages of a piece */
     PAGE_ZERO = 1,               /* present, and the kernel's own zero page */
-    PAGE_WRITTEN = 2,            /* since the last look, or unknown */
+    PAGE_WRITTEN = 2,            /* since the last look that renewed tracking, or unknown */
     PAGE_FILE = 4,               /* the file's own content: present, or (where absent pages were asked for) not */
 };
 
@@ -35,8 +35,14 @@ enum pcere_status pagemap_open(pid_t pid, int tracking, bool scan, uint64_t page
                                struct pcere_error *error);
 void pagemap_close(struct pagemap *pagemap);        /* what was write-protected is so no longer */
 
-/* Append the present pages of one mapping to `pieces`, ascending. `track`: from now on, note what is written to it. PCERE_NO: the process
- * is gone. PCERE_SYSTEM. */
-enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t end, bool track, struct pcere_error *error);
+enum pagemap_tracking {
+    PAGEMAP_UNTRACKED,           /* all counts as written */
+    PAGEMAP_ASK,                 /* which pages were written; they will count as written at the next look as well */
+    PAGEMAP_RENEW,               /* which pages were written; from now on, note again. Each costs its next writer a page fault */
+};
+
+/* Append the present pages of one mapping to `pieces`, ascending. PCERE_NO: the process is gone. PCERE_SYSTEM. */
+enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t end, enum pagemap_tracking how,
+                               struct pcere_error *error);
 
 #endif

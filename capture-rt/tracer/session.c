@@ -194,7 +194,7 @@ static enum pcere_status snapshot(struct session *session, const struct capture_
     if (status == PCERE_OK)
         status = maps_read(session->child.pid, &session->facts, &session->maps, error);
     if (status == PCERE_OK)
-        status = snapshotter_take(&session->snapshotter, &session->maps, error);
+        status = snapshotter_take(&session->snapshotter, &session->maps, message->type == CAPTURE_MESSAGE_BEGIN, error);
     return status;
 }
 
@@ -386,6 +386,8 @@ static void session_watch(struct session *session)
         if (!message_receive(session, &message, &tracking)) {
             close(session->socket);             /* the program ended, became another, or closed what it does not know */
             session->socket = -1;
+            child_wait(&session->child, -1, 20);
+            session->connection_lost = !session->child.ended;
             continue;
         }
         stall_note(session);

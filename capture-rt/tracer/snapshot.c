@@ -142,13 +142,14 @@ static bool is_guard(const struct map_entry *entry)
 }
 
 /* In mappings of files absent pages have content as well: the gaps between pieces are read. */
-static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *entry, struct pcere_error *error)
+static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *entry, bool renew, struct pcere_error *error)
 {
     struct pagemap *pagemap = &plan->snapshotter->pagemap;
     pagemap->count = 0;
     if (is_guard(entry))
         return PCERE_OK;
-    enum pcere_status status = pagemap_look(pagemap, entry->mapping.start, entry->mapping.end, !entry->shared, error);
+    enum pcere_status status = pagemap_look(pagemap, entry->mapping.start, entry->mapping.end,
+                                            entry->shared ? PAGEMAP_UNTRACKED : renew ? PAGEMAP_RENEW : PAGEMAP_ASK, error);
     if (status != PCERE_OK)
         return status;
     uint64_t at = entry->mapping.start;
@@ -277,13 +278,13 @@ static bool part_runs(struct run_list *list, const struct part *part, const uint
     return true;
 }
 
-enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, struct pcere_error *error)
+enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, bool renew, struct pcere_error *error)
 {
     struct plan plan = {.snapshotter = snapshotter};
     struct run_list list = {0};
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; i < maps->count && status == PCERE_OK; i++)
-        status = entry_plan(&plan, &maps->entries[i], error);
+        status = entry_plan(&plan, &maps->entries[i], renew, error);
     if (status == PCERE_OK)
         status = spans_make(snapshotter, &plan, error);
     if (status == PCERE_OK)

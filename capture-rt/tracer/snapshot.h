@@ -42,9 +42,10 @@ enum pcere_status snapshotter_open(pid_t pid, struct store_writer *writer, uint6
                                    struct pcere_error *error);
 /* At the first stop: how to tell what was written. `tracking` is taken over. */
 enum pcere_status snapshotter_track(struct snapshotter *snapshotter, int tracking, bool scan, struct pcere_error *error);
-/* The program stands still: bring snapshotter->last up to date. PCERE_NO: the program is gone. PCERE_SYSTEM, or what the store says. On
- * failure no later snapshot can be trusted. */
-enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, struct pcere_error *error);
+/* The program stands still: bring snapshotter->last up to date. `renew`: write-protect what was written, for the sake of the next snapshot.
+ * Without it (after a region) pages that are written again soon cost no fault, and pages that are not are read once more. PCERE_NO: the
+ * program is gone. PCERE_SYSTEM, or what the store says. On failure no later snapshot can be trusted. */
+enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, bool renew, struct pcere_error *error);
 void snapshotter_close(struct snapshotter *snapshotter);
 
 #endif

@@ -1,0 +1,134 @@
+#include "capture-rt/tracer/pagemap.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGES 64u
+static uint64_t page;
+
+static unsigned char *fresh(void)
+{
+    unsigned char *data = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_TRUE_FATAL(data != MAP_FAILED);
+    madvise(data, PAGES * page, MADV_NOHUGEPAGE);
+    return data;
+}
+
+static struct pagemap open_own(bool track, bool scan)
+{
+    struct pagemap pagemap;
+    page = (uint64_t)sysconf(_SC_PAGESIZE);
+    int tracking = track ? (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* user mode only */) : -1;
+    CU_ASSERT_EQUAL_FATAL(pagemap_open(getpid(), tracking, scan, page, &pagemap, NULL), PCERE_OK);
+    return pagemap;
+}
+
+/* Flags of page `number` of `data` in the last look, or -1: absent. */
+static int flags_at(const struct pagemap *pagemap, const unsigned char *data, uint64_t number)
+{
+    uint64_t address = (uintptr_t)data + number * page;
+    for (size_t i = 0; i < pagemap->count; i++)
+        if (address >= pagemap->pieces[i].start && address < pagemap->pieces[i].end)
+            return (int)pagemap->pieces[i].flags;
+    return -1;
+}
+
+static void look(struct pagemap *pagemap, const unsigned char *data, enum pagemap_tracking how)
+{
+    pagemap->count = 0;
+    CU_ASSERT_EQUAL(pagemap_look(pagemap, (uintptr_t)data, (uintptr_t)data + PAGES * page, how, NULL), PCERE_OK);
+}
+
+static void presence(bool scan)
+{
+    struct pagemap pagemap = open_own(false, scan);
+    unsigned char *data = fresh();
+    data[3 * page] = 1;
+    data[4 * page] = 1;
+    look(&pagemap, data, PAGEMAP_RENEW);
+    CU_ASSERT_EQUAL(flags_at(&pagemap, data, 2), -1);
+    CU_ASSERT_TRUE(flags_at(&pagemap, data, 3) > 0 && flags_at(&pagemap, data, 3) & PAGE_WRITTEN);
+    CU_ASSERT_TRUE(flags_at(&pagemap, data, 4) & PAGE_WRITTEN);
+    CU_ASSERT_EQUAL(flags_at(&pagemap, data, 5), -1);
+    madvise(data + 3 * page, page, MADV_DONTNEED);
+    look(&pagemap, data, PAGEMAP_RENEW);
+    CU_ASSERT_EQUAL(flags_at(&pagemap, data, 3), -1);
+    munmap(data, PAGES * page);
+    pagemap_close(&pagemap);
+}
+
+static void presence_by_scan(void) { presence(true); }
+static void presence_by_entries(void) { presence(false); }
+
+static void zero_pages(void)
+{
+    struct pagemap pagemap = open_own(false, true);
+    if (!pagemap.scan) {
+        puts("skipped: this kernel has no PAGEMAP_SCAN");
+        pagemap_close(&pagemap);
+        return;
+    }
+    unsigned char *data = fresh();
+    volatile unsigned char read = data[7 * page];
+    (void)read;
+    look(&pagemap, data, PAGEMAP_UNTRACKED);
+    CU_ASSERT_TRUE(flags_at(&pagemap, data, 7) & PAGE_ZERO);
+    munmap(data, PAGES * page);
+    pagemap_close(&pagemap);
+}
+
+static void writes(void)
+{
+    struct pagemap pagemap = open_own(true, true);
+    if (pagemap.tracking < 0) {
+        puts("skipped: this kernel cannot tell which pages were written");
+        pagemap_close(&pagemap);
+        return;
+    }
+    unsigned char *data = fresh();
+    memset(data, 1, PAGES * page);
+    look(&pagemap, data, PAGEMAP_RENEW);
+    CU_ASSERT_TRUE(flags_at(&pagemap, data, 0) & PAGE_WRITTEN);     /* unknown until now */
+    look(&pagemap, data, PAGEMAP_RENEW);
+    CU_ASSERT_EQUAL(flags_at(&pagemap, data, 0), 0);
+    data[9 * page + 5] = 2;
+    int null = open("/dev/zero", O_RDONLY);
+    CU_ASSERT_EQUAL(read(null, data + 20 * page, 10), 10);          /* the kernel's writes count as well */
+    close(null);
+    look(&pagemap, data, PAGEMAP_ASK);
+    CU_ASSERT_TRUE(flags_at(&pagemap, data, 9) & PAGE_WRITTEN);
+    CU_ASSERT_TRUE(flags_at(&pagemap, data, 20) & PAGE_WRITTEN);
+    CU_ASSERT_EQUAL(flags_at(&pagemap, data, 10), 0);
+    look(&pagemap, data, PAGEMAP_RENEW);                            /* to ask has not renewed */
+    CU_ASSERT_TRUE(flags_at(&pagemap, data, 9) & PAGE_WRITTEN);
+    look(&pagemap, data, PAGEMAP_RENEW);
+    CU_ASSERT_EQUAL(flags_at(&pagemap, data, 9), 0);
+    /* absent, and there again */
+    madvise(data + 30 * page, 2 * page, MADV_DONTNEED);
+    data[30 * page] = 1;
+    look(&pagemap, data, PAGEMAP_RENEW);
+    CU_ASSERT_TRUE(flags_at(&pagemap, data, 30) & PAGE_WRITTEN);
+    CU_ASSERT_EQUAL(flags_at(&pagemap, data, 31), -1);
+    /* another mapping at the same place */
+    CU_ASSERT_TRUE_FATAL(mmap(data, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == data);
+    data[40 * page] = 1;
+    look(&pagemap, data, PAGEMAP_RENEW);
+    CU_ASSERT_TRUE(flags_at(&pagemap, data, 40) & PAGE_WRITTEN);
+    CU_ASSERT_EQUAL(flags_at(&pagemap, data, 41), -1);
+    munmap(data, PAGES * page);
+    pagemap_close(&pagemap);
+}
+
+static const struct unit_test tests[] = {
+    {"present and absent pages are told apart by PAGEMAP_SCAN", presence_by_scan},
+    {"present and absent pages are told apart by /proc/PID/pagemap", presence_by_entries},
+    {"pages that were only read are known to be zero", zero_pages},
+    {"pages written since an earlier look are told, whoever wrote them", writes},
+};
+
+UNIT_MAIN("tracer: pagemap", tests)
