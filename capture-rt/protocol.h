@@ -120,7 +120,7 @@ struct capture_log {
     uint32_t regions_dropped;   /* more regions than fit */
     uint32_t locks_dropped;
     uint32_t locks_live;        /* slots of `locks` that are live */
-    uint32_t reserved;
+    uint32_t stops_lost;        /* the tracer could not be told: it is gone, or the program closed the socket */
     uint32_t tracking_errno;    /* why there is no userfaultfd, or 0 */
     uint64_t image_bias;        /* of the executable */
     uint64_t plt_low, plt_high; /* words of the executable's image that the dynamic linker fills on first use; may be empty */

@@ -121,6 +121,8 @@ void target_stop(struct target_state *state, struct capture_message *message)
     int tracking = tracking_open(state);
     uint64_t begin_ns = target_clock_ns();
     bool go_on = message_send(state->socket, message, tracking);
+    if (!go_on)
+        state->log->stops_lost++;
     if (tracking >= 0)
         close(tracking);
     go_on = go_on && answer_wait(state->socket);

@@ -151,7 +151,7 @@ static const char *missing_reason(const struct session *session)
     if (session->trouble.status != PCERE_OK)
         return session->trouble.message;
     if (session->connection_lost)
-        return "the program closed the capture's connection, or became another one, before it came to this invocation";
+        return "the program closed the capture's connection before it came to this invocation";
     if (session->child_status != session->result->timing.program_status)
         return "the capturing run ended differently from the timing run, before it came to this invocation";
     return "the capturing run did not come to this invocation";

@@ -386,8 +386,6 @@ static void session_watch(struct session *session)
         if (!message_receive(session, &message, &tracking)) {
             close(session->socket);             /* the program ended, became another, or closed what it does not know */
             session->socket = -1;
-            child_wait(&session->child, -1, 20);
-            session->connection_lost = !session->child.ended;
             continue;
         }
         stall_note(session);
@@ -469,6 +467,7 @@ enum pcere_status session_run(struct session *session, const int descriptors[3],
         session->result->program_status = session->child_status = session->child.status;
         notes_after(session);
     }
+    session->connection_lost = session->log.log->stops_lost > 0;
     session_close(session);
     return status;
 }

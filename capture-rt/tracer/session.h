@@ -30,7 +30,7 @@ struct session {
     struct store_range *excluded;    /* of facts */
     struct map_list maps;
     struct snapshotter snapshotter;
-    bool connection_lost;            /* while the program went on */
+    bool connection_lost;            /* the program could not tell of a stop */
     bool begun;                      /* the first stop lies behind */
     struct pcere_error trouble;      /* what ended the capture before the program's end; status OK: nothing */
 

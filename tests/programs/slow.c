@@ -1,0 +1,29 @@
+/* tests/programs/slow.c - many captured invocations over some megabytes, and output that shows whether any was lost: to kill tracers by. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define VALUES (1 << 20)
+
+int main(int argc, char **argv)
+{
+    double *values = malloc(VALUES * sizeof *values);
+    int steps = argc > 1 ? atoi(argv[1]) : 40;
+    if (!values)
+        return 3;
+    for (int i = 0; i < VALUES; i++)
+        values[i] = i;
+    for (int step = 1; step <= steps; step++) {
+        double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+        for (int i = 0; i < VALUES; i++) {
+            values[i] = values[i] * 0.75 + step;
+            sum += values[i];
+        }
+        printf("step %d %.6e\n", step, sum);
+        fflush(stdout);
+    }
+    puts("PASS");
+    free(values);
+    return 0;
+}
