@@ -24,7 +24,7 @@ int main(void) {
     return 0;
 }
 C
-run "$PCERE" capture ./solver; says "capture" 0 out '^[0-9]' err 'sweep@solver.c' err 'norm@solver.c'
+run "$PCERE" capture --all-classes ./solver; says "capture" 0 out '^[0-9]' err 'sweep@solver.c' err 'norm@solver.c'
 run "$PCERE" predict; says "a prediction without samples says how to get them" "$status" err 'hint:.*pcere replay'
 holds "and fails" test "$status" -ne 0
 run "$PCERE" verify; says "verify" 0 out 'sweep@solver.c:[0-9]+ #[0-9]+ .*identical' out 'norm@solver.c'
