@@ -127,7 +127,7 @@ char *cli_ratio_text(char text[static CLI_TEXT_MOST], double ratio);
 struct cli_table;
 struct cli_table *cli_table_new(size_t columns, const char *const *headings);      /* NULL: no memory */
 void cli_table_row(struct cli_table *table, const char *const *cells);              /* cells are copied; NULL is empty */
-void cli_table_print(const struct cli_table *table, FILE *out);
+void cli_table_print(const struct cli_table *table, FILE *out);                      /* nothing if there are only headings */
 void cli_table_free(struct cli_table *table);
 
 /* ---- measuring.c --------------------------------------------------------------------------------------------------------- */

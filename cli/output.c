@@ -156,7 +156,7 @@ static const char *cell_at(const struct cli_table *table, size_t row, size_t col
 
 void cli_table_print(const struct cli_table *table, FILE *out)
 {
-    if (!table)
+    if (!table || table->rows < 2)
         return;
     size_t *widths = calloc(table->columns, sizeof *widths);
     if (!widths)

@@ -96,6 +96,15 @@ static void cost_print(const char *path, const struct capture_result *result, FI
             units_format_ns(result->writing_ns, writing));
 }
 
+/* Why there is nothing to replay, if so. */
+static void emptiness_note(struct cli *cli, const struct store_manifest *manifest, const struct capture_result *result)
+{
+    if (!manifest->region_count)
+        cli_note(cli, "the program entered no parallel region, so there is nothing to capture");
+    else if (!result->wanted)
+        cli_note(cli, "no region weighs enough to be captured; --all-classes captures the lightest, too");
+}
+
 /* The store as it is on disk now: what is shown is what a replay will find. */
 static enum pcere_status result_show(struct cli *cli, const char *path, const struct capture_result *result, struct pcere_error *error)
 {
@@ -113,6 +122,7 @@ static enum pcere_status result_show(struct cli *cli, const char *path, const st
         capture_table_print(manifest, stderr);
         cost_print(path, result, stderr);
     }
+    emptiness_note(cli, manifest, result);
     store_close(store);
     return status;
 }

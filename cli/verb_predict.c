@@ -288,6 +288,7 @@ static void regions_print(const struct prediction *prediction)
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     const struct predict_result *result = &prediction->result;
     size_t small = 0;
+    putchar('\n');
     for (size_t i = 0; table && i < prediction->manifest->region_count; i++) {
         bool shown = false;
         for (size_t j = 0; j < result->point_count; j++)
@@ -308,7 +309,7 @@ static void prediction_print(const struct prediction *prediction)
     bool marked = false;
     printf("%s on %s%s\n\n", prediction->manifest->program, prediction->arch, prediction->here ? " (this machine)" : "");
     points_print(prediction, &marked);
-    printf("\noutside regions %s at any number of threads\n\n", units_format_ns(prediction->result.serial_ns, serial));
+    printf("\noutside regions %s at any number of threads\n", units_format_ns(prediction->result.serial_ns, serial));
     regions_print(prediction);
     if (prediction->result.foreign)
         printf("\nThe program was captured on another machine: what was not replayed here keeps that machine's time.\n");
