@@ -121,15 +121,15 @@ static int scan(struct pagemap *pagemap, uint64_t start, uint64_t end, enum page
         .category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
         .return_mask = PAGE_IS_PFNZERO | PAGE_IS_FILE | (tracked ? (uint64_t)PAGE_IS_WRITTEN : 0)};
     *ret_status = PCERE_OK;
-    for (uint64_t at = start; at < end && *ret_status == PCERE_OK; at = argument.walk_end) {
+    /* The kernel stops early only when the vector is full. Its walk_end is not to be trusted then: it can be that of an earlier part. */
+    for (uint64_t at = start; at < end && *ret_status == PCERE_OK;) {
         argument.start = at;
         long found = ioctl(pagemap->descriptor, PAGEMAP_SCAN, &argument);
         if (found < 0)
             return errno;
         for (long i = 0; i < found && *ret_status == PCERE_OK; i++)
             *ret_status = piece_add(pagemap, regions[i].start, regions[i].end, flags_of(regions[i].categories, tracked), error);
-        if (argument.walk_end <= at)
-            break;
+        at = found < VECTOR_LENGTH ? end : regions[VECTOR_LENGTH - 1].end;
     }
     return 0;
 }

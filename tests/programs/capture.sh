@@ -5,6 +5,7 @@ case_name=$1 programs=$2 sources=$3 clang=$4 plugin=$5
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcere-capture.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
+export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
 unset LD_PRELOAD "${!OMP_@}" "${!KMP_@}" "${!GOMP_@}" "${!PCERE_@}"
 failures=0 checks=0
 

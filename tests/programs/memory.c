@@ -110,16 +110,19 @@ int main(int argc, char **argv)
     struct object *mapped = object_add("mapped", map(64 * PAGE), 64 * PAGE);
     struct object *moved = object_add("moved", map(16 * PAGE), 16 * PAGE);
     struct object *renewed = object_add("renewed", map(32 * PAGE), 32 * PAGE);
+    unsigned char *huge = map(8u << 20);
+    madvise(huge, 8u << 20, MADV_HUGEPAGE);
+    object_add("huge pages", huge + 123, (7u << 20) + 77);
     object_add("file", mmap(NULL, 5 * PAGE, PROT_READ, MAP_PRIVATE, file, 0), 5 * PAGE);
     object_add("file written", mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0), 3 * PAGE);
     object_add("shared", mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), 4 * PAGE);
     memset(small->data, 1, small->bytes);
     memset(grown->data, 2, grown->bytes);
-    object_count = 10;                           /* the file's pages are read-only: see below */
-    struct object constant = objects[10], written = objects[11], shared = objects[12];
+    object_count = 11;                           /* the file's pages are read-only: see below */
+    struct object constant = objects[11], written = objects[12], shared = objects[13];
 
     for (int step = 1; step <= steps; step++) {
-        for (size_t i = 0; i < 10; i++)
+        for (size_t i = 0; i < 11; i++)
             scribble(&objects[i], 3);
         scribble(&written, 1);
         scribble(&shared, 1);
@@ -158,14 +161,14 @@ int main(int argc, char **argv)
             waitpid(pid, NULL, 0);
         }
         }
-        objects[10] = constant, objects[11] = written, objects[12] = shared;
-        object_count = 13;
+        objects[11] = constant, objects[12] = written, objects[13] = shared;
+        object_count = 14;
         tell(step, "begin");
-        objects[10] = written, objects[11] = shared;
-        object_count = 12;                       /* the region leaves the read-only one alone */
+        objects[11] = written, objects[12] = shared;
+        object_count = 13;                       /* the region leaves the read-only one alone */
         region(step);
         tell(step, "end");
-        object_count = 10;
+        object_count = 11;
     }
     puts("PASS");
     return 0;

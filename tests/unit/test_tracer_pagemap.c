@@ -124,10 +124,40 @@ static void writes(void)
     pagemap_close(&pagemap);
 }
 
+/* More pieces than the kernel hands over at once. */
+static void many_pieces(void)
+{
+    enum { MANY = 6000 };
+    struct pagemap pagemap = open_own(true, true);
+    unsigned char *data = mmap(NULL, MANY * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_TRUE_FATAL(data != MAP_FAILED);
+    memset(data, 1, MANY * page);
+    for (int round = 0; round < 3; round++) {
+        pagemap.count = 0;
+        CU_ASSERT_EQUAL(pagemap_look(&pagemap, (uintptr_t)data, (uintptr_t)data + MANY * page, PAGEMAP_RENEW, NULL), PCERE_OK);
+        uint64_t pages = 0, written = 0, overlaps = 0;
+        for (size_t i = 0; i < pagemap.count; i++) {
+            uint64_t count = (pagemap.pieces[i].end - pagemap.pieces[i].start) / page;
+            pages += count;
+            written += pagemap.pieces[i].flags & PAGE_WRITTEN ? count : 0;
+            overlaps += i > 0 && pagemap.pieces[i].start < pagemap.pieces[i - 1].end;
+        }
+        CU_ASSERT_EQUAL(overlaps, 0);
+        CU_ASSERT_EQUAL(pages, MANY);
+        if (pagemap.tracking >= 0)
+            CU_ASSERT_EQUAL(written, round == 0 ? MANY : MANY / 2);
+        for (int i = 0; i < MANY; i += 2)
+            data[(uint64_t)i * page] = 2;
+    }
+    munmap(data, MANY * page);
+    pagemap_close(&pagemap);
+}
+
 static const struct unit_test tests[] = {
     {"present and absent pages are told apart by PAGEMAP_SCAN", presence_by_scan},
     {"present and absent pages are told apart by /proc/PID/pagemap", presence_by_entries},
     {"pages that were only read are known to be zero", zero_pages},
+    {"thousands of pieces are told once each, in order", many_pieces},
     {"pages written since an earlier look are told, whoever wrote them", writes},
 };
 
