@@ -152,6 +152,29 @@ unchanged)
     grep -E '^(step|PASS)' out >got
     holds "a captured program computes what it computes" cmp plain got
     ;;
+one_moment)
+    for refuse in 0 2; do
+        capture --first 100 --refuse $refuse "$programs/background" "$work/log"
+        says "the program passes" '^PASS$'
+        says "all is captured" 'captured 10 wanted 10'
+        "$programs/check_memory" s log >>out
+        says "threads of the program's own stand still during a dump" '^checked 30 objects of 10 invocations, 0 differ'
+    done
+    ;;
+interrupted)
+    # Ctrl-C: SIGINT to all of the terminal's process group
+    ( trap - INT; exec setsid "$programs/capture_driver" -o s --first 100 "$programs/slow" 400 ) >out 2>err &
+    sleep 0.5
+    group=$(pgrep -f "$programs/capture_driver -o s --first 100 $programs/slow 400" | head -1)
+    for _ in $(seq 1 100); do grep -q '^step 20 ' out && break; sleep 0.1; done
+    kill -INT -- "-$group"
+    wait
+    says "the program ends as usual" '^program_status 2 exited 0 code 0 signal 2$'
+    lacks "it does not go on" '^PASS$'
+    says "the store is complete and whole" '^store complete 1 check 0$'
+    says "what was captured until then is kept" '^codelet main@slow.c_[0-9]+-12 '
+    says "what was not says why" 'captured [1-9][0-9]* wanted 100'
+    ;;
 killed_tracer)
     "$programs/slow" 40 >plain
     lost=0 stores=0

@@ -1,5 +1,6 @@
 /* tests/programs/check_memory.c - does a store hold, byte by byte, the memory that memory.c told of? check_memory STORE LOG
  *
+ * A line "INVOCATION pair HERE THERE" (background.c) asks whether the word here equals the word there, or is one ahead.
  * Prints "checked N objects of M invocations" and how many differ. Status 0: none differs, and at least one was checked.
  */
 #include "store/store.h"
@@ -47,6 +48,14 @@ static bool overlay(struct store *store, const struct store_run *runs, size_t co
     return true;
 }
 
+static uint64_t word_at(struct store *store, const struct store_codelet *codelet, uint64_t page, uint64_t address)
+{
+    uint64_t word = 0;
+    if (!overlay(store, codelet->before, codelet->before_count, page, address, (unsigned char *)&word, sizeof word))
+        exit(1);
+    return word;
+}
+
 int main(int argc, char **argv)
 {
     struct store *store;
@@ -64,7 +73,9 @@ int main(int argc, char **argv)
     struct store_codelet codelet = {0};
     bool have = false;
     while (fgets(line, sizeof line, log)) {
-        if (sscanf(line, "%" SCNu64 " %15s %63[^0] %" SCNx64 " %" SCNu64 " %" SCNx64, &invocation, when, name, &address, &bytes, &expected) != 6)
+        uint64_t there = 0;
+        bool pair = sscanf(line, "%" SCNu64 " pair %" SCNx64 " %" SCNx64, &invocation, &address, &there) == 3;
+        if (!pair && sscanf(line, "%" SCNu64 " %15s %63[^0] %" SCNx64 " %" SCNu64 " %" SCNx64, &invocation, when, name, &address, &bytes, &expected) != 6)
             return 2;
         if (invocation != loaded) {
             store_codelet_done(&codelet);
@@ -79,7 +90,15 @@ int main(int argc, char **argv)
                 }
             invocations += have;
         }
-        if (!have || (strcmp(when, "end") == 0 && !codelet.has_after))
+        if (have && pair) {
+            uint64_t ahead = word_at(store, &codelet, manifest->page_size, address) -
+                             word_at(store, &codelet, manifest->page_size, there);
+            objects++;
+            different += ahead > 1;
+            if (ahead > 1)
+                printf("invocation %" PRIu64 ": here is %" PRId64 " ahead\n", invocation, (int64_t)ahead);
+        }
+        if (!have || pair || (strcmp(when, "end") == 0 && !codelet.has_after))
             continue;
         unsigned char *data = calloc(1, bytes);
         if (!overlay(store, codelet.before, codelet.before_count, manifest->page_size, address, data, bytes))
