@@ -77,6 +77,7 @@ struct plan_result {
     uint64_t collision_start, collision_end;
     uint64_t written_pages, dropped_pages;      /* restored, and made absent again, between repetitions */
     uint64_t functions_redirected, functions_skipped;
+    _Atomic uint64_t heap_releases; /* captured blocks that were freed or grown */
     uint64_t compared_bytes, different_bytes;
     uint64_t difference_count;      /* entries of differences */
     uint64_t sample_count;

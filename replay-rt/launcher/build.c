@@ -151,10 +151,8 @@ static void unit_flags_add(struct arguments *arguments, const struct builder *bu
 
 static enum pcere_status fail_log(const char *what, const char *subject, const char *log, struct pcere_error *error)
 {
-    char hint[400];
     char *line = command_first_error(log);
-    snprintf(hint, sizeof hint, "all that was said is in '%.300s'", log);
-    enum pcere_status status = pcere_fail(error, PCERE_NO, 0, hint, "cannot %s '%.120s': %.300s", what, subject, line ? line : "");
+    enum pcere_status status = pcere_fail(error, PCERE_NO, 0, NULL, "cannot %s '%.120s': %.300s", what, subject, line ? line : "");
     free(line);
     return status;
 }
@@ -332,7 +330,7 @@ static enum pcere_status link_once(const struct builder *builder, const char *ex
         return status;
     static const char *const fixed[] = {
         "-no-pie", "-nostartfiles", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
-        "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wl,--as-needed", "-Wno-unused-command-line-argument"};
+        "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wl,--no-as-needed", "-Wno-unused-command-line-argument"};
     arguments_add(&arguments, builder->compiler);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         arguments_add(&arguments, fixed[i]);
@@ -492,6 +490,18 @@ static enum pcere_status stamp_write(const char *folder, const struct text *miss
     return status;
 }
 
+/* Logs of a failed build are of use: the last one is kept under a name of its own. */
+static void failure_keep(struct builder *builder, const char *final, struct pcere_error *error)
+{
+    char *failed = NULL;
+    if (asprintf(&failed, "%s.failed", final) < 0)
+        return;
+    tree_remove(AT_FDCWD, failed, NULL);
+    if (!rename(builder->folder, failed) && error)
+        snprintf(error->hint, sizeof error->hint, "all that was said is in '%.400s/*.log'", failed);
+    free(failed);
+}
+
 static enum pcere_status build_make(struct builder *builder, const char *final, struct pcere_error *error)
 {
     struct text missing = {0};
@@ -511,8 +521,9 @@ static enum pcere_status build_make(struct builder *builder, const char *final, 
         if (rename(builder->folder, final) && !cache_is_whole(final))
             status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot rename '%s'", builder->folder);
     }
-    if (status != PCERE_NO)               /* a log of a failed compilation is of use */
-        tree_remove(AT_FDCWD, builder->folder, NULL);
+    if (status == PCERE_NO)
+        failure_keep(builder, final, error);
+    tree_remove(AT_FDCWD, builder->folder, NULL);
     text_done(&missing);
     return status;
 }

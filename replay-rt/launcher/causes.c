@@ -11,6 +11,7 @@ struct naming {
     const struct elf_symbol *tables, *symbols;
     size_t table_count, symbol_count;
     uint64_t image_bias;
+    bool heap_released;
     struct verify_cause *causes;
     size_t count, capacity;
 };
@@ -66,7 +67,8 @@ static void name_write(const struct naming *naming, const struct plan_difference
     if (symbol)
         text_addf(out, "%svariable '%s'", pointer, symbol->name);
     else if (mapping && mapping->role < sizeof roles / sizeof *roles && roles[mapping->role])
-        text_addf(out, "%s%s", pointer, roles[mapping->role]);
+        text_addf(out, "%s%s%s", pointer, roles[mapping->role],
+                  mapping->role == STORE_ROLE_HEAP && naming->heap_released ? " (the region releases blocks of it)" : "");
     else
         text_addf(out, "%sother memory", pointer);
 }
@@ -104,7 +106,7 @@ static int cause_order(const void *left, const void *right)
 enum pcere_status causes_collect(const struct plan_result *result, const struct store_codelet *codelet, const struct elf_file *program,
                                  uint64_t image_bias, struct verify_cause **ret_causes, size_t *ret_count, struct pcere_error *error)
 {
-    struct naming naming = {.codelet = codelet, .image_bias = image_bias};
+    struct naming naming = {.codelet = codelet, .image_bias = image_bias, .heap_released = result->heap_releases > 0};
     naming.table_count = elf_file_tables(program, &naming.tables);
     naming.symbol_count = elf_file_symbols(program, &naming.symbols);
     uint64_t count = result->difference_count < PLAN_DIFFERENCES ? result->difference_count : PLAN_DIFFERENCES, described = 0;

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define BUDGET_NS 300000000u              /* of timed runs, per codelet and thread count */
-#define LONG_NS 1000000000u               /* a run of this length is timed once */
+#define LONG_NS 1000000000u               /* a warm run of this length is timed once */
+#define LONG_COLD_NS 100000000u           /* a cold run of this length needs no other process: one alone costs as much as the original */
 #define CHEAP_NS 150000000u               /* wall time up to which several processes cost little */
 
 enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, WARMUPS_MOST = 1000 };
@@ -27,7 +28,7 @@ static void policy_warm(struct policy *policy, uint32_t warmups, uint32_t repeat
 static void policy_cold(struct policy *policy, uint32_t each, uint32_t repeat)
 {
     policy->plan.repeat_least = policy->plan.repeat_most = each;
-    policy->plan.long_ns = repeat ? 0 : LONG_NS;
+    policy->plan.long_ns = repeat ? 0 : LONG_COLD_NS;
     policy->samples_least = repeat ? repeat : SAMPLES_LEAST;
     policy->processes_most = repeat ? (repeat + each - 1) / each : SAMPLES_LEAST;
 }

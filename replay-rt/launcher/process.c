@@ -99,8 +99,11 @@ static enum pcere_status crash_explain(const struct process *process, const stru
         return pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original, or capture a program built with lower optimisation",
                           "region '%s' uses '%.200s', which the original program, as it was optimised, does not have", process->region,
                           missing);
-    return pcere_fail(error, PCERE_NO, 0, "the backtrace on standard error says where", "the codelet of '%s' crashed: %s at address 0x%llx",
-                      process->region, strsignal(result->signal), (unsigned long long)result->fault_address);
+    char where[48] = "";
+    if (result->fault_address)
+        snprintf(where, sizeof where, " at address 0x%llx", (unsigned long long)result->fault_address);
+    return pcere_fail(error, PCERE_NO, 0, "the backtrace on standard error says where", "the codelet of '%s' crashed: %s%s",
+                      process->region, strsignal(result->signal), where);
 }
 
 static enum pcere_status end_explain(const struct process *process, bool hung, int status, struct pcere_error *error)

@@ -40,16 +40,12 @@ struct replay_options {
     const char *places, *bind;        /* OMP_PLACES, OMP_PROC_BIND, or NULL: the capture's, or else one thread a core */
     const char *compiler;             /* NULL: clang-MAJOR of the plugin */
     const char *search_path;          /* where compilers are looked for, as in PATH; NULL: the usual folders */
-    const char *library_directory;    /* holds libpcere-replay.a and PCEREPass.so (or has it in its parent); replay_library_directory */
+    const char *library_directory;    /* holds libpcere-replay.a and PCEREPass.so (or has it one or two levels up) */
     int diagnostics_fd;               /* codelets' standard error: backtraces of crashes; -1: dropped */
     bool keep_layout;                 /* for tests: codelets run without address randomisation */
     void (*progress)(void *context, const char *region, uint64_t representative, uint32_t threads, size_t done, size_t total);
     void *progress_context;           /* progress may be NULL; called before each measurement */
 };
-
-/* The directory of libpcere-replay.a beside the running executable: build tree or installation. *ret_path is malloc'ed.
- * PCERE_REFUSED: it is not there. */
-enum pcere_status replay_library_directory(char **ret_path, struct pcere_error *error);
 
 /* "auto", "none", "plain" or a number: PCERE_USAGE otherwise, naming those that exist. */
 enum pcere_status replay_check_warmup(const char *warmup, struct pcere_error *error);

@@ -1,14 +1,12 @@
-/* replay-rt/launcher/select.c - which captured regions a user means, and where PCERE's own files are. */
+/* replay-rt/launcher/select.c - which captured regions a user means. */
 #include "replay-rt/launcher/replay.h"
 
 #include "core/text.h"
 #include "replay-rt/launcher/policy.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static enum pcere_status fail_ambiguous(const struct store_manifest *manifest, const char *pattern, struct pcere_error *error)
 {
@@ -103,31 +101,4 @@ enum pcere_status replay_check_warmup(const char *warmup, struct pcere_error *er
 {
     struct policy policy;
     return policy_choose(warmup, 0, 1, 1, &policy, error);
-}
-
-enum pcere_status replay_library_directory(char **ret_path, struct pcere_error *error)
-{
-    static const char *const places[] = {"../lib", "../lib/pcere", "../lib/x86_64-linux-gnu/pcere", "../lib64/pcere"};
-    char executable[4096];
-    ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-    if (length < 0)
-        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot read /proc/self/exe");
-    executable[length] = '\0';
-    char *slash = strrchr(executable, '/');
-    if (slash)
-        *slash = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        struct text path = {0};
-        text_addf(&path, "%s/%s/libpcere-replay.a", executable, places[i]);
-        if (path.failed)
-            return pcere_fail_memory(error, "a path");
-        if (!access(path.data, R_OK)) {
-            *strrchr(path.data, '/') = '\0';
-            *ret_path = text_take(&path);
-            return PCERE_OK;
-        }
-        text_done(&path);
-    }
-    return pcere_fail(error, PCERE_REFUSED, 0, "build and install PCERE completely (scripts/build)",
-                      "libpcere-replay.a is not beside '%.400s'", executable);
 }

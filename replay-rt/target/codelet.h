@@ -106,6 +106,10 @@ void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *f
 
 /* ---- overlay.c: new code beneath old addresses ------------------------------------------------------------------------------ */
 
+/* Look up the library symbols that the overlay needs. To be called while the process has its first stack: the dynamic linker's messages refer
+ * to the program's arguments there. */
+void pcere_overlay_prepare(struct codelet *codelet);
+
 /* Old function addresses jump to rebuilt functions, old global offset tables point to the new libraries, locks of old critical
  * constructs are free. Once, after the first restoring. */
 void pcere_overlay_apply(struct memory *memory);
@@ -127,8 +131,8 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet);
 
 /* ---- heap.c, crash.c ------------------------------------------------------------------------------------------------------ */
 
-/* From now on free() leaves blocks inside these ranges alone, and realloc() copies them. */
-void pcere_heap_protect(const struct plan_mapping *mappings, size_t count);
+/* From now on free() leaves blocks inside these ranges alone, and realloc() copies them; *releases counts both. */
+void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, _Atomic uint64_t *releases);
 
 /* From now on a fatal signal is recorded in the plan, prints a backtrace on descriptor 2, and ends the process. */
 void pcere_crash_watch(struct codelet *codelet);

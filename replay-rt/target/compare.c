@@ -4,9 +4,15 @@
  */
 #include "replay-rt/target/codelet.h"
 
+#include "include/pcere/rt_abi.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#define CALLER_FRAME_BYTES 65536u         /* of the calling function's frame, where its temporaries may lie */
+
+#define THREAD_NUMBER_BYTES 4u
 
 static const unsigned char zeros[1u << 16];
 
@@ -42,6 +48,28 @@ static void difference_add(struct plan_result *result, const struct plan_differe
         result->differences[result->difference_count++] = *difference;
 }
 
+/* Between the probe and the fork the calling function may have spilled the fork's arguments once more, and the serial path its thread's number,
+ * into its own frame. The region cannot see these words, and a replay does not write them. */
+static bool is_callers_temporary(const struct memory *memory, uint64_t address, const unsigned char *expected,
+                                 const unsigned char *found, uint64_t bytes)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    const uint64_t *words = PLAN_TABLE(memory->codelet, words, uint64_t);
+    const unsigned char *pristine = pcere_memory_pristine(memory, address), *before = pristine ? pristine : zeros;
+    if (bytes != sizeof(uint64_t) || address < plan->stack_pointer || address - plan->stack_pointer >= CALLER_FRAME_BYTES
+        || !pcere_memory_copy(memory, address))
+        return false;
+    for (uint64_t i = 0; i < plan->words.count; i++)
+        if (!memcmp(&words[i], expected, sizeof *words) && !memcmp(found, before, bytes))
+            return true;
+    bool numbers = plan->path == PCERE_PATH_SERIALIZED;
+    for (uint64_t half = 0; half < bytes; half += THREAD_NUMBER_BYTES)
+        numbers = numbers
+                  && (!memcmp(expected + half, found + half, THREAD_NUMBER_BYTES)
+                      || (!memcmp(expected + half, zeros, THREAD_NUMBER_BYTES) && !memcmp(found + half, before + half, THREAD_NUMBER_BYTES)));
+    return numbers;
+}
+
 static void word_compare(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found,
                          uint64_t bytes, uint32_t thread_local_of)
 {
@@ -50,7 +78,7 @@ static void word_compare(struct memory *memory, uint64_t address, const unsigned
     for (uint64_t i = 0; i < bytes; i++)
         if (expected[i] != found[i] && (thread_local_of || !is_ignored(memory, address + i)))
             different++;
-    if (!different)
+    if (!different || (!thread_local_of && is_callers_temporary(memory, address, expected, found, bytes)))
         return;
     result->different_bytes += different;
     struct plan_difference difference = {.address = address, .bytes = (uint32_t)bytes, .thread_local_of = thread_local_of};

@@ -60,8 +60,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
             pause();                  /* another thread is at it */
     plan->result.signal = number;
     plan->result.fault_address = number == SIGSEGV || number == SIGBUS ? (uint64_t)info->si_addr : 0;
-    say("codelet %s: %s at address 0x%llx\n", pcere_plan_string(plan, plan->region), strsignal(number),
-        (unsigned long long)(uint64_t)info->si_addr);
+    say("codelet %s: %s", pcere_plan_string(plan, plan->region), strsignal(number));
+    if (plan->result.fault_address)
+        say(" at address 0x%llx", (unsigned long long)plan->result.fault_address);
+    say("\n");
     backtrace_print(context);
     _exit(1);
 }

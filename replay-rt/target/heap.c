@@ -12,9 +12,11 @@
 
 static const struct plan_mapping *captured;
 static size_t captured_count;
+static _Atomic uint64_t *captured_releases;
 
-void pcere_heap_protect(const struct plan_mapping *mappings, size_t count)
+void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, _Atomic uint64_t *releases)
 {
+    captured_releases = releases;
     captured = mappings;
     captured_count = count;
 }
@@ -48,40 +50,53 @@ static size_t captured_bytes(const void *block, const struct plan_mapping *mappi
     return bytes < mapping->end - address ? bytes : (size_t)(mapping->end - address);
 }
 
+static struct {
+    void (*free)(void *);
+    void *(*realloc)(void *, size_t);
+    size_t (*usable)(void *);
+    bool asking;                      /* looking names up may free and grow blocks itself */
+} next;
+
+/* The next allocator's functions; false while they are being looked up. */
+__attribute__((constructor)) static bool next_find(void)
+{
+    if (next.asking || next.usable)
+        return !next.asking;
+    next.asking = true;
+    *(void **)&next.free = dlsym(RTLD_NEXT, "free");
+    *(void **)&next.realloc = dlsym(RTLD_NEXT, "realloc");
+    *(void **)&next.usable = dlsym(RTLD_NEXT, "malloc_usable_size");
+    next.asking = false;
+    return true;
+}
+
 __attribute__((weak, visibility("default"))) void free(void *block)
 {
-    static void (*next)(void *);
-    if (!block || captured_mapping(block))
+    if (!block)
         return;
-    if (!next)
-        *(void **)&next = dlsym(RTLD_NEXT, "free");
-    if (next)
-        next(block);
+    if (captured_mapping(block))
+        atomic_fetch_add(captured_releases, 1);
+    else if (next_find() && next.free)
+        next.free(block);
 }
 
 __attribute__((weak, visibility("default"))) void *realloc(void *block, size_t bytes)
 {
-    static void *(*next)(void *, size_t);
     const struct plan_mapping *mapping = block ? captured_mapping(block) : NULL;
-    if (mapping) {
-        if (!bytes)
-            return NULL;
-        void *grown = malloc(bytes);
-        size_t known = captured_bytes(block, mapping);
-        return grown ? memcpy(grown, block, known < bytes ? known : bytes) : NULL;
-    }
-    if (!next)
-        *(void **)&next = dlsym(RTLD_NEXT, "realloc");
-    return next ? next(block, bytes) : NULL;
+    if (!mapping)
+        return next_find() && next.realloc ? next.realloc(block, bytes) : block ? NULL : malloc(bytes);
+    atomic_fetch_add(captured_releases, 1);
+    if (!bytes)
+        return NULL;
+    void *grown = malloc(bytes);
+    size_t known = captured_bytes(block, mapping);
+    return grown ? memcpy(grown, block, known < bytes ? known : bytes) : NULL;
 }
 
 __attribute__((weak, visibility("default"))) size_t malloc_usable_size(void *block)
 {
-    static size_t (*next)(void *);
     const struct plan_mapping *mapping = block ? captured_mapping(block) : NULL;
     if (mapping)
         return captured_bytes(block, mapping);
-    if (!next)
-        *(void **)&next = dlsym(RTLD_NEXT, "malloc_usable_size");
-    return next ? next(block) : 0;
+    return next_find() && next.usable ? next.usable(block) : 0;
 }

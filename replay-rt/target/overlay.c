@@ -59,10 +59,21 @@ static void functions_redirect(struct memory *memory)
     free(functions);
 }
 
-static void relocation_apply(struct memory *memory, const struct plan_relocation *relocation)
+static const char **symbols;          /* of the plan's relocations, one each; NULL: not in any library here */
+
+void pcere_overlay_prepare(struct codelet *codelet)
 {
-    const char *name = pcere_plan_string(memory->codelet->plan, relocation->name);
-    const char *symbol = dlsym(RTLD_DEFAULT, name);
+    const struct plan_relocation *relocations = PLAN_TABLE(codelet, relocations, struct plan_relocation);
+    uint64_t count = codelet->plan->relocations.count;
+    symbols = calloc(count ? count : 1, sizeof *symbols);
+    if (!symbols)
+        pcere_plan_end(codelet, PLAN_FAILED, "no memory for the list of symbols");
+    for (uint64_t i = 0; i < count; i++)
+        symbols[i] = dlsym(RTLD_DEFAULT, pcere_plan_string(codelet->plan, relocations[i].name));
+}
+
+static void relocation_apply(struct memory *memory, const struct plan_relocation *relocation, const char *symbol)
+{
     if (!symbol)
         return;
     if (relocation->kind == PLAN_RELOCATION_COPY) {
@@ -96,7 +107,7 @@ void pcere_overlay_apply(struct memory *memory)
     const struct replay_plan *plan = memory->codelet->plan;
     const struct plan_relocation *relocations = PLAN_TABLE(memory->codelet, relocations, struct plan_relocation);
     for (uint64_t i = 0; i < plan->relocations.count; i++)
-        relocation_apply(memory, &relocations[i]);
+        relocation_apply(memory, &relocations[i], symbols[i]);
     const struct plan_range *zeroed = PLAN_TABLE(memory->codelet, zeroed, struct plan_range);
     for (uint64_t i = 0; i < plan->zeroed.count; i++)
         range_zero(memory, &zeroed[i]);

@@ -121,7 +121,7 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet)
     pcere_memory_map(codelet, &run.memory);
     if (!pcere_memory_is_mapped(&run.memory, plan->stack_pointer - 1))
         pcere_plan_end(codelet, PLAN_FAILED, "the captured stack is not among the captured memory");
-    pcere_heap_protect(run.memory.mappings, plan->mappings.count);
+    pcere_heap_protect(run.memory.mappings, plan->mappings.count, &plan->result.heap_releases);
     pcere_team_run(thread_begin, &run);
     atomic_store(&plan->result.state, PLAN_RUNNING);
     if (!run.memory.lazy || (plan->policy.task == PLAN_MEASURE && !plan->policy.warmups))
