@@ -89,10 +89,36 @@ static enum pcere_status classes_convert(const struct series *series, const stru
     return PCERE_OK;
 }
 
+#define STOP_NS 1000000.0                /* of a stop, whatever it reads */
+#define STOP_NS_PER_BYTE 0.25
+#define LIGHT_NS 60000000u               /* stops for light regions, all together: this, or LIGHT_RATIO of the run if that is more */
+#define LIGHT_RATIO 0.02
+
+/* Where a stop costs next to nothing, a region that is too light to matter for prediction is kept all the same, so that it can be looked
+ * at: by the class with most members. */
+static void light_keep(struct choose_context *choose, const struct capture_run *run, struct store_class *classes, size_t count)
+{
+    size_t largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (classes[i].captured)
+            return;
+        if (classes[i].members > classes[largest].members)
+            largest = i;
+    }
+    uint64_t cost_ns = (uint64_t)(2 * (STOP_NS + STOP_NS_PER_BYTE * (double)run->peak_bytes));
+    uint64_t most_ns = (uint64_t)(LIGHT_RATIO * (double)run->wall_ns);
+    if (choose->light_ns + cost_ns > (most_ns > LIGHT_NS ? most_ns : LIGHT_NS))
+        return;
+    choose->light_ns += cost_ns;
+    classes[largest].captured = true;
+    free(classes[largest].reason);
+    classes[largest].reason = NULL;
+}
+
 enum pcere_status choose_classes(void *context, const struct capture_run *run, size_t region, struct store_class **ret_classes,
                                  size_t *ret_count, struct pcere_error *error)
 {
-    const struct choose_context *choose = context;
+    struct choose_context *choose = context;
     const struct capture_region *measured = &run->regions[region];
     struct series series = {0};
     enum pcere_status status = cli_program_judge(choose->cli, run->program_status, error);
@@ -121,6 +147,7 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
         if (status == PCERE_OK) {
             *ret_count = found.class_count;
             rest_add(measured, *ret_classes, *ret_count);
+            light_keep(choose, run, *ret_classes, *ret_count);
         }
         classes_result_done(&found);
     }

@@ -153,7 +153,7 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
     struct choose_context choose = {
         .cli = cli,
         .max_classes = (uint32_t)words->max_classes,
-        .min_share_ratio = words->all_classes ? 0 : CLASSES_MIN_SHARE_DEFAULT,
+        .min_share_ratio = words->all_classes || words->regions ? 0 : CLASSES_MIN_SHARE_DEFAULT,
     };
     struct capture_options options;
     char *library = NULL, *path = NULL;
@@ -189,7 +189,7 @@ static const struct cli_option options[] = {
     {"max-classes", 0, CLI_NUMBER, offsetof(struct capture_words, max_classes), "N",
      "At most N classes of invocations a region (10).", 1, CLASSES_LIMIT},
     {"all-classes", 0, CLI_FLAG, offsetof(struct capture_words, all_classes), NULL,
-     "Capture classes that weigh less than 0.5 % of the run, too.", 0, 0},
+     "Capture classes that weigh less than 0.5 % of the run, too; --regions does so for the regions that it names.", 0, 0},
     {"no-after", 0, CLI_FLAG, offsetof(struct capture_words, no_after), NULL,
      "Do not record the memory after each region: half the stops, but nothing can be verified.", 0, 0},
     {"force", 0, CLI_FLAG, offsetof(struct capture_words, force), NULL, "Replace an existing store.", 0, 0},
