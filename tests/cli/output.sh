@@ -21,7 +21,7 @@ for words in "check" "help" "version" "regions" "replay" "verify" "predict" "cap
 done
 run "$PCERE" check --json; holds "the host has a name, cores and a page size" jq -e '.host | .name and .cores and .page_size_bytes' .out
 run "$PCERE" check; holds "into a file nothing is coloured" test "$(tr -dc '\033' <.out | wc -c)" -eq 0
-if command -v script >/dev/null; then
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then      # there is a pseudo-terminal to be had
     script -qec "'$PCERE' check" /dev/null >.tty </dev/null 2>&1; holds "on a terminal it is" grep -q $'\033' .tty
     NO_COLOR=1 script -qec "'$PCERE' check" /dev/null >.tty </dev/null 2>&1
     holds "unless NO_COLOR is set" test "$(tr -dc '\033' <.tty | wc -c)" -eq 0
