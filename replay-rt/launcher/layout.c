@@ -28,7 +28,7 @@ enum pcere_status layout_choose(const struct store_range *taken, size_t taken_co
     image_low -= image_low % STEP_BYTES;
     /* Below the image first, as far as preferred or nearer; then farther below; then above. */
     uint64_t preferred = image_low > PREFERRED_GAP_BYTES ? image_low - PREFERRED_GAP_BYTES : lowest;
-    for (uint64_t low = preferred; low >= lowest && low + whole <= image_low; low += STEP_BYTES)
+    for (uint64_t low = preferred > lowest ? preferred : lowest; low + whole <= image_low; low += STEP_BYTES)
         if (is_free(taken, taken_count, low, low + whole)) {
             *ret_base = low + LAYOUT_MISSING_BYTES;
             return PCERE_OK;

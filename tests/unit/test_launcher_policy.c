@@ -1,0 +1,100 @@
+/* tests/unit/test_launcher_policy.c - the rule of pcere.txt, section III-B b, and what --warmup and --repeat make of it. */
+#include "replay-rt/launcher/policy.h"
+
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+static struct policy chosen(const char *warmup, uint32_t repeat, uint64_t invocations, uint64_t members)
+{
+    struct policy policy;
+    memset(&policy, 0xee, sizeof policy);
+    CU_ASSERT_EQUAL(policy_choose(warmup, repeat, invocations, members, &policy, NULL), PCERE_OK);
+    return policy;
+}
+
+static void five_invocations_are_warm(void)
+{
+    struct policy policy = chosen("auto", 0, 5, 2);
+    CU_ASSERT_EQUAL(policy.plan.warmups, 4);
+    CU_ASSERT_EQUAL(policy.plan.learn, 1);
+    CU_ASSERT_EQUAL(policy.plan.repeat_least, 3);
+    CU_ASSERT_EQUAL(policy.plan.repeat_most, 10);
+}
+
+static void four_invocations_are_cold(void)
+{
+    struct policy policy = chosen(NULL, 0, 4, 3);
+    CU_ASSERT_EQUAL(policy.plan.warmups, 0);
+    CU_ASSERT_EQUAL(policy.plan.learn, 0);
+    CU_ASSERT_EQUAL(policy.plan.repeat_least, 3);
+    CU_ASSERT_EQUAL(policy.plan.repeat_most, 3);
+    policy = chosen("auto", 0, 1, 1);
+    CU_ASSERT_EQUAL(policy.plan.repeat_most, 1);
+}
+
+static void none_takes_a_process_for_each_run(void)
+{
+    struct policy policy = chosen("none", 7, 1000, 900);
+    CU_ASSERT_EQUAL(policy.plan.warmups, 0);
+    CU_ASSERT_EQUAL(policy.plan.repeat_most, 1);
+    uint32_t processes = 1;
+    while (policy_wants_more(&policy, 7, processes, processes, 1000, 1000000))
+        processes++;
+    CU_ASSERT_EQUAL(processes, 7);
+    CU_ASSERT_EQUAL(chosen("0", 0, 1000, 900).plan.repeat_most, 1);
+}
+
+static void a_number_is_a_number_of_runs(void)
+{
+    CU_ASSERT_EQUAL(chosen("1", 0, 1, 1).plan.warmups, 1);
+    CU_ASSERT_EQUAL(chosen("1", 0, 1, 1).plan.learn, 1);
+    CU_ASSERT_EQUAL(chosen("25", 9, 1, 1).plan.warmups, 25);
+    CU_ASSERT_EQUAL(chosen("25", 9, 1, 1).plan.repeat_least, 9);
+    CU_ASSERT_EQUAL(chosen("25", 9, 1, 1).plan.repeat_most, 9);
+    CU_ASSERT_EQUAL(chosen("plain", 0, 1, 1).plan.warmups, 2);
+}
+
+static void other_words_are_refused(void)
+{
+    static const char *const words[] = {"", "sideways", "-1", "1x", "99999999999999999999", "preceded", "Auto"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct pcere_error error = {0};
+        struct policy policy = {.samples_least = 77};
+        CU_ASSERT_EQUAL(policy_choose(words[i], 0, 1, 1, &policy, &error), PCERE_USAGE);
+        CU_ASSERT_EQUAL(policy.samples_least, 77);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.hint, "auto"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.hint, "plain"));
+    }
+    struct policy policy;
+    CU_ASSERT_EQUAL(policy_choose("auto", PLAN_SAMPLES + 1, 1, 1, &policy, NULL), PCERE_USAGE);
+}
+
+static void long_runs_need_no_company(void)
+{
+    struct policy policy = chosen("auto", 0, 1, 1);
+    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 1, 1, 2000000, 5000000));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 1, 1, 17000000000u, 17000000000u));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 3, 3, 2000000, 5000000));
+}
+
+static void cheap_processes_come_in_threes(void)
+{
+    struct policy policy = chosen("auto", 0, 400, 395);
+    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 1, 10, 200000, 20000000));
+    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 2, 20, 200000, 40000000));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 3, 30, 200000, 60000000));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 1, 5, 200000, 600000000));
+}
+
+static const struct unit_test tests[] = {
+    {"a region with five invocations is warmed up four times", five_invocations_are_warm},
+    {"a region with four invocations is replayed cold, as often as its class has members", four_invocations_are_cold},
+    {"without warm-up each run is the first of a process", none_takes_a_process_for_each_run},
+    {"a number is that many untimed runs", a_number_is_a_number_of_runs},
+    {"any other word is refused and those that exist are named", other_words_are_refused},
+    {"a long cold run is not repeated", long_runs_need_no_company},
+    {"where processes are cheap there are three", cheap_processes_come_in_threes},
+};
+
+UNIT_MAIN("launcher: policy", tests)
