@@ -173,8 +173,13 @@ static int verb_main(struct cli *cli, int count, char **arguments)
     }
     struct pcere_error output_error = {0};
     if (output_finish(cli, &output_error) != PCERE_OK) {
-        cli_error_print(cli, &output_error);
         status = output_error.status;
+        if (output_error.errnum == EPIPE) {
+            status = PCERE_NO;              /* the reader had enough, as with `pcere regions | head` */
+            cli->signal = SIGPIPE;
+        } else {
+            cli_error_print(cli, &output_error);
+        }
     }
     json_decref(cli->document);
     store_close(cli->store);
@@ -188,15 +193,23 @@ static int overview_main(FILE *out, int status)
     struct cli cli = {0};
     struct pcere_error error = {0};
     if (output_finish(&cli, &error) != PCERE_OK) {
+        if (error.errnum == EPIPE)
+            return 128 + SIGPIPE;
         cli_error_print(&cli, &error);
         return (int)error.status;
     }
     return status;
 }
 
+/* A reader that went away is found out by the write that fails. A handler, since an ignored signal would stay ignored in the user's program. */
+static void pipe_broken(int signal_number)
+{
+    (void)signal_number;
+}
+
 int main(int count, char **arguments)
 {
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, pipe_broken);
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     struct cli cli = {.started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec};

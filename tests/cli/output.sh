@@ -9,6 +9,10 @@ for words in "help" "version" "check" "check --help" "help --man"; do
 done
 status=0; "$PCERE" --help >/dev/full 2>.err || status=$?; says "the overview on a full disk" 5 err 'cannot write'
 
+"$PCERE" help --man replay 2>.err | true
+status=${PIPESTATUS[0]}; : >.out
+holds "a reader that had enough is no error worth a message" test ! -s .err -a \( "$status" -eq 0 -o "$status" -eq 141 \)
+
 for words in "check" "help" "version" "regions" "replay" "verify" "predict" "capture ./none" "run ./none" "capture" "replay --threads 0" "check --wrong"; do
     # the first word is the verb; --json goes right behind it
     run "$PCERE" ${words%% *} --json $(sed 's/^[^ ]* *//' <<<"$words")

@@ -98,6 +98,28 @@ int main(void) {
 C
 run "$PCERE" capture ./forks; says "a program that forks is captured" 0 out '^child 5'
 
+compile signals <<'C'
+#include <signal.h>
+#include <stdio.h>
+static double a[200000];
+int main(void) {
+    struct sigaction action;
+    for (int i = 0; i < 200000; i++) a[i] = i;
+    #pragma omp parallel for
+    for (int i = 0; i < 200000; i++) a[i] = a[i] * 0.5 + i;
+    for (int number = 1; number < 32; number++)
+        if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_DFL) printf("signal %d is not as usual\n", number);
+    sigset_t blocked;
+    sigprocmask(SIG_SETMASK, NULL, &blocked);
+    for (int number = 1; number < 32; number++)
+        if (sigismember(&blocked, number)) printf("signal %d is blocked\n", number);
+    return 0;
+}
+C
+./signals >plain.out
+run "$PCERE" capture -q ./signals; says "the program's signals are as usual" 0
+holds "in every respect" cmp plain.out .out
+
 # ---- no permission --------------------------------------------------------------------------------------------------------------
 PCERE_REFUSE=ptrace run "$PCERE" capture -o refused.pcere ./good; says "where tracing is forbidden it says what to do, and the program runs to its end" 3 err 'hint:' out '^200033'
 PCERE_FAULTS=pages.write:1+:ENOSPC run "$PCERE" capture -o full.pcere ./good
