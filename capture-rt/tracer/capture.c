@@ -8,11 +8,15 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#define DUMPS_RESERVED 8u
+#define WORKER_NICE 19
 
 static enum pcere_status note(struct capture_result *result, char *sentence, struct pcere_error *error)
 {
@@ -60,12 +64,12 @@ static uint64_t memory_available(void)
     return kib * 1024;
 }
 
-/* Room for a whole dump, so that the first stop does not wait for compression; but never most of what the machine has left. More
- * makes no later stop shorter, and fresh memory is dear. */
-static uint64_t reserve_bytes(const struct capture_run *run)
+/* Room for what the stops bring faster than it can be compressed and written: a whole dump, and half a dump for each two codelets. Never
+ * most of what the machine has left. */
+static uint64_t reserve_bytes(const struct capture_run *run, size_t wanted)
 {
-    uint64_t most = memory_available() / 3;
-    return run->peak_bytes < most ? run->peak_bytes : most;
+    uint64_t most = memory_available() / 3, dumps = wanted / 2 < DUMPS_RESERVED ? 1 + wanted / 4 : DUMPS_RESERVED;
+    return run->peak_bytes < most / dumps ? run->peak_bytes * dumps : most;
 }
 
 static unsigned workers_of(const struct capture_options *options)
@@ -105,19 +109,18 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
 
 struct opening { struct session *session; enum pcere_status status; struct pcere_error error; };
 
-/* The writer's threads get what the program leaves: threads inherit their maker's policy. */
+/* The writer's threads yield to the program: on Linux niceness is a thread's own, and inherited by the threads that it makes. */
 static void *writer_open(void *context)
 {
     struct opening *opening = context;
     struct session *session = opening->session;
-    struct sched_param parameter = {0};
-    sched_setscheduler(0, SCHED_IDLE, &parameter);
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), WORKER_NICE);
     opening->status = store_writer_open(session->options->store, session->options->force, session->manifest.page_size,
                                         workers_of(session->options), &session->writer, &opening->error);
     return NULL;
 }
 
-static enum pcere_status writer_open_idle(struct session *session, struct pcere_error *error)
+static enum pcere_status writer_open_nice(struct session *session, struct pcere_error *error)
 {
     struct opening opening = {.session = session};
     pthread_t thread;
@@ -133,12 +136,12 @@ static enum pcere_status writer_open_idle(struct session *session, struct pcere_
 static enum pcere_status store_begin(struct session *session, struct pcere_error *error)
 {
     const struct capture_options *options = session->options;
-    enum pcere_status status = writer_open_idle(session, error);
+    enum pcere_status status = writer_open_nice(session, error);
     if (status != PCERE_OK)
         return status;
     status = store_writer_program(session->writer, options->program, error);
     if (status == PCERE_OK && session->result->wanted > 0)
-        status = store_writer_reserve(session->writer, reserve_bytes(&session->result->timing), error);
+        status = store_writer_reserve(session->writer, reserve_bytes(&session->result->timing, session->result->wanted), error);
     if (status == PCERE_OK && !options->force)          /* a store that is to be replaced stands until the new one is complete */
         status = store_writer_manifest(session->writer, &session->manifest, error);
     return status;

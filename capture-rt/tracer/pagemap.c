@@ -183,3 +183,10 @@ enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t
     errnum = scan(pagemap, start, end, PAGEMAP_UNTRACKED, &status, error);
     return errnum ? look_failed(errnum, error) : status;
 }
+
+void pagemap_release(const struct pagemap *pagemap, uint64_t start, uint64_t end)
+{
+    struct uffdio_writeprotect request = {.range = {.start = start, .len = end - start}};
+    if (pagemap->tracking >= 0)
+        ioctl(pagemap->tracking, UFFDIO_WRITEPROTECT, &request);     /* refused: they stay tracked, which is as right */
+}

@@ -45,4 +45,7 @@ enum pagemap_tracking {
 enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t end, enum pagemap_tracking how,
                                struct pcere_error *error);
 
+/* Give up tracking these pages until they are looked at with PAGEMAP_RENEW: they count as written, and cost their writer nothing. */
+void pagemap_release(const struct pagemap *pagemap, uint64_t start, uint64_t end);
+
 #endif

@@ -248,6 +248,8 @@ static void answer(struct session *session, enum capture_answer_type type)
 static enum pcere_status after_begin(struct session *session, const struct capture_message *message, struct pcere_error *error)
 {
     callpath_name(session->child.pid, session->codelet.frames, &session->codelet.frame_count);
+    if (!session->options->no_after)
+        snapshotter_learn(&session->snapshotter);
     if (!run_list_copy(&session->snapshotter.last, &session->before))
         return pcere_fail_memory(error, "the list of pages");
     const struct capture_region *region = &session->result->timing.regions[session->region];

@@ -56,6 +56,8 @@ void snapshotter_close(struct snapshotter *snapshotter)
     free(snapshotter->buffers[1]);
     free(snapshotter->spans);
     free(snapshotter->numbers);
+    free(snapshotter->busy);
+    run_list_done(&snapshotter->previous);
     run_list_done(&snapshotter->last);
     *snapshotter = (struct snapshotter){.memory = -1, .pagemap = {.descriptor = -1, .tracking = -1}};
 }
@@ -278,6 +280,56 @@ static bool part_runs(struct run_list *list, const struct part *part, const uint
     return true;
 }
 
+static void chunk_note(struct snapshotter *snapshotter, uint64_t chunk, uint64_t changed_bytes)
+{
+    if (changed_bytes * 2 >= SNAPSHOT_CHUNK_BYTES &&
+        array_reserve(&snapshotter->busy, &snapshotter->busy_capacity, snapshotter->busy_count + 1, sizeof *snapshotter->busy))
+        snapshotter->busy[snapshotter->busy_count++] = chunk;
+}
+
+void snapshotter_learn(struct snapshotter *snapshotter)
+{
+    struct run_list changed;
+    uint64_t chunk = 0, bytes = 0;
+    snapshotter->busy_count = 0;
+    if (snapshotter->pagemap.tracking < 0 ||
+        !run_list_difference(&snapshotter->previous, &snapshotter->last, snapshotter->page_bytes, &changed))
+        return;
+    for (size_t i = 0; i < changed.count; i++) {
+        uint64_t at = changed.runs[i].address, end = at + changed.runs[i].count * snapshotter->page_bytes;
+        while (at < end) {
+            uint64_t low = at / SNAPSHOT_CHUNK_BYTES * SNAPSHOT_CHUNK_BYTES, high = low + SNAPSHOT_CHUNK_BYTES;
+            if (low != chunk) {
+                chunk_note(snapshotter, chunk, bytes);
+                chunk = low;
+                bytes = 0;
+            }
+            bytes += (end < high ? end : high) - at;
+            at = high;
+        }
+    }
+    chunk_note(snapshotter, chunk, bytes);
+    run_list_done(&changed);
+}
+
+/* Both ascend: chunks that follow each other inside a mapping are released together. */
+static void busy_release(struct snapshotter *snapshotter, const struct map_list *maps)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct store_mapping *mapping = &maps->entries[i].mapping;
+        while (next < snapshotter->busy_count && snapshotter->busy[next] + SNAPSHOT_CHUNK_BYTES <= mapping->start)
+            next++;
+        for (size_t j = next; j < snapshotter->busy_count && snapshotter->busy[j] < mapping->end;) {
+            uint64_t start = snapshotter->busy[j] > mapping->start ? snapshotter->busy[j] : mapping->start, end;
+            do
+                end = snapshotter->busy[j++] + SNAPSHOT_CHUNK_BYTES;
+            while (j < snapshotter->busy_count && snapshotter->busy[j] == end);
+            pagemap_release(&snapshotter->pagemap, start, end < mapping->end ? end : mapping->end);
+        }
+    }
+}
+
 enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, bool renew, struct pcere_error *error)
 {
     struct plan plan = {.snapshotter = snapshotter};
@@ -297,7 +349,10 @@ enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct
         run_list_done(&list);
         return status;
     }
-    run_list_done(&snapshotter->last);
+    if (!renew)
+        busy_release(snapshotter, maps);
+    run_list_done(&snapshotter->previous);
+    snapshotter->previous = snapshotter->last;
     snapshotter->last = list;
     snapshotter->read_bytes = plan.pages * snapshotter->page_bytes;
     return PCERE_OK;
