@@ -43,7 +43,7 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, uint64_t in
         if (invocations > POLICY_OFTEN)
             policy_warm(&policy, POLICY_WARMUPS, repeat);
         else
-            policy_cold(&policy, members < 1 ? 1 : members > POLICY_OFTEN ? POLICY_OFTEN : (uint32_t)members, repeat);
+            policy_cold(&policy, repeat ? repeat : members < 1 ? 1 : members > POLICY_OFTEN ? POLICY_OFTEN : (uint32_t)members, repeat);
     } else if (!strcmp(warmup, "none")) {
         policy_cold(&policy, 1, repeat);
     } else if (!strcmp(warmup, "plain")) {

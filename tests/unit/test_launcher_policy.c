@@ -31,6 +31,9 @@ static void four_invocations_are_cold(void)
     CU_ASSERT_EQUAL(policy.plan.repeat_most, 3);
     policy = chosen("auto", 0, 1, 1);
     CU_ASSERT_EQUAL(policy.plan.repeat_most, 1);
+    policy = chosen("auto", 2, 3, 3);
+    CU_ASSERT_EQUAL(policy.plan.repeat_most, 2);
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 2, 1, 2, 1000, 1000000));
 }
 
 static void none_takes_a_process_for_each_run(void)

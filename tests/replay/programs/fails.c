@@ -41,6 +41,14 @@ static void vanished(void)
     sink += folded;
 }
 
+static volatile pid_t seen[8];
+
+static void tells(void)
+{
+#pragma omp parallel
+    seen[3] = getpid();
+}
+
 static void works(void)
 {
 #pragma omp parallel
@@ -55,6 +63,7 @@ int main(void)
         ends();
         aborts();
         vanished();
+        tells();
         works();
         hangs();
     }

@@ -1,0 +1,34 @@
+# What goes wrong in one region is said, and the others are replayed all the same.
+source "$(dirname "$0")/common.sh"
+flags=-O2
+program fails fails.c
+captured fails
+run "$PCERE" replay fails.pcere works --threads 1,2 --repeat 2
+says "a region that works is replayed" 0 out 'works@fails.c'
+run "$PCERE" replay fails.pcere crashes works --threads 2 --repeat 2
+says "a crash gives status 1, its signal and a backtrace, and the other region its samples" 1 out 'works@fails.c.*2 samples' \
+    err 'Segmentation fault at address 0x8' err 'crashes.omp_outlined' err '__kmpc_fork_call'
+run "$PCERE" replay fails.pcere aborts --threads 1 --repeat 1
+says "an abort as well" 1 err 'Aborted'
+run "$PCERE" replay fails.pcere ends --threads 1 --repeat 1
+says "a region that ends its process is named with the status" 1 err "ended its process with status 17"
+run "$PCERE" replay fails.pcere vanished --threads 1 --repeat 2
+says "a variable that optimisation removed is no matter with the original's flags" 0
+run "$PCERE" replay fails.pcere vanished works --flags -O0 --threads 1 --repeat 2
+says "with others the region is refused by the variable's name, and the other one runs" 1 err "uses 'folded" out 'works@fails.c.*2 samples'
+run "$PCERE" verify fails.pcere tells
+says "a region that writes something else than in the original is found, and the variable named" 1 out 'DIFFERENT.*seen'
+run "$PCERE" replay fails.pcere works --flags --no-such-flag --threads 1
+says "flags that the compiler does not know are its error" 1 err 'no-such-flag'
+run "$PCERE" replay fails.pcere works --compiler clang-without-number --threads 1
+says "a compiler that is not there is refused with the package" 3 err 'clang-without-number' err 'hint:.*clang-19'
+run "$PCERE" replay fails.pcere works --schedule sideways
+says "a schedule that does not exist is refused" 2 err 'sideways'
+executable=$(echo fails.pcere/build/*/codelet | cut -d' ' -f1)
+printf x | dd of="$executable" bs=1 seek=5000 conv=notrunc status=none
+run "$PCERE" replay fails.pcere works --threads 1 --repeat 1
+says "a damaged build is made again" 0 out 'works@fails.c'
+rm -rf fails.pcere/build
+run "$PCERE" replay fails.pcere works --threads 1 --repeat 1
+says "so is one that was deleted" 0 out 'works@fails.c'
+finish
