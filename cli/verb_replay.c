@@ -88,7 +88,7 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
     snprintf(members, sizeof members, "%llu", (unsigned long long)result->target->class->members);
     if (result->error.status == PCERE_OK && summary_find(sample, &summary)) {
         cli_interval_text(interval, summary.median_ns, summary.low_ns, summary.high_ns);
-        snprintf(samples, sizeof samples, "%zu samples", sample->sample_count);
+        snprintf(samples, sizeof samples, "%zu sample%s", sample->sample_count, sample->sample_count == 1 ? "" : "s");
         /* In vivo was measured with the capture's threads: only the same number can be compared. */
         if (sample->threads == capture_threads && result->in_vivo_ns) {
             units_format_ns(result->in_vivo_ns, vivo);
