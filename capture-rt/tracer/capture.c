@@ -8,11 +8,13 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define DUMPS_RESERVED 8u
@@ -206,6 +208,16 @@ static enum pcere_status run_and_finish(struct session *session, const int descr
     return status;
 }
 
+/* Whoever presses Ctrl-C in the timing run does not want the next run. */
+static enum pcere_status interruption_check(struct capture_result *result, struct pcere_error *error)
+{
+    int32_t ended = result->timing.program_status;
+    if (!WIFSIGNALED(ended) || (WTERMSIG(ended) != SIGINT && WTERMSIG(ended) != SIGQUIT))
+        return PCERE_OK;
+    result->program_status = ended;
+    return pcere_fail(error, PCERE_NO, 0, NULL, "interrupted in the timing run: nothing was captured");
+}
+
 static enum pcere_status with_input(struct session *session, const int input[2], struct pcere_error *error)
 {
     const struct capture_options *options = session->options;
@@ -214,6 +226,8 @@ static enum pcere_status with_input(struct session *session, const int input[2],
     const int own[3] = {input[1] >= 0 ? input[1] : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
     bool store_made = false;
     enum pcere_status status = measure_run(options, quiet, &result->timing, error);
+    if (status == PCERE_OK)
+        status = interruption_check(result, error);
     if (status == PCERE_OK)
         status = manifest_begin(options, &result->timing, session->elf, &session->manifest, error);
     if (status == PCERE_OK && options->progress)

@@ -93,7 +93,7 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
     void *progress_context;
     unsigned faults;             /* enum capture_fault */
 
-    /* capture_measure: where the program's output goes. -1: /dev/null. Standard input is the caller's. */
+    /* capture_measure: where the program's output goes; -1: /dev/null (0 is no default). Standard input is the caller's. */
     int stdout_descriptor, stderr_descriptor;
 
     /* capture_program */
@@ -139,9 +139,9 @@ struct capture_result {
 
 void capture_result_done(struct capture_result *result);
 
-/* Timing run, choice of classes, capturing run, store. *ret_result is set on success, and also on failure once the capturing run has begun (it is
- * zero before), since the program's status counts then: capture_result_done it in any case. As capture_measure, and
- * PCERE_USAGE: the store exists. PCERE_REFUSED: ptrace is forbidden (the program ran to its end all the same). PCERE_SYSTEM: the
+/* Timing run, choice of classes, capturing run, store. *ret_result is set as far as the capture came, whatever is returned, since the program's
+ * status counts once it has run: capture_result_done it in any case. As capture_measure, and
+ * PCERE_NO: interrupted (SIGINT, SIGQUIT) in the timing run. PCERE_USAGE: the store exists. PCERE_REFUSED: ptrace is forbidden (the program ran to its end all the same). PCERE_SYSTEM: the
  * store could not be written (likewise). */
 enum pcere_status capture_program(const struct capture_options *options, struct capture_result *ret_result, struct pcere_error *error);
 

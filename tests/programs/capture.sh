@@ -174,6 +174,16 @@ interrupted)
     says "the store is complete and whole" '^store complete 1 check 0$'
     says "what was captured until then is kept" '^codelet main@slow.c_[0-9]+-12 '
     says "what was not says why" 'captured [1-9][0-9]* wanted 100'
+    rm -rf s
+    ( exec setsid "$programs/capture_driver" -o s "$programs/slow" 4000 ) >out 2>err &
+    sleep 0.7
+    group=$(pgrep -f "$programs/capture_driver -o s $programs/slow 4000" | head -1)
+    kill -INT -- "-$group"
+    wait
+    says "interrupted in the timing run: it says so" '^error 1 interrupted in the timing run'
+    says "interrupted in the timing run: the program's status is told" '^program_status 2 exited 0 code 0 signal 2$'
+    lacks "interrupted in the timing run: there is no second run" '^step 1 '
+    holds "interrupted in the timing run: no store is left" test ! -e s
     ;;
 killed_tracer)
     "$programs/slow" 40 >plain
