@@ -47,7 +47,7 @@ struct plan_policy {
     uint32_t warmups;               /* untimed runs before the first timed one, the learning run included */
     uint32_t repeat_least, repeat_most;     /* timed runs: at least, at most (PLAN_SAMPLES) */
     uint32_t reserved;
-    uint64_t budget_ns;             /* after repeat_least runs: stop when so much timed work was done */
+    uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */
 };
 

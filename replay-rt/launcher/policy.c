@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-#define BUDGET_NS 300000000u              /* of timed runs, per codelet and thread count */
+#define BUDGET_NS 100000000u              /* of timed runs and restoring between them, per process */
 #define LONG_NS 1000000000u               /* a warm run of this length is timed once */
 #define LONG_COLD_NS 100000000u           /* a cold run of this length needs no other process: one alone costs as much as the original */
-#define CHEAP_NS 150000000u               /* wall time up to which several processes cost little */
+#define CHEAP_NS 100000000u               /* wall time up to which another warm process costs little */
+#define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 
 enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, WARMUPS_MOST = 1000 };
 
@@ -18,7 +19,7 @@ static void policy_warm(struct policy *policy, uint32_t warmups, uint32_t repeat
     policy->plan.warmups = warmups;
     policy->plan.repeat_least = repeat ? repeat : SAMPLES_LEAST;
     policy->plan.repeat_most = repeat ? repeat : SAMPLES_MOST;
-    policy->plan.budget_ns = BUDGET_NS;
+    policy->plan.budget_ns = repeat ? 0 : BUDGET_NS;
     policy->plan.long_ns = repeat ? 0 : LONG_NS;
     policy->samples_least = policy->plan.repeat_least;
     policy->processes_most = repeat ? 1 : PROCESSES_MOST;
@@ -27,6 +28,7 @@ static void policy_warm(struct policy *policy, uint32_t warmups, uint32_t repeat
 
 static void policy_cold(struct policy *policy, uint32_t each, uint32_t repeat)
 {
+    policy->budget_ns = CHEAP_COLD_NS;
     policy->plan.repeat_least = policy->plan.repeat_most = each;
     policy->plan.long_ns = repeat ? 0 : LONG_COLD_NS;
     policy->samples_least = repeat ? repeat : SAMPLES_LEAST;
@@ -71,5 +73,5 @@ bool policy_wants_more(const struct policy *policy, uint32_t repeat, uint32_t pr
         return samples < repeat;
     if (policy->plan.long_ns && longest_ns >= policy->plan.long_ns)
         return false;
-    return policy->always_more ? wall_ns < policy->budget_ns : samples < policy->samples_least;
+    return wall_ns < policy->budget_ns && (policy->always_more || samples < policy->samples_least);
 }

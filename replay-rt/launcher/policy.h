@@ -22,8 +22,8 @@ struct policy {
     struct plan_policy plan;          /* of each process */
     uint32_t samples_least;           /* more processes are started until so many samples are there ... */
     uint32_t processes_most;
-    uint64_t budget_ns;               /* ... or this much wall time went by, at least one process ran, and repeat was not given */
-    bool always_more;                 /* processes_most processes even with samples enough, while the budget lasts: offsets per process average out */
+    uint64_t budget_ns;               /* ... or so much wall time went by; does not count where --repeat says how many */
+    bool always_more;                 /* within the budget more processes even with samples enough: each has an offset of its own */
 };
 
 /* `invocations`: of the region in the original; `members`: of the class; `repeat`: timed runs asked for, 0 for none asked for.

@@ -88,18 +88,17 @@ static void region_measure(struct run *run)
     const struct plan_policy *policy = &run->codelet->plan->policy;
     struct plan_result *result = &run->codelet->plan->result;
     uint32_t most = policy->repeat_most < PLAN_SAMPLES ? policy->repeat_most : PLAN_SAMPLES;
-    uint64_t spent_ns = 0;
     region_warm(run);
+    uint64_t begin_ns = clock_ns();
     for (uint32_t i = 0; i < most; i++) {
         if (i)
             pcere_memory_restore(&run->memory);
         uint64_t sample_ns = region_run(run);
         result->samples_ns[i] = sample_ns;
         result->sample_count = i + 1;
-        spent_ns += sample_ns;
         if (policy->long_ns && sample_ns >= policy->long_ns)
             return;
-        if (i + 1 >= policy->repeat_least && policy->budget_ns && spent_ns >= policy->budget_ns)
+        if (i + 1 >= policy->repeat_least && policy->budget_ns && clock_ns() - begin_ns >= policy->budget_ns)
             return;
     }
 }
