@@ -21,10 +21,12 @@ void arguments_done(struct arguments *arguments);
 enum pcere_status command_find(const char *name, const char *search_path, const char *hint, char **ret_path,
                                struct pcere_error *error);
 
-/* Run arguments[0] (a path) to its end; stdout and stderr are appended to the file `log`. *ret_status as waitpid gives it. Thread-safe. */
+/* Run arguments[0] (a path) to its end; stdout and stderr are appended to the file `log`. *ret_status as waitpid gives it.
+ * Thread-safe. */
 enum pcere_status command_run(const struct arguments *arguments, const char *log, int *ret_status, struct pcere_error *error);
 
-/* First line of the log that names an error, else its first line, without its end; malloc'ed, "" for an empty log, NULL without memory. */
+/* First line of the log that names an error, else its first line, without its end; malloc'ed, "" for an empty log, NULL without
+ * memory. */
 char *command_first_error(const char *log);
 
 #endif

@@ -1,4 +1,5 @@
-/* replay-rt/launcher/link_symbols.c - names and addresses for the linker. Names come from a stored file: only harmless ones are written. */
+/* replay-rt/launcher/link_symbols.c - names and addresses for the linker. Names come from a stored file: only harmless ones are
+ * written. */
 #include "replay-rt/launcher/link_symbols.h"
 
 #include <stdlib.h>

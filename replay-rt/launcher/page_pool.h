@@ -1,4 +1,5 @@
-/* replay-rt/launcher/page_pool.h - all pages that a store's codelets need, decompressed once, in one memory file that every process maps.
+/* replay-rt/launcher/page_pool.h - all pages that a store's codelets need, decompressed once, in one memory file that every
+ * process maps.
  *
  *   | image: the program's file, laid out as loaded | zeros: a hole | pages of the store, by number: holes until needed |
  *
@@ -21,7 +22,8 @@ struct page_pool {
     uint64_t loaded_pages;
 };
 
-/* `zero_pages`: most zero pages of any codelet; `page_count`: one more than the highest page number of any. PCERE_SYSTEM: no memory. */
+/* `zero_pages`: most zero pages of any codelet; `page_count`: one more than the highest page number of any. PCERE_SYSTEM: no
+ * memory. */
 enum pcere_status page_pool_new(const struct image *image, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
                                 struct page_pool *ret_pool, struct pcere_error *error);
 void page_pool_done(struct page_pool *pool);    /* accepts half-built */

@@ -1,4 +1,5 @@
-/* replay-rt/launcher/process.h - one process of a codelet: started so that it does not meet captured addresses, watched, collected. */
+/* replay-rt/launcher/process.h - one process of a codelet: started so that it does not meet captured addresses, watched,
+ * collected. */
 #ifndef PCERE_REPLAY_LAUNCHER_PROCESS_H
 #define PCERE_REPLAY_LAUNCHER_PROCESS_H
 
@@ -20,7 +21,8 @@ struct process {
     uint64_t patience_ns;             /* killed when nothing moved for so long */
 };
 
-/* Run to the end; plan->plan->result holds the outcome. A collision of addresses starts it again, another twenty times. *ret_wall_ns: from start to
+/* Run to the end; plan->plan->result holds the outcome. A collision of addresses starts it again, another twenty times.
+ * *ret_wall_ns: from start to
  * end, all attempts together. PCERE_NO: it crashed, hung, ended early, or could not do what the plan asks. PCERE_REFUSED: the
  * addresses stay taken. PCERE_SYSTEM: it could not be started. */
 enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_ns, struct pcere_error *error);

@@ -1,6 +1,7 @@
 /* replay-rt/launcher/replay.h - measure and verify captured regions: what `pcere replay` and `pcere verify` do.
  *
- * All regions of a store are rebuilt into one executable, from the bitcode that the stored program carries; it is kept in the store's
+ * All regions of a store are rebuilt into one executable, from the bitcode that the stored program carries; it is kept in the
+ * store's
  * build/ folder. Each measurement is one or more processes of it, which read the captured memory from a memory file that is
  * filled once per codelet. One region that fails does not stop the others: its result carries the error.
  */
@@ -21,8 +22,10 @@ struct replay_target {                /* one captured class of one region; borro
     const struct store_class *class;
 };
 
-/* Captured classes of the regions that the patterns name, in the manifest's order, each once. A pattern is a region's name, any part of
- * it that no other region has, or a shell pattern with * ? [] for the whole name. No pattern: all captured regions. *ret_targets is malloc'ed.
+/* Captured classes of the regions that the patterns name, in the manifest's order, each once. A pattern is a region's name, any
+ * part of
+ * it that no other region has, or a shell pattern with * ? [] for the whole name. No pattern: all captured regions. *ret_targets
+ * is malloc'ed.
  * PCERE_USAGE: a pattern that names no region, or a part that several share (the message lists them). PCERE_DATA: nothing that
  * was asked for has been captured (the message says why). */
 enum pcere_status replay_select(const struct store *store, const char *const *patterns, size_t pattern_count,
@@ -71,7 +74,8 @@ struct replay_report {
 };
 
 /* Build what is missing, then measure all targets at all thread counts. Fails as a whole only if nothing can run: options
- * (PCERE_USAGE), no compiler (PCERE_REFUSED), a unit that does not compile (PCERE_NO), damage (PCERE_DATA), no memory (PCERE_SYSTEM). */
+ * (PCERE_USAGE), no compiler (PCERE_REFUSED), a unit that does not compile (PCERE_NO), damage (PCERE_DATA), no memory
+ * (PCERE_SYSTEM). */
 enum pcere_status replay_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct replay_report *ret_report, struct pcere_error *error);
 void replay_report_done(struct replay_report *report);
@@ -98,7 +102,8 @@ struct verify_report {
 };
 
 /* Run each target once from its captured memory and compare all memory with what the original had after the region. Left out: what
- * the capture says belongs to the OpenMP runtime, the stack below the region's frame, OpenMP locks. Thread-local variables are compared where they
+ * the capture says belongs to the OpenMP runtime, the stack below the region's frame, OpenMP locks. Thread-local variables are
+ * compared where they
  * live now. */
 enum pcere_status verify_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct verify_report *ret_report, struct pcere_error *error);

@@ -1,4 +1,5 @@
-/* replay-rt/launcher/replay_session.h - what replaying and verifying share: the opened program, its build, the environment of processes. */
+/* replay-rt/launcher/replay_session.h - what replaying and verifying share: the opened program, its build, the environment of
+ * processes. */
 #ifndef PCERE_REPLAY_LAUNCHER_REPLAY_SESSION_H
 #define PCERE_REPLAY_LAUNCHER_REPLAY_SESSION_H
 

@@ -106,7 +106,8 @@ void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *f
 
 /* ---- overlay.c: new code beneath old addresses ------------------------------------------------------------------------------ */
 
-/* Look up the library symbols that the overlay needs. To be called while the process has its first stack: the dynamic linker's messages refer
+/* Look up the library symbols that the overlay needs. To be called while the process has its first stack: the dynamic linker's
+ * messages refer
  * to the program's arguments there. */
 void pcere_overlay_prepare(struct codelet *codelet);
 

@@ -2,7 +2,8 @@
  *
  *   mapping   |--------------------------------------------|
  *   copies        [pages 0..2]   [3..4]          [5..9]            present at the region's start
- *   gaps      [--]            [-]      [--------]      [---]       absent: a first touch costs a page fault, as it did in the original
+ *   gaps      [--]            [-]      [--------]      [---]       absent: a first touch costs a page fault, as it did in the
+ * original
  */
 #include "replay-rt/target/codelet.h"
 
