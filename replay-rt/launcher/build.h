@@ -34,8 +34,7 @@ struct build {
 
 /* `image_base`: link address (layout_choose). PCERE_REFUSED: compiler, linker or plugin is missing, or the bitcode is of a newer
  * compiler. PCERE_NO: a unit does not compile, or linking fails; the message holds the first error, the log in build/ all.
- * PCERE_DATA: the stored program
- * is damaged, or has no bitcode. */
+ * PCERE_DATA: the stored program is damaged, or has no bitcode. */
 enum pcere_status build_codelets(const struct store *store, const struct elf_file *program, uint64_t image_base,
                                  const struct build_options *options, struct build *ret_build, struct pcere_error *error);
 void build_done(struct build *build);

@@ -8,8 +8,7 @@
 #include "replay-rt/protocol.h"
 
 /* Group the described differences by cause, most bytes first; differences beyond those that were described are a cause of their
- * own.
- * `result` is hostile. *ret_causes and names are malloc'ed. */
+ * own. `result` is hostile. *ret_causes and names are malloc'ed. */
 enum pcere_status causes_collect(const struct plan_result *result, const struct store_codelet *codelet, const struct elf_file *program,
                                  uint64_t image_bias, struct verify_cause **ret_causes, size_t *ret_count, struct pcere_error *error);
 

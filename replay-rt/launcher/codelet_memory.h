@@ -16,8 +16,7 @@ struct codelet_memory {
 };
 
 /* What the codelet had at its start, and with `expected` what it had after the region, as pieces of the pool, whose pages this
- * loads. Parts of the
- * program's image that were not captured come from its file. PCERE_DATA: damage. PCERE_SYSTEM: no memory. */
+ * loads. Parts of the program's image that were not captured come from its file. PCERE_DATA: damage. PCERE_SYSTEM: no memory. */
 enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool, const struct store_codelet *codelet,
                                      const struct image *image, bool expected, struct codelet_memory *ret_memory,
                                      struct pcere_error *error);

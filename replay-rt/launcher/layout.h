@@ -20,8 +20,7 @@
 #define LAYOUT_IMAGE_BYTES (128ull << 20)
 
 /* `taken`: captured ranges of all codelets, in any order. `image_low`, `image_high`: the original's image as captured.
- * `absolute32`: the
- * original was not position-independent. PCERE_REFUSED: no room. */
+ * `absolute32`: the original was not position-independent. PCERE_REFUSED: no room. */
 enum pcere_status layout_choose(const struct store_range *taken, size_t taken_count, uint64_t image_low, uint64_t image_high,
                                 bool absolute32, uint64_t *ret_base, struct pcere_error *error);
 

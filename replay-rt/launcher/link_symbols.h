@@ -18,8 +18,7 @@ enum pcere_status link_symbols_units(const struct elf_file *program, uint64_t bi
 bool link_symbol_write(struct text *out, const char *name, uint64_t address);
 
 /* Captured address of a global symbol of the program that none of its units defines (objects without bitcode); false: there is
- * none,
- * or it is a copy of a library's variable, which must be the new library's. */
+ * none, or it is a copy of a library's variable, which must be the new library's. */
 bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char *name, uint64_t *ret_address);
 
 /* Names that a log of ld.lld calls undefined, each once; *ret_names and each name are malloc'ed. */

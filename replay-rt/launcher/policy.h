@@ -1,9 +1,8 @@
 /* replay-rt/launcher/policy.h - how often a codelet runs before and while it is timed: pcere.txt, section III-B b, and its
  * refinements.
  *
- *   auto    more than four invocations in the original: its data were warm there, so four untimed runs first; otherwise none, and
- * as many timed runs
- *           as the class has members, each from memory that was restored whole
+ *   auto    more than four invocations in the original: its data were warm there, so four untimed runs first; otherwise
+ *           none, and as many timed runs as the class has members, each from memory that was restored whole
  *   none    no untimed run: every timed run is the first of a fresh process
  *   plain   one run that learns what is written, one more that is discarded
  *   N       N untimed runs, the first of which learns what is written

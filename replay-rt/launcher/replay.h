@@ -1,9 +1,8 @@
 /* replay-rt/launcher/replay.h - measure and verify captured regions: what `pcere replay` and `pcere verify` do.
  *
  * All regions of a store are rebuilt into one executable, from the bitcode that the stored program carries; it is kept in the
- * store's
- * build/ folder. Each measurement is one or more processes of it, which read the captured memory from a memory file that is
- * filled once per codelet. One region that fails does not stop the others: its result carries the error.
+ * store's build/ folder. Each measurement is one or more processes of it, which map the captured memory from one memory
+ * file. One region that fails does not stop the others: its result carries the error.
  */
 #ifndef PCERE_REPLAY_LAUNCHER_REPLAY_H
 #define PCERE_REPLAY_LAUNCHER_REPLAY_H
@@ -23,11 +22,9 @@ struct replay_target {                /* one captured class of one region; borro
 };
 
 /* Captured classes of the regions that the patterns name, in the manifest's order, each once. A pattern is a region's name, any
- * part of
- * it that no other region has, or a shell pattern with * ? [] for the whole name. No pattern: all captured regions. *ret_targets
- * is malloc'ed.
- * PCERE_USAGE: a pattern that names no region, or a part that several share (the message lists them). PCERE_DATA: nothing that
- * was asked for has been captured (the message says why). */
+ * part of it that no other region has, or a shell pattern with * ? [] for the whole name. No pattern: all captured regions.
+ * *ret_targets is malloc'ed. PCERE_USAGE: a pattern that names no region, or a part that several share (the message lists them).
+ * PCERE_DATA: nothing that was asked for has been captured (the message says why). */
 enum pcere_status replay_select(const struct store *store, const char *const *patterns, size_t pattern_count,
                                 struct replay_target **ret_targets, size_t *ret_count, struct pcere_error *error);
 
@@ -101,10 +98,9 @@ struct verify_report {
     bool build_cached;
 };
 
-/* Run each target once from its captured memory and compare all memory with what the original had after the region. Left out: what
- * the capture says belongs to the OpenMP runtime, the stack below the region's frame, OpenMP locks. Thread-local variables are
- * compared where they
- * live now. */
+/* Run each target once from its captured memory and compare all memory with what the original had after the region. Left out:
+ * what the capture says belongs to the OpenMP runtime, the stack below the region's frame, OpenMP locks. Thread-local variables
+ * are compared where they live now. */
 enum pcere_status verify_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct verify_report *ret_report, struct pcere_error *error);
 void verify_report_done(struct verify_report *report);

@@ -107,8 +107,7 @@ void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *f
 /* ---- overlay.c: new code beneath old addresses ------------------------------------------------------------------------------ */
 
 /* Look up the library symbols that the overlay needs. To be called while the process has its first stack: the dynamic linker's
- * messages refer
- * to the program's arguments there. */
+ * messages refer to the program's arguments there. */
 void pcere_overlay_prepare(struct codelet *codelet);
 
 /* Old function addresses jump to rebuilt functions, old global offset tables point to the new libraries, locks of old critical

@@ -49,8 +49,7 @@ static void difference_add(struct plan_result *result, const struct plan_differe
 }
 
 /* Between the probe and the fork the calling function may have spilled the fork's arguments once more, and the serial path its
- * thread's number,
- * into its own frame. The region cannot see these words, and a replay does not write them. */
+ * thread's number, into its own frame. The region cannot see these words, and a replay does not write them. */
 static bool is_callers_temporary(const struct memory *memory, uint64_t address, const unsigned char *expected,
                                  const unsigned char *found, uint64_t bytes)
 {

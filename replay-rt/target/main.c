@@ -1,8 +1,7 @@
 /* replay-rt/target/main.c - where a codelet's process begins: `codelet PLAN PAGES`.
  *
- * The captured stack usually lies where this process has its own. Then everything runs on a new thread, and the first one waits in
- * a
- * loop that needs no stack, so that its stack can be given up.
+ * Without address randomisation the captured stack lies where this process has its own. Then everything runs on a new thread, and the first one waits
+ * in a loop that needs no stack, so that its stack can be given up.
  */
 #include "replay-rt/target/codelet.h"
 
