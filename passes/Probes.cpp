@@ -20,15 +20,18 @@ class ProbeBuilder {
   LLVMContext &Context;
   PointerType *Pointer;
   IntegerType *Int32, *Int64;
-  Function *Begin, *End;
+  FunctionCallee Begin, End;
   std::vector<GlobalVariable *> Sites;
 
-  Function *declare(StringRef Name, FunctionType *Type) {
-    auto *F = cast<Function>(M.getOrInsertFunction(Name, Type).getCallee());
-    F->setLinkage(GlobalValue::ExternalWeakLinkage);
-    F->addFnAttr(Attribute::NonLazyBind); // through the GOT, which a program without PIC keeps open for a preloaded runtime
-    F->addFnAttr(Attribute::NoUnwind);
-    return F;
+  /// A program may declare or define the hooks itself.
+  FunctionCallee declare(StringRef Name, FunctionType *Type) {
+    FunctionCallee Hook = M.getOrInsertFunction(Name, Type);
+    if (auto *F = dyn_cast<Function>(Hook.getCallee()); F && F->isDeclaration()) {
+      F->setLinkage(GlobalValue::ExternalWeakLinkage);
+      F->addFnAttr(Attribute::NonLazyBind); // through the GOT, which a program without PIC keeps open for a preloaded runtime
+      F->addFnAttr(Attribute::NoUnwind);
+    }
+    return Hook;
   }
 
   Constant *string(StringRef Text) {
@@ -46,10 +49,10 @@ class ProbeBuilder {
     return new GlobalVariable(M, Type, false, GlobalValue::InternalLinkage, ConstantStruct::get(Type, Fields), ".pcere.site");
   }
 
-  void guardedCall(Instruction *Where, const DebugLoc &Location, Function *Hook, ArrayRef<Value *> Arguments) {
+  void guardedCall(Instruction *Where, const DebugLoc &Location, FunctionCallee Hook, ArrayRef<Value *> Arguments) {
     IRBuilder<> Builder(Where);
     Builder.SetCurrentDebugLocation(Location);
-    Value *Present = Builder.CreateICmpNE(Hook, ConstantPointerNull::get(Pointer), "pcere.present");
+    Value *Present = Builder.CreateICmpNE(Hook.getCallee(), ConstantPointerNull::get(Pointer), "pcere.present");
     MDNode *Unlikely = MDBuilder(Context).createBranchWeights(1, 1 << 20);
     Builder.SetInsertPoint(SplitBlockAndInsertIfThen(Present, Where, false, Unlikely));
     Builder.SetCurrentDebugLocation(Location);
