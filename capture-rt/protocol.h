@@ -132,6 +132,8 @@ struct capture_log {
     uint64_t stall_ns_last;
     uint32_t region_count;
     uint32_t site_count;
+    uint64_t runtime_thread_count;      /* threads that the OpenMP runtime ever made */
+    uint64_t runtime_threads[CAPTURE_THREADS_MAX];  /* their thread pointers, as far as they fit */
     uint64_t sites[CAPTURE_SITES_MAX];  /* addresses of the sites that were entered */
     struct capture_region_entry regions[CAPTURE_REGIONS_MAX];
     struct capture_stop stop;

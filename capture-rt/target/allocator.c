@@ -29,6 +29,11 @@ void target_allocator_separate(uintptr_t text_low, uintptr_t text_high)
     runtime_bytes = text_high - text_low;
 }
 
+bool target_allocator_runtime(const void *address)
+{
+    return (uintptr_t)address - runtime_low < runtime_bytes;
+}
+
 TARGET_EXPORT void *malloc(size_t bytes)
 {
     if (FROM_RUNTIME()) {

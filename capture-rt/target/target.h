@@ -71,6 +71,7 @@ bool target_arena_owns(const void *block);
 
 /* allocator.c */
 void target_allocator_separate(uintptr_t text_low, uintptr_t text_high);
+bool target_allocator_runtime(const void *address);             /* does it lie in the text of a runtime that is kept apart? */
 
 /* locks.c */
 void target_locks_resolve(void);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#define THREAD_SLACK_BYTES 8192u
 #define LOCK_BYTES 8u            /* omp_lock_t and omp_nest_lock_t */
 
 void range_list_add(struct range_list *list, uint64_t start, uint64_t end)
@@ -178,6 +179,22 @@ static void threads_ignore(const struct capture_log *log, const struct elf_file 
     }
 }
 
+/* Stacks of the runtime's threads, in the team-to-be or not. glibc puts a thread's control block at the top of its stack's mapping: where it
+ * does not lie there, the thread is gone, or its stack was made in some other way. */
+static void runtime_threads_ignore(const struct capture_log *log, const struct elf_file *elf, const struct store_codelet *codelet,
+                                   struct range_list *list)
+{
+    uint64_t offset = elf_file_tls_offset(elf), bytes = elf_file_tls_bytes(elf);
+    for (uint64_t i = 0; i < log->runtime_thread_count && i < CAPTURE_THREADS_MAX; i++) {
+        uint64_t pointer = log->runtime_threads[i];
+        const struct store_mapping *mapping = mapping_of(codelet, pointer);
+        if (!mapping || mapping->role != STORE_ROLE_ANONYMOUS || mapping->end - pointer > log->control_bytes + THREAD_SLACK_BYTES)
+            continue;
+        range_list_add(list, mapping->start, bytes ? pointer - offset : pointer);
+        range_list_add(list, bytes ? pointer - offset + bytes : pointer, mapping->end);
+    }
+}
+
 static bool ends_with(const char *text, const char *ending)
 {
     size_t length = strlen(text), tail = strlen(ending);
@@ -204,6 +221,7 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct elf
     count = elf_file_tables(elf, &symbols);
     symbols_ignore(symbols, count, log->image_bias, &list);
     threads_ignore(log, elf, codelet, &list);
+    runtime_threads_ignore(log, elf, codelet, &list);
     range_list_add(&list, log->plt_low, log->plt_high);
     const struct store_mapping *stack = mapping_of(codelet, codelet->stack_pointer);
     if (stack)
