@@ -35,17 +35,27 @@ static void policy_cold(struct policy *policy, uint32_t each, uint32_t repeat)
     policy->processes_most = repeat ? (repeat + each - 1) / each : SAMPLES_LEAST;
 }
 
-enum pcere_status policy_choose(const char *warmup, uint32_t repeat, uint64_t invocations, uint64_t members, struct policy *ret_policy,
+/* Earlier invocations warmed the region's data, so there are no more warm-ups than there were earlier invocations. */
+static uint32_t warmups_usual(uint64_t representative)
+{
+    uint64_t before = representative > 0 ? representative - 1 : 0;
+    return before < POLICY_WARMUPS ? (uint32_t)before : POLICY_WARMUPS;
+}
+
+enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struct policy_subject *subject, struct policy *ret_policy,
                                 struct pcere_error *error)
 {
     struct policy policy = {.plan = {.task = PLAN_MEASURE}, .budget_ns = CHEAP_NS};
     if (repeat > PLAN_SAMPLES)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "--repeat %u: at most %u", repeat, PLAN_SAMPLES);
     if (!warmup || !strcmp(warmup, "auto")) {
-        if (invocations > POLICY_OFTEN)
-            policy_warm(&policy, POLICY_WARMUPS, repeat);
+        bool often = subject->invocations > POLICY_OFTEN;
+        uint32_t warmups = often ? warmups_usual(subject->representative) : 0;
+        uint64_t members = subject->members < POLICY_OFTEN ? subject->members : POLICY_OFTEN;
+        if (warmups)
+            policy_warm(&policy, warmups, repeat);
         else
-            policy_cold(&policy, repeat ? repeat : members < 1 ? 1 : members > POLICY_OFTEN ? POLICY_OFTEN : (uint32_t)members, repeat);
+            policy_cold(&policy, repeat ? repeat : often || members < 1 ? 1 : (uint32_t)members, repeat);
     } else if (!strcmp(warmup, "none")) {
         policy_cold(&policy, 1, repeat);
     } else if (!strcmp(warmup, "plain")) {

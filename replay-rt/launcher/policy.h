@@ -1,8 +1,9 @@
 /* replay-rt/launcher/policy.h - how often a codelet runs before and while it is timed: pcere.txt, section III-B b, and its
  * refinements.
  *
- *   auto    more than four invocations in the original: its data were warm there, so four untimed runs first; otherwise
- *           none, and as many timed runs as the class has members, each from memory that was restored whole
+ *   auto    more than four invocations in the original: earlier ones warmed its data there, so four untimed runs first, or as
+ *           many as there were before the captured one if these are fewer; otherwise none, and as many timed runs as the class
+ *           has members, each from memory that was restored whole
  *   none    no untimed run: every timed run is the first of a fresh process
  *   plain   one run that learns what is written, one more that is discarded
  *   N       N untimed runs, the first of which learns what is written
@@ -27,9 +28,14 @@ struct policy {
     bool always_more;                 /* within the budget more processes even with samples enough: each has an offset of its own */
 };
 
-/* `invocations`: of the region in the original; `members`: of the class; `repeat`: timed runs asked for, 0 for none asked for.
- * PCERE_USAGE: no such warm-up. */
-enum pcere_status policy_choose(const char *warmup, uint32_t repeat, uint64_t invocations, uint64_t members, struct policy *ret_policy,
+struct policy_subject {               /* what the original did */
+    uint64_t invocations;             /* of the region */
+    uint64_t representative;          /* which of them was captured, from 1 */
+    uint64_t members;                 /* of its class */
+};
+
+/* `repeat`: timed runs asked for, 0 for none asked for. PCERE_USAGE: no such warm-up. */
+enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struct policy_subject *subject, struct policy *ret_policy,
                                 struct pcere_error *error);
 
 /* After a process: is another one wanted? */

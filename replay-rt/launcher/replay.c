@@ -88,8 +88,9 @@ static enum pcere_status target_measure(const struct replay_session *session, co
     struct policy policy;
     struct plan_file plan = {.fd = -1};
     uint64_t longest_ns = 0;
-    enum pcere_status status = policy_choose(options->warmup, options->repeat, result->target->region->invocations,
-                                             result->target->class->members, &policy, error);
+    const struct policy_subject subject = {result->target->region->invocations, result->target->class->representative,
+                                           result->target->class->members};
+    enum pcere_status status = policy_choose(options->warmup, options->repeat, &subject, &policy, error);
     if (!status)
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->image, session->program,
                                &policy.plan, &plan, error);

@@ -100,5 +100,5 @@ enum pcere_status replay_select(const struct store *store, const char *const *pa
 enum pcere_status replay_check_warmup(const char *warmup, struct pcere_error *error)
 {
     struct policy policy;
-    return policy_choose(warmup, 0, 1, 1, &policy, error);
+    return policy_choose(warmup, 0, &(struct policy_subject){1, 1, 1}, &policy, error);
 }

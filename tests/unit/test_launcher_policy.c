@@ -5,12 +5,29 @@
 
 #include <string.h>
 
-static struct policy chosen(const char *warmup, uint32_t repeat, uint64_t invocations, uint64_t members)
+static struct policy chosen_for(const char *warmup, uint32_t repeat, struct policy_subject subject)
 {
     struct policy policy;
     memset(&policy, 0xee, sizeof policy);
-    CU_ASSERT_EQUAL(policy_choose(warmup, repeat, invocations, members, &policy, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(policy_choose(warmup, repeat, &subject, &policy, NULL), PCERE_OK);
     return policy;
+}
+
+static struct policy chosen(const char *warmup, uint32_t repeat, uint64_t invocations, uint64_t members)
+{
+    return chosen_for(warmup, repeat, (struct policy_subject){invocations, invocations, members});
+}
+
+static void no_more_warm_ups_than_earlier_invocations(void)
+{
+    CU_ASSERT_EQUAL(chosen_for("auto", 0, (struct policy_subject){40, 3, 2}).plan.warmups, 2);
+    CU_ASSERT_EQUAL(chosen_for("auto", 0, (struct policy_subject){40, 5, 2}).plan.warmups, 4);
+    CU_ASSERT_EQUAL(chosen_for("auto", 0, (struct policy_subject){40, 40, 2}).plan.warmups, 4);
+    struct policy first = chosen_for("auto", 0, (struct policy_subject){40, 1, 3});
+    CU_ASSERT_EQUAL(first.plan.warmups, 0);
+    CU_ASSERT_EQUAL(first.plan.learn, 0);
+    CU_ASSERT_EQUAL(first.plan.repeat_most, 1);
+    CU_ASSERT_EQUAL(chosen_for("7", 0, (struct policy_subject){40, 1, 3}).plan.warmups, 7);
 }
 
 static void five_invocations_are_warm(void)
@@ -64,13 +81,13 @@ static void other_words_are_refused(void)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct pcere_error error = {0};
         struct policy policy = {.samples_least = 77};
-        CU_ASSERT_EQUAL(policy_choose(words[i], 0, 1, 1, &policy, &error), PCERE_USAGE);
+        CU_ASSERT_EQUAL(policy_choose(words[i], 0, &(struct policy_subject){1, 1, 1}, &policy, &error), PCERE_USAGE);
         CU_ASSERT_EQUAL(policy.samples_least, 77);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.hint, "auto"));
         CU_ASSERT_PTR_NOT_NULL(strstr(error.hint, "plain"));
     }
     struct policy policy;
-    CU_ASSERT_EQUAL(policy_choose("auto", PLAN_SAMPLES + 1, 1, 1, &policy, NULL), PCERE_USAGE);
+    CU_ASSERT_EQUAL(policy_choose("auto", PLAN_SAMPLES + 1, &(struct policy_subject){1, 1, 1}, &policy, NULL), PCERE_USAGE);
 }
 
 static void long_runs_need_no_company(void)
@@ -91,6 +108,7 @@ static void cheap_processes_come_in_threes(void)
 }
 
 static const struct unit_test tests[] = {
+    {"no more warm-ups than earlier invocations", no_more_warm_ups_than_earlier_invocations},
     {"a region with five invocations is warmed up four times", five_invocations_are_warm},
     {"a region with four invocations is replayed cold, as often as its class has members", four_invocations_are_cold},
     {"without warm-up each run is the first of a process", none_takes_a_process_for_each_run},
