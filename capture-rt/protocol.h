@@ -151,6 +151,7 @@ struct capture_message {        /* target to tracer; a userfaultfd rides beside 
     int32_t max_threads;        /* omp_get_max_threads(), or 0 if unknown */
     uint32_t word_count;
     uint64_t words_hash;
+    uint64_t unit_id;           /* of the site */
     uint64_t stack_pointer;     /* of the program, just before its call of the probe */
     uint64_t thread_pointer;    /* fs base of the initial thread */
 };

@@ -160,7 +160,7 @@ public:
     Constant *Ident = ident(Microtask);
     tableEntry("pcere_regions", ConstantStruct::getAnon({Name, forkFunction(Microtask, Ident, Words),
                                                          serialFunction(Microtask, Ident, Words),
-                                                         ConstantInt::get(Int64, Words)}));
+                                                         ConstantInt::get(Int64, Words), ConstantInt::get(Int64, unitId(M))}));
   }
 
   void function(Function &F) {

@@ -43,9 +43,10 @@ class ProbeBuilder {
 
   /// struct pcere_site
   GlobalVariable *site(const Region &R) {
-    auto *Type = StructType::get(Context, {Int32, Int32, Pointer, Pointer, Pointer, Pointer});
+    auto *Type = StructType::get(Context, {Int32, Int32, Pointer, Pointer, Pointer, Pointer, Int64});
     Constant *Fields[] = {ConstantInt::get(Int32, PCERE_ABI_VERSION), ConstantInt::get(Int32, R.Line),
-                          string(R.Name), string(R.Function), string(R.File), ConstantPointerNull::get(Pointer)};
+                          string(R.Name), string(R.Function), string(R.File), ConstantPointerNull::get(Pointer),
+                          ConstantInt::get(Int64, unitId(M))};
     return new GlobalVariable(M, Type, false, GlobalValue::InternalLinkage, ConstantStruct::get(Type, Fields), ".pcere.site");
   }
 

@@ -94,6 +94,7 @@ struct replay_plan {
     uint64_t pages_bytes;           /* of the pages file */
     uint64_t page_bytes;            /* size of a page */
     uint64_t stack_pointer;
+    uint64_t unit_id;               /* of the unit that holds the region; 0: any */
     uint64_t strings;               /* offset; the file ends in a NUL */
     uint32_t region;                /* name, offset in the strings */
     uint32_t reserved;

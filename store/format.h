@@ -46,7 +46,7 @@ enum block_coding { BLOCK_RAW = 0, BLOCK_LZ4 = 1 };
 
 struct page_hash { uint64_t low, high; };          /* XXH3_128bits of a page */
 
-struct codelet_header {                            /* 168 bytes, then ten arrays, then xxh64 of all before */
+struct codelet_header {                            /* 176 bytes, then ten arrays, then xxh64 of all before */
     char magic[8];
     uint32_t version;
     uint32_t path;
@@ -61,6 +61,7 @@ struct codelet_header {                            /* 168 bytes, then ten arrays
     uint32_t flags;
     uint64_t stack_pointer;
     uint64_t in_vivo_ns;
+    uint64_t unit_id;
     uint64_t counts[10];                           /* enum codelet_part */
 };
 #define CODELET_MAGIC "PCERECL1"
@@ -70,7 +71,7 @@ enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFO
 
 _Static_assert(sizeof(struct pages_header) == 64, "pages header");
 _Static_assert(sizeof(struct block_header) == 48, "block header");
-_Static_assert(sizeof(struct codelet_header) == 168, "codelet header");
+_Static_assert(sizeof(struct codelet_header) == 176, "codelet header");
 _Static_assert(sizeof(struct store_mapping) == 88, "mapping");
 _Static_assert(sizeof(struct store_run) == 24, "run");
 _Static_assert(sizeof(struct store_thread) == 24, "thread");

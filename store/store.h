@@ -106,6 +106,7 @@ struct store_range { uint64_t address, bytes; };
 
 struct store_codelet {
     char *region;
+    uint64_t unit_id;            /* of the translation unit whose construct was entered, as in rt_abi.h; 0 if unknown */
     uint64_t invocation;         /* from 1 */
     uint64_t members;            /* of its class when it was captured */
     uint32_t path;               /* enum pcere_path */

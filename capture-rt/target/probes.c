@@ -223,7 +223,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
         struct capture_message message = {
             .type = CAPTURE_MESSAGE_BEGIN, .region = index, .invocation = region->invocations, .path = path,
             .num_threads = num_threads, .proc_bind = proc_bind, .word_count = words, .words_hash = hash,
-            .stack_pointer = stack_pointer, .thread_pointer = state->initial_thread};
+            .unit_id = site->unit_id, .stack_pointer = stack_pointer, .thread_pointer = state->initial_thread};
         target_stop(state, &message);
     }
     if (region->invocations == 1 || region->last_ns >= COSTLY_NS) {

@@ -133,6 +133,7 @@ enum pcere_status codelet_begin(const struct capture_log *log, const struct capt
                                 const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
 {
     codelet->invocation = message->invocation;
+    codelet->unit_id = message->unit_id;
     codelet->path = (uint32_t)message->path;
     codelet->num_threads = message->num_threads;
     codelet->proc_bind = message->proc_bind;

@@ -19,6 +19,7 @@ struct codelet_region {          /* section pcere_regions: one for each region o
     void (*fork)(const uint64_t *words);    /* calls __kmpc_fork_call with the region's function and `words`; NULL if only serial */
     void (*serial)(const uint64_t *words);  /* calls the region's function as a serialised region */
     uint64_t word_count;
+    uint64_t unit_id;            /* regions of several units may have one name */
 };
 
 struct codelet_function {        /* section pcere_functions: each function of the unit whose address may lie in captured data */

@@ -26,6 +26,7 @@ struct pcere_site {
     const char *function;       /* enclosing source function */
     const char *file;           /* source file as the compiler saw it */
     void *cookie;               /* NULL at start; belongs to the runtime that is loaded */
+    uint64_t unit_id;           /* of the translation unit: two units may hold regions of one name (an inline function's) */
 };
 
 #define PCERE_UNIT_MAGIC "PCEREBC1"

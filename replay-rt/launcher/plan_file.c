@@ -171,6 +171,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->pages_bytes = pool->file_bytes;
     plan->page_bytes = manifest->page_size;
     plan->stack_pointer = codelet->stack_pointer;
+    plan->unit_id = codelet->unit_id;
     plan->policy = *policy;
     plan->region = string_add(&strings, codelet->region);
     ignored_collect(codelet, &ignored);

@@ -26,7 +26,8 @@ static void region_find(struct run *run)
     const struct replay_plan *plan = run->codelet->plan;
     const char *name = pcere_plan_string(plan, plan->region);
     for (const struct codelet_region *region = __start_pcere_regions; region < __stop_pcere_regions; region++) {
-        if (strcmp(region->name, name) != 0 || region->word_count != plan->words.count)
+        if (strcmp(region->name, name) != 0 || region->word_count != plan->words.count
+            || (plan->unit_id && region->unit_id != plan->unit_id))
             continue;
         run->enter = plan->path == PCERE_PATH_SERIALIZED ? region->serial : region->fork;
         if (run->enter)

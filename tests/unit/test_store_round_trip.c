@@ -33,6 +33,7 @@ static void test_codelet_comes_back(void)
     CU_ASSERT_EQUAL_FATAL(store_codelet_load(store, made.codelet_name, &codelet, &error), PCERE_OK);
     CU_ASSERT_STRING_EQUAL(codelet.region, SAMPLE_REGION);
     CU_ASSERT_EQUAL(codelet.invocation, 7);
+    CU_ASSERT_EQUAL(codelet.unit_id, 0x8899aabbccddeeffu);
     CU_ASSERT_EQUAL(codelet.word_count, 3);
     CU_ASSERT_EQUAL(codelet.words[2], UINT64_MAX);
     CU_ASSERT_EQUAL(codelet.num_threads, 0);

@@ -1,6 +1,10 @@
 /* statics_one.c, statics_two.c - statics of one name in two files, also inside functions, and one that the other file changes. */
 #include <stdio.h>
 
+#define SIZE 700
+#define SEED 11
+#include "statics_inline.h"
+
 static double table[512];
 static int calls = 3;
 double shared_total;
@@ -21,7 +25,7 @@ int main(void)
     int sum = 0;
     for (int step = 0; step < 6; step++) {
         fill(512);
-        sum += two_run(512);
+        sum += two_run(512) + (int)(weigh() % 1000);
     }
     for (int i = 0; i < 512; i++)
         shared_total += table[i];
