@@ -8,7 +8,7 @@
 
 struct series {                  /* finished invocations, one array a property; position i is list[position[i]] */
     size_t count;
-    uint64_t *time_ns, *arguments_hash, *number;
+    uint64_t *time_ns, *begin_ns, *arguments_hash, *number;
     uint32_t *faults, *switches;
     bool measured_cpu;
 };
@@ -16,6 +16,7 @@ struct series {                  /* finished invocations, one array a property; 
 static void series_done(struct series *series)
 {
     free(series->time_ns);
+    free(series->begin_ns);
     free(series->arguments_hash);
     free(series->number);
     free(series->faults);
@@ -26,10 +27,10 @@ static enum pcere_status series_init(const struct capture_region *region, struct
 {
     size_t most = region->list_count + 1;
     struct series series = {
-        .time_ns = calloc(most, sizeof(uint64_t)), .arguments_hash = calloc(most, sizeof(uint64_t)),
+        .time_ns = calloc(most, sizeof(uint64_t)), .begin_ns = calloc(most, sizeof(uint64_t)), .arguments_hash = calloc(most, sizeof(uint64_t)),
         .number = calloc(most, sizeof(uint64_t)), .faults = calloc(most, sizeof(uint32_t)), .switches = calloc(most, sizeof(uint32_t)),
     };
-    if (!series.time_ns || !series.arguments_hash || !series.number || !series.faults || !series.switches) {
+    if (!series.time_ns || !series.begin_ns || !series.arguments_hash || !series.number || !series.faults || !series.switches) {
         series_done(&series);
         return pcere_fail_memory(error, "the invocations");
     }
@@ -39,6 +40,7 @@ static enum pcere_status series_init(const struct capture_region *region, struct
             continue;
         size_t at = series.count++;
         series.time_ns[at] = invocation->end_ns - invocation->begin_ns;
+        series.begin_ns[at] = invocation->begin_ns;
         series.arguments_hash[at] = invocation->words_hash;
         series.number[at] = invocation->number;
         series.faults[at] = invocation->measured_cpu ? invocation->faults : 0;
@@ -47,6 +49,16 @@ static enum pcere_status series_init(const struct capture_region *region, struct
     }
     *ret_series = series;
     return PCERE_OK;
+}
+
+/* When the middle invocation of the region that takes most time began. */
+static uint64_t middle_of(const struct capture_run *run)
+{
+    const struct capture_region *heaviest = NULL;
+    for (size_t i = 0; i < run->region_count; i++)
+        if (run->regions[i].list_count && (!heaviest || run->regions[i].time_ns > heaviest->time_ns))
+            heaviest = &run->regions[i];
+    return heaviest ? heaviest->list[heaviest->list_count / 2].begin_ns : 0;
 }
 
 /* Invocations beyond the log's end have no record of their own: they count with the largest class, so that members and times add up. */
@@ -136,6 +148,7 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
     struct classes_input input = {
         .count = series.count, .time_ns = series.time_ns, .arguments_hash = series.arguments_hash,
         .minor_faults = series.measured_cpu ? series.faults : NULL, .preemptions = series.measured_cpu ? series.switches : NULL,
+        .begin_ns = series.begin_ns, .near_ns = middle_of(run),
     };
     struct classes_options options = {
         .max_classes = choose->max_classes, .min_share_ratio = choose->min_share_ratio, .wall_ns = run->wall_ns, .seed = 1,

@@ -413,12 +413,22 @@ static enum pcere_status few_find(struct finder *finder, struct pcere_error *err
 
 /* ---- classes from groups -------------------------------------------------------------------------------------------------- */
 
-struct candidate { double distance; uint64_t invocation; };
+#define EQUALLY_GOOD 0.025               /* from the target, relative */
 
-static void candidate_offer(struct candidate *best, double distance, uint64_t invocation)
+struct candidate { double distance; uint64_t away_ns, invocation; };
+
+static void candidate_offer(struct candidate *best, struct candidate offered)
 {
-    if (best->invocation == 0 || distance < best->distance)
-        *best = (struct candidate){.distance = distance, .invocation = invocation};
+    if (best->invocation == 0 || offered.distance < best->distance ||
+        (offered.distance <= best->distance && offered.away_ns < best->away_ns))
+        *best = offered;
+}
+
+/* How far from `near_ns` an invocation begins: any after it is nearer than any before it; all are equally near where that is not known. */
+static uint64_t away_from(const struct classes_input *input, size_t i)
+{
+    uint64_t begin_ns = input->begin_ns ? input->begin_ns[i] : 0, near_ns = input->begin_ns ? input->near_ns : 0;
+    return begin_ns >= near_ns ? begin_ns - near_ns : UINT64_MAX / 2 + (near_ns - begin_ns) / 2;
 }
 
 static enum pcere_status representatives_choose(const struct finder *finder, struct classes_class *classes, struct pcere_error *error)
@@ -433,9 +443,12 @@ static enum pcere_status representatives_choose(const struct finder *finder, str
         double distance = fabs((double)input->time_ns[i] / target - 1);
         if (input->minor_faults)
             distance += fabs((double)input->minor_faults[i] - (double)finder->groups[c].faults_median) * SPECIALS_FAULT_NS / target;
-        candidate_offer(&choices[c].any, distance, i + 1);
+        if (input->begin_ns && distance < EQUALLY_GOOD)
+            distance = 0;
+        const struct candidate offered = {.distance = distance, .away_ns = away_from(input, i), .invocation = i + 1};
+        candidate_offer(&choices[c].any, offered);
         if (++choices[c].seen > 3)
-            candidate_offer(&choices[c].later, distance, i + 1);
+            candidate_offer(&choices[c].later, offered);
     }
     for (size_t c = 0; c < finder->class_count; c++) {
         struct candidate any = choices[c].any, later = choices[c].later;

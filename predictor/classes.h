@@ -18,6 +18,8 @@
  *  5. Classes whose medians are within 1 % are one.
  *  6. The representative is the member whose time is nearest to the class's median, and whose number of page faults is the usual one, not
  *     one of the first three of a class with more than six members if a later one is as good (within 2 %, or 5 % from the median).
+ *     Where begin_ns is given, members within 2.5 % of the median are equally good, and the first one that begins at near_ns or after
+ *     it represents (else the last one before it): dumps that lie close together in the program have less changed memory between them.
  *  7. Where there are more classes than allowed, neighbours join, first those that lose least by it (time of the lighter one times the
  *     logarithm of their ratio), and count scaled; the heavier one's median is then what the representative is near to.
  *  8. A class that weighs less than `min_share_ratio` of the program's wall time is not wanted: its in-vivo time is kept. Light first
@@ -43,6 +45,8 @@ struct classes_input {                   /* invocations of one region in program
     const uint64_t *arguments_hash;      /* NULL, or a hash of each invocation's arguments */
     const uint32_t *minor_faults;        /* NULL, or page faults during each invocation */
     const uint32_t *preemptions;         /* NULL, or involuntary context switches during each invocation */
+    const uint64_t *begin_ns;            /* NULL, or when each invocation began */
+    uint64_t near_ns;                    /* on the same clock: where in the program representatives are wanted */
 };
 
 struct classes_options {

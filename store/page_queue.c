@@ -43,7 +43,7 @@ struct page_queue {
     struct block_end *ends;                        /* of written blocks */
     size_t end_count, end_capacity;
     uint64_t flushed_bytes;
-    bool stop, failed;
+    bool stop, failed, paused;
     struct pcere_error failure;
     pthread_t workers[QUEUE_WORKERS_MOST];
     unsigned worker_count;
@@ -136,6 +136,12 @@ static void block_append(struct page_queue *queue, uint64_t block, const unsigne
     pthread_cond_broadcast(&queue->room);
 }
 
+/* Paused, and there is room for what comes meanwhile. */
+static bool queue_rests(const struct page_queue *queue)
+{
+    return queue->paused && queue->open - queue->end_count < queue->slot_count;
+}
+
 static void *worker_main(void *argument)
 {
     struct page_queue *queue = argument;
@@ -148,7 +154,7 @@ static void *worker_main(void *argument)
         queue_fail(queue, &error);
     }
     for (;;) {
-        while (!queue->stop && (queue->failed || queue->taken >= queue->open || !block_ready(queue, queue->taken)))
+        while (!queue->stop && (queue->failed || queue_rests(queue) || queue->taken >= queue->open || !block_ready(queue, queue->taken)))
             pthread_cond_wait(&queue->ready, &queue->lock);
         if (queue->stop)
             break;
@@ -277,8 +283,10 @@ static enum pcere_status queue_add_batch(struct page_queue *queue, const unsigne
         else {
             /* Nothing may wait for copies that this call still owes. Others may add this very page, or fill the table, meanwhile. */
             batch_copy(queue, &batch);
-            if (!queue->failed && queue->open - queue->end_count >= queue->slot_count)
+            if (!queue->failed && queue->open - queue->end_count >= queue->slot_count) {
+                pthread_cond_broadcast(&queue->ready);
                 pthread_cond_wait(&queue->room, &queue->lock);
+            }
             if (!page_table_reserve(&queue->known, queue->known.used + count))
                 status = pcere_fail_memory(error, "the table of known pages");
         }
@@ -300,6 +308,15 @@ enum pcere_status page_queue_add(struct page_queue *queue, const void *data, siz
         status = queue_add_batch(queue, at + done * queue->page_bytes, batch, ret_pages + done, error);
     }
     return status;
+}
+
+void page_queue_pause(struct page_queue *queue, bool pause)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->paused = pause;
+    if (!pause)
+        pthread_cond_broadcast(&queue->ready);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------------- */

@@ -25,6 +25,9 @@ enum pcere_status page_queue_reserve(struct page_queue *queue, uint64_t bytes, s
 enum pcere_status page_queue_add(struct page_queue *queue, const void *data, size_t count, uint64_t *ret_pages,
                                  struct pcere_error *error);
 
+/* See store_writer_pause. */
+void page_queue_pause(struct page_queue *queue, bool pause);
+
 /* Let the block that is being filled be compressed. *ret_blocks: as many blocks hold all pages added so far. */
 void page_queue_seal(struct page_queue *queue, uint64_t *ret_blocks);
 /* Wait until so many blocks are written; the failure if they never will be. *ret_bytes is the file's size up to there,

@@ -151,6 +151,9 @@ enum pcere_status store_writer_program(struct store_writer *writer, const char *
 enum pcere_status store_writer_pages(struct store_writer *writer, const void *data, size_t count, uint64_t *ret_pages,
                                      struct pcere_error *error);
 
+/* While paused, compression rests as long as there is room for what comes: a stop has the processors for itself. */
+void store_writer_pause(struct store_writer *writer, bool pause);
+
 /* Wait until every page is written, then write the codelet whole. *ret_name (malloc) is its name; *ret_stored_bytes is what the
  * pages file grew by since the last codelet. PCERE_USAGE: the codelet breaks a rule of docs/format/store.md, which the message
  * says; nothing is written. */

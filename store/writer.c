@@ -412,6 +412,11 @@ enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t byt
     return page_queue_reserve(writer->queue, bytes, error);
 }
 
+void store_writer_pause(struct store_writer *writer, bool pause)
+{
+    page_queue_pause(writer->queue, pause);
+}
+
 enum pcere_status store_writer_pages(struct store_writer *writer, const void *data, size_t count, uint64_t *ret_pages,
                                      struct pcere_error *error)
 {

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DUMPS_RESERVED 8u
+#define DUMPS_RESERVED 2u
 #define WORKER_NICE 19
 
 static enum pcere_status note(struct capture_result *result, char *sentence, struct pcere_error *error)
@@ -66,12 +66,12 @@ static uint64_t memory_available(void)
     return kib * 1024;
 }
 
-/* Room for what the stops bring faster than it can be compressed and written: a whole dump, and half a dump for each two codelets. Never
- * most of what the machine has left. */
+/* Room for what the stops bring faster than it can be compressed and written. Never most of what the machine has left; and not much more than
+ * one dump, since memory that is touched for the first time is dear in virtual machines. */
 static uint64_t reserve_bytes(const struct capture_run *run, size_t wanted)
 {
-    uint64_t most = memory_available() / 3, dumps = wanted / 2 < DUMPS_RESERVED ? 1 + wanted / 4 : DUMPS_RESERVED;
-    return run->peak_bytes < most / dumps ? run->peak_bytes * dumps : most;
+    uint64_t most = memory_available() / 3, dumps = wanted < DUMPS_RESERVED ? wanted : DUMPS_RESERVED;
+    return dumps == 0 ? 0 : run->peak_bytes < most / dumps ? run->peak_bytes * dumps : most;
 }
 
 static unsigned workers_of(const struct capture_options *options)

@@ -302,7 +302,9 @@ static enum pcere_status stop_serve(struct session *session, const struct captur
             close(tracking);
         return status;
     }
+    store_writer_pause(session->writer, true);
     status = at_end ? snapshot(session, message, tracking, error) : begin_read(session, message, tracking, error);
+    store_writer_pause(session->writer, false);
     freeze_release(&session->freeze);
     if (status != PCERE_OK)
         return status;

@@ -100,6 +100,30 @@ static void two_to_ten_different(void)
     }
 }
 
+static void equally_good_ones_are_near_to_what_is_wanted(void)
+{
+    uint64_t times[40], begins[40];
+    for (size_t i = 0; i < 40; i++) {
+        times[i] = i % 2 ? 1000000 + 1000 * (i % 5) : 1300000;      /* two classes, one after the other in time */
+        begins[i] = 5000000000u + i * 10000000u;
+    }
+    struct classes_result result =
+        find(&(struct classes_input){.count = 40, .time_ns = times, .begin_ns = begins, .near_ns = begins[20]}, &usual);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    CU_ASSERT_EQUAL(result.classes[0].representative, 21);
+    CU_ASSERT_EQUAL(result.classes[1].representative, 22);          /* as near as 20, and later */
+    CU_ASSERT_EQUAL(result.classes[1].members, 20);
+    classes_result_done(&result);
+    times[21] = 1030000;                                            /* in the class, and no longer as good */
+    result = find(&(struct classes_input){.count = 40, .time_ns = times, .begin_ns = begins, .near_ns = begins[20]}, &usual);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    CU_ASSERT_EQUAL(result.classes[1].representative, 24);
+    classes_result_done(&result);
+    result = find(&(struct classes_input){.count = 40, .time_ns = times, .begin_ns = begins, .near_ns = begins[39] + 1}, &usual);
+    CU_ASSERT_EQUAL(result.classes[1].representative, 40);          /* nothing after it: the last one before */
+    classes_result_done(&result);
+}
+
 static void few_alike(void)
 {
     const uint64_t times[] = {1000000, 1013000, 1020000, 990000, 1040000, 1005000, 1001000};
@@ -594,6 +618,7 @@ static void refusals(void)
 
 static const struct unit_test tests[] = {
     {"one invocation is its own class", one_invocation},
+    {"among equally good members the one nearest to what is wanted represents", equally_good_ones_are_near_to_what_is_wanted},
     {"two to ten invocations that differ are their own classes", two_to_ten_different},
     {"few invocations that perform alike are one class", few_alike},
     {"a first touch among few invocations is its own class", few_with_first_touch},

@@ -261,6 +261,31 @@ static void test_many_callers_agree_on_page_numbers(void)
     sample_store_done(&made);
 }
 
+static void test_paused_writer_takes_more_than_it_has_room_for(void)
+{
+    enum { PAGES = 6000 };                                          /* the ring holds 4096 */
+    struct sample_store made;
+    sample_store_make(&made, 0, false);
+    unsigned char *data = sample_pages(PAGES, 3);
+    uint64_t *numbers = calloc(PAGES, sizeof *numbers);
+    store_writer_pause(made.writer, true);
+    CU_ASSERT_EQUAL(store_writer_pages(made.writer, data, PAGES, numbers, NULL), PCERE_OK);
+    store_writer_pause(made.writer, false);
+    struct store_manifest manifest = {.complete = true};
+    CU_ASSERT_EQUAL(store_writer_manifest(made.writer, &manifest, NULL), PCERE_OK);
+    struct store *store = sample_store_open(&made);
+    unsigned char page[SAMPLE_PAGE];
+    for (size_t i = 0; i < PAGES; i++)
+        if (numbers[i] != STORE_PAGE_ZERO) {
+            CU_ASSERT_EQUAL_FATAL(store_pages_read(store, numbers[i], 1, page, NULL), PCERE_OK);
+            CU_ASSERT_EQUAL_FATAL(memcmp(page, data + i * SAMPLE_PAGE, SAMPLE_PAGE), 0);
+        }
+    store_close(store);
+    free(numbers);
+    free(data);
+    sample_store_done(&made);
+}
+
 static void test_codelet_that_breaks_its_rules_is_not_written(void)
 {
     struct sample_store made;
@@ -289,6 +314,7 @@ static const struct unit_test tests[] = {
     {"known pages and zero pages cost nothing", test_known_and_zero_pages_cost_nothing},
     {"codelets written in the background come in order", test_background_codelets_come_in_order},
     {"many callers agree on page numbers", test_many_callers_agree_on_page_numbers},
+    {"a paused writer takes more than it has room for", test_paused_writer_takes_more_than_it_has_room_for},
     {"a codelet that breaks its rules is not written", test_codelet_that_breaks_its_rules_is_not_written},
 };
 
