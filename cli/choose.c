@@ -1,6 +1,5 @@
 /* cli/choose.c - classes of a region's invocations. */
 #include "cli/choose.h"
-#include "cli/cli.h"
 #include "predictor/classes.h"
 
 #include <stdlib.h>
@@ -133,10 +132,7 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
     struct choose_context *choose = context;
     const struct capture_region *measured = &run->regions[region];
     struct series series = {0};
-    enum pcere_status status = cli_program_judge(choose->cli, run->program_status, error);
-    if (status != PCERE_OK && choose->cli->signal)
-        return status;
-    status = series_init(measured, &series, error);
+    enum pcere_status status = series_init(measured, &series, error);
     if (status != PCERE_OK)
         return status;
     if (!series.count) {

@@ -5,17 +5,13 @@
 
 #include "capture-rt/tracer/capture.h"
 
-struct cli;
-
 struct choose_context {
-    struct cli *cli;
     uint32_t max_classes;        /* 0: the predictor's default */
     double min_share_ratio;      /* of the run's wall time */
     uint64_t light_ns;           /* stops that regions cost so far of which every class is lighter than that: 0 at the start */
 };
 
-/* A capture_choose_fn; its context is a struct choose_context. PCERE_NO: the timing run was ended from the terminal, and no other is
- * to follow. */
+/* A capture_choose_fn; its context is a struct choose_context. */
 enum pcere_status choose_classes(void *context, const struct capture_run *run, size_t region, struct store_class **ret_classes,
                                  size_t *ret_count, struct pcere_error *error);
 

@@ -143,6 +143,8 @@ static enum pcere_status capture_do(struct cli *cli, const struct capture_option
         if (status == PCERE_NO)
             snprintf(error->hint, sizeof error->hint, "what was captured until then is in '%.300s' and can be replayed", options->store);
     }
+    if (status == PCERE_NO)
+        cli_program_judge(cli, result.program_status, NULL);
     capture_result_done(&result);
     return status;
 }
@@ -151,7 +153,6 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
 {
     const struct capture_words *words = raw;
     struct choose_context choose = {
-        .cli = cli,
         .max_classes = (uint32_t)words->max_classes,
         .min_share_ratio = words->all_classes || words->regions ? 0 : CLASSES_MIN_SHARE_DEFAULT,
     };

@@ -208,11 +208,11 @@ static enum pcere_status run_and_finish(struct session *session, const int descr
     return status;
 }
 
-/* Whoever presses Ctrl-C in the timing run does not want the next run. */
+/* Whoever ends the timing run from outside does not want the next run. */
 static enum pcere_status interruption_check(struct capture_result *result, struct pcere_error *error)
 {
     int32_t ended = result->timing.program_status;
-    if (!WIFSIGNALED(ended) || (WTERMSIG(ended) != SIGINT && WTERMSIG(ended) != SIGQUIT))
+    if (!WIFSIGNALED(ended) || (WTERMSIG(ended) != SIGINT && WTERMSIG(ended) != SIGQUIT && WTERMSIG(ended) != SIGTERM))
         return PCERE_OK;
     result->program_status = ended;
     return pcere_fail(error, PCERE_NO, 0, NULL, "interrupted in the timing run: nothing was captured");

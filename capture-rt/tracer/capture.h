@@ -141,7 +141,7 @@ void capture_result_done(struct capture_result *result);
 
 /* Timing run, choice of classes, capturing run, store. *ret_result is set as far as the capture came, whatever is returned, since the program's
  * status counts once it has run: capture_result_done it in any case. As capture_measure, and
- * PCERE_NO: interrupted (SIGINT, SIGQUIT) in the timing run. PCERE_USAGE: the store exists. PCERE_REFUSED: ptrace is forbidden (the program ran to its end all the same). PCERE_SYSTEM: the
+ * PCERE_NO: ended from outside (SIGINT, SIGQUIT, SIGTERM) in the timing run; program_status tells. PCERE_USAGE: the store exists. PCERE_REFUSED: ptrace is forbidden (the program ran to its end all the same). PCERE_SYSTEM: the
  * store could not be written (likewise). */
 enum pcere_status capture_program(const struct capture_options *options, struct capture_result *ret_result, struct pcere_error *error);
 

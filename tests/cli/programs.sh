@@ -164,7 +164,7 @@ interrupt() {
     wait $leader || status=$?
 }
 interrupt sleep 1
-says "Ctrl-C in the timing run ends all of it" 130 err 'killed by signal 2'
+says "Ctrl-C in the timing run ends all of it" 130 err 'interrupted in the timing run'
 holds "and leaves no store" test ! -e slow.pcere
 interrupt codelet_awaited
 says "Ctrl-C in the capturing run ends with status 130" 130 err 'killed by signal 2' err 'slow.pcere'
