@@ -50,14 +50,15 @@ static enum pcere_status series_init(const struct capture_region *region, struct
     return PCERE_OK;
 }
 
-/* When the middle invocation of the region that takes most time began. */
-static uint64_t middle_of(const struct capture_run *run)
+/* When the region that takes most time had run three times: memory has been touched by then, and the later a dump, the more of memory has
+ * changed since the dumps of first invocations. */
+static uint64_t settled_at(const struct capture_run *run)
 {
     const struct capture_region *heaviest = NULL;
     for (size_t i = 0; i < run->region_count; i++)
         if (run->regions[i].list_count && (!heaviest || run->regions[i].time_ns > heaviest->time_ns))
             heaviest = &run->regions[i];
-    return heaviest ? heaviest->list[heaviest->list_count / 2].begin_ns : 0;
+    return heaviest ? heaviest->list[heaviest->list_count > 3 ? 3 : 0].begin_ns : 0;
 }
 
 /* Invocations beyond the log's end have no record of their own: they count with the largest class, so that members and times add up. */
@@ -144,7 +145,7 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
     struct classes_input input = {
         .count = series.count, .time_ns = series.time_ns, .arguments_hash = series.arguments_hash,
         .minor_faults = series.measured_cpu ? series.faults : NULL, .preemptions = series.measured_cpu ? series.switches : NULL,
-        .begin_ns = series.begin_ns, .near_ns = middle_of(run),
+        .begin_ns = series.begin_ns, .near_ns = settled_at(run),
     };
     struct classes_options options = {
         .max_classes = choose->max_classes, .min_share_ratio = choose->min_share_ratio, .wall_ns = run->wall_ns, .seed = 1,
