@@ -177,9 +177,38 @@ static enum pcere_status facts_update(struct session *session, const struct capt
     return maps_process_facts(session->child.pid, &session->facts, error);
 }
 
+#define NEAR_NS 5000000u                 /* between two stops so close little is written: what the first one read need not be read again */
+
+/* The invocation as the timing run saw it, or NULL. */
+static const struct capture_invocation *timed(const struct session *session, size_t region, uint64_t invocation)
+{
+    if (region >= session->result->timing.region_count)
+        return NULL;
+    const struct capture_region *measured = &session->result->timing.regions[region];
+    bool known = invocation > 0 && invocation <= measured->list_count && measured->list[invocation - 1].number == invocation;
+    return known ? &measured->list[invocation - 1] : NULL;
+}
+
+/* Does another stop follow the end of this invocation at once? */
+static bool next_stop_is_near(const struct session *session, const struct capture_message *message)
+{
+    const struct capture_invocation *this = timed(session, message->region, message->invocation);
+    for (size_t i = 0; this && i < session->manifest.region_count; i++)
+        for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
+            const struct store_class *class = &session->manifest.regions[i].classes[j];
+            const struct capture_invocation *other = class->captured ? timed(session, i, class->representative) : NULL;
+            if (other && other->begin_ns >= this->end_ns && other->begin_ns - this->end_ns < NEAR_NS)
+                return true;
+        }
+    return false;
+}
+
 static enum pcere_status snapshot(struct session *session, const struct capture_message *message, int tracking,
                                   struct pcere_error *error)
 {
+    bool at_end = message->type == CAPTURE_MESSAGE_END;
+    if (at_end)
+        session->near = next_stop_is_near(session, message);
     bool scan = !(session->options->faults & CAPTURE_FAULT_PAGEMAP_SCAN);
     enum pcere_status status = facts_update(session, message, error);
     if (!session->begun) {
@@ -194,7 +223,7 @@ static enum pcere_status snapshot(struct session *session, const struct capture_
     if (status == PCERE_OK)
         status = maps_read(session->child.pid, &session->facts, &session->maps, error);
     if (status == PCERE_OK)
-        status = snapshotter_take(&session->snapshotter, &session->maps, message->type == CAPTURE_MESSAGE_BEGIN, error);
+        status = snapshotter_take(&session->snapshotter, &session->maps, !at_end || session->near, error);
     return status;
 }
 
@@ -248,7 +277,7 @@ static void answer(struct session *session, enum capture_answer_type type)
 static enum pcere_status after_begin(struct session *session, const struct capture_message *message, struct pcere_error *error)
 {
     callpath_name(session->child.pid, session->codelet.frames, &session->codelet.frame_count);
-    if (!session->options->no_after)
+    if (!session->options->no_after && !session->near)
         snapshotter_learn(&session->snapshotter);
     if (!run_list_copy(&session->snapshotter.last, &session->before))
         return pcere_fail_memory(error, "the list of pages");
