@@ -413,7 +413,7 @@ static enum pcere_status few_find(struct finder *finder, struct pcere_error *err
 
 /* ---- classes from groups -------------------------------------------------------------------------------------------------- */
 
-#define EQUALLY_GOOD 0.025               /* from the target, relative */
+#define EQUALLY_GOOD 0.05               /* from the target, relative */
 
 struct candidate { double distance; uint64_t away_ns, invocation; };
 

@@ -18,7 +18,7 @@
  *  5. Classes whose medians are within 1 % are one.
  *  6. The representative is the member whose time is nearest to the class's median, and whose number of page faults is the usual one, not
  *     one of the first three of a class with more than six members if a later one is as good (within 2 %, or 5 % from the median).
- *     Where begin_ns is given, members within 2.5 % of the median are equally good, and the first one that begins at near_ns or after
+ *     Where begin_ns is given, members within 5 % of the median are equally good, and the first one that begins at near_ns or after
  *     it represents (else the last one before it): dumps that lie close together in the program have less changed memory between them.
  *  7. Where there are more classes than allowed, neighbours join, first those that lose least by it (time of the lighter one times the
  *     logarithm of their ratio), and count scaled; the heavier one's median is then what the representative is near to.

@@ -114,7 +114,7 @@ static void equally_good_ones_are_near_to_what_is_wanted(void)
     CU_ASSERT_EQUAL(result.classes[1].representative, 22);          /* as near as 20, and later */
     CU_ASSERT_EQUAL(result.classes[1].members, 20);
     classes_result_done(&result);
-    times[21] = 1030000;                                            /* in the class, and no longer as good */
+    times[21] = 1056000;                                            /* in the class, and no longer as good */
     result = find(&(struct classes_input){.count = 40, .time_ns = times, .begin_ns = begins, .near_ns = begins[20]}, &usual);
     CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
     CU_ASSERT_EQUAL(result.classes[1].representative, 24);
