@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#define TABLE_RESERVE 4u                           /* pages in all for each page that may wait at one time */
 #define QUEUE_SLOTS_LEAST 64u                      /* 16 MiB of 4 KiB pages */
 #define QUEUE_WORKERS_MOST 64u
 #define WRITEBACK_BYTES ((uint64_t)8 << 20)        /* start the disk early, so that the last fsync finds little to do */
@@ -411,7 +412,9 @@ enum pcere_status page_queue_reserve(struct page_queue *queue, uint64_t bytes, s
             good = ring_map(queue, (size_t)slots, true);
     }
     if (good && !status)
-        good = page_table_reserve(&queue->known, queue->known.used + (size_t)(bytes / queue->page_bytes));
+        good = page_table_reserve(&queue->known, queue->known.used + TABLE_RESERVE * (size_t)(bytes / queue->page_bytes));
+    if (good && !status)
+        page_table_touch(&queue->known);
     pthread_mutex_unlock(&queue->lock);
     return status ? status : good ? PCERE_OK : pcere_fail_memory(error, "the buffer of pages that wait for compression");
 }

@@ -49,6 +49,14 @@ bool page_table_reserve(struct page_table *table, size_t pages)
     return true;
 }
 
+void page_table_touch(struct page_table *table)
+{
+    volatile uint64_t *words = (volatile uint64_t *)(void *)table->entries;
+    size_t count = table->entries ? (table->mask + 1) * sizeof *table->entries / sizeof *words : 0;
+    for (size_t i = 0; i < count; i += 512)
+        words[i] = words[i];
+}
+
 void page_table_done(struct page_table *table)
 {
     entries_unmap(table->entries, table->mask + 1);

@@ -15,6 +15,8 @@ struct page_table {
 
 /* Room for `pages` without growing. Keeps what it holds. False: no memory, nothing changed. */
 bool page_table_reserve(struct page_table *table, size_t pages);
+/* Let the kernel provide all its memory now, not at the first use of each part. */
+void page_table_touch(struct page_table *table);
 void page_table_done(struct page_table *table);
 
 void page_table_prefetch(const struct page_table *table, struct page_hash hash);
