@@ -7,12 +7,12 @@
 #include "replay-rt/launcher/image.h"
 #include "replay-rt/launcher/layout.h"
 #include "replay-rt/launcher/link_symbols.h"
+#include "replay-rt/launcher/workers.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,17 +223,7 @@ static void *units_work(void *context)
 
 static enum pcere_status units_compile(struct builder *builder, struct pcere_error *error)
 {
-    enum { WORKERS_MOST = 64 };
-    pthread_t workers[WORKERS_MOST];
-    cpu_set_t cpus;
-    size_t count = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : (size_t)CPU_COUNT(&cpus), started = 0;
-    count = count < builder->unit_count ? count : builder->unit_count;
-    count = count < WORKERS_MOST ? count : WORKERS_MOST;
-    while (started + 1 < count && !pthread_create(&workers[started], NULL, units_work, builder))
-        started++;
-    units_work(builder);
-    while (started)
-        pthread_join(workers[--started], NULL);
+    workers_run(units_work, builder, builder->unit_count);
     if (builder->status && error)
         *error = builder->error;
     return builder->status;

@@ -3,11 +3,11 @@
 
 #include "core/files.h"
 #include "core/text.h"
+#include "replay-rt/launcher/workers.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,17 +127,7 @@ static void *pieces_work(void *context)
 
 static enum pcere_status pieces_load(struct loading *loading, struct pcere_error *error)
 {
-    enum { WORKERS_MOST = 64 };
-    pthread_t workers[WORKERS_MOST];
-    cpu_set_t cpus;
-    size_t count = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : (size_t)CPU_COUNT(&cpus), started = 0;
-    count = count < loading->count ? count : loading->count;
-    count = count < WORKERS_MOST ? count : WORKERS_MOST;
-    while (started + 1 < count && !pthread_create(&workers[started], NULL, pieces_work, loading))
-        started++;
-    pieces_work(loading);
-    while (started)
-        pthread_join(workers[--started], NULL);
+    workers_run(pieces_work, loading, loading->count);
     if (loading->status && error)
         *error = loading->error;
     return loading->status;
