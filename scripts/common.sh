@@ -14,3 +14,32 @@ jobs_count() {
     if [ "$memory_gb" -lt "$cores" ]; then cores=$((memory_gb > 0 ? memory_gb : 1)); fi
     echo "$cores"
 }
+
+package_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# packages_install PACKAGE...: those that are missing, by apt-get, as root or through sudo. Without it, or without rights, the script ends.
+packages_install() {
+    local package missing=() as_root=() install
+    command -v apt-get >/dev/null && command -v dpkg-query >/dev/null || fail "this is no Debian: install the equivalents of: $*"
+    for package; do
+        package_installed "$package" || missing+=("$package")
+    done
+    if [ ${#missing[@]} -eq 0 ]; then
+        echo "setup: all $# packages are installed"
+        return
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "these packages are missing, and neither root nor sudo is at hand: ${missing[*]}"
+        as_root=(sudo)
+    fi
+    say "installing ${missing[*]}"
+    install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}")
+    # The lists of packages may be absent or stale: they are fetched only if the first try fails.
+    if ! apt-cache show "${missing[@]}" >/dev/null 2>&1 || ! "${install[@]}" </dev/null; then
+        "${as_root[@]}" apt-get update -q </dev/null
+        "${install[@]}" </dev/null
+    fi
+    for package in "${missing[@]}"; do
+        package_installed "$package" || fail "$package could not be installed"
+    done
+}
