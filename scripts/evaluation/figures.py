@@ -58,7 +58,8 @@ def figure_invocations(document, directory):
         label = f"#{one['representative']}: {len(members)}" + ("" if len(members) == one["members"] else f" ({one['members']} when captured)")
         label += "" if one["captured"] else ", not captured"
         left.plot([n + 1 for n in members], [listed[threads][n] / 1e9 for n in members], label=label, **style)
-        replayed = next((entry for entry in program["replays"] if (entry["region"], entry["representative"], entry["threads"]) == (region["region"], one["representative"], threads)), None)
+        wanted = (region["region"], one["representative"], threads)
+        replayed = next((entry for entry in program["replays"] if (entry["region"], entry["representative"], entry["threads"]) == wanted), None)
         if replayed:
             right.plot([f"#{one['representative']}"], [replayed["median_ns"] / 1e9], **style)
     left.set(yscale="log", xlabel="invocation", ylabel="time", title=f"in vivo, {threads} thread{'s' if threads > 1 else ''}")
@@ -72,7 +73,8 @@ def figure_invocations(document, directory):
     height = figure.get_figheight()
     figure.subplots_adjust(left=0.09, right=0.98, top=1 - 0.65 / height, bottom=(0.8 + 0.2 * legend_rows) / height, wspace=0.04)
     save(figure, directory, "figure3.svg")
-    return {"file": "figure3.svg", "shows": f"{program['program']}: time of {region['region']} over its invocations, coloured by class, and its representatives replayed"}
+    return {"file": "figure3.svg",
+            "shows": f"{program['program']}: time of {region['region']} over its invocations, coloured by class, and its representatives replayed"}
 
 
 def panel(axes, title, points, real_key, predicted_key):
@@ -83,8 +85,10 @@ def panel(axes, title, points, real_key, predicted_key):
         axes.plot(*zip(*real), marker="o", color=REAL, label="real", linewidth=1.5)
     if predicted:
         times = [point[predicted_key] / 1e9 for point in predicted]
-        spread = [[time - point["low_ns"] / 1e9 for time, point in zip(times, predicted)], [point["high_ns"] / 1e9 - time for time, point in zip(times, predicted)]]
-        axes.errorbar([point["threads"] for point in predicted], times, yerr=spread, marker="x", color=PREDICTED, label="predicted", linewidth=1.5, linestyle="--", capsize=3)
+        spread = [[time - point["low_ns"] / 1e9 for time, point in zip(times, predicted)],
+                  [point["high_ns"] / 1e9 - time for time, point in zip(times, predicted)]]
+        axes.errorbar([point["threads"] for point in predicted], times, yerr=spread,
+                      marker="x", color=PREDICTED, label="predicted", linewidth=1.5, linestyle="--", capsize=3)
     axes.set_title(title, fontsize="medium")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")

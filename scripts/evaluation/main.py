@@ -64,15 +64,19 @@ def threads_default(processors):
 
 
 def options_parse():
-    parser = argparse.ArgumentParser(prog="scripts/evaluate", allow_abbrev=False, description="Captures, verifies, replays and predicts the NAS "
-                                     "benchmarks beside real runs; leaves evaluation.json, tables.md, tables.txt and figures. What is done already is not done again.")
+    parser = argparse.ArgumentParser(prog="scripts/evaluate", allow_abbrev=False, description="Captures, verifies, replays and predicts the "
+                                     "NAS benchmarks beside real runs; leaves evaluation.json, tables.md, tables.txt and figures. What is done "
+                                     "already is not done again.")
     parser.add_argument("--class", dest="kind", choices=list(CLASSES), help="problem size (A; with --quick S)")
-    parser.add_argument("--threads", type=thread_list, metavar="LIST", help="thread counts (1,2,4,... up to the number of processors; with --quick 1,2)")
+    parser.add_argument("--threads", type=thread_list, metavar="LIST",
+                        help="thread counts (1,2,4,... up to the number of processors; with --quick 1,2)")
     parser.add_argument("--programs", metavar="NAMES", help="which of the benchmarks, such as \"cg mg\" (all; with --quick cg mg)")
     parser.add_argument("--rounds", type=count, metavar="N", help="how often real runs and replays are made in turn (3; with --quick 1)")
-    parser.add_argument("--runs", type=count, metavar="N", help="real runs at each thread count in a round (as many as fit into three seconds, 1 to 5; with --quick 1)")
+    parser.add_argument("--runs", type=count, metavar="N",
+                        help="real runs at each thread count in a round (as many as fit into three seconds, 1 to 5; with --quick 1)")
     parser.add_argument("-o", "--output", metavar="DIR", help="where everything goes (build/evaluation/CLASS)")
-    parser.add_argument("--captures", metavar="DIR", help="use the programs and stores of another evaluation, perhaps of another machine (the paper's Table V)")
+    parser.add_argument("--captures", metavar="DIR",
+                        help="use the programs and stores of another evaluation, perhaps of another machine (the paper's Table V)")
     parser.add_argument("--capture-options", default="", metavar="WORDS", help="more options for pcere capture")
     parser.add_argument("--replay-options", default="", metavar="WORDS", help="more options for pcere replay, such as \"--warmup none\"")
     parser.add_argument("--cflags", default="-O3 -g", help="how the programs are compiled (%(default)s)")

@@ -157,8 +157,9 @@ class Steps:
             message = "it printed no JSON document"
         elif judge:
             message = judge(document)
-        record = {"step": step, "program": program, "key": {**self.key, **key}, "fingerprint": self.fingerprint, "command": command,
-                  "began_s": began_s, "wall_ns": wall_ns, "status": status, "timed_out": timed_out, "timeout_s": self.timeout_s, "error": message, "document": document}
+        record = {"step": step, "program": program, "key": {**self.key, **key}, "fingerprint": self.fingerprint,
+                  "command": command, "began_s": began_s, "wall_ns": wall_ns, "status": status,
+                  "timed_out": timed_out, "timeout_s": self.timeout_s, "error": message, "document": document}
         if os.path.exists(output_path):
             os.unlink(output_path)
         json_save(self.path(program, step), record)

@@ -56,10 +56,11 @@ def table_accuracy(document):
             for point in row["points"]:
                 cells += [percent(point["difference_ratio"], sign=True), percent(point["paper_error_ratio"])]
             rows.append(cells + [percent(row["share_ratio_max"]), percent(row["paper_weight_ratio"])])
-    number, sentence = document["paper"]["table"], "In vitro over in vivo, all invocations together, minus one (%), by thread count; the paper gives it without sign."
-    if number == "V":
-        return f"Table {number}: cross architecture replay accuracy", sentence + " The stores were captured elsewhere: " + document["captures"] + ".", headings, rows
-    return f"Table {number}: codelet replay accuracy", sentence + " Listed: what the paper lists, and regions above 5 % of the run at any thread count.", headings, rows
+    sentence = ("In vitro over in vivo, all invocations together, minus one (%), mean over the rounds, by thread count; the paper gives it without "
+                "sign. Listed: what the paper lists, and regions above 5 % of the run at any thread count.")
+    if document["paper"]["table"] == "V":
+        return "Table V: cross architecture replay accuracy", f"{sentence} The stores were captured elsewhere: {document['captures']}.", headings, rows
+    return "Table II: codelet replay accuracy", sentence, headings, rows
 
 
 def table_region_times(document):
@@ -68,32 +69,38 @@ def table_region_times(document):
     for program in document["programs"]:
         for row in program["table_regions"]:
             for point in row["points"] if row["regions"] else []:
-                rows.append([program["program"], row["paper_region"] or row["regions"][0], threads_text(document, point["threads"]), percent(point["share_ratio"]),
-                             time_text(point["in_vivo_ns"]), time_text(point["in_vitro_ns"]), percent(point["error_ratio"]), percent(point["paper_error_ratio"])])
-    return f"Table {document['paper']['table']}, times", "All invocations of a region together.", headings, rows
+                rows.append([program["program"], row["paper_region"] or row["regions"][0], threads_text(document, point["threads"]),
+                             percent(point["share_ratio"]), time_text(point["in_vivo_ns"]), time_text(point["in_vitro_ns"]),
+                             percent(point["error_ratio"]), percent(point["paper_error_ratio"])])
+    return (f"Table {document['paper']['table']}, times",
+            "All invocations of a region together. In vitro: the median round. Error: mean over the rounds.", headings, rows)
 
 
 def table_prediction(document):
-    headings = ["program", ">threads", ">predicted", "interval", ">real", ">runs", ">spread %", ">error %", "covered", ">acceleration", "paper error %", "paper acceleration"]
+    headings = ["program", ">threads", ">predicted", "interval", ">real", ">runs", ">spread %", ">error %", ">worst", "covered", ">acceleration",
+                "paper error %", "paper acceleration"]
     rows = []
     for program in document["programs"]:
         for point in program["points"]:
             covered = [one["covered"] for one in point["rounds"] if one["covered"] is not None]
             interval = f"[{time_text(point['low_ns'])}, {time_text(point['high_ns'])}]" if point["predicted_ns"] is not None else "-"
-            rows.append([program["program"], threads_text(document, point["threads"]), time_text(point["predicted_ns"]), interval, time_text(point["real_ns"]),
-                         str(len(point["real_samples_ns"])), percent(point["real_spread_ratio"]), percent(point["error_ratio"]),
+            rows.append([program["program"], threads_text(document, point["threads"]), time_text(point["predicted_ns"]), interval,
+                         time_text(point["real_ns"]),
+                         str(len(point["real_samples_ns"])), percent(point["real_spread_ratio"]), percent(point["error_ratio"]), percent(point["error_ratio_max"]),
                          f"{sum(covered)} of {len(covered)}" if covered else "-", significant(point["acceleration"]),
                          paper_three(point, "error_ratio", percent), paper_three(point, "acceleration", significant)])
-    return ("Table III: scalability prediction", "Spread: longest real run minus shortest, over the median. Covered: rounds whose interval holds the median real time. "
-            "The paper's: Core2 / Nehalem / Sandy Bridge.", headings, rows)
+    return ("Table III: scalability prediction", "Predicted: the median round. Error: mean over the rounds, and the worst of them. "
+            "Spread: longest real run minus shortest, over the median. "
+            "Covered: rounds whose interval holds the median real time. The paper's: Core2 / Nehalem / Sandy Bridge.", headings, rows)
 
 
 def table_average(document):
     headings = ["", ">cells", ">error % mean", ">median", ">worst", ">acceleration mean", ">geometric", ">least", ">covered %"]
 
     def row(name, value):
-        return [name, f"{value['cells_known']} of {value['cells']}", percent(value["error_ratio_mean"]), percent(value["error_ratio_median"]), percent(value["error_ratio_max"]),
-                significant(value["acceleration_mean"]), significant(value["acceleration_geometric_mean"]), significant(value["acceleration_min"]), percent(value["covered_ratio"])]
+        return [name, f"{value['cells_known']} of {value['cells']}", percent(value["error_ratio_mean"]), percent(value["error_ratio_median"]),
+                percent(value["error_ratio_max"]), significant(value["acceleration_mean"]), significant(value["acceleration_geometric_mean"]),
+                significant(value["acceleration_min"]), percent(value["covered_ratio"])]
     ours, paper = document["summary"], document["paper"]["summary"]
     rows = [row("ours", ours["all"])]
     if ours["oversubscribed"]["cells"]:
@@ -102,21 +109,24 @@ def table_average(document):
     rows += [row(f"ours, threads {threads_text(document, value['threads'])}", value) for value in ours["by_threads"]]
     rows += [row(f"ours, {value['program']}", value) for value in ours["by_program"]]
     rows.append(row("ours, each round by itself", ours["all_rounds"]))
-    rows += [row(f"paper, {name}", paper[arch]) for arch, name in (("core2", "Core2"), ("nehalem", "Nehalem"), ("sandybridge", "Sandy Bridge"), ("all", "all"))]
+    rows += [row(f"paper, {name}", paper[arch]) for arch, name in (("core2", "Core2"), ("nehalem", "Nehalem"),
+                                                                         ("sandybridge", "Sandy Bridge"), ("all", "all"))]
     rows.append(row("paper, these programs", paper["same_programs"]))
     return "Table IV: averages", "The paper's rows are computed from its Table III.", headings, rows
 
 
 def table_capture(document):
-    headings = ["program", ">program", ">memory", ">store", ">regions", ">invocations", ">codelets", ">plain run", ">capturing run", ">ratio", ">whole capture", "verified"]
+    headings = ["program", ">program", ">memory", ">store", ">regions", ">invocations", ">codelets", ">plain run",
+                ">capturing run", ">ratio", ">whole capture", "verified"]
     rows = []
     for program in document["programs"]:
         sizes, capture, verify = program["sizes"], program["capture"] or {}, program["verify"]
         verified = f"{verify['identical']} of {len(verify['codelets'])} identical" if verify else "-"
-        rows.append([program["program"], size_text(sizes["program_bytes"]), size_text(sizes["memory_bytes"]), size_text(sizes["store_bytes"]), str(sizes["regions"]),
-                     str(sizes["invocations"]), str(sizes["codelets"]), time_text(capture.get("plain_ns")), time_text(capture.get("capture_wall_ns")),
-                     significant(capture.get("capture_ratio")), time_text(capture.get("command_ns")), verified])
-    return "Capture and verification", "Ratio: the capturing run over a plain run. The whole capture is the timing run, the capturing run and writing.", headings, rows
+        rows.append([program["program"], size_text(sizes["program_bytes"]), size_text(sizes["memory_bytes"]), size_text(sizes["store_bytes"]),
+                     str(sizes["regions"]), str(sizes["invocations"]), str(sizes["codelets"]), time_text(capture.get("plain_ns")),
+                     time_text(capture.get("capture_wall_ns")), significant(capture.get("capture_ratio")), time_text(capture.get("command_ns")), verified])
+    return ("Capture and verification", "Ratio: the capturing run over a plain run. The whole capture is the timing run, the capturing run and writing.",
+            headings, rows)
 
 
 def table_steps(document):
@@ -132,7 +142,8 @@ def table_steps(document):
                 kinds.append(kind)
         sums.append(of)
     rows = [[program["program"]] + [time_text(of.get(kind)) for kind in kinds] + [time_text(sum(of.values()))] for program, of in zip(document["programs"], sums)]
-    return "Time that the evaluation took", "All rounds and thread counts together; kept steps count with the time that they took once.", ["program"] + [f">{kind}" for kind in kinds] + [">sum"], rows
+    return ("Time that the evaluation took", "All rounds and thread counts together; kept steps count with the time that they took once.",
+            ["program"] + [f">{kind}" for kind in kinds] + [">sum"], rows)
 
 
 def table_errors(document):

@@ -57,6 +57,13 @@ says "the same command again works" 0
 is "and does nothing again but make" "$(grep -v 'kept$' .err | awk '{ print $2 }' | sort -u | tr '\n' ' ')" 'build '
 document '.programs[].points' >after
 holds "with the same figures" cmp before after
+evaluate --quick -o all --no-figures --rounds 2
+says "another round is added to the one that is there" 0 err 'cg\.S +replay\.1 +kept' err 'cg\.S +replay\.2 +[0-9.]+ s' err 'mg\.S +run\.2\.2 +[0-9.]+ s'
+has "real time is the median of all runs" '[.programs[].points[] | (.real_samples_ns | length == 2) and .real_ns == (.real_samples_ns | add / 2)] | all'
+has "each round predicts from its own replay alone" '[.programs[].points[].rounds | length == 2 and .[0].cost_ns != .[1].cost_ns] | all'
+has "error is the mean over the rounds" '[.programs[].points[] | ([.rounds[].error_ratio] | add / 2) - .error_ratio | fabs < 1e-9] | all'
+has "shown is the lower prediction of two" '[.programs[].points[] | .predicted_ns == ([.rounds[].predicted_ns] | min)] | all'
+is "the second round begins with the replay" "$(document '[.programs[0].steps[].step | select(test("^(run|replay)"))] | join(" ")')" 'run.1.1 run.1.2 replay.1 replay.2 run.2.1 run.2.2'
 rm -r all/mg.S.pcere
 evaluate --quick -o all --no-figures
 says "a store that is gone is captured again" 0 err 'mg\.S +capture +[0-9.]+ s' err 'mg\.S +replay\.1 +[0-9.]+ s' err 'mg\.S +run\.1\.1 +kept' err 'cg\.S +capture +kept'
