@@ -61,7 +61,10 @@ static inline void put(struct points *y, int line, struct complex value)
     y->im[line] = value.im;
 }
 
-/* Cuts each of the stride interleaved transforms of length n in x into four of length n / 4 in y. */
+/*
+ * Cuts each of the stride interleaved transforms of length n in x into four of length n / 4 in y. Without simd
+ * compilers unroll the loop over lines, and then find no vectors.
+ */
 static inline void pass_of_radix_4(int n, int stride, const struct points x[restrict], struct points y[restrict])
 {
     const int quarter = n / 4 * stride, step = LONGEST / n;
@@ -93,7 +96,6 @@ static inline void pass_of_radix_4(int n, int stride, const struct points x[rest
 static inline void last_pass_of_radix_2(int stride, const struct points x[restrict], struct points y[restrict])
 {
     for (int q = 0; q < stride; q++) {
-#pragma omp simd
         for (int line = 0; line < BLOCK; line++) {
             const struct complex a = get(&x[q], line), b = get(&x[q + stride], line);
 
@@ -119,7 +121,6 @@ static inline void transform(enum direction direction, int n, const struct compl
         double *re = direction == FORWARD ? from[p].re : from[p].im;
         double *im = direction == FORWARD ? from[p].im : from[p].re;
 
-#pragma omp simd
         for (size_t line = 0; line < BLOCK; line++) {
             re[line] = x[(size_t)p * along + line * across].re;
             im[line] = x[(size_t)p * along + line * across].im;
@@ -139,7 +140,6 @@ static inline void transform(enum direction direction, int n, const struct compl
         const double *re = direction == FORWARD ? from[p].re : from[p].im;
         const double *im = direction == FORWARD ? from[p].im : from[p].re;
 
-#pragma omp simd
         for (size_t line = 0; line < BLOCK; line++) {
             y[(size_t)p * along + line * across].re = re[line];
             y[(size_t)p * along + line * across].im = im[line];
