@@ -126,45 +126,60 @@ static inline void line_load(struct line *line, double row[N][VARIABLES])
 }
 
 /*
- * Adds to sum the central differences along direction n of a row's points: of the convective flux, and of the
- * viscous flux, whose differences between half points are second differences of velocities and energies.
- * Before and after are the neighbouring rows, or here itself with a shift of one point.
+ * Sets sum to the central differences over a row's points, along all three directions: of the convective flux, and
+ * of the viscous flux, whose differences between half points are second differences of velocities and energies.
+ * Before and after are the neighbouring rows in each direction; along x they are the row itself, shifted by a point.
  */
-static inline void add_fluxes(const struct line *before, const struct line *here, const struct line *after, int shift,
-                              int n, double sum[VARIABLES][N])
+static inline void sum_fluxes(const struct line *here, const struct line *const before[3],
+                              const struct line *const after[3], double sum[VARIABLES][N])
 {
+    static const int shift[3] = {1, 0, 0};
     const double viscous = C34 * T1;
 
-    for (int i = 1; i < N - 1; i++)
-        sum[0][i] -= T2 * (after->u[n + 1][i + shift] - before->u[n + 1][i - shift]);
+    for (int i = 1; i < N - 1; i++) {
+        double flux = 0.0;
+
+        for (int n = 0; n < 3; n++)
+            flux += after[n]->u[n + 1][i + shift[n]] - before[n]->u[n + 1][i - shift[n]];
+        sum[0][i] = -T2 * flux;
+    }
 
     for (int m = 0; m < 3; m++)
         for (int i = 1; i < N - 1; i++) {
-            int a = i + shift, b = i - shift;
-            double flux = after->u[m + 1][a] * after->velocity[n][a] - before->u[m + 1][b] * before->velocity[n][b];
-            double second = after->velocity[m][a] - 2.0 * here->velocity[m][i] + before->velocity[m][b];
+            double flux = after[m]->pressure[i + shift[m]] - before[m]->pressure[i - shift[m]];
+            double second = -(6.0 + 2.0 / 3.0) * here->velocity[m][i];
 
-            if (m == n)
-                sum[m + 1][i] += viscous * (4.0 / 3.0) * second - T2 * (flux + (after->pressure[a] - before->pressure[b]));
-            else
-                sum[m + 1][i] += viscous * second - T2 * flux;
+            for (int n = 0; n < 3; n++) {
+                int a = i + shift[n], b = i - shift[n];
+
+                flux += after[n]->u[m + 1][a] * after[n]->velocity[n][a] -
+                        before[n]->u[m + 1][b] * before[n]->velocity[n][b];
+                second += (n == m ? 4.0 / 3.0 : 1.0) * (after[n]->velocity[m][a] + before[n]->velocity[m][b]);
+            }
+            sum[m + 1][i] = viscous * second - T2 * flux;
         }
 
     for (int i = 1; i < N - 1; i++) {
-        int a = i + shift, b = i - shift;
-        double va = after->velocity[n][a], v = here->velocity[n][i], vb = before->velocity[n][b];
-        double flux = (after->u[4][a] + after->pressure[a]) * va - (before->u[4][b] + before->pressure[b]) * vb;
-        double kinetic = after->kinetic[a] - 2.0 * here->kinetic[i] + before->kinetic[b];
-        double normal = va * va - 2.0 * v * v + vb * vb;
-        double energy = after->energy[a] - 2.0 * here->energy[i] + before->energy[b];
+        double flux = 0.0, kinetic = -6.0 * here->kinetic[i], energy = -6.0 * here->energy[i];
+        double normal = -4.0 * here->kinetic[i];
 
-        sum[4][i] += viscous * ((1.0 - C1 * C1) * kinetic + (1.0 / 6.0) * normal + C1 * C1 * energy) - T2 * flux;
+        for (int n = 0; n < 3; n++) {
+            int a = i + shift[n], b = i - shift[n];
+            double va = after[n]->velocity[n][a], vb = before[n]->velocity[n][b];
+
+            flux += (after[n]->u[4][a] + after[n]->pressure[a]) * va -
+                    (before[n]->u[4][b] + before[n]->pressure[b]) * vb;
+            kinetic += after[n]->kinetic[a] + before[n]->kinetic[b];
+            energy += after[n]->energy[a] + before[n]->energy[b];
+            normal += va * va + vb * vb;
+        }
+        sum[4][i] = viscous * ((1.0 - C1 * C1) * kinetic + (1.0 / 6.0) * normal + C1 * C1 * energy) - T2 * flux;
     }
 }
 
 /*
- * Weights of u at the points p - 2 to p + 2 in the dissipation along direction n: T1 d (1, -2, 1) of second order, less
- * DSSP (1, -4, 6, -4, 1) of fourth order, which near the boundary does without the points beyond it and on it.
+ * Weights of the points p - 2 to p + 2 in the dissipation along direction n: T1 d (1, -2, 1) of second order, less
+ * DSSP (1, -4, 6, -4, 1) of fourth order, which near the boundary does without the points on it and beyond.
  */
 static inline void dissipation_weights(int p, int n, double w[5])
 {
@@ -178,20 +193,22 @@ static inline void dissipation_weights(int p, int n, double w[5])
     w[4] = p >= N - 3 ? 0.0 : -DSSP;
 }
 
-/* The points beyond the boundary have no weight: any others stand for them. */
+/* Points beyond the boundary have no weight: others stand for them. */
 static inline int inside(int p)
 {
     return p < 0 ? 0 : p > N - 1 ? N - 1 : p;
 }
 
-/* Sets the inner points of a row to the dissipation. */
+/* Sets the inner points of a row to the dissipation, which is linear: along the row, all variables alike. */
 static inline void dissipate(double v[N][N][N][VARIABLES], int k, int j, double row[N][VARIABLES])
 {
     double wx[5], wy[5], wz[5];
-    const double *here = v[k][j][0];
-    const double *y0 = v[k][inside(j - 2)][0], *y1 = v[k][j - 1][0], *y3 = v[k][j + 1][0], *y4 = v[k][inside(j + 2)][0];
-    const double *z0 = v[inside(k - 2)][j][0], *z1 = v[k - 1][j][0], *z3 = v[k + 1][j][0], *z4 = v[inside(k + 2)][j][0];
-    double *out = row[0];
+    const double *here = (const double *)v[k][j];
+    const double *y0 = (const double *)v[k][inside(j - 2)], *y1 = (const double *)v[k][j - 1];
+    const double *y3 = (const double *)v[k][j + 1], *y4 = (const double *)v[k][inside(j + 2)];
+    const double *z0 = (const double *)v[inside(k - 2)][j], *z1 = (const double *)v[k - 1][j];
+    const double *z3 = (const double *)v[k + 1][j], *z4 = (const double *)v[inside(k + 2)][j];
+    double *out = (double *)row;
     const int edges[4] = {1, 2, N - 3, N - 2};
 
     dissipation_weights(j, 1, wy);
@@ -215,8 +232,8 @@ static inline void dissipate(double v[N][N][N][VARIABLES], int k, int j, double 
 }
 
 /*
- * Stores in the inner points of out the time derivative of the state v without forcing, less the forcing term if there
- * is one. For a parallel region: the team shares the planes.
+ * Stores in the inner points of out the time derivative of the state v, less the forcing term if there is one.
+ * For a parallel region: the team shares the planes.
  */
 static inline void steady_residual(double v[N][N][N][VARIABLES], double (*forcing)[N][N][VARIABLES],
                                    double out[N][N][N][VARIABLES])
@@ -235,12 +252,8 @@ static inline void steady_residual(double v[N][N][N][VARIABLES], double (*forcin
             line_load(after, v[k][j + 1]);
             line_load(&below, v[k - 1][j]);
             line_load(&above, v[k + 1][j]);
-            for (int m = 0; m < VARIABLES; m++)
-                for (int i = 0; i < N; i++)
-                    sum[m][i] = 0.0;
-            add_fluxes(here, here, here, 1, 0, sum);
-            add_fluxes(before, here, after, 0, 1, sum);
-            add_fluxes(&below, here, &above, 0, 2, sum);
+            sum_fluxes(here, (const struct line *const[3]){here, before, &below},
+                       (const struct line *const[3]){here, after, &above}, sum);
             dissipate(v, k, j, row);
 
             for (int i = 1; i < N - 1; i++)
@@ -250,7 +263,7 @@ static inline void steady_residual(double v[N][N][N][VARIABLES], double (*forcin
     }
 }
 
-/* The forcing term: the residual of the exact solution, which uses rsd for it. */
+/* The forcing term: the residual of the exact solution, which is for that time in rsd. */
 static void erhs(void)
 {
 #pragma omp parallel
@@ -262,16 +275,10 @@ static void erhs(void)
                     exact(i, j, k, rsd[k][j][i]);
 
         steady_residual(rsd, NULL, frct);
-
-#pragma omp for
-        for (int k = 0; k < N; k++)
-            for (int j = 0; j < N; j++)
-                for (int i = 0; i < N; i++)
-                    for (int m = 0; m < VARIABLES; m++)
-                        rsd[k][j][i][m] = 0.0;
     }
 }
 
+/* The steady residual of u: what its time derivative is. */
 static void rhs(void)
 {
 #pragma omp parallel
@@ -357,8 +364,8 @@ struct state {
 };
 
 /*
- * A change of the conserved variables, and what it means for a given state: density times the change of velocity
- * and of energy per mass, and the change of kinetic energy at constant density.
+ * A change of the conserved variables, and what it means at a given state: density times the changes of velocity
+ * and of energy per mass, and of the kinetic energy the part that the velocity changes.
  */
 struct change {
     double du[VARIABLES], dvelocity[3], denergy, dkinetic;
@@ -376,9 +383,18 @@ static inline struct state state_of(const double v[VARIABLES])
     return s;
 }
 
+static inline void complete_change(const struct state *s, struct change *c)
+{
+    for (int m = 0; m < 3; m++)
+        c->dvelocity[m] = c->du[m + 1] - s->velocity[m] * c->du[0];
+    c->dkinetic =
+        s->velocity[0] * c->dvelocity[0] + s->velocity[1] * c->dvelocity[1] + s->velocity[2] * c->dvelocity[2];
+    c->denergy = c->du[4] - s->energy * c->du[0];
+}
+
 /*
- * Solves D du = r. Of the fluxes only the viscous ones reach the diagonal block D: for changes of velocity and energy
- * instead of momentum and energy it is triangular.
+ * Solves D du = r. Convection, a central difference, is absent from the diagonal block D, and in terms of changes of
+ * density, velocity and energy per mass viscosity leaves a single entry off D's diagonal, from velocity to energy.
  */
 static inline struct change solve_diagonal(const struct state *s, const double r[VARIABLES])
 {
@@ -403,8 +419,8 @@ static inline struct change solve_diagonal(const struct state *s, const double r
 }
 
 /*
- * Stores in r what the change of a point adds to the right-hand side of the next point in direction n: the Jacobians of
- * the convective flux, forwards (sign +1) or backwards (-1), and of the viscous flux and the dissipation.
+ * Stores in r what the change of a point adds to the right-hand side of the next point along direction n, forwards
+ * (sign +1) or backwards (-1): the Jacobians of the convective and the viscous flux, and the dissipation, times du.
  */
 static inline void couple(const struct state *s, const struct change *c, int n, double sign, double r[VARIABLES])
 {
@@ -442,7 +458,7 @@ static struct strip own_strip(void)
                           .end = 1 + (thread + 1) * rows + (thread < more ? thread + 1 : more)};
 }
 
-/* Stores in part what a solved row adds to the right-hand side of the next row; sign as for couple. */
+/* Stores in part what a solved row, a neighbour's, adds to the right-hand side of the next; sign as for couple. */
 static void couple_row(int k, int j, double sign, double part[N][VARIABLES])
 {
     for (int i = 1; i < N - 1; i++) {
@@ -451,16 +467,12 @@ static void couple_row(int k, int j, double sign, double part[N][VARIABLES])
 
         for (int m = 0; m < VARIABLES; m++)
             c.du[m] = rsd[k][j][i][m];
-        for (int m = 0; m < 3; m++)
-            c.dvelocity[m] = c.du[m + 1] - s.velocity[m] * c.du[0];
-        c.dkinetic =
-            s.velocity[0] * c.dvelocity[0] + s.velocity[1] * c.dvelocity[1] + s.velocity[2] * c.dvelocity[2];
-        c.denergy = c.du[4] - s.energy * c.du[0];
+        complete_change(&s, &c);
         couple(&s, &c, 1, sign, part[i]);
     }
 }
 
-/* Lower triangular solve along a row: D du = DT rsd less what the points before add. */
+/* Lower triangular solve along a row: D du = DT rsd + what the points before it add; du takes the place of rsd. */
 static void lower_row(int k, int j, double eta_part[N][VARIABLES])
 {
     double xi_part[VARIABLES] = {0.0};
@@ -481,7 +493,7 @@ static void lower_row(int k, int j, double eta_part[N][VARIABLES])
     }
 }
 
-/* Upper triangular solve along a row, backwards: D (du - rsd) = what the points after add. */
+/* Upper triangular solve along a row, backwards: D (du - rsd) = what the points after it add. */
 static void upper_row(int k, int j, double eta_part[N][VARIABLES])
 {
     double xi_part[VARIABLES] = {0.0};
@@ -496,11 +508,7 @@ static void upper_row(int k, int j, double eta_part[N][VARIABLES])
         c = solve_diagonal(&s, r);
         for (int m = 0; m < VARIABLES; m++)
             c.du[m] = rsd[k][j][i][m] += c.du[m];
-        for (int m = 0; m < 3; m++)
-            c.dvelocity[m] = c.du[m + 1] - s.velocity[m] * c.du[0];
-        c.dkinetic =
-            s.velocity[0] * c.dvelocity[0] + s.velocity[1] * c.dvelocity[1] + s.velocity[2] * c.dvelocity[2];
-        c.denergy = c.du[4] - s.energy * c.du[0];
+        complete_change(&s, &c);
         couple(&s, &c, 0, -1.0, xi_part);
         couple(&s, &c, 1, -1.0, eta_part[i]);
         couple(&s, &c, 2, -1.0, zeta_part[j][i]);

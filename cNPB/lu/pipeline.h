@@ -1,7 +1,7 @@
 /*
  * A pipeline of threads: each works through the same steps in the same order, and none begins a step before its
- * predecessor has done it. A thread that waits spins for some microseconds, which is all that it takes if every
- * thread has a processor, and then lends its processor out, since its predecessor may be in need of one.
+ * predecessor has done it. A thread that waits spins for some microseconds, which is all that it takes if each
+ * thread has a processor, and then yields, since its predecessor may be waiting for the processor it spins on.
  */
 #ifndef LU_PIPELINE_H
 #define LU_PIPELINE_H
@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-enum { PIPELINE_SPINS = 1000 };
+enum { PIPELINE_SPINS = 100 };
 
 /* How many steps a thread has done; a cache line of its own. */
 struct progress {
