@@ -1,23 +1,18 @@
-/* store/writer.c - making a store: how its directory comes into being, how codelets and the manifest follow their pages, and how an
- * old store is replaced without a moment at which neither exists.
- *
- *   NAME.pcere.new   everything is made here first; then renamed to NAME.pcere, or exchanged with an old one at the end
- */
+/* store/writer.c - making a store: its first files, and how codelets and the manifest follow their pages. */
 #include "core/faults.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "store/directory.h"
 #include "store/page_queue.h"
+#include "store/staging.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,11 +27,8 @@ struct job {                                       /* a codelet that waits for i
 };
 
 struct store_writer {
-    int parent, directory, pages;                  /* descriptors; the directory's is locked while we write */
-    char *name, *staging_name;                     /* in the parent */
-    bool owned;                                    /* we made the directory and hold its lock */
-    bool published;                                /* the directory has its name */
-    bool replaces;                                 /* an old store has that name until then */
+    struct staging staging;                        /* the directory */
+    int pages;                                     /* descriptor */
     uint64_t page_bytes;
     struct page_queue *queue;
     struct manifest_files files;
@@ -56,85 +48,7 @@ struct store_writer {
     struct pcere_error failure;
 };
 
-/* ---- the directory ------------------------------------------------------------------------------------------------------- */
-
-static enum pcere_status fail_path(struct pcere_error *error, const char *what, const char *path)
-{
-    return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot %s '%s'", what, path);
-}
-
-static int directory_open(int parent, const char *name)
-{
-    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* `path` as a descriptor of its parent and a name in it. */
-static enum pcere_status split_path(struct store_writer *writer, const char *path, struct pcere_error *error)
-{
-    char *resolved = realpath(path, NULL);
-    char *head = strdup(resolved ? resolved : path), *tail = strdup(resolved ? resolved : path);
-    free(resolved);
-    enum pcere_status status = PCERE_OK;
-    const char *name = tail ? basename(tail) : NULL;
-    if (!head || !tail)
-        status = pcere_fail_memory(error, "the store's path");
-    else if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "/") == 0)
-        status = pcere_fail(error, PCERE_USAGE, 0, NULL, "'%s' cannot be the name of a store", path);
-    else if ((writer->parent = open(dirname(head), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-        status = fail_path(error, "open the directory of", path);
-    else if (!(writer->name = strdup(name)) || asprintf(&writer->staging_name, "%s.new", name) < 0)
-        status = pcere_fail_memory(error, "the store's path");
-    free(head);
-    free(tail);
-    return status;
-}
-
-static enum pcere_status fail_in_use(struct pcere_error *error, const char *name)
-{
-    return pcere_fail(error, PCERE_USAGE, 0, "wait until it has ended, or write to another store with -o",
-                      "'%s' is being written by another capture", name);
-}
-
-/* May what has the store's name be replaced? */
-static enum pcere_status check_old(struct store_writer *writer, bool force, struct pcere_error *error)
-{
-    struct stat about;
-    if (fstatat(writer->parent, writer->name, &about, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? PCERE_OK : fail_path(error, "read", writer->name);
-    if (!S_ISDIR(about.st_mode) || !directory_is_store(writer->parent, writer->name))
-        return pcere_fail(error, PCERE_USAGE, 0, "choose another name with -o", "'%s' exists and is not a PCERE store", writer->name);
-    if (!force)
-        return pcere_fail(error, PCERE_USAGE, 0, "replace it with --force, or write to another store with -o",
-                          "the store '%s' exists", writer->name);
-    int old = directory_open(writer->parent, writer->name);
-    bool in_use = old >= 0 && flock(old, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (old >= 0)
-        close(old);
-    writer->replaces = true;
-    return in_use ? fail_in_use(error, writer->name) : PCERE_OK;
-}
-
-/* Remove what a killed writer left under the staging name, and nothing else. */
-static enum pcere_status clear_staging(struct store_writer *writer, struct pcere_error *error)
-{
-    int left = directory_open(writer->parent, writer->staging_name);
-    if (left < 0 && errno == ENOENT)
-        return PCERE_OK;
-    bool ours = left >= 0 && (directory_is_store(writer->parent, writer->staging_name) ||
-                              directory_is_leftover(writer->parent, writer->staging_name));
-    bool in_use = ours && flock(left, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    enum pcere_status status = PCERE_OK;
-    if (!ours)
-        status = pcere_fail(error, PCERE_USAGE, 0, "move it away, or choose another name with -o",
-                            "'%s' is in the way and is not a PCERE store", writer->staging_name);
-    else if (in_use)
-        status = fail_in_use(error, writer->name);
-    else
-        status = tree_remove(writer->parent, writer->staging_name, error);
-    if (left >= 0)
-        close(left);
-    return status;
-}
+/* ---- the empty store ------------------------------------------------------------------------------------------------------ */
 
 static enum pcere_status write_manifest(struct store_writer *writer, const struct store_manifest *manifest, bool durable,
                                         struct pcere_error *error)
@@ -143,7 +57,7 @@ static enum pcere_status write_manifest(struct store_writer *writer, const struc
     size_t bytes;
     enum pcere_status status = manifest_encode(manifest, &writer->files, &text, &bytes, error);
     if (!status)
-        status = file_replace(writer->directory, "manifest.json", text, bytes, durable, "manifest.write", error);
+        status = file_replace(writer->staging.directory, "manifest.json", text, bytes, durable, "manifest.write", error);
     else
         return status;
     if (status) {
@@ -161,82 +75,26 @@ static enum pcere_status write_pages_header(struct store_writer *writer, struct 
     struct pages_header header = {.magic = PAGES_MAGIC, .version = STORE_SCHEMA_VERSION, .page_bytes = (uint32_t)writer->page_bytes,
                                   .store_id = writer->files.store_id};
     header.check = XXH64(&header, offsetof(struct pages_header, check), 0);
-    enum pcere_status status = file_replace(writer->directory, "pages", &header, sizeof header, false, "pages.create", error);
+    enum pcere_status status = file_replace(writer->staging.directory, "pages", &header, sizeof header, false, "pages.create", error);
     if (status)
         return status;
     writer->files.pages_bytes = sizeof header;
     writer->counted_bytes = sizeof header;
-    writer->pages = openat(writer->directory, "pages", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    return writer->pages < 0 ? fail_path(error, "open", "pages") : PCERE_OK;
+    writer->pages = openat(writer->staging.directory, "pages", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    return writer->pages < 0 ? pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot open 'pages'") : PCERE_OK;
 }
 
-static enum pcere_status make_directory(struct store_writer *writer, struct pcere_error *error)
+static enum pcere_status make_empty(struct store_writer *writer, struct pcere_error *error)
 {
-    int errnum = fault_point("store.mkdir");
-    if (errnum || mkdirat(writer->parent, writer->staging_name, 0700) != 0)
-        return pcere_fail(error, PCERE_SYSTEM, errnum ? errnum : errno, NULL, "cannot make the store '%s'", writer->name);
-    writer->directory = directory_open(writer->parent, writer->staging_name);
-    if (writer->directory < 0)
-        return fail_path(error, "open", writer->staging_name);
-    if (flock(writer->directory, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return fail_in_use(error, writer->name);
-    writer->owned = true;
     if (getrandom(&writer->files.store_id, sizeof writer->files.store_id, 0) != (ssize_t)sizeof writer->files.store_id)
-        return fail_path(error, "make an identity for", writer->name);
+        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make an identity for '%s'", writer->staging.name);
     enum pcere_status status = write_pages_header(writer, error);
     if (!status)
-        status = directory_make(writer->directory, "codelets", error);
+        status = directory_make(writer->staging.directory, "codelets", error);
     if (!status)
-        status = file_replace(writer->directory, "samples.jsonl", "", 0, false, "samples.create", error);
+        status = file_replace(writer->staging.directory, "samples.jsonl", "", 0, false, "samples.create", error);
     struct store_manifest empty = {.page_size = writer->page_bytes};
     return status ? status : write_manifest(writer, &empty, false, error);
-}
-
-static int rename_name(const struct store_writer *writer, const char *from, const char *to, unsigned flags)
-{
-    int errnum = fault_point("store.rename");
-    if (errnum) {
-        errno = errnum;
-        return -1;
-    }
-    int result = renameat2(writer->parent, from, writer->parent, to, flags);
-    if (result != 0 && flags == RENAME_NOREPLACE && (errno == EINVAL || errno == ENOSYS))
-        result = renameat(writer->parent, from, writer->parent, to);
-    return result;
-}
-
-/* Give the new directory its name. An old store is exchanged with it in one step; where the file system cannot, it is NAME.old for a
- * moment. */
-static enum pcere_status publish(struct store_writer *writer, struct pcere_error *error)
-{
-    if (writer->published)
-        return PCERE_OK;
-    int result;
-    if (!writer->replaces)
-        result = rename_name(writer, writer->staging_name, writer->name, RENAME_NOREPLACE);
-    else {
-        result = rename_name(writer, writer->staging_name, writer->name, RENAME_EXCHANGE);
-        if (result != 0 && errno == ENOENT)
-            result = rename_name(writer, writer->staging_name, writer->name, RENAME_NOREPLACE);
-        else if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
-            char *old;
-            if (asprintf(&old, "%s.old", writer->name) < 0)
-                return pcere_fail_memory(error, "the store's path");
-            result = rename_name(writer, writer->name, old, RENAME_NOREPLACE);
-            if (result == 0)
-                result = rename_name(writer, writer->staging_name, writer->name, RENAME_NOREPLACE);
-            if (result == 0)
-                tree_remove(writer->parent, old, NULL);
-            free(old);
-        }
-    }
-    if (result != 0)
-        return fail_path(error, "give its name to the store", writer->name);
-    writer->published = true;
-    directory_sync(writer->parent, ".", NULL);
-    if (writer->replaces)
-        tree_remove(writer->parent, writer->staging_name, NULL);
-    return PCERE_OK;
 }
 
 /* ---- codelets ------------------------------------------------------------------------------------------------------------ */
@@ -296,9 +154,9 @@ static enum pcere_status write_codelet(struct store_writer *writer, const struct
     if (!status)
         status = codelet_encode(codelet, name, writer->files.store_id, writer->page_bytes, pages, &data, &data_bytes, error);
     if (!status)
-        status = file_replace(writer->directory, path, data, data_bytes, false, "codelet.write", error);
+        status = file_replace(writer->staging.directory, path, data, data_bytes, false, "codelet.write", error);
     if (!status && !add_name(writer, name)) {
-        unlinkat(writer->directory, path, 0);
+        unlinkat(writer->staging.directory, path, 0);
         status = pcere_fail_memory(error, "a codelet's name");
     }
     free(data);
@@ -435,9 +293,9 @@ enum pcere_status store_writer_program(struct store_writer *writer, const char *
     struct store_manifest manifest;
     struct manifest_files files;
     uint64_t hash, bytes;
-    enum pcere_status status = file_copy(file, writer->directory, "program", "program.write", error);
+    enum pcere_status status = file_copy(file, writer->staging.directory, "program", "program.write", error);
     if (!status)
-        status = file_hash(writer->directory, "program", &hash, &bytes, error);
+        status = file_hash(writer->staging.directory, "program", &hash, &bytes, error);
     if (status)
         return status;
     pthread_mutex_lock(&writer->writing);
@@ -457,7 +315,7 @@ enum pcere_status store_writer_program(struct store_writer *writer, const char *
 static enum pcere_status sync_name(struct store_writer *writer, const char *path, struct pcere_error *error)
 {
     int errnum = fault_point("store.sync");
-    int descriptor = openat(writer->directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int descriptor = openat(writer->staging.directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (!errnum && (descriptor < 0 || fsync(descriptor) != 0))
         errnum = errno;
     if (descriptor >= 0)
@@ -478,7 +336,7 @@ static enum pcere_status sync_all(struct store_writer *writer, struct pcere_erro
         status = sync_name(writer, path, error);
         free(path);
     }
-    return status ? status : directory_sync(writer->directory, "codelets", error);
+    return status ? status : directory_sync(writer->staging.directory, "codelets", error);
 }
 
 enum pcere_status store_writer_manifest(struct store_writer *writer, const struct store_manifest *manifest, struct pcere_error *error)
@@ -510,7 +368,7 @@ enum pcere_status store_writer_manifest(struct store_writer *writer, const struc
     if (!status) {
         writer->manifest_given = true;
         if (written.complete)
-            status = publish(writer, error);
+            status = staging_publish(&writer->staging, error);
     }
     pthread_mutex_unlock(&writer->writing);
     if (!status && untold) {
@@ -537,17 +395,14 @@ static enum pcere_status scribe_start(struct store_writer *writer, struct pcere_
 static void writer_free(struct store_writer *writer)
 {
     page_queue_free(writer->queue);
-    int descriptors[] = {writer->pages, writer->directory, writer->parent};
-    for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
-        if (descriptors[i] >= 0)
-            close(descriptors[i]);
+    if (writer->pages >= 0)
+        close(writer->pages);
     pthread_mutex_destroy(&writer->writing);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->changed);
     manifest_files_done(&writer->files);
     free(writer->manifest_text);
-    free(writer->name);
-    free(writer->staging_name);
+    staging_done(&writer->staging);
     free(writer);
 }
 
@@ -559,28 +414,23 @@ enum pcere_status store_writer_open(const char *path, bool force, uint64_t page_
     struct store_writer *writer = calloc(1, sizeof *writer);
     if (!writer)
         return pcere_fail_memory(error, "the store's writer");
-    writer->parent = writer->directory = writer->pages = -1;
+    writer->pages = -1;
     writer->page_bytes = page_size;
     writer->last = &writer->first;
     pthread_mutex_init(&writer->writing, NULL);
     pthread_mutex_init(&writer->lock, NULL);
     pthread_cond_init(&writer->changed, NULL);
-    enum pcere_status status = split_path(writer, path, error);
+    enum pcere_status status = staging_open(path, force, &writer->staging, error);
     if (!status)
-        status = check_old(writer, force, error);
-    if (!status)
-        status = clear_staging(writer, error);
-    if (!status)
-        status = make_directory(writer, error);
+        status = make_empty(writer, error);
     if (!status)
         status = page_queue_new(writer->pages, page_size, workers, &writer->queue, error);
-    if (!status && !writer->replaces)
-        status = publish(writer, error);
+    if (!status && !writer->staging.replaces)
+        status = staging_publish(&writer->staging, error);
     if (!status)
         status = scribe_start(writer, error);
     if (status) {
-        if (writer->owned)
-            tree_remove(writer->parent, writer->published ? writer->name : writer->staging_name, NULL);
+        staging_abandon(&writer->staging);
         writer_free(writer);
         return status;
     }
@@ -599,9 +449,9 @@ void store_writer_close(struct store_writer *writer)
         pthread_mutex_unlock(&writer->lock);
         pthread_join(writer->scribe, NULL);
     }
-    if (!writer->manifest_given && !writer->files.codelet_count && !(writer->files.has_program && writer->published))
-        tree_remove(writer->parent, writer->published ? writer->name : writer->staging_name, NULL);
+    if (!writer->manifest_given && !writer->files.codelet_count && !(writer->files.has_program && writer->staging.published))
+        staging_abandon(&writer->staging);
     else
-        publish(writer, NULL);
+        staging_publish(&writer->staging, NULL);
     writer_free(writer);
 }
