@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 1u
+#define CAPTURE_VERSION 2u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
 #define CAPTURE_LIBRARY "libpcere-capture.so"
 
@@ -46,6 +46,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     char name[CAPTURE_NAME_BYTES];
     char function[CAPTURE_NAME_BYTES / 2];
     char file[CAPTURE_NAME_BYTES];
+    char thread_sized[CAPTURE_NAME_BYTES / 2];     /* of the site, "" for none */
 };
 
 enum {                          /* flags of a record */

@@ -2,6 +2,7 @@
 #include "cli/capture_table.h"
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "store/store.h"
 
@@ -34,11 +35,18 @@ static void region_row(struct cli_table *table, const struct store_manifest *man
     char invocations[24], classes[48], time[UNITS_TEXT_BYTES], share[CLI_TEXT_MOST], memory[UNITS_TEXT_BYTES], stored[UNITS_TEXT_BYTES];
     snprintf(invocations, sizeof invocations, "%llu", (unsigned long long)region->invocations);
     snprintf(classes, sizeof classes, "%zu of %zu", captured, region->class_count);
+    struct text note = {0};
+    if (region->reason)
+        text_add(&note, region->reason);
+    if (captured && region->thread_sized)
+        text_addf(&note, "%sat most %u thread%s: %s", region->reason ? "; " : "", manifest->threads, manifest->threads == 1 ? "" : "s", region->thread_sized);
+    char *words = text_take(&note);
     const char *cells[] = {region->name, invocations, units_format_ns(region->time_ns, time),
                            cli_ratio_text(share, share_of(manifest, region->time_ns)), classes,
                            captured ? units_format_bytes(memory_bytes, memory) : "-",
-                           captured ? units_format_bytes(stored_bytes, stored) : "-", region->reason};
+                           captured ? units_format_bytes(stored_bytes, stored) : "-", words ? words : region->reason};
     cli_table_row(table, cells);
+    free(words);
 }
 
 static void total_row(struct cli_table *table, const struct store_manifest *manifest, const char *name, uint64_t time_ns)
@@ -94,6 +102,7 @@ static json_t *region_value(const struct store_manifest *manifest, const struct 
     json_put(value, "share_ratio", manifest->wall_ns ? json_real(share_of(manifest, region->time_ns)) : json_null(), failed);
     json_put(value, "status", json_from_string(region->status), failed);
     json_put(value, "reason", json_from_string(region->reason), failed);
+    json_put(value, "thread_sized", json_from_string(region->thread_sized), failed);
     for (size_t i = 0; i < region->class_count; i++)
         if (json_array_append_new(classes, class_value(&region->classes[i], failed)) != 0)
             *failed = true;

@@ -45,10 +45,12 @@ struct StartPass : PassInfoMixin<StartPass> {
 
 struct EndPass : PassInfoMixin<EndPass> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    if (CodeletMode)
+    if (CodeletMode) {
       pcere::finishCodelet(M);
-    else
+    } else {
+      pcere::flagThreadSized(M);
       pcere::embedSymbols(M);
+    }
     verify(M);
     return PreservedAnalyses::none();
   }

@@ -14,6 +14,13 @@ namespace pcere {
 
 namespace {
 
+Constant *string(Module &M, StringRef Text) {
+  Constant *Data = ConstantDataArray::getString(M.getContext(), Text);
+  auto *V = new GlobalVariable(M, Data->getType(), true, GlobalValue::PrivateLinkage, Data, ".pcere.str");
+  V->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+  return V;
+}
+
 /// Declares the runtime's calls and emits guarded calls to them.
 class ProbeBuilder {
   Module &M;
@@ -34,20 +41,16 @@ class ProbeBuilder {
     return Hook;
   }
 
-  Constant *string(StringRef Text) {
-    Constant *Data = ConstantDataArray::getString(Context, Text);
-    auto *V = new GlobalVariable(M, Data->getType(), true, GlobalValue::PrivateLinkage, Data, ".pcere.str");
-    V->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
-    return V;
-  }
 
   /// struct pcere_site
   GlobalVariable *site(const Region &R) {
-    auto *Type = StructType::get(Context, {Int32, Int32, Pointer, Pointer, Pointer, Pointer, Int64});
+    auto *Type = StructType::get(Context, {Int32, Int32, Pointer, Pointer, Pointer, Pointer, Int64, Pointer});
     Constant *Fields[] = {ConstantInt::get(Int32, PCERE_ABI_VERSION), ConstantInt::get(Int32, R.Line),
-                          string(R.Name), string(R.Function), string(R.File), ConstantPointerNull::get(Pointer),
-                          ConstantInt::get(Int64, unitId(M))};
-    return new GlobalVariable(M, Type, false, GlobalValue::InternalLinkage, ConstantStruct::get(Type, Fields), ".pcere.site");
+                          string(M, R.Name), string(M, R.Function), string(M, R.File), ConstantPointerNull::get(Pointer),
+                          ConstantInt::get(Int64, unitId(M)), ConstantPointerNull::get(Pointer)};
+    auto *V = new GlobalVariable(M, Type, false, GlobalValue::InternalLinkage, ConstantStruct::get(Type, Fields), ".pcere.site");
+    rememberSite(*R.Microtask, *V);
+    return V;
   }
 
   void guardedCall(Instruction *Where, const DebugLoc &Location, FunctionCallee Hook, ArrayRef<Value *> Arguments) {
@@ -92,6 +95,15 @@ public:
 };
 
 } // namespace
+
+void setThreadSized(GlobalVariable &Site, StringRef Reason) {
+  auto *Fields = cast<ConstantStruct>(Site.getInitializer());
+  SmallVector<Constant *, 8> Values;
+  for (const Use &U : Fields->operands())
+    Values.push_back(cast<Constant>(U));
+  Values.back() = string(*Site.getParent(), Reason);
+  Site.setInitializer(ConstantStruct::get(Fields->getType(), Values));
+}
 
 void insertProbes(Module &M, const RegionTable &Table) {
   if (Table.Entries.empty())

@@ -1,6 +1,6 @@
 //===- passes/Stages.h - what the plugin does to a module, stage by stage -------------------------------------------------===//
 //
-// In vivo (a user's build):      embedBitcode, insertProbes at the pipeline's start; embedSymbols at its end.
+// In vivo (a user's build):      embedBitcode, insertProbes at the pipeline's start; flagThreadSized, embedSymbols at its end.
 // In vitro (-pcere-codelet):     prepareCodelet at the start; finishCodelet at the end. Contract: include/pcere/codelet_abi.h.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
@@ -20,6 +20,16 @@ void embedBitcode(llvm::Module &M, llvm::OptimizationLevel Level);
 
 /// Call the weak hooks of include/pcere/rt_abi.inc around every entry. Outlined functions themselves are not touched.
 void insertProbes(llvm::Module &M, const RegionTable &Table);
+
+/// Follow thread counts into allocations and indices, and write into the sites of the regions concerned why they hold only for the
+/// thread count of the capture. Run it at the pipeline's end.
+void flagThreadSized(llvm::Module &M);
+
+/// Which site belongs to an outlined function, for flagThreadSized.
+void rememberSite(llvm::Function &Microtask, llvm::GlobalVariable &Site);
+
+/// Fill in pcere_site::thread_sized.
+void setThreadSized(llvm::GlobalVariable &Site, llvm::StringRef Reason);
 
 /// Write where the module's variables and functions end up into .pcere.sym, which is not loaded either. Nothing is kept alive by it:
 /// run it after the last GlobalDCE.

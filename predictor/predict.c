@@ -107,6 +107,12 @@ static enum pcere_status fail_missing(const struct predict_request *request, str
 {
     size_t missing = 0;
     struct text list = {0};
+    for (size_t r = 0; r < request->manifest->region_count; r++) {
+        const struct store_region *this = &request->manifest->regions[r];
+        if (equal(this->name, region) && this->thread_sized && threads > request->manifest->threads)
+            return pcere_fail(error, PCERE_NO, 0, "capture the program with more threads: pcere capture --threads N",
+                              "%s cannot run with %u threads, since it uses %s", region, threads, this->thread_sized);
+    }
     for (size_t t = 0; t < request->thread_count; t++) {
         size_t before = missing;
         for (size_t r = 0; r < request->manifest->region_count; r++) {

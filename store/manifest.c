@@ -33,6 +33,7 @@ static void region_done(struct store_region *region)
     free(region->file);
     free(region->status);
     free(region->reason);
+    free(region->thread_sized);
 }
 
 void store_manifest_done(struct store_manifest *manifest)
@@ -58,6 +59,11 @@ void manifest_files_done(struct manifest_files *files)
     for (size_t i = 0; i < files->codelet_count; i++)
         free(files->codelets[i]);
     free(files->codelets);
+    for (size_t i = 0; i < files->library_count; i++) {
+        free(files->libraries[i].about.name);
+        free(files->libraries[i].about.file);
+    }
+    free(files->libraries);
     *files = (struct manifest_files){0};
 }
 
@@ -123,11 +129,29 @@ static json_t *encode_region(const struct store_region *region, bool *failed)
     json_put(object, "time_ns", json_from_u64(region->time_ns), failed);
     json_put(object, "status", json_from_string(region->status ? region->status : "skipped"), failed);
     json_put(object, "reason", json_from_string(region->reason), failed);
+    if (region->thread_sized)
+        json_put(object, "thread_sized", json_from_string(region->thread_sized), failed);
     for (size_t i = 0; i < region->class_count; i++)
         if (json_array_append_new(classes, encode_class(&region->classes[i], failed)) != 0)
             *failed = true;
     json_put(object, "classes", classes, failed);
     return object;
+}
+
+static json_t *encode_libraries(const struct manifest_files *files, bool *failed)
+{
+    json_t *libraries = json_array();
+    for (size_t i = 0; i < files->library_count; i++) {
+        const struct manifest_library *library = &files->libraries[i];
+        json_t *object = json_object();
+        json_put(object, "name", json_from_string(library->about.name), failed);
+        json_put(object, "file", json_from_string(library->about.file), failed);
+        json_put(object, "bytes", json_from_u64(library->bytes), failed);
+        json_put(object, "xxh64", json_from_hex64(library->hash), failed);
+        if (json_array_append_new(libraries, object) != 0)
+            *failed = true;
+    }
+    return libraries;
 }
 
 static json_t *encode_files(const struct manifest_files *files, bool *failed)
@@ -146,6 +170,7 @@ static json_t *encode_files(const struct manifest_files *files, bool *failed)
     json_put(object, "pages", pages, failed);
     json_put(object, "program", program, failed);
     json_put(object, "codelets", codelets, failed);
+    json_put(object, "libraries", encode_libraries(files, failed), failed);
     return object;
 }
 
@@ -256,11 +281,34 @@ static void decode_region(struct json_reader *reader, const json_t *object, stru
     region->time_ns = json_read_u64(reader, object, "time_ns", INT64_MAX);
     region->status = json_read_string(reader, object, "status", false);
     region->reason = json_read_string(reader, object, "reason", true);
+    if (json_object_get(object, "thread_sized"))
+        region->thread_sized = json_read_string(reader, object, "thread_sized", true);
     const json_t *classes = json_read_array(reader, object, "classes");
     region->classes = decode_items(reader, classes, sizeof *region->classes);
     for (size_t i = 0; !reader->status && i < json_array_size(classes); i++) {
         region->class_count = i + 1;
         decode_class(reader, json_array_get(classes, i), &region->classes[i]);
+    }
+}
+
+static void decode_libraries(struct json_reader *reader, const json_t *object, struct manifest_files *files)
+{
+    if (!json_object_get(object, "libraries"))
+        return;                                    /* stores from before there were any */
+    const json_t *libraries = json_read_array(reader, object, "libraries");
+    if (json_array_size(libraries) > STORE_LIBRARIES_MOST && !reader->status)
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, WHERE ": more libraries than any program has");
+    files->libraries = decode_items(reader, libraries, sizeof *files->libraries);
+    for (size_t i = 0; !reader->status && i < json_array_size(libraries); i++) {
+        const json_t *entry = json_array_get(libraries, i);
+        struct manifest_library *library = &files->libraries[i];
+        files->library_count = i + 1;
+        library->about.name = json_read_string(reader, entry, "name", false);
+        library->about.file = json_read_string(reader, entry, "file", false);
+        library->bytes = json_read_u64(reader, entry, "bytes", INT64_MAX);
+        library->hash = json_read_hex64(reader, entry, "xxh64");
+        if (library->about.name && !codelet_name_valid(library->about.name) && !reader->status)
+            reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, WHERE ": \"libraries\" holds what is not a file name");
     }
 }
 
@@ -284,6 +332,7 @@ static void decode_files(struct json_reader *reader, const json_t *root, struct 
         if (files->codelets[i] && !codelet_name_valid(files->codelets[i]))
             reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, WHERE ": \"codelets\" holds what is not a file name");
     }
+    decode_libraries(reader, object, files);
 }
 
 static void decode_manifest(struct json_reader *reader, const json_t *root, struct store_manifest *manifest)

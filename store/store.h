@@ -3,6 +3,7 @@
  *   PROGRAM.pcere/
  *     manifest.json        what was run and measured: struct store_manifest
  *     program              copy of the executable (its embedded bitcode, symbols and relocations travel with it)
+ *     libraries/NAME       copies of the shared libraries that it used, but for those of the C, C++ and OpenMP runtimes
  *     pages                content-addressed pages, lz4 blocks, append-only while capturing
  *     codelets/NAME.codelet  one captured invocation each: struct store_codelet
  *     samples.jsonl        every replay and run ever measured, one JSON object a line
@@ -47,6 +48,7 @@ struct store_region {
     uint64_t time_ns;            /* in-vivo wall time of all invocations together */
     char *status;                /* "captured", "skipped" or "invalid" */
     char *reason;                /* NULL if captured */
+    char *thread_sized;          /* what keeps its codelets from running with more threads than the capture had, or NULL */
     struct store_class *classes;
     size_t class_count;
 };
@@ -144,6 +146,11 @@ enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t byt
 /* Copy the executable in; its checksum goes into the manifest. PCERE_USAGE: `file` is no regular file. */
 enum pcere_status store_writer_program(struct store_writer *writer, const char *file, struct pcere_error *error);
 
+/* Copy in a shared library that the program uses. `name` is what programs call it (its soname); it can stand as a file name. If the
+ * store has one of that name, nothing is done. It is in the next manifest. PCERE_USAGE: `file` is no regular file, or the name is
+ * none. */
+enum pcere_status store_writer_library(struct store_writer *writer, const char *name, const char *file, struct pcere_error *error);
+
 /* Add `count` pages that lie one after the other at `data`. Known pages cost no space. ret_pages[i] is the number of page i or
  * STORE_PAGE_ZERO. The data is copied (or already compressed) when this returns; compression goes on in the background and the
  * call waits only if more than the reserved bytes are waiting. Thread-safe. A failure of the background work (full disk) is
@@ -188,8 +195,17 @@ const char *store_path(const struct store *store);
 /* Borrowed. Strings are never NULL but where struct store_manifest says so; program and others are "" if the capture was killed
  * early. */
 const struct store_manifest *store_manifest(const struct store *store);
-/* Path of a file of the store: "program" (its checksum is checked each time), "build" (created on demand); free() it. */
+/* Path of a file of the store: "program" or "libraries/NAME" (the checksum is checked each time), "build" (created on demand);
+ * free() it. */
 enum pcere_status store_file(const struct store *store, const char *name, char **ret_path, struct pcere_error *error);
+
+struct store_library {
+    char *name;                  /* what programs call it, and its name in libraries/ */
+    char *file;                  /* where it lay when the program was captured */
+};
+/* Shared libraries that are in the store. Borrowed. */
+size_t store_library_count(const struct store *store);
+const struct store_library *store_library(const struct store *store, size_t index);
 
 /* Load and check the codelet of that name (store_class.codelet). store_codelet_done it. */
 enum pcere_status store_codelet_load(struct store *store, const char *name, struct store_codelet *ret_codelet,

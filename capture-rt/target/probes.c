@@ -60,6 +60,7 @@ static uint32_t region_find_or_add(struct capture_log *log, const struct pcere_s
     text_copy(entry->name, name, sizeof entry->name);
     text_copy(entry->function, site->function, sizeof entry->function);
     text_copy(entry->file, site->file, sizeof entry->file);
+    text_copy(entry->thread_sized, site->thread_sized, sizeof entry->thread_sized);
     entry->ready = 1;
     __atomic_store_n(&log->region_count, count + 1, __ATOMIC_RELEASE);
     return count;

@@ -33,6 +33,7 @@ struct capture_invocation {      /* an outermost invocation of a region on the i
 
 struct capture_region {
     char *name, *function, *file;
+    char *thread_sized;          /* what holds only for the thread count that the program started with, or NULL */
     uint32_t line;
     uint64_t invocations;        /* outermost ones on the initial thread */
     uint64_t time_ns;            /* wall time of those that ended, together */

@@ -135,7 +135,9 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
             .name = text_of(entry->name, sizeof entry->name), .function = text_of(entry->function, sizeof entry->function),
             .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = entry->invocations,
             .time_ns = entry->time_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign};
-        if (!region->name || !region->function || !region->file)
+        if (entry->thread_sized[0])
+            region->thread_sized = text_of(entry->thread_sized, sizeof entry->thread_sized);
+        if (!region->name || !region->function || !region->file || (entry->thread_sized[0] && !region->thread_sized))
             return pcere_fail_memory(error, "the regions");
         regions_ns += region->time_ns;
     }
@@ -217,6 +219,7 @@ void capture_run_done(struct capture_run *run)
         free(run->regions[i].name);
         free(run->regions[i].function);
         free(run->regions[i].file);
+        free(run->regions[i].thread_sized);
     }
     for (size_t i = 0; run->environment && run->environment[i]; i++)
         free(run->environment[i]);

@@ -68,8 +68,9 @@ static bool regions_fill(const struct capture_run *run, struct store_manifest *m
         manifest->region_count = i + 1;
         *to = (struct store_region){.name = strdup(from->name), .function = strdup(from->function), .file = strdup(from->file),
                                     .line = from->line, .invocations = from->invocations, .time_ns = from->time_ns,
-                                    .status = strdup("skipped"), .reason = strdup("the capture did not come to its end")};
-        if (!to->name || !to->function || !to->file || !to->status || !to->reason)
+                                    .status = strdup("skipped"), .reason = strdup("the capture did not come to its end"),
+                                    .thread_sized = from->thread_sized ? strdup(from->thread_sized) : NULL};
+        if (!to->name || !to->function || !to->file || !to->status || !to->reason || !to->thread_sized != !from->thread_sized)
             return false;
     }
     return true;

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define PCERE_ABI_VERSION 1u
+#define PCERE_ABI_VERSION 2u
 
 enum pcere_path {
     PCERE_PATH_FORK = 0,        /* __kmpc_fork_call */
@@ -27,6 +27,7 @@ struct pcere_site {
     const char *file;           /* source file as the compiler saw it */
     void *cookie;               /* NULL at start; belongs to the runtime that is loaded */
     uint64_t unit_id;           /* of the translation unit: two units may hold regions of one name (an inline function's) */
+    const char *thread_sized;   /* what holds only for the thread count that the program started with, or NULL */
 };
 
 #define PCERE_UNIT_MAGIC "PCEREBC1"

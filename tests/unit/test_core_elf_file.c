@@ -20,14 +20,14 @@ _Thread_local char elf_test_tls_second;
 /* Two units (flags "-O2", "-g"; source "a.c", "bc.c"; 5 and 0 bytes) and a table of three entries, one of them dropped. */
 __asm__(".pushsection .pcere.bc,\"\",@progbits\n"
         ".p2align 4\n"
-        ".ascii \"PCEREBC1\"\n.long 1, 19\n.quad 0x1234\n.long 0, 2, 2, 2\n.quad 7, 4, 5, 5, 0\n"
+        ".ascii \"PCEREBC1\"\n.long 2, 19\n.quad 0x1234\n.long 0, 2, 2, 2\n.quad 7, 4, 5, 5, 0\n"
         ".ascii \"-O2\\0-g\\0a.c\\0BC123\"\n.p2align 4\n"
-        ".ascii \"PCEREBC1\"\n.long 1, 19\n.quad 0x5678\n.long 0, 3, 0, 0\n.quad 0, 5, 0, 0, 0\n"
+        ".ascii \"PCEREBC1\"\n.long 2, 19\n.quad 0x5678\n.long 0, 3, 0, 0\n.quad 0, 5, 0, 0, 0\n"
         ".ascii \"bc.c\\0\"\n.p2align 4\n"
         ".popsection\n"
         ".pushsection .pcere.sym,\"\",@progbits\n"
         ".p2align 4\n"
-        "1: .ascii \"PCERESY1\"\n.long 1, 3\n.quad 0x1234, 2f-1b\n"
+        "1: .ascii \"PCERESY1\"\n.long 2, 3\n.quad 0x1234, 2f-1b\n"
         ".quad elf_test_variable, 100\n.short 1, 0\n.long 24\n.ascii \"elf_test_variable\\0\\0\\0\\0\\0\\0\\0\"\n"
         ".quad elf_test_tls_second@dtpoff, 1\n.short 2, 1\n.long 8\n.ascii \"second\\0\\0\"\n"
         ".quad 0, 0\n.short 3, 0\n.long 8\n.ascii \"dropped\\0\"\n"
@@ -226,7 +226,7 @@ static void test_flips(void)
     unsigned char *at = data;
     Elf64_Ehdr header;
     memcpy(&header, at, sizeof header);
-    const unsigned char *units = memmem(at, bytes, "PCEREBC1\1\0\0", 12), *tables = memmem(at, bytes, "PCERESY1\1\0\0", 12);
+    const unsigned char *units = memmem(at, bytes, "PCEREBC1\2\0\0", 12), *tables = memmem(at, bytes, "PCERESY1\2\0\0", 12);
     CU_ASSERT_TRUE_FATAL(units && tables);
     size_t spans[][2] = {{0, 64 + 56u * header.e_phnum}, {(size_t)(units - at), 224}, {(size_t)(tables - at), 160},
                          {header.e_shoff, 64u * header.e_shnum}};
@@ -246,15 +246,15 @@ static void test_flips(void)
 static void test_bad_sections_are_refused(void)
 {
     static const struct { const char *find; size_t find_bytes, offset; unsigned char value; const char *says; } cases[] = {
-        {"PCEREBC1\1", 10, 0, 'X', "does not begin"},
-        {"PCEREBC1\1", 10, 8, 9, "another version"},
-        {"PCEREBC1\1", 10, 24, 7, "size or coding"},
-        {"PCEREBC1\1", 10, 47, 0xff, "cut off"},
-        {"PCEREBC1\1", 10, 86, 'x', "no end"},
-        {"PCERESY1\1", 10, 0, 'X', "does not begin"},
-        {"PCERESY1\1", 10, 12, 9, "cut off"},
-        {"PCERESY1\1", 10, 48, 77, "unknown kind"},
-        {"PCERESY1\1", 10, 55, 0xff, "no end"},
+        {"PCEREBC1\2", 10, 0, 'X', "does not begin"},
+        {"PCEREBC1\2", 10, 8, 9, "another version"},
+        {"PCEREBC1\2", 10, 24, 7, "size or coding"},
+        {"PCEREBC1\2", 10, 47, 0xff, "cut off"},
+        {"PCEREBC1\2", 10, 86, 'x', "no end"},
+        {"PCERESY1\2", 10, 0, 'X', "does not begin"},
+        {"PCERESY1\2", 10, 12, 9, "cut off"},
+        {"PCERESY1\2", 10, 48, 77, "unknown kind"},
+        {"PCERESY1\2", 10, 55, 0xff, "no end"},
     };
     void *data;
     size_t bytes;
@@ -264,7 +264,7 @@ static void test_bad_sections_are_refused(void)
         /* The string in this test matches as well: the section's has a second zero byte and lies behind it. */
         for (unsigned char *next = found; next && (next = memmem(next + 1, bytes - (size_t)(next + 1 - (unsigned char *)data),
                                                                  cases[i].find, cases[i].find_bytes));)
-            if (!memcmp(next + 8, "\1\0\0\0\23", 5) || !memcmp(next + 8, "\1\0\0\0\3", 5)) {
+            if (!memcmp(next + 8, "\2\0\0\0\23", 5) || !memcmp(next + 8, "\2\0\0\0\3", 5)) {
                 found = next;
                 break;
             }

@@ -1,0 +1,103 @@
+/* Memory and divisions of the work that were made for the number of threads before the region, and some that only look so. */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N = 1000 };
+static double fixed[1024][8], data[N];
+static int chunk;
+
+struct work { int threads; double *parts; double *all; };
+
+static double *parts_new(int threads)
+{
+    return calloc((size_t)threads * 8, sizeof(double));
+}
+
+static void add_to_part(double *parts, int i)
+{
+    parts[omp_get_thread_num() * 8] += i;
+}
+
+static void part_by_pointer(struct work *work)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        add_to_part(work->parts, i);
+}
+
+static void part_of_array_on_the_stack(int threads, double *ret_sum)
+{
+    double parts[threads];
+    double *part = parts;
+    for (int t = 0; t < threads; t++)
+        part[t] = 0;
+#pragma omp parallel shared(part)
+    {
+        int me = omp_get_thread_num();
+#pragma omp for
+        for (int i = 0; i < N; i++)
+            part[me] += i;
+    }
+    for (int t = 0; t < threads; t++)
+        *ret_sum += part[t];
+}
+
+static void divided_before(void)
+{
+#pragma omp parallel
+    {
+        int first = omp_get_thread_num() * chunk, last = first + chunk < N ? first + chunk : N;
+        for (int i = first; i < last; i++)
+            data[i] += 1;
+    }
+}
+
+static void divided_inside(void)
+{
+#pragma omp parallel
+    {
+        int threads = omp_get_num_threads(), size = (N + threads - 1) / threads;
+        int first = omp_get_thread_num() * size, last = first + size < N ? first + size : N;
+        for (int i = first; i < last; i++)
+            data[i] += 1;
+    }
+}
+
+static void fixed_parts(void)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        fixed[omp_get_thread_num()][0] += i;
+}
+
+static void no_parts(struct work *work)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        work->all[i] += i;
+}
+
+int main(void)
+{
+    int threads = omp_get_max_threads();
+    struct work work = {.threads = threads, .parts = parts_new(threads), .all = calloc(N, sizeof(double))};
+    double sum = 0, expected = N * (N - 1.0) / 2;
+    chunk = (N + threads - 1) / threads;
+    part_by_pointer(&work);
+    part_of_array_on_the_stack(threads, &sum);
+    divided_before();
+    divided_inside();
+    fixed_parts();
+    no_parts(&work);
+    for (int t = 0; t < threads; t++)
+        sum += work.parts[8 * t] + fixed[t][0];
+    for (int i = 0; i < N; i++)
+        sum += work.all[i] + data[i];
+    if (sum != 4 * expected + 2 * N) {
+        printf("FAIL: %g, not %g\n", sum, 4 * expected + 2 * N);
+        return 1;
+    }
+    puts("PASS");
+    return 0;
+}
