@@ -20,6 +20,7 @@
 #define STORE_MANIFEST_BYTES_MOST ((size_t)1 << 28)
 #define STORE_CODELET_BYTES_MOST ((size_t)1 << 31)
 #define STORE_SAMPLES_BYTES_MOST ((size_t)1 << 30)
+#define STORE_LIBRARIES_MOST 4096u
 
 struct pages_header {                              /* 64 bytes, at the start of `pages` */
     char magic[8];
@@ -88,6 +89,8 @@ struct manifest_files {
     uint64_t page_count, pages_bytes;              /* whole blocks of `pages`; if the manifest is not complete there may be more */
     char **codelets;                               /* names of all that were finished */
     size_t codelet_count;
+    struct manifest_library { struct store_library about; uint64_t bytes, hash; } *libraries;
+    size_t library_count;
 };
 void manifest_files_done(struct manifest_files *files);
 
@@ -103,7 +106,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
 enum pcere_status codelet_decode(const void *data, size_t bytes, const char *name, uint64_t store_id, uint64_t page_bytes,
                                  uint64_t page_count, struct store_codelet *ret_codelet, struct pcere_error *error);
 
-/* May `name` stand as a file name inside codelets/? Hostile names could lead out of the store. */
+/* May `name` stand as a file name inside codelets/ or libraries/? Hostile names could lead out of the store. */
 bool codelet_name_valid(const char *name);
 
 #endif

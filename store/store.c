@@ -187,11 +187,44 @@ static enum pcere_status check_program(const struct store *store, struct pcere_e
     return status;
 }
 
+#define LIBRARIES "libraries/"
+
+static enum pcere_status check_library(const struct store *store, const char *name, struct pcere_error *error)
+{
+    uint64_t hash, bytes;
+    char *path;
+    const struct manifest_library *library = NULL;
+    for (size_t i = 0; i < store->files.library_count && !library; i++)
+        if (strcmp(store->files.libraries[i].about.name, name) == 0)
+            library = &store->files.libraries[i];
+    if (!library)
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "the store has no library '%s'", name);
+    if (asprintf(&path, LIBRARIES "%s", name) < 0)
+        return pcere_fail_memory(error, "a path");
+    enum pcere_status status = file_hash(store->directory, path, &hash, &bytes, error);
+    free(path);
+    if (!status && (hash != library->hash || bytes != library->bytes))
+        status = pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "the store's copy of '%s' is damaged", name);
+    return status;
+}
+
+size_t store_library_count(const struct store *store)
+{
+    return store->files.library_count;
+}
+
+const struct store_library *store_library(const struct store *store, size_t index)
+{
+    return &store->files.libraries[index].about;
+}
+
 enum pcere_status store_file(const struct store *store, const char *name, char **ret_path, struct pcere_error *error)
 {
     enum pcere_status status;
     if (strcmp(name, "program") == 0)
         status = check_program(store, error);
+    else if (strncmp(name, LIBRARIES, strlen(LIBRARIES)) == 0)
+        status = check_library(store, name + strlen(LIBRARIES), error);
     else if (strcmp(name, "build") == 0)
         status = directory_make(store->directory, "build", error);
     else
@@ -267,6 +300,8 @@ enum pcere_status store_check(struct store *store, struct pcere_error *error)
     struct store_sample *samples;
     size_t count;
     enum pcere_status status = store->files.has_program ? check_program(store, error) : PCERE_OK;
+    for (size_t i = 0; i < store->files.library_count && !status; i++)
+        status = check_library(store, store->files.libraries[i].about.name, error);
     if (!status)
         status = page_file_check(store->pages, error);
     if (!status)

@@ -312,6 +312,56 @@ enum pcere_status store_writer_program(struct store_writer *writer, const char *
     return status;
 }
 
+static bool has_library(const struct store_writer *writer, const char *name)
+{
+    for (size_t i = 0; i < writer->files.library_count; i++)
+        if (strcmp(writer->files.libraries[i].about.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* With `writing` held. */
+static enum pcere_status add_library(struct store_writer *writer, const char *name, const char *file, const char *path,
+                                     struct pcere_error *error)
+{
+    struct manifest_library library = {0}, *grown;
+    enum pcere_status status = directory_make(writer->staging.directory, "libraries", error);
+    if (!status)
+        status = file_copy(file, writer->staging.directory, path, "library.write", error);
+    if (!status)
+        status = file_hash(writer->staging.directory, path, &library.hash, &library.bytes, error);
+    if (status)
+        return status;
+    library.about = (struct store_library){strdup(name), strdup(file)};
+    grown = reallocarray(writer->files.libraries, writer->files.library_count + 1, sizeof *grown);
+    if (grown)
+        writer->files.libraries = grown;
+    if (!grown || !library.about.name || !library.about.file) {
+        free(library.about.name);
+        free(library.about.file);
+        unlinkat(writer->staging.directory, path, 0);
+        return pcere_fail_memory(error, "the list of libraries");
+    }
+    writer->files.libraries[writer->files.library_count++] = library;
+    return PCERE_OK;
+}
+
+enum pcere_status store_writer_library(struct store_writer *writer, const char *name, const char *file, struct pcere_error *error)
+{
+    char *path;
+    if (!codelet_name_valid(name))
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "'%.200s' is not the name of a library", name);
+    if (asprintf(&path, "libraries/%s", name) < 0)
+        return pcere_fail_memory(error, "a library's name");
+    pthread_mutex_lock(&writer->writing);
+    enum pcere_status status = PCERE_OK;
+    if (!has_library(writer, name) && writer->files.library_count < STORE_LIBRARIES_MOST)
+        status = add_library(writer, name, file, path, error);
+    pthread_mutex_unlock(&writer->writing);
+    free(path);
+    return status;
+}
+
 static enum pcere_status sync_name(struct store_writer *writer, const char *path, struct pcere_error *error)
 {
     int errnum = fault_point("store.sync");
@@ -323,19 +373,29 @@ static enum pcere_status sync_name(struct store_writer *writer, const char *path
     return errnum ? pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot sync '%s'", path) : PCERE_OK;
 }
 
+static enum pcere_status sync_file(struct store_writer *writer, const char *folder, const char *name, const char *suffix,
+                                   struct pcere_error *error)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s%s", folder, name, suffix) < 0)
+        return pcere_fail_memory(error, "a path");
+    enum pcere_status status = sync_name(writer, path, error);
+    free(path);
+    return status;
+}
+
 /* Once, at the end: a killed process loses nothing that was written, only a power failure does. */
 static enum pcere_status sync_all(struct store_writer *writer, struct pcere_error *error)
 {
     enum pcere_status status = sync_name(writer, "pages", error);
     if (!status && writer->files.has_program)
         status = sync_name(writer, "program", error);
-    for (size_t i = 0; i < writer->files.codelet_count && !status; i++) {
-        char *path;
-        if (asprintf(&path, "codelets/%s.codelet", writer->files.codelets[i]) < 0)
-            return pcere_fail_memory(error, "a codelet's name");
-        status = sync_name(writer, path, error);
-        free(path);
-    }
+    for (size_t i = 0; i < writer->files.codelet_count && !status; i++)
+        status = sync_file(writer, "codelets", writer->files.codelets[i], ".codelet", error);
+    for (size_t i = 0; i < writer->files.library_count && !status; i++)
+        status = sync_file(writer, "libraries", writer->files.libraries[i].about.name, "", error);
+    if (!status && writer->files.library_count)
+        status = directory_sync(writer->staging.directory, "libraries", error);
     return status ? status : directory_sync(writer->staging.directory, "codelets", error);
 }
 
