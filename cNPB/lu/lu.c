@@ -394,7 +394,7 @@ static inline void complete_change(const struct state *s, struct change *c)
 
 /*
  * Solves D du = r. Convection, a central difference, is absent from the diagonal block D, and in terms of changes of
- * density, velocity and energy per mass viscosity leaves a single entry off D's diagonal, from velocity to energy.
+ * density, velocity and energy per mass viscosity is off D's diagonal only in the row of energy.
  */
 static inline struct change solve_diagonal(const struct state *s, const double r[VARIABLES])
 {
