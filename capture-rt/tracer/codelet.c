@@ -212,8 +212,8 @@ static void symbols_ignore(const struct elf_symbol *symbols, size_t count, uint6
     }
 }
 
-enum pcere_status codelet_finish(const struct capture_log *log, const struct elf_file *elf, struct store_codelet *codelet,
-                                 struct pcere_error *error)
+enum pcere_status codelet_finish(const struct capture_log *log, const struct elf_file *elf, uint64_t end_stack_pointer,
+                                 struct store_codelet *codelet, struct pcere_error *error)
 {
     struct range_list list = {0};
     const struct elf_symbol *symbols;
@@ -226,7 +226,8 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct elf
     range_list_add(&list, log->plt_low, log->plt_high);
     const struct store_mapping *stack = mapping_of(codelet, codelet->stack_pointer);
     if (stack)
-        range_list_add(&list, stack->start, codelet->stack_pointer);
+        range_list_add(&list, stack->start, end_stack_pointer > codelet->stack_pointer && end_stack_pointer < stack->end
+                                                ? end_stack_pointer : codelet->stack_pointer);
     for (uint32_t i = 0; i < log->site_count && i < CAPTURE_SITES_MAX; i++) {
         uint64_t cookie = log->sites[i] + offsetof(struct pcere_site, cookie);
         range_list_add(&list, cookie, cookie + sizeof(void *));

@@ -116,7 +116,7 @@ static enum pcere_status codelet_send(struct session *session, struct pcere_erro
     struct store_codelet codelet = session->codelet;
     session->pending = false;
     session->codelet = (struct store_codelet){0};
-    enum pcere_status status = settling ? codelet_finish(session->log.log, session->elf, &codelet, error)
+    enum pcere_status status = settling ? codelet_finish(session->log.log, session->elf, session->end_stack_pointer, &codelet, error)
                                         : pcere_fail_memory(error, "a codelet");
     if (status != PCERE_OK) {
         free(settling);
@@ -238,6 +238,7 @@ static enum pcere_status begin_read(struct session *session, const struct captur
     session->codelet = (struct store_codelet){.region = strdup(region->name), .members = class->members,
                                               .in_vivo_ns = class->representative_ns};
     session->pending = true;
+    session->end_stack_pointer = 0;
     if (!session->codelet.region)
         return pcere_fail_memory(error, "a codelet");
     status = codelet_begin(session->log.log, message, session->elf, &session->maps, session->child.pid, &session->codelet, error);
@@ -340,6 +341,7 @@ static enum pcere_status stop_serve(struct session *session, const struct captur
     answer(session, CAPTURE_ANSWER_GO);
     if (!stop_note(session, message))
         return pcere_fail_memory(error, "the list of stops");
+    session->end_stack_pointer = at_end ? message->stack_pointer : 0;
     return at_end ? after_end(session, error) : after_begin(session, message, error);
 }
 

@@ -35,6 +35,7 @@ struct session {
     struct pcere_error trouble;      /* what ended the capture before the program's end; status OK: nothing */
 
     bool pending;                    /* a codelet whose region has not ended */
+    uint64_t end_stack_pointer; /* of the program at the end of the pending codelet, or 0 */
     bool near;                  /* the end that was read last was to be followed by another stop at once */
     struct store_codelet codelet;
     struct run_list before;
