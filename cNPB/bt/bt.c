@@ -16,7 +16,7 @@
 
 typedef lanes block[VARIABLES][VARIABLES];
 
-/* What a point contributes to its own equation, and to that of the next point: the latter with its sign changed. */
+/* What a point contributes to its own equation, and with its sign changed to that of the next point. */
 struct blocks {
     block minus_a;
     block b;
@@ -92,7 +92,7 @@ static inline void row_add(lanes r[VARIABLES], lanes a, const lanes x[VARIABLES]
 /* b += a c, where a is zero where both Jacobians are. */
 static inline void matmul_add(block *restrict b, block *a, block *c)
 {
-    static const int nonzero[VARIABLES] = {2, 5, 3, 2, 5}; /* at the begin of a row; and a[3][3] */
+    static const int nonzero[VARIABLES] = {2, 5, 3, 2, 5}; /* first columns of a row; and a[3][3] */
 
     for (int row = 0; row < VARIABLES; row++)
         for (int col = 0; col < nonzero[row]; col++)
@@ -100,7 +100,7 @@ static inline void matmul_add(block *restrict b, block *a, block *c)
     row_add((*b)[3], (*a)[3][3], (*c)[3]);
 }
 
-/* b becomes its factors L U, with the inverse of U's diagonal. It is dominated by its diagonal: no pivoting. */
+/* b becomes its factors L U, with the inverse of U's diagonal. No pivoting: its diagonal dominates. */
 static inline void factor(block *b)
 {
     for (int p = 0; p < VARIABLES; p++) {

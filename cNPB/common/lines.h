@@ -1,6 +1,6 @@
 /*
- * Lines of points in x, y or z, LANES neighbours at a time: each element of a vector belongs to a line of its own,
- * so what is written for one line solves several. Lines in x are neighbours in y, all others in x.
+ * Lines of points in x, y or z, LANES neighbours at a time: each element of a vector belongs to a line of its
+ * own, so what is written for one line solves several. Lines in x are neighbours in y, all others in x.
  *
  * Along a line its variables are ordered as density, the momentum along the line, those across, energy: in this
  * order the equations of the three directions are the same.

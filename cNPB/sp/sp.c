@@ -14,11 +14,11 @@
 #define EPSILON   1e-8
 #define ROOT_HALF M_SQRT1_2
 
-/* One matrix for each eigenvalue: that of velocity v serves the first three variables, v + c and v - c the others. */
+/* One matrix for each eigenvalue: v serves the first three variables, v + c and v - c one each. */
 enum { MATRICES = 3 };
 static const int matrix_of[VARIABLES] = {0, 0, 0, 1, 2};
 
-/* A point's equations after elimination: x = r - c1 x' - c2 x'', where x' and x'' are the next points' solutions. */
+/* A point's equations after elimination: x = r - c1 x' - c2 x'', with the solutions of the next two points. */
 struct eliminated {
     lanes c1[MATRICES], c2[MATRICES];
     lanes r[VARIABLES];
