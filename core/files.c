@@ -135,9 +135,8 @@ static char *path_parent(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-/* PATH.tmp, open for writing and empty. */
-static enum pcere_status file_stage(int directory, const char *path, const char *fault, char **ret_name, int *ret_descriptor,
-                                    struct pcere_error *error)
+enum pcere_status file_stage(int directory, const char *path, const char *fault, struct file_stage *ret_stage,
+                             struct pcere_error *error)
 {
     char *name;
     if (asprintf(&name, "%s.tmp", path) < 0)
@@ -149,48 +148,47 @@ static enum pcere_status file_stage(int directory, const char *path, const char 
         free(name);
         return status;
     }
-    *ret_name = name;
-    *ret_descriptor = descriptor;
+    *ret_stage = (struct file_stage){name, descriptor};
     return PCERE_OK;
 }
 
-/* Close the staged file and give it its name, or remove it if `status` says that writing failed. Frees `name`. */
-static enum pcere_status file_publish(int directory, const char *path, char *name, int descriptor, bool durable, const char *fault,
-                                      enum pcere_status status, struct pcere_error *error)
+enum pcere_status file_publish(int directory, const char *path, struct file_stage *stage, bool durable, const char *fault,
+                               enum pcere_status written, struct pcere_error *error)
 {
+    enum pcere_status status = written;
     if (!status && durable) {
         int errnum = file_fault(fault);
-        if (errnum || fsync(descriptor) != 0)
-            status = file_fail(error, errnum ? errnum : errno, "sync", name);
+        if (errnum || fsync(stage->descriptor) != 0)
+            status = file_fail(error, errnum ? errnum : errno, "sync", stage->name);
     }
-    if (close(descriptor) != 0 && !status)
-        status = file_fail(error, errno, "write", name);
+    if (close(stage->descriptor) != 0 && !status)
+        status = file_fail(error, errno, "write", stage->name);
     if (!status) {
         int errnum = file_fault(fault);
-        if (errnum || renameat(directory, name, directory, path) != 0)
+        if (errnum || renameat(directory, stage->name, directory, path) != 0)
             status = file_fail(error, errnum ? errnum : errno, "create", path);
     }
     if (status)
-        unlinkat(directory, name, 0);
+        unlinkat(directory, stage->name, 0);
     else if (durable) {
         char *parent = path_parent(path);
         status = parent ? directory_sync(directory, parent, error) : pcere_fail_memory(error, path);
         free(parent);
     }
-    free(name);
+    free(stage->name);
+    *stage = (struct file_stage){.descriptor = -1};
     return status;
 }
 
 enum pcere_status file_replace(int directory, const char *path, const void *data, size_t bytes, bool durable, const char *fault,
                                struct pcere_error *error)
 {
-    char *name;
-    int descriptor;
-    enum pcere_status status = file_stage(directory, path, fault, &name, &descriptor, error);
+    struct file_stage stage;
+    enum pcere_status status = file_stage(directory, path, fault, &stage, error);
     if (status)
         return status;
-    status = file_write_all(descriptor, -1, data, bytes, name, fault, error);
-    return file_publish(directory, path, name, descriptor, durable, fault, status, error);
+    status = file_write_all(stage.descriptor, -1, data, bytes, stage.name, fault, error);
+    return file_publish(directory, path, &stage, durable, fault, status, error);
 }
 
 /* Each way may be missing on a file system or between two of them: the next one goes on where it stopped. */
@@ -213,22 +211,22 @@ static enum pcere_status file_copy_content(int from, int to, const char *path, c
 
 enum pcere_status file_copy(const char *from, int directory, const char *path, const char *fault, struct pcere_error *error)
 {
-    int source, descriptor;
+    int source;
     struct stat about, copied;
-    char *name;
+    struct file_stage stage;
     enum pcere_status status = file_open_regular(AT_FDCWD, from, PCERE_USAGE, &source, &about, error);
     if (status)
         return status;
-    status = file_stage(directory, path, fault, &name, &descriptor, error);
+    status = file_stage(directory, path, fault, &stage, error);
     if (status) {
         close(source);
         return status;
     }
-    status = file_copy_content(source, descriptor, name, fault, error);
-    if (!status && (fstat(descriptor, &copied) != 0 || copied.st_size != about.st_size))
+    status = file_copy_content(source, stage.descriptor, stage.name, fault, error);
+    if (!status && (fstat(stage.descriptor, &copied) != 0 || copied.st_size != about.st_size))
         status = pcere_fail(error, PCERE_SYSTEM, 0, "see that no one writes it meanwhile", "'%s' changed while it was copied", from);
     close(source);
-    return file_publish(directory, path, name, descriptor, false, fault, status, error);
+    return file_publish(directory, path, &stage, false, fault, status, error);
 }
 
 enum pcere_status file_hash(int directory, const char *path, uint64_t *ret_hash, uint64_t *ret_bytes, struct pcere_error *error)

@@ -27,6 +27,14 @@ enum pcere_status file_write_all(int descriptor, int64_t offset, const void *dat
 enum pcere_status file_replace(int directory, const char *path, const void *data, size_t bytes, bool durable, const char *fault,
                                struct pcere_error *error);
 
+/* The same for a file that is written piece by piece. file_stage makes PATH.tmp, open for writing and empty; file_publish syncs it if
+ * `durable`, and gives it its name, or removes it if `written` is a failure, which it returns. */
+struct file_stage { char *name; int descriptor; };
+enum pcere_status file_stage(int directory, const char *path, const char *fault, struct file_stage *ret_stage,
+                             struct pcere_error *error);
+enum pcere_status file_publish(int directory, const char *path, struct file_stage *stage, bool durable, const char *fault,
+                               enum pcere_status written, struct pcere_error *error);
+
 /* Copy the regular file `from` (any path) to `path`, as a reflink where the file system can, atomically as file_replace does.
  * PCERE_USAGE: `from` does not exist or is no regular file. */
 enum pcere_status file_copy(const char *from, int directory, const char *path, const char *fault, struct pcere_error *error);

@@ -35,7 +35,7 @@ bool directory_is_store(int directory, const char *path)
     return ours;
 }
 
-static bool name_is_ours(const char *name)
+bool directory_name_is_ours(const char *name)
 {
     static const char *const names[] = {".", "..", "manifest.json", "program", "pages", "codelets", "samples.jsonl", "build",
                                         "libraries"};
@@ -59,7 +59,7 @@ bool directory_is_leftover(int directory, const char *path)
     }
     bool ours = true;
     for (struct dirent *entry; ours && (entry = readdir(listing));)
-        ours = name_is_ours(entry->d_name);
+        ours = directory_name_is_ours(entry->d_name);
     closedir(listing);
     return ours;
 }

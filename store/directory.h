@@ -10,9 +10,16 @@
 /* Descriptor of an open store's directory. */
 int store_directory(const struct store *store);
 
+bool store_has_program(const struct store *store);
+/* Codelets that are there, sorted, whether or not the manifest names them. */
+enum pcere_status store_codelet_names(const struct store *store, char ***ret_names, size_t *ret_count, struct pcere_error *error);
+void store_codelet_names_free(char **names, size_t count);
+
 /* Does the directory hold a PCERE store, by its manifest or the head of its pages? Only such a directory is ever replaced. */
 bool directory_is_store(int directory, const char *path);
 
+/* Is that the name of something that a writer makes in a store's directory ("." and ".." included)? */
+bool directory_name_is_ours(const char *name);
 /* Does the directory hold nothing but names that a writer makes? What a killed writer left behind, that is. */
 bool directory_is_leftover(int directory, const char *path);
 

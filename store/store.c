@@ -27,6 +27,11 @@ int store_directory(const struct store *store)
     return store->directory;
 }
 
+bool store_has_program(const struct store *store)
+{
+    return store->files.has_program;
+}
+
 const char *store_path(const struct store *store)
 {
     return store->path;
@@ -50,7 +55,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-static void names_free(char **names, size_t count)
+void store_codelet_names_free(char **names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         free(names[i]);
@@ -80,7 +85,7 @@ static enum pcere_status names_list(int directory, const char *path, const char 
         }
     closedir(listing);
     if (failed) {
-        names_free(names, count);
+        store_codelet_names_free(names, count);
         return pcere_fail_memory(error, "a directory's names");
     }
     if (count)
@@ -109,7 +114,7 @@ static enum pcere_status find_only(char **ret_path, struct pcere_error *error)
                                 list.data ? list.data : "")
                    : pcere_fail(error, PCERE_DATA, 0, "make one with: pcere capture PROGRAM", "there is no store in this directory");
     text_done(&list);
-    names_free(names, count);
+    store_codelet_names_free(names, count);
     return status;
 }
 
@@ -146,7 +151,8 @@ enum pcere_status store_open(const char *path, struct store **ret_store, struct 
         status = pcere_fail_memory(error, "a store");
     if (!status && (store->directory = open(store->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         status = pcere_fail(error, errno == ENOENT || errno == ENOTDIR ? PCERE_DATA : PCERE_SYSTEM, errno,
-                            "make one with: pcere capture PROGRAM", "cannot open the store '%s'", store->path);
+                            errno == ENOTDIR ? "a packed store is made a store again by: pcere unpack FILE"
+                                             : "make one with: pcere capture PROGRAM", "cannot open the store '%s'", store->path);
     if (!status)
         status = read_manifest(store, error);
     if (!status)
@@ -273,19 +279,25 @@ static enum pcere_status check_codelet(struct store *store, const char *name, st
     return status;
 }
 
+enum pcere_status store_codelet_names(const struct store *store, char ***ret_names, size_t *ret_count, struct pcere_error *error)
+{
+    enum pcere_status status = names_list(store->directory, "codelets", CODELET_SUFFIX, ret_names, ret_count, error);
+    for (size_t i = 0; !status && i < *ret_count; i++)
+        (*ret_names)[i][strlen((*ret_names)[i]) - strlen(CODELET_SUFFIX)] = 0;
+    return status;
+}
+
 /* Those that are there, and those that should be. */
 static enum pcere_status check_codelets(struct store *store, struct pcere_error *error)
 {
     char **names;
     size_t count;
-    enum pcere_status status = names_list(store->directory, "codelets", CODELET_SUFFIX, &names, &count, error);
+    enum pcere_status status = store_codelet_names(store, &names, &count, error);
     if (status)
         return status;
-    for (size_t i = 0; i < count && !status; i++) {
-        names[i][strlen(names[i]) - strlen(CODELET_SUFFIX)] = 0;
+    for (size_t i = 0; i < count && !status; i++)
         status = check_codelet(store, names[i], error);
-    }
-    names_free(names, count);
+    store_codelet_names_free(names, count);
     for (size_t i = 0; i < store->files.codelet_count && !status; i++)
         status = check_codelet(store, store->files.codelets[i], error);
     for (size_t i = 0; i < store->manifest.region_count; i++)

@@ -218,6 +218,25 @@ enum pcere_status store_pages_read(struct store *store, uint64_t first, uint64_t
 /* Read every file and every block of the store; the first damage found is the error. */
 enum pcere_status store_check(struct store *store, struct pcere_error *error);
 
+/* ---- packing and removing -------------------------------------------------------------------------------------------------- */
+
+struct store_pack { uint64_t packed_bytes, unpacked_bytes; uint32_t files; };
+
+/* Make one file of the store (docs/format/pack.md), whole or not at all, after checking everything in it. Rebuilt codelets stay
+ * behind. PCERE_USAGE: `file` exists (unless `force`, and it is a regular file), or a capture is writing the store. */
+enum pcere_status store_pack(struct store *store, const char *file, bool force, struct store_pack *ret_pack, struct pcere_error *error);
+
+/* Make a store of a packed one, at `path` or, if that is NULL, under the packed store's own name in the current directory, which
+ * *ret_path (malloc) tells. The file is hostile: it is checked before anything is written, nothing but a store's files is made
+ * of it, and the store appears when all of it was checked. `force` replaces an old store, as store_writer_open does.
+ * PCERE_DATA: it is not whole, or not a packed store. PCERE_SYSTEM: the disk has no room for what it says to hold. */
+enum pcere_status store_unpack(const char *file, const char *path, bool force, char **ret_path, struct store_pack *ret_pack,
+                               struct pcere_error *error);
+
+/* Remove a store, or with `cache_only` its rebuilt codelets. *ret_bytes is what it occupied. PCERE_DATA: there is nothing of that
+ * name. PCERE_USAGE: it is not a store, holds what is no part of one (nothing is removed then), or is being written. */
+enum pcere_status store_remove(const char *path, bool cache_only, uint64_t *ret_bytes, struct pcere_error *error);
+
 /* ---- samples ------------------------------------------------------------------------------------------------------------- */
 
 struct store_sample {            /* one line of samples.jsonl */
