@@ -25,6 +25,7 @@ struct elf_file {
     uint64_t low, high;
     uint64_t tls_bytes, tls_offset;
     char *build_id;
+    char *soname;
     char **needed;
     size_t needed_count, needed_capacity;
     uint64_t *copies;                              /* addresses that copy relocations fill, ascending */
@@ -249,11 +250,16 @@ static enum pcere_status read_dynamic(struct elf_file *file, Elf_Scn *section, c
     Elf_Data *data = elf_getdata(section, NULL);
     GElf_Dyn entry;
     for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
-        if (entry.d_tag != DT_NEEDED)
+        if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME)
             continue;
         const char *name = elf_strptr(file->elf, header->sh_link, entry.d_un.d_val);
         if (!name)
             return damaged(file, error, "the name of a needed library lies outside");
+        if (entry.d_tag == DT_SONAME) {
+            if (!file->soname && !(file->soname = strdup(name)))
+                return no_memory(error);
+            continue;
+        }
         if (!array_reserve(&file->needed, &file->needed_capacity, file->needed_count + 1, sizeof *file->needed) ||
             !(file->needed[file->needed_count] = strdup(name)))
             return no_memory(error);
@@ -394,6 +400,7 @@ void elf_file_close(struct elf_file *file)
     for (size_t i = 0; i < file->needed_count; i++)
         free(file->needed[i]);
     free(file->needed);
+    free(file->soname);
     free(file->build_id);
     free(file->copies);
     free(file->units);
@@ -435,6 +442,11 @@ uint64_t elf_file_tls_offset(const struct elf_file *file)
 const char *elf_file_build_id(const struct elf_file *file)
 {
     return file->build_id;
+}
+
+const char *elf_file_soname(const struct elf_file *file)
+{
+    return file->soname;
 }
 
 size_t elf_file_needed(const struct elf_file *file, const char *const **ret_names)

@@ -41,6 +41,7 @@ void elf_file_span(const struct elf_file *file, uint64_t *ret_low, uint64_t *ret
 uint64_t elf_file_tls_bytes(const struct elf_file *file);         /* p_memsz of PT_TLS, 0 without */
 uint64_t elf_file_tls_offset(const struct elf_file *file);        /* thread pointer minus block start (x86-64, variant II) */
 const char *elf_file_build_id(const struct elf_file *file);       /* hex or NULL */
+const char *elf_file_soname(const struct elf_file *file);         /* what others call this library: DT_SONAME, or NULL */
 size_t elf_file_needed(const struct elf_file *file, const char *const **ret_names);       /* DT_NEEDED */
 
 size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_units);    /* 0: not built with the plugin */

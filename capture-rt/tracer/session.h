@@ -4,6 +4,7 @@
 
 #include "capture-rt/tracer/codelet.h"
 #include "capture-rt/tracer/freeze.h"
+#include "capture-rt/tracer/libraries.h"
 #include "capture-rt/tracer/log.h"
 #include "capture-rt/tracer/snapshot.h"
 
@@ -30,6 +31,7 @@ struct session {
     struct store_range *excluded;    /* of facts */
     struct map_list maps;
     struct snapshotter snapshotter;
+    struct libraries libraries;
     bool connection_lost;            /* the program could not tell of a stop */
     bool begun;                      /* the first stop lies behind */
     struct pcere_error trouble;      /* what ended the capture before the program's end; status OK: nothing */

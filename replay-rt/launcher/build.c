@@ -6,6 +6,7 @@
 #include "replay-rt/launcher/command.h"
 #include "replay-rt/launcher/image.h"
 #include "replay-rt/launcher/layout.h"
+#include "replay-rt/launcher/link_libraries.h"
 #include "replay-rt/launcher/link_symbols.h"
 #include "replay-rt/launcher/workers.h"
 
@@ -259,53 +260,6 @@ static enum pcere_status symbols_assemble(const struct builder *builder, const s
     return status;
 }
 
-static bool is_implied_library(const char *name)
-{
-    static const char *const implied[] = {"ld-linux", "libc.so", "libomp.so", "libomp-", "libiomp5.so", "libgomp.so", "libgcc_s.so",
-                                          "libpcere-"};
-    for (size_t i = 0; i < sizeof implied / sizeof *implied; i++)
-        if (!strncmp(name, implied[i], strlen(implied[i])))
-            return true;
-    return false;
-}
-
-/* Folders in which the original found its libraries: run path, then LD_LIBRARY_PATH of the capture. */
-static void library_folders_add(struct arguments *arguments, const struct builder *builder, const struct image *image)
-{
-    const struct store_manifest *manifest = store_manifest(builder->store);
-    const char *program = manifest->program_file ? manifest->program_file : "";
-    const char *slash = strrchr(program, '/');
-    int origin_length = slash ? (int)(slash - program) : 0;
-    for (char **path = image->run_paths; path && *path; path++) {
-        const char *rest = !strncmp(*path, "$ORIGIN", 7) ? *path + 7 : !strncmp(*path, "${ORIGIN}", 9) ? *path + 9 : NULL;
-        const char *option[] = {"-L", "-Wl,-rpath,"};
-        for (size_t i = 0; i < 2; i++)
-            if (rest)
-                arguments_addf(arguments, "%s%.*s%s", option[i], origin_length, program, rest);
-            else if (**path)
-                arguments_addf(arguments, "%s%s", option[i], *path);
-    }
-    for (char **variable = manifest->environment; variable && *variable; variable++) {
-        if (strncmp(*variable, "LD_LIBRARY_PATH=", 16) != 0)
-            continue;
-        for (const char *at = *variable + 16; *at;) {
-            size_t length = strcspn(at, ":");
-            if (length)
-                arguments_addf(arguments, "-L%.*s", (int)length, at);
-            at += length + (at[length] == ':');
-        }
-    }
-}
-
-static void libraries_add(struct arguments *arguments, const struct builder *builder)
-{
-    const char *const *names;
-    size_t count = elf_file_needed(builder->program, &names);
-    for (size_t i = 0; i < count; i++)
-        if (!is_implied_library(names[i]))
-            arguments_addf(arguments, "-l:%s", names[i]);
-}
-
 static enum pcere_status link_once(const struct builder *builder, const char *extra_object, const char *log, int *ret_code,
                                    struct pcere_error *error)
 {
@@ -336,8 +290,7 @@ static enum pcere_status link_once(const struct builder *builder, const char *ex
         arguments_addf(&arguments, "%s/%s.o", builder->folder, extra_object);
     arguments_add(&arguments, builder->runtime);
     arguments_add(&arguments, "-l:libunwind.so.8");
-    library_folders_add(&arguments, builder, &image);
-    libraries_add(&arguments, builder);
+    link_libraries_add(&arguments, builder->store, builder->program, &image, builder->folder);
     arguments_add(&arguments, "-l:crtn.o");
     status = command_run(&arguments, log, ret_code, error);
     image_close(&image);
@@ -385,6 +338,15 @@ static enum pcere_status undefined_place(const struct builder *builder, const ch
     return status;
 }
 
+static enum pcere_status link_fail(const char *log, struct pcere_error *error)
+{
+    enum pcere_status status = fail_log("link", "the codelets", log, error);
+    if (error && strstr(error->message, "unable to find library"))
+        status = pcere_fail(error, PCERE_REFUSED, 0, "install the package that brings it, or capture the program again to have it in the store",
+                            "a shared library of the program is missing here: %s", strstr(error->message, "unable to find library"));
+    return status;
+}
+
 static enum pcere_status codelet_link(const struct builder *builder, struct text *missing, struct pcere_error *error)
 {
     char *log = NULL;
@@ -393,7 +355,9 @@ static enum pcere_status codelet_link(const struct builder *builder, struct text
     struct text symbols = {0};
     if (asprintf(&log, "%s/link.log", builder->folder) < 0)
         return pcere_fail_memory(error, "a path");
-    enum pcere_status status = link_symbols_units(builder->program, store_manifest(builder->store)->image_bias, &symbols, error);
+    enum pcere_status status = link_libraries_choose(builder->store, builder->folder, error);
+    if (!status)
+        status = link_symbols_units(builder->program, store_manifest(builder->store)->image_bias, &symbols, error);
     if (!status)
         status = symbols_assemble(builder, &symbols, "symbols", error);
     if (!status)
@@ -405,7 +369,7 @@ static enum pcere_status codelet_link(const struct builder *builder, struct text
         status = link_once(builder, "others", log, &code, error);
     }
     if (!status && code)
-        status = fail_log("link", "the codelets", log, error);
+        status = link_fail(log, error);
     text_done(&symbols);
     free(log);
     return status;
@@ -457,6 +421,16 @@ static enum pcere_status missing_load(const char *folder, struct build *build, s
         }
     }
     free(data);
+    return status;
+}
+
+static enum pcere_status libraries_find(const char *folder, struct build *build, struct pcere_error *error)
+{
+    char *path = NULL;
+    enum pcere_status status = path_in(folder, LINK_LIBRARIES_FOLDER, &path, error);
+    if (!status && !(build->libraries = realpath(path, NULL)) && errno != ENOENT)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot use '%s'", path);
+    free(path);
     return status;
 }
 
@@ -545,6 +519,8 @@ enum pcere_status build_codelets(const struct store *store, const struct elf_fil
         status = path_in(final, "codelet", &build.executable, error);
     if (!status)
         status = missing_load(final, &build, error);
+    if (!status)
+        status = libraries_find(final, &build, error);
     free(builds);
     free(final);
     free(builder.compiler);
@@ -564,6 +540,7 @@ void build_done(struct build *build)
         free(build->missing[i].name);
     free(build->missing);
     free(build->executable);
+    free(build->libraries);
     *build = (struct build){0};
 }
 

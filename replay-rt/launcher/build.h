@@ -3,6 +3,7 @@
  *   STORE/build/KEY/    codelet     the executable
  *                       codelet.xxh its hash: what was finished
  *                       missing     variables that the original does not have, a line each: address, name
+ *                       libraries/  links to those of the store's libraries that it uses
  *                       log         what compiler and linker said
  *
  * KEY is a hash over everything that shapes it. The folder is made under another name and renamed at the end.
@@ -27,6 +28,7 @@ struct build_missing { uint64_t address; char *name; };
 
 struct build {
     char *executable;                 /* path */
+    char *libraries;                  /* path of the folder with the store's libraries that it uses; NULL: it uses none */
     bool cached;                      /* it was there */
     struct build_missing *missing;    /* touching one of LAYOUT_MISSING_SLOT bytes from `address` is a fault that names it */
     size_t missing_count;

@@ -51,15 +51,18 @@ static bool begins(const char *variable, const char *name)
     return !strncmp(variable, name, length) && variable[length] == '=';
 }
 
-enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, uint32_t threads,
-                                   char ***ret_environment, struct pcere_error *error)
+enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, const char *libraries,
+                                   uint32_t threads, char ***ret_environment, struct pcere_error *error)
 {
     struct arguments list = {0};
     bool places = options->places, bind = options->bind;
+    const char *library_path = NULL;          /* of the capture: "LD_LIBRARY_PATH=..." */
     arguments_addf(&list, "OMP_NUM_THREADS=%u", threads);
     for (char **variable = manifest->environment; variable && *variable; variable++) {
         bool affinity = begins(*variable, "KMP_AFFINITY") || begins(*variable, "GOMP_CPU_AFFINITY");
-        if (begins(*variable, "OMP_NUM_THREADS") || begins(*variable, "LD_PRELOAD")
+        if (begins(*variable, "LD_LIBRARY_PATH"))
+            library_path = strchr(*variable, '=') + 1;
+        if (begins(*variable, "LD_LIBRARY_PATH") || begins(*variable, "OMP_NUM_THREADS") || begins(*variable, "LD_PRELOAD")
             || (options->schedule && begins(*variable, "OMP_SCHEDULE")) || (options->places && begins(*variable, "OMP_PLACES"))
             || (options->bind && begins(*variable, "OMP_PROC_BIND")) || ((options->places || options->bind) && affinity))
             continue;
@@ -67,6 +70,9 @@ enum pcere_status environment_make(const struct store_manifest *manifest, const 
         bind |= begins(*variable, "OMP_PROC_BIND") || affinity;
         arguments_add(&list, *variable);
     }
+    if (libraries || library_path)
+        arguments_addf(&list, "LD_LIBRARY_PATH=%s%s%s", libraries ? libraries : "", libraries && library_path ? ":" : "",
+                       library_path ? library_path : "");
     if (options->schedule)
         arguments_addf(&list, "OMP_SCHEDULE=%s", options->schedule);
     if (options->places)

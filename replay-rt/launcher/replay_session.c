@@ -131,7 +131,7 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
 {
     char **environment = NULL;
-    enum pcere_status status = environment_make(store_manifest(session->store), session->options, threads, &environment, error);
+    enum pcere_status status = environment_make(store_manifest(session->store), session->options, session->build.libraries, threads, &environment, error);
     if (status)
         return status;
     uint64_t patience_ns = PATIENCE_NS;

@@ -30,10 +30,10 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
 
 uint64_t replay_session_clock_ns(void);
 
-/* Environment of a codelet: the capture's OpenMP settings, the thread count, then the options. NULL-terminated; one free() for the
- * list, environment_free. */
-enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, uint32_t threads,
-                                   char ***ret_environment, struct pcere_error *error);
+/* Environment of a codelet: the capture's OpenMP settings, the thread count, the folder where its libraries are looked for first (NULL:
+ * none), then the options. NULL-terminated; one free() for the list, environment_free. */
+enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, const char *libraries,
+                                   uint32_t threads, char ***ret_environment, struct pcere_error *error);
 void environment_free(char **environment);
 
 /* PCERE_USAGE: schedule, places or bind that OpenMP does not know. */

@@ -1,0 +1,126 @@
+#include "replay-rt/launcher/link_libraries.h"
+
+#include "core/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const system_folders[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+
+static bool is_of_the_system(const struct store_library *library)
+{
+    for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++) {
+        size_t length = strlen(system_folders[i]);
+        if (!strncmp(library->file, system_folders[i], length) && library->file[length] == '/')
+            return true;
+    }
+    return false;
+}
+
+static bool is_here(const char *name)
+{
+    for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++) {
+        char *path = NULL;
+        bool found = asprintf(&path, "%s/%s", system_folders[i], name) >= 0 && !access(path, R_OK);
+        free(path);
+        if (found)
+            return true;
+    }
+    return false;
+}
+
+static enum pcere_status library_use(const struct store *store, int folder, const char *name, struct pcere_error *error)
+{
+    char *inside = NULL, *target = NULL, *path = NULL;
+    enum pcere_status status = PCERE_OK;
+    if (asprintf(&inside, "libraries/%s", name) < 0 || asprintf(&target, "../../../libraries/%s", name) < 0)
+        status = pcere_fail_memory(error, "a path");
+    if (!status)
+        status = store_file(store, inside, &path, error);
+    if (!status && symlinkat(target, folder, name) && errno != EEXIST)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a link to '%s'", path);
+    free(inside);
+    free(target);
+    free(path);
+    return status;
+}
+
+enum pcere_status link_libraries_choose(const struct store *store, const char *build, struct pcere_error *error)
+{
+    char *path = NULL;
+    int folder = -1;
+    if (asprintf(&path, "%s/" LINK_LIBRARIES_FOLDER, build) < 0)
+        return pcere_fail_memory(error, "a path");
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; !status && i < store_library_count(store); i++) {
+        const struct store_library *library = store_library(store, i);
+        if (is_of_the_system(library) && is_here(library->name))
+            continue;
+        if (folder < 0) {
+            status = directory_make(AT_FDCWD, path, error);
+            folder = status ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            if (!status && folder < 0)
+                status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot open '%s'", path);
+        }
+        if (!status)
+            status = library_use(store, folder, library->name, error);
+    }
+    if (folder >= 0)
+        close(folder);
+    free(path);
+    return status;
+}
+
+static bool is_implied_library(const char *name)
+{
+    static const char *const implied[] = {"ld-linux", "libc.so", "libomp.so", "libomp-", "libiomp5.so", "libgomp.so", "libgcc_s.so",
+                                          "libpcere-"};
+    for (size_t i = 0; i < sizeof implied / sizeof *implied; i++)
+        if (!strncmp(name, implied[i], strlen(implied[i])))
+            return true;
+    return false;
+}
+
+/* Folders in which the original found its libraries: run path, then LD_LIBRARY_PATH of the capture. */
+static void folders_add(struct arguments *arguments, const struct store *store, const struct image *image)
+{
+    const struct store_manifest *manifest = store_manifest(store);
+    const char *program = manifest->program_file ? manifest->program_file : "";
+    const char *slash = strrchr(program, '/');
+    int origin_length = slash ? (int)(slash - program) : 0;
+    for (char **path = image->run_paths; path && *path; path++) {
+        const char *rest = !strncmp(*path, "$ORIGIN", 7) ? *path + 7 : !strncmp(*path, "${ORIGIN}", 9) ? *path + 9 : NULL;
+        const char *option[] = {"-L", "-Wl,-rpath,"};
+        for (size_t i = 0; i < 2; i++)
+            if (rest)
+                arguments_addf(arguments, "%s%.*s%s", option[i], origin_length, program, rest);
+            else if (**path)
+                arguments_addf(arguments, "%s%s", option[i], *path);
+    }
+    for (char **variable = manifest->environment; variable && *variable; variable++) {
+        if (strncmp(*variable, "LD_LIBRARY_PATH=", 16) != 0)
+            continue;
+        for (const char *at = *variable + 16; *at;) {
+            size_t length = strcspn(at, ":");
+            if (length)
+                arguments_addf(arguments, "-L%.*s", (int)length, at);
+            at += length + (at[length] == ':');
+        }
+    }
+}
+
+void link_libraries_add(struct arguments *arguments, const struct store *store, const struct elf_file *program, const struct image *image,
+                        const char *build)
+{
+    const char *const *names;
+    size_t count = elf_file_needed(program, &names);
+    arguments_addf(arguments, "-L%s/" LINK_LIBRARIES_FOLDER, build);
+    folders_add(arguments, store, image);
+    for (size_t i = 0; i < count; i++)
+        if (!is_implied_library(names[i]))
+            arguments_addf(arguments, "-l:%s", names[i]);
+}

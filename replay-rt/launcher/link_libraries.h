@@ -1,0 +1,24 @@
+/* replay-rt/launcher/link_libraries.h - which shared libraries a codelet is linked with and finds when it runs: this machine's, or the
+ * store's copies of what the program had.
+ *
+ *   BUILD/libraries/NAME      links to the store's copies that are to be used here; no such folder: none
+ */
+#ifndef PCERE_REPLAY_LAUNCHER_LINK_LIBRARIES_H
+#define PCERE_REPLAY_LAUNCHER_LINK_LIBRARIES_H
+
+#include "core/elf_file.h"
+#include "replay-rt/launcher/command.h"
+#include "replay-rt/launcher/image.h"
+#include "store/store.h"
+
+#define LINK_LIBRARIES_FOLDER "libraries"
+
+/* Make that folder in a build, which lies two folders below the store. The store's copy is used unless the library was one of the
+ * system's and this machine's system has it, too. Each copy is checked: PCERE_DATA. */
+enum pcere_status link_libraries_choose(const struct store *store, const char *build, struct pcere_error *error);
+
+/* Arguments for the linker: folders, then the libraries that the program names. */
+void link_libraries_add(struct arguments *arguments, const struct store *store, const struct elf_file *program, const struct image *image,
+                        const char *build);
+
+#endif
