@@ -133,6 +133,17 @@ static char *cpu_model(void)
     return strdup(uname(&system) == 0 ? system.machine : "cpu");
 }
 
+enum pcere_status host_cpu_features(char **ret_features, struct pcere_error *error)
+{
+    char *features = read_field("/proc/cpuinfo", "flags");
+    if (!features)
+        features = read_field("/proc/cpuinfo", "Features");
+    if (!features)
+        return pcere_fail(error, PCERE_SYSTEM, 0, "mount /proc", "/proc/cpuinfo does not tell what the processor can do");
+    *ret_features = features;
+    return PCERE_OK;
+}
+
 /* "Intel(R) Xeon(R) CPU E5-2690 0 @ 2.90GHz", 16: "intel-xeon-cpu-e5-2690-0-16". */
 static char *name_from_model(const char *model, unsigned cores)
 {

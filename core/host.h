@@ -18,6 +18,9 @@ enum pcere_status host_set_name(const char *name, struct pcere_error *error);
  * ("amd-epyc-2"). free() it. */
 enum pcere_status host_name(char **ret_name, struct pcere_error *error);
 
+/* The instruction sets of this machine's processor as the kernel lists them ("fpu vme de pse ..."). free() it. PCERE_SYSTEM: unreadable. */
+enum pcere_status host_cpu_features(char **ret_features, struct pcere_error *error);
+
 /* {"name", "cpu", "architecture", "cores", "threads", "memory_bytes", "page_size_bytes", "kernel", "caches": [{"level", "type",
  * "bytes", "line_bytes", "shared_by"}]}; new reference. "cores" are physical, "threads" what the system schedules on,
  * "shared_by" how many of those share one such cache. What a machine does not tell is null. */

@@ -10,8 +10,12 @@
 #include "include/pcere/rt_abi.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
@@ -29,6 +33,32 @@ static void dropFlags(Function &F) {
     F.removeFnAttr(Kind);
   for (StringRef Name : {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", "prefer-vector-width"})
     F.removeFnAttr(Name);
+}
+
+/// What the function was compiled for and this machine's processor, which is to run it, does not have: "avx512f avx512vl", or "".
+/// Only what the processor is known to lack counts; much else that is called a feature is not.
+static std::string missingFeatures(const Function &F) {
+  if (Triple(F.getParent()->getTargetTriple()).getArch() != Triple(sys::getProcessTriple()).getArch())
+    return "";
+#if LLVM_VERSION_MAJOR >= 19
+  static const StringMap<bool> Host = sys::getHostCPUFeatures();
+#else
+  static const StringMap<bool> Host = [] {
+    StringMap<bool> Features;
+    sys::getHostCPUFeatures(Features);
+    return Features;
+  }();
+#endif
+  SmallVector<StringRef, 64> Wanted;
+  F.getFnAttribute("target-features").getValueAsString().split(Wanted, ',', -1, false);
+  std::string Missing;
+  for (StringRef Feature : Wanted) {
+    if (!Feature.consume_front("+"))
+      continue;
+    if (auto Known = Host.find(Feature); Known != Host.end() && !Known->second)
+      Missing += (Missing.empty() ? "" : " ") + Feature.str();
+  }
+  return Missing;
 }
 
 void prepareCodelet(Module &M, bool Retarget) {
@@ -78,13 +108,17 @@ class CodeletBuilder {
     return V;
   }
 
+  Constant *string(StringRef Text) {
+    Constant *Bytes = ConstantDataArray::getString(Context, Text);
+    return new GlobalVariable(M, Bytes->getType(), true, GlobalValue::PrivateLinkage, Bytes, "pcere.string");
+  }
+
   Constant *ident(Function &Microtask) {
     for (User *U : Microtask.users())
       if (auto *Call = dyn_cast<CallBase>(U); Call && forkPath(*Call) >= 0)
         if (auto *Known = dyn_cast<Constant>(Call->getArgOperand(0)))
           return Known;
-    Constant *Text = ConstantDataArray::getString(Context, ";unknown;unknown;0;0;;");
-    auto *String = new GlobalVariable(M, Text->getType(), true, GlobalValue::PrivateLinkage, Text, "pcere.ident");
+    Constant *String = string(";unknown;unknown;0;0;;");
     auto *Type = StructType::get(Context, {Int32, Int32, Int32, Int32, Pointer});
     Constant *Fields[] = {ConstantInt::get(Int32, 0), ConstantInt::get(Int32, 2), ConstantInt::get(Int32, 0),
                           ConstantInt::get(Int32, 22), String};
@@ -155,12 +189,12 @@ public:
     auto Words = static_cast<unsigned>(mdconst::extract<ConstantInt>(Node->getOperand(1))->getZExtValue());
     if (Microtask.arg_size() != Words + 2)
       return;
-    Constant *Text = ConstantDataArray::getString(Context, cast<MDString>(Node->getOperand(0))->getString());
-    auto *Name = new GlobalVariable(M, Text->getType(), true, GlobalValue::PrivateLinkage, Text, "pcere.name");
     Constant *Ident = ident(Microtask);
-    tableEntry("pcere_regions", ConstantStruct::getAnon({Name, forkFunction(Microtask, Ident, Words),
+    tableEntry("pcere_regions", ConstantStruct::getAnon({string(cast<MDString>(Node->getOperand(0))->getString()),
+                                                         forkFunction(Microtask, Ident, Words),
                                                          serialFunction(Microtask, Ident, Words),
-                                                         ConstantInt::get(Int64, Words), ConstantInt::get(Int64, unitId(M))}));
+                                                         ConstantInt::get(Int64, Words), ConstantInt::get(Int64, unitId(M)),
+                                                         string(missingFeatures(Microtask))}));
   }
 
   void function(Function &F) {

@@ -58,6 +58,7 @@ enum plan_state {
     PLAN_RUNNING,                   /* memory stands; the region runs, or is being restored */
     PLAN_CRASHED,                   /* a signal: result.signal, result.fault_address */
     PLAN_FAILED,                    /* result.message says why */
+    PLAN_REFUSED,                   /* this processor cannot run it: result.message says what it lacks */
     PLAN_DONE,
 };
 

@@ -20,6 +20,7 @@ struct codelet_region {          /* section pcere_regions: one for each region o
     void (*serial)(const uint64_t *words);  /* calls the region's function as a serialised region */
     uint64_t word_count;
     uint64_t unit_id;            /* regions of several units may have one name */
+    const char *missing;         /* "avx512f avx512vl": what its code may use and the processor that it was rebuilt on lacks; "" is fine */
 };
 
 struct codelet_function {        /* section pcere_functions: each function of the unit whose address may lie in captured data */

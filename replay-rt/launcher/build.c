@@ -2,6 +2,7 @@
 #include "replay-rt/launcher/build.h"
 
 #include "core/files.h"
+#include "core/host.h"
 #include "core/text.h"
 #include "replay-rt/launcher/command.h"
 #include "replay-rt/launcher/image.h"
@@ -93,14 +94,17 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
     struct stat compiler;
     uint64_t plugin = 0, runtime = 0, bytes = 0;
     const char *flags = builder->options->flags ? builder->options->flags : "";
+    char *processor = NULL;                       /* several machines may share a store over a network */
     if (stat(builder->compiler, &compiler))
         return pcere_fail(error, PCERE_REFUSED, errno, HINT_COMPILER, "cannot use '%s'", builder->compiler);
     enum pcere_status status = file_hash(AT_FDCWD, builder->plugin, &plugin, &bytes, error);
     if (!status)
         status = file_hash(AT_FDCWD, builder->runtime, &runtime, &bytes, error);
+    if (!status)
+        status = host_cpu_features(&processor, error);
     if (status)
         return status;
-    text_addf(&text, "1|%s|%s|%lld.%ld|%lld|%" PRIx64 "|%" PRIx64 "|%" PRIx64, flags, builder->compiler,
+    text_addf(&text, "2|%s|%s|%s|%lld.%ld|%lld|%" PRIx64 "|%" PRIx64 "|%" PRIx64, processor, flags, builder->compiler,
               (long long)compiler.st_mtim.tv_sec, compiler.st_mtim.tv_nsec, (long long)compiler.st_size, plugin, runtime,
               builder->image_base);
     for (size_t i = 0; i < builder->unit_count; i++)
@@ -113,6 +117,7 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
         *ret_key = XXH3_64bits(text.data, text.length);
     status = text.failed ? pcere_fail_memory(error, "the build's key") : PCERE_OK;
     text_done(&text);
+    free(processor);
     return status;
 }
 

@@ -124,6 +124,9 @@ static enum pcere_status end_explain(const struct process *process, bool hung, i
                           "the codelet of '%s' finds no place beside its captured memory: %s", process->region, message);
     if (state == PLAN_CRASHED)
         return crash_explain(process, result, error);
+    if (state == PLAN_REFUSED)
+        return pcere_fail(error, PCERE_REFUSED, 0, "rebuild it for this processor, such as by --flags \"-O3 -march=native\"",
+                          "region '%s' cannot run on this machine: %s", process->region, message);
     if (state == PLAN_FAILED)
         return pcere_fail(error, PCERE_NO, 0, NULL, "the codelet of '%s' cannot run: %s", process->region, message);
     if (WIFSIGNALED(status))

@@ -48,6 +48,13 @@ static void backtrace_print(ucontext_t *context)
     }
 }
 
+/* An instruction that the processor does not have, and not the one by which programs trap on purpose (ud2). */
+static bool is_unknown_instruction(int number, const siginfo_t *info)
+{
+    const unsigned char *code = info->si_addr;
+    return number == SIGILL && info->si_code > 0 && code && !(code[0] == 0x0f && code[1] == 0x0b);
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -65,6 +72,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
         say(" at address 0x%llx", (unsigned long long)plan->result.fault_address);
     say("\n");
     backtrace_print(context);
+    if (is_unknown_instruction(number, info))
+        pcere_plan_end(watched, PLAN_REFUSED, "it uses an instruction that this processor does not have");
     _exit(1);
 }
 

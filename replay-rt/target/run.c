@@ -29,6 +29,8 @@ static void region_find(struct run *run)
         if (strcmp(region->name, name) != 0 || region->word_count != plan->words.count
             || (plan->unit_id && region->unit_id != plan->unit_id))
             continue;
+        if (*region->missing)
+            pcere_plan_end(run->codelet, PLAN_REFUSED, "it was compiled for a processor with %s", region->missing);
         run->enter = plan->path == PCERE_PATH_SERIALIZED ? region->serial : region->fork;
         if (run->enter)
             return;
