@@ -303,6 +303,15 @@ static void regions_print(const struct prediction *prediction)
         printf("%zu region%s under 1 %% of the time %s not listed\n", small, small == 1 ? "" : "s", small == 1 ? "is" : "are");
 }
 
+static void foreign_print(const struct prediction *prediction)
+{
+    char *captured_on = host_described_name(prediction->manifest->host);
+    bool serial = prediction->result.serial_basis == PREDICT_IN_VIVO;
+    printf("\nThe program was captured on another machine (%s): %swhat was not replayed on %s keeps that machine's time.\n",
+           captured_on ? captured_on : "without a name", serial ? "the part outside regions and " : "", prediction->arch);
+    free(captured_on);
+}
+
 static void prediction_print(const struct prediction *prediction)
 {
     char serial[UNITS_TEXT_BYTES];
@@ -312,7 +321,7 @@ static void prediction_print(const struct prediction *prediction)
     printf("\noutside regions %s at any number of threads\n", units_format_ns(prediction->result.serial_ns, serial));
     regions_print(prediction);
     if (prediction->result.foreign)
-        printf("\nThe program was captured on another machine: what was not replayed here keeps that machine's time.\n");
+        foreign_print(prediction);
     cli_thread_mark_print(marked, stdout);
 }
 

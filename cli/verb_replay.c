@@ -1,6 +1,7 @@
 /* cli/verb_replay.c - pcere replay: time regions outside their program (in vitro); every sample goes to the store. */
 #include "cli/replay_options.h"
 #include "cli/verbs.h"
+#include "core/host.h"
 #include "core/json.h"
 #include "core/units.h"
 #include "predictor/statistics.h"
@@ -64,7 +65,7 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     return value;
 }
 
-static enum pcere_status report_add(json_t *document, const struct replay_report *report, struct pcere_error *error)
+static enum pcere_status report_add(json_t *document, const struct replay_report *report, bool foreign, struct pcere_error *error)
 {
     bool failed = false;
     json_t *list = json_array();
@@ -75,6 +76,7 @@ static enum pcere_status report_add(json_t *document, const struct replay_report
     json_put(document, "cost_ns", json_from_u64(report->cost_ns), &failed);
     json_put(document, "build_ns", json_from_u64(report->build_ns), &failed);
     json_put(document, "build_cached", json_boolean(report->build_cached), &failed);
+    json_put(document, "captured_elsewhere", json_boolean(foreign), &failed);
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
 
@@ -101,18 +103,20 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
     free(name);
 }
 
-static void report_print(const struct replay_report *report, uint32_t capture_threads)
+static void report_print(const struct replay_report *report, const struct store_manifest *manifest, bool foreign)
 {
     static const char *const headings[] = {"region", ">stands for", ">threads", "in vitro", "", ">in vivo", ">difference", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     bool marked = false;
     for (size_t i = 0; table && i < report->result_count; i++)
-        result_row(table, &report->results[i], capture_threads, &marked);
+        result_row(table, &report->results[i], foreign ? 0 : manifest->threads, &marked);
     cli_table_print(table, stdout);
     cli_table_free(table);
     char cost[UNITS_TEXT_BYTES], build[UNITS_TEXT_BYTES];
     printf("\nreplays %s, building %s%s\n", units_format_ns(report->cost_ns, cost), units_format_ns(report->build_ns, build),
            report->build_cached ? " (already built)" : "");
+    if (foreign)
+        printf("The program was captured on another machine: its times in vivo are not comparable with these.\n");
     cli_thread_mark_print(marked, stdout);
 }
 
@@ -125,6 +129,19 @@ static enum pcere_status samples_append(const struct store *store, const struct 
         if (status != PCERE_OK)
             return status;
     }
+    return PCERE_OK;
+}
+
+static enum pcere_status captured_elsewhere(const struct store_manifest *manifest, bool *ret_elsewhere, struct pcere_error *error)
+{
+    char *own;
+    enum pcere_status status = host_name(&own, error);
+    if (status != PCERE_OK)
+        return status;
+    char *captured_on = host_described_name(manifest->host);
+    *ret_elsewhere = !captured_on || strcmp(captured_on, own) != 0;
+    free(captured_on);
+    free(own);
     return PCERE_OK;
 }
 
@@ -153,6 +170,9 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
     enum pcere_status status = words->warmup ? replay_check_warmup(words->warmup, error) : PCERE_OK;
     if (status == PCERE_OK)
         status = replay_setup_init(cli, &words->threads, &setup, error);
+    bool foreign = false;
+    if (status == PCERE_OK)
+        status = captured_elsewhere(store_manifest(cli->store), &foreign, error);
     struct replay_report report = {0};
     if (status == PCERE_OK) {
         setup.options.warmup = words->warmup;
@@ -168,9 +188,9 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
     if (status == PCERE_OK) {
         status = samples_append(cli->store, &report, error);
         if (!cli->json)
-            report_print(&report, store_manifest(cli->store)->threads);
+            report_print(&report, store_manifest(cli->store), foreign);
         else if (status == PCERE_OK)
-            status = report_add(cli->document, &report, error);
+            status = report_add(cli->document, &report, foreign, error);
         if (status == PCERE_OK)
             status = failures_count(&report, error);
         replay_report_done(&report);

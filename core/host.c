@@ -133,6 +133,15 @@ static char *cpu_model(void)
     return strdup(uname(&system) == 0 ? system.machine : "cpu");
 }
 
+char *host_described_name(const char *description)
+{
+    json_t *host = description ? json_loads(description, 0, NULL) : NULL;
+    const char *name = json_string_value(json_object_get(host, "name"));
+    char *copy = name ? strdup(name) : NULL;
+    json_decref(host);
+    return copy;
+}
+
 enum pcere_status host_cpu_features(char **ret_features, struct pcere_error *error)
 {
     char *features = read_field("/proc/cpuinfo", "flags");

@@ -18,6 +18,9 @@ enum pcere_status host_set_name(const char *name, struct pcere_error *error);
  * ("amd-epyc-2"). free() it. */
 enum pcere_status host_name(char **ret_name, struct pcere_error *error);
 
+/* The name in a description that some machine's host_describe made, as text; free() it. NULL: no description, or none in it. */
+char *host_described_name(const char *description);
+
 /* The instruction sets of this machine's processor as the kernel lists them ("fpu vme de pse ..."). free() it. PCERE_SYSTEM: unreadable. */
 enum pcere_status host_cpu_features(char **ret_features, struct pcere_error *error);
 

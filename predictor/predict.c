@@ -1,12 +1,12 @@
 /* predictor/predict.c - see predict.h. */
 #include "predictor/predict.h"
 
+#include "core/host.h"
 #include "core/text.h"
 #include "predictor/amdahl.h"
 #include "predictor/random.h"
 #include "predictor/statistics.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,16 +38,6 @@ static uint64_t whole_ns(double time_ns)
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------------------------------------- */
-
-/* The name in the manifest's description of the capturing host; free() it. NULL where there is none. */
-static char *manifest_host_name(const struct store_manifest *manifest)
-{
-    json_t *host = manifest->host ? json_loads(manifest->host, 0, NULL) : NULL;
-    const char *name = json_string_value(json_object_get(host, "name"));
-    char *copy = name ? strdup(name) : NULL;
-    json_decref(host);
-    return copy;
-}
 
 static enum pcere_status fail_host(const struct predict_request *request, const char *captured_on, struct pcere_error *error)
 {
@@ -371,7 +361,7 @@ static enum pcere_status request_check(const struct predict_request *request, bo
     for (size_t t = 0; t < request->thread_count; t++)
         if (request->threads[t] == 0)
             return pcere_fail(error, PCERE_USAGE, 0, "thread counts start at 1", "no program runs on 0 threads");
-    char *captured_on = manifest_host_name(request->manifest);
+    char *captured_on = host_described_name(request->manifest->host);
     bool known = captured_on && strcmp(captured_on, request->arch) == 0;
     *ret_foreign = !known;
     for (size_t i = 0; i < request->sample_count && !known; i++)
