@@ -5,6 +5,7 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "replay-rt/launcher/link_libraries.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct stage {                       /* what a run needs, and what has to be und
     char *program;                   /* what is run */
     char *directory;                 /* of a copy, or NULL */
     char **environment;              /* borrowed strings */
+    char *library_path;              /* one of them, with a copy */
     char *library;
     int home;                        /* the directory to return to */
     char *host_name, *host;
@@ -35,7 +37,7 @@ static bool same_name(const char *a, const char *b)
     return strncmp(a, b, length + 1) == 0;
 }
 
-/* This process's environment with what the program saw of OpenMP when it was captured. */
+/* This process's environment with what the program saw of OpenMP when it was captured, and room for one more. */
 static char **environment_merge(char *const *captured)
 {
     size_t own = 0, theirs = 0;
@@ -43,7 +45,7 @@ static char **environment_merge(char *const *captured)
         own++;
     while (captured && captured[theirs])
         theirs++;
-    char **merged = calloc(own + theirs + 1, sizeof *merged);
+    char **merged = calloc(own + theirs + 2, sizeof *merged);
     size_t count = 0;
     for (size_t i = 0; merged && i < theirs; i++)
         merged[count++] = captured[i];
@@ -73,6 +75,19 @@ static enum pcere_status program_copy(const char *stored, struct stage *stage, s
     return status;
 }
 
+/* The copy finds the libraries that it had beside itself. */
+static enum pcere_status libraries_link(const struct store *store, struct stage *stage, struct pcere_error *error)
+{
+    char *path = realpath(store_path(store), NULL);
+    struct text prefix = {0};
+    text_addf(&prefix, "%s/libraries", path ? path : "");
+    enum pcere_status status = !path || prefix.failed ? pcere_fail_memory(error, "a path")
+                                                      : link_libraries_choose(store, stage->directory, prefix.data, error);
+    free(path);
+    text_done(&prefix);
+    return status;
+}
+
 static enum pcere_status program_choose(struct cli *cli, const struct store_manifest *manifest, struct stage *stage, struct pcere_error *error)
 {
     char *stored;
@@ -89,9 +104,26 @@ static enum pcere_status program_choose(struct cli *cli, const struct store_mani
     } else if (status == PCERE_OK) {
         cli_note(cli, "'%s' is gone or has changed since its capture: the copy in the store runs instead", manifest->program);
         status = program_copy(stored, stage, error);
+        if (status == PCERE_OK)
+            status = libraries_link(cli->store, stage, error);
     }
     free(stored);
     return status;
+}
+
+/* environment_merge left room for it. */
+static bool library_path_put(struct stage *stage)
+{
+    size_t at = 0;
+    while (stage->environment[at] && !same_name(stage->environment[at], "LD_LIBRARY_PATH="))
+        at++;
+    struct text path = {0};
+    text_addf(&path, "LD_LIBRARY_PATH=%s", stage->directory);
+    if (stage->environment[at])
+        text_addf(&path, ":%s", strchr(stage->environment[at], '=') + 1);
+    stage->library_path = text_take(&path);
+    stage->environment[at] = stage->library_path;
+    return stage->library_path != NULL;
 }
 
 static enum pcere_status stage_enter(struct cli *cli, struct stage *stage, struct pcere_error *error)
@@ -110,7 +142,7 @@ static enum pcere_status stage_enter(struct cli *cli, struct stage *stage, struc
     stage->host = json_dumps(host, JSON_COMPACT);
     json_decref(host);
     stage->environment = environment_merge(manifest->environment);
-    if (!stage->environment || !stage->host)
+    if (!stage->environment || !stage->host || (stage->directory && !library_path_put(stage)))
         return pcere_fail_memory(error, "the environment");
     stage->home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (stage->home >= 0 && manifest->working_directory && chdir(manifest->working_directory) != 0)
@@ -135,6 +167,7 @@ static void stage_leave(struct stage *stage)
     free(stage->program);
     free(stage->directory);
     free(stage->environment);
+    free(stage->library_path);
     free(stage->library);
     free(stage->host_name);
     free(stage->host);

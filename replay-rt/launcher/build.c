@@ -343,6 +343,17 @@ static enum pcere_status undefined_place(const struct builder *builder, const ch
     return status;
 }
 
+/* The store is three folders above the links, wherever it is moved. */
+static enum pcere_status libraries_choose(const struct builder *builder, struct pcere_error *error)
+{
+    char *folder = NULL;
+    if (asprintf(&folder, "%s/" LINK_LIBRARIES_FOLDER, builder->folder) < 0)
+        return pcere_fail_memory(error, "a path");
+    enum pcere_status status = link_libraries_choose(builder->store, folder, "../../../libraries", error);
+    free(folder);
+    return status;
+}
+
 static enum pcere_status link_fail(const char *log, struct pcere_error *error)
 {
     enum pcere_status status = fail_log("link", "the codelets", log, error);
@@ -360,7 +371,7 @@ static enum pcere_status codelet_link(const struct builder *builder, struct text
     struct text symbols = {0};
     if (asprintf(&log, "%s/link.log", builder->folder) < 0)
         return pcere_fail_memory(error, "a path");
-    enum pcere_status status = link_libraries_choose(builder->store, builder->folder, error);
+    enum pcere_status status = libraries_choose(builder, error);
     if (!status)
         status = link_symbols_units(builder->program, store_manifest(builder->store)->image_bias, &symbols, error);
     if (!status)

@@ -33,11 +33,11 @@ static bool is_here(const char *name)
     return false;
 }
 
-static enum pcere_status library_use(const struct store *store, int folder, const char *name, struct pcere_error *error)
+static enum pcere_status library_use(const struct store *store, int folder, const char *prefix, const char *name, struct pcere_error *error)
 {
     char *inside = NULL, *target = NULL, *path = NULL;
     enum pcere_status status = PCERE_OK;
-    if (asprintf(&inside, "libraries/%s", name) < 0 || asprintf(&target, "../../../libraries/%s", name) < 0)
+    if (asprintf(&inside, "libraries/%s", name) < 0 || asprintf(&target, "%s/%s", prefix, name) < 0)
         status = pcere_fail_memory(error, "a path");
     if (!status)
         status = store_file(store, inside, &path, error);
@@ -49,29 +49,25 @@ static enum pcere_status library_use(const struct store *store, int folder, cons
     return status;
 }
 
-enum pcere_status link_libraries_choose(const struct store *store, const char *build, struct pcere_error *error)
+enum pcere_status link_libraries_choose(const struct store *store, const char *folder, const char *prefix, struct pcere_error *error)
 {
-    char *path = NULL;
-    int folder = -1;
-    if (asprintf(&path, "%s/" LINK_LIBRARIES_FOLDER, build) < 0)
-        return pcere_fail_memory(error, "a path");
+    int descriptor = -1;
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; !status && i < store_library_count(store); i++) {
         const struct store_library *library = store_library(store, i);
         if (is_of_the_system(library) && is_here(library->name))
             continue;
-        if (folder < 0) {
-            status = directory_make(AT_FDCWD, path, error);
-            folder = status ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-            if (!status && folder < 0)
-                status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot open '%s'", path);
+        if (descriptor < 0) {
+            status = directory_make(AT_FDCWD, folder, error);
+            descriptor = status ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            if (!status && descriptor < 0)
+                status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot open '%s'", folder);
         }
         if (!status)
-            status = library_use(store, folder, library->name, error);
+            status = library_use(store, descriptor, prefix, library->name, error);
     }
-    if (folder >= 0)
-        close(folder);
-    free(path);
+    if (descriptor >= 0)
+        close(descriptor);
     return status;
 }
 

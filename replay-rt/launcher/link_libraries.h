@@ -13,9 +13,10 @@
 
 #define LINK_LIBRARIES_FOLDER "libraries"
 
-/* Make that folder in a build, which lies two folders below the store. The store's copy is used unless the library was one of the
- * system's and this machine's system has it, too. Each copy is checked: PCERE_DATA. */
-enum pcere_status link_libraries_choose(const struct store *store, const char *build, struct pcere_error *error);
+/* Fill `folder`, made on demand, with links to the store's copies that are to be used on this machine: all but those that were the
+ * system's where the program was captured and that this machine's system has, too. Each is checked: PCERE_DATA. `prefix` is the way from
+ * the links to the store's libraries: "/path/to/store/libraries", or relative to the folder. */
+enum pcere_status link_libraries_choose(const struct store *store, const char *folder, const char *prefix, struct pcere_error *error);
 
 /* Arguments for the linker: folders, then the libraries that the program names. */
 void link_libraries_add(struct arguments *arguments, const struct store *store, const struct elf_file *program, const struct image *image,
