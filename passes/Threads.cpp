@@ -18,8 +18,10 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -313,6 +315,64 @@ class ThreadFlow {
     return Count || Sized || Number;
   }
 
+  void settle() {
+    for (bool Changed = true; Changed;) {
+      Changed = false;
+      for (const Edge &E : Edges)
+        Changed |= pass(E);
+    }
+  }
+
+  /// Whatever is allocated by this instruction, or by what it calls, has a size that follows \p Bound.
+  void allocates(const Instruction &I, const Facts &Bound) {
+    SetVector<const Function *> Called;
+    auto Look = [&](const Instruction &At) {
+      auto *Call = dyn_cast<CallBase>(&At);
+      if (!Call || forkPath(*Call) >= 0)
+        return;
+      if (allocationSize(calleeName(*Call)).second > 0) {
+        Facts &To = Nodes[find(node(&At))].F;
+        if (join(To.Sized, Bound.Count) && !To.Allocated)
+          To.Allocated = &I, To.Asked = Bound.Asked;
+      }
+      if (const Function *Callee = Call->getCalledFunction(); Callee && !Callee->isDeclaration())
+        Called.insert(Callee);
+    };
+    Look(I);
+    for (size_t K = 0; K < Called.size(); ++K)
+      for (const Instruction &At : instructions(*Called[K]))
+        Look(At);
+  }
+
+  /// A loop that runs once per thread makes one part per thread too, say by push_back.
+  void followLoops() {
+    for (Function &F : M) {
+      if (F.isDeclaration())
+        continue;
+      DominatorTree Dominators(F);
+      LoopInfo Loops(Dominators);
+      for (Loop *L : Loops.getLoopsInPreorder()) {
+        SmallVector<BasicBlock *, 4> Exiting;
+        L->getExitingBlocks(Exiting);
+        for (BasicBlock *Block : Exiting) {
+          auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
+          auto *Compare = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
+          if (!Compare)
+            continue;
+          for (const Use &U : Compare->operands()) {
+            if (carriesNothing(U))
+              continue;
+            const Facts Bound = Nodes[find(node(U))].F;
+            if (Bound.Count.any())
+              for (BasicBlock *Inside : L->blocks())
+                for (const Instruction &I : *Inside)
+                  allocates(I, Bound);
+          }
+        }
+      }
+    }
+  }
+
   /// Functions that a region's threads run, inner regions left out.
   void reach(Microtask &R) {
     R.Reached.insert(R.F);
@@ -391,11 +451,9 @@ public:
       source(*I);
     for (const Instruction *I : Numbers)
       Nodes[find(node(I))].F.Number = true;
-    for (bool Changed = true; Changed;) {
-      Changed = false;
-      for (const Edge &E : Edges)
-        Changed |= pass(E);
-    }
+    settle();
+    followLoops();
+    settle();
     return true;
   }
 

@@ -5,7 +5,7 @@ for flags in -O0 -O3; do
     captured sized --force --threads 2
     run "$PCERE" regions --json sized.pcere
     holds "$flags: memory and divisions made for the threads before the region are flagged, and nothing else" \
-        test "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" = "divided_before part_by_pointer part_of_array_on_the_stack"
+        test "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" = "divided_before part_by_pointer part_of_array_on_the_stack part_of_grown_array"
     holds "$flags: the reason names the place" \
         jq -e 'any(.regions[]; .function == "part_by_pointer" and (.thread_sized | test("allocated at thread_sized.c:[0-9]+, sized by omp_get_max_threads at thread_sized.c:[0-9]+")))' .out
     run "$PCERE" regions sized.pcere

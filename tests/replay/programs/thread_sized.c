@@ -64,6 +64,24 @@ static void divided_inside(void)
     }
 }
 
+static int grown;
+static double *grown_parts;
+
+static __attribute__((noinline)) void parts_grow(void)
+{
+    grown_parts = realloc(grown_parts, (size_t)++grown * 64 * sizeof *grown_parts);
+    grown_parts[64 * (grown - 1)] = 0;
+}
+
+static void part_of_grown_array(int threads)
+{
+    for (int t = 0; t < threads; t++)
+        parts_grow();
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        grown_parts[64 * omp_get_thread_num()] += i;
+}
+
 static void fixed_parts(void)
 {
 #pragma omp parallel for
@@ -88,14 +106,15 @@ int main(void)
     part_of_array_on_the_stack(threads, &sum);
     divided_before();
     divided_inside();
+    part_of_grown_array(threads);
     fixed_parts();
     no_parts(&work);
     for (int t = 0; t < threads; t++)
-        sum += work.parts[8 * t] + fixed[t][0];
+        sum += work.parts[8 * t] + grown_parts[64 * t] + fixed[t][0];
     for (int i = 0; i < N; i++)
         sum += work.all[i] + data[i];
-    if (sum != 4 * expected + 2 * N) {
-        printf("FAIL: %g, not %g\n", sum, 4 * expected + 2 * N);
+    if (sum != 5 * expected + 2 * N) {
+        printf("FAIL: %g, not %g\n", sum, 5 * expected + 2 * N);
         return 1;
     }
     puts("PASS");
