@@ -1,6 +1,7 @@
 /* tests/fuzz/make_corpus.c - writes the inputs that the fuzzers start from: make_corpus DIRECTORY SEED_PROGRAM
  *
  *   DIRECTORY/manifest/ codelet/ pages/ samples/ elf_file/     one whole file each
+ *   DIRECTORY/pack/                                            the archive in a packed store, not compressed
  */
 #include "core/files.h"
 #include "store/store.h"
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 static void must(enum pcere_status status, const struct pcere_error *error)
 {
@@ -70,6 +72,32 @@ static void make_store(const char *path)
     free(name);
 }
 
+/* Archives of the seed are small: they fit a fixed buffer. */
+static void put_archive(const char *folder, const char *path)
+{
+    static unsigned char plain[1 << 20];
+    char file[4200];
+    void *data;
+    size_t bytes;
+    struct store *store;
+    struct store_pack sizes;
+    struct pcere_error error;
+    snprintf(file, sizeof file, "%s/seed.tar.zst", folder);
+    must(store_open(path, &store, &error), &error);
+    must(store_pack(store, file, true, &sizes, &error), &error);
+    store_close(store);
+    must(file_read(AT_FDCWD, file, sizeof plain, &data, &bytes, &error), &error);
+    ZSTD_DStream *stream = ZSTD_createDStream();
+    ZSTD_inBuffer in = {data, bytes, 0};
+    ZSTD_outBuffer out = {plain, sizeof plain, 0};
+    while (ZSTD_decompressStream(stream, &out, &in) != 0 && in.pos < in.size && out.pos < out.size) {}
+    ZSTD_freeDStream(stream);
+    free(data);
+    snprintf(file, sizeof file, "%s/seed.tar", folder);
+    must(file_replace(AT_FDCWD, file, plain, out.pos, false, NULL, &error), &error);
+    put(folder, "pack", file);
+}
+
 int main(int argc, char **argv)
 {
     struct pcere_error error;
@@ -86,5 +114,6 @@ int main(int argc, char **argv)
         put(argv[1], files[i][0], path);
     }
     put(argv[1], "elf_file", argv[2]);
+    put_archive(argv[1], store);
     return 0;
 }
