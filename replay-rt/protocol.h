@@ -55,6 +55,7 @@ enum plan_state {
     PLAN_PREPARED,                  /* the launcher wrote it; the process has not begun */
     PLAN_STARTED,
     PLAN_COLLIDED,                  /* an address range that the codelet needs is taken: start again */
+    PLAN_UNMAPPED,                  /* the kernel does not give it that range: result.message */
     PLAN_RUNNING,                   /* memory stands; the region runs, or is being restored */
     PLAN_CRASHED,                   /* a signal: result.signal, result.fault_address */
     PLAN_FAILED,                    /* result.message says why */

@@ -43,7 +43,7 @@ static void range_map(struct codelet *codelet, uint64_t start, uint64_t end)
     if (got != MAP_FAILED || cause == EEXIST)
         pcere_plan_end(codelet, PLAN_COLLIDED, "addresses 0x%llx to 0x%llx are taken", (unsigned long long)start,
                        (unsigned long long)end);
-    pcere_plan_end(codelet, PLAN_FAILED, "cannot map addresses 0x%llx to 0x%llx: %s", (unsigned long long)start,
+    pcere_plan_end(codelet, PLAN_UNMAPPED, "cannot map addresses 0x%llx to 0x%llx: %s", (unsigned long long)start,
                    (unsigned long long)end, strerror(cause));
 }
 
