@@ -101,14 +101,14 @@ static void settings_of_the_capture_are_kept(void)
     const struct store_manifest manifest = {.environment = captured};
     struct replay_options options = {0};
     char **environment = NULL;
-    CU_ASSERT_EQUAL_FATAL(environment_make(&manifest, &options, 4, &environment, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(environment_make(&manifest, &options, NULL, 4, &environment, NULL), PCERE_OK);
     CU_ASSERT(has(environment, "OMP_NUM_THREADS=4") && !has(environment, "OMP_NUM_THREADS=1"));
     CU_ASSERT(has(environment, "KMP_BLOCKTIME=0") && has(environment, "OMP_SCHEDULE=guided") && !has(environment, "LD_PRELOAD=x.so"));
     CU_ASSERT(has(environment, "OMP_PROC_BIND=true") && has(environment, "OMP_PLACES=cores"));
     environment_free(environment);
     options.schedule = "dynamic,4";
     options.bind = "false";
-    CU_ASSERT_EQUAL_FATAL(environment_make(&manifest, &options, 1, &environment, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(environment_make(&manifest, &options, NULL, 1, &environment, NULL), PCERE_OK);
     CU_ASSERT(has(environment, "OMP_SCHEDULE=dynamic,4") && !has(environment, "OMP_SCHEDULE=guided"));
     CU_ASSERT(has(environment, "OMP_PROC_BIND=false") && !has(environment, "OMP_PROC_BIND=true") && !has(environment, "OMP_PLACES=cores"));
     environment_free(environment);
@@ -120,8 +120,26 @@ static void an_affinity_of_the_capture_is_kept(void)
     const struct store_manifest manifest = {.environment = captured};
     const struct replay_options options = {0};
     char **environment = NULL;
-    CU_ASSERT_EQUAL_FATAL(environment_make(&manifest, &options, 2, &environment, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(environment_make(&manifest, &options, NULL, 2, &environment, NULL), PCERE_OK);
     CU_ASSERT(has(environment, "KMP_AFFINITY=compact") && !has(environment, "OMP_PROC_BIND=true") && !has(environment, "OMP_PLACES=cores"));
+    environment_free(environment);
+}
+
+static void libraries_of_the_store_come_first(void)
+{
+    char *captured[] = {(char *)"LD_LIBRARY_PATH=/opt/lib", NULL}, *none[] = {NULL};
+    struct store_manifest manifest = {.environment = captured};
+    const struct replay_options options = {0};
+    char **environment = NULL;
+    CU_ASSERT_EQUAL_FATAL(environment_make(&manifest, &options, "/store/libraries", 1, &environment, NULL), PCERE_OK);
+    CU_ASSERT(has(environment, "LD_LIBRARY_PATH=/store/libraries:/opt/lib") && !has(environment, "LD_LIBRARY_PATH=/opt/lib"));
+    environment_free(environment);
+    CU_ASSERT_EQUAL_FATAL(environment_make(&manifest, &options, NULL, 1, &environment, NULL), PCERE_OK);
+    CU_ASSERT(has(environment, "LD_LIBRARY_PATH=/opt/lib"));
+    environment_free(environment);
+    manifest.environment = none;
+    CU_ASSERT_EQUAL_FATAL(environment_make(&manifest, &options, "/store/libraries", 1, &environment, NULL), PCERE_OK);
+    CU_ASSERT(has(environment, "LD_LIBRARY_PATH=/store/libraries"));
     environment_free(environment);
 }
 
@@ -147,6 +165,7 @@ static const struct unit_test tests[] = {
     {"a codelet that ends before its work is a failure, whatever its status", an_early_end_is_no_success},
     {"OpenMP settings of the capture are kept, options come first, LD_PRELOAD is dropped", settings_of_the_capture_are_kept},
     {"an affinity that the capture had is not overruled", an_affinity_of_the_capture_is_kept},
+    {"libraries of the store are found before those of the capture's LD_LIBRARY_PATH", libraries_of_the_store_come_first},
     {"schedules, bindings and places that OpenMP does not know are refused", settings_are_checked},
 };
 
