@@ -178,6 +178,11 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
     result->captured = captured_count(&session->manifest);
     if (session->trouble.status != PCERE_OK && result->captured == 0)
         return PCERE_OK;                        /* nothing worth keeping */
+    if (!libraries_store(&session->libraries, session->elf, session->writer)) {
+        enum pcere_status noted = capture_note(result, "a shared library could not be copied into the store: a replay needs it where it is", error);
+        if (noted != PCERE_OK)
+            return noted;
+    }
     session->manifest.complete = true;
     session->manifest.capture_wall_ns = result->capture_wall_ns;
     session->manifest.program_status = session->child_status;
@@ -272,6 +277,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
             if (input[i] >= 0)
                 close(input[i]);
     }
+    libraries_done(&session.libraries);
     store_manifest_done(&session.manifest);
     elf_file_close(session.elf);
     return status;

@@ -1,6 +1,5 @@
 #include "capture-rt/tracer/libraries.h"
 
-#include "core/elf_file.h"
 #include "core/text.h"
 
 #include <inttypes.h>
@@ -34,53 +33,93 @@ static char *code_path(char *line, const struct map_facts *facts)
     return path;
 }
 
-static bool seen_add(struct libraries *libraries, const char *path)
+static bool path_add(struct libraries *libraries, const char *path)
 {
-    for (size_t i = 0; i < libraries->seen_count; i++)
-        if (strcmp(libraries->seen[i], path) == 0)
-            return false;
-    if (!array_reserve(&libraries->seen, &libraries->seen_capacity, libraries->seen_count + 1, sizeof *libraries->seen))
+    for (size_t i = 0; i < libraries->count; i++)
+        if (strcmp(libraries->paths[i], path) == 0)
+            return true;
+    if (!array_reserve(&libraries->paths, &libraries->capacity, libraries->count + 1, sizeof *libraries->paths))
         return false;
-    libraries->seen[libraries->seen_count] = strdup(path);
-    return libraries->seen[libraries->seen_count] && ++libraries->seen_count;
+    libraries->paths[libraries->count] = strdup(path);
+    return libraries->paths[libraries->count] && ++libraries->count;
 }
 
-static void one_store(struct libraries *libraries, const char *path, struct store_writer *writer)
-{
-    const char *name = strrchr(path, '/') + 1;
-    struct elf_file *elf = NULL;
-    struct pcere_error error;
-    if (every_machine_has_it(name) || !seen_add(libraries, path))
-        return;
-    if (elf_file_open(path, &elf, &error) == PCERE_OK && elf_file_soname(elf))
-        name = elf_file_soname(elf);
-    if (!elf || store_writer_library(writer, name, path, &error) != PCERE_OK)
-        libraries->missed = true;
-    elf_file_close(elf);
-}
-
-void libraries_store(struct libraries *libraries, pid_t pid, const struct map_facts *facts, struct store_writer *writer)
+void libraries_see(struct libraries *libraries, pid_t pid, const struct map_facts *facts)
 {
     char path[64], *line = NULL;
     size_t capacity = 0;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
     FILE *file = fopen(path, "re");
+    libraries->failed |= !file;
     while (file && getline(&line, &capacity, file) > 0) {
         const char *library = code_path(line, facts);
-        if (library)
-            one_store(libraries, library, writer);
+        if (library && !every_machine_has_it(strrchr(library, '/') + 1) && !path_add(libraries, library))
+            libraries->failed = true;
     }
     free(line);
     if (file)
         fclose(file);
-    else
-        libraries->missed = true;
 }
 
 void libraries_done(struct libraries *libraries)
 {
-    for (size_t i = 0; i < libraries->seen_count; i++)
-        free(libraries->seen[i]);
-    free(libraries->seen);
+    for (size_t i = 0; i < libraries->count; i++)
+        free(libraries->paths[i]);
+    free(libraries->paths);
     *libraries = (struct libraries){0};
+}
+
+/* ---- to the store ---------------------------------------------------------------------------------------------------------- */
+
+struct library {
+    struct elf_file *elf;            /* NULL: it is none, or gone */
+    const char *path, *name;
+    bool wanted;
+};
+
+static bool names(const struct elf_file *elf, const char *name)
+{
+    const char *const *needed;
+    size_t count = elf_file_needed(elf, &needed);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(needed[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* What the program names, and what these name. */
+static void wanted_mark(struct library *list, size_t count, const struct elf_file *program)
+{
+    for (bool found = true; found;) {
+        found = false;
+        for (size_t i = 0; i < count; i++) {
+            bool wanted = names(program, list[i].name);
+            for (size_t j = 0; j < count && !wanted; j++)
+                wanted = list[j].wanted && list[j].elf && names(list[j].elf, list[i].name);
+            found |= wanted && !list[i].wanted;
+            list[i].wanted = wanted;
+        }
+    }
+}
+
+bool libraries_store(const struct libraries *libraries, const struct elf_file *program, struct store_writer *writer)
+{
+    struct library *list = calloc(libraries->count + 1, sizeof *list);
+    bool good = list && !libraries->failed;
+    for (size_t i = 0; list && i < libraries->count; i++) {
+        const char *path = libraries->paths[i];
+        list[i] = (struct library){.path = path, .name = strrchr(path, '/') + 1};
+        if (elf_file_open(path, &list[i].elf, NULL) == PCERE_OK && elf_file_soname(list[i].elf))
+            list[i].name = elf_file_soname(list[i].elf);
+        good &= list[i].elf || !strstr(path, " (deleted)");
+    }
+    if (list)
+        wanted_mark(list, libraries->count, program);
+    for (size_t i = 0; list && i < libraries->count; i++) {
+        if (list[i].wanted && store_writer_library(writer, list[i].name, list[i].path, NULL) != PCERE_OK)
+            good = false;
+        elf_file_close(list[i].elf);
+    }
+    free(list);
+    return good;
 }

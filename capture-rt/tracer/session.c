@@ -278,7 +278,7 @@ static void answer(struct session *session, enum capture_answer_type type)
 static enum pcere_status after_begin(struct session *session, const struct capture_message *message, struct pcere_error *error)
 {
     callpath_name(session->child.pid, session->codelet.frames, &session->codelet.frame_count);
-    libraries_store(&session->libraries, session->child.pid, &session->facts, session->writer);
+    libraries_see(&session->libraries, session->child.pid, &session->facts);
     if (!session->options->no_after && !session->near)
         snapshotter_learn(&session->snapshotter);
     if (!run_list_copy(&session->snapshotter.last, &session->before))
@@ -453,8 +453,6 @@ static void notes_after(struct session *session)
         capture_note(session->result, "the kernel does not tell which pages were written: every stop reads all memory", &ignored);
     if (log->locks_dropped)
         capture_note(session->result, "there were more OpenMP locks than can be recorded: some are missing in the codelets", &ignored);
-    if (session->libraries.missed)
-        capture_note(session->result, "a shared library could not be copied into the store: a replay needs it where it is", &ignored);
     if (session->maps.shared_writable)
         capture_note(session->result, "the program shares writable memory with others: it is captured like its own", &ignored);
 }
@@ -466,7 +464,6 @@ static void session_close(struct session *session)
     freeze_done(&session->freeze);
     snapshotter_close(&session->snapshotter);
     maps_done(&session->maps);
-    libraries_done(&session->libraries);
     free(session->excluded);
     child_done(&session->child);
     shared_log_close(&session->log);
