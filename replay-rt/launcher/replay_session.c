@@ -99,7 +99,7 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
     if (!status)
         status = image_open(program, &session.image, error);
     if (!status && store_manifest(store)->page_size != (uint64_t)sysconf(_SC_PAGESIZE))
-        status = pcere_fail(error, PCERE_REFUSED, 0, NULL, "the capture has pages of %llu bytes, this machine of %ld",
+        status = pcere_fail(error, PCERE_REFUSED, 0, "replay it on a machine with pages of that size", "the capture has pages of %llu bytes, this machine of %ld",
                             (unsigned long long)store_manifest(store)->page_size, sysconf(_SC_PAGESIZE));
     if (!status)
         status = extent_find(store, &extent, error);
