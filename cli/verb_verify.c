@@ -18,6 +18,7 @@ static json_t *result_value(const struct verify_result *result, bool *failed)
     json_put(value, "identical", json_boolean(result->identical), failed);
     json_put(value, "compared_bytes", json_from_u64(result->compared_bytes), failed);
     json_put(value, "different_bytes", json_from_u64(result->different_bytes), failed);
+    json_put(value, "renamed_pointers", json_from_u64(result->renamed_pointers), failed);
     for (size_t i = 0; i < result->cause_count; i++) {
         json_t *cause = json_object();
         json_put(cause, "name", json_from_string(result->causes[i].name), failed);
@@ -40,6 +41,9 @@ static void result_row(struct cli_table *table, const struct verify_result *resu
         text_addf(&words, "%llu bytes differ", (unsigned long long)result->different_bytes);
     for (size_t i = 0; i < result->cause_count && i < 4; i++)
         text_addf(&words, "%s%s: %llu", i ? ", " : " in ", result->causes[i].name, (unsigned long long)result->causes[i].bytes);
+    if (result->renamed_pointers)
+        text_addf(&words, "%s%llu pointer%s to blocks that it allocates, or to libraries", words.length ? "; " : "",
+                  (unsigned long long)result->renamed_pointers, result->renamed_pointers == 1 ? "" : "s");
     char *name = replay_target_name(result->target), *reason = text_take(&words);
     const char *cells[] = {name, cli_thread_count_text(threads, result->threads, marked),
                            result->error.status != PCERE_OK ? "not compared" : result->identical ? "identical" : "DIFFERENT",

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 1u
+#define PLAN_VERSION 2u
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that are described; all are counted */
 
@@ -81,6 +81,7 @@ struct plan_result {
     uint64_t functions_redirected, functions_skipped;
     _Atomic uint64_t heap_releases; /* captured blocks that were freed or grown */
     uint64_t compared_bytes, different_bytes;
+    uint64_t renamed_pointers;      /* to blocks that the region allocated, or into libraries: where these lie now */
     uint64_t difference_count;      /* entries of differences */
     uint64_t sample_count;
     char message[256];

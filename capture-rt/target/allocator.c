@@ -41,7 +41,8 @@ TARGET_EXPORT void *malloc(size_t bytes)
         if (block)
             return block;
     }
-    return __libc_malloc(bytes);
+    void *block = target_fresh_allocate(bytes, 16);
+    return block ? block : __libc_malloc(bytes);
 }
 
 TARGET_EXPORT void *calloc(size_t count, size_t bytes)
@@ -52,21 +53,41 @@ TARGET_EXPORT void *calloc(size_t count, size_t bytes)
         if (block)
             return memset(block, 0, total);
     }
-    return __libc_calloc(count, bytes);
+    void *block = __builtin_mul_overflow(count, bytes, &total) ? NULL : target_fresh_allocate(total, 16);
+    return block ? memset(block, 0, total) : __libc_calloc(count, bytes);
 }
 
 TARGET_EXPORT void free(void *block)
 {
     if (__builtin_expect(target_arena_owns(block), 0))
         target_arena_free(block);
-    else
+    else if (__builtin_expect(target_fresh_owns(block), 0))
+        target_fresh_free(block);
+    else if (!__builtin_expect(target_fresh_free_later(block), 0))
         __libc_free(block);
+}
+
+/* A program's block, where one of the two is of a captured region. A replay moves whatever was there before the region: so does this. */
+static void *realloc_fresh(void *block, size_t bytes)
+{
+    bool fresh = block && target_fresh_owns(block);
+    if (!fresh && !target_fresh_is_open())
+        return __libc_realloc(block, bytes);
+    size_t usable = !block ? 0 : fresh ? target_fresh_bytes(block) : malloc_usable_size(block);
+    if (fresh && bytes && bytes <= usable && target_fresh_is_open() == target_fresh_is_new(block))
+        return block;
+    void *moved = bytes || !block ? malloc(bytes) : NULL;
+    if (moved && block)
+        memcpy(moved, block, usable < bytes ? usable : bytes);
+    if (moved || !bytes)
+        free(block);
+    return moved;
 }
 
 TARGET_EXPORT void *realloc(void *block, size_t bytes)
 {
     if (block ? !target_arena_owns(block) : !FROM_RUNTIME())
-        return __libc_realloc(block, bytes);
+        return realloc_fresh(block, bytes);
     if (block && bytes == 0) {
         target_arena_free(block);
         return NULL;
@@ -84,15 +105,15 @@ TARGET_EXPORT void *realloc(void *block, size_t bytes)
     return larger;
 }
 
-static void *aligned(bool from_runtime, size_t alignment, size_t bytes)
-{
-    void *block = from_runtime ? target_arena_allocate(bytes, alignment) : NULL;
-    return block ? block : __libc_memalign(alignment, bytes);
-}
-
 static bool power_of_two(size_t number)
 {
     return number != 0 && (number & (number - 1)) == 0;
+}
+
+static void *aligned(bool from_runtime, size_t alignment, size_t bytes)
+{
+    void *block = from_runtime ? target_arena_allocate(bytes, alignment) : power_of_two(alignment) ? target_fresh_allocate(bytes, alignment) : NULL;
+    return block ? block : __libc_memalign(alignment, bytes);
 }
 
 TARGET_EXPORT void *memalign(size_t alignment, size_t bytes)

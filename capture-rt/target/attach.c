@@ -204,6 +204,8 @@ __attribute__((constructor)) static void attach(void)
     state->socket = log->mode == CAPTURE_MODE_CAPTURING ? socket : -1;
     state->initial_thread = target_thread_pointer();
     images_learn(log, state->initial_thread);
+    if (state->socket >= 0)
+        target_fresh_reserve();
     target_locks_resolve();
     log->pid = getpid();
     __atomic_store_n(&log->region_count, log->known_regions, __ATOMIC_RELAXED);

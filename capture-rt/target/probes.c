@@ -118,6 +118,7 @@ static void outermost_abandon(struct target_state *state)
     region->unfinished++;
     state->current.end_ns = 0;
     record_write(state, &state->current);
+    target_fresh_close();
 }
 
 static void open_truncate(struct target_state *state, uint32_t depth)
@@ -226,6 +227,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
             .num_threads = num_threads, .proc_bind = proc_bind, .word_count = words, .words_hash = hash,
             .unit_id = site->unit_id, .stack_pointer = stack_pointer, .thread_pointer = state->initial_thread};
         target_stop(state, &message);
+        target_fresh_open();
     }
     if (region->invocations == 1 || region->last_ns >= COSTLY_NS) {
         state->current.flags |= CAPTURE_RECORD_CPU;
@@ -281,4 +283,6 @@ TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
             .thread_pointer = state->initial_thread};
         target_stop(state, &message);
     }
+    if (state->current_stopped)
+        target_fresh_close();
 }

@@ -59,6 +59,11 @@ static void ranges_fill(const struct target_state *state)
     target_arena_range(&start, &end);
     if (start < end)
         range_add(stop, start, end, CAPTURE_RANGE_OWN);
+    uint64_t fresh[4];
+    target_fresh_ranges(fresh);
+    for (int i = 0; i < 4; i += 2)
+        if (fresh[i] < fresh[i + 1])
+            range_add(stop, fresh[i], fresh[i + 1], CAPTURE_RANGE_OWN);
     struct images images = {.stop = stop, .own = (uintptr_t)&target_state, .first = true};
     dl_iterate_phdr(image_add, &images);
     stop->heap_end = (uintptr_t)sbrk(0);

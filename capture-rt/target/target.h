@@ -69,6 +69,19 @@ void target_arena_free(void *block);
 size_t target_arena_bytes(const void *block);                   /* usable ones */
 bool target_arena_owns(const void *block);
 
+/* fresh.c: blocks that the program allocates and frees inside a captured region. */
+void target_fresh_reserve(void);
+void target_fresh_ranges(uint64_t ret_ranges[4]);               /* two ranges that are never the program's: start, end, start, end */
+void target_fresh_open(void);                                   /* a captured region begins; all else below does nothing before */
+void target_fresh_close(void);                                  /* its end was read, or will not be */
+bool target_fresh_is_open(void);
+void *target_fresh_allocate(size_t bytes, size_t alignment);    /* zeroed, or used before in the same region; NULL: no, or full */
+bool target_fresh_owns(const void *block);
+bool target_fresh_is_new(const void *block);                    /* of the region that runs now */
+size_t target_fresh_bytes(const void *block);                   /* usable ones */
+void target_fresh_free(void *block);
+bool target_fresh_free_later(void *block);                      /* false: free it now */
+
 /* allocator.c */
 void target_allocator_separate(uintptr_t text_low, uintptr_t text_high);
 bool target_allocator_runtime(const void *address);             /* does it lie in the text of a runtime that is kept apart? */

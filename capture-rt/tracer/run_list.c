@@ -56,6 +56,30 @@ bool run_list_difference(const struct run_list *before, const struct run_list *a
     return true;
 }
 
+bool run_list_inside(const struct run_list *list, const struct store_mapping *mappings, size_t count, uint64_t page_bytes,
+                     struct run_list *ret_list)
+{
+    struct run_list result = {0};
+    size_t next = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct store_run *run = &list->runs[i];
+        uint64_t end = run->address + run->count * page_bytes;
+        while (next < count && mappings[next].end <= run->address)
+            next++;
+        for (size_t j = next; j < count && mappings[j].start < end; j++) {
+            uint64_t low = mappings[j].start > run->address ? mappings[j].start : run->address;
+            uint64_t high = mappings[j].end < end ? mappings[j].end : end;
+            struct store_run part = {low, number_at(run, (low - run->address) / page_bytes), (high - low) / page_bytes};
+            if (!run_list_add(&result, part, page_bytes)) {
+                run_list_done(&result);
+                return false;
+            }
+        }
+    }
+    *ret_list = result;
+    return true;
+}
+
 uint64_t run_list_pages(const struct run_list *list)
 {
     uint64_t pages = 0;

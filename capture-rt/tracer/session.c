@@ -300,8 +300,14 @@ static enum pcere_status after_begin(struct session *session, const struct captu
 
 static enum pcere_status after_end(struct session *session, struct pcere_error *error)
 {
-    struct run_list after;
-    if (!run_list_difference(&session->before, &session->snapshotter.last, session->manifest.page_size, &after))
+    struct run_list changed, after;
+    uint64_t page_bytes = session->manifest.page_size;
+    if (!run_list_difference(&session->before, &session->snapshotter.last, page_bytes, &changed))
+        return pcere_fail_memory(error, "the list of pages");
+    /* What the region mapped itself, a replay maps elsewhere. */
+    bool enough = run_list_inside(&changed, session->codelet.mappings, session->codelet.mapping_count, page_bytes, &after);
+    run_list_done(&changed);
+    if (!enough)
         return pcere_fail_memory(error, "the list of pages");
     session->codelet.after = after.runs;
     session->codelet.after_count = after.count;

@@ -86,6 +86,7 @@ struct verify_result {
     uint32_t threads;
     bool identical;                   /* every compared byte is as in the original; false also where error.status is not PCERE_OK */
     uint64_t compared_bytes, different_bytes;
+    uint64_t renamed_pointers;        /* to blocks that the region allocated, or into libraries: not differences */
     struct verify_cause *causes;      /* most bytes first */
     size_t cause_count;
     struct pcere_error error;         /* PCERE_OK: compared. PCERE_NO: cannot be compared, or crashed; the message says why */

@@ -20,6 +20,7 @@ static enum pcere_status codelet_verify(const struct replay_session *session, co
         const struct plan_result *from = &plan.plan->result;
         result->compared_bytes = from->compared_bytes;
         result->different_bytes = from->different_bytes;
+        result->renamed_pointers = from->renamed_pointers;
         result->identical = !from->different_bytes;
         status = causes_collect(from, codelet, session->program, manifest->image_bias, &result->causes, &result->cause_count, error);
     }

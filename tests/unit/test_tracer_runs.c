@@ -102,6 +102,29 @@ static void difference_at_random(void)
     }
 }
 
+static void inside(void)
+{
+    struct run_list list = {0}, result;
+    const struct store_mapping mappings[] = {{.start = 5 * PAGE, .end = 12 * PAGE}, {.start = 14 * PAGE, .end = 15 * PAGE},
+                                             {.start = 15 * PAGE, .end = 31 * PAGE}, {.start = 50 * PAGE, .end = 60 * PAGE}};
+    add(&list, 1, 3, 2);                        /* outside */
+    add(&list, 10, 100, 6);                     /* begins in one, ends in another, a hole between */
+    add(&list, 30, STORE_PAGE_ZERO, 4);         /* begins inside */
+    add(&list, 40, 7, 2);                       /* outside */
+    add(&list, 52, 9, 1);
+    CU_ASSERT_TRUE_FATAL(run_list_inside(&list, mappings, 4, PAGE, &result));
+    CU_ASSERT_EQUAL_FATAL(result.count, 4);
+    run_is(&result.runs[0], 10, 100, 2);
+    run_is(&result.runs[1], 14, 104, 2);
+    run_is(&result.runs[2], 30, STORE_PAGE_ZERO, 1);
+    run_is(&result.runs[3], 52, 9, 1);
+    run_list_done(&result);
+    CU_ASSERT_TRUE_FATAL(run_list_inside(&list, mappings, 0, PAGE, &result));
+    CU_ASSERT_EQUAL(result.count, 0);
+    run_list_done(&result);
+    run_list_done(&list);
+}
+
 static void ranges(void)
 {
     struct range_list list = {0};
@@ -126,6 +149,7 @@ static const struct unit_test tests[] = {
     {"neighbouring runs become one if their page numbers go on", merging},
     {"a difference holds what changed and what was absent, and nothing else", difference},
     {"a difference is right page by page on random snapshots", difference_at_random},
+    {"pages outside the mappings are left out", inside},
     {"ranges that overlap or touch become one", ranges},
 };
 

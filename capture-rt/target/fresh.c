@@ -1,0 +1,180 @@
+/* capture-rt/target/fresh.c - what the program allocates and frees inside a region that is being captured.
+ *
+ * A replay has another allocator, so the C library's bookkeeping between the blocks of the program's heap would differ. Therefore new blocks
+ * come from a mapping of their own, and blocks of the heap that are freed stay as they are until the region's end was read: all that
+ * changes in the heap is then what the region itself writes. Such an invocation is not timed.
+ *
+ *   | heap blocks to be freed later | blocks, never moved, dumped as the program's memory from the next capture on | not used yet
+ *
+ * Blocks look like the C library's (size and a flag in front), so that malloc_usable_size and a replay's realloc understand them. Freed
+ * ones are used again inside the same invocation only: what a later one allocates lies on pages that no dump before it knows.
+ */
+#include "capture-rt/target/target.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+extern void __libc_free(void *block);
+
+#define FRESH_BYTES_MOST ((size_t)16 << 30)
+#define FRESH_BYTES_LEAST ((size_t)16 << 20)
+#define LATER_MOST ((size_t)1 << 20)        /* blocks that can wait to be freed */
+#define LATER_BYTES (LATER_MOST * sizeof(void *))
+#define PAGE 4096u
+#define SMALL_BYTES 4096u                   /* up to here, freed blocks are kept by their size; above, by powers of two */
+#define SMALL_LISTS (SMALL_BYTES / 16 + 1)
+#define LISTS (SMALL_LISTS + 40)
+#define IN_USE ((size_t)1)
+
+struct fresh_free { struct fresh_free *next; };
+
+static struct {
+    char *start, *next, *end;               /* of blocks */
+    char *opened;                           /* what the region that runs allocated lies from here on */
+    void **later;
+    size_t later_count;
+    struct fresh_free *lists[LISTS];
+    pthread_mutex_t mutex;
+    bool open;                              /* a captured region runs */
+} fresh = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void fresh_lock(void) { pthread_mutex_lock(&fresh.mutex); }
+static void fresh_unlock(void) { pthread_mutex_unlock(&fresh.mutex); }
+
+void target_fresh_reserve(void)
+{
+    for (size_t bytes = FRESH_BYTES_MOST; bytes >= FRESH_BYTES_LEAST; bytes /= 4) {
+        char *start = mmap(NULL, LATER_BYTES + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (start == MAP_FAILED)
+            continue;
+        if (pthread_atfork(fresh_lock, fresh_unlock, fresh_unlock) != 0)
+            return;
+        fresh.later = (void **)start;
+        fresh.start = fresh.next = start + LATER_BYTES;
+        fresh.end = fresh.start + bytes;
+        return;
+    }
+}
+
+void target_fresh_ranges(uint64_t ret_ranges[4])
+{
+    ret_ranges[0] = (uintptr_t)fresh.later;
+    ret_ranges[1] = (uintptr_t)fresh.start;
+    ret_ranges[2] = ((uintptr_t)fresh.next + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    ret_ranges[3] = (uintptr_t)fresh.end;
+}
+
+bool target_fresh_is_open(void)
+{
+    return __atomic_load_n(&fresh.open, __ATOMIC_RELAXED);
+}
+
+bool target_fresh_owns(const void *block)
+{
+    return (const char *)block >= fresh.start && (const char *)block < fresh.end;
+}
+
+bool target_fresh_is_new(const void *block)
+{
+    return target_fresh_is_open() && target_fresh_owns(block) && (const char *)block >= fresh.opened;
+}
+
+void target_fresh_open(void)
+{
+    if (!fresh.start)
+        return;
+    fresh.next = (char *)(((uintptr_t)fresh.next + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+    fresh.opened = fresh.next;
+    memset(fresh.lists, 0, sizeof fresh.lists);
+    __atomic_store_n(&fresh.open, true, __ATOMIC_RELEASE);
+}
+
+void target_fresh_close(void)
+{
+    if (!target_fresh_is_open())
+        return;
+    __atomic_store_n(&fresh.open, false, __ATOMIC_RELEASE);
+    fresh_lock();
+    size_t count = fresh.later_count;
+    fresh.later_count = 0;
+    fresh_unlock();
+    for (size_t i = 0; i < count; i++)
+        __libc_free(fresh.later[i]);
+}
+
+static size_t *size_word(const void *block) { return (size_t *)((uintptr_t)block - sizeof(size_t)); }
+
+/* Bytes from one block to the next: what the block holds, and the size word of the next. */
+static size_t chunk_bytes(size_t bytes)
+{
+    size_t chunk = (bytes + sizeof(size_t) + 15) & ~(size_t)15;
+    if (chunk < 32)
+        return 32;
+    return chunk <= SMALL_BYTES ? chunk : (size_t)1 << (64 - __builtin_clzll(chunk - 1));
+}
+
+static struct fresh_free **list_of(size_t chunk)
+{
+    return &fresh.lists[chunk <= SMALL_BYTES ? chunk / 16 : SMALL_LISTS + (size_t)__builtin_ctzll(chunk) - 12];
+}
+
+static char *block_cut(size_t chunk, size_t alignment)
+{
+    uintptr_t at = ((uintptr_t)fresh.next + 16 + alignment - 1) & ~(uintptr_t)(alignment - 1);
+    if (at + chunk + sizeof(size_t) > (uintptr_t)fresh.end)
+        return NULL;
+    fresh.next = (char *)at + chunk - 16;
+    *size_word((char *)at + chunk) = IN_USE;        /* what would follow is in use, as the C library asks before it tells a size */
+    return (char *)at;
+}
+
+void *target_fresh_allocate(size_t bytes, size_t alignment)
+{
+    if (!target_fresh_is_open() || bytes > FRESH_BYTES_MOST || alignment > FRESH_BYTES_LEAST)
+        return NULL;
+    alignment = alignment < 16 ? 16 : alignment;
+    size_t chunk = chunk_bytes(bytes);
+    fresh_lock();
+    struct fresh_free **list = list_of(chunk);
+    char *block = alignment == 16 ? (char *)*list : NULL;
+    if (block)
+        *list = (*list)->next;
+    else
+        block = block_cut(chunk, alignment);
+    fresh_unlock();
+    if (block)
+        *size_word(block) = chunk | IN_USE;
+    return block;
+}
+
+size_t target_fresh_bytes(const void *block)
+{
+    return (*size_word(block) & ~(size_t)15) - sizeof(size_t);
+}
+
+void target_fresh_free(void *block)
+{
+    size_t chunk = *size_word(block) & ~(size_t)15;
+    bool ours = chunk >= 32 && (chunk <= SMALL_BYTES || (chunk & (chunk - 1)) == 0);
+    if (!target_fresh_is_new(block) || !ours)
+        return;
+    struct fresh_free *freed = block;
+    fresh_lock();
+    freed->next = *list_of(chunk);
+    *list_of(chunk) = freed;
+    fresh_unlock();
+}
+
+bool target_fresh_free_later(void *block)
+{
+    if (!target_fresh_is_open() || !block)
+        return false;
+    fresh_lock();
+    bool room = fresh.later_count < LATER_MOST;
+    if (room)
+        fresh.later[fresh.later_count++] = block;
+    fresh_unlock();
+    return room;
+}
