@@ -9,6 +9,7 @@ struct series {                  /* finished invocations, one array a property; 
     size_t count;
     uint64_t *time_ns, *begin_ns, *arguments_hash, *number;
     uint32_t *faults, *switches;
+    uint64_t preempted_ns;       /* left out of time_ns */
     bool measured_cpu;
 };
 
@@ -22,7 +23,19 @@ static void series_done(struct series *series)
     free(series->switches);
 }
 
-static enum pcere_status series_init(const struct capture_region *region, struct series *ret_series, struct pcere_error *error)
+#define PREEMPTED_RATIO 1.1
+
+/* With one thread, an invocation that other processes interrupted took the program no longer than its CPU time. */
+static uint64_t preempted_ns(const struct capture_invocation *invocation, uint32_t threads)
+{
+    uint64_t wall_ns = invocation->end_ns - invocation->begin_ns;
+    bool clear = threads == 1 && invocation->measured_cpu && invocation->switches > 0 && invocation->cpu_ns > 0 &&
+                 (double)wall_ns > PREEMPTED_RATIO * (double)invocation->cpu_ns;
+    return clear ? wall_ns - invocation->cpu_ns : 0;
+}
+
+static enum pcere_status series_init(const struct capture_region *region, uint32_t threads, struct series *ret_series,
+                                     struct pcere_error *error)
 {
     size_t most = region->list_count + 1;
     struct series series = {
@@ -38,12 +51,14 @@ static enum pcere_status series_init(const struct capture_region *region, struct
         if (!invocation->end_ns)
             continue;
         size_t at = series.count++;
-        series.time_ns[at] = invocation->end_ns - invocation->begin_ns;
+        uint64_t preempted = preempted_ns(invocation, threads);
+        series.preempted_ns += preempted;
+        series.time_ns[at] = invocation->end_ns - invocation->begin_ns - preempted;
         series.begin_ns[at] = invocation->begin_ns;
         series.arguments_hash[at] = invocation->words_hash;
         series.number[at] = invocation->number;
         series.faults[at] = invocation->measured_cpu ? invocation->faults : 0;
-        series.switches[at] = invocation->measured_cpu ? invocation->switches : 0;
+        series.switches[at] = invocation->measured_cpu && !preempted ? invocation->switches : 0;
         series.measured_cpu = series.measured_cpu || invocation->measured_cpu;
     }
     *ret_series = series;
@@ -62,9 +77,9 @@ static uint64_t settled_at(const struct capture_run *run)
 }
 
 /* Invocations beyond the log's end have no record of their own: they count with the largest class, so that members and times add up. */
-static void rest_add(const struct capture_region *region, struct store_class *classes, size_t count)
+static void rest_add(const struct capture_region *region, uint64_t preempted_ns, struct store_class *classes, size_t count)
 {
-    uint64_t members = 0, time_ns = 0;
+    uint64_t members = 0, time_ns = preempted_ns;
     size_t largest = 0;
     for (size_t i = 0; i < count; i++) {
         members += classes[i].members;
@@ -133,7 +148,7 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
     struct choose_context *choose = context;
     const struct capture_region *measured = &run->regions[region];
     struct series series = {0};
-    enum pcere_status status = series_init(measured, &series, error);
+    enum pcere_status status = series_init(measured, run->threads, &series, error);
     if (status != PCERE_OK)
         return status;
     if (!series.count) {
@@ -156,7 +171,7 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
         status = classes_convert(&series, &found, ret_classes, error);
         if (status == PCERE_OK) {
             *ret_count = found.class_count;
-            rest_add(measured, *ret_classes, *ret_count);
+            rest_add(measured, series.preempted_ns, *ret_classes, *ret_count);
             light_keep(choose, run, *ret_classes, *ret_count);
         }
         classes_result_done(&found);
