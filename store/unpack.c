@@ -5,7 +5,6 @@
  */
 #include "core/faults.h"
 #include "core/files.h"
-#include "core/text.h"
 #include "store/directory.h"
 #include "store/pack_format.h"
 #include "store/staging.h"
@@ -317,12 +316,11 @@ static enum pcere_status entries_write(struct unpacker *unpacker, const char *pa
 static enum pcere_status content_check(const struct unpacker *unpacker, struct pcere_error *error)
 {
     struct store *store;
-    struct text path = {0};
-    text_addf(&path, "/proc/self/fd/%d", unpacker->staging.directory);
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", unpacker->staging.directory);
     if (faccessat(unpacker->staging.directory, "manifest.json", F_OK, 0) != 0)
         return fail_damaged(unpacker, "it has no manifest.json", error);
-    enum pcere_status status = path.failed ? pcere_fail_memory(error, "a path") : store_open(path.data, &store, error);
-    text_done(&path);
+    enum pcere_status status = store_open(path, &store, error);
     if (status)
         return status;
     status = store_check(store, error);
