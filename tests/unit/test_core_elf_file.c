@@ -134,6 +134,11 @@ static void test_what_the_file_is(void)
     for (size_t i = 0; i < count; i++)
         libc |= strcmp(needed[i], "libc.so.6") == 0;
     CU_ASSERT_TRUE(libc);
+    CU_ASSERT_PTR_NULL(elf_file_soname(file));
+    struct elf_file *library = NULL;
+    CU_ASSERT_EQUAL_FATAL(elf_file_open("/lib/x86_64-linux-gnu/libm.so.6", &library, NULL), PCERE_OK);
+    CU_ASSERT_STRING_EQUAL(elf_file_soname(library), "libm.so.6");
+    elf_file_close(library);
     CU_ASSERT_FALSE(elf_file_is_static(file));
     CU_ASSERT_EQUAL(elf_file_is_pie(file), bias != 0);
     elf_file_span(file, &low, &high);
