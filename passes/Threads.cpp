@@ -58,7 +58,6 @@ bool asksForThreadNumber(StringRef Name) {
 }
 
 bool readsThreadVariable(const CallBase &Call) {
-  StringRef Text;
   if (calleeName(Call) != "getenv" || Call.arg_size() != 1)
     return false;
   auto *Variable = dyn_cast<GlobalVariable>(Call.getArgOperand(0)->stripPointerCasts());
