@@ -1,0 +1,231 @@
+#!/bin/bash
+# tests/constructs/run.sh - each program of constructs.list in each configuration: compiled with the plugin, run, captured, verified,
+# replayed; what happened is held against what the list expects, and printed as a table. Status 0 only if all is as expected.
+#
+#   run.sh [-j N] [--configurations A,B|all] [--programs PATTERN] [--threads N] [--table FILE] [--work DIR] [--judge DIR]
+#
+# --threads: threads of the capture (1). --table: the same as markdown. --work: leave everything there instead of removing it. --judge: run
+# nothing, and hold what an earlier --work left against the list.
+# PCERE is the command, CLANG the compiler.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+: "${PCERE:=pcere}" "${CLANG:=clang-19}" "${CONSTRUCTS_LIST:=$here/constructs.list}"
+export PCERE CLANG CONSTRUCTS_LIST OMP_WAIT_POLICY=passive LC_ALL=C
+unset NO_COLOR PCERE_HOST PCERE_FAULTS PCERE_REFUSE OMP_NUM_THREADS
+limit_s=60
+
+fail() { printf 'run.sh: %s\n' "$*" >&2; exit 2; }
+trim() { local text=$1; text=${text#"${text%%[![:space:]]*}"}; printf '%s' "${text%"${text##*[![:space:]]}"}"; }
+
+# ---- the list ---------------------------------------------------------------------------------------------------------------
+# lines of a kind: "configuration | name | flags" or "program | options | expected", without comments
+list_lines() { sed -E '/^[[:space:]]*(#|$)/d' "$CONSTRUCTS_LIST" | awk -F'[ |]' -v kind="$1" '(($1 == "configuration") == (kind == "configuration"))'; }
+configuration_names() { list_lines configuration | cut -d'|' -f2 | awk '{ print $1 }'; }
+configuration_flags() { list_lines configuration | awk -F'|' -v name="$1" '{ n = $2; gsub(/ /, "", n) } n == name { print $3 }'; }
+configuration_expected() { list_lines configuration | awk -F'|' -v name="$1" '{ n = $2; gsub(/ /, "", n) } n == name { print $4 }'; }
+program_names() { list_lines program | awk '{ print $1 }'; }
+program_column() { list_lines program | awk -F'|' -v name="$1" -v column="$2" '{ n = $1; gsub(/ /, "", n) } n == name { print $column }'; }
+# expectations PROGRAM CONFIGURATION: lines "kind subject<tab>words" of those that concern this configuration
+expectations() {
+    local entry head words kind subject where
+    { program_column "$1" 3; configuration_expected "$2"; } | tr ';' '\n' | while IFS= read -r entry; do
+        entry=$(trim "$entry")
+        case $entry in ''|captured) continue ;; esac
+        head=${entry%%:*} words=$(trim "${entry#*:}")
+        kind=${head%% *} subject=$(trim "${head#* }")
+        case $subject in
+        *@*) where=${subject#*@} subject=${subject%@*}
+             case ",$where," in *",$2,"*) ;; *) continue ;; esac ;;
+        esac
+        printf '%s %s\t%s\n' "$kind" "$subject" "$words"
+    done
+}
+
+# ---- one cell: a program in a configuration -----------------------------------------------------------------------------------
+# fails STEP WORDS...: noted; the steps that do not need this one go on
+fails() { local step=$1; shift; printf '%s\t%s\n' "$step" "$(tr '\n\t' '  ' <<<"$*" | sed -E 's/ +/ /g; s/ $//' | cut -c 1-260)" >>happened; }
+how_it_ended() { case $1 in 124|137) echo "no end within $limit_s s" ;; *) echo "status $1" ;; esac; }
+# step NAME COMMAND...: output in NAME.out, messages in NAME.err; the status is kept
+step() { local name=$1; shift; status=0; timeout -k 5 $limit_s "$@" >"$name.out" 2>"$name.err" </dev/null || status=$?; }
+message() { grep -m1 -E "$2" "$1.err" || grep -m1 . "$1.err" || true; }
+
+program_compile() {
+    local compiler=$CLANG part part_file objects=() link=() defines=() shared=(-fPIC -shared)
+    local common=(-g -fopenmp "-I$here" -Wno-unused-command-line-argument "-fpass-plugin=$("$PCERE" version --plugin)")
+    case $program in *.cpp) compiler=${CLANG/clang/clang++}; common+=(-std=c++17) ;; *) common+=(-std=gnu17) ;; esac
+    # shellcheck disable=SC2206
+    common+=($flags "${options[@]}")
+    for part in "${parts[@]}"; do
+        part_file=$here/${part#*:}
+        case $part in
+        object:*) objects+=("$part_file") ;;
+        archive:*) "$compiler" "${common[@]}" -c "$part_file" -o part.o && "llvm-ar${CLANG#clang}" rcs libpart.a part.o || return
+                   link+=(libpart.a) ;;
+        library:*) "$compiler" "${common[@]/-fno-pie/}" "${shared[@]}" "$part_file" -o libpart.so || return
+                   link+=(-L. -lpart "-Wl,-rpath,$PWD") ;;
+        loaded:*) "$compiler" "${common[@]/-fno-pie/}" "${shared[@]}" "$part_file" -o libpart.so || return
+                  defines+=("-DPLUGIN=\"$PWD/libpart.so\"") ;;
+        esac
+    done
+    # one unit after the other, as a build would
+    local file number=0 units=()
+    for file in "$here/$program" "${objects[@]}"; do
+        "$compiler" "${common[@]}" "${defines[@]}" -c "$file" -o "unit$number.o" || return
+        units+=("unit$number.o") number=$((number + 1))
+    done
+    "$compiler" "${common[@]}" "${units[@]}" "${link[@]}" -lm -o program
+}
+
+check_regions() {
+    local region status reason expected pattern words matched
+    jq -e '.regions | length > 0' regions.out >/dev/null || fails regions "no region is known"
+    while IFS=$'\t' read -r region status reason; do
+        matched=0
+        while IFS=$'\t' read -r expected words; do
+            pattern=${expected#skipped }
+            case $expected in "skipped "*) ;; *) continue ;; esac
+            # shellcheck disable=SC2254
+            case $region in $pattern@*|$pattern) matched=1; echo "$pattern" >>skips_seen ;; *) continue ;; esac
+            if [ "$status" = captured ]; then fails regions "$region is captured, and was to be skipped: $words"
+            elif ! grep -qF -- "$words" <<<"$reason"; then fails regions "$region: '$reason', and '$words' was expected"; fi
+        done < <(expectations "$program" "$configuration")
+        [ $matched -eq 1 ] || [ "$status" = captured ] || fails regions "$region $status: $reason"
+    done < <(jq -r '.regions[] | [.region, .status, .reason // ""] | @tsv' regions.out)
+    while IFS=$'\t' read -r expected words; do
+        case $expected in "skipped "*) grep -qxF -- "${expected#skipped }" skips_seen 2>/dev/null || fails regions "no region ${expected#skipped } at all" ;; esac
+    done < <(expectations "$program" "$configuration")
+}
+
+# what a verb's document says about codelets that went wrong, else its message
+codelet_failures() {
+    jq -r "$2" "$1.out" 2>/dev/null | sort | uniq -c | sort -rn | awk 'NR <= 3 { $1 = ""; printf "%s%s", (NR > 1 ? ";" : ""), $0 } NR == 4 { printf "; …" }'
+}
+
+cell() {
+    program=$1 configuration=$2
+    local options=() parts=() environment=() token flags threads=${CONSTRUCTS_THREADS:-1} words
+    cd "$CONSTRUCTS_WORK" && mkdir -p "$configuration/$program" && cd "$configuration/$program" || exit 1
+    : >happened
+    flags=$(configuration_flags "$configuration")
+    for token in $(program_column "$program" 2); do
+        case $token in -*) options+=("$token") ;; *:*) parts+=("$token") ;; *=*) environment+=("$token") ;; esac
+    done
+    : >skips_seen
+    if ! program_compile >compile.out 2>compile.err; then
+        fails compile "$(message compile 'error|undefined|cannot find')"
+        return
+    fi
+    for team in 1 3; do
+        step run timeout 20 env "${environment[@]}" OMP_NUM_THREADS=$team ./program
+        [ "$status" -eq 0 ] || { fails run "$team threads: $(how_it_ended "$status") $(message run .)"; return; }
+    done
+    step capture env "${environment[@]}" "$PCERE" capture --all-classes --max-classes 3 --threads "$threads" --json -o store.pcere ./program
+    [ "$status" -eq 0 ] || { fails capture "$(how_it_ended "$status"): $(message capture '^pcere')"; [ -e store.pcere/manifest.json ] || return; }
+    step regions "$PCERE" regions --json store.pcere
+    if [ "$status" -eq 0 ]; then check_regions; else fails regions "$(how_it_ended "$status"): $(message regions '^pcere')"; fi
+    jq -e '[.regions[] | select(.status == "captured")] | length > 0' regions.out >/dev/null 2>&1 || return
+
+    step verify "$PCERE" verify --json store.pcere
+    words=$(codelet_failures verify '.codelets[] | select(.identical | not) | .region + " " + (.reason // ("\(.different_bytes) bytes differ in " + ([.causes[].name] | join(", "))))')
+    [ "$status" -eq 0 ] && [ -z "$words" ] || fails verify "${words:-$(how_it_ended "$status"): $(message verify '^pcere')}"
+
+    local counts=1,2,4 refusal
+    refusal=$(expectations "$program" "$configuration" | sed -n 's/^refused [^\t]*\t//p')
+    if [ -n "$refusal" ]; then
+        counts=1
+        step refused "$PCERE" replay --json --threads 4 --warmup none --repeat 2 store.pcere
+        [ "$status" -ne 0 ] && grep -qF -- "$refusal" refused.out refused.err ||
+            fails refused "$(how_it_ended "$status"): replayed with 4 threads, captured with $threads $(codelet_failures refused '.replays[] | select(.reason) | .region + " " + .reason')"
+    fi
+    step replay "$PCERE" replay --json --threads $counts --warmup none --repeat 2 store.pcere
+    words=$(codelet_failures replay '.replays[] | select(.reason or (.samples_ns | length) != 2) | .region + " \(.threads) threads: " + (.reason // "no samples")')
+    [ "$status" -eq 0 ] && [ -z "$words" ] || fails replay "${words:-$(how_it_ended "$status"): $(message replay '^pcere')}"
+}
+
+# ---- what happened against what is expected -----------------------------------------------------------------------------------
+# verdict PROGRAM CONFIGURATION: "pass", "xfail STEPS", "FAIL STEPS" or "XPASS STEPS"
+verdict() {
+    local directory=$CONSTRUCTS_WORK/$2/$1 kind subject words unexpected=() known=() missing=() expected
+    expected=$(expectations "$1" "$2")
+    [ -e "$directory/happened" ] || { echo "FAIL run.sh"; return; }
+    while IFS=$'\t' read -r subject words; do
+        if grep -qE "^(xfail|maybe) $subject"$'\t' <<<"$expected"; then known+=("$subject"); else unexpected+=("$subject"); fi
+    done < <(sort -u -t$'\t' -k1,1 "$directory/happened")
+    # a step that was not reached has not passed
+    grep -qE $'^(compile|run|capture)\t' "$directory/happened" || while IFS=$'\t' read -r kind words; do
+        case $kind in "xfail "*) subject=${kind#xfail }; grep -q "^$subject"$'\t' "$directory/happened" || missing+=("$subject") ;; esac
+    done <<<"$expected"
+    if [ ${#unexpected[@]} -gt 0 ]; then echo "FAIL ${unexpected[*]}"
+    elif [ ${#missing[@]} -gt 0 ]; then echo "XPASS ${missing[*]}"
+    elif [ ${#known[@]} -gt 0 ]; then echo "xfail ${known[*]}"
+    else echo pass; fi
+}
+
+if [ "${1:-}" = --cell ]; then cell "$2" "$3"; exit 0; fi
+
+jobs=$(nproc) chosen='' pattern='*' table='' work='' judge='' CONSTRUCTS_THREADS=1
+while [ $# -gt 0 ]; do
+    case $1 in -j|--configurations|--programs|--threads|--table|--work|--judge) [ $# -gt 1 ] || fail "$1 wants a value" ;; esac
+    case $1 in
+    -j) jobs=$2 ;;
+    --configurations) chosen=$2 ;;
+    --programs) pattern=$2 ;;
+    --threads) CONSTRUCTS_THREADS=$2 ;;
+    --table) table=$(realpath -m "$2") ;;
+    --work) work=$(realpath -m "$2") ;;
+    --judge) work=$(realpath -m "$2") judge=1; [ -d "$work" ] || fail "no such folder: $2" ;;
+    -h|--help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) fail "no such option: $1" ;;
+    esac
+    shift 2
+done
+if [ -z "$work" ]; then work=$(mktemp -d "${TMPDIR:-/tmp}/pcere-constructs.XXXXXX"); trap 'rm -rf "$work"' EXIT; else mkdir -p "$work"; fi
+export CONSTRUCTS_WORK=$work CONSTRUCTS_THREADS
+command -v jq >/dev/null || fail "jq is missing"
+"$PCERE" version >/dev/null || fail "no pcere: set PCERE"
+mapfile -t all < <(configuration_names)
+case $chosen in '') configurations=("${all[0]}") ;; all) configurations=("${all[@]}") ;; *) IFS=, read -r -a configurations <<<"$chosen" ;; esac
+for name in "${configurations[@]}"; do [[ " ${all[*]} " = *" $name "* ]] || fail "no configuration $name in $CONSTRUCTS_LIST: ${all[*]}"; done
+programs=()
+# shellcheck disable=SC2053
+while read -r name; do [ -e "$here/$name" ] || fail "no program $name"; [[ ${name%.*} = $pattern ]] && programs+=("$name"); done < <(program_names)
+[ ${#programs[@]} -gt 0 ] || fail "no program is called $pattern"
+
+[ -n "$judge" ] || for configuration in "${configurations[@]}"; do
+    for program in "${programs[@]}"; do rm -rf "${work:?}/$configuration/$program"; printf '%s %s\n' "$program" "$configuration"; done
+done | xargs -P "$jobs" -n 2 "${BASH_SOURCE[0]}" --cell
+
+# ---- the table ----------------------------------------------------------------------------------------------------------------
+declare -A verdicts
+bad=0 cells=0 passed=0
+width=0
+for program in "${programs[@]}"; do
+    [ ${#program} -gt $width ] && width=${#program}
+    for configuration in "${configurations[@]}"; do
+        verdicts[$program,$configuration]=$(verdict "$program" "$configuration")
+        cells=$((cells + 1))
+        case ${verdicts[$program,$configuration]} in pass) passed=$((passed + 1)) ;; xfail*) ;; *) bad=$((bad + 1)) ;; esac
+    done
+done
+printf "%-${width}s" construct; printf '  %-16s' "${configurations[@]}"; echo
+for program in "${programs[@]}"; do
+    printf "%-${width}s" "$program"
+    for configuration in "${configurations[@]}"; do printf '  %-16s' "${verdicts[$program,$configuration]}"; done
+    echo
+done
+echo
+for program in "${programs[@]}"; do
+    for configuration in "${configurations[@]}"; do
+        [ "${verdicts[$program,$configuration]}" = pass ] && continue
+        printf '%s %s %s\n' "${verdicts[$program,$configuration]%% *}" "$program" "$configuration"
+        sed 's/^/    now: /; s/\t/: /' "$work/$configuration/$program/happened"
+        expectations "$program" "$configuration" | sed 's/^/    expected: /; s/\t/: /'
+    done
+done
+printf '\n%d cells: %d pass, %d fail as the list says, %d not as expected\n' $cells $passed $((cells - passed - bad)) $bad
+
+if [ -n "$table" ]; then
+    source "$here/table.sh"
+    table_write >"$table"
+fi
+[ $bad -eq 0 ]
