@@ -61,6 +61,11 @@ static std::string missingFeatures(const Function &F) {
   return Missing;
 }
 
+bool isOnlySerial(const RegionTable &Table, const Entry &E) {
+  return E.Path == PCERE_PATH_SERIALIZED &&
+         none_of(Table.Entries, [&](const Entry &O) { return O.RegionIndex == E.RegionIndex && O.Path != E.Path; });
+}
+
 void prepareCodelet(Module &M, bool Retarget) {
   LLVMContext &Context = M.getContext();
   RegionTable Table = findRegions(M); // before main is renamed: regions have its name
@@ -71,9 +76,7 @@ void prepareCodelet(Module &M, bool Retarget) {
     Metadata *Fields[] = {MDString::get(Context, R.Name),
                           ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(Context), E.Words.size()))};
     R.Microtask->setMetadata(RegionMetadata, MDNode::get(Context, Fields));
-    // Called directly only, it could lose arguments or vanish into its caller.
-    if (E.Path == PCERE_PATH_SERIALIZED && R.Microtask->hasLocalLinkage() &&
-        none_of(Table.Entries, [&](const Entry &O) { return O.RegionIndex == E.RegionIndex && O.Path != E.Path; })) {
+    if (R.Microtask->hasLocalLinkage() && isOnlySerial(Table, E)) {
       R.Microtask->setLinkage(GlobalValue::ExternalLinkage);
       R.Microtask->setVisibility(GlobalValue::HiddenVisibility);
       R.Microtask->setName(R.Microtask->getName() + ".pcere." + suffix(M));

@@ -15,6 +15,8 @@
 using namespace llvm;
 
 static cl::opt<bool> CodeletMode("pcere-codelet", cl::desc("build a captured unit for a codelet"), cl::Hidden);
+static cl::opt<std::string> ExportFile("pcere-export", cl::desc("write a captured unit as text for a build without this plugin"), cl::Hidden);
+static cl::opt<std::string> ExportSuffix("pcere-export-suffix", cl::desc("what internal names of that unit end in"), cl::Hidden);
 static cl::opt<bool> Retarget("pcere-codelet-retarget", cl::Hidden,
                               cl::desc("drop the attributes of the original's flags, so that those of this compilation apply"));
 
@@ -31,7 +33,9 @@ struct StartPass : PassInfoMixin<StartPass> {
   OptimizationLevel Level;
   explicit StartPass(OptimizationLevel Level) : Level(Level) {}
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    if (CodeletMode) {
+    if (!ExportFile.empty()) {
+      pcere::exportUnit(M, ExportFile, ExportSuffix);
+    } else if (CodeletMode) {
       pcere::prepareCodelet(M, Retarget);
     } else {
       pcere::embedBitcode(M, Level);

@@ -2,6 +2,7 @@
 //
 // In vivo (a user's build):      embedBitcode, insertProbes at the pipeline's start; flagThreadSized, embedSymbols at its end.
 // In vitro (-pcere-codelet):     prepareCodelet at the start; finishCodelet at the end. Contract: include/pcere/codelet_abi.h.
+// Exporting (-pcere-export=FILE): exportUnit at the start; nothing at the end.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_STAGES_H
@@ -40,6 +41,16 @@ void prepareCodelet(llvm::Module &M, bool Retarget);
 
 /// Turn variables into references to captured addresses, and add the tables that the replay runtime reads.
 void finishCodelet(llvm::Module &M);
+
+/// Write the unit as text, before any optimisation, for a build without this plugin: as prepareCodelet leaves it, but with `.SUFFIX` behind
+/// each internal name, so that several units can be linked where internal variables become absolute symbols. It begins with a line for
+/// each region:
+///   ; region 'NAME' is FUNCTION with N arguments
+/// FILE.uses gets a line "FUNCTION USED" for each function or variable of another unit that a function refers to.
+void exportUnit(llvm::Module &M, llvm::StringRef File, llvm::StringRef Suffix);
+
+/// Does \p E lead to a region that is called directly, and never forked? Such a function could lose arguments or vanish into its caller.
+bool isOnlySerial(const RegionTable &Table, const Entry &E);
 
 /// The unit's identity, or 0 where embedBitcode has not seen it.
 uint64_t unitId(const llvm::Module &M);
