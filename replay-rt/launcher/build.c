@@ -66,10 +66,16 @@ static enum pcere_status library_find(const char *directory, const char *name, c
     return pcere_fail(error, PCERE_REFUSED, 0, hint, "there is no %s in '%s'", name, directory ? directory : "");
 }
 
+static const char hint_install[] = "build and install PCERE completely (scripts/build)";
+
+enum pcere_status build_find_plugin(const char *library_directory, char **ret_path, struct pcere_error *error)
+{
+    return library_find(library_directory, "PCEREPass.so", hint_install, ret_path, error);
+}
+
 static enum pcere_status tools_find(struct builder *builder, struct pcere_error *error)
 {
     const struct build_options *options = builder->options;
-    static const char hint_install[] = "build and install PCERE completely (scripts/build)";
     char *linker = NULL;
     const char *name = options->compiler ? options->compiler : "clang-" LLVM_MAJOR;
     enum pcere_status status = command_find(name, options->search_path, HINT_COMPILER, &builder->compiler, error);
@@ -79,7 +85,7 @@ static enum pcere_status tools_find(struct builder *builder, struct pcere_error 
     if (!status)
         status = library_find(options->library_directory, "libpcere-replay.a", hint_install, &builder->runtime, error);
     if (!status)
-        status = library_find(options->library_directory, "PCEREPass.so", hint_install, &builder->plugin, error);
+        status = build_find_plugin(options->library_directory, &builder->plugin, error);
     for (size_t i = 0; !status && i < builder->unit_count; i++)
         if (builder->units[i].header.llvm_major > PCERE_LLVM_MAJOR)
             status = pcere_fail(error, PCERE_REFUSED, 0, "build PCERE for that version (cmake -DPCERE_LLVM_MAJOR=...)",
@@ -123,10 +129,9 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------------- */
 
-static void unit_flags_add(struct arguments *arguments, const struct builder *builder, const struct elf_unit *unit)
+void build_unit_flags(const struct elf_unit *unit, bool retarget, struct arguments *arguments)
 {
-    const char *flags = builder->options->flags;
-    bool retarget = flags && *flags, has_level = false;
+    bool has_level = false;
     const char *end = unit->flags + unit->header.flags_bytes;
     for (const char *flag = unit->flags; flag < end; flag += strlen(flag) + 1) {
         bool is_level = !strncmp(flag, "-O", 2);
@@ -142,6 +147,13 @@ static void unit_flags_add(struct arguments *arguments, const struct builder *bu
     arguments_add(arguments, unit->header.pie_level    ? (unit->header.pie_level > 1 ? "-fPIE" : "-fpie")
                              : unit->header.pic_level ? (unit->header.pic_level > 1 ? "-fPIC" : "-fpic")
                                                       : "-fno-pie");
+}
+
+static void unit_flags_add(struct arguments *arguments, const struct builder *builder, const struct elf_unit *unit)
+{
+    const char *flags = builder->options->flags;
+    bool retarget = flags && *flags;
+    build_unit_flags(unit, retarget, arguments);
     if (!retarget)
         return;
     arguments_add(arguments, "-mllvm");

@@ -13,6 +13,7 @@
 
 #include "core/elf_file.h"
 #include "core/error.h"
+#include "replay-rt/launcher/command.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -43,5 +44,12 @@ void build_done(struct build *build);
 
 /* Name of the missing variable that lies at an address, or NULL. Borrowed. */
 const char *build_missing_at(const struct build *build, uint64_t address);
+
+/* Path of the compiler plugin; *ret_path is malloc'ed. PCERE_REFUSED: it is not there. */
+enum pcere_status build_find_plugin(const char *library_directory, char **ret_path, struct pcere_error *error);
+
+/* Compiler flags with which a unit was built, without the optimisation level if `retarget`; last the one that says how position-
+ * independent it is. */
+void build_unit_flags(const struct elf_unit *unit, bool retarget, struct arguments *arguments);
 
 #endif
