@@ -1,0 +1,69 @@
+/* check.c - memory behind the region against what the program had there, byte for byte.
+ *
+ * A page that the program never touched counts as zero, which is what it would have read.
+ */
+#define _GNU_SOURCE
+#include "codelet.h"
+#include "region.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { SHOWN = 10 };
+static size_t compared, shown;
+
+size_t bytes_check(const char *what, const char *address, const char *expected, const char *found, size_t count)
+{
+    size_t different = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool skipped = !what && range_holds(skips, skip_count, address + i);
+        compared += !skipped;
+        if (expected[i] == found[i] || skipped)
+            continue;
+        if (!different++ && shown++ < SHOWN)
+            printf("different: %s%s0x%lx holds 0x%02x, the program had 0x%02x\n", what ? what : "", what ? ", captured at " : "",
+                   (unsigned long)(address + i), (unsigned char)found[i], (unsigned char)expected[i]);
+    }
+    return different;
+}
+
+static size_t page_check(const char *address, const char *expected)
+{
+    if (!memcmp(address, expected, PAGE_BYTES)) {
+        compared += PAGE_BYTES;
+        return 0;
+    }
+    return bytes_check(NULL, address, expected, address, PAGE_BYTES);
+}
+
+/* Pages that were absent before and behind the region. */
+static size_t gap_check(const struct range *gap)
+{
+    size_t different = 0;
+    for (char *at = gap->start; at < gap->end; at += PAGE_BYTES) {
+        unsigned char there = 0;
+        struct page *page = page_of(at);
+        if (!page && !mincore(at, PAGE_BYTES, &there) && (there & 1))
+            different += page_check(at, zero_page);
+    }
+    return different;
+}
+
+int memory_check(void)
+{
+    size_t different = thread_locals_check();
+    for (size_t i = 0; i < page_count; i++)
+        different += page_check(pages[i].address, pages[i].after);
+    for (size_t i = 0; i < gap_count; i++)
+        different += gap_check(&gaps[i]);
+    if (!AFTER_IS_KNOWN) {
+        printf("check: the capture does not hold the memory behind the region\n");
+        return 2;
+    }
+    if (different)
+        printf("check: %zu of %zu bytes differ\n", different, compared);
+    else
+        printf("check: identical, %zu bytes\n", compared);
+    return different != 0;
+}

@@ -1,0 +1,39 @@
+/* codelet.h - what the C files share. Numbers and names of this one region are in region.h. */
+#ifndef CODELET_H
+#define CODELET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- memory.c: captured memory at its old addresses ------------------------------------------------------------------------- */
+
+struct range { char *start, *end; };
+struct page { char *address, *before, *after; };    /* contents at the region's start (NULL: absent) and behind its end */
+
+extern struct page pages[];                         /* ascending */
+extern size_t page_count;
+extern struct range gaps[], skips[];                /* absent at the region's start; not compared */
+extern size_t gap_count, skip_count;
+extern char zero_page[];
+
+bool memory_map(void);                              /* false: an address is taken */
+void memory_protect(void);
+void memory_restore(void);                          /* what may be written: everything at first */
+void written_find(void);                            /* after a run: from now on only what it wrote is restored */
+struct page *page_of(const void *address);          /* NULL: no such page */
+bool is_captured(const void *address);
+bool range_holds(const struct range *ranges, size_t count, const char *address);
+
+/* ---- support.c: what belongs to threads, to the OpenMP runtime and to libraries -------------------------------------------------- */
+
+void support_start(void);                           /* once, before the first run */
+void support_restore(void);                         /* before each run */
+size_t thread_locals_check(void);                   /* bytes that differ */
+
+/* ---- check.c ---------------------------------------------------------------------------------------------------------------- */
+
+int memory_check(void);                             /* exit status: 0 identical, 1 different */
+size_t bytes_check(const char *what, const char *address, const char *expected, const char *found, size_t count);
+
+#endif

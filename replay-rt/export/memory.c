@@ -1,0 +1,176 @@
+/* memory.c - captured memory at its old addresses: mapped, restored.
+ *
+ * memory.bin holds pages, one after the other. memory.txt says what lies where, a line each, ascending:
+ *
+ *   mapping START END RIGHTS               the program had these addresses mapped
+ *   pages ADDRESS COUNT BEFORE AFTER       COUNT pages from ADDRESS. BEFORE: number in memory.bin of what the first of them held at the
+ *                                          region's start, `zero`, or `absent` (never touched); AFTER: behind its end, `=`: unchanged
+ *   skip START END                         not compared: see README.md
+ */
+#define _GNU_SOURCE
+#include "codelet.h"
+#include "region.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static struct range mappings[MAPPING_COUNT];
+static int rights[MAPPING_COUNT];
+struct page pages[PAGE_COUNT];
+struct range gaps[PAGE_COUNT + MAPPING_COUNT], skips[SKIP_COUNT + 1];
+size_t page_count, gap_count, skip_count;
+char zero_page[PAGE_BYTES];
+static struct page *written[PAGE_COUNT];
+static size_t mapping_count, written_count;
+
+static char *content(char *stored, size_t stored_pages, const char *word, uint64_t index, char *before)
+{
+    if (*word == '=')
+        return before;
+    if (!strcmp(word, "absent"))
+        return NULL;
+    if (!strcmp(word, "zero"))
+        return zero_page;
+    index += strtoull(word, NULL, 10);
+    if (index >= stored_pages) {
+        fprintf(stderr, "codelet: memory.bin is cut short\n");
+        exit(2);
+    }
+    return stored + index * PAGE_BYTES;
+}
+
+static void memory_read(void)
+{
+    struct stat status;
+    int file = open("memory.bin", O_RDONLY);
+    FILE *list = fopen("memory.txt", "r");
+    if (file < 0 || !list || fstat(file, &status)) {
+        perror("codelet: memory.bin, memory.txt");
+        exit(2);
+    }
+    size_t bytes = (size_t)status.st_size;
+    char *stored = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    char line[256], before[32], after[32];
+    unsigned long start, end, count;
+    while (fgets(line, sizeof line, list))
+        if (sscanf(line, "mapping %lx %lx %31s", &start, &end, before) == 3 && mapping_count < MAPPING_COUNT) {
+            rights[mapping_count] = (strchr(before, 'r') ? PROT_READ : 0) | (strchr(before, 'w') ? PROT_WRITE : 0)
+                                    | (strchr(before, 'x') ? PROT_EXEC : 0);
+            mappings[mapping_count++] = (struct range){(char *)start, (char *)end};
+        } else if (sscanf(line, "pages %lx %lu %31s %31s", &start, &count, before, after) == 4) {
+            for (unsigned long i = 0; i < count && page_count < PAGE_COUNT; i++) {
+                struct page *page = &pages[page_count++];
+                page->address = (char *)start + i * PAGE_BYTES;
+                page->before = content(stored, bytes / PAGE_BYTES, before, i, NULL);
+                page->after = content(stored, bytes / PAGE_BYTES, after, i, page->before);
+            }
+        } else if (sscanf(line, "skip %lx %lx", &start, &end) == 2 && skip_count < SKIP_COUNT) {
+            skips[skip_count++] = (struct range){(char *)start, (char *)end};
+        }
+    fclose(list);
+}
+
+/* The stack that this process began with may lie where the captured one must: it has been left. */
+static void first_stack_unmap(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    unsigned long start, end;
+    while (maps && fgets(line, sizeof line, maps))
+        if (strstr(line, "[stack]") && sscanf(line, "%lx-%lx", &start, &end) == 2)
+            for (size_t i = 0; i < mapping_count; i++)
+                if (mappings[i].start < (char *)end && mappings[i].end > (char *)start)
+                    munmap((void *)start, end - start);
+    if (maps)
+        fclose(maps);
+}
+
+bool memory_map(void)
+{
+    size_t page = 0;
+    memory_read();
+    first_stack_unmap();
+    for (size_t i = 0; i < mapping_count; i++) {
+        char *at = mappings[i].start;
+        if (mmap(at, (size_t)(mappings[i].end - at), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != at)
+            return false;
+        for (; page < page_count && pages[page].address < mappings[i].end; page++) {
+            if (!pages[page].before)
+                continue;
+            if (at < pages[page].address)
+                gaps[gap_count++] = (struct range){at, pages[page].address};
+            at = pages[page].address + PAGE_BYTES;
+            written[written_count++] = &pages[page];
+        }
+        if (at < mappings[i].end)
+            gaps[gap_count++] = (struct range){at, mappings[i].end};
+    }
+    return true;
+}
+
+void memory_protect(void)
+{
+    for (size_t i = 0; i < mapping_count; i++)
+        mprotect(mappings[i].start, (size_t)(mappings[i].end - mappings[i].start), rights[i]);
+}
+
+void memory_restore(void)
+{
+    for (size_t i = 0; i < gap_count; i++)
+        madvise(gaps[i].start, (size_t)(gaps[i].end - gaps[i].start), MADV_DONTNEED);
+#pragma omp parallel for schedule(static)           /* by all threads: what one thread brought to its cache alone is slow for the others */
+    for (size_t i = 0; i < written_count; i++)
+        memcpy(written[i]->address, written[i]->before, PAGE_BYTES);
+}
+
+void written_find(void)
+{
+    written_count = 0;
+    for (size_t i = 0; i < page_count; i++)
+        if (pages[i].before && memcmp(pages[i].address, pages[i].before, PAGE_BYTES))
+            written[written_count++] = &pages[i];
+}
+
+/* The first of `count` ascending ranges that ends above the address. */
+static size_t range_above(const struct range *ranges, size_t count, const char *address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool range_holds(const struct range *ranges, size_t count, const char *address)
+{
+    size_t index = range_above(ranges, count, address);
+    return index < count && ranges[index].start <= address;
+}
+
+bool is_captured(const void *address)
+{
+    return range_holds(mappings, mapping_count, address);
+}
+
+struct page *page_of(const void *address)
+{
+    char *start = (char *)((uint64_t)address / PAGE_BYTES * PAGE_BYTES);
+    size_t low = 0, high = page_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pages[middle].address < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < page_count && pages[low].address == start ? &pages[low] : NULL;
+}

@@ -1,0 +1,269 @@
+/* replay-rt/launcher/export_code.c - addresses.s and region.h: what ties the region's code to its memory. */
+#include "replay-rt/launcher/export_work.h"
+
+#include "include/pcere/rt_abi.h"
+#include "replay-rt/launcher/link_symbols.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JUMP_BYTES 5u                     /* of what support.c writes at the old address of a function */
+
+static enum pcere_status fail_name(struct pcere_error *error)
+{
+    return pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the stored program has a damaged symbol name");
+}
+
+static const struct export_chosen *chosen_unit(const struct export_work *work, uint64_t unit_id)
+{
+    for (size_t i = 0; i < work->chosen_count; i++)
+        if (work->chosen[i].object->unit->header.unit_id == unit_id)
+            return &work->chosen[i];
+    return NULL;
+}
+
+/* The name that a symbol of the original has in the exported text. What the optimiser made of an internal variable is called NAME.MORE
+ * there, and in the text NAME.SUFFIX becomes NAME.SUFFIX.MORE. */
+static void exported_name(const struct export_chosen *chosen, const struct elf_symbol *symbol, struct text *out)
+{
+    out->length = 0;
+    if (!symbol->local) {
+        text_add(out, symbol->name);
+        return;
+    }
+    for (size_t length = strlen(symbol->name); length; length--) {
+        if (symbol->name[length] && symbol->name[length] != '.')
+            continue;
+        out->length = 0;
+        text_addf(out, "%.*s.%s", (int)length, symbol->name, chosen->suffix);
+        if (!out->failed && names_have(&chosen->variables, out->data)) {
+            text_add(out, symbol->name + length);
+            return;
+        }
+    }
+    out->length = 0;
+    text_addf(out, "%s.%s", symbol->name, chosen->suffix);
+}
+
+static bool is_used(const struct export_work *work, const char *name)
+{
+    for (size_t i = 0; i < work->chosen_count; i++)
+        if (names_have(&work->chosen[i].object->undefined, name))
+            return true;
+    return false;
+}
+
+/* ---- addresses.s ---------------------------------------------------------------------------------------------------------------------- */
+
+struct placed { struct names written; struct text name; };
+
+static enum pcere_status variable_write(struct placed *placed, struct text *out, uint64_t address, struct pcere_error *error)
+{
+    for (size_t i = 0; i < placed->written.count; i++)
+        if (!strcmp(placed->written.items[i], placed->name.data))
+            return PCERE_OK;          /* a global variable may stand in several units' tables */
+    if (placed->name.failed || !names_add(&placed->written, placed->name.data, placed->name.length))
+        return pcere_fail_memory(error, "the program's symbols");
+    return link_symbol_write(out, placed->name.data, address) ? PCERE_OK : fail_name(error);
+}
+
+static enum pcere_status variables_write(const struct export_work *work, struct text *out, struct pcere_error *error)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_tables(work->session.program, &symbols);
+    uint64_t bias = store_manifest(work->session.store)->image_bias;
+    struct placed placed = {0};
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        const struct export_chosen *chosen = chosen_unit(work, symbols[i].unit_id);
+        if (symbols[i].kind != PCERE_SYMBOL_VARIABLE || (!chosen && (symbols[i].local || !is_used(work, symbols[i].name))))
+            continue;
+        exported_name(chosen, &symbols[i], &placed.name);
+        status = variable_write(&placed, out, symbols[i].address + bias, error);
+    }
+    for (size_t i = 0; !status && i < work->other_count; i++) {
+        if (!is_used(work, work->others[i].name))
+            continue;
+        placed.name.length = 0;
+        text_add(&placed.name, work->others[i].name);
+        status = variable_write(&placed, out, work->others[i].address, error);
+    }
+    names_done(&placed.written);
+    text_done(&placed.name);
+    return status;
+}
+
+static bool is_writable_name(const char *name)
+{
+    return *name && !strpbrk(name, "\"\\\n");
+}
+
+static void library_words_write(const struct export_work *work, struct text *out)
+{
+    static const char *const kinds[] = {
+        [PLAN_RELOCATION_ADDRESS] = "address", [PLAN_RELOCATION_DATA] = "data", [PLAN_RELOCATION_COPY] = "copy"};
+    const struct plan_relocation *relocations = EXPORT_TABLE(work, relocations, struct plan_relocation);
+    const char *strings = (const char *)work->plan.plan + work->plan.plan->strings;
+    text_add(out, "\n# Words that held addresses of libraries: where, of what, plus how much (copies: bytes), kind (support.c).\n"
+                  ".set address, 0\n.set data, 1\n.set copy, 2\n"
+                  ".data\n.p2align 3\n.globl library_words, library_words_end\nlibrary_words:\n");
+    for (uint64_t i = 0; i < work->plan.plan->relocations.count; i++) {
+        const char *name = strings + relocations[i].name;
+        if (is_writable_name(name))
+            text_addf(out, ".weak \"%s\"\n.quad 0x%" PRIx64 ", \"%s\", %" PRId64 ", %s\n", name, relocations[i].address, name,
+                      relocations[i].addend, kinds[relocations[i].kind]);
+    }
+    text_add(out, "library_words_end:\n");
+}
+
+static int symbol_order(const void *left, const void *right)
+{
+    const struct elf_symbol *const *a = left, *const *b = right;
+    return ((*a)->address > (*b)->address) - ((*a)->address < (*b)->address);
+}
+
+/* Functions of the exported units, by their old addresses; two that lie too close for a jump are left out. */
+static enum pcere_status functions_write(const struct export_work *work, struct text *out, struct pcere_error *error)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_tables(work->session.program, &symbols), found = 0;
+    uint64_t bias = store_manifest(work->session.store)->image_bias;
+    const struct elf_symbol **functions = calloc(count + 1, sizeof(struct elf_symbol *));
+    if (!functions)
+        return pcere_fail_memory(error, "the program's symbols");
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i].kind == PCERE_SYMBOL_FUNCTION && chosen_unit(work, symbols[i].unit_id) && strcmp(symbols[i].name, "main") != 0)
+            functions[found++] = &symbols[i];
+    qsort(functions, found, sizeof(struct elf_symbol *), symbol_order);
+    struct text name = {0};
+    text_add(out, "\n# Old addresses of functions, and the functions: captured data may point to them.\n"
+                  ".globl functions, functions_end\nfunctions:\n");
+    for (size_t i = 0; i < found; i++) {
+        size_t next = i + 1;
+        while (next < found && functions[next]->address == functions[i]->address)
+            next++;
+        bool near = next < found && functions[next]->address - functions[i]->address < JUMP_BYTES;
+        exported_name(chosen_unit(work, functions[i]->unit_id), functions[i], &name);
+        if ((i && functions[i]->address == functions[i - 1]->address) || near || name.failed || !is_writable_name(name.data))
+            continue;
+        text_addf(out, ".weak \"%s.entry\"\n.hidden \"%s.entry\"\n.quad 0x%" PRIx64 ", \"%s.entry\"\n", name.data, name.data,
+                  functions[i]->address + bias, name.data);
+    }
+    text_add(out, "functions_end:\n\n.section .note.GNU-stack,\"\",@progbits\n");
+    text_done(&name);
+    free(functions);
+    return PCERE_OK;
+}
+
+static enum pcere_status addresses_write(const struct export_work *work, struct pcere_error *error)
+{
+    struct text out = {0};
+    text_add(&out, "# Addresses in the captured program. Variables lie where it had them.\n");
+    enum pcere_status status = variables_write(work, &out, error);
+    if (!status) {
+        library_words_write(work, &out);
+        status = functions_write(work, &out, error);
+    }
+    if (!status)
+        status = export_text(work, "addresses.s", &out, error);
+    text_done(&out);
+    return status;
+}
+
+/* ---- region.h -------------------------------------------------------------------------------------------------------------------------- */
+
+static void quoted_add(struct text *out, const char *word)
+{
+    text_add(out, "\"");
+    for (; *word; word++)
+        if (*word == '"' || *word == '\\')
+            text_addf(out, "\\%c", *word);
+        else if ((unsigned char)*word < ' ')
+            text_addf(out, "\\%03o", (unsigned)(unsigned char)*word);
+        else
+            text_addf(out, "%c", *word);
+    text_add(out, "\"");
+}
+
+static void thread_locals_write(const struct export_work *work, struct text *out)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_tables(work->session.program, &symbols), index = 0;
+    uint64_t bytes = 0;
+    struct names written = {0};
+    struct text name = {0};
+    text_add(out, "\n/* Thread-local variables: name, where in a captured thread's block, bytes. */\n#define THREAD_LOCALS(X)");
+    for (size_t i = 0; i < count; i++) {
+        const struct export_chosen *chosen = chosen_unit(work, symbols[i].unit_id);
+        if (symbols[i].kind != PCERE_SYMBOL_TLS || !chosen || !symbols[i].size)
+            continue;
+        exported_name(chosen, &symbols[i], &name);
+        bool known = name.failed || !is_writable_name(name.data);
+        for (size_t j = 0; !known && j < written.count; j++)
+            known = !strcmp(written.items[j], name.data);
+        if (known || !names_add(&written, name.data, name.length))
+            continue;
+        text_addf(out, " \\\n    X(%zu, \"%s.entry\", %" PRIu64 ", %" PRIu64 ")", index++, name.data, symbols[i].address, symbols[i].size);
+        bytes += symbols[i].size;
+    }
+    text_addf(out, "\n#define THREAD_LOCAL_BYTES %" PRIu64 "\n", bytes);
+    text_add(out, "\n/* Captured threads: number, their block of thread-local variables, bytes. */\n#define THREADS(X)");
+    for (size_t i = 0; i < work->codelet.thread_count; i++)
+        text_addf(out, " \\\n    X(%" PRIu32 ", 0x%" PRIx64 ", %" PRIu64 ")", work->codelet.threads[i].number, work->codelet.threads[i].tls_address,
+                  work->codelet.threads[i].tls_bytes);
+    text_add(out, "\n");
+    names_done(&written);
+    text_done(&name);
+}
+
+static void locks_write(const struct export_work *work, struct text *out)
+{
+    text_add(out, "\n/* OpenMP locks that were initialised: kind, address, hint. */\n#define LOCKS(X)");
+    for (size_t i = 0; i < work->codelet.lock_count; i++)
+        text_addf(out, " \\\n    X(%s, 0x%" PRIx64 ", %" PRIu32 ")", work->codelet.locks[i].kind ? "nest_lock" : "lock", work->codelet.locks[i].address,
+                  work->codelet.locks[i].hint);
+    text_add(out, "\n");
+}
+
+static enum pcere_status header_write(const struct export_work *work, struct pcere_error *error)
+{
+    const struct store_codelet *codelet = &work->codelet;
+    struct text out = {0};
+    text_add(&out, "/* region.h - numbers and names of this region; written by pcere export. */\n#ifndef REGION_H\n#define REGION_H\n\n"
+                   "#include <stdint.h>\n\n#define REGION ");
+    quoted_add(&out, codelet->region);
+    text_addf(&out, "\n#define INVOCATION %" PRIu64 "\n#define CAPTURE_THREADS %" PRIu32 "            /* of the program while it was captured */\n",
+              codelet->invocation, codelet->capture_threads);
+    text_addf(&out, "#define IN_VIVO_US %.3f              /* time of this invocation inside the program */\n", (double)codelet->in_vivo_ns / 1000);
+    text_addf(&out, "#define STACK 0x%" PRIx64 "       /* stack pointer where the region was entered */\n", codelet->stack_pointer & ~UINT64_C(15));
+    text_addf(&out, "#define AFTER_IS_KNOWN %d\n\n", codelet->has_after);
+    text_addf(&out, "#define PAGE_BYTES %" PRIu64 "\n#define PAGE_COUNT %" PRIu64 "\n#define MAPPING_COUNT %" PRIu64 "\n#define SKIP_COUNT %" PRIu64 "\n\n",
+              store_manifest(work->session.store)->page_size, work->page_count, work->mapping_count, work->skip_count);
+    text_addf(&out, "/* The region's function, and what the program passed to it. */\n#define SERIAL %d\n#define WORD_COUNT %zu\n#define WORDS ",
+              codelet->path == PCERE_PATH_SERIALIZED, codelet->word_count);
+    for (size_t i = 0; i < codelet->word_count; i++)
+        text_addf(&out, ", UINT64_C(0x%" PRIx64 ")", codelet->words[i]);
+    text_add(&out, "\nvoid region(int32_t *thread, int32_t *bound, ...) __asm__(");
+    struct text name = {0};
+    text_addf(&name, "%s.entry", work->microtask);
+    quoted_add(&out, name.data ? name.data : "");
+    text_add(&out, ");\n\n/* The OpenMP runtime, as compilers call it. */\nstruct source_location { int32_t reserved1, flags, reserved2, reserved3; const char *text; };\n"
+                   "void __kmpc_fork_call(struct source_location *where, int32_t words, void (*function)(int32_t *, int32_t *, ...), ...);\n"
+                   "int32_t __kmpc_global_thread_num(struct source_location *where);\n"
+                   "void __kmpc_serialized_parallel(struct source_location *where, int32_t thread);\n"
+                   "void __kmpc_end_serialized_parallel(struct source_location *where, int32_t thread);\n");
+    thread_locals_write(work, &out);
+    locks_write(work, &out);
+    text_add(&out, "\n#endif\n");
+    enum pcere_status status = name.failed || !is_writable_name(work->microtask) ? fail_name(error) : export_text(work, "region.h", &out, error);
+    text_done(&name);
+    text_done(&out);
+    return status;
+}
+
+enum pcere_status export_code_write(struct export_work *work, struct pcere_error *error)
+{
+    enum pcere_status status = addresses_write(work, error);
+    return status ? status : header_write(work, error);
+}

@@ -1,0 +1,266 @@
+/* replay-rt/launcher/export_guide.c - Makefile and README.md of an export: how to use it, where it comes from, what it cannot do. */
+#include "replay-rt/launcher/export_work.h"
+
+#include "core/json.h"
+#include "core/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRING_OF(macro) STRING_OF_(macro)
+#define STRING_OF_(text) #text
+#define LLVM_MAJOR STRING_OF(PCERE_LLVM_MAJOR)
+#define LONG_REGION_NS 1000000000u        /* repeated three times instead of ten */
+
+/* ---- Makefile ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* One word of a shell command in a Makefile. False: it cannot be written. */
+static bool word_add(struct text *out, const char *word)
+{
+    bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+=.,_:/@%^") == strlen(word);
+    if (plain) {
+        text_addf(out, " %s", word);
+        return true;
+    }
+    text_add(out, " '");
+    for (; *word; word++) {
+        if (*word == '\'' || *word == '#' || *word == '\\' || (unsigned char)*word < ' ')
+            return false;
+        text_add(out, *word == '$' ? "$$" : (const char[]){*word, '\0'});
+    }
+    text_add(out, "'");
+    return true;
+}
+
+static bool is_usual_library(const char *flag)
+{
+    static const char *const usual[] = {"-l:libm.so", "-l:libstdc++.so", "-l:libpthread.so", "-l:libdl.so", "-l:librt.so"};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (!strncmp(flag, usual[i], strlen(usual[i])))
+            return true;
+    return false;
+}
+
+/* Libraries that every machine has by their names; for others also the folders in which the program found them. */
+static enum pcere_status libraries_add(struct export_work *work, struct text *out, struct pcere_error *error)
+{
+    struct arguments arguments = {0};
+    build_libraries(store_manifest(work->session.store), work->session.program, &work->session.image, &arguments);
+    struct text own = {0};
+    for (size_t i = 0; i < arguments.count; i++)
+        if (!strncmp(arguments.items[i], "-l:", 3) && !is_usual_library(arguments.items[i]))
+            text_addf(&own, "%s%s", own.length ? ", " : "", arguments.items[i] + 3);
+    enum pcere_status status = arguments.failed || own.failed ? pcere_fail_memory(error, "the list of libraries") : PCERE_OK;
+    for (size_t i = 0; !status && i < arguments.count; i++)
+        if ((own.length || !strncmp(arguments.items[i], "-l:", 3)) && !word_add(out, arguments.items[i]))
+            status = pcere_fail(error, PCERE_NO, 0, NULL, "a library's path cannot be written into a Makefile: %.120s", arguments.items[i]);
+    if (!status && own.length)
+        status = export_limit(work, error, "it needs libraries of the program that are not in this directory: %s", own.data);
+    text_done(&own);
+    arguments_done(&arguments);
+    return status;
+}
+
+/* OpenMP's settings, as in the capture. */
+static enum pcere_status settings_add(const struct export_work *work, struct text *out, struct pcere_error *error)
+{
+    char **environment = NULL;
+    enum pcere_status status = environment_make(store_manifest(work->session.store), work->options, 1, &environment, error);
+    for (char **variable = environment; !status && *variable; variable++)
+        if (strncmp(*variable, "OMP_NUM_THREADS=", 16) != 0 && strncmp(*variable, "LD_LIBRARY_PATH=", 16) != 0 && !word_add(out, *variable))
+            status = pcere_fail(error, PCERE_NO, 0, NULL, "a setting cannot be written into a Makefile: %.120s", *variable);
+    environment_free(environment);
+    return status;
+}
+
+/* "-O3 -ffast-math -fPIE" without its last word, which is fixed. */
+static int flags_length(const char *flags)
+{
+    const char *last = strrchr(flags, ' ');
+    return last ? (int)(last - flags) : 0;
+}
+
+static enum pcere_status makefile_write(struct export_work *work, struct pcere_error *error)
+{
+    const struct export_report *report = &work->report;
+    const char *flags = report->units[0].flags;
+    int length = flags_length(flags);
+    struct text out = {0};
+    text_addf(&out,
+              "# Builds and runs one OpenMP region; README.md says what it is.\n\n"
+              "CC = %s\n"
+              "FLAGS = %.*s\n"
+              "THREADS = %u\n"
+              "REPEAT = %d\n"
+              "# The code lies near the program's data, at an address that is free. With the GNU linker:\n"
+              "#   make PLACE='-fuse-ld=bfd -Wl,--no-relax,-Ttext-segment=0x%" PRIx64 "'\n"
+              "PLACE = -fuse-ld=lld -Wl,--image-base=0x%" PRIx64 "\n\n",
+              work->options->compiler ? work->options->compiler : "clang-" LLVM_MAJOR, length, flags,
+              store_manifest(work->session.store)->threads, work->codelet.in_vivo_ns > LONG_REGION_NS ? 3 : 10, report->base, report->base);
+    text_add(&out, "UNITS =");
+    for (size_t i = 0; i < report->unit_count; i++)
+        text_addf(&out, " %.*s", (int)(strrchr(report->units[i].file, '.') - report->units[i].file), report->units[i].file);
+    text_addf(&out, "\nMODE = %s -fdata-sections\nLIBRARIES =", flags + length + (length != 0));
+    enum pcere_status status = libraries_add(work, &out, error);
+    text_add(&out, "\nSETTINGS =");
+    if (!status)
+        status = settings_add(work, &out, error);
+    text_add(&out, "\n\n"
+                   "# Other flags than the program's: what they cannot change otherwise is taken out of the text.\n"
+                   "ifneq ($(origin FLAGS),file)\n"
+                   "RETARGET = -e '/^attributes /s/\"(target-cpu|target-features|tune-cpu|min-legal-vector-width|prefer-vector-width)\"=\"[^\"]*\"//g' \\\n"
+                   "           -e '/^attributes /s/ (optnone|noinline|minsize|optsize)( |$$)/ /g'\n"
+                   "endif\n");
+    for (size_t i = 1; i < report->unit_count; i++)
+        if (strcmp(report->units[i].flags, flags) != 0) {
+            const char *own = report->units[i].flags;
+            int own_length = flags_length(own);
+            text_addf(&out, "%.*ss: FLAGS = %.*s\n%.*ss: MODE = %s -fdata-sections\n", (int)strlen(report->units[i].file) - 2, report->units[i].file,
+                      own_length, own, (int)strlen(report->units[i].file) - 2, report->units[i].file, own + own_length + (own_length != 0));
+        }
+    text_add(&out, "\nCFLAGS = -O2 -std=gnu17 -fPIE -fopenmp -Wall\n"
+                   "OBJECTS = $(UNITS:=.o) addresses.o driver.o memory.o support.o check.o\n\n"
+                   "codelet: $(OBJECTS)\n"
+                   "\t$(CC) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(LIBRARIES) -l:crtn.o\n\n"
+                   "run: codelet\n"
+                   "\tenv $(SETTINGS) OMP_NUM_THREADS=$(THREADS) ./codelet $(REPEAT)\n\n"
+                   "check: codelet\n"
+                   "\tenv $(SETTINGS) OMP_NUM_THREADS=$(THREADS) ./codelet --check\n\n"
+                   "$(UNITS:=.s): %.s: %.ll .flags\n"
+                   "\tsed -E $(RETARGET) -e '' $< | $(CC) $(FLAGS) $(MODE) -Wno-unused-command-line-argument -S -x ir - -o $@\n\n"
+                   "$(UNITS:=.o): %.o: %.s place.sed\n"
+                   "\tsed -E -f place.sed $< > $*.placed.s\n"
+                   "\t$(CC) -Wa,--no-warn -c $*.placed.s -o $@\n\n"
+                   "addresses.o: addresses.s\n"
+                   "\t$(CC) -c $< -o $@\n\n"
+                   "driver.o memory.o support.o check.o: %.o: %.c codelet.h region.h\n"
+                   "\t$(CC) $(CFLAGS) -c $< -o $@\n\n"
+                   ".flags: always\n"
+                   "\t@echo '$(CC) $(FLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS)' > $@\n\n"
+                   "clean:\n"
+                   "\trm -f codelet $(OBJECTS) $(UNITS:=.s) $(UNITS:=.placed.s) .flags\n\n"
+                   ".PHONY: run check clean always\n");
+    return status ? (text_done(&out), status) : export_text(work, "Makefile", &out, error);
+}
+
+/* ---- README.md --------------------------------------------------------------------------------------------------------------------------- */
+
+/* Words of the program's user, on one line. */
+static void plain_add(struct text *out, const char *word)
+{
+    for (; *word; word++)
+        text_addf(out, "%c", (unsigned char)*word < ' ' || *word == '`' ? '?' : *word);
+}
+
+static void origin_add(const struct export_work *work, struct text *out)
+{
+    const struct store_manifest *manifest = store_manifest(work->session.store);
+    char time[UNITS_TEXT_BYTES];
+    text_add(out, "## Where it comes from\n\n* Program: `");
+    plain_add(out, manifest->program);
+    for (char **argument = manifest->arguments; argument && *argument; argument++) {
+        text_add(out, " ");
+        plain_add(out, *argument);
+    }
+    text_addf(out, "`, built by %s, captured with OMP_NUM_THREADS=%u.\n", manifest->compiler, manifest->threads);
+    for (size_t i = 0; i < work->report.unit_count; i++) {
+        text_addf(out, "* `%s` is `", work->report.units[i].file);
+        plain_add(out, work->report.units[i].source);
+        text_addf(out, "`, compiled with `%s`.\n", work->report.units[i].flags);
+    }
+    text_addf(out, "* Invocation %" PRIu64 " of %" PRIu64 " of this region; it stands for %" PRIu64 " that perform alike, and took %s in the program.\n",
+              work->codelet.invocation, work->target->region->invocations, work->target->class->members,
+              units_format_ns(work->codelet.in_vivo_ns, time));
+    json_t *host = NULL;
+    const char *cpu = NULL, *kernel = NULL;
+    if (!json_parse(manifest->host, strlen(manifest->host), "host", &host, NULL)) {
+        cpu = json_string_value(json_object_get(host, "cpu"));
+        kernel = json_string_value(json_object_get(host, "kernel"));
+    }
+    text_add(out, "* Machine of the capture: ");
+    plain_add(out, cpu ? cpu : "unknown");
+    text_addf(out, ", %lld processors, Linux ", (long long)json_integer_value(json_object_get(host, "threads")));
+    plain_add(out, kernel ? kernel : "unknown");
+    text_add(out, ".\n\n");
+    json_decref(host);
+}
+
+static void use_add(const struct export_work *work, struct text *out)
+{
+    text_addf(out,
+              "## Build and run\n\n"
+              "Linux on x86-64, make, sed, clang (" LLVM_MAJOR " or later), lld or the GNU linker, and libomp are needed; nothing else.\n\n"
+              "```\n"
+              "make                                   # builds ./codelet\n"
+              "make run THREADS=2 REPEAT=30           # times: minimum and median\n"
+              "make check                             # compares memory behind the region with what the program had, byte for byte\n"
+              "make run FLAGS='-O3 -march=native'     # other flags; `make CC=... run` another clang\n"
+              "make region.s                          # the compiler's assembly, as it stands\n"
+              "```\n\n"
+              "With the program's flags (`%.*s`) the machine code of the region is that of the program, and `make check` with the capture's number of "
+              "threads says *identical*. With other flags or threads floating-point results may differ in their last digits.\n\n"
+              "To look at the compiler alone: the region is the function `%s` in `region.ll`, which is the compiler's input before any optimisation "
+              "(`clang %.*s -S region.ll`, `opt`, `llvm-extract` and the like work on it).\n\n",
+              flags_length(work->report.units[0].flags), work->report.units[0].flags, work->microtask, flags_length(work->report.units[0].flags),
+              work->report.units[0].flags);
+}
+
+static void files_add(const struct export_work *work, struct text *out)
+{
+    char present[UNITS_TEXT_BYTES], stored[UNITS_TEXT_BYTES];
+    text_add(out, "## What is in here\n\n| file | |\n|---|---|\n"
+                  "| `driver.c` | start here: enters the region and times it |\n"
+                  "| `memory.c` | maps the captured memory at its addresses, restores what a run wrote; describes `memory.txt` |\n"
+                  "| `support.c` | thread-local variables, locks, addresses of functions and libraries, captured heap blocks |\n"
+                  "| `check.c` | compares |\n"
+                  "| `region.ll`");
+    for (size_t i = 1; i < work->report.unit_count; i++)
+        text_addf(out, ", `%s`", work->report.units[i].file);
+    text_addf(out, " | the translation unit of the region%s |\n"
+                   "| `place.sed` | takes the definitions of variables out of the assembly, since they lie in captured memory |\n"
+                   "| `addresses.s`, `region.h` | addresses and numbers of this region |\n"
+                   "| `memory.txt`, `memory.bin` | %s of memory; %s stored, since zero pages are not |\n\n",
+              work->report.unit_count > 1 ? " and those that it calls" : "", units_format_bytes(work->report.memory_bytes, present),
+              units_format_bytes(work->report.stored_bytes, stored));
+}
+
+static void limits_add(const struct export_work *work, struct text *out)
+{
+    text_add(out, "## What to know\n\n"
+                  "* `memory.bin` is a copy of the program's memory, with whatever the program held in it. Look before you send it.\n"
+                  "* Times are those of repeated runs: caches are warm, and pages that the program had not touched are absent each time. "
+                  "A region that found its data cold in the program is faster here.\n"
+                  "* Not compared: the OpenMP runtime's own memory and locks, the stack below the region's caller, and words of the caller that "
+                  "only hold the region's arguments.\n"
+                  "* Constructors are not run. Files that the region reads or writes, and signal handlers, are those of this process.\n"
+                  "* Blocks that the region allocates lie in this process's heap: where their addresses are kept, `make check` shows a difference. Captured "
+                  "blocks that it frees stay.\n"
+                  "* Captured addresses may be taken: then the process starts itself again, up to 20 times.\n");
+    for (size_t i = 0; i < work->report.limit_count; i++) {
+        text_add(out, "* Here: ");
+        plain_add(out, work->report.limits[i]);
+        text_add(out, ".\n");
+    }
+}
+
+static enum pcere_status readme_write(const struct export_work *work, struct pcere_error *error)
+{
+    struct text out = {0};
+    text_add(&out, "# ");
+    plain_add(&out, work->codelet.region);
+    text_add(&out, "\n\nOne OpenMP parallel region, cut out of its program by PCERE " PCERE_VERSION
+                   ": its code, and the memory that it had when it was entered. "
+                   "It builds and runs by itself, with any number of threads.\n\n");
+    use_add(work, &out);
+    files_add(work, &out);
+    origin_add(work, &out);
+    limits_add(work, &out);
+    return export_text(work, "README.md", &out, error);
+}
+
+enum pcere_status export_guide_write(struct export_work *work, struct pcere_error *error)
+{
+    enum pcere_status status = makefile_write(work, error);
+    return status ? status : readme_write(work, error);
+}

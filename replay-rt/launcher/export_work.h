@@ -1,0 +1,77 @@
+/* replay-rt/launcher/export_work.h - what the parts of an export hand to each other: the opened codelet, its units, what it lacks. */
+#ifndef PCERE_REPLAY_LAUNCHER_EXPORT_WORK_H
+#define PCERE_REPLAY_LAUNCHER_EXPORT_WORK_H
+
+#include "core/text.h"
+#include "replay-rt/launcher/codelet_memory.h"
+#include "replay-rt/launcher/export.h"
+#include "replay-rt/launcher/replay_session.h"
+
+struct names { char **items; size_t count, capacity; };     /* sorted once they are complete; each is malloc'ed */
+
+bool names_add(struct names *names, const char *name, size_t length);     /* false: no memory */
+void names_sort(struct names *names);
+bool names_have(const struct names *names, const char *name);             /* of a sorted list */
+void names_done(struct names *names);
+
+struct export_object {                /* what the codelet's build made of a unit */
+    const struct elf_unit *unit;      /* borrowed */
+    struct names defined, undefined;  /* symbols that other objects see */
+};
+
+struct export_use { const char *user, *used; bool followed; };      /* a function, and a function or variable that it refers to */
+
+struct export_chosen {                /* a unit that is exported */
+    const struct export_object *object;
+    char suffix[16];                  /* behind its internal names, without the dot: "u1" */
+    char file[24];                    /* "region.ll" */
+    struct names variables;           /* that its text defines, with suffixes */
+    struct export_use *uses;          /* by user */
+    size_t use_count;
+    char *uses_text;                  /* holds their names */
+};
+
+enum export_other_kind {
+    EXPORT_NO_BITCODE,                /* of an object without bitcode */
+    EXPORT_MISSING,                   /* the original does not have it */
+    EXPORT_UNREACHED,                 /* of a unit that is not exported, since the region does not use it */
+};
+struct export_other { char *name; uint64_t address; enum export_other_kind kind; };     /* what no exported unit and no library defines */
+
+struct export_work {
+    struct replay_session session;
+    const struct replay_target *target;
+    const struct replay_options *options;
+    struct store_codelet codelet;
+    struct codelet_memory memory;
+    struct plan_file plan;            /* tables of addresses; the result is not used */
+    uint64_t base;
+    struct export_object *objects;    size_t object_count;
+    struct export_chosen *chosen;     size_t chosen_count;
+    struct export_other *others;      size_t other_count, other_capacity;
+    char *microtask;                  /* symbol of the region's function */
+    int folder;                       /* descriptor of the directory that is being written */
+    const char *folder_path;
+    uint64_t page_count, mapping_count, skip_count;     /* lines and pages of memory.txt */
+    struct export_report report;
+};
+
+#define EXPORT_FAULT "export.write"
+#define EXPORT_TABLE(work, name, type) ((const type *)((const char *)(work)->plan.plan + (work)->plan.plan->name.offset))
+
+/* Remember a sentence for README and report. */
+enum pcere_status export_limit(struct export_work *work, struct pcere_error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Write one file of the directory from a text, which is then empty. */
+enum pcere_status export_text(const struct export_work *work, const char *name, struct text *text, struct pcere_error *error);
+
+/* export_units.c: which units the region's code needs; their texts; the region's function. */
+enum pcere_status export_units_write(struct export_work *work, struct pcere_error *error);
+/* export_memory.c: memory.txt and memory.bin. */
+enum pcere_status export_memory_write(struct export_work *work, struct pcere_error *error);
+/* export_code.c: addresses.s and region.h, after the two above. */
+enum pcere_status export_code_write(struct export_work *work, struct pcere_error *error);
+/* export_guide.c: Makefile and README.md, last. */
+enum pcere_status export_guide_write(struct export_work *work, struct pcere_error *error);
+
+#endif
