@@ -1,6 +1,6 @@
 # What is typed wrong gets exit status 2, a sentence that names it, and a way out.
 source "$SOURCE/tests/cli/common.sh" || exit 1
-verbs="check capture regions run replay verify predict help version"
+verbs="check capture regions run replay verify predict export help version"
 
 run "$PCERE"; says "without a word it shows how it is called" 2 err '^usage: pcere VERB'
 run "$PCERE" --help; says "--help lists the verbs" 0 out '^  capture ' out '^  predict '

@@ -1,0 +1,143 @@
+# An exported region builds with make and clang alone, runs with any number of threads, leaves the program's memory, and has the codelet's code.
+source "$(dirname "$0")/common.sh"
+command -v make >/dev/null || { echo "skipped: there is no make"; exit 77; }
+unit_of() { objcopy -O binary --only-section=.pcere.bc --set-section-flags .pcere.bc=alloc "$1" "$1.bc" && od -An -t x8 -j 16 -N 8 "$1.bc" | tr -d ' '; }
+# alone COMMAND...: without anything of PCERE in the environment
+alone() { run env -i PATH=/usr/local/bin:/usr/bin:/bin "$@"; }
+
+# exports STORE REGION [WORD...]: export, build, run at 1 and 2 threads, check
+exports() {
+    local store=$1 region=$2 kind=$3
+    shift 3
+    rm -rf out
+    run "$PCERE" export "$store" "$region" -o out "$@"
+    says "$region of $store is exported" 0 out '^out: .* of memory' out '^next: make'
+    alone make -C out
+    says "and builds, without a warning" 0 out 'codelet'
+    holds "as it should" test "$(grep -c warning .err)" = 0
+    alone make -s -C out run THREADS=1 REPEAT=3
+    says "runs" 0 out "^$region, invocation .* 3 repetitions with OMP_NUM_THREADS=1" out '^minimum [0-9.]+ us, median [0-9.]+ us'
+    alone make -s -C out run THREADS=2 REPEAT=3
+    says "runs with two threads" 0 out 'OMP_NUM_THREADS=2'
+    [ "$kind" = runs ] && return
+    alone make -s -C out check THREADS=1
+    says "and leaves the program's memory" 0 out '^check: identical, [0-9]{4,} bytes'
+}
+# same_code STORE OBJECT: the exported region's unit, which is in out/, against the codelet's and the program's
+same_code() {
+    local unit
+    unit=$(unit_of "$2")
+    run bash "$SOURCE/scripts/compare-code" out/region.o "$1"/build/*/"$unit".o
+    says "its code is the codelet's" 0 out '[1-9][0-9]* identical, 0 different'
+    case $flags in *-fno-pie*) return ;; esac       # which holds offsets in sections, and the program has probes
+    run bash "$SOURCE/scripts/compare-code" out/region.o "$2"
+    says "and the program's" 0 out '[1-9][0-9]* identical, 0 different'
+}
+
+flags=-O3
+make -s -C "$SOURCE/cNPB" CLASS=S BINDIR="$work/bin" OBJDIR="$work/obj" CFLAGS="-O3 -g -fdata-sections -fpass-plugin=$(plugin)" >/dev/null || exit 1
+while read -r benchmark regions; do
+    run "$PCERE" capture --all-classes "bin/$benchmark.S"
+    says "$benchmark.S is captured" 0
+    for region in $regions; do
+        exports "$benchmark.S.pcere" "$region" checks
+    done
+    same_code "$benchmark.S.pcere" "$(find "obj/$benchmark.S" -name "$benchmark.o")"
+done <<'END'
+cg conj_grad@cg.c:69 inverse_iteration@cg.c:119
+mg resid@mg.c:105 comm3@mg.c:79
+is rank@is.c:86 full_verify@is.c:132
+END
+
+for flags in "-O2 -fdata-sections" "-O0 -fno-pie -fdata-sections"; do
+    while read -r name region files; do
+        # shellcheck disable=SC2086
+        program "$name" $files
+        captured "$name" --force
+        exports "$name.pcere" "$region" checks
+        case $name in kinds|threads|pointers) same_code "$name.pcere" "$name.$name.o" ;; esac
+    done <<'END'
+kinds many@kinds.c:24 kinds.c
+kinds locked@kinds.c:39 kinds.c
+kinds maximum@kinds.c:57 kinds.c
+threads work@threads.c:18 threads.c
+threads locks@threads.c:43 threads.c
+pointers areas@pointers.c:24 pointers.c
+pointers library@pointers.c:32 pointers.c
+statics weigh@statics_inline.h:8 statics_one.c statics_two.c
+objects total<double>@objects.cpp:30 objects.cpp
+END
+done
+exports pointers.pcere blocks@pointers.c:54 runs
+
+flags=-O2
+program threads threads.c
+captured threads --force --threads 3
+run "$PCERE" export threads.pcere work@ -o team
+says "a capture of three threads is exported" 0
+alone make -s -C team check THREADS=3
+says "and thread-local variables of all three are as in the program" 0 out '^check: identical'
+sed -i 's/^    X(0, 0x\([0-9a-f]*\), /    X(0, 0x\1 + 4, /' team/region.h
+alone make -s -C team check THREADS=3
+says "others would be seen" 2 out 'captured at 0x.* the program had' out '^check: [0-9]+ of [0-9]+ bytes differ'
+
+program mixed mixed.c plain.c
+captured mixed --force
+run "$PCERE" export mixed.pcere mixed.c:16 -o mixed-out
+says "what has no bitcode is named on standard error" 0 err 'no bitcode of plain_'
+holds "and in the README" grep -q 'no bitcode of plain_' mixed-out/README.md
+alone make -s -C mixed-out check
+says "and runs as the program's own machine code" 0 out '^check: identical'
+alone setarch -R make -s -C mixed-out check
+says "without address randomisation, too" 0 out '^check: identical'
+alone make -s -C mixed-out clean check FLAGS=-O0
+says "other flags are taken" 0 out '^check: identical'
+holds "from the text" grep -q 'O0' mixed-out/.flags
+if ld.bfd --version >/dev/null 2>&1; then
+    alone make -s -C mixed-out clean check PLACE="$(sed -n "s/^#   make PLACE='\(.*\)'$/\1/p" mixed-out/Makefile)"
+    says "the GNU linker does as well, as the Makefile says" 0 out '^check: identical'
+fi
+
+program kinds kinds.c
+captured kinds --force
+run "$PCERE" export kinds.pcere by_value -o by_value --json
+says "--json prints a document" 0
+holds "with schema, files, flags, sizes and limits" jq -e '.schema == "pcere.export/1" and .region == "by_value@kinds.c:15" and .directory == "by_value" and
+    (.units | length) == 1 and .units[0].file == "region.ll" and (.units[0].flags | contains("-O2")) and .memory_bytes > 10000 and .stored_bytes > 10000 and
+    (.limits | type) == "array"' .out
+is "the directory is its owner's" "$(stat -c %a by_value)" 700
+is "and so is all in it" "$(find by_value -type f -perm /077 | wc -l)" 0
+run "$PCERE" export kinds.pcere by_value --invocation 2 -o second --json
+is "--invocation chooses the class" "$(json .representative)" 2
+run "$PCERE" export kinds.pcere by_value --invocation 77 -o third
+says "an invocation that is not captured is named, with those that are" 2 err "invocation 77 is not captured" err ' 1, 2'
+run "$PCERE" export kinds.pcere by_value -o by_value
+says "a directory that is there is not touched" 2 err "'by_value' exists" err 'hint:.*--force'
+run "$PCERE" export kinds.pcere many@kinds.c:24 -o by_value --force
+says "with --force an earlier export is replaced" 0
+holds "by the new one" grep -q 'many@kinds.c:24' by_value/region.h
+mkdir mine && touch mine/file
+run "$PCERE" export kinds.pcere by_value -o mine --force
+says "another directory never is" 2 err "'mine' is no earlier export"
+holds "and all in it stays" test -e mine/file
+run "$PCERE" export kinds.pcere nowhere -o none
+says "a region that does not exist is refused" 2 err "no region 'nowhere'" err 'hint: pcere regions'
+run "$PCERE" export kinds.pcere maximum -o none
+says "of several the names are listed" 2 err 'maximum@kinds.c:54, maximum@kinds.c:57'
+run "$PCERE" export kinds.pcere '*many*' -o none
+says "also of those that a pattern names" 2 err 'many@kinds.c:24, many@kinds.c:27'
+run "$PCERE" export kinds.pcere -o none
+says "a region must be named" 2 err 'no region is named'
+run "$PCERE" export kinds.pcere by_value
+says "and a directory" 2 err 'no directory is named'
+run "$PCERE" export kinds.pcere by_value --compiler clang-none -o none
+says "a compiler that is not there is refused" 3 err 'clang-none'
+for at in 1 4 9; do
+    PCERE_FAULTS=export.write:$at:ENOSPC run "$PCERE" export kinds.pcere by_value -o none
+    says "a full disk is a failure of the system ($at)" 5 err 'No space left on device' err 'hint: free space'
+done
+is "which leaves nothing" "$(find . -maxdepth 1 -name 'none*' | wc -l)" 0
+run "$PCERE" capture --force --regions locked ./kinds
+run "$PCERE" export kinds.pcere by_value -o none
+says "a region that was not captured is refused with its reason" 4 err "'by_value@kinds.c:15' has not been captured: "
+finish
