@@ -114,6 +114,10 @@ int main(int count, char **arguments)
             checks = true;
         else if ((repetitions = atoi(arguments[i])) < 1)
             return fprintf(stderr, "usage: codelet [--check] [REPETITIONS]\n"), 2;
+#ifdef THREADS_MOST
+    if (omp_get_max_threads() > THREADS_MOST)
+        return fprintf(stderr, "codelet: this region holds for at most %d threads\n", THREADS_MOST), 2;
+#endif
     /* The captured process had its libraries at the top. With mappings from the bottom up this one keeps out of the way. */
     int layout = personality(0xffffffff);
     if (layout >= 0 && !(layout & ADDR_COMPAT_LAYOUT) && personality((unsigned long)layout | ADDR_COMPAT_LAYOUT) >= 0)

@@ -136,6 +136,9 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
     enum pcere_status status = PCERE_OK;
     if (!codelet->has_after)
         status = export_limit(work, error, "the capture does not hold the memory behind the region: make check cannot compare");
+    const char *sized = work->target->region->thread_sized;
+    if (!status && sized)
+        status = export_limit(work, error, "it holds for at most %u threads, those of the capture: %s", codelet->capture_threads, sized);
     if (!status && codelet->num_threads > 0)
         status = export_limit(work, error, "the construct asks for %d threads (num_threads); here THREADS decides", codelet->num_threads);
     bool libraries = false;
@@ -188,6 +191,24 @@ static enum pcere_status fixed_write(const struct export_work *work, struct pcer
     return status;
 }
 
+static enum pcere_status libraries_copy(const struct export_work *work, struct pcere_error *error)
+{
+    const struct store *store = work->session.store;
+    size_t count = store_library_count(store);
+    enum pcere_status status = count ? directory_make(work->folder, "libraries", error) : PCERE_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        char *name = NULL, *path = NULL;
+        if (asprintf(&name, "libraries/%s", store_library(store, i)->name) < 0)
+            return pcere_fail_memory(error, "a path");
+        status = store_file(store, name, &path, error);
+        if (!status)
+            status = file_copy(path, work->folder, name, EXPORT_FAULT, error);
+        free(path);
+        free(name);
+    }
+    return status;
+}
+
 static enum pcere_status directory_publish(const char *partial, const char *directory, bool force, struct pcere_error *error)
 {
     enum pcere_status status = directory_check(directory, force, error);
@@ -207,8 +228,9 @@ static enum pcere_status directory_write(struct export_work *work, const char *d
     if (asprintf(&partial, "%.*s.%ld.partial", (int)length, directory, (long)getpid()) < 0)
         return pcere_fail_memory(error, "a path");
     enum pcere_status status = tree_remove(AT_FDCWD, partial, error);
-    if (!status)
-        status = directory_make(AT_FDCWD, partial, error);
+    if (!status && mkdir(partial, 0700))
+        status = pcere_fail(error, errno == ENOENT || errno == ENOTDIR ? PCERE_USAGE : PCERE_SYSTEM, errno, NULL, "cannot make a directory '%.*s'",
+                            (int)length, directory);
     if (!status && (work->folder = open(partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot open '%s'", partial);
     work->folder_path = partial;
@@ -222,6 +244,8 @@ static enum pcere_status directory_write(struct export_work *work, const char *d
         status = export_guide_write(work, error);
     if (!status)
         status = fixed_write(work, error);
+    if (!status)
+        status = libraries_copy(work, error);
     if (!status)
         status = directory_publish(partial, directory, force, error);
     if (work->folder >= 0)
@@ -245,6 +269,7 @@ static void work_done(struct export_work *work)
     }
     for (size_t i = 0; i < work->other_count; i++)
         free(work->others[i].name);
+    names_done(&work->reached);
     free(work->chosen);
     free(work->objects);
     free(work->others);

@@ -5,6 +5,7 @@
  *   region.h  addresses.s                    numbers, names and addresses of this region
  *   region.ll  unit2.ll ...                  the units that it needs, before optimisation
  *   memory.txt  memory.bin                   which page lies where; pages
+ *   libraries/                               copies of the program's shared libraries that the store has
  *
  * Files are readable by their owner only: they hold a process's memory.
  */

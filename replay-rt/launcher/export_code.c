@@ -235,6 +235,8 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     quoted_add(&out, codelet->region);
     text_addf(&out, "\n#define INVOCATION %" PRIu64 "\n#define CAPTURE_THREADS %" PRIu32 "            /* of the program while it was captured */\n",
               codelet->invocation, codelet->capture_threads);
+    if (work->target->region->thread_sized)
+        text_addf(&out, "#define THREADS_MOST CAPTURE_THREADS    /* memory of the program has room for no more */\n");
     text_addf(&out, "#define IN_VIVO_US %.3f              /* time of this invocation inside the program */\n", (double)codelet->in_vivo_ns / 1000);
     text_addf(&out, "#define STACK 0x%" PRIx64 "       /* stack pointer where the region was entered */\n", codelet->stack_pointer & ~UINT64_C(15));
     text_addf(&out, "#define AFTER_IS_KNOWN %d\n\n", codelet->has_after);

@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 #include "core/units.h"
+#include "replay-rt/launcher/link_libraries.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,31 +34,18 @@ static bool word_add(struct text *out, const char *word)
     return true;
 }
 
-static bool is_usual_library(const char *flag)
-{
-    static const char *const usual[] = {"-l:libm.so", "-l:libstdc++.so", "-l:libpthread.so", "-l:libdl.so", "-l:librt.so"};
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (!strncmp(flag, usual[i], strlen(usual[i])))
-            return true;
-    return false;
-}
-
-/* Libraries that every machine has by their names; for others also the folders in which the program found them. */
+/* By their names only: the store's copies lie beside the Makefile, the system has its own. */
 static enum pcere_status libraries_add(struct export_work *work, struct text *out, struct pcere_error *error)
 {
+    static const char option[] = "-l:";
     struct arguments arguments = {0};
-    build_libraries(store_manifest(work->session.store), work->session.program, &work->session.image, &arguments);
-    struct text own = {0};
-    for (size_t i = 0; i < arguments.count; i++)
-        if (!strncmp(arguments.items[i], "-l:", 3) && !is_usual_library(arguments.items[i]))
-            text_addf(&own, "%s%s", own.length ? ", " : "", arguments.items[i] + 3);
-    enum pcere_status status = arguments.failed || own.failed ? pcere_fail_memory(error, "the list of libraries") : PCERE_OK;
+    link_libraries_add(&arguments, work->session.store, work->session.program, &work->session.image, "");
+    enum pcere_status status = arguments.failed ? pcere_fail_memory(error, "the list of libraries") : PCERE_OK;
+    if (store_library_count(work->session.store))
+        text_add(out, " -Llibraries -Wl,--disable-new-dtags '-Wl,-rpath,$$ORIGIN/libraries'");
     for (size_t i = 0; !status && i < arguments.count; i++)
-        if ((own.length || !strncmp(arguments.items[i], "-l:", 3)) && !word_add(out, arguments.items[i]))
-            status = pcere_fail(error, PCERE_NO, 0, NULL, "a library's path cannot be written into a Makefile: %.120s", arguments.items[i]);
-    if (!status && own.length)
-        status = export_limit(work, error, "it needs libraries of the program that are not in this directory: %s", own.data);
-    text_done(&own);
+        if (!strncmp(arguments.items[i], option, sizeof option - 1) && !word_add(out, arguments.items[i]))
+            status = pcere_fail(error, PCERE_NO, 0, NULL, "a library's name cannot be written into a Makefile: %.120s", arguments.items[i]);
     arguments_done(&arguments);
     return status;
 }
@@ -66,7 +54,7 @@ static enum pcere_status libraries_add(struct export_work *work, struct text *ou
 static enum pcere_status settings_add(const struct export_work *work, struct text *out, struct pcere_error *error)
 {
     char **environment = NULL;
-    enum pcere_status status = environment_make(store_manifest(work->session.store), work->options, 1, &environment, error);
+    enum pcere_status status = environment_make(store_manifest(work->session.store), work->options, NULL, 1, &environment, error);
     for (char **variable = environment; !status && *variable; variable++)
         if (strncmp(*variable, "OMP_NUM_THREADS=", 16) != 0 && strncmp(*variable, "LD_LIBRARY_PATH=", 16) != 0 && !word_add(out, *variable))
             status = pcere_fail(error, PCERE_NO, 0, NULL, "a setting cannot be written into a Makefile: %.120s", *variable);
@@ -199,7 +187,8 @@ static void use_add(const struct export_work *work, struct text *out)
               "make region.s                          # the compiler's assembly, as it stands\n"
               "```\n\n"
               "With the program's flags (`%.*s`) the machine code of the region is that of the program, and `make check` with the capture's number of "
-              "threads says *identical*. With other flags or threads floating-point results may differ in their last digits.\n\n"
+              "threads says *identical*. With other flags or threads floating-point results may differ in their last digits. With less optimisation "
+              "than the program had, linking may end with *undefined symbol*: such a variable did not survive in the program, and has no address.\n\n"
               "To look at the compiler alone: the region is the function `%s` in `region.ll`, which is the compiler's input before any optimisation "
               "(`clang %.*s -S region.ll`, `opt`, `llvm-extract` and the like work on it).\n\n",
               flags_length(work->report.units[0].flags), work->report.units[0].flags, work->microtask, flags_length(work->report.units[0].flags),
@@ -220,9 +209,10 @@ static void files_add(const struct export_work *work, struct text *out)
     text_addf(out, " | the translation unit of the region%s |\n"
                    "| `place.sed` | takes the definitions of variables out of the assembly, since they lie in captured memory |\n"
                    "| `addresses.s`, `region.h` | addresses and numbers of this region |\n"
-                   "| `memory.txt`, `memory.bin` | %s of memory; %s stored, since zero pages are not |\n\n",
+                   "| `memory.txt`, `memory.bin` | %s of memory; %s stored, since zero pages are not |\n%s\n",
               work->report.unit_count > 1 ? " and those that it calls" : "", units_format_bytes(work->report.memory_bytes, present),
-              units_format_bytes(work->report.stored_bytes, stored));
+              units_format_bytes(work->report.stored_bytes, stored),
+              store_library_count(work->session.store) ? "| `libraries/` | libraries that the program used |\n" : "");
 }
 
 static void limits_add(const struct export_work *work, struct text *out)

@@ -194,9 +194,10 @@ static enum pcere_status uses_read(struct export_work *work, struct export_chose
     return status;
 }
 
-/* Follow all uses from one function; names that have been come to are in `reached`, in no order. */
-static enum pcere_status uses_follow(struct export_work *work, struct names *reached, struct pcere_error *error)
+/* Follow all uses from the region's function. */
+static enum pcere_status uses_follow(struct export_work *work, struct pcere_error *error)
 {
+    struct names *reached = &work->reached;
     for (size_t at = 0; at < reached->count; at++)
         for (size_t i = 0; i < work->chosen_count; i++) {
             const struct export_use wanted = {.user = reached->items[at]};
@@ -216,11 +217,11 @@ static enum pcere_status uses_follow(struct export_work *work, struct names *rea
 }
 
 /* Units that define what the region uses, or what else has no address in captured memory. */
-static enum pcere_status users_choose(struct export_work *work, struct names *reached, struct pcere_error *error)
+static enum pcere_status users_choose(struct export_work *work, struct pcere_error *error)
 {
-    enum pcere_status status = uses_follow(work, reached, error);
-    for (size_t i = 0; !status && i < reached->count; i++) {
-        const struct export_object *object = definer(work, reached->items[i]);
+    enum pcere_status status = uses_follow(work, error);
+    for (size_t i = 0; !status && i < work->reached.count; i++) {
+        const struct export_object *object = definer(work, work->reached.items[i]);
         if (object && !is_chosen(work, object))
             choose(work, object);
     }
@@ -238,16 +239,18 @@ static enum pcere_status users_choose(struct export_work *work, struct names *re
 static enum pcere_status others_tell(struct export_work *work, struct pcere_error *error)
 {
     struct text old = {0}, missing = {0};
-    for (size_t i = 0; i < work->other_count; i++)
-        for (size_t j = 0; j < work->chosen_count; j++)
-            if (work->others[i].kind != EXPORT_UNREACHED && names_have(&work->chosen[j].object->undefined, work->others[i].name)) {
-                struct text *list = work->others[i].kind == EXPORT_MISSING ? &missing : &old;
-                text_addf(list, "%s%s", list->length ? ", " : "", work->others[i].name);
-                break;
-            }
+    names_sort(&work->reached);
+    for (size_t i = 0; i < work->other_count; i++) {
+        const struct export_other *other = &work->others[i];
+        if (other->kind == EXPORT_NO_BITCODE && names_have(&work->reached, other->name))
+            text_addf(&old, "%s%s", old.length ? ", " : "", other->name);
+        for (size_t j = 0; other->kind == EXPORT_MISSING && j < work->chosen_count; j++)
+            if (names_have(&work->chosen[j].object->undefined, other->name))
+                text_addf(&missing, "%s%s", missing.length ? ", " : "", other->name);
+    }
     enum pcere_status status = old.failed || missing.failed ? pcere_fail_memory(error, "a remark") : PCERE_OK;
     if (!status && old.length)
-        status = export_limit(work, error, "there is no bitcode of %s: if these are functions, the program's machine code runs, from captured memory",
+        status = export_limit(work, error, "there is no bitcode of %s: functions among these run as the program's machine code, from captured memory",
                               old.data);
     if (!status && missing.length)
         status = export_limit(work, error, "the program, as it was optimised, has no variable %s: using it is a crash", missing.data);
@@ -373,7 +376,6 @@ static enum pcere_status unit_describe(struct export_work *work, const struct ex
 /* The region's unit first; reading it shows which others are needed, and so on. */
 static enum pcere_status units_follow(struct export_work *work, const char *compiler, const char *plugin, struct pcere_error *error)
 {
-    struct names reached = {0};
     enum pcere_status status = region_unit_choose(work, error);
     for (size_t i = 0; !status && i < work->chosen_count; i++) {
         status = unit_write(work, &work->chosen[i], compiler, plugin, error);
@@ -386,12 +388,11 @@ static enum pcere_status units_follow(struct export_work *work, const char *comp
         if (!status && !work->microtask)
             status = pcere_fail(error, PCERE_NO, 0, NULL, "the program's bitcode has no region '%s' with %zu arguments", work->codelet.region,
                                 work->codelet.word_count);
-        if (!status && !reached.count && !names_add(&reached, work->microtask, strlen(work->microtask)))
+        if (!status && !work->reached.count && !names_add(&work->reached, work->microtask, strlen(work->microtask)))
             status = pcere_fail_memory(error, "what the region uses");
         if (!status)
-            status = users_choose(work, &reached, error);
+            status = users_choose(work, error);
     }
-    names_done(&reached);
     return status;
 }
 

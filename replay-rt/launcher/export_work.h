@@ -49,6 +49,7 @@ struct export_work {
     struct export_object *objects;    size_t object_count;
     struct export_chosen *chosen;     size_t chosen_count;
     struct export_other *others;      size_t other_count, other_capacity;
+    struct names reached;             /* functions, and variables of other units, that the region uses; sorted at the end */
     char *microtask;                  /* symbol of the region's function */
     int folder;                       /* descriptor of the directory that is being written */
     const char *folder_path;
