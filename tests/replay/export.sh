@@ -83,7 +83,8 @@ says "others would be seen" 2 out 'captured at 0x.* the program had' out '^check
 
 program mixed mixed.c plain.c
 captured mixed --force
-run "$PCERE" export mixed.pcere mixed.c:16 -o mixed-out
+region=$("$PCERE" regions mixed.pcere --json | jq -r '[.regions[] | select(.function == "main")][0].region')
+run "$PCERE" export mixed.pcere "$region" -o mixed-out
 says "what has no bitcode is named on standard error" 0 err 'no bitcode of plain_'
 holds "and in the README" grep -q 'no bitcode of plain_' mixed-out/README.md
 alone make -s -C mixed-out check
@@ -97,6 +98,68 @@ if ld.bfd --version >/dev/null 2>&1; then
     alone make -s -C mixed-out clean check PLACE="$(sed -n "s/^#   make PLACE='\(.*\)'$/\1/p" mixed-out/Makefile)"
     says "the GNU linker does as well, as the Makefile says" 0 out '^check: identical'
 fi
+
+"$CLANG" -O2 -g -fPIC -shared "$programs/plain.c" -lm -o libplain.so
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$programs/mixed.c" -L. -lplain "-Wl,-rpath,$work" -o shared || exit 1
+captured shared
+run "$PCERE" export shared.pcere "$region" -o shared-out
+says "a program with a library of its own is exported" 0
+holds "with the library" test -s shared-out/libraries/libplain.so
+rm libplain.so
+alone make -s -C shared-out run THREADS=2
+says "which need not be there any more" 0 out 'OMP_NUM_THREADS=2'
+
+cat >one.c <<'END'
+#include <stdio.h>
+int work(int i);
+void unused(void);
+static int counter, scale = 3;
+int main(void)
+{
+    int sum = 0;
+    for (int step = 0; step < 4; step++) {
+#pragma omp parallel for reduction(+ : sum)
+        for (int i = 0; i < 1000; i++)
+            sum += work(i) * scale;
+        scale += counter++;
+        unused();
+    }
+    return printf("PASS %d\n", sum) < 0;
+}
+END
+cat >two.c <<'END'
+int deep(int i);
+static _Thread_local int counter;
+static int scale = 5, calls[1000];
+int work(int i) { counter++; calls[i] += counter; return deep(i) + scale; }
+END
+cat >three.c <<'END'
+const int table[4] = {1, 2, 3, 4};
+static int counter;
+int deep(int i) { return table[i % 4] + counter; }
+void unused(void) { counter++; }
+END
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -c one.c && "$CLANG" -O3 -fno-math-errno "-fpass-plugin=$(plugin)" -c two.c &&
+    "$CLANG" -O1 -fopenmp "-fpass-plugin=$(plugin)" -c three.c && "$CLANG" -fopenmp one.o two.o three.o -o units || exit 1
+captured units
+exports units.pcere main@one.c:9 checks
+is "units whose functions the region calls are exported" "$(find out -name '*.ll' | sort | tr '\n' ' ')" "out/region.ll out/unit2.ll out/unit3.ll "
+holds "each with its own flags" grep -q '^unit2.s: FLAGS = .*-O3' out/Makefile
+alone make -s -C out check FLAGS='-O2 -fno-unroll-loops'
+says "unless others are given" 0 out '^check: identical'
+alone make -s -C out check FLAGS=-O0
+says "a variable that the program, as it was optimised, does not have is named" 2 err 'undefined symbol: scale.u2'
+holds "and the README says what that means" grep -q 'undefined symbol' out/README.md
+
+program sized thread_sized.c
+captured sized --force
+region=$("$PCERE" regions sized.pcere --json | jq -r '[.regions[] | select(.thread_sized)][0].region')
+run "$PCERE" export sized.pcere "$region" -o sized-out
+says "that a region holds only for the capture's threads is said" 0 err 'at most 1 threads'
+alone make -s -C sized-out run THREADS=2
+says "and more are refused" 2 err 'holds for at most 1 threads'
+alone make -s -C sized-out run
+says "the capture's are not" 0 out '^minimum'
 
 program kinds kinds.c
 captured kinds --force
@@ -130,6 +193,8 @@ run "$PCERE" export kinds.pcere -o none
 says "a region must be named" 2 err 'no region is named'
 run "$PCERE" export kinds.pcere by_value
 says "and a directory" 2 err 'no directory is named'
+run "$PCERE" export kinds.pcere by_value -o no/such/place
+says "which must have a place" 2 err "cannot make a directory 'no/such/place': No such file"
 run "$PCERE" export kinds.pcere by_value --compiler clang-none -o none
 says "a compiler that is not there is refused" 3 err 'clang-none'
 for at in 1 4 9; do
