@@ -40,7 +40,7 @@ static enum pcere_status target_choose(const struct replay_setup *setup, const c
         best = better ? target : best;
     }
     if (!best)
-        pcere_fail(error, PCERE_USAGE, 0, "pcere regions lists the classes of invocations", "of region '%.100s' invocation %llu is not captured, but %.200s",
+        pcere_fail(error, PCERE_USAGE, 0, "pcere regions lists the classes of invocations", "of region '%.100s' invocation %llu is not captured; these are: %.200s",
                    setup->targets[0].region->name, (unsigned long long)invocation, captured.data ? captured.data : "");
     text_done(&captured);
     if (!best)
