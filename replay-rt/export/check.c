@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 enum { SHOWN = 10 };
-static size_t compared, shown;
+static size_t compared, shown, renamed;
 
 size_t bytes_check(const char *what, const char *address, const char *expected, const char *found, size_t count)
 {
@@ -28,13 +28,30 @@ size_t bytes_check(const char *what, const char *address, const char *expected, 
     return different;
 }
 
+/* What the region allocates lies elsewhere in this process, as libraries do: a pointer out of captured memory is as good as another. */
+static bool is_renamed_pointer(const char *expected, const char *found)
+{
+    uint64_t pointers[2];
+    unsigned char there = 0;
+    memcpy(&pointers[0], expected, sizeof *pointers);
+    memcpy(&pointers[1], found, sizeof *pointers);
+    for (int i = 0; i < 2; i++)
+        if (pointers[i] < 1u << 16 || pointers[i] >= UINT64_C(1) << 47 || is_captured((void *)pointers[i]))
+            return false;
+    return !mincore((void *)(pointers[1] / PAGE_BYTES * PAGE_BYTES), PAGE_BYTES, &there);
+}
+
 static size_t page_check(const char *address, const char *expected)
 {
-    if (!memcmp(address, expected, PAGE_BYTES)) {
-        compared += PAGE_BYTES;
-        return 0;
-    }
-    return bytes_check(NULL, address, expected, address, PAGE_BYTES);
+    size_t different = 0, word = sizeof(uint64_t);
+    for (size_t at = 0; at < PAGE_BYTES; at += word)
+        if (!memcmp(address + at, expected + at, word))
+            compared += word;
+        else if (is_renamed_pointer(expected + at, address + at))
+            renamed++;
+        else
+            different += bytes_check(NULL, address + at, expected + at, address + at, word);
+    return different;
 }
 
 /* Pages that were absent before and behind the region. */
@@ -65,5 +82,7 @@ int memory_check(void)
         printf("check: %zu of %zu bytes differ\n", different, compared);
     else
         printf("check: identical, %zu bytes\n", compared);
+    if (renamed)
+        printf("       but for %zu pointers to blocks that the region allocates, or to libraries: these lie elsewhere here\n", renamed);
     return different != 0;
 }

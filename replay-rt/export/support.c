@@ -6,6 +6,7 @@
 #include "codelet.h"
 #include "region.h"
 
+#include <dlfcn.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,20 +160,36 @@ void support_restore(void)
 void __libc_free(void *block);
 void *__libc_realloc(void *block, size_t bytes);
 
-void free(void *block)
+__attribute__((weak)) void free(void *block)
 {
     if (!is_captured(block))
         __libc_free(block);
 }
 
-void *realloc(void *block, size_t bytes)
+/* The size stands in front of a block, where the GNU C library keeps it; bit 1: mapped on its own. */
+static size_t captured_bytes(const void *block)
+{
+    size_t known = ((const size_t *)block)[-1];
+    return (known & ~(size_t)7) - (known & 2 ? 16 : 8);
+}
+
+__attribute__((weak)) void *realloc(void *block, size_t bytes)
 {
     if (!block || !is_captured(block))
         return __libc_realloc(block, bytes);
-    size_t known = ((size_t *)block)[-1];           /* where the GNU C library keeps a block's size; bit 1: mapped on its own */
-    known = (known & ~(size_t)7) - (known & 2 ? 16 : 8);
+    size_t known = captured_bytes(block);
     void *grown = malloc(bytes);
     return grown ? memcpy(grown, block, known < bytes ? known : bytes) : NULL;
+}
+
+__attribute__((weak)) size_t malloc_usable_size(void *block)
+{
+    static size_t (*next)(void *);
+    if (block && is_captured(block))
+        return captured_bytes(block);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "malloc_usable_size");
+    return next(block);
 }
 
 __attribute__((weak, visibility("hidden"))) void *__dso_handle;     /* C++ code refers to it */

@@ -224,8 +224,7 @@ static void limits_add(const struct export_work *work, struct text *out)
                   "* Not compared: the OpenMP runtime's own memory and locks, the stack below the region's caller, and words of the caller that "
                   "only hold the region's arguments.\n"
                   "* Constructors are not run. Files that the region reads or writes, and signal handlers, are those of this process.\n"
-                  "* Blocks that the region allocates lie in this process's heap: where their addresses are kept, `make check` shows a difference. Captured "
-                  "blocks that it frees stay.\n"
+                  "* Blocks that the region allocates lie in this process's heap: `make check` counts pointers to them. Captured blocks that it frees stay.\n"
                   "* Captured addresses may be taken: then the process starts itself again, up to 20 times.\n");
     for (size_t i = 0; i < work->report.limit_count; i++) {
         text_add(out, "* Here: ");

@@ -5,12 +5,11 @@ unit_of() { objcopy -O binary --only-section=.pcere.bc --set-section-flags .pcer
 # alone COMMAND...: without anything of PCERE in the environment
 alone() { run env -i PATH=/usr/local/bin:/usr/bin:/bin "$@"; }
 
-# exports STORE REGION [WORD...]: export, build, run at 1 and 2 threads, check
+# exports STORE REGION: export, build, run at 1 and 2 threads, check
 exports() {
-    local store=$1 region=$2 kind=$3
-    shift 3
+    local store=$1 region=$2
     rm -rf out
-    run "$PCERE" export "$store" "$region" -o out "$@"
+    run "$PCERE" export "$store" "$region" -o out
     says "$region of $store is exported" 0 out '^out: .* of memory' out '^next: make'
     alone make -C out
     says "and builds, without a warning" 0 out 'codelet'
@@ -19,7 +18,6 @@ exports() {
     says "runs" 0 out "^$region, invocation .* 3 repetitions with OMP_NUM_THREADS=1" out '^minimum [0-9.]+ us, median [0-9.]+ us'
     alone make -s -C out run THREADS=2 REPEAT=3
     says "runs with two threads" 0 out 'OMP_NUM_THREADS=2'
-    [ "$kind" = runs ] && return
     alone make -s -C out check THREADS=1
     says "and leaves the program's memory" 0 out '^check: identical, [0-9]{4,} bytes'
 }
@@ -40,7 +38,7 @@ while read -r benchmark regions; do
     run "$PCERE" capture --all-classes "bin/$benchmark.S"
     says "$benchmark.S is captured" 0
     for region in $regions; do
-        exports "$benchmark.S.pcere" "$region" checks
+        exports "$benchmark.S.pcere" "$region"
     done
     same_code "$benchmark.S.pcere" "$(find "obj/$benchmark.S" -name "$benchmark.o")"
 done <<'END'
@@ -54,7 +52,7 @@ for flags in "-O2 -fdata-sections" "-O0 -fno-pie -fdata-sections"; do
         # shellcheck disable=SC2086
         program "$name" $files
         captured "$name" --force
-        exports "$name.pcere" "$region" checks
+        exports "$name.pcere" "$region"
         case $name in kinds|threads|pointers) same_code "$name.pcere" "$name.$name.o" ;; esac
     done <<'END'
 kinds many@kinds.c:24 kinds.c
@@ -65,10 +63,16 @@ threads locks@threads.c:43 threads.c
 pointers areas@pointers.c:24 pointers.c
 pointers library@pointers.c:32 pointers.c
 statics weigh@statics_inline.h:8 statics_one.c statics_two.c
+pointers blocks@pointers.c:54 pointers.c
 objects total<double>@objects.cpp:30 objects.cpp
+objects main@objects.cpp:55 objects.cpp
 END
+    program blocks blocks.cpp
+    captured blocks --force
+    for region in $("$PCERE" regions blocks.pcere --json | jq -r '.regions[] | select(.status == "captured") | .region'); do
+        exports blocks.pcere "$region"
+    done
 done
-exports pointers.pcere blocks@pointers.c:54 runs
 
 flags=-O2
 program threads threads.c
@@ -142,7 +146,7 @@ END
 "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -c one.c && "$CLANG" -O3 -fno-math-errno "-fpass-plugin=$(plugin)" -c two.c &&
     "$CLANG" -O1 -fopenmp "-fpass-plugin=$(plugin)" -c three.c && "$CLANG" -fopenmp one.o two.o three.o -o units || exit 1
 captured units
-exports units.pcere main@one.c:9 checks
+exports units.pcere main@one.c:9
 is "units whose functions the region calls are exported" "$(find out -name '*.ll' | sort | tr '\n' ' ')" "out/region.ll out/unit2.ll out/unit3.ll "
 holds "each with its own flags" grep -q '^unit2.s: FLAGS = .*-O3' out/Makefile
 alone make -s -C out check FLAGS='-O2 -fno-unroll-loops'
