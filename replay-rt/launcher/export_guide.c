@@ -178,7 +178,8 @@ static void use_add(const struct export_work *work, struct text *out)
 {
     text_addf(out,
               "## Build and run\n\n"
-              "Linux on x86-64, make, sed, clang (" LLVM_MAJOR " or later), lld or the GNU linker, and libomp are needed; nothing else.\n\n"
+              "Linux on x86-64, make, GNU sed, clang " LLVM_MAJOR ", lld or the GNU linker, and libomp are needed; nothing else. Other versions of clang "
+              "usually read the text of `region.ll`, too, but LLVM does not promise it.\n\n"
               "```\n"
               "make                                   # builds ./codelet\n"
               "make run THREADS=2 REPEAT=30           # times: minimum and median\n"
