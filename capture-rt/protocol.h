@@ -36,7 +36,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint64_t name_hash;         /* of the whole name, of which `name` may be a beginning */
     uint32_t plan_first, plan_count;    /* slice of log->plan: invocations to stop at, ascending */
     uint32_t plan_next;         /* target: how many of them lie behind */
-    uint32_t reserved;
+    uint32_t outside;           /* 1: its code is not the executable's, but a shared library's */
     uint64_t invocations;       /* outermost ones of the initial thread: those that are numbered, from 1 */
     uint64_t time_ns;           /* of these that ended, together */
     uint64_t last_ns;           /* of the last of these */
@@ -124,6 +124,7 @@ struct capture_log {
     uint32_t stops_lost;        /* the tracer could not be told: it is gone, or the program closed the socket */
     uint32_t tracking_errno;    /* why there is no userfaultfd, or 0 */
     uint64_t image_bias;        /* of the executable */
+    uint64_t image_low, image_high;     /* where it lies */
     uint64_t plt_low, plt_high; /* words of the executable's image that the dynamic linker fills on first use; may be empty */
     uint64_t tls_low;           /* lowest address of the initial thread's static TLS (that of shared objects included) */
     uint64_t control_bytes;     /* size of the thread control block at the thread pointer */

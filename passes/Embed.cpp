@@ -192,11 +192,11 @@ void embedSymbols(Module &M) {
     if (!hasNoSymbolOfItsOwn(F) && (!F.hasLocalLinkage() || F.hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true)))
       Add(F, "", 0, PCERE_SYMBOL_FUNCTION);
 
-  std::string Text;
+  std::string Text, Label = ".Lpcere.sym." + utohexstr(Id); // link-time optimisation joins the assembly of several units
   raw_string_ostream Asm(Text);
-  Asm << ".section .pcere.sym,\"\",@progbits\n.p2align 4\n.Lpcere.sym:\n.ascii \"" << PCERE_SYMBOLS_MAGIC << "\"\n.long "
-      << PCERE_ABI_VERSION << ", " << Count << "\n.quad " << format_hex(Id, 18) << ", .Lpcere.sym_end-.Lpcere.sym\n"
-      << Out.str() << ".p2align 4\n.Lpcere.sym_end:\n.text\n";
+  Asm << ".section .pcere.sym,\"\",@progbits\n.p2align 4\n" << Label << ":\n.ascii \"" << PCERE_SYMBOLS_MAGIC << "\"\n.long "
+      << PCERE_ABI_VERSION << ", " << Count << "\n.quad " << format_hex(Id, 18) << ", " << Label << ".end-" << Label << "\n"
+      << Out.str() << ".p2align 4\n" << Label << ".end:\n.text\n";
   M.appendModuleInlineAsm(Asm.str());
 }
 

@@ -116,6 +116,10 @@ static int image_note(struct dl_phdr_info *info, size_t bytes, void *context)
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         uintptr_t low = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && executable) {
+            facts->log->image_low = facts->log->image_low && facts->log->image_low < low ? facts->log->image_low : low;
+            facts->log->image_high = facts->log->image_high > low + header->p_memsz ? facts->log->image_high : low + header->p_memsz;
+        }
         if (header->p_type == PT_LOAD && (header->p_flags & PF_X) && facts->runtime >= low &&
             facts->runtime < low + header->p_memsz) {
             facts->runtime_low = low;

@@ -57,6 +57,7 @@ static uint32_t region_find_or_add(struct capture_log *log, const struct pcere_s
     struct capture_region_entry *entry = &log->regions[count];
     entry->name_hash = hash;
     entry->line = site->line;
+    entry->outside = (uintptr_t)site < log->image_low || (uintptr_t)site >= log->image_high;
     text_copy(entry->name, name, sizeof entry->name);
     text_copy(entry->function, site->function, sizeof entry->function);
     text_copy(entry->file, site->file, sizeof entry->file);

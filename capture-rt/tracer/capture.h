@@ -39,6 +39,7 @@ struct capture_region {
     uint64_t time_ns;            /* wall time of those that ended, together */
     uint64_t unfinished;         /* how many did not end */
     uint64_t nested;             /* entered inside another parallel region: not timed */
+    bool outside;                /* its code lies in a shared library, and is not rebuilt */
     uint64_t foreign;            /* entered by a thread that is not the initial one: not timed */
     struct capture_invocation *list;  /* in order; borrowed from the run */
     size_t list_count;           /* less than `invocations` if the log overflowed */

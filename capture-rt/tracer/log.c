@@ -134,7 +134,8 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
         *region = (struct capture_region){
             .name = text_of(entry->name, sizeof entry->name), .function = text_of(entry->function, sizeof entry->function),
             .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = entry->invocations,
-            .time_ns = entry->time_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign};
+            .time_ns = entry->time_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign,
+            .outside = entry->outside != 0};
         if (entry->thread_sized[0])
             region->thread_sized = text_of(entry->thread_sized, sizeof entry->thread_sized);
         if (!region->name || !region->function || !region->file || (entry->thread_sized[0] && !region->thread_sized))

@@ -110,13 +110,17 @@ static bool reason_set(char **reason, const char *format, double number)
     return *reason != NULL;
 }
 
-static bool class_judge(const struct capture_options *options, const struct capture_run *run, const char *name,
+static bool class_judge(const struct capture_options *options, const struct capture_run *run, const char *name, bool outside,
                         struct store_class *class)
 {
     double share = run->wall_ns ? (double)class->time_ns / (double)run->wall_ns : 1;
     if (!region_matches(name, options->pattern)) {
         class->captured = false;
         return reason_set(&class->reason, "not asked for", 0);
+    }
+    if (outside) {
+        class->captured = false;
+        return reason_set(&class->reason, "its code lies in a shared library: only the program's own is rebuilt", 0);
     }
     if (class->captured && share < options->share_least_ratio) {
         class->captured = false;
@@ -139,7 +143,7 @@ enum pcere_status manifest_choose(const struct capture_options *options, const s
         if (status != PCERE_OK)
             return status;
         for (size_t j = 0; j < region->class_count; j++)
-            if (!class_judge(options, run, region->name, &region->classes[j]))
+            if (!class_judge(options, run, region->name, run->regions[i].outside, &region->classes[j]))
                 return pcere_fail_memory(error, "the classes");
     }
     return PCERE_OK;
