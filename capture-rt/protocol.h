@@ -88,6 +88,9 @@ struct capture_lock {           /* a slot of an open-addressing table */
     uint32_t initial;           /* the lock's first four bytes just after its initialisation */
 };
 
+struct capture_signal { uint64_t handler, mask; uint32_t number, flags; };
+#define CAPTURE_SIGNALS_MAX 64u
+
 struct capture_stop {           /* filled by the target just before it sends a message */
     uint64_t words[CAPTURE_WORDS_MAX];
     struct capture_range ranges[CAPTURE_RANGES_MAX];
@@ -95,6 +98,10 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint32_t range_count;
     uint32_t ranges_dropped;    /* more shared objects than fit: they would be dumped as program data */
     uint64_t heap_end;          /* sbrk(0) */
+    uint32_t signal_count;
+    int32_t schedule_kind, schedule_chunk, max_active_levels, dynamic;      /* the OpenMP runtime's; kind 0: unknown */
+    uint64_t environment;       /* value of environ */
+    struct capture_signal signals[CAPTURE_SIGNALS_MAX];     /* that are not at their default */
 };
 
 struct capture_log {

@@ -27,6 +27,7 @@ struct plan_copy { uint64_t address, pages, source, zero; };    /* source: offse
                                        Ascending, not overlapping, each inside one mapping (`before`) */
 struct plan_range { uint64_t address, bytes; };             /* ascending where they are searched */
 struct plan_thread { uint64_t number, tls_address, tls_bytes; };
+struct plan_signal { uint64_t handler, mask; uint32_t number, flags; };    /* handler: captured address, or 1 to ignore */
 struct plan_lock { uint64_t address; uint32_t kind, hint; };/* kind: 0 simple, 1 nested */
 
 enum plan_relocation_kind {
@@ -100,7 +101,10 @@ struct replay_plan {
     uint64_t unit_id;               /* of the unit that holds the region; 0: any */
     uint64_t strings;               /* offset; the file ends in a NUL */
     uint32_t region;                /* name, offset in the strings */
+    int32_t schedule_kind, schedule_chunk;  /* as omp_set_schedule takes them; kind 0: leave it */
+    int32_t max_active_levels, dynamic;     /* 0 and -1: leave it */
     uint32_t reserved;
+    uint64_t environment;           /* captured value of environ, or 0 */
     struct plan_policy policy;
     struct plan_table words;        /* uint64_t */
     struct plan_table mappings;     /* struct plan_mapping, ascending */
@@ -110,6 +114,7 @@ struct replay_plan {
     struct plan_table zeroed;       /* struct plan_range: cleared after restoring, e.g. locks of the original's critical constructs */
     struct plan_table threads;      /* struct plan_thread */
     struct plan_table locks;        /* struct plan_lock */
+    struct plan_table signals;      /* struct plan_signal */
     struct plan_table relocations;  /* struct plan_relocation */
     struct plan_result result;
 };

@@ -11,6 +11,7 @@
 static const size_t part_bytes[PART_COUNT] = {
     1, 1, sizeof(uint64_t), sizeof(struct store_mapping), sizeof(struct store_run), sizeof(struct store_run),
     sizeof(struct store_thread), sizeof(struct store_lock), sizeof(struct store_frame), sizeof(struct store_range),
+    sizeof(struct store_signal),
 };
 
 void store_codelet_done(struct store_codelet *codelet)
@@ -26,6 +27,7 @@ void store_codelet_done(struct store_codelet *codelet)
     free(codelet->locks);
     free(codelet->frames);
     free(codelet->ignored);
+    free(codelet->signals);
     *codelet = (struct store_codelet){0};
 }
 
@@ -106,6 +108,9 @@ static const char *check_rest(const struct store_codelet *codelet)
     for (size_t i = 0; i < codelet->ignored_count; i++)
         if (codelet->ignored[i].bytes > UINT64_MAX - codelet->ignored[i].address)
             return "an ignored range wraps around";
+    for (size_t i = 0; i < codelet->signal_count; i++)
+        if (codelet->signals[i].number < 1 || codelet->signals[i].number > 64 || !codelet->signals[i].handler)
+            return "a signal has no number or no handler";
     return NULL;
 }
 
@@ -188,9 +193,10 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
         .num_threads = codelet->num_threads, .proc_bind = codelet->proc_bind, .capture_threads = codelet->capture_threads,
         .flags = codelet->has_after ? CODELET_HAS_AFTER : 0, .stack_pointer = codelet->stack_pointer,
         .in_vivo_ns = codelet->in_vivo_ns, .unit_id = codelet->unit_id,
+        .setting = codelet->setting,
         .counts = {strlen(name), strlen(region), codelet->word_count, codelet->mapping_count, codelet->before_count,
                    codelet->after_count, codelet->thread_count, codelet->lock_count, codelet->frame_count,
-                   codelet->ignored_count},
+                   codelet->ignored_count, codelet->signal_count},
     };
     header.file_bytes = file_bytes_of(&header, STORE_CODELET_BYTES_MOST);
     if (header.file_bytes == UINT64_MAX)
@@ -210,6 +216,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
     text_add_bytes(&file, codelet->locks, codelet->lock_count * sizeof *codelet->locks);
     add_frames(&file, codelet);
     text_add_bytes(&file, codelet->ignored, codelet->ignored_count * sizeof *codelet->ignored);
+    text_add_bytes(&file, codelet->signals, codelet->signal_count * sizeof *codelet->signals);
     uint64_t check = file.failed ? 0 : XXH64(file.data, file.length, 0);
     text_add_bytes(&file, &check, sizeof check);
     size_t bytes = file.length;
@@ -289,6 +296,7 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
         .before_count = header.counts[PART_BEFORE], .after_count = header.counts[PART_AFTER],
         .thread_count = header.counts[PART_THREADS], .lock_count = header.counts[PART_LOCKS],
         .frame_count = header.counts[PART_FRAMES], .ignored_count = header.counts[PART_IGNORED],
+        .signal_count = header.counts[PART_SIGNALS], .setting = header.setting,
     };
     codelet.region = take_part(&at, &header, PART_REGION);
     codelet.words = take_part(&at, &header, PART_WORDS);
@@ -299,8 +307,9 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
     codelet.locks = take_part(&at, &header, PART_LOCKS);
     codelet.frames = take_part(&at, &header, PART_FRAMES);
     codelet.ignored = take_part(&at, &header, PART_IGNORED);
+    codelet.signals = take_part(&at, &header, PART_SIGNALS);
     if (!codelet.region || !codelet.words || !codelet.mappings || !codelet.before || !codelet.after || !codelet.threads ||
-        !codelet.locks || !codelet.frames || !codelet.ignored)
+        !codelet.locks || !codelet.frames || !codelet.ignored || !codelet.signals)
         status = pcere_fail_memory(error, "a codelet");
     else {
         const char *wrong = codelet_validate(&codelet, page_bytes, page_count);

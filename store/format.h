@@ -47,7 +47,7 @@ enum block_coding { BLOCK_RAW = 0, BLOCK_LZ4 = 1 };
 
 struct page_hash { uint64_t low, high; };          /* XXH3_128bits of a page */
 
-struct codelet_header {                            /* 176 bytes, then ten arrays, then xxh64 of all before */
+struct codelet_header {                            /* 208 bytes, then eleven arrays, then xxh64 of all before */
     char magic[8];
     uint32_t version;
     uint32_t path;
@@ -63,22 +63,24 @@ struct codelet_header {                            /* 176 bytes, then ten arrays
     uint64_t stack_pointer;
     uint64_t in_vivo_ns;
     uint64_t unit_id;
-    uint64_t counts[10];                           /* enum codelet_part */
+    struct store_setting setting;
+    uint64_t counts[11];                           /* enum codelet_part */
 };
 #define CODELET_MAGIC "PCERECL1"
 #define CODELET_HAS_AFTER 1u
 enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFORE, PART_AFTER, PART_THREADS, PART_LOCKS,
-                    PART_FRAMES, PART_IGNORED, PART_COUNT };
+                    PART_FRAMES, PART_IGNORED, PART_SIGNALS, PART_COUNT };
 
 _Static_assert(sizeof(struct pages_header) == 64, "pages header");
 _Static_assert(sizeof(struct block_header) == 48, "block header");
-_Static_assert(sizeof(struct codelet_header) == 176, "codelet header");
+_Static_assert(sizeof(struct codelet_header) == 208, "codelet header");
 _Static_assert(sizeof(struct store_mapping) == 88, "mapping");
 _Static_assert(sizeof(struct store_run) == 24, "run");
 _Static_assert(sizeof(struct store_thread) == 24, "thread");
 _Static_assert(sizeof(struct store_lock) == 16, "lock");
 _Static_assert(sizeof(struct store_frame) == 128, "frame");
 _Static_assert(sizeof(struct store_range) == 16, "range");
+_Static_assert(sizeof(struct store_signal) == 24, "signal");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are little-endian");
 
 /* What the manifest knows beside struct store_manifest. */

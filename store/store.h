@@ -106,6 +106,16 @@ struct store_frame { uint64_t address; char symbol[120]; };              /* call
 
 struct store_range { uint64_t address, bytes; };
 
+/* What a process knows besides memory, where the region starts. */
+struct store_setting {
+    int32_t schedule_kind, schedule_chunk;   /* as omp_get_schedule gives them; kind 0: unknown */
+    int32_t max_active_levels;   /* 0: unknown */
+    int32_t dynamic;             /* 0 or 1; -1: unknown */
+    uint64_t environment;        /* value of `environ`, or 0 */
+};
+
+struct store_signal { uint64_t handler; uint64_t mask; uint32_t number, flags; };    /* handler: an address, or 1 to ignore (SIG_IGN) */
+
 struct store_codelet {
     char *region;
     uint64_t unit_id;            /* of the translation unit whose construct was entered, as in rt_abi.h; 0 if unknown */
@@ -124,6 +134,8 @@ struct store_codelet {
     bool has_after;              /* false: the end was not seen (exit inside the region), so that it cannot be verified */
     struct store_thread *threads;  size_t thread_count;
     struct store_lock *locks;    size_t lock_count;
+    struct store_setting setting;
+    struct store_signal *signals;  size_t signal_count;   /* those that the program does not leave at their default */
     struct store_frame *frames;  size_t frame_count;
     struct store_range *ignored; size_t ignored_count;    /* written by the OpenMP runtime or by capture itself: not compared */
 };

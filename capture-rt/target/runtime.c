@@ -17,6 +17,9 @@ extern void __kmpc_push_num_threads(struct runtime_ident *ident, int32_t thread,
 extern void __kmpc_push_proc_bind(struct runtime_ident *ident, int32_t thread, int32_t kind) __attribute__((weak));
 extern int omp_get_max_threads(void) __attribute__((weak));
 extern int omp_get_level(void) __attribute__((weak));
+extern void omp_get_schedule(int *ret_kind, int *ret_chunk) __attribute__((weak));
+extern int omp_get_max_active_levels(void) __attribute__((weak));
+extern int omp_get_dynamic(void) __attribute__((weak));
 
 static struct runtime_ident ident = {0, 2 /* entered through __kmpc calls */, 0, 22, ";unknown;unknown;0;0;;"};
 
@@ -64,6 +67,17 @@ void target_runtime_threads(struct target_state *state, int32_t num_threads, int
 int target_runtime_max_threads(void)
 {
     return omp_get_max_threads ? omp_get_max_threads() : 0;
+}
+
+void target_runtime_settings(struct capture_stop *stop)
+{
+    int kind = 0, chunk = 0;
+    if (omp_get_schedule)
+        omp_get_schedule(&kind, &chunk);
+    stop->schedule_kind = kind;
+    stop->schedule_chunk = chunk;
+    stop->max_active_levels = omp_get_max_active_levels ? omp_get_max_active_levels() : 0;
+    stop->dynamic = omp_get_dynamic ? omp_get_dynamic() : -1;
 }
 
 int target_runtime_level(void)

@@ -69,6 +69,19 @@ static void ranges_fill(const struct target_state *state)
     stop->heap_end = (uintptr_t)sbrk(0);
 }
 
+static void signals_fill(struct capture_stop *stop)
+{
+    stop->signal_count = 0;
+    for (int number = 1; number <= (int)CAPTURE_SIGNALS_MAX; number++) {
+        struct sigaction action;
+        if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL)
+            continue;
+        struct capture_signal *signal = &stop->signals[stop->signal_count++];
+        *signal = (struct capture_signal){.handler = (uintptr_t)action.sa_handler, .number = (uint32_t)number, .flags = (uint32_t)action.sa_flags};
+        memcpy(&signal->mask, &action.sa_mask, sizeof signal->mask);
+    }
+}
+
 /* Made here, since it serves the address space that made it; sent away and closed, so that it ends with the tracer. */
 static int tracking_open(struct target_state *state)
 {
@@ -123,6 +136,11 @@ void target_stop(struct target_state *state, struct capture_message *message)
     message->tid = (int32_t)syscall(SYS_gettid);
     message->max_threads = target_runtime_max_threads();
     ranges_fill(state);
+    if (message->type == CAPTURE_MESSAGE_BEGIN) {
+        signals_fill(&state->log->stop);
+        target_runtime_settings(&state->log->stop);
+        state->log->stop.environment = (uintptr_t)environ;
+    }
     int tracking = tracking_open(state);
     uint64_t begin_ns = target_clock_ns();
     bool go_on = message_send(state->socket, message, tracking);

@@ -58,6 +58,7 @@ void target_stop(struct target_state *state, struct capture_message *message);
 void target_runtime_start(int32_t num_threads, int32_t proc_bind);
 void target_runtime_threads(struct target_state *state, int32_t num_threads, int32_t proc_bind);
 int target_runtime_max_threads(void);   /* 0 without a runtime that can be asked */
+void target_runtime_settings(struct capture_stop *stop);
 int target_runtime_level(void);         /* 0 outside parallel regions */
 const void *target_runtime_address(void);   /* somewhere in its text, or NULL */
 

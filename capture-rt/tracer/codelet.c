@@ -129,6 +129,22 @@ static enum pcere_status mappings_fill(const struct map_list *maps, struct store
     return PCERE_OK;
 }
 
+static enum pcere_status settings_fill(const struct capture_stop *stop, struct store_codelet *codelet, struct pcere_error *error)
+{
+    uint32_t count = stop->signal_count < CAPTURE_SIGNALS_MAX ? stop->signal_count : CAPTURE_SIGNALS_MAX;
+    codelet->setting = (struct store_setting){stop->schedule_kind, stop->schedule_chunk, stop->max_active_levels, stop->dynamic,
+                                              stop->environment};
+    codelet->signals = calloc(count ? count : 1, sizeof *codelet->signals);
+    if (!codelet->signals)
+        return pcere_fail_memory(error, "the signals");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct capture_signal *signal = &stop->signals[i];
+        if (signal->handler && signal->number >= 1 && signal->number <= 64)
+            codelet->signals[codelet->signal_count++] = (struct store_signal){signal->handler, signal->mask, signal->number, signal->flags};
+    }
+    return PCERE_OK;
+}
+
 enum pcere_status codelet_begin(const struct capture_log *log, const struct capture_message *message, const struct elf_file *elf,
                                 const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
 {
@@ -140,6 +156,8 @@ enum pcere_status codelet_begin(const struct capture_log *log, const struct capt
     codelet->capture_threads = message->max_threads > 0 ? (uint32_t)message->max_threads : 1;
     codelet->stack_pointer = message->stack_pointer;
     enum pcere_status status = words_fill(log, message, codelet, error);
+    if (status == PCERE_OK)
+        status = settings_fill(&log->stop, codelet, error);
     if (status == PCERE_OK)
         status = mappings_fill(maps, codelet, error);
     if (status == PCERE_OK)

@@ -110,6 +110,8 @@ static bool reason_set(char **reason, const char *format, double number)
     return *reason != NULL;
 }
 
+#define OUTSIDE "its code lies in a shared library: only the program's own is rebuilt"
+
 static bool class_judge(const struct capture_options *options, const struct capture_run *run, const char *name, bool outside,
                         struct store_class *class)
 {
@@ -120,7 +122,7 @@ static bool class_judge(const struct capture_options *options, const struct capt
     }
     if (outside) {
         class->captured = false;
-        return reason_set(&class->reason, "its code lies in a shared library: only the program's own is rebuilt", 0);
+        return reason_set(&class->reason, OUTSIDE, 0);
     }
     if (class->captured && share < options->share_least_ratio) {
         class->captured = false;
@@ -175,12 +177,14 @@ static char *never_timed(const struct capture_region *region)
     return text_take(&text);
 }
 
-static char *none_wanted(const struct capture_run *run, const struct store_region *region, bool matches)
+static char *none_wanted(const struct capture_run *run, const struct store_region *region, bool matches, bool outside)
 {
     struct text text = {0};
     double share = run->wall_ns ? (double)region->time_ns / (double)run->wall_ns : 0;
     if (!matches)
         text_add(&text, "not asked for");
+    else if (outside)
+        text_add(&text, OUTSIDE);
     else if (region->class_count == 1 && region->classes[0].reason)
         text_add(&text, region->classes[0].reason);
     else
@@ -214,7 +218,8 @@ enum pcere_status manifest_settle(const struct capture_options *options, const s
         else if (run->regions[i].list_count == 0)
             enough &= region_state(region, "skipped", never_timed(&run->regions[i]));
         else
-            enough &= region_state(region, "skipped", none_wanted(run, region, region_matches(region->name, options->pattern)));
+            enough &= region_state(region, "skipped", none_wanted(run, region, region_matches(region->name, options->pattern),
+                                                                       run->regions[i].outside));
     }
     return enough ? PCERE_OK : pcere_fail_memory(error, "the manifest");
 }

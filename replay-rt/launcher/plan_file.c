@@ -155,6 +155,8 @@ static enum pcere_status plan_publish(const struct text *text, struct plan_file 
     return PCERE_OK;
 }
 
+_Static_assert(sizeof(struct plan_signal) == sizeof(struct store_signal), "copied as they are");
+
 enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,
                                 const struct page_pool *pool, const struct codelet_memory *memory, const struct image *image,
                                 const struct elf_file *program, const struct plan_policy *policy, struct plan_file *ret_file,
@@ -173,6 +175,11 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->stack_pointer = codelet->stack_pointer;
     plan->unit_id = codelet->unit_id;
     plan->policy = *policy;
+    plan->schedule_kind = codelet->setting.schedule_kind;
+    plan->schedule_chunk = codelet->setting.schedule_chunk;
+    plan->max_active_levels = codelet->setting.max_active_levels;
+    plan->dynamic = codelet->setting.dynamic;
+    plan->environment = codelet->setting.environment;
     plan->region = string_add(&strings, codelet->region);
     ignored_collect(codelet, &ignored);
     zeroed_collect(program, manifest->image_bias, &zeroed);
@@ -185,6 +192,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->zeroed = table_add(&out, zeroed.items, zeroed.count, sizeof *zeroed.items);
     plan->threads = threads_add(&out, codelet);
     plan->locks = locks_add(&out, codelet);
+    plan->signals = table_add(&out, codelet->signals, codelet->signal_count, sizeof *codelet->signals);
     plan->relocations = relocations_add(&out, &strings, image, manifest->image_bias);
     plan->strings = out.length;
     text_add_bytes(&out, strings.data, strings.length);

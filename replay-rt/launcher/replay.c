@@ -164,7 +164,7 @@ static void target_run(struct measuring *measuring, const struct replay_target *
         result->sample.cost_ns = i ? 0 : load_ns;
         if (status)
             result->error = failure;
-        else if (thread_count_check(target, &codelet, result->sample.threads, &result->error) != PCERE_OK)
+        else if (thread_count_check(target, &codelet, replay_team(&codelet, store_manifest(session->store), result->sample.threads), &result->error) != PCERE_OK)
             continue;
         else if (!result->error.status)
             target_measure(session, &codelet, &memory, result, &result->error);

@@ -127,13 +127,23 @@ void replay_session_close(struct replay_session *session)
     *session = (struct replay_session){.pool = {.fd = -1}};
 }
 
+uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads)
+{
+    uint32_t captured = codelet->num_threads > 0 ? (uint32_t)codelet->num_threads : codelet->capture_threads;
+    return captured && manifest->threads && captured != manifest->threads ? captured : threads;
+}
+
 enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
 {
     char **environment = NULL;
-    enum pcere_status status = environment_make(store_manifest(session->store), session->options, session->build.libraries, threads, &environment, error);
+    const struct store_manifest *manifest = store_manifest(session->store);
+    enum pcere_status status = environment_make(manifest, session->options, session->build.libraries,
+                                                replay_team(codelet, manifest, threads), &environment, error);
     if (status)
         return status;
+    if (session->options->schedule)
+        plan->plan->schedule_kind = 0;          /* OMP_SCHEDULE says it */
     uint64_t patience_ns = PATIENCE_NS;
     if (codelet->in_vivo_ns < UINT64_MAX / PATIENCE_RUNS && codelet->in_vivo_ns * PATIENCE_RUNS > patience_ns)
         patience_ns = codelet->in_vivo_ns * PATIENCE_RUNS;

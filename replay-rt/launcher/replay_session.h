@@ -24,6 +24,10 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
                                struct pcere_error *error);
 void replay_session_close(struct replay_session *session);    /* accepts half-built */
 
+/* How many threads the region gets where OMP_NUM_THREADS is `threads`: that many, or what the program itself asked for by a num_threads clause or
+ * omp_set_num_threads, told by its being another number than OMP_NUM_THREADS of the capture. */
+uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads);
+
 /* One process; its outcome is in plan->plan->result. */
 enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error);

@@ -91,6 +91,8 @@ void pcere_memory_learn(struct memory *memory);
 bool pcere_memory_adjust(struct memory *memory, uint64_t address, const void *bytes, size_t count);
 /* What restored memory has at an address: NULL if it is absent or all zero there. Borrowed. */
 const unsigned char *pcere_memory_pristine(const struct memory *memory, uint64_t address);
+/* settings.c: environment, signal handlers and OpenMP settings as the program had them. After the memory was restored once. */
+void pcere_settings_apply(const struct memory *memory);
 bool pcere_memory_is_mapped(const struct memory *memory, uint64_t address);
 /* The protections of the capture. */
 void pcere_memory_protect(struct memory *memory);

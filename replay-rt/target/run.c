@@ -131,6 +131,7 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet)
     pcere_overlay_apply(&run.memory);
     pcere_memory_protect(&run.memory);
     run.threads = pcere_threads_new(&run.memory, plan->result.threads);
+    pcere_settings_apply(&run.memory);
     pcere_plan_progress(codelet);
     if (plan->policy.task == PLAN_VERIFY)
         region_verify(&run);

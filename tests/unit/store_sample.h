@@ -100,11 +100,13 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
     struct store_lock lock = {SAMPLE_ADDRESS + 128, 1, 0};
     struct store_frame frames[2] = {{0x401000, "conj_grad"}, {0x402000, "main"}};
     struct store_range ignored = {SAMPLE_ADDRESS + 256, 8};
+    struct store_signal signal = {0x401000, 6, 11, 4};
     struct store_codelet codelet = {
         .region = (char[]){SAMPLE_REGION}, .invocation = 7, .members = 75, .proc_bind = -1, .capture_threads = 1,
         .stack_pointer = 0x7ffffffde100, .unit_id = 0x8899aabbccddeeffu, .in_vivo_ns = 1234, .words = words, .word_count = 3, .mappings = mappings,
         .mapping_count = 2, .after = &after, .after_count = 1, .has_after = true, .threads = &thread, .thread_count = 1,
-        .locks = &lock, .lock_count = 1, .frames = frames, .frame_count = 2, .ignored = &ignored, .ignored_count = 1};
+        .locks = &lock, .lock_count = 1, .frames = frames, .frame_count = 2, .ignored = &ignored, .ignored_count = 1,
+        .signals = &signal, .signal_count = 1, .setting = {3, 9, 2, 0, SAMPLE_ADDRESS}};
     uint64_t stored;
     codelet.before = sample_runs(made, &codelet.before_count);
     enum pcere_status status = store_writer_codelet(made->writer, &codelet, &made->codelet_name, &stored, error);

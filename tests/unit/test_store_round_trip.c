@@ -46,6 +46,11 @@ static void test_codelet_comes_back(void)
     CU_ASSERT_EQUAL(codelet.locks[0].kind, 1);
     CU_ASSERT_STRING_EQUAL(codelet.frames[1].symbol, "main");
     CU_ASSERT_EQUAL(codelet.ignored[0].bytes, 8);
+    CU_ASSERT_EQUAL_FATAL(codelet.signal_count, 1);
+    CU_ASSERT_EQUAL(codelet.signals[0].handler, 0x401000);
+    CU_ASSERT_EQUAL(codelet.signals[0].number, 11);
+    CU_ASSERT_EQUAL(codelet.setting.schedule_chunk, 9);
+    CU_ASSERT_EQUAL(codelet.setting.environment, SAMPLE_ADDRESS);
     size_t compared = 0;
     unsigned char *bytes = malloc(200 * SAMPLE_PAGE);
     for (size_t i = 0; i < codelet.before_count; i++) {
