@@ -203,14 +203,15 @@ static enum pcere_status read_tables(struct elf_file *file, const unsigned char 
 
 /* ---- sections ------------------------------------------------------------------------------------------------------------ */
 
-/* A critical's lock is a common symbol of its own name; the runtime's pointer in it must be cleared in another process. */
+/* A critical's lock is a common symbol of its own name; the runtime's pointer in it must be cleared in another process. NAME.llvm.HASH is a
+ * static variable that ThinLTO shared with other modules. */
 static bool symbol_wanted(const GElf_Sym *symbol, const char *name)
 {
     unsigned char binding = GELF_ST_BIND(symbol->st_info), type = GELF_ST_TYPE(symbol->st_info);
     if (symbol->st_shndx == SHN_UNDEF || !*name || type == STT_SECTION || type == STT_FILE)
         return false;
     return binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE ||
-           strncmp(name, ".gomp_critical_user_", 20) == 0;
+           strncmp(name, ".gomp_critical_user_", 20) == 0 || strstr(name, ".llvm.");
 }
 
 static enum pcere_status read_symbols(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header, struct pcere_error *error)

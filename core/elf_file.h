@@ -48,7 +48,7 @@ size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_u
 size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym
                                                                       whose symbol the linker kept */
 size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols);  /* global and weak defined symbols of
-                                                                      .symtab (else .dynsym), and .gomp_critical_user_* of any binding;
+                                                                      .symtab (else .dynsym), and .gomp_critical_user_* and *.llvm.* of any binding;
                                                                       in the file's order */
 /* Decode a unit's bitcode (zstd or raw): malloc'ed, header.raw_bytes long. PCERE_DATA: it does not decode to that. */
 enum pcere_status elf_unit_bitcode(const struct elf_unit *unit, void **ret_bitcode, size_t *ret_bytes, struct pcere_error *error);

@@ -79,6 +79,22 @@ enum pcere_status link_symbols_units(const struct elf_file *program, uint64_t bi
     return status;
 }
 
+/* A unit's static variable that ThinLTO shared with other modules is NAME.llvm.HASH in the program: found if only one unit's is called so. */
+static bool promoted_find(const struct elf_symbol *symbols, size_t count, uint64_t bias, const char *name, uint64_t *ret_address)
+{
+    static const char suffix[] = ".pcere.", mark[] = ".llvm.";
+    size_t length = strlen(name), own = length < sizeof suffix - 1 + 16 ? 0 : length - 16 - (sizeof suffix - 1), found = 0;
+    if (!own || strncmp(name + own, suffix, sizeof suffix - 1) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!symbols[i].copy && symbols[i].kind != PCERE_SYMBOL_TLS && !strncmp(symbols[i].name, name, own) &&
+            !strncmp(symbols[i].name + own, mark, sizeof mark - 1)) {
+            *ret_address = symbols[i].address + bias;
+            found++;
+        }
+    return found == 1;
+}
+
 bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char *name, uint64_t *ret_address)
 {
     const struct elf_symbol *symbols;
@@ -88,7 +104,7 @@ bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char 
             *ret_address = symbols[i].address + bias;
             return true;
         }
-    return false;
+    return promoted_find(symbols, count, bias, name, ret_address);
 }
 
 enum pcere_status link_symbols_undefined(const char *log_text, char ***ret_names, size_t *ret_count, struct pcere_error *error)
