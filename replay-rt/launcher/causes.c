@@ -34,12 +34,19 @@ static const struct store_mapping *mapping_at(const struct store_codelet *codele
     return NULL;
 }
 
-/* In the replay a pointer into this process's own heap or libraries stands where the original had another. */
+/* In the replay a pointer into this process's own heap or libraries stands where the original had one into captured memory. (Where it had one
+ * out of that too, nothing differs.) */
 static bool is_new_pointer(const struct naming *naming, const struct plan_difference *difference)
 {
-    bool whole = difference->bytes == 8 && difference->found >= 1u << 16 && difference->found < 1ull << 47;
-    return whole && !mapping_at(naming->codelet, difference->found) && difference->expected >= 1u << 16
-           && difference->expected < 1ull << 47;
+    return difference->bytes == 8 && difference->address % 8 == 0 && difference->found >= 1u << 16 && difference->found < 1ull << 47
+           && !mapping_at(naming->codelet, difference->found) && mapping_at(naming->codelet, difference->expected);
+}
+
+/* Where the first byte lies that differs: a word may hold the end of one variable and the start of another. */
+static uint64_t first_different(const struct plan_difference *difference)
+{
+    uint64_t bits = difference->expected ^ difference->found;
+    return difference->address + (bits ? (uint64_t)__builtin_ctzll(bits) / 8 : 0);
 }
 
 static void name_write(const struct naming *naming, const struct plan_difference *difference, struct text *out)
@@ -49,17 +56,18 @@ static void name_write(const struct naming *naming, const struct plan_difference
         [STORE_ROLE_STACK] = "stack",        [STORE_ROLE_LIBRARY] = "library",
     };
     const struct store_codelet *codelet = naming->codelet;
+    uint64_t address = first_different(difference);
     if (difference->thread_local_of) {
         const struct elf_symbol *symbol = NULL;
         for (size_t i = 0; i < codelet->thread_count && !symbol; i++)
             if (codelet->threads[i].number + 1 == difference->thread_local_of)
                 symbol = symbol_at(naming->tables, naming->table_count, PCERE_SYMBOL_TLS,
-                                   difference->address - codelet->threads[i].tls_address);
+                                   address - codelet->threads[i].tls_address);
         text_addf(out, "thread-local variable '%s' of thread %u", symbol ? symbol->name : "?", difference->thread_local_of - 1);
         return;
     }
-    const struct store_mapping *mapping = mapping_at(codelet, difference->address);
-    uint64_t linked = difference->address - naming->image_bias;
+    const struct store_mapping *mapping = mapping_at(codelet, address);
+    uint64_t linked = address - naming->image_bias;
     const struct elf_symbol *symbol = symbol_at(naming->tables, naming->table_count, PCERE_SYMBOL_VARIABLE, linked);
     if (!symbol)
         symbol = symbol_at(naming->symbols, naming->symbol_count, PCERE_SYMBOL_VARIABLE, linked);
