@@ -12,6 +12,7 @@ static const size_t part_bytes[PART_COUNT] = {
     1, 1, sizeof(uint64_t), sizeof(struct store_mapping), sizeof(struct store_run), sizeof(struct store_run),
     sizeof(struct store_thread), sizeof(struct store_lock), sizeof(struct store_frame), sizeof(struct store_range),
     sizeof(struct store_signal),
+    sizeof(struct store_descriptor), sizeof(struct store_stream), sizeof(struct store_run),
 };
 
 void store_codelet_done(struct store_codelet *codelet)
@@ -28,6 +29,9 @@ void store_codelet_done(struct store_codelet *codelet)
     free(codelet->frames);
     free(codelet->ignored);
     free(codelet->signals);
+    free(codelet->descriptors);
+    free(codelet->streams);
+    free(codelet->contents);
     *codelet = (struct store_codelet){0};
 }
 
@@ -114,6 +118,44 @@ static const char *check_rest(const struct store_codelet *codelet)
     return NULL;
 }
 
+static const char *check_contents(const struct store_codelet *codelet, const struct store_descriptor *descriptor, uint64_t page_bytes,
+                                  uint64_t page_count)
+{
+    if (descriptor->content_first > codelet->content_count ||
+        descriptor->content_count > codelet->content_count - descriptor->content_first)
+        return "a file's content is not among those that it holds";
+    const struct store_run *runs = codelet->contents + descriptor->content_first;
+    const char *wrong = check_runs(runs, (size_t)descriptor->content_count, page_bytes, page_count);
+    for (size_t i = 0; !wrong && i < descriptor->content_count; i++)
+        if (runs[i].address + (runs[i].count - 1) * page_bytes >= descriptor->bytes)
+            wrong = "a file's content is longer than the file";
+    return wrong;
+}
+
+static const char *check_files(const struct store_codelet *codelet, uint64_t page_bytes, uint64_t page_count)
+{
+    int32_t floor = -1;
+    for (size_t i = 0; i < codelet->descriptor_count; i++) {
+        const struct store_descriptor *descriptor = &codelet->descriptors[i];
+        if (descriptor->number <= floor)
+            return "descriptors are not ascending";
+        if (descriptor->kind < STORE_DESCRIPTOR_FILE || descriptor->kind > STORE_DESCRIPTOR_OTHER)
+            return "a descriptor is of unknown kind";
+        if (!memchr(descriptor->path, 0, sizeof descriptor->path))
+            return "a descriptor's path has no end";
+        if (descriptor->offset > INT64_MAX || descriptor->bytes > INT64_MAX)
+            return "a file is longer than files can be";
+        const char *wrong = check_contents(codelet, descriptor, page_bytes, page_count);
+        if (wrong)
+            return wrong;
+        floor = descriptor->number;
+    }
+    for (size_t i = 0; i < codelet->stream_count; i++)
+        if (codelet->streams[i].kind > STORE_STREAM_STDERR || codelet->streams[i].address > UINT64_MAX - STORE_STREAM_BYTES)
+            return "a stream is of unknown kind, or wraps around";
+    return NULL;
+}
+
 /* What is wrong with it, or NULL: the same rules for writing and reading, so that nothing unreadable is ever written. */
 static const char *codelet_validate(const struct store_codelet *codelet, uint64_t page_bytes, uint64_t page_count)
 {
@@ -124,6 +166,8 @@ static const char *codelet_validate(const struct store_codelet *codelet, uint64_
         wrong = check_covered(codelet, page_bytes);
     if (!wrong)
         wrong = check_runs(codelet->after, codelet->after_count, page_bytes, page_count);
+    if (!wrong)
+        wrong = check_files(codelet, page_bytes, page_count);
     return wrong ? wrong : check_rest(codelet);
 }
 
@@ -167,6 +211,16 @@ static void add_frames(struct text *file, const struct store_codelet *codelet)
     }
 }
 
+static void add_descriptors(struct text *file, const struct store_codelet *codelet)
+{
+    for (size_t i = 0; i < codelet->descriptor_count; i++) {
+        struct store_descriptor clean = codelet->descriptors[i];
+        memset(clean.path, 0, sizeof clean.path);
+        memccpy(clean.path, codelet->descriptors[i].path, 0, sizeof clean.path);
+        text_add_bytes(file, &clean, sizeof clean);
+    }
+}
+
 static uint64_t file_bytes_of(const struct codelet_header *header, uint64_t limit)
 {
     uint64_t bytes = sizeof *header + CHECK_BYTES;
@@ -188,15 +242,15 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
     if (wrong)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "the codelet '%s' cannot be stored: %s", name, wrong);
     struct codelet_header header = {
-        .magic = CODELET_MAGIC, .version = STORE_SCHEMA_VERSION, .path = codelet->path, .store_id = store_id,
+        .magic = CODELET_MAGIC, .version = CODELET_VERSION, .path = codelet->path, .store_id = store_id,
         .page_bytes = page_bytes, .invocation = codelet->invocation, .members = codelet->members,
         .num_threads = codelet->num_threads, .proc_bind = codelet->proc_bind, .capture_threads = codelet->capture_threads,
-        .flags = codelet->has_after ? CODELET_HAS_AFTER : 0, .stack_pointer = codelet->stack_pointer,
+        .flags = (codelet->has_after ? CODELET_HAS_AFTER : 0) | (codelet->does_io ? CODELET_DOES_IO : 0), .stack_pointer = codelet->stack_pointer,
         .in_vivo_ns = codelet->in_vivo_ns, .unit_id = codelet->unit_id,
         .setting = codelet->setting,
         .counts = {strlen(name), strlen(region), codelet->word_count, codelet->mapping_count, codelet->before_count,
                    codelet->after_count, codelet->thread_count, codelet->lock_count, codelet->frame_count,
-                   codelet->ignored_count, codelet->signal_count},
+                   codelet->ignored_count, codelet->signal_count, codelet->descriptor_count, codelet->stream_count, codelet->content_count},
     };
     header.file_bytes = file_bytes_of(&header, STORE_CODELET_BYTES_MOST);
     if (header.file_bytes == UINT64_MAX)
@@ -217,6 +271,9 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
     add_frames(&file, codelet);
     text_add_bytes(&file, codelet->ignored, codelet->ignored_count * sizeof *codelet->ignored);
     text_add_bytes(&file, codelet->signals, codelet->signal_count * sizeof *codelet->signals);
+    add_descriptors(&file, codelet);
+    text_add_bytes(&file, codelet->streams, codelet->stream_count * sizeof *codelet->streams);
+    text_add_bytes(&file, codelet->contents, codelet->content_count * sizeof *codelet->contents);
     uint64_t check = file.failed ? 0 : XXH64(file.data, file.length, 0);
     text_add_bytes(&file, &check, sizeof check);
     size_t bytes = file.length;
@@ -261,10 +318,10 @@ static enum pcere_status check_header(const void *data, size_t bytes, const char
         return damaged(error, name, "it does not begin as a codelet does");
     if (XXH64(data, bytes - CHECK_BYTES, 0) != check)
         return damaged(error, name, "its checksum does not match");
-    if (header.version != STORE_SCHEMA_VERSION)
+    if (header.version != CODELET_VERSION)
         return pcere_fail(error, PCERE_DATA, 0, "capture the program again with this version",
-                          "the codelet '%s' was written by another version of PCERE (format %u, this one reads %d)", name,
-                          header.version, STORE_SCHEMA_VERSION);
+                          "the codelet '%s' was written by another version of PCERE (format %u, this one reads %u)", name,
+                          header.version, CODELET_VERSION);
     if (header.file_bytes != bytes || file_bytes_of(&header, bytes) != bytes)
         return damaged(error, name, "its length does not match what it should hold");
     if (header.store_id != store_id || header.page_bytes != page_bytes)
@@ -297,6 +354,8 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
         .thread_count = header.counts[PART_THREADS], .lock_count = header.counts[PART_LOCKS],
         .frame_count = header.counts[PART_FRAMES], .ignored_count = header.counts[PART_IGNORED],
         .signal_count = header.counts[PART_SIGNALS], .setting = header.setting,
+        .descriptor_count = header.counts[PART_DESCRIPTORS], .stream_count = header.counts[PART_STREAMS],
+        .content_count = header.counts[PART_CONTENTS], .does_io = header.flags & CODELET_DOES_IO,
     };
     codelet.region = take_part(&at, &header, PART_REGION);
     codelet.words = take_part(&at, &header, PART_WORDS);
@@ -308,8 +367,12 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
     codelet.frames = take_part(&at, &header, PART_FRAMES);
     codelet.ignored = take_part(&at, &header, PART_IGNORED);
     codelet.signals = take_part(&at, &header, PART_SIGNALS);
+    codelet.descriptors = take_part(&at, &header, PART_DESCRIPTORS);
+    codelet.streams = take_part(&at, &header, PART_STREAMS);
+    codelet.contents = take_part(&at, &header, PART_CONTENTS);
     if (!codelet.region || !codelet.words || !codelet.mappings || !codelet.before || !codelet.after || !codelet.threads ||
-        !codelet.locks || !codelet.frames || !codelet.ignored || !codelet.signals)
+        !codelet.locks || !codelet.frames || !codelet.ignored || !codelet.signals || !codelet.descriptors ||
+        !codelet.streams || !codelet.contents)
         status = pcere_fail_memory(error, "a codelet");
     else {
         const char *wrong = codelet_validate(&codelet, page_bytes, page_count);

@@ -47,7 +47,7 @@ enum block_coding { BLOCK_RAW = 0, BLOCK_LZ4 = 1 };
 
 struct page_hash { uint64_t low, high; };          /* XXH3_128bits of a page */
 
-struct codelet_header {                            /* 208 bytes, then eleven arrays, then xxh64 of all before */
+struct codelet_header {                            /* 232 bytes, then fourteen arrays, then xxh64 of all before */
     char magic[8];
     uint32_t version;
     uint32_t path;
@@ -64,16 +64,18 @@ struct codelet_header {                            /* 208 bytes, then eleven arr
     uint64_t in_vivo_ns;
     uint64_t unit_id;
     struct store_setting setting;
-    uint64_t counts[11];                           /* enum codelet_part */
+    uint64_t counts[14];                           /* enum codelet_part */
 };
 #define CODELET_MAGIC "PCERECL1"
+#define CODELET_VERSION 2u
 #define CODELET_HAS_AFTER 1u
+#define CODELET_DOES_IO 2u
 enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFORE, PART_AFTER, PART_THREADS, PART_LOCKS,
-                    PART_FRAMES, PART_IGNORED, PART_SIGNALS, PART_COUNT };
+                    PART_FRAMES, PART_IGNORED, PART_SIGNALS, PART_DESCRIPTORS, PART_STREAMS, PART_CONTENTS, PART_COUNT };
 
 _Static_assert(sizeof(struct pages_header) == 64, "pages header");
 _Static_assert(sizeof(struct block_header) == 48, "block header");
-_Static_assert(sizeof(struct codelet_header) == 208, "codelet header");
+_Static_assert(sizeof(struct codelet_header) == 232, "codelet header");
 _Static_assert(sizeof(struct store_mapping) == 88, "mapping");
 _Static_assert(sizeof(struct store_run) == 24, "run");
 _Static_assert(sizeof(struct store_thread) == 24, "thread");
@@ -81,6 +83,8 @@ _Static_assert(sizeof(struct store_lock) == 16, "lock");
 _Static_assert(sizeof(struct store_frame) == 128, "frame");
 _Static_assert(sizeof(struct store_range) == 16, "range");
 _Static_assert(sizeof(struct store_signal) == 24, "signal");
+_Static_assert(sizeof(struct store_descriptor) == 512, "descriptor");
+_Static_assert(sizeof(struct store_stream) == 240, "stream");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are little-endian");
 
 /* What the manifest knows beside struct store_manifest. */

@@ -26,6 +26,7 @@ static void region_done(struct store_region *region)
     for (size_t i = 0; region->classes && i < region->class_count; i++) {
         free(region->classes[i].codelet);
         free(region->classes[i].reason);
+        free(region->classes[i].io);
     }
     free(region->classes);
     free(region->name);
@@ -115,6 +116,11 @@ static json_t *encode_class(const struct store_class *class, bool *failed)
     json_put(object, "stored_bytes", json_from_u64(class->stored_bytes), failed);
     json_put(object, "codelet", json_from_string(class->codelet), failed);
     json_put(object, "reason", json_from_string(class->reason), failed);
+    if (class->io) {
+        json_put(object, "io", json_from_string(class->io), failed);
+        json_put(object, "read_bytes", json_from_u64(class->read_bytes), failed);
+        json_put(object, "written_bytes", json_from_u64(class->written_bytes), failed);
+    }
     return object;
 }
 
@@ -267,6 +273,11 @@ static void decode_class(struct json_reader *reader, const json_t *object, struc
     class->stored_bytes = json_read_u64(reader, object, "stored_bytes", INT64_MAX);
     class->codelet = json_read_string(reader, object, "codelet", true);
     class->reason = json_read_string(reader, object, "reason", true);
+    if (json_object_get(object, "io")) {
+        class->io = json_read_string(reader, object, "io", true);
+        class->read_bytes = json_read_u64(reader, object, "read_bytes", INT64_MAX);
+        class->written_bytes = json_read_u64(reader, object, "written_bytes", INT64_MAX);
+    }
     if (class->codelet && !codelet_name_valid(class->codelet) && !reader->status)
         reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, WHERE ": \"codelet\" is not a file name");
 }

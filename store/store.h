@@ -38,6 +38,8 @@ struct store_class {             /* invocations of one region that perform alike
     uint64_t stored_bytes;       /* what the codelet added to the store, after compression */
     char *codelet;               /* file name in codelets/ without suffix, or NULL */
     char *reason;                /* why not captured, or NULL */
+    uint64_t read_bytes, written_bytes;     /* by the representative, with read(2), write(2) and their like */
+    char *io;                    /* "reads mesh.dat; writes standard output", or NULL if it was not seen to do either */
 };
 
 struct store_region {
@@ -115,6 +117,36 @@ struct store_setting {
 };
 
 struct store_signal { uint64_t handler; uint64_t mask; uint32_t number, flags; };    /* handler: an address, or 1 to ignore (SIG_IGN) */
+enum store_descriptor_kind { STORE_DESCRIPTOR_FILE = 1, STORE_DESCRIPTOR_DIRECTORY, STORE_DESCRIPTOR_PIPE, STORE_DESCRIPTOR_SOCKET,
+                             STORE_DESCRIPTOR_TERMINAL, STORE_DESCRIPTOR_DEVICE, STORE_DESCRIPTOR_OTHER /* epoll, timers, ... */ };
+enum {                           /* marks of a descriptor */
+    STORE_DESCRIPTOR_READ = 1,   /* the region read from it */
+    STORE_DESCRIPTOR_WRITTEN = 2,
+    STORE_DESCRIPTOR_DELETED = 4,    /* the file has no name any more */
+    STORE_DESCRIPTOR_CONTENT = 8,    /* what the file held is in `contents` */
+};
+
+struct store_descriptor {        /* a file that was open at the region's start; 512 bytes */
+    int32_t number;
+    uint32_t kind;               /* enum store_descriptor_kind */
+    uint32_t flags;              /* of open(2): O_ACCMODE, O_APPEND, ... */
+    uint32_t marks;
+    uint64_t offset;             /* file position, bytes */
+    uint64_t bytes;              /* size of the file */
+    uint64_t changed_ns;         /* its time of last change, since 1970 */
+    uint64_t content_first, content_count;   /* runs in `contents` */
+    char path[456];              /* "" if it has none, or one that is longer */
+};
+
+enum store_stream_kind { STORE_STREAM_FILE, STORE_STREAM_STDIN, STORE_STREAM_STDOUT, STORE_STREAM_STDERR };
+#define STORE_STREAM_BYTES 224u
+
+struct store_stream {            /* an open FILE of the GNU C library */
+    uint64_t address;            /* in the codelet's pages but for the three standard ones */
+    int32_t descriptor;
+    uint32_t kind;               /* enum store_stream_kind */
+    unsigned char bytes[STORE_STREAM_BYTES];    /* struct _IO_FILE and its table's address, at the region's start */
+};
 
 struct store_codelet {
     char *region;
@@ -138,6 +170,10 @@ struct store_codelet {
     struct store_signal *signals;  size_t signal_count;   /* those that the program does not leave at their default */
     struct store_frame *frames;  size_t frame_count;
     struct store_range *ignored; size_t ignored_count;    /* written by the OpenMP runtime or by capture itself: not compared */
+    struct store_descriptor *descriptors; size_t descriptor_count;   /* ascending; without standard output and standard error */
+    struct store_stream *streams; size_t stream_count;
+    struct store_run *contents;  size_t content_count;    /* of files: `address` is an offset; ascending in each file */
+    bool does_io;                /* the region was seen to read or write, or its end was not seen */
 };
 
 void store_codelet_done(struct store_codelet *codelet);

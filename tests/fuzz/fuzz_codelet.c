@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(file, data, size);
     memcpy(&header, file, sizeof header);
     memcpy(header.magic, CODELET_MAGIC, sizeof header.magic);
-    header.version = STORE_SCHEMA_VERSION;
+    header.version = CODELET_VERSION;
     header.page_bytes = PAGE_BYTES;
     header.file_bytes = size;
     memcpy(file, &header, sizeof header);
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct store_codelet again;
         FUZZ_EXPECT(codelet_encode(&codelet, name, header.store_id, PAGE_BYTES, PAGES, &written, &bytes, &error) == PCERE_OK);
         FUZZ_EXPECT(codelet_decode(written, bytes, name, header.store_id, PAGE_BYTES, PAGES, &again, &error) == PCERE_OK);
-        FUZZ_EXPECT(bytes == size && again.before_count == codelet.before_count && again.invocation == codelet.invocation);
+        FUZZ_EXPECT(bytes == size && again.before_count == codelet.before_count && again.stream_count == codelet.stream_count && again.invocation == codelet.invocation);
         store_codelet_done(&again);
         store_codelet_done(&codelet);
         free(written);

@@ -101,12 +101,20 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
     struct store_frame frames[2] = {{0x401000, "conj_grad"}, {0x402000, "main"}};
     struct store_range ignored = {SAMPLE_ADDRESS + 256, 8};
     struct store_signal signal = {0x401000, 6, 11, 4};
+    struct store_descriptor descriptors[2] = {
+        {.number = 0, .kind = STORE_DESCRIPTOR_TERMINAL, .path = "/dev/pts/0"},
+        {.number = 5, .kind = STORE_DESCRIPTOR_FILE, .flags = O_RDWR, .marks = STORE_DESCRIPTOR_READ | STORE_DESCRIPTOR_CONTENT,
+         .offset = 12, .bytes = 5000, .changed_ns = 1700000000000000000u, .content_count = 1, .path = "/home/user/mesh.dat"}};
+    struct store_stream streams[2] = {{SAMPLE_ADDRESS + 512, 5, STORE_STREAM_FILE, {1, 2}}, {0x7ffff7fa0760, 1, STORE_STREAM_STDOUT, {3}}};
+    struct store_run content = {0, STORE_PAGE_ZERO, 2};
     struct store_codelet codelet = {
         .region = (char[]){SAMPLE_REGION}, .invocation = 7, .members = 75, .proc_bind = -1, .capture_threads = 1,
         .stack_pointer = 0x7ffffffde100, .unit_id = 0x8899aabbccddeeffu, .in_vivo_ns = 1234, .words = words, .word_count = 3, .mappings = mappings,
         .mapping_count = 2, .after = &after, .after_count = 1, .has_after = true, .threads = &thread, .thread_count = 1,
         .locks = &lock, .lock_count = 1, .frames = frames, .frame_count = 2, .ignored = &ignored, .ignored_count = 1,
-        .signals = &signal, .signal_count = 1, .setting = {3, 9, 2, 0, SAMPLE_ADDRESS}};
+        .signals = &signal, .signal_count = 1, .setting = {3, 9, 2, 0, SAMPLE_ADDRESS},
+        .descriptors = descriptors, .descriptor_count = 2, .streams = streams, .stream_count = 2, .contents = &content,
+        .content_count = 1, .does_io = true};
     uint64_t stored;
     codelet.before = sample_runs(made, &codelet.before_count);
     enum pcere_status status = store_writer_codelet(made->writer, &codelet, &made->codelet_name, &stored, error);
@@ -118,7 +126,8 @@ static inline enum pcere_status sample_add_manifest(struct sample_store *made, b
 {
     char *arguments[] = {(char[]){"-n"}, (char[]){"not \xff UTF-8"}, NULL}, *environment[] = {(char[]){"OMP_NUM_THREADS=1"}, NULL};
     struct store_class class = {.representative = 7, .members = 75, .time_ns = 92550, .time_ns_median = 1233,
-                                .representative_ns = 1234, .captured = true, .codelet = made->codelet_name};
+                                .representative_ns = 1234, .captured = true, .codelet = made->codelet_name,
+                                .read_bytes = 4096, .io = (char[]){"reads mesh.dat"}};
     struct store_region region = {.name = (char[]){SAMPLE_REGION}, .function = (char[]){"conj_grad"}, .file = (char[]){"cg.c"},
                                   .line = 405, .invocations = 75, .time_ns = 92550, .status = (char[]){"captured"},
                                   .classes = &class, .class_count = 1};

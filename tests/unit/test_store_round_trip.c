@@ -51,6 +51,16 @@ static void test_codelet_comes_back(void)
     CU_ASSERT_EQUAL(codelet.signals[0].number, 11);
     CU_ASSERT_EQUAL(codelet.setting.schedule_chunk, 9);
     CU_ASSERT_EQUAL(codelet.setting.environment, SAMPLE_ADDRESS);
+    CU_ASSERT_EQUAL_FATAL(codelet.descriptor_count, 2);
+    CU_ASSERT_EQUAL(codelet.descriptors[1].number, 5);
+    CU_ASSERT_EQUAL(codelet.descriptors[1].offset, 12);
+    CU_ASSERT_STRING_EQUAL(codelet.descriptors[1].path, "/home/user/mesh.dat");
+    CU_ASSERT_EQUAL_FATAL(codelet.stream_count, 2);
+    CU_ASSERT_EQUAL(codelet.streams[0].bytes[1], 2);
+    CU_ASSERT_EQUAL(codelet.streams[1].kind, STORE_STREAM_STDOUT);
+    CU_ASSERT_EQUAL_FATAL(codelet.content_count, 1);
+    CU_ASSERT_EQUAL(codelet.contents[0].count, 2);
+    CU_ASSERT_TRUE(codelet.does_io);
     size_t compared = 0;
     unsigned char *bytes = malloc(200 * SAMPLE_PAGE);
     for (size_t i = 0; i < codelet.before_count; i++) {
@@ -90,6 +100,8 @@ static void test_manifest_comes_back(void)
     CU_ASSERT_EQUAL(manifest->regions[0].classes[0].members, 75);
     CU_ASSERT_STRING_EQUAL(manifest->regions[0].classes[0].codelet, made.codelet_name);
     CU_ASSERT_PTR_NULL(manifest->regions[0].classes[0].reason);
+    CU_ASSERT_STRING_EQUAL(manifest->regions[0].classes[0].io, "reads mesh.dat");
+    CU_ASSERT_EQUAL(manifest->regions[0].classes[0].read_bytes, 4096);
     store_close(store);
     sample_store_done(&made);
 }
