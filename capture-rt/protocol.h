@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 2u
+#define CAPTURE_VERSION 3u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
 #define CAPTURE_LIBRARY "libpcere-capture.so"
 
@@ -132,6 +132,9 @@ struct capture_log {
     uint32_t tracking_errno;    /* why there is no userfaultfd, or 0 */
     uint64_t image_bias;        /* of the executable */
     uint64_t image_low, image_high;     /* where it lies */
+    uint64_t stream_list;       /* address of the GNU C library's list of open streams (_IO_list_all), or 0 */
+    uint64_t stream_tables[2];  /* of the functions of plain files' streams: narrow, wide */
+    uint64_t standard_streams[3];       /* addresses of the structures of stdin, stdout, stderr */
     uint64_t plt_low, plt_high; /* words of the executable's image that the dynamic linker fills on first use; may be empty */
     uint64_t tls_low;           /* lowest address of the initial thread's static TLS (that of shared objects included) */
     uint64_t control_bytes;     /* size of the thread control block at the thread pointer */

@@ -22,6 +22,15 @@ static int by_time(const void *a, const void *b)
     return strcmp((*left)->name, (*right)->name);
 }
 
+/* Of the first class that was seen to read or write, or NULL. */
+static const char *region_io(const struct store_region *region)
+{
+    for (size_t i = 0; i < region->class_count; i++)
+        if (region->classes[i].io)
+            return region->classes[i].io;
+    return NULL;
+}
+
 static void region_row(struct cli_table *table, const struct store_manifest *manifest, const struct store_region *region)
 {
     size_t captured = 0;
@@ -36,10 +45,13 @@ static void region_row(struct cli_table *table, const struct store_manifest *man
     snprintf(invocations, sizeof invocations, "%llu", (unsigned long long)region->invocations);
     snprintf(classes, sizeof classes, "%zu of %zu", captured, region->class_count);
     struct text note = {0};
+    const char *io = region_io(region);
     if (region->reason)
         text_add(&note, region->reason);
     if (captured && region->thread_sized)
         text_addf(&note, "%sat most %u thread%s: %s", region->reason ? "; " : "", manifest->threads, manifest->threads == 1 ? "" : "s", region->thread_sized);
+    if (io)
+        text_addf(&note, "%s%s", note.length ? "; " : "", io);
     char *words = text_take(&note);
     const char *cells[] = {region->name, invocations, units_format_ns(region->time_ns, time),
                            cli_ratio_text(share, share_of(manifest, region->time_ns)), classes,
@@ -87,6 +99,9 @@ static json_t *class_value(const struct store_class *class, bool *failed)
     json_put(value, "memory_bytes", class->captured ? json_from_u64(class->memory_bytes) : json_null(), failed);
     json_put(value, "stored_bytes", class->captured ? json_from_u64(class->stored_bytes) : json_null(), failed);
     json_put(value, "reason", json_from_string(class->reason), failed);
+    json_put(value, "io", json_from_string(class->io), failed);
+    json_put(value, "read_bytes", class->io ? json_from_u64(class->read_bytes) : json_null(), failed);
+    json_put(value, "written_bytes", class->io ? json_from_u64(class->written_bytes) : json_null(), failed);
     return value;
 }
 
@@ -103,6 +118,7 @@ static json_t *region_value(const struct store_manifest *manifest, const struct 
     json_put(value, "status", json_from_string(region->status), failed);
     json_put(value, "reason", json_from_string(region->reason), failed);
     json_put(value, "thread_sized", json_from_string(region->thread_sized), failed);
+    json_put(value, "io", json_from_string(region_io(region)), failed);
     for (size_t i = 0; i < region->class_count; i++)
         if (json_array_append_new(classes, class_value(&region->classes[i], failed)) != 0)
             *failed = true;

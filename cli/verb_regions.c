@@ -25,7 +25,8 @@ const struct cli_verb cli_verb_regions = {
     .description = "Lists the regions of a store with the time that each took inside the program (in vivo), its share of the whole run, how many "
                    "classes its invocations form and how many of them were captured.\n\nA class stands for invocations that perform alike; its "
                    "representative is the invocation whose memory is in the store. A class that weighs too little is not captured: its in-vivo "
-                   "time is used as it is.",
+                   "time is used as it is.\n\nWhat a region was seen to read and write is noted. A region that reads from a pipe, a socket or a terminal is "
+                   "not kept: what came from there is not in the capture.",
     .examples = "pcere regions\npcere regions cg.A.pcere --json\n",
     .operands = CLI_OPERANDS_STORE,
     .needs = CLI_NEEDS_STORE,

@@ -159,6 +159,20 @@ static void images_learn(struct capture_log *log, uintptr_t thread_pointer)
     }
 }
 
+/* Of the GNU C library; elsewhere they are not there. */
+extern char _IO_list_all[] __attribute__((weak)), _IO_file_jumps[] __attribute__((weak)), _IO_wfile_jumps[] __attribute__((weak));
+extern char _IO_2_1_stdin_[] __attribute__((weak)), _IO_2_1_stdout_[] __attribute__((weak)), _IO_2_1_stderr_[] __attribute__((weak));
+
+static void streams_learn(struct capture_log *log)
+{
+    log->stream_list = (uintptr_t)_IO_list_all;
+    log->stream_tables[0] = (uintptr_t)_IO_file_jumps;
+    log->stream_tables[1] = (uintptr_t)_IO_wfile_jumps;
+    log->standard_streams[0] = (uintptr_t)_IO_2_1_stdin_;
+    log->standard_streams[1] = (uintptr_t)_IO_2_1_stdout_;
+    log->standard_streams[2] = (uintptr_t)_IO_2_1_stderr_;
+}
+
 static struct capture_log *log_map(int descriptor)
 {
     off_t bytes = lseek(descriptor, 0, SEEK_END);
@@ -211,6 +225,7 @@ __attribute__((constructor)) static void attach(void)
     if (state->socket >= 0)
         target_fresh_reserve();
     target_locks_resolve();
+    streams_learn(log);
     log->pid = getpid();
     __atomic_store_n(&log->region_count, log->known_regions, __ATOMIC_RELAXED);
     target_state = state;

@@ -125,6 +125,8 @@ static enum pcere_status codelet_send(struct session *session, struct pcere_erro
     }
     codelet.before = session->before.runs;
     codelet.before_count = session->before.count;
+    codelet.does_io |= !codelet.has_after;
+    files_move(&session->files, &codelet);
     *settling = (struct settling){session, session->region, session->class,
                                   run_list_pages(&session->before) * session->manifest.page_size};
     session->before = (struct run_list){0};
@@ -147,6 +149,8 @@ static void codelet_drop(struct session *session)
     store_codelet_done(&session->codelet);
     session->codelet = (struct store_codelet){0};
     run_list_done(&session->before);
+    files_done(&session->files);
+    files_done(&session->files_after);
 }
 
 /* ---- a stop ---------------------------------------------------------------------------------------------------------------- */
@@ -227,6 +231,29 @@ static enum pcere_status snapshot(struct session *session, const struct capture_
     return status;
 }
 
+/* What is open, and what a replay will not find where it is. */
+static enum pcere_status files_look(struct session *session, bool at_end, struct pcere_error *error)
+{
+    struct store_codelet *codelet = &session->codelet;
+    struct files *now = at_end ? &session->files_after : &session->files;
+    files_done(now);
+    enum pcere_status status = files_read(session->child.pid, session->log.log, session->far_socket, now, error);
+    if (status == PCERE_OK && at_end)
+        files_compare(&session->files, &session->files_after);
+    else if (status == PCERE_OK)
+        files_settle(now);
+    if (status == PCERE_OK)
+        status = files_contents(session->child.pid, &session->files, !at_end, session->writer, session->manifest.page_size, &codelet->contents,
+                                &codelet->content_count, &session->content_capacity, error);
+    return status;
+}
+
+static enum pcere_status end_read(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
+{
+    enum pcere_status status = snapshot(session, message, tracking, error);
+    return status == PCERE_OK ? files_look(session, true, error) : status;
+}
+
 static enum pcere_status begin_read(struct session *session, const struct capture_message *message, int tracking,
                                     struct pcere_error *error)
 {
@@ -239,12 +266,15 @@ static enum pcere_status begin_read(struct session *session, const struct captur
                                               .in_vivo_ns = class->representative_ns};
     session->pending = true;
     session->end_stack_pointer = 0;
+    session->content_capacity = 0;
     if (!session->codelet.region)
         return pcere_fail_memory(error, "a codelet");
     status = codelet_begin(session->log.log, message, session->elf, &session->maps, session->child.pid, &session->codelet, error);
     if (status == PCERE_OK)
         status = callpath_read((pid_t)message->tid, session->facts.image_low, session->facts.image_high, &session->codelet.frames,
                                &session->codelet.frame_count, error);
+    if (status == PCERE_OK)
+        status = files_look(session, false, error);
     return status;
 }
 
@@ -298,8 +328,38 @@ static enum pcere_status after_begin(struct session *session, const struct captu
     return session->options->no_after ? codelet_send(session, error) : PCERE_OK;
 }
 
+/* What the region read and wrote goes into its class. *ret_dropped: there is no use in its codelet. */
+static enum pcere_status io_judge(struct session *session, bool *ret_dropped, struct pcere_error *error)
+{
+    char *words = NULL, *reason = NULL;
+    enum pcere_status status = files_words(&session->files, &session->files_after, &words, error);
+    if (status == PCERE_OK)
+        status = files_obstacle(&session->files, &reason, error);
+    if (status != PCERE_OK) {
+        free(words);
+        return status;
+    }
+    pthread_mutex_lock(&session->mutex);
+    struct store_class *class = &session->manifest.regions[session->region].classes[session->class];
+    class->read_bytes = session->files_after.read_bytes - session->files.read_bytes;
+    class->written_bytes = session->files_after.written_bytes - session->files.written_bytes;
+    class->io = words;
+    class->reason = reason;
+    pthread_mutex_unlock(&session->mutex);
+    session->codelet.does_io = words != NULL;
+    files_done(&session->files_after);
+    if (reason)
+        codelet_drop(session);
+    *ret_dropped = reason != NULL;
+    return PCERE_OK;
+}
+
 static enum pcere_status after_end(struct session *session, struct pcere_error *error)
 {
+    bool dropped;
+    enum pcere_status status = io_judge(session, &dropped, error);
+    if (status != PCERE_OK || dropped)
+        return status;
     struct run_list changed, after;
     uint64_t page_bytes = session->manifest.page_size;
     if (!run_list_difference(&session->before, &session->snapshotter.last, page_bytes, &changed))
@@ -340,7 +400,7 @@ static enum pcere_status stop_serve(struct session *session, const struct captur
         return status;
     }
     store_writer_pause(session->writer, true);
-    status = at_end ? snapshot(session, message, tracking, error) : begin_read(session, message, tracking, error);
+    status = at_end ? end_read(session, message, tracking, error) : begin_read(session, message, tracking, error);
     store_writer_pause(session->writer, false);
     freeze_release(&session->freeze);
     if (status != PCERE_OK)
@@ -488,6 +548,7 @@ enum pcere_status session_run(struct session *session, const int descriptors[3],
         return status;
     }
     session->socket = sockets[0];
+    session->far_socket = sockets[1];
     struct child_setup setup = {.options = session->options, .log = session->log.descriptor, .socket = sockets[1],
                                 .descriptors = {descriptors[0], descriptors[1], descriptors[2]}};
     status = child_start(&setup, &session->child, error);

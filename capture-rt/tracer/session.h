@@ -3,6 +3,7 @@
 #define PCERE_CAPTURE_TRACER_SESSION_H
 
 #include "capture-rt/tracer/codelet.h"
+#include "capture-rt/tracer/files.h"
 #include "capture-rt/tracer/freeze.h"
 #include "capture-rt/tracer/libraries.h"
 #include "capture-rt/tracer/log.h"
@@ -26,6 +27,7 @@ struct session {
     struct child child;
     int32_t child_status;
     int socket;                      /* to the program; -1: it will not stop again */
+    int far_socket;                  /* its number in the program */
     struct freeze freeze;
     struct map_facts facts;
     struct store_range *excluded;    /* of facts */
@@ -41,6 +43,8 @@ struct session {
     bool near;                  /* the end that was read last was to be followed by another stop at once */
     struct store_codelet codelet;
     struct run_list before;
+    struct files files, files_after;     /* what was open when its region began, and ended */
+    size_t content_capacity;         /* of codelet.contents */
     size_t region, class;            /* of it, in the manifest */
 };
 
