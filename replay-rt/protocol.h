@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 2u
+#define PLAN_VERSION 3u
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that are described; all are counted */
 
@@ -36,6 +36,28 @@ enum plan_relocation_kind {
     PLAN_RELOCATION_COPY,           /* `addend` bytes of the symbol are copied */
 };
 struct plan_relocation { uint64_t address; int64_t addend; uint32_t kind, name; };  /* name: offset in the strings */
+
+enum plan_source {                  /* what stands in for a file that was open */
+    PLAN_SOURCE_FILE,               /* the file itself, for reading only */
+    PLAN_SOURCE_COPY,               /* a file of the codelet's own: `bytes` long, with `contents`, the rest zero */
+    PLAN_SOURCE_DEVICE,             /* the device itself: /dev/null, /dev/urandom, ... */
+    PLAN_SOURCE_NOTHING,            /* what is written is dropped */
+    PLAN_SOURCE_LOST,               /* no use of it can be replayed */
+};
+struct plan_descriptor {            /* ascending by number */
+    int32_t number;
+    uint32_t source;                /* enum plan_source */
+    uint32_t flags;                 /* of open(2) in the capture */
+    uint32_t path;                  /* offset in the strings */
+    uint32_t what;                  /* the same: in words, "a pipe (descriptor 7)"; "" where all that was captured can be done */
+    uint32_t reserved;
+    uint64_t offset, bytes;
+    uint64_t changed_ns;            /* PLAN_SOURCE_FILE: time of the file's last change, or 0 if that does not matter */
+    uint64_t content_first, content_count;  /* in `contents` */
+};
+enum plan_stream_kind { PLAN_STREAM_FILE, PLAN_STREAM_STDIN, PLAN_STREAM_STDOUT, PLAN_STREAM_STDERR };
+#define PLAN_STREAM_BYTES 224u
+struct plan_stream { uint64_t address; int32_t descriptor; uint32_t kind; unsigned char bytes[PLAN_STREAM_BYTES]; };   /* FILE, table */
 
 enum plan_task {
     PLAN_MEASURE,                   /* time the region */
@@ -60,6 +82,7 @@ enum plan_state {
     PLAN_RUNNING,                   /* memory stands; the region runs, or is being restored */
     PLAN_CRASHED,                   /* a signal: result.signal, result.fault_address */
     PLAN_FAILED,                    /* result.message says why */
+    PLAN_UNREPEATABLE,              /* the region needs what only the original had: result.message */
     PLAN_REFUSED,                   /* this processor cannot run it: result.message says what it lacks */
     PLAN_DONE,
 };
@@ -103,6 +126,8 @@ struct replay_plan {
     uint32_t region;                /* name, offset in the strings */
     int32_t schedule_kind, schedule_chunk;  /* as omp_set_schedule takes them; kind 0: leave it */
     int32_t max_active_levels, dynamic;     /* 0 and -1: leave it */
+    uint32_t directory;             /* working directory of the capture, offset in the strings */
+    uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
     uint32_t reserved;
     uint64_t environment;           /* captured value of environ, or 0 */
     struct plan_policy policy;
@@ -116,6 +141,9 @@ struct replay_plan {
     struct plan_table locks;        /* struct plan_lock */
     struct plan_table signals;      /* struct plan_signal */
     struct plan_table relocations;  /* struct plan_relocation */
+    struct plan_table descriptors;  /* struct plan_descriptor */
+    struct plan_table streams;      /* struct plan_stream */
+    struct plan_table contents;     /* struct plan_copy: `address` is an offset in a file */
     struct plan_result result;
 };
 

@@ -197,6 +197,22 @@ static enum pcere_status expected_merge(struct maker *maker, struct pcere_error 
     return added ? PCERE_OK : pcere_fail_memory(error, "the pages of a codelet");
 }
 
+static enum pcere_status contents_add(const struct page_pool *pool, const struct store_codelet *codelet, struct codelet_memory *memory,
+                                      struct pcere_error *error)
+{
+    memory->contents = calloc(codelet->content_count + 1, sizeof *memory->contents);
+    if (!memory->contents)
+        return pcere_fail_memory(error, "the files of a codelet");
+    for (size_t i = 0; i < codelet->content_count; i++) {
+        const struct store_run *run = &codelet->contents[i];
+        bool zero = run->page == STORE_PAGE_ZERO;
+        memory->contents[memory->content_count++] = (struct plan_copy){
+            .address = run->address, .pages = run->count, .source = zero ? 0 : pool->pages_offset + run->page * pool->page_bytes,
+            .zero = zero};
+    }
+    return PCERE_OK;
+}
+
 enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool, const struct store_codelet *codelet,
                                      const struct image *image, bool expected, struct codelet_memory *ret_memory,
                                      struct pcere_error *error)
@@ -220,6 +236,10 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
         status = page_pool_load(pool, store, codelet->before, codelet->before_count, error);
     if (!status && expected)
         status = page_pool_load(pool, store, codelet->after, codelet->after_count, error);
+    if (!status)
+        status = contents_add(pool, codelet, memory, error);
+    if (!status)
+        status = page_pool_load(pool, store, codelet->contents, codelet->content_count, error);
     if (status)
         codelet_memory_done(memory);
     else
@@ -232,5 +252,6 @@ void codelet_memory_done(struct codelet_memory *memory)
     free(memory->mappings);
     free(memory->before);
     free(memory->expected);
+    free(memory->contents);
     *memory = (struct codelet_memory){0};
 }

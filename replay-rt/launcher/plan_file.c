@@ -2,6 +2,7 @@
 #include "replay-rt/launcher/codelet_memory.h"
 
 #include "core/text.h"
+#include "replay-rt/launcher/sources.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -137,6 +138,38 @@ static struct plan_table relocations_add(struct text *out, struct text *strings,
     return table;
 }
 
+static struct plan_table streams_add(struct text *out, const struct store_codelet *codelet)
+{
+    _Static_assert(PLAN_STREAM_BYTES == STORE_STREAM_BYTES && (int)PLAN_STREAM_STDERR == (int)STORE_STREAM_STDERR, "streams are alike");
+    struct plan_table table = table_add(out, NULL, 0, 0);
+    for (size_t i = 0; i < codelet->stream_count; i++) {
+        const struct store_stream *from = &codelet->streams[i];
+        struct plan_stream stream = {.address = from->address, .descriptor = from->descriptor, .kind = from->kind};
+        memcpy(stream.bytes, from->bytes, sizeof stream.bytes);
+        text_add_bytes(out, &stream, sizeof stream);
+        table.count++;
+    }
+    return table;
+}
+
+static void descriptors_add(struct text *out, struct text *strings, const struct store_codelet *codelet, struct replay_plan *plan)
+{
+    plan->descriptors = table_add(out, NULL, 0, 0);
+    for (size_t i = 0; i < codelet->descriptor_count; i++) {
+        const struct store_descriptor *from = &codelet->descriptors[i];
+        struct plan_descriptor descriptor = {.number = from->number, .flags = from->flags, .offset = from->offset, .bytes = from->bytes,
+                                             .content_first = from->content_first, .content_count = from->content_count};
+        struct text what = {0};
+        descriptor.source = descriptor_source(from, &descriptor.changed_ns, &what);
+        descriptor.path = string_add(strings, from->path);
+        descriptor.what = string_add(strings, what.data ? what.data : "");
+        strings->failed |= what.failed;
+        text_done(&what);
+        text_add_bytes(out, &descriptor, sizeof descriptor);
+        plan->descriptors.count++;
+    }
+}
+
 static enum pcere_status plan_publish(const struct text *text, struct plan_file *ret_file, struct pcere_error *error)
 {
     struct plan_file file = {.bytes = text->length};
@@ -181,6 +214,8 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->dynamic = codelet->setting.dynamic;
     plan->environment = codelet->setting.environment;
     plan->region = string_add(&strings, codelet->region);
+    plan->directory = string_add(&strings, manifest->working_directory);
+    plan->does_io = codelet->does_io;
     ignored_collect(codelet, &ignored);
     zeroed_collect(program, manifest->image_bias, &zeroed);
     text_add_bytes(&out, plan, sizeof *plan);
@@ -193,6 +228,9 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->threads = threads_add(&out, codelet);
     plan->locks = locks_add(&out, codelet);
     plan->signals = table_add(&out, codelet->signals, codelet->signal_count, sizeof *codelet->signals);
+    descriptors_add(&out, &strings, codelet, plan);
+    plan->contents = table_add(&out, memory->contents, memory->content_count, sizeof *memory->contents);
+    plan->streams = streams_add(&out, codelet);
     plan->relocations = relocations_add(&out, &strings, image, manifest->image_bias);
     plan->strings = out.length;
     text_add_bytes(&out, strings.data, strings.length);

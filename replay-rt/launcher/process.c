@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -92,6 +93,14 @@ static bool process_wait(const struct process *process, pid_t child, int *ret_st
     return hung;
 }
 
+/* LLVM's OpenMP runtime leaves a shared memory object behind where a process ends without its destructors. */
+static void runtime_forget(pid_t child)
+{
+    char name[64];
+    snprintf(name, sizeof name, "/__KMP_REGISTERED_LIB_%d_%u", (int)child, (unsigned)getuid());
+    shm_unlink(name);
+}
+
 static enum pcere_status crash_explain(const struct process *process, const struct plan_result *result, struct pcere_error *error)
 {
     const char *missing = result->fault_address ? build_missing_at(process->build, result->fault_address) : NULL;
@@ -127,11 +136,18 @@ static enum pcere_status end_explain(const struct process *process, bool hung, i
                           "the codelet of '%s' cannot have its captured memory: %s", process->region, message);
     if (state == PLAN_CRASHED)
         return crash_explain(process, result, error);
+    if (state == PLAN_UNREPEATABLE)
+        return pcere_fail(error, PCERE_NO, 0, "pcere regions shows what regions read and write", "region '%s' cannot be replayed: %s",
+                          process->region, message);
     if (state == PLAN_REFUSED)
         return pcere_fail(error, PCERE_REFUSED, 0, "rebuild it for this processor, such as by --flags \"-O3 -march=native\"",
                           "region '%s' cannot run on this machine: %s", process->region, message);
     if (state == PLAN_FAILED)
         return pcere_fail(error, PCERE_NO, 0, NULL, "the codelet of '%s' cannot run: %s", process->region, message);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)   /* the guard's, where signals are blocked, as they are before a process is made */
+        return pcere_fail(error, PCERE_NO, 0, "pcere regions shows what regions read and write",
+                          "region '%s' cannot be replayed: it starts another process, or reaches out of its own while signals are blocked",
+                          process->region);
     if (WIFSIGNALED(status))
         return pcere_fail(error, PCERE_NO, 0, WTERMSIG(status) == SIGKILL ? "memory may have run out" : NULL,
                           "the codelet of '%s' was ended by a signal: %s", process->region, strsignal(WTERMSIG(status)));
@@ -154,6 +170,7 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
         if (status)
             break;
         bool hung = process_wait(process, child, &ended);
+        runtime_forget(child);
         status = end_explain(process, hung, ended, &last);
         if (hung || atomic_load(&process->plan->plan->result.state) != PLAN_COLLIDED)
             break;

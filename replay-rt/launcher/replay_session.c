@@ -33,9 +33,9 @@ static enum pcere_status extent_add(struct extent *extent, const struct store_co
         extent->taken[extent->taken_count++] =
             (struct store_range){codelet->mappings[i].start, codelet->mappings[i].end - codelet->mappings[i].start};
     uint64_t zero_pages = 0;
-    const struct store_run *lists[] = {codelet->before, codelet->after};
-    const size_t counts[] = {codelet->before_count, codelet->after_count};
-    for (size_t list = 0; list < 2; list++)
+    const struct store_run *lists[] = {codelet->before, codelet->after, codelet->contents};
+    const size_t counts[] = {codelet->before_count, codelet->after_count, codelet->content_count};
+    for (size_t list = 0; list < sizeof counts / sizeof *counts; list++)
         for (size_t i = 0; i < counts[list]; i++) {
             const struct store_run *run = &lists[list][i];
             if (run->page == STORE_PAGE_ZERO)

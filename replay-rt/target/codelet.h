@@ -126,6 +126,37 @@ struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads);
 void pcere_threads_restore(struct thread_state *state);
 void pcere_threads_compare(struct thread_state *state);
 
+/* ---- files.c, streams.c, guard.c: what the program had open ------------------------------------------------------------------- */
+
+/* What the descriptors of the capture will need; called once, before any other of these. */
+void pcere_files_begin(const struct codelet *codelet);
+/* A descriptor of this runtime, out of the way of those that the program had and will get: another number for it, the old one is closed. -1
+ * stays -1. */
+int pcere_descriptor_raise(int descriptor);
+/* Before the first run: open what the program had open, go to its working directory. From then on its standard output goes nowhere, and so
+ * do its messages if the region was seen to write. */
+void pcere_files_open(struct codelet *codelet);
+/* Before each run: every descriptor as it was captured, and no others. */
+void pcere_files_restore(struct codelet *codelet);
+/* Where messages of this runtime go. */
+extern int pcere_messages;
+
+/* Once, before pcere_overlay_apply: the captured streams work with this process's C library. The standard ones come back to their old
+ * addresses; ends the process with PLAN_COLLIDED if one is taken. */
+void pcere_streams_adopt(struct memory *memory);
+/* Before each run: the standard streams, whose structures are not among captured memory. */
+void pcere_streams_restore(void);
+
+/* From now on, in all threads: reading what cannot be had ends the process with PLAN_UNREPEATABLE; files that the region opens for writing
+ * are copies of its own, which it finds again by their names; what would change the user's files, or reach out of the process, ends it. `lost`:
+ * numbers and words of descriptors that cannot be read, or (`whole`) not be used at all. */
+struct lost_descriptor { int number; bool whole; char what[256]; };
+void pcere_guard_begin(struct codelet *codelet, const struct lost_descriptor *lost, size_t lost_count);
+/* Before each run: forget the copies. */
+void pcere_guard_restore(void);
+/* A system call was stopped: do it in another way. False: it was not stopped by the guard. */
+bool pcere_guard_serve(void *siginfo, void *context);
+
 /* ---- run.c ---------------------------------------------------------------------------------------------------------------- */
 
 /* Everything from mapping to the last sample. */
@@ -136,7 +167,7 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet);
 /* From now on free() leaves blocks inside these ranges alone, and realloc() copies them; *releases counts both. */
 void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, _Atomic uint64_t *releases);
 
-/* From now on a fatal signal is recorded in the plan, prints a backtrace on descriptor 2, and ends the process. */
+/* From now on a fatal signal is recorded in the plan, prints a backtrace (pcere_messages), and ends the process. */
 void pcere_crash_watch(struct codelet *codelet);
 /* The same for the calling thread's signal stack: once in each thread. */
 void pcere_crash_watch_thread(void);

@@ -27,7 +27,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     int length = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     size_t bytes = length < 0 ? 0 : (size_t)length < sizeof line ? (size_t)length : sizeof line - 1;
-    if (write(STDERR_FILENO, line, bytes) < 0)
+    if (write(pcere_messages, line, bytes) < 0)
         return;
 }
 
@@ -57,6 +57,8 @@ static bool is_unknown_instruction(int number, const siginfo_t *info)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
+    if (number == SIGSYS && pcere_guard_serve(info, context))
+        return;
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(SIGALRM, &plain, NULL);
     alarm(BACKTRACE_SECONDS);

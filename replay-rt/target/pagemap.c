@@ -22,7 +22,7 @@ enum page_state pcere_pagemap_state(uint64_t address, uint64_t page_bytes)
 {
     uint64_t page = address / page_bytes;
     if (descriptor == -2)
-        descriptor = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+        descriptor = pcere_descriptor_raise(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     if (descriptor < 0)
         return PAGE_UNKNOWN;
     if (page < first || page >= first + count) {

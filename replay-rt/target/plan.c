@@ -57,6 +57,23 @@ static bool copies_fit(const struct codelet *codelet, const struct plan_table *t
     return true;
 }
 
+static bool contents_fit(const struct codelet *codelet)
+{
+    const struct replay_plan *plan = codelet->plan;
+    const struct plan_copy *contents = pcere_plan_table(plan, &plan->contents);
+    const struct plan_descriptor *descriptors = pcere_plan_table(plan, &plan->descriptors);
+    if (!table_fits(plan, &plan->contents, sizeof *contents))
+        return false;
+    for (uint64_t i = 0; i < plan->contents.count; i++)
+        if (contents[i].source > plan->pages_bytes || contents[i].pages > (plan->pages_bytes - contents[i].source) / plan->page_bytes)
+            return false;
+    for (uint64_t i = 0; i < plan->descriptors.count; i++)
+        if (descriptors[i].content_first > plan->contents.count
+            || descriptors[i].content_count > plan->contents.count - descriptors[i].content_first)
+            return false;
+    return true;
+}
+
 static bool plan_is_sound(const struct codelet *codelet, uint64_t plan_bytes, uint64_t pages_bytes)
 {
     const struct replay_plan *plan = codelet->plan;
@@ -71,7 +88,17 @@ static bool plan_is_sound(const struct codelet *codelet, uint64_t plan_bytes, ui
            && table_fits(plan, &plan->threads, sizeof(struct plan_thread))
            && table_fits(plan, &plan->locks, sizeof(struct plan_lock))
            && table_fits(plan, &plan->signals, sizeof(struct plan_signal))
-           && table_fits(plan, &plan->relocations, sizeof(struct plan_relocation));
+           && table_fits(plan, &plan->relocations, sizeof(struct plan_relocation))
+           && table_fits(plan, &plan->streams, sizeof(struct plan_stream))
+           && table_fits(plan, &plan->descriptors, sizeof(struct plan_descriptor)) && contents_fit(codelet);
+}
+
+/* The region finds the descriptors that its program had, and no others: ours would have their numbers. */
+static void inherited_close(const char *path)
+{
+    int number, end = 0;
+    if (sscanf(path, "/proc/self/fd/%d%n", &number, &end) == 1 && !path[end])
+        close(number);
 }
 
 bool pcere_plan_open(const char *plan_path, const char *pages_path, struct codelet *ret_codelet)
@@ -84,6 +111,10 @@ bool pcere_plan_open(const char *plan_path, const char *pages_path, struct codel
     if (!codelet.plan || !codelet.pages || !plan_is_sound(&codelet, plan_bytes, pages_bytes))
         return false;
     close(plan_fd);
+    inherited_close(plan_path);
+    inherited_close(pages_path);
+    pcere_files_begin(&codelet);
+    codelet.pages_fd = pcere_descriptor_raise(codelet.pages_fd);
     *ret_codelet = codelet;
     return true;
 }

@@ -65,6 +65,8 @@ static uint64_t clock_ns(void)
 static uint64_t region_run(struct run *run)
 {
     uint64_t stack = run->codelet->plan->stack_pointer;
+    pcere_files_restore(run->codelet);
+    pcere_streams_restore();
     pcere_threads_restore(run->threads);
     pcere_team_run(thread_nothing, NULL);         /* the team is awake, as after the program's previous region */
     uint64_t start_ns = clock_ns();
@@ -128,10 +130,12 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet)
     atomic_store(&plan->result.state, PLAN_RUNNING);
     if (!run.memory.lazy || (plan->policy.task == PLAN_MEASURE && !plan->policy.warmups))
         pcere_memory_populate(&run.memory);
+    pcere_streams_adopt(&run.memory);
     pcere_overlay_apply(&run.memory);
     pcere_memory_protect(&run.memory);
     run.threads = pcere_threads_new(&run.memory, plan->result.threads);
     pcere_settings_apply(&run.memory);
+    pcere_files_open(codelet);
     pcere_plan_progress(codelet);
     if (plan->policy.task == PLAN_VERIFY)
         region_verify(&run);

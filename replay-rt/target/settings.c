@@ -19,6 +19,8 @@ static void handlers_install(const struct memory *memory)
     for (uint64_t i = 0; i < plan->signals.count; i++) {
         if (signals[i].handler != IGNORED && !pcere_memory_is_mapped(memory, signals[i].handler))
             continue;                   /* a library's */
+        if (signals[i].number == SIGSYS)
+            continue;                   /* the guard's */
         struct sigaction action = {.sa_flags = (int)(signals[i].flags & (SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_RESETHAND))};
         void *handler = signals[i].handler == IGNORED ? NULL : (void *)signals[i].handler;
         if (handler)
