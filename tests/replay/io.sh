@@ -1,0 +1,185 @@
+# Regions that read and write are replayed where that can be; the files of the user stay as they are; for the others the reason is said.
+source "$(dirname "$0")/common.sh"
+flags=-O2
+
+files_make() {
+    for i in $(seq 0 1999); do echo "word $i"; done >words.txt
+    echo 5678 >old.txt
+}
+sums() { md5sum -- *.txt; }
+numbers() { sed -E 's/descriptor [0-9]+/descriptor N/'; }        # which they are depends on what the test inherits
+region() { jq -r --arg name "$1@" --arg key "$2" '.regions[] | select(.region | startswith($name)) | .[$key]' "$work/.out"; }
+
+for flags in "-O2" "-O0 -fno-pie"; do
+    program io io.c
+    files_make
+    run bash -c 'echo "a line of input" | "$0" capture --all-classes --force ./io' "$PCERE"
+    says "a program that reads and writes runs and is captured ($flags)" 0 out '^PASS'
+
+    run "$PCERE" regions --json io.pcere
+    says "its regions are listed" 0
+    is "a file that is read is named" "$(region scans io)" "reads words.txt"
+    is "so is one that is read without a stream" "$(region reads io)" "reads words.txt"
+    is "and a log that is written" "$(region logs io)" "writes log.txt"
+    is "printing is seen" "$(region prints io)" "writes standard output, standard error"
+    is "standard input is named" "$(region reads_input io)" "reads standard input"
+    is "what opens its files itself is told by its bytes" "$(region opens io)" "reads 46 bytes; writes 46 bytes"
+    is "a region that does not read or write has no such note" "$(region computes io)" "null"
+    is "reading from a pipe makes a region invalid" "$(region reads_pipe status)" "invalid"
+    is "with the reason" "$(region reads_pipe reason | numbers)" "it reads from a pipe (descriptor N), and what came from there is not in the capture"
+    is "so does reading from a socket" "$(region reads_socket status)" "invalid"
+    run "$PCERE" regions io.pcere
+    says "the table has the notes and the reasons" 0 out 'scans@io.c.*reads words.txt' out 'reads_socket@io.c.*it reads from a socket'
+
+    before=$(sums) names=$(ls -A)
+    run "$PCERE" verify --json io.pcere
+    says "of what was captured two regions cannot be replayed" 1 err 'of 16 comparisons 0 differ and 2 could not be made'
+    is "all others leave the memory that the program had" \
+        "$(json '[.codelets[] | select(.identical) | .region | split("@")[0]] | sort | join(" ")')" \
+        "closes computes gets logs logs_raw opens opens_old prints reads reads_and_writes reads_input reads_pipe_stream scans writes_pipe"
+    is "renaming files is refused by that reason" "$(json '.codelets[] | select(.region | startswith("renames@")) | .reason | split(": ")[1]')" "it renames a file"
+    is "and so is the use of a socket" "$(json '.codelets[] | select(.region | startswith("sends@")) | .reason | split(": ")[1]' | numbers)" "it uses a socket (descriptor N)"
+    run "$PCERE" verify io.pcere sends
+    says "alone, too, with a hint" 1 out 'not compared.*it uses a socket' 
+    run "$PCERE" verify io.pcere reads_pipe@
+    says "what was not kept is refused by its reason" 4 err "it reads from a pipe \(descriptor [0-9]+\)"
+    run "$PCERE" replay --threads 1,2 --repeat 3 io.pcere prints logs@ logs_raw scans gets reads@ reads_and_writes opens@ opens_old closes writes_pipe reads_input computes
+    says "they replay with 1 and 2 threads, again and again" 0 out 'opens@io.c.* 2 .*3 samples'
+    run "$PCERE" replay --threads 1 --repeat 2 io.pcere sends computes
+    says "a region that is refused does not stop the others" 1 err "cannot be replayed: it uses a socket" out 'computes@io.c.*2 samples'
+    is "no file of the user was changed" "$(sums)" "$before"
+    is "none came, none went" "$(ls -A)" "$names"
+done
+
+# ---- where nothing can be guarded -------------------------------------------------------------------------------------------------
+cat >unguarded.c <<'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    struct sock_filter words[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {4, words};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+    execv(argv[1], argv + 1);
+    return 99;
+}
+END
+"$CLANG" unguarded.c -o unguarded || { echo "NOT OK: unguarded.c does not compile"; exit 1; }
+run ./unguarded "$PCERE" replay io.pcere --threads 1 --repeat 2 scans computes
+says "a kernel that guards nothing replays only what does not read or write, and says so" 1 out 'computes@io.c.*2 samples' \
+    err "cannot be replayed: it reads or writes files, and this kernel does not let them be guarded"
+
+# ---- files that changed, or went --------------------------------------------------------------------------------------------------
+seq 1 4000000 >large.txt
+compile large <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static char line[100];
+int main(void) {
+    FILE *file = fopen("large.txt", "r");
+    if (!file || !fgets(line, sizeof line, file)) return 1;
+    #pragma omp parallel
+    #pragma omp single
+    for (int i = 0; i < 5000; i++)
+        if (!fgets(line, sizeof line, file)) abort();
+    puts("PASS");
+    return 0;
+}
+END
+run "$PCERE" capture --all-classes ./large; says "a region reads from a file of 30 MB" 0 out PASS
+holds "of which the store has no copy" test "$(du -sm large.pcere | cut -f1)" -lt 5
+run "$PCERE" verify large.pcere; says "it is read where it is" 0 out identical
+mkdir elsewhere
+(cd elsewhere && "$PCERE" verify ../large.pcere >/dev/null 2>&1)
+is "also from another folder" $? 0
+cp -p large.txt kept.txt
+echo more >>large.txt
+run "$PCERE" verify large.pcere
+says "once it has changed, the region is refused by that reason" 1 out "reads from '.*/large.txt', which has changed since the capture"
+rm large.txt
+run "$PCERE" verify large.pcere; says "or that it is gone" 1 out "reads from '.*/large.txt', which cannot be opened \(No such file"
+cp -p kept.txt large.txt
+run "$PCERE" verify large.pcere; says "and replayed where it is back" 0 out identical
+
+compile small <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static char line[100];
+int main(void) {
+    FILE *file = fopen("small.txt", "r");
+    if (!file) return 1;
+    #pragma omp parallel
+    #pragma omp single
+    while (fgets(line, sizeof line, file))
+        ;
+    puts("PASS");
+    return 0;
+}
+END
+seq 1 20000 >small.txt
+run "$PCERE" capture --all-classes ./small; says "a region reads from a small file" 0 out PASS
+rm small.txt
+run "$PCERE" verify small.pcere; says "which is in the store, and need not be there" 0 out identical
+
+# ---- what a region must not do --------------------------------------------------------------------------------------------------
+compile reach <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <signal.h>
+#include <unistd.h>
+static int sum;
+static void starts(void) {
+    #pragma omp parallel
+    #pragma omp single
+    sum += system("echo started >>started.txt");
+}
+static void folder(void) {
+    #pragma omp parallel
+    #pragma omp single
+    { sum += mkdir("folder", 0700); sum += rmdir("folder"); }
+}
+static void connects(void) {
+    struct sockaddr_un name = {AF_UNIX, "nobody"};
+    #pragma omp parallel
+    #pragma omp single
+    { int s = socket(AF_UNIX, SOCK_STREAM, 0); sum += connect(s, (void *)&name, sizeof name); close(s); }
+}
+static void removes(void) {
+    #pragma omp parallel
+    #pragma omp single
+    { FILE *file = fopen("removed.txt", "a"); if (!file) abort(); fputs("x", file); fclose(file); sum += remove("removed.txt"); }
+}
+static void signals(void) {
+    #pragma omp parallel
+    #pragma omp single
+    sum += kill(getppid(), 0);
+}
+static void works(void) {
+    #pragma omp parallel for
+    for (int i = 0; i < 1000; i++) if (i == 7) sum += i;
+}
+int main(void) {
+    starts(); folder(); connects(); removes(); signals(); works();
+    puts("PASS");
+    return 0;
+}
+END
+run "$PCERE" capture --all-classes ./reach; says "a program reaches out of itself" 0 out PASS
+echo kept >removed.txt
+rm -f started.txt
+run "$PCERE" verify --json reach.pcere
+for pair in "starts:it starts another process" "folder:it changes folders" "connects:it opens a connection" "signals:it sends a signal"; do
+    is "${pair%%:*} is stopped: ${pair#*:}" "$(json '.codelets[] | select(.region | startswith("'"${pair%%:*}"'@")) | .reason' | grep -o "${pair#*:}")" "${pair#*:}"
+done
+is "the others are replayed" "$(json '[.codelets[] | select(.identical) | .region | split("@")[0]] | sort | join(" ")')" "removes works"
+is "what the region removes stays" "$(cat removed.txt)" kept
+holds "nothing was started" test ! -e started.txt
+finish
