@@ -179,12 +179,12 @@ static const struct store_mapping *mapping_of(const struct store_codelet *codele
 
 /*   initial thread:  tls_low .. libraries' TLS .. | executable's TLS | thread control block ..
  *   others:          mapping: stack .. libraries' TLS .. | executable's TLS | thread control block ..          */
-static void threads_ignore(const struct capture_log *log, const struct elf_file *elf, const struct store_codelet *codelet,
-                           struct range_list *list)
+static void threads_ignore(const struct capture_log *log, const struct capture_thread *threads, const struct elf_file *elf,
+                           const struct store_codelet *codelet, struct range_list *list)
 {
     uint64_t offset = elf_file_tls_offset(elf), bytes = elf_file_tls_bytes(elf);
     for (size_t i = 0; i < codelet->thread_count; i++) {
-        const struct capture_thread *thread = &log->stop.threads[i];
+        const struct capture_thread *thread = &threads[i];
         const struct store_mapping *mapping = thread->present ? mapping_of(codelet, thread->thread_pointer) : NULL;
         if (!mapping)
             continue;
@@ -230,8 +230,8 @@ static void symbols_ignore(const struct elf_symbol *symbols, size_t count, uint6
     }
 }
 
-enum pcere_status codelet_finish(const struct capture_log *log, const struct elf_file *elf, uint64_t end_stack_pointer,
-                                 struct store_codelet *codelet, struct pcere_error *error)
+enum pcere_status codelet_finish(const struct capture_log *log, const struct capture_thread *threads, const struct elf_file *elf,
+                                 uint64_t end_stack_pointer, struct store_codelet *codelet, struct pcere_error *error)
 {
     struct range_list list = {0};
     const struct elf_symbol *symbols;
@@ -239,7 +239,7 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct elf
     symbols_ignore(symbols, count, log->image_bias, &list);
     count = elf_file_tables(elf, &symbols);
     symbols_ignore(symbols, count, log->image_bias, &list);
-    threads_ignore(log, elf, codelet, &list);
+    threads_ignore(log, threads, elf, codelet, &list);
     runtime_threads_ignore(log, elf, codelet, &list);
     range_list_add(&list, log->plt_low, log->plt_high);
     const struct store_mapping *stack = mapping_of(codelet, codelet->stack_pointer);

@@ -116,7 +116,7 @@ static enum pcere_status codelet_send(struct session *session, struct pcere_erro
     struct store_codelet codelet = session->codelet;
     session->pending = false;
     session->codelet = (struct store_codelet){0};
-    enum pcere_status status = settling ? codelet_finish(session->log.log, session->elf, session->end_stack_pointer, &codelet, error)
+    enum pcere_status status = settling ? codelet_finish(session->log.log, session->threads, session->elf, session->end_stack_pointer, &codelet, error)
                                         : pcere_fail_memory(error, "a codelet");
     if (status != PCERE_OK) {
         free(settling);
@@ -266,6 +266,7 @@ static enum pcere_status begin_read(struct session *session, const struct captur
                                               .in_vivo_ns = class->representative_ns};
     session->pending = true;
     session->end_stack_pointer = 0;
+    memcpy(session->threads, session->log.log->stop.threads, sizeof session->threads);
     session->content_capacity = 0;
     if (!session->codelet.region)
         return pcere_fail_memory(error, "a codelet");

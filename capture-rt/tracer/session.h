@@ -39,6 +39,7 @@ struct session {
     struct pcere_error trouble;      /* what ended the capture before the program's end; status OK: nothing */
 
     bool pending;                    /* a codelet whose region has not ended */
+    struct capture_thread threads[CAPTURE_THREADS_MAX];     /* of the pending codelet */
     uint64_t end_stack_pointer; /* of the program at the end of the pending codelet, or 0 */
     bool near;                  /* the end that was read last was to be followed by another stop at once */
     struct store_codelet codelet;
