@@ -124,7 +124,7 @@ static const char *check_contents(const struct store_codelet *codelet, const str
     if (descriptor->content_first > codelet->content_count ||
         descriptor->content_count > codelet->content_count - descriptor->content_first)
         return "a file's content is not among those that it holds";
-    const struct store_run *runs = codelet->contents + descriptor->content_first;
+    const struct store_run *runs = descriptor->content_count ? codelet->contents + descriptor->content_first : NULL;
     const char *wrong = check_runs(runs, (size_t)descriptor->content_count, page_bytes, page_count);
     for (size_t i = 0; !wrong && i < descriptor->content_count; i++)
         if (runs[i].address + (runs[i].count - 1) * page_bytes >= descriptor->bytes)
