@@ -168,7 +168,10 @@ says "Ctrl-C in the timing run ends all of it" 130 err 'interrupted in the timin
 holds "and leaves no store" test ! -e slow.pcere
 interrupt codelet_awaited
 says "Ctrl-C in the capturing run ends with status 130" 130 err 'killed by signal 2' err 'slow.pcere'
-run "$PCERE" verify slow.pcere; says "and what was captured until then is whole" 0 out identical
+# The signal may come while a captured region runs: that one has no memory to be compared with.
+run "$PCERE" verify --json slow.pcere
+holds "and what was captured until then is whole" jq -e 'any(.codelets[]; .identical) and
+    ([.codelets[] | .identical or ((.reason // "") | test("its end was not seen"))] | all)' .out
 rm -rf slow.pcere
 "$PCERE" capture --all-classes ./slow >.slow 2>&1 </dev/null &
 leader=$!; codelet_awaited; kill -KILL $leader; wait $leader 2>/dev/null
