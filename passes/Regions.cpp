@@ -19,7 +19,7 @@ using namespace llvm;
 
 namespace pcere {
 
-static StringRef calleeName(const CallBase &Call) {
+StringRef calleeName(const CallBase &Call) {
   const auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCasts());
   return Callee ? Callee->getName() : StringRef();
 }

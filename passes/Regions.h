@@ -42,6 +42,9 @@ struct RegionTable {
 /// All regions of \p M in the order of its functions and instructions.
 RegionTable findRegions(llvm::Module &M);
 
+/// The function that \p Call calls by name, or "".
+llvm::StringRef calleeName(const llvm::CallBase &Call);
+
 /// The fork call of clang's OpenMP ABI that \p Call is, as an enum pcere_path, or -1.
 int forkPath(const llvm::CallBase &Call);
 

@@ -42,11 +42,6 @@ void rememberSite(Function &Microtask, GlobalVariable &Site) {
 
 namespace {
 
-StringRef calleeName(const CallBase &Call) {
-  const auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCasts());
-  return Callee ? Callee->getName() : StringRef();
-}
-
 bool asksForThreadCount(StringRef Name) {
   Name.consume_back("_"); // Fortran's
   return Name == "omp_get_max_threads" || Name == "omp_get_num_threads";
