@@ -22,6 +22,9 @@ struct codelet {
     int pages_fd;
 };
 
+#define STACK_ROOM_BYTES (8ull << 20)     /* a region may need more stack than was there at its start */
+#define STACK_GUARD_BYTES (1ull << 20)    /* the kernel lets no stack grow nearer to another mapping */
+
 #define PLAN_TABLE(codelet, name, type) ((const type *)pcere_plan_table((codelet)->plan, &(codelet)->plan->name))
 
 /* Map both files and check all tables against their sizes. False: the files are not a plan and its pages. */

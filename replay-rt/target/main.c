@@ -18,7 +18,7 @@
 extern void *__dso_handle;
 __attribute__((weak, visibility("hidden"))) void *__dso_handle;
 
-enum { THREAD_STACK_BYTES = 16 << 20 };
+enum { THREAD_STACK_BYTES = 16 << 20, OWN_ROOM_BYTES = 4 << 20 };
 
 static bool stack_find(uint64_t *ret_start, uint64_t *ret_end)
 {
@@ -34,12 +34,16 @@ static bool stack_find(uint64_t *ret_start, uint64_t *ret_end)
     return found;
 }
 
+/* Both stacks need room to grow; what lies below this one, the kernel's gap included, would stop it. */
 static bool meets_captured(const struct codelet *codelet, uint64_t start, uint64_t end)
 {
     const struct plan_mapping *mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping);
-    for (uint64_t i = 0; i < codelet->plan->mappings.count; i++)
-        if (mappings[i].start < end && mappings[i].end > start)
+    uint64_t low = start - OWN_ROOM_BYTES - STACK_GUARD_BYTES;
+    for (uint64_t i = 0; i < codelet->plan->mappings.count; i++) {
+        uint64_t room = mappings[i].flags & PLAN_MAPPING_GROWS ? STACK_ROOM_BYTES + STACK_GUARD_BYTES : 0;
+        if (mappings[i].start - room < end && mappings[i].end > low)
             return true;
+    }
     return false;
 }
 

@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define STACK_ROOM_BYTES (8ull << 20)     /* a region may need more stack than was there at its start */
 #define HUGE_PAGE_BYTES (2ull << 20)
 #define LAZY_COPIES_MOST 20000u           /* mappings of a process are limited (vm.max_map_count) */
 #ifndef MADV_POPULATE_WRITE
@@ -51,9 +50,8 @@ static void range_map(struct codelet *codelet, uint64_t start, uint64_t end)
 static void stack_extend(struct codelet *codelet, uint64_t floor, uint64_t start)
 {
     uint64_t room = STACK_ROOM_BYTES;
-    uint64_t guard = 1ull << 20;
-    if (start - floor < room + guard)
-        room = start - floor > guard ? start - floor - guard : 0;
+    if (start - floor < room + STACK_GUARD_BYTES)
+        room = start - floor > STACK_GUARD_BYTES ? start - floor - STACK_GUARD_BYTES : 0;
     room &= ~(codelet->plan->page_bytes - 1);
     if (room)
         mmap((void *)(start - room), room, PROT_READ | PROT_WRITE,
