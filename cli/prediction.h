@@ -1,0 +1,45 @@
+/* cli/prediction.h - one prediction out of a store's samples: which samples, at which thread counts, and the result as JSON.
+ */
+#ifndef PCERE_CLI_PREDICTION_H
+#define PCERE_CLI_PREDICTION_H
+
+#include "cli/cli.h"
+#include "predictor/predict.h"
+
+struct prediction_words {            /* what to predict from; all borrowed */
+    const char *arch;                /* name of the machine whose samples count; NULL or "host": this one */
+    const char *flags, *settings;    /* of the replays; NULL: the original's */
+    const unsigned *threads;         /* thread counts; thread_count 0: all at which every captured class was replayed */
+    size_t thread_count;
+};
+
+struct prediction {
+    const struct store_manifest *manifest;
+    struct store_sample *samples;     /* of the store */
+    size_t sample_count;
+    char *arch;                      /* host name that the samples must have */
+    bool here;                       /* it is this machine */
+    struct predict_request request;
+    uint32_t *threads;
+    struct predict_result result;
+};
+
+
+/* Read the store's samples and settle machine and thread counts; nothing is predicted yet. `prediction` is zeroed at first, and
+ * prediction_done it also after a failure. */
+enum pcere_status prediction_prepare(struct cli *cli, const struct prediction_words *words, struct prediction *prediction, struct pcere_error *error);
+void prediction_done(struct prediction *prediction);
+
+/* Read the samples again, since more have come. */
+enum pcere_status prediction_reload(const struct cli *cli, struct prediction *prediction, struct pcere_error *error);
+
+/* Predict (again), into prediction->result. As predict_run. */
+enum pcere_status prediction_make(struct prediction *prediction, struct pcere_error *error);
+
+/* Median of what real runs of that machine say of a region at these threads, ns; 0: nothing. */
+uint64_t prediction_region_real_ns(const struct prediction *prediction, const char *region, uint32_t threads);
+
+/* Add the keys of schema pcere.predict/1. PCERE_SYSTEM: no memory. */
+enum pcere_status prediction_document_add(json_t *document, const struct prediction *prediction, struct pcere_error *error);
+
+#endif
