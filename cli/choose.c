@@ -116,7 +116,8 @@ static enum pcere_status classes_convert(const struct series *series, const stru
     return PCERE_OK;
 }
 
-#define STOP_NS 1000000.0                /* of a stop, whatever it reads */
+#define CLASSES_FEW 10                   /* so many invocations are grouped without clustering */
+#define STOP_NS 700000.0                 /* of a stop, whatever it reads */
 #define STOP_NS_PER_BYTE 0.25
 #define LIGHT_NS 60000000u               /* stops for light regions, all together: this, or LIGHT_RATIO of the run if that is more */
 #define LIGHT_RATIO 0.02
@@ -165,6 +166,8 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
     struct classes_options options = {
         .max_classes = choose->max_classes, .min_share_ratio = choose->min_share_ratio, .wall_ns = run->wall_ns, .seed = 1,
     };
+    if (series.count > CLASSES_FEW && (double)measured->time_ns < choose->min_share_ratio * (double)run->wall_ns)
+        options.max_classes = 1;         /* none of its classes could weigh enough, and hundreds of such regions take seconds to cluster */
     struct classes_result found;
     status = classes_find(&input, &options, &found, error);
     if (status == PCERE_OK) {

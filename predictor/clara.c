@@ -15,6 +15,9 @@ struct pam {
     double *dissimilarity;       /* [count * count] */
     bool *is_medoid;             /* [count] */
     double *nearest, *second;    /* [count] dissimilarity to the nearest and the second nearest medoid */
+    size_t *owner;               /* [count] which medoid is nearest: place in `medoids` */
+    size_t *medoids;             /* [clusters] ascending */
+    double *costs;               /* [clusters] */
 };
 
 struct clara_work {
@@ -85,15 +88,17 @@ static double pam_update(struct pam *pam)
 {
     size_t n = pam->count;
     double total = 0;
+    for (size_t i = 0, found = 0; i < n; i++)
+        if (pam->is_medoid[i])
+            pam->medoids[found++] = i;
     for (size_t j = 0; j < n; j++) {
         pam->nearest[j] = pam->second[j] = INFINITY;
-        for (size_t i = 0; i < n; i++) {
-            if (!pam->is_medoid[i])
-                continue;
-            double value = pam->dissimilarity[i * n + j];
+        for (size_t m = 0; m < pam->clusters; m++) {
+            double value = pam->dissimilarity[pam->medoids[m] * n + j];
             if (value < pam->nearest[j]) {
                 pam->second[j] = pam->nearest[j];
                 pam->nearest[j] = value;
+                pam->owner[j] = m;
             } else if (value < pam->second[j])
                 pam->second[j] = value;
         }
@@ -102,19 +107,23 @@ static double pam_update(struct pam *pam)
     return total;
 }
 
-/* What the total dissimilarity changes by if `candidate` takes the place of `medoid`. */
-static double pam_exchange_cost(const struct pam *pam, size_t medoid, size_t candidate)
+/* costs[m]: what the total dissimilarity changes by if `candidate` takes the place of the m-th medoid. A point that is nearer to the candidate than to
+ * its own medoid moves whichever medoid goes; any other moves only when its own one does. All costs in one walk, each summed up in the order of
+ * the points. */
+static void pam_exchange_costs(const struct pam *pam, size_t candidate, double *costs)
 {
     size_t n = pam->count;
-    const double *from = pam->dissimilarity + medoid * n, *to = pam->dissimilarity + candidate * n;
-    double cost = 0;
+    const double *to = pam->dissimilarity + candidate * n;
+    for (size_t m = 0; m < pam->clusters; m++)
+        costs[m] = 0;
     for (size_t j = 0; j < n; j++) {
-        if (from[j] == pam->nearest[j])
-            cost += fmin(to[j], pam->second[j]) - pam->nearest[j];
-        else if (to[j] < pam->nearest[j])
-            cost += to[j] - pam->nearest[j];
+        double nearest = pam->nearest[j];
+        if (to[j] < nearest)
+            for (size_t m = 0; m < pam->clusters; m++)
+                costs[m] += to[j] - nearest;
+        else
+            costs[pam->owner[j]] += fmin(to[j], pam->second[j]) - nearest;
     }
-    return cost;
 }
 
 static void pam_swap(struct pam *pam)
@@ -129,16 +138,13 @@ static void pam_swap(struct pam *pam)
         for (size_t candidate = 0; candidate < n; candidate++) {
             if (pam->is_medoid[candidate])
                 continue;
-            for (size_t medoid = 0; medoid < n; medoid++) {
-                if (!pam->is_medoid[medoid])
-                    continue;
-                double cost = pam_exchange_cost(pam, medoid, candidate);
-                if (cost < best) {
-                    best = cost;
-                    best_medoid = medoid;
+            pam_exchange_costs(pam, candidate, pam->costs);
+            for (size_t m = 0; m < pam->clusters; m++)
+                if (pam->costs[m] < best) {
+                    best = pam->costs[m];
+                    best_medoid = pam->medoids[m];
                     best_candidate = candidate;
                 }
-            }
         }
         if (!(best < -16 * DBL_EPSILON * fabs(total)))
             return;
@@ -246,6 +252,9 @@ static void work_done(struct clara_work *work)
     free(work->pam.is_medoid);
     free(work->pam.nearest);
     free(work->pam.second);
+    free(work->pam.owner);
+    free(work->pam.medoids);
+    free(work->pam.costs);
     free(work->sample);
     free(work->medoids);
     free(work->clusters);
@@ -259,13 +268,16 @@ static bool work_init(struct clara_work *work, size_t count, size_t sample_size,
                 .dissimilarity = malloc(sample_size * sample_size * sizeof(double)),
                 .is_medoid = malloc(sample_size * sizeof(bool)),
                 .nearest = malloc(sample_size * sizeof(double)),
-                .second = malloc(sample_size * sizeof(double))},
+                .second = malloc(sample_size * sizeof(double)),
+                .owner = calloc(sample_size, sizeof(size_t)),
+                .medoids = malloc(clusters * sizeof(size_t)),
+                .costs = malloc(clusters * sizeof(double))},
         .sample = malloc(sample_size * sizeof(size_t)),
         .medoids = malloc(clusters * sizeof(size_t)),
         .clusters = malloc(count * sizeof(uint32_t)),
     };
-    return work->pam.dissimilarity && work->pam.is_medoid && work->pam.nearest && work->pam.second && work->sample &&
-           work->medoids && work->clusters;
+    return work->pam.dissimilarity && work->pam.is_medoid && work->pam.nearest && work->pam.second &&
+           work->pam.owner && work->pam.medoids && work->pam.costs && work->sample && work->medoids && work->clusters;
 }
 
 void clara_result_done(struct clara_result *result)

@@ -1,5 +1,7 @@
 #include "capture-rt/tracer/callpath.h"
 
+#include "core/text.h"
+
 #include <inttypes.h>
 #include <libunwind-ptrace.h>
 #include <stdio.h>
@@ -26,25 +28,23 @@ static size_t frames_walk(unw_addr_space_t space, void *process, uint64_t low, u
     return count;
 }
 
-enum pcere_status callpath_read(pid_t tid, uint64_t low, uint64_t high, struct store_frame **ret_frames, size_t *ret_count,
-                                struct pcere_error *error)
+enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, uint64_t low, uint64_t high, struct store_frame **ret_frames,
+                                size_t *ret_count, struct pcere_error *error)
 {
     struct store_frame *frames = calloc(FRAMES_MOST, sizeof *frames);
     if (!frames)
         return pcere_fail_memory(error, "the call path");
-    unw_addr_space_t space = unw_create_addr_space(&_UPT_accessors, 0);
-    void *process = _UPT_create(tid);
-    size_t count = 0;
-    if (space && process) {
-        unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
-        count = frames_walk(space, process, low, high, frames);
+    if (!callpath->space && (callpath->space = unw_create_addr_space(&_UPT_accessors, 0)))
+        unw_set_caching_policy(callpath->space, UNW_CACHE_GLOBAL);
+    if (callpath->process && callpath->tid != tid) {
+        _UPT_destroy(callpath->process);
+        callpath->process = NULL;
     }
-    if (process)
-        _UPT_destroy(process);
-    if (space)
-        unw_destroy_addr_space(space);
+    if (!callpath->process)
+        callpath->process = _UPT_create(tid);
+    callpath->tid = tid;
+    *ret_count = callpath->space && callpath->process ? frames_walk(callpath->space, callpath->process, low, high, frames) : 0;
     *ret_frames = frames;
-    *ret_count = count;
     return PCERE_OK;
 }
 
@@ -53,20 +53,43 @@ static bool is_outside_main(const char *symbol)
     return strncmp(symbol, "_start+", 7) == 0 || strncmp(symbol, "__libc_start", 12) == 0;
 }
 
-void callpath_name(pid_t pid, struct store_frame *frames, size_t *count)
+static const struct store_frame *known_find(const struct callpath *callpath, uint64_t address)
 {
-    unw_addr_space_t space = unw_create_addr_space(&_UPT_accessors, 0);
-    void *process = _UPT_create(pid);
+    for (size_t i = 0; i < callpath->name_count; i++)
+        if (callpath->names[i].address == address)
+            return &callpath->names[i];
+    return NULL;
+}
+
+/* Names are asked of a process of their own kind: what unwinding has cached is for the stopped thread. */
+static void frame_name(void *space, void *process, struct store_frame *frame)
+{
+    char name[sizeof frame->symbol - 24] = "";
+    unw_word_t offset = 0;
+    /* A return address may lie just behind its function when the call was the last thing in it. */
+    if (!space || !process || _UPT_get_proc_name(space, frame->address - 1, name, sizeof name, &offset, process) < 0)
+        strcpy(name, "?");
+    else
+        offset++;
+    snprintf(frame->symbol, sizeof frame->symbol, "%s+0x%" PRIx64, name, (uint64_t)offset);
+}
+
+void callpath_name(struct callpath *callpath, pid_t pid, struct store_frame *frames, size_t *count)
+{
+    unw_addr_space_t space = NULL;
+    void *process = NULL;
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++) {
-        char name[sizeof frames[i].symbol - 24] = "";
-        unw_word_t offset = 0;
-        /* A return address may lie just behind its function when the call was the last thing in it. */
-        if (!space || !process || _UPT_get_proc_name(space, frames[i].address - 1, name, sizeof name, &offset, process) < 0)
-            strcpy(name, "?");
-        else
-            offset++;
-        snprintf(frames[i].symbol, sizeof frames[i].symbol, "%s+0x%" PRIx64, name, (uint64_t)offset);
+        const struct store_frame *known = known_find(callpath, frames[i].address);
+        if (known)
+            frames[i] = *known;
+        else {
+            space = space ? space : unw_create_addr_space(&_UPT_accessors, 0);
+            process = process ? process : _UPT_create(pid);
+            frame_name(space, process, &frames[i]);
+            if (array_reserve(&callpath->names, &callpath->name_capacity, callpath->name_count + 1, sizeof *callpath->names))
+                callpath->names[callpath->name_count++] = frames[i];
+        }
         if (!is_outside_main(frames[i].symbol))
             frames[kept++] = frames[i];
     }
@@ -75,4 +98,14 @@ void callpath_name(pid_t pid, struct store_frame *frames, size_t *count)
         _UPT_destroy(process);
     if (space)
         unw_destroy_addr_space(space);
+}
+
+void callpath_done(struct callpath *callpath)
+{
+    if (callpath->process)
+        _UPT_destroy(callpath->process);
+    if (callpath->space)
+        unw_destroy_addr_space(callpath->space);
+    free(callpath->names);
+    *callpath = (struct callpath){0};
 }

@@ -1,14 +1,26 @@
-/* capture-rt/tracer/callpath.h - how the program came to a region: its own frames above the probe, by libunwind. */
+/* capture-rt/tracer/callpath.h - how the program came to a region: its own frames above the probe, by libunwind.
+ *
+ * What libunwind learns of the program's unwinding tables, and the names of addresses, are kept from one stop to the next: it takes it 1.4 ms to
+ * begin anew.
+ */
 #ifndef PCERE_CAPTURE_TRACER_CALLPATH_H
 #define PCERE_CAPTURE_TRACER_CALLPATH_H
 
 #include "capture-rt/tracer/child.h"
 #include "store/store.h"
 
+struct callpath {                /* of one process; zero is empty */
+    void *space, *process;       /* libunwind's */
+    pid_t tid;                   /* that `process` is for */
+    struct store_frame *names;   /* known ones */
+    size_t name_count, name_capacity;
+};
+
 /* The thread `tid` is stopped by ptrace. *ret_frames (malloc) holds addresses inside [low, high), innermost first, without names; none is no failure. */
-enum pcere_status callpath_read(pid_t tid, uint64_t low, uint64_t high, struct store_frame **ret_frames, size_t *ret_count,
-                                struct pcere_error *error);
+enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, uint64_t low, uint64_t high, struct store_frame **ret_frames,
+                                size_t *ret_count, struct pcere_error *error);
 /* Put "function+0x12" beside each address and drop what lies outside main. The process must still be there, but need not be stopped. */
-void callpath_name(pid_t pid, struct store_frame *frames, size_t *count);
+void callpath_name(struct callpath *callpath, pid_t pid, struct store_frame *frames, size_t *count);
+void callpath_done(struct callpath *callpath);
 
 #endif

@@ -122,7 +122,7 @@ static int scan(struct pagemap *pagemap, uint64_t start, uint64_t end, enum page
         .size = sizeof argument, .end = end, .vec = (uintptr_t)regions, .vec_len = VECTOR_LENGTH,
         .flags = (how == PAGEMAP_RENEW ? PM_SCAN_WP_MATCHING : 0) | (tracked ? PM_SCAN_CHECK_WPASYNC : 0),
         .category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
-        .return_mask = PAGE_IS_PFNZERO | PAGE_IS_FILE | (tracked ? (uint64_t)PAGE_IS_WRITTEN : 0)};
+        .return_mask = PAGE_IS_PFNZERO | (pagemap->anonymous ? 0 : (uint64_t)PAGE_IS_FILE) | (tracked ? (uint64_t)PAGE_IS_WRITTEN : 0)};
     *ret_status = PCERE_OK;
     /* The kernel stops early only when the vector is full. Its walk_end is not to be trusted then: it can be that of an earlier part. */
     for (uint64_t at = start; at < end && *ret_status == PCERE_OK;) {
@@ -157,7 +157,8 @@ static void *scan_half(void *context)
 static int scan_large(struct pagemap *pagemap, uint64_t start, uint64_t end, enum pagemap_tracking how, enum pcere_status *ret_status,
                       struct pcere_error *error)
 {
-    struct scan_half upper = {.pagemap = {.descriptor = pagemap->descriptor, .page_bytes = pagemap->page_bytes}, .end = end, .how = how};
+    struct scan_half upper = {.pagemap = {.descriptor = pagemap->descriptor, .page_bytes = pagemap->page_bytes,
+                                           .anonymous = pagemap->anonymous}, .end = end, .how = how};
     uint64_t middle = (start + (end - start) / 2) / HALF_ALIGN_BYTES * HALF_ALIGN_BYTES;
     pthread_t thread;
     upper.start = middle;

@@ -1,6 +1,5 @@
 #include "capture-rt/tracer/session.h"
 
-#include "capture-rt/tracer/callpath.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -272,8 +271,8 @@ static enum pcere_status begin_read(struct session *session, const struct captur
         return pcere_fail_memory(error, "a codelet");
     status = codelet_begin(session->log.log, message, session->elf, &session->maps, session->child.pid, &session->codelet, error);
     if (status == PCERE_OK)
-        status = callpath_read((pid_t)message->tid, session->facts.image_low, session->facts.image_high, &session->codelet.frames,
-                               &session->codelet.frame_count, error);
+        status = callpath_read(&session->callpath, (pid_t)message->tid, session->facts.image_low, session->facts.image_high,
+                               &session->codelet.frames, &session->codelet.frame_count, error);
     if (status == PCERE_OK)
         status = files_look(session, false, error);
     return status;
@@ -308,7 +307,7 @@ static void answer(struct session *session, enum capture_answer_type type)
 /* What can be done when the program runs again. */
 static enum pcere_status after_begin(struct session *session, const struct capture_message *message, struct pcere_error *error)
 {
-    callpath_name(session->child.pid, session->codelet.frames, &session->codelet.frame_count);
+    callpath_name(&session->callpath, session->child.pid, session->codelet.frames, &session->codelet.frame_count);
     libraries_see(&session->libraries, session->child.pid, &session->facts);
     if (!session->options->no_after && !session->near)
         snapshotter_learn(&session->snapshotter);
@@ -529,6 +528,7 @@ static void session_close(struct session *session)
     if (session->socket >= 0)
         close(session->socket);
     freeze_done(&session->freeze);
+    callpath_done(&session->callpath);
     snapshotter_close(&session->snapshotter);
     maps_done(&session->maps);
     free(session->excluded);

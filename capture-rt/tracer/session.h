@@ -2,6 +2,7 @@
 #ifndef PCERE_CAPTURE_TRACER_SESSION_H
 #define PCERE_CAPTURE_TRACER_SESSION_H
 
+#include "capture-rt/tracer/callpath.h"
 #include "capture-rt/tracer/codelet.h"
 #include "capture-rt/tracer/files.h"
 #include "capture-rt/tracer/freeze.h"
@@ -33,6 +34,7 @@ struct session {
     struct store_range *excluded;    /* of facts */
     struct map_list maps;
     struct snapshotter snapshotter;
+    struct callpath callpath;
     struct libraries libraries;
     bool connection_lost;            /* the program could not tell of a stop */
     bool begun;                      /* the first stop lies behind */

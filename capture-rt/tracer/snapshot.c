@@ -148,6 +148,7 @@ static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *e
 {
     struct pagemap *pagemap = &plan->snapshotter->pagemap;
     pagemap->count = 0;
+    pagemap->anonymous = !entry->file && !entry->shared;
     if (is_guard(entry))
         return PCERE_OK;
     enum pcere_status status = pagemap_look(pagemap, entry->mapping.start, entry->mapping.end,
