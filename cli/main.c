@@ -11,12 +11,14 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 const struct cli_verb *const cli_verbs[] = {
     &cli_verb_check,  &cli_verb_capture, &cli_verb_regions, &cli_verb_run,  &cli_verb_replay,
@@ -202,15 +204,29 @@ static int overview_main(FILE *out, int status)
     return status;
 }
 
-/* A reader that went away is found out by the write that fails. A handler, since an ignored signal would stay ignored in the user's program. */
-static void pipe_broken(int signal_number)
+/* A reader that went away, and a file that may not grow, are found out by the write that fails. Handlers, since an ignored signal would stay
+ * ignored in the user's program. */
+static void write_refused(int signal_number)
 {
     (void)signal_number;
 }
 
+/* A store's file must not get the number of a standard stream that is closed: messages would go into it. Writing to what stands there
+ * instead fails as before, and the user's program finds the stream closed. */
+static void streams_reserve(void)
+{
+    for (int descriptor; (descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;)
+        if (descriptor > STDERR_FILENO) {
+            close(descriptor);
+            break;
+        }
+}
+
 int main(int count, char **arguments)
 {
-    signal(SIGPIPE, pipe_broken);
+    streams_reserve();
+    signal(SIGPIPE, write_refused);
+    signal(SIGXFSZ, write_refused);
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     struct cli cli = {.started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec};

@@ -97,8 +97,11 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
             snprintf(error, sizeof error, "%+.1f %%", 100 * ((double)summary.median_ns / (double)result->in_vivo_ns - 1));
         }
     }
+    char team[CLI_TEXT_MOST] = "";
+    if (result->team && result->team < sample->threads)
+        snprintf(team, sizeof team, "its team has %u thread%s", result->team, result->team == 1 ? "" : "s");
     const char *cells[] = {name, members, threads, interval, samples, vivo, error,
-                           result->error.status == PCERE_OK ? "" : result->error.message};
+                           result->error.status == PCERE_OK ? team : result->error.message};
     cli_table_row(table, cells);
     free(name);
 }

@@ -24,8 +24,8 @@ struct pcere_error {
     char hint[512];      /* what to try next, or "" */
 };
 
-/* Fill *error (which may be NULL) and return `status`, so that `return pcere_fail(...)` reads well. `hint` may be NULL.
- * When errnum is not 0, ": " and strerror(errnum) are appended to the message. */
+/* Fill *error (which may be NULL) and return `status`, so that `return pcere_fail(...)` reads well. When errnum is not 0, ": " and
+ * strerror(errnum) are appended to the message. `hint` may be NULL: then there is the usual one for limits that errnum tells of, or none. */
 enum pcere_status pcere_fail(struct pcere_error *error, enum pcere_status status, int errnum, const char *hint,
                              const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -6,6 +6,7 @@
 #include "core/files.h"
 #include "core/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -255,13 +256,25 @@ static enum pcere_status with_input(struct session *session, const int input[2],
     return status;
 }
 
+/* Replays start where the program did. */
+static enum pcere_status directory_check(struct pcere_error *error)
+{
+    char *path = getcwd(NULL, 0);
+    if (!path)
+        return pcere_fail(error, PCERE_SYSTEM, errno, "go to a directory that exists and that you may enter", "cannot tell the current directory");
+    free(path);
+    return PCERE_OK;
+}
+
 enum pcere_status capture_program(const struct capture_options *options, struct capture_result *ret_result, struct pcere_error *error)
 {
     int input[2];
     struct session session = {.options = options, .result = ret_result, .mutex = PTHREAD_MUTEX_INITIALIZER,
                               .changed = PTHREAD_COND_INITIALIZER, .socket = -1};
     *ret_result = (struct capture_result){0};
-    enum pcere_status status = program_check(options, error);
+    enum pcere_status status = directory_check(error);
+    if (status == PCERE_OK)
+        status = program_check(options, error);
     if (status != PCERE_OK)
         return status;
     if (!options->force && faccessat(AT_FDCWD, options->store, F_OK, AT_SYMLINK_NOFOLLOW) == 0)

@@ -51,6 +51,16 @@ static bool begins(const char *variable, const char *name)
     return !strncmp(variable, name, length) && variable[length] == '=';
 }
 
+/* What makes the OpenMP runtime talk: the program's own runs have said it. */
+static bool only_talks(const char *variable)
+{
+    static const char *const names[] = {"OMP_DISPLAY_ENV", "OMP_DISPLAY_AFFINITY", "KMP_SETTINGS", "KMP_VERSION", "KMP_WARNINGS"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (begins(variable, names[i]))
+            return true;
+    return false;
+}
+
 enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, const char *libraries,
                                    uint32_t threads, char ***ret_environment, struct pcere_error *error)
 {
@@ -58,11 +68,12 @@ enum pcere_status environment_make(const struct store_manifest *manifest, const 
     bool places = options->places, bind = options->bind;
     const char *library_path = NULL;          /* of the capture: "LD_LIBRARY_PATH=..." */
     arguments_addf(&list, "OMP_NUM_THREADS=%u", threads);
+    arguments_add(&list, "KMP_WARNINGS=false");
     for (char **variable = manifest->environment; variable && *variable; variable++) {
         bool affinity = begins(*variable, "KMP_AFFINITY") || begins(*variable, "GOMP_CPU_AFFINITY");
         if (begins(*variable, "LD_LIBRARY_PATH"))
             library_path = strchr(*variable, '=') + 1;
-        if (begins(*variable, "LD_LIBRARY_PATH") || begins(*variable, "OMP_NUM_THREADS") || begins(*variable, "LD_PRELOAD")
+        if (only_talks(*variable) || begins(*variable, "LD_LIBRARY_PATH") || begins(*variable, "OMP_NUM_THREADS") || begins(*variable, "LD_PRELOAD")
             || (options->schedule && begins(*variable, "OMP_SCHEDULE")) || (options->places && begins(*variable, "OMP_PLACES"))
             || (options->bind && begins(*variable, "OMP_PROC_BIND")) || ((options->places || options->bind) && affinity))
             continue;

@@ -37,6 +37,12 @@ void pcere_plan_progress(struct codelet *codelet);
 _Noreturn void pcere_plan_end(struct codelet *codelet, enum plan_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* ---- startup.c ------------------------------------------------------------------------------------------------------------ */
+
+/* Copy what the kernel laid on the first stack, and make all loaded objects refer to the copy, so that the stack up to `stack_end` can be given
+ * up. `argv`: as main had it. False: no memory. To be called by the only thread. */
+bool pcere_startup_keep(char **argv, uint64_t stack_end);
+
 /* ---- team.c: the OpenMP team --------------------------------------------------------------------------------------------- */
 
 typedef void team_fn(void *context, uint32_t thread, uint32_t threads);

@@ -73,31 +73,16 @@ static void *run_without_first_stack(void *context)
     pcere_codelet_run(start->codelet);
 }
 
-/* The environment's strings lie on the stack. */
-static bool environment_copy(void)
-{
-    size_t count = 0;
-    while (environ[count])
-        count++;
-    char **copy = calloc(count + 1, sizeof *copy);
-    for (size_t i = 0; copy && i < count; i++)
-        if (!(copy[i] = strdup(environ[i])))
-            return false;
-    if (copy)
-        environ = copy;
-    return copy != NULL;
-}
-
-static void leave_first_stack(struct codelet *codelet, uint64_t stack_start, uint64_t stack_end)
+static void leave_first_stack(struct codelet *codelet, char **argv, uint64_t stack_start, uint64_t stack_end)
 {
     static struct start start;
-    static char name[] = "codelet";
     start = (struct start){codelet, stack_start, stack_end};
-    program_invocation_name = program_invocation_short_name = name;
     pthread_attr_t attributes;
     pthread_t thread;
     sigset_t all;
-    if (!environment_copy() || pthread_attr_init(&attributes) || pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES)
+    if (!pcere_startup_keep(argv, stack_end))
+        pcere_plan_end(codelet, PLAN_FAILED, "cannot keep the arguments and the environment");
+    if (pthread_attr_init(&attributes) || pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES)
         || pthread_create(&thread, &attributes, run_without_first_stack, &start))
         pcere_plan_end(codelet, PLAN_FAILED, "cannot start a thread");
     sigfillset(&all);
@@ -113,6 +98,6 @@ int main(int argc, char **argv)
     uint64_t start = 0, end = 0;
     pcere_overlay_prepare(&codelet);
     if (stack_find(&start, &end) && meets_captured(&codelet, start, end))
-        leave_first_stack(&codelet, start, end);
+        leave_first_stack(&codelet, argv, start, end);
     pcere_codelet_run(&codelet);
 }
