@@ -6,6 +6,7 @@
  *
  *   memfd:  struct capture_log | padding to a page | struct capture_record[records_max]     (sparse: untouched pages cost nothing)
  *
+ * Invocations may be captured inside captured ones, and by several threads; one thread stops at a time.
  * A stop: the target fills log->stop, sends one struct capture_message, and blocks reading the answer. End of file is an answer too: a
  * tracer that died lets the program go on. Whoever reads the log treats it as hostile: the program can write to it.
  */
@@ -15,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 3u
+#define CAPTURE_VERSION 4u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
 #define CAPTURE_LIBRARY "libpcere-capture.so"
 
@@ -27,6 +28,7 @@
 #define CAPTURE_PLAN_MAX 65536u
 #define CAPTURE_LOCK_SLOTS (1u << 20)           /* a power of two */
 #define CAPTURE_NAME_BYTES 1024u
+#define CAPTURE_LEVELS_MAX 16u
 
 enum capture_mode { CAPTURE_MODE_TIMING = 1, CAPTURE_MODE_CAPTURING = 2 };
 
@@ -35,14 +37,14 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint32_t line;
     uint64_t name_hash;         /* of the whole name, of which `name` may be a beginning */
     uint32_t plan_first, plan_count;    /* slice of log->plan: invocations to stop at, ascending */
-    uint32_t plan_next;         /* target: how many of them lie behind */
     uint32_t outside;           /* 1: its code is not the executable's, but a shared library's */
-    uint64_t invocations;       /* outermost ones of the initial thread: those that are numbered, from 1 */
-    uint64_t time_ns;           /* of these that ended, together */
-    uint64_t last_ns;           /* of the last of these */
+    uint64_t invocations;       /* numbered from 1 in the order in which they begin, on whatever thread */
+    uint64_t time_ns;           /* of those in no other region that ended, together */
+    uint64_t nested_ns;         /* of the others that ended */
+    uint64_t last_ns;           /* of the last that ended */
     uint64_t unfinished;        /* begun, and left other than through the end probe */
     uint64_t nested;            /* entered inside another parallel region */
-    uint64_t foreign;           /* entered by a thread that is not the initial one */
+    uint64_t foreign;           /* entered outside parallel regions by a thread that is not the initial one */
     char name[CAPTURE_NAME_BYTES];
     char function[CAPTURE_NAME_BYTES / 2];
     char file[CAPTURE_NAME_BYTES];
@@ -54,23 +56,25 @@ enum {                          /* flags of a record */
     CAPTURE_RECORD_STOPPED = 2, /* the program was stopped for a dump here: end_ns - begin_ns is not a plain time */
 };
 
-struct capture_record {         /* one outermost invocation on the initial thread; 64 bytes, one cache line */
+struct capture_record {         /* one invocation, written when it ends; 64 bytes, one cache line */
     uint64_t begin_ns, end_ns;  /* CLOCK_MONOTONIC */
     uint64_t invocation;        /* from 1 in its region */
     uint64_t words_hash;        /* of the fork's argument words */
-    uint64_t cpu_ns;            /* CPU time of the initial thread */
+    uint64_t cpu_ns;            /* CPU time of the thread that enters it */
     uint32_t region;            /* index in log->regions */
-    uint32_t faults;            /* minor page faults of the initial thread */
+    uint32_t faults;            /* minor page faults of that thread */
     uint32_t switches;          /* involuntary context switches of it */
     int32_t num_threads;        /* the clause, or 0 */
     uint16_t path;              /* enum pcere_path */
     uint16_t flags;
-    uint32_t reserved;
+    uint32_t parent;            /* the region around it: its index plus one; 0: none; CAPTURE_PARENT_UNKNOWN */
 };
+#define CAPTURE_PARENT_UNKNOWN UINT32_MAX
 
 enum capture_range_kind {
     CAPTURE_RANGE_OWN = 1,      /* of this library: its image, log, arena, state */
     CAPTURE_RANGE_OBJECT = 2,   /* another shared object's image, its bss included */
+    CAPTURE_RANGE_SYSTEM = 3,   /* the same of the C library and the OpenMP runtime: a thread with no other frames has nothing to do */
 };
 
 struct capture_range { uint64_t start, end; uint32_t kind, reserved; };
@@ -88,6 +92,8 @@ struct capture_lock {           /* a slot of an open-addressing table */
     uint32_t initial;           /* the lock's first four bytes just after its initialisation */
 };
 
+struct capture_level { uint32_t team, number; };    /* a parallel region around: size of its team, number of the thread in it */
+
 struct capture_signal { uint64_t handler, mask; uint32_t number, flags; };
 #define CAPTURE_SIGNALS_MAX 64u
 
@@ -102,6 +108,8 @@ struct capture_stop {           /* filled by the target just before it sends a m
     int32_t schedule_kind, schedule_chunk, max_active_levels, dynamic;      /* the OpenMP runtime's; kind 0: unknown */
     uint64_t environment;       /* value of environ */
     struct capture_signal signals[CAPTURE_SIGNALS_MAX];     /* that are not at their default */
+    uint32_t level_count;       /* parallel regions around the one that begins */
+    struct capture_level levels[CAPTURE_LEVELS_MAX];    /* outermost first, as far as they fit */
 };
 
 struct capture_log {
@@ -115,6 +123,8 @@ struct capture_log {
     uint32_t after;             /* 1: stop at the end of a captured invocation as well */
     uint32_t tracking;          /* 1: make a userfaultfd for the tracer */
     uint32_t known_regions;     /* entries that the tracer filled */
+    uint32_t hold_expired;      /* set while threads run again that were held for a captured invocation which has not ended: nobody else
+                                   may begin one */
     uint32_t plan_count;
     char library[4096];         /* the path that was put before LD_PRELOAD */
     uint32_t plan[CAPTURE_PLAN_MAX];
@@ -140,6 +150,7 @@ struct capture_log {
     uint64_t control_bytes;     /* size of the thread control block at the thread pointer */
     uint64_t record_count;      /* records written, or attempted: those beyond records_max were dropped */
     uint64_t mismatched_ends;   /* end probes without their begin */
+    uint64_t threads_dropped;   /* threads that no state was left for: their regions are not seen */
     uint64_t stall_ns;          /* time spent stopped, all stops together, as the program saw it */
     uint64_t stall_ns_last;
     uint32_t region_count;
@@ -152,7 +163,11 @@ struct capture_log {
     struct capture_lock locks[CAPTURE_LOCK_SLOTS];
 };
 
-enum capture_message_type { CAPTURE_MESSAGE_BEGIN = 1, CAPTURE_MESSAGE_END = 2 };
+enum capture_message_type {
+    CAPTURE_MESSAGE_BEGIN = 1,
+    CAPTURE_MESSAGE_END = 2,
+    CAPTURE_MESSAGE_LEFT = 3,   /* a captured invocation was left in some other way; the program is not to be stopped */
+};
 
 struct capture_message {        /* target to tracer; a userfaultfd rides beside the first one */
     uint32_t type;              /* enum capture_message_type */
@@ -165,7 +180,7 @@ struct capture_message {        /* target to tracer; a userfaultfd rides beside 
     uint64_t words_hash;
     uint64_t unit_id;           /* of the site */
     uint64_t stack_pointer;     /* of the program, just before its call of the probe */
-    uint64_t thread_pointer;    /* fs base of the initial thread */
+    uint64_t thread_pointer;    /* fs base of that thread */
 };
 
 enum capture_answer_type { CAPTURE_ANSWER_GO = 1, CAPTURE_ANSWER_NO_MORE = 2 /* go, and never stop again */ };

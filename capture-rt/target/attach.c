@@ -220,6 +220,8 @@ __attribute__((constructor)) static void attach(void)
     state->log = log;
     state->records = (struct capture_record *)((char *)log + log->records_offset);
     state->socket = log->mode == CAPTURE_MODE_CAPTURING ? socket : -1;
+    pthread_mutex_init(&state->stopping, NULL);
+    pthread_mutex_init(&state->claiming, NULL);
     state->initial_thread = target_thread_pointer();
     images_learn(log, state->initial_thread);
     if (state->socket >= 0)

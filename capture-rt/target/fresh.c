@@ -27,17 +27,18 @@ extern void __libc_free(void *block);
 #define SMALL_LISTS (SMALL_BYTES / 16 + 1)
 #define LISTS (SMALL_LISTS + 40)
 #define IN_USE ((size_t)1)
+#define OPEN_MOST 64u                       /* deeper ones count as part of those around them */
 
 struct fresh_free { struct fresh_free *next; };
 
 static struct {
     char *start, *next, *end;               /* of blocks */
-    char *opened;                           /* what the region that runs allocated lies from here on */
+    char *opened[OPEN_MOST];                /* what the captured regions that run allocated lies from here on: the innermost's last */
+    uint32_t depth;                         /* captured regions that run */
     void **later;
     size_t later_count;
     struct fresh_free *lists[LISTS];
     pthread_mutex_t mutex;
-    bool open;                              /* a captured region runs */
 } fresh = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static void fresh_lock(void) { pthread_mutex_lock(&fresh.mutex); }
@@ -68,7 +69,13 @@ void target_fresh_ranges(uint64_t ret_ranges[4])
 
 bool target_fresh_is_open(void)
 {
-    return __atomic_load_n(&fresh.open, __ATOMIC_RELAXED);
+    return __atomic_load_n(&fresh.depth, __ATOMIC_RELAXED) > 0;
+}
+
+static const char *opened(void)
+{
+    uint32_t depth = __atomic_load_n(&fresh.depth, __ATOMIC_RELAXED);
+    return fresh.opened[depth > OPEN_MOST ? OPEN_MOST - 1 : depth - 1];
 }
 
 bool target_fresh_owns(const void *block)
@@ -78,27 +85,31 @@ bool target_fresh_owns(const void *block)
 
 bool target_fresh_is_new(const void *block)
 {
-    return target_fresh_is_open() && target_fresh_owns(block) && (const char *)block >= fresh.opened;
+    return target_fresh_is_open() && target_fresh_owns(block) && (const char *)block >= opened();
 }
 
 void target_fresh_open(void)
 {
     if (!fresh.start)
         return;
+    fresh_lock();
     fresh.next = (char *)(((uintptr_t)fresh.next + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
-    fresh.opened = fresh.next;
+    if (fresh.depth < OPEN_MOST)
+        fresh.opened[fresh.depth] = fresh.next;
     memset(fresh.lists, 0, sizeof fresh.lists);
-    __atomic_store_n(&fresh.open, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&fresh.depth, fresh.depth + 1, __ATOMIC_RELEASE);
+    fresh_unlock();
 }
 
+/* What waits to be freed may be of an outer one: it waits for that one's end. */
 void target_fresh_close(void)
 {
     if (!target_fresh_is_open())
         return;
-    __atomic_store_n(&fresh.open, false, __ATOMIC_RELEASE);
     fresh_lock();
-    size_t count = fresh.later_count;
-    fresh.later_count = 0;
+    __atomic_store_n(&fresh.depth, fresh.depth - 1, __ATOMIC_RELEASE);
+    size_t count = fresh.depth ? 0 : fresh.later_count;
+    fresh.later_count -= count;
     fresh_unlock();
     for (size_t i = 0; i < count; i++)
         __libc_free(fresh.later[i]);

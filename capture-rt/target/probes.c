@@ -1,7 +1,7 @@
 /* capture-rt/target/probes.c - what an instrumented program calls around each parallel region.
  *
- * Only the initial thread's outermost regions are numbered, timed and captured; others are counted. A region left without its end
- * probe (longjmp, an exception, exit) is closed when a later probe comes from a frame that cannot lie inside it.
+ * Every invocation is numbered and timed, on whatever thread and however deep. A region left without its end probe (longjmp, an
+ * exception, exit) is closed when a later probe of its thread comes from a frame that cannot lie inside it.
  */
 #include "capture-rt/target/target.h"
 
@@ -93,7 +93,7 @@ static uint32_t region_of(struct capture_log *log, struct pcere_site *site)
     return cookie <= CAPTURE_REGIONS_MAX ? (uint32_t)(cookie - 1) : REGION_NONE;
 }
 
-/* ---- open regions of the initial thread ------------------------------------------------------------------------------------ */
+/* ---- open regions of a thread ---------------------------------------------------------------------------------------------- */
 
 static void costs_read(uint64_t *ret_cpu_ns, uint64_t *ret_faults, uint64_t *ret_switches)
 {
@@ -108,51 +108,77 @@ static void costs_read(uint64_t *ret_cpu_ns, uint64_t *ret_faults, uint64_t *ret
 
 static void record_write(struct target_state *state, const struct capture_record *record)
 {
-    uint64_t index = state->log->record_count++;
+    uint64_t index = __atomic_fetch_add(&state->log->record_count, 1, __ATOMIC_RELAXED);
     if (index < state->log->records_max)
         state->records[index] = *record;
 }
 
-static void outermost_abandon(struct target_state *state)
+static void depth_set(struct target_thread *thread, uint32_t depth)
 {
-    struct capture_region_entry *region = &state->log->regions[state->open[0].region];
-    region->unfinished++;
-    state->current.end_ns = 0;
-    record_write(state, &state->current);
-    target_fresh_close();
+    __atomic_store_n(&thread->depth, depth, __ATOMIC_RELEASE);
+    thread->depth_beyond = 0;
 }
 
-static void open_truncate(struct target_state *state, uint32_t depth)
+/* The end of a captured invocation: `seen`, or it was left in some other way. */
+static void capture_end(struct target_state *state, const struct capture_record *record, uintptr_t stack_pointer, bool seen)
 {
-    if (depth == 0 && state->depth > 0)
-        outermost_abandon(state);
-    state->depth = depth;
-    state->depth_beyond = 0;
+    bool told = target_stop_enter(state, false);
+    if (told && (!seen || state->log->after)) {
+        struct capture_message message = {
+            .type = seen ? CAPTURE_MESSAGE_END : CAPTURE_MESSAGE_LEFT, .region = record->region, .invocation = record->invocation,
+            .stack_pointer = stack_pointer, .thread_pointer = target_thread_pointer()};
+        target_stop(state, &message);
+    }
+    target_fresh_close();
+    state->captures_open -= state->captures_open > 0;
+    if (told)
+        target_stop_leave(state);
+}
+
+static void open_abandon(struct target_state *state, struct target_open *open)
+{
+    __atomic_fetch_add(&state->log->regions[open->record.region].unfinished, 1, __ATOMIC_RELAXED);
+    open->record.end_ns = 0;
+    record_write(state, &open->record);
+    if (open->captured)
+        capture_end(state, &open->record, 0, false);
+}
+
+static void open_truncate(struct target_state *state, struct target_thread *thread, uint32_t depth)
+{
+    while (thread->depth > depth) {
+        struct target_open *open = &thread->open[thread->depth - 1];
+        depth_set(thread, thread->depth - 1);
+        open_abandon(state, open);
+    }
 }
 
 /* Frames at or below the program's stack pointer are gone, save one at it of another site: a serialised region inlined into the
  * function that holds a nested one. */
-static void open_drop_stale(struct target_state *state, const struct pcere_site *site, uintptr_t stack_pointer)
+static void open_drop_stale(struct target_state *state, struct target_thread *thread, const struct pcere_site *site, uintptr_t stack_pointer)
 {
-    uint32_t depth = state->depth;
+    uint32_t depth = thread->depth;
     while (depth > 0) {
-        const struct target_open *open = &state->open[depth - 1];
+        const struct target_open *open = &thread->open[depth - 1];
         if (open->stack_pointer > stack_pointer || (open->stack_pointer == stack_pointer && open->site != site))
             break;
         depth--;
     }
-    if (depth != state->depth)
-        open_truncate(state, depth);
+    open_truncate(state, thread, depth);
 }
 
-static bool plan_hit(struct capture_log *log, struct capture_region_entry *region)
+static bool is_planned(const struct capture_log *log, const struct capture_region_entry *region, uint64_t invocation)
 {
-    if (region->plan_next >= region->plan_count)
-        return false;
     const uint32_t *plan = &log->plan[region->plan_first];
-    while (region->plan_next < region->plan_count && plan[region->plan_next] < region->invocations)
-        region->plan_next++;
-    return region->plan_next < region->plan_count && plan[region->plan_next] == region->invocations;
+    uint32_t low = 0, high = region->plan_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (plan[middle] < invocation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < region->plan_count && plan[low] == invocation;
 }
 
 static uint64_t words_hash(uint64_t hash, uint64_t word)
@@ -161,13 +187,32 @@ static uint64_t words_hash(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-static void nested_open(struct target_state *state, struct target_open open)
+/* Read the words; where the program is to stop, tell the tracer of them. */
+static bool capture_begin(struct target_state *state, const struct pcere_site *site, struct target_open *open, int32_t proc_bind,
+                          uint32_t words, va_list arguments)
 {
-    __atomic_fetch_add(&state->log->regions[open.region].nested, 1, __ATOMIC_RELAXED);
-    if (state->depth < TARGET_DEPTH_MAX)
-        state->open[state->depth++] = open;
-    else
-        state->depth_beyond++;
+    struct capture_log *log = state->log;
+    struct capture_record *record = &open->record;
+    bool stop = state->socket >= 0 && is_planned(log, &log->regions[record->region], record->invocation) && target_stop_enter(state, true);
+    uint64_t hash = words;
+    for (uint32_t i = 0; i < words; i++) {
+        uint64_t word = va_arg(arguments, uint64_t);
+        hash = words_hash(hash, word);
+        if (stop && i < CAPTURE_WORDS_MAX)
+            log->stop.words[i] = word;
+    }
+    record->words_hash = hash;
+    if (!stop)
+        return false;
+    struct capture_message message = {
+        .type = CAPTURE_MESSAGE_BEGIN, .region = record->region, .invocation = record->invocation, .path = record->path,
+        .num_threads = record->num_threads, .proc_bind = proc_bind, .word_count = words, .words_hash = hash,
+        .unit_id = site->unit_id, .stack_pointer = open->stack_pointer, .thread_pointer = target_thread_pointer()};
+    target_stop(state, &message);
+    state->captures_open++;
+    target_fresh_open();
+    target_stop_leave(state);
+    return true;
 }
 
 TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, int32_t num_threads, int32_t proc_bind,
@@ -178,112 +223,87 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
         return;
     struct capture_log *log = state->log;
     uint32_t index = region_of(log, site);
-    if (index == REGION_NONE)
+    struct target_thread *thread = index == REGION_NONE ? NULL : target_thread_own(state);
+    if (!thread)
         return;
     struct capture_region_entry *region = &log->regions[index];
-    if (target_thread_pointer() != state->initial_thread) {
-        __atomic_fetch_add(&region->foreign, 1, __ATOMIC_RELAXED);
-        return;
-    }
     /* The call pushed the return address, the prologue the frame pointer. */
     uintptr_t stack_pointer = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *);
-    if (state->depth > 0)
-        open_drop_stale(state, site, stack_pointer);
-    struct target_open open = {.site = site, .stack_pointer = stack_pointer, .region = index};
-    if (state->depth > 0 || target_runtime_level() > 0) {
-        if (state->depth > 0)
-            nested_open(state, open);
-        else
-            __atomic_fetch_add(&region->nested, 1, __ATOMIC_RELAXED);
+    if (thread->depth > 0)
+        open_drop_stale(state, thread, site, stack_pointer);
+    uint32_t levels;
+    uint64_t team, place = target_nesting_place(&levels, &team);
+    uint64_t invocation = __atomic_add_fetch(&region->invocations, 1, __ATOMIC_RELAXED);
+    bool nested = thread->depth > 0 || levels > 0;
+    if (nested)
+        __atomic_fetch_add(&region->nested, 1, __ATOMIC_RELAXED);
+    else if (thread->thread_pointer != state->initial_thread)
+        __atomic_fetch_add(&region->foreign, 1, __ATOMIC_RELAXED);
+    if (!nested && !__atomic_exchange_n(&state->runtime_started, 1, __ATOMIC_RELAXED))
+        target_runtime_start(num_threads, proc_bind);
+    if (thread->depth >= TARGET_DEPTH_MAX) {
+        thread->depth_beyond++;
         return;
     }
-    if (!state->runtime_started) {
-        state->runtime_started = 1;
-        target_runtime_start(num_threads, proc_bind);
-    }
 
-    region->invocations++;
-    bool stop = state->socket >= 0 && plan_hit(log, region);
-    uint32_t words = argc < 0 ? 0 : (uint32_t)argc;
-    uint64_t hash = words;
+    struct target_open *open = &thread->open[thread->depth];
+    *open = (struct target_open){
+        .site = site, .stack_pointer = stack_pointer, .place = place, .nested = nested,
+        .record = {.invocation = invocation, .region = index, .num_threads = num_threads, .path = (uint16_t)path,
+                   .parent = target_nesting_parent(state, thread, levels, team)}};
     va_list arguments;
     va_start(arguments, argc);
-    for (uint32_t i = 0; i < words; i++) {
-        uint64_t word = va_arg(arguments, uint64_t);
-        hash = words_hash(hash, word);
-        if (stop && i < CAPTURE_WORDS_MAX)
-            log->stop.words[i] = word;
-    }
+    open->captured = capture_begin(state, site, open, proc_bind, argc < 0 ? 0 : (uint32_t)argc, arguments);
     va_end(arguments);
-
-    state->open[0] = open;
-    state->depth = 1;
-    state->current = (struct capture_record){.invocation = region->invocations, .words_hash = hash, .region = index,
-                                             .num_threads = num_threads, .path = (uint16_t)path};
-    state->current_stopped = stop;
-    if (stop) {
-        state->current.flags |= CAPTURE_RECORD_STOPPED;
-        struct capture_message message = {
-            .type = CAPTURE_MESSAGE_BEGIN, .region = index, .invocation = region->invocations, .path = path,
-            .num_threads = num_threads, .proc_bind = proc_bind, .word_count = words, .words_hash = hash,
-            .unit_id = site->unit_id, .stack_pointer = stack_pointer, .thread_pointer = state->initial_thread};
-        target_stop(state, &message);
-        target_fresh_open();
+    if (open->captured)
+        open->record.flags |= CAPTURE_RECORD_STOPPED;
+    if (invocation == 1 || region->last_ns >= COSTLY_NS) {
+        open->record.flags |= CAPTURE_RECORD_CPU;
+        costs_read(&open->cpu_before_ns, &open->faults_before, &open->switches_before);
     }
-    if (region->invocations == 1 || region->last_ns >= COSTLY_NS) {
-        state->current.flags |= CAPTURE_RECORD_CPU;
-        costs_read(&state->cpu_before_ns, &state->faults_before, &state->switches_before);
-    }
-    state->current.begin_ns = target_clock_ns();
+    depth_set(thread, thread->depth + 1);
+    open->record.begin_ns = target_clock_ns();
 }
 
-static void outermost_close(struct target_state *state)
+static void open_close(struct target_state *state, struct target_open *open)
 {
-    struct capture_record *record = &state->current;
+    struct capture_record *record = &open->record;
     record->end_ns = target_clock_ns();
     if (record->flags & CAPTURE_RECORD_CPU) {
         uint64_t cpu_ns, faults, switches;
         costs_read(&cpu_ns, &faults, &switches);
-        record->cpu_ns = cpu_ns - state->cpu_before_ns;
-        record->faults = (uint32_t)(faults - state->faults_before);
-        record->switches = (uint32_t)(switches - state->switches_before);
+        record->cpu_ns = cpu_ns - open->cpu_before_ns;
+        record->faults = (uint32_t)(faults - open->faults_before);
+        record->switches = (uint32_t)(switches - open->switches_before);
     }
     struct capture_region_entry *region = &state->log->regions[record->region];
-    region->last_ns = record->end_ns - record->begin_ns;
-    region->time_ns += region->last_ns;
+    uint64_t time_ns = record->end_ns - record->begin_ns;
+    __atomic_store_n(&region->last_ns, time_ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(open->nested ? &region->nested_ns : &region->time_ns, time_ns, __ATOMIC_RELAXED);
     record_write(state, record);
-    state->depth = 0;
-    state->depth_beyond = 0;
 }
 
 TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
 {
     struct target_state *state = target_state;
-    if (!state->active || target_thread_pointer() != state->initial_thread || state->depth == 0)
+    struct target_thread *thread = state->active ? target_thread_own(state) : NULL;
+    if (!thread || thread->depth == 0)
         return;
-    if (state->depth_beyond > 0) {
-        state->depth_beyond--;
+    if (thread->depth_beyond > 0) {
+        thread->depth_beyond--;
         return;
     }
-    uint32_t depth = state->depth;
-    while (depth > 0 && state->open[depth - 1].site != site)
+    uint32_t depth = thread->depth;
+    while (depth > 0 && thread->open[depth - 1].site != site)
         depth--;
     if (depth == 0) {
-        state->log->mismatched_ends++;
+        __atomic_fetch_add(&state->log->mismatched_ends, 1, __ATOMIC_RELAXED);
         return;
     }
-    if (depth > 1) {
-        state->depth = depth - 1;
-        return;
-    }
-    outermost_close(state);
-    if (state->current_stopped && state->log->after && state->socket >= 0) {
-        struct capture_message message = {
-            .type = CAPTURE_MESSAGE_END, .region = state->current.region, .invocation = state->current.invocation,
-            .stack_pointer = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *),
-            .thread_pointer = state->initial_thread};
-        target_stop(state, &message);
-    }
-    if (state->current_stopped)
-        target_fresh_close();
+    open_truncate(state, thread, depth);
+    struct target_open *open = &thread->open[depth - 1];
+    open_close(state, open);
+    depth_set(thread, depth - 1);
+    if (open->captured)
+        capture_end(state, &open->record, (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), true);
 }

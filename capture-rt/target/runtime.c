@@ -17,6 +17,8 @@ extern void __kmpc_push_num_threads(struct runtime_ident *ident, int32_t thread,
 extern void __kmpc_push_proc_bind(struct runtime_ident *ident, int32_t thread, int32_t kind) __attribute__((weak));
 extern int omp_get_max_threads(void) __attribute__((weak));
 extern int omp_get_level(void) __attribute__((weak));
+extern int omp_get_ancestor_thread_num(int level) __attribute__((weak));
+extern int omp_get_team_size(int level) __attribute__((weak));
 extern void omp_get_schedule(int *ret_kind, int *ret_chunk) __attribute__((weak));
 extern int omp_get_max_active_levels(void) __attribute__((weak));
 extern int omp_get_dynamic(void) __attribute__((weak));
@@ -58,7 +60,7 @@ void target_runtime_threads(struct target_state *state, int32_t num_threads, int
 {
     struct capture_thread *threads = state->log->stop.threads;
     memset(threads, 0, sizeof state->log->stop.threads);
-    if (__kmpc_fork_call && target_runtime_max_threads() > 1)
+    if (__kmpc_fork_call && (num_threads > 1 || (num_threads <= 0 && target_runtime_max_threads() > 1)))
         region_run(thread_note, num_threads, proc_bind);
     threads[0].thread_pointer = target_thread_pointer();
     threads[0].present = 1;
@@ -78,11 +80,25 @@ void target_runtime_settings(struct capture_stop *stop)
     stop->schedule_chunk = chunk;
     stop->max_active_levels = omp_get_max_active_levels ? omp_get_max_active_levels() : 0;
     stop->dynamic = omp_get_dynamic ? omp_get_dynamic() : -1;
+    int levels = target_runtime_level();
+    stop->level_count = levels > 0 ? (uint32_t)levels : 0;
+    for (int level = 1; level <= levels && level <= (int)CAPTURE_LEVELS_MAX; level++)
+        stop->levels[level - 1] = (struct capture_level){(uint32_t)target_runtime_team(level), (uint32_t)target_runtime_number(level)};
 }
 
 int target_runtime_level(void)
 {
     return omp_get_level ? omp_get_level() : 0;
+}
+
+int target_runtime_number(int level)
+{
+    return omp_get_ancestor_thread_num ? omp_get_ancestor_thread_num(level) : -1;
+}
+
+int target_runtime_team(int level)
+{
+    return omp_get_team_size ? omp_get_team_size(level) : -1;
 }
 
 const void *target_runtime_address(void)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -27,7 +28,7 @@ static void range_add(struct capture_stop *stop, uint64_t start, uint64_t end, u
         stop->ranges_dropped++;
 }
 
-struct images { struct capture_stop *stop; uintptr_t own; bool first; };
+struct images { struct capture_stop *stop; uintptr_t own, system[2]; bool first; };
 
 static int image_add(struct dl_phdr_info *info, size_t bytes, void *context)
 {
@@ -42,9 +43,12 @@ static int image_add(struct dl_phdr_info *info, size_t bytes, void *context)
         low = start < low ? start : low;
         high = start + header->p_memsz > high ? start + header->p_memsz : high;
     }
+    bool system = false;
+    for (size_t i = 0; i < sizeof images->system / sizeof *images->system; i++)
+        system |= images->system[i] >= low && images->system[i] < high;
     if (!images->first && low < high)
-        range_add(images->stop, low, high,
-                  images->own >= low && images->own < high ? CAPTURE_RANGE_OWN : CAPTURE_RANGE_OBJECT);
+        range_add(images->stop, low, high, images->own >= low && images->own < high ? CAPTURE_RANGE_OWN
+                                           : system ? CAPTURE_RANGE_SYSTEM : CAPTURE_RANGE_OBJECT);
     images->first = false;
     return 0;
 }
@@ -64,7 +68,8 @@ static void ranges_fill(const struct target_state *state)
     for (int i = 0; i < 4; i += 2)
         if (fresh[i] < fresh[i + 1])
             range_add(stop, fresh[i], fresh[i + 1], CAPTURE_RANGE_OWN);
-    struct images images = {.stop = stop, .own = (uintptr_t)&target_state, .first = true};
+    struct images images = {.stop = stop, .own = (uintptr_t)&target_state, .first = true,
+                            .system = {(uintptr_t)stdin, (uintptr_t)target_runtime_address()}};
     dl_iterate_phdr(image_add, &images);
     stop->heap_end = (uintptr_t)sbrk(0);
 }
@@ -123,6 +128,21 @@ static bool answer_wait(int socket)
         received = recv(socket, &answer, sizeof answer, 0);
     while (received < 0 && errno == EINTR);
     return received == (ssize_t)sizeof answer && answer.type == CAPTURE_ANSWER_GO;
+}
+
+bool target_stop_enter(struct target_state *state, bool begins)
+{
+    pthread_mutex_lock(&state->stopping);
+    bool beside = begins && state->captures_open && __atomic_load_n(&state->log->hold_expired, __ATOMIC_ACQUIRE);
+    if (state->socket >= 0 && !beside)
+        return true;
+    pthread_mutex_unlock(&state->stopping);
+    return false;
+}
+
+void target_stop_leave(struct target_state *state)
+{
+    pthread_mutex_unlock(&state->stopping);
 }
 
 void target_stop(struct target_state *state, struct capture_message *message)

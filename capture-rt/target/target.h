@@ -10,6 +10,7 @@
 #include "capture-rt/protocol.h"
 #include "include/pcere/rt_abi.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,10 +18,20 @@
 #define TARGET_EXPORT __attribute__((visibility("default")))
 #define TARGET_DEPTH_MAX 64u
 
-struct target_open {                /* a region that was begun on the initial thread, and not ended */
+struct target_open {                /* a region that a thread began and has not ended */
     const struct pcere_site *site;
     uintptr_t stack_pointer;        /* of the program, just before the begin probe was called */
-    uint32_t region;
+    uint64_t place;                 /* which thread of which teams began it: see target_nesting_place */
+    struct capture_record record;
+    uint64_t cpu_before_ns, faults_before, switches_before;
+    bool nested, captured;
+};
+
+struct target_thread {
+    uintptr_t thread_pointer;
+    uint32_t depth;                 /* open regions */
+    uint32_t depth_beyond;          /* begun when `open` was full */
+    struct target_open open[TARGET_DEPTH_MAX];
 };
 
 struct target_state {
@@ -31,12 +42,11 @@ struct target_state {
     struct capture_record *records;
     int socket;                     /* -1: nobody to stop for */
     bool tracking_sent;
-    uint32_t depth;                 /* open regions */
-    uint32_t depth_beyond;          /* begun when `open` was full */
-    struct target_open open[TARGET_DEPTH_MAX];
-    struct capture_record current;  /* of the outermost open region */
-    bool current_stopped;
-    uint64_t cpu_before_ns, faults_before, switches_before;
+    pthread_mutex_t stopping;       /* log->stop, the socket and captures_open belong to its owner */
+    uint32_t captures_open;         /* captured invocations that have not ended */
+    pthread_mutex_t claiming;       /* threads[thread_count] */
+    uint32_t thread_count;
+    struct target_thread threads[CAPTURE_THREADS_MAX];
 };
 
 extern struct target_state *target_state;   /* never NULL; an inert one before the constructor and without a tracer */
@@ -50,8 +60,19 @@ static inline uintptr_t target_thread_pointer(void)
 
 uint64_t target_clock_ns(void);     /* CLOCK_MONOTONIC */
 
-/* stop.c: tell the tracer, and wait until it has read the process. `words` lie in log->stop already. */
+/* nesting.c: the calling thread's open regions. NULL: there are more threads than states. */
+struct target_thread *target_thread_own(struct target_state *state);
+/* How the calling thread is counted in the teams around it: equal in no two threads that one initial thread leads to. *ret_levels: parallel regions
+ * around; `ret_team` (may be NULL): the same of the thread that began the innermost of them. */
+uint64_t target_nesting_place(uint32_t *ret_levels, uint64_t *ret_team);
+/* The region whose team the thread is in, as in struct capture_record. */
+uint32_t target_nesting_parent(const struct target_state *state, const struct target_thread *thread, uint32_t levels, uint64_t team);
+
+/* stop.c: tell the tracer, and wait until it has read the process. Between enter and leave; `words` lie in log->stop already. False: no
+ * more stops, and nothing was entered. `begins`: a captured invocation, which is not to be told of a second one beside it. */
+bool target_stop_enter(struct target_state *state, bool begins);
 void target_stop(struct target_state *state, struct capture_message *message);
+void target_stop_leave(struct target_state *state);
 
 /* runtime.c: start the OpenMP runtime by an empty region; note each thread's thread pointer in log->stop.threads. Both restore the clauses
  * that may have been pushed for the region to come: the number of threads (0: none) and the binding (-1: none). */
@@ -60,6 +81,8 @@ void target_runtime_threads(struct target_state *state, int32_t num_threads, int
 int target_runtime_max_threads(void);   /* 0 without a runtime that can be asked */
 void target_runtime_settings(struct capture_stop *stop);
 int target_runtime_level(void);         /* 0 outside parallel regions */
+int target_runtime_number(int level);   /* the calling thread's in the team of that level, or of its ancestor there */
+int target_runtime_team(int level);     /* size of that team */
 const void *target_runtime_address(void);   /* somewhere in its text, or NULL */
 
 /* arena.c: memory for the OpenMP runtime, apart from the program's heap. */
@@ -74,7 +97,7 @@ bool target_arena_owns(const void *block);
 void target_fresh_reserve(void);
 void target_fresh_ranges(uint64_t ret_ranges[4]);               /* two ranges that are never the program's: start, end, start, end */
 void target_fresh_open(void);                                   /* a captured region begins; all else below does nothing before */
-void target_fresh_close(void);                                  /* its end was read, or will not be */
+void target_fresh_close(void);                                  /* the end of the one opened last was read, or will not be */
 bool target_fresh_is_open(void);
 void *target_fresh_allocate(size_t bytes, size_t alignment);    /* zeroed, or used before in the same region; NULL: no, or full */
 bool target_fresh_owns(const void *block);

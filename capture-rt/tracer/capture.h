@@ -19,15 +19,17 @@
 
 /* ---- what was measured ----------------------------------------------------------------------------------------------------- */
 
-struct capture_invocation {      /* an outermost invocation of a region on the initial thread */
+struct capture_invocation {      /* one of a region, on whatever thread */
     uint64_t begin_ns, end_ns;   /* CLOCK_MONOTONIC; end_ns is 0 if it was left by exit, longjmp or a crash */
     uint64_t number;             /* from 1 in its region */
     uint64_t words_hash;         /* of the fork's argument words */
-    uint64_t cpu_ns;             /* CPU time of the initial thread; valid if measured_cpu */
-    uint32_t faults;             /* minor page faults of the initial thread; likewise */
+    uint64_t cpu_ns;             /* CPU time of the thread that enters it; valid if measured_cpu */
+    uint32_t faults;             /* minor page faults of that thread; likewise */
     uint32_t switches;           /* involuntary context switches of it; likewise */
     int32_t num_threads;         /* the clause, or 0 */
     uint32_t path;               /* enum pcere_path */
+    bool nested;                 /* inside another parallel region */
+    size_t parent;               /* that one, in the run's regions; SIZE_MAX: none, or unknown */
     bool measured_cpu;           /* regions whose invocations take under 50 us go without */
 };
 
@@ -35,13 +37,14 @@ struct capture_region {
     char *name, *function, *file;
     char *thread_sized;          /* what holds only for the thread count that the program started with, or NULL */
     uint32_t line;
-    uint64_t invocations;        /* outermost ones on the initial thread */
-    uint64_t time_ns;            /* wall time of those that ended, together */
+    uint64_t invocations;        /* all */
+    uint64_t time_ns;            /* wall time of those that ended and were in no other region, together: the program spent it here alone */
+    uint64_t nested_ns;          /* of those inside other regions: part of the times of these */
     uint64_t unfinished;         /* how many did not end */
-    uint64_t nested;             /* entered inside another parallel region: not timed */
+    uint64_t nested;             /* how many were inside another parallel region */
     bool outside;                /* its code lies in a shared library, and is not rebuilt */
-    uint64_t foreign;            /* entered by a thread that is not the initial one: not timed */
-    struct capture_invocation *list;  /* in order; borrowed from the run */
+    uint64_t foreign;            /* how many were in no other region, and entered by a thread that is not the initial one */
+    struct capture_invocation *list;  /* as they are numbered; borrowed from the run */
     size_t list_count;           /* less than `invocations` if the log overflowed */
 };
 

@@ -134,7 +134,7 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
         *region = (struct capture_region){
             .name = text_of(entry->name, sizeof entry->name), .function = text_of(entry->function, sizeof entry->function),
             .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = entry->invocations,
-            .time_ns = entry->time_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign,
+            .time_ns = entry->time_ns, .nested_ns = entry->nested_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign,
             .outside = entry->outside != 0};
         if (entry->thread_sized[0])
             region->thread_sized = text_of(entry->thread_sized, sizeof entry->thread_sized);
@@ -146,7 +146,13 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
     return PCERE_OK;
 }
 
-/* Records are in order of time; each region's are gathered into a slice of one array. */
+static int number_order(const void *left, const void *right)
+{
+    const struct capture_invocation *a = left, *b = right;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Records are in the order in which invocations ended; each region's are gathered into a slice of one array, as they are numbered. */
 static enum pcere_status invocations_read(const struct shared_log *shared, struct capture_run *run, struct pcere_error *error)
 {
     const struct capture_log *log = shared->log;
@@ -175,9 +181,12 @@ static enum pcere_status invocations_read(const struct shared_log *shared, struc
         region->list[region->list_count++] = (struct capture_invocation){
             .begin_ns = record->begin_ns, .end_ns = record->end_ns < record->begin_ns ? 0 : record->end_ns,
             .number = record->invocation, .words_hash = record->words_hash, .cpu_ns = record->cpu_ns, .faults = record->faults,
-            .switches = record->switches, .num_threads = record->num_threads, .path = record->path,
+            .switches = record->switches, .num_threads = record->num_threads, .path = record->path, .nested = record->parent != 0,
+            .parent = record->parent && record->parent <= run->region_count ? record->parent - 1 : SIZE_MAX,
             .measured_cpu = record->flags & CAPTURE_RECORD_CPU};
     }
+    for (size_t i = 0; i < run->region_count; i++)
+        qsort(run->regions[i].list, run->regions[i].list_count, sizeof *run->regions[i].list, number_order);
     /* The program may have ended inside a region: it was begun, and nothing more was said of it. */
     for (size_t i = 0; i < run->region_count && run->dropped == 0; i++) {
         struct capture_region *region = &run->regions[i];

@@ -60,96 +60,17 @@ static void plan_fill(struct session *session)
     log->tracking = !(session->options->faults & (CAPTURE_FAULT_TRACKING | CAPTURE_FAULT_PAGEMAP_SCAN));
 }
 
-static bool class_find(struct session *session, const struct capture_message *message)
+static bool class_find(const struct session *session, const struct capture_message *message, size_t *ret_class)
 {
     if (message->region >= session->manifest.region_count)
         return false;
     const struct store_region *region = &session->manifest.regions[message->region];
     for (size_t i = 0; i < region->class_count; i++)
         if (region->classes[i].captured && region->classes[i].representative == message->invocation) {
-            session->region = message->region;
-            session->class = i;
+            *ret_class = i;
             return true;
         }
     return false;
-}
-
-/* ---- codelets on their way to disk ----------------------------------------------------------------------------------------- */
-
-struct settling { struct session *session; size_t region, class; uint64_t memory_bytes; };
-
-static void codelet_settled(void *context, const char *name, uint64_t stored_bytes, const struct pcere_error *error)
-{
-    struct settling *settling = context;
-    struct session *session = settling->session;
-    pthread_mutex_lock(&session->mutex);
-    struct store_class *class = &session->manifest.regions[settling->region].classes[settling->class];
-    bool failed = error && error->status != PCERE_OK;
-    if (!failed && name && (class->codelet = strdup(name))) {
-        class->memory_bytes = settling->memory_bytes;
-        class->stored_bytes = stored_bytes;
-        session->settled++;
-    } else if (failed) {
-        class->reason = class->reason ? class->reason : strdup(error->message);
-        if (session->trouble.status == PCERE_OK)
-            session->trouble = *error;
-    }
-    session->under_way--;
-    pthread_cond_broadcast(&session->changed);
-    pthread_mutex_unlock(&session->mutex);
-    free(settling);
-}
-
-void session_settle(struct session *session)
-{
-    pthread_mutex_lock(&session->mutex);
-    while (session->under_way > 0)
-        pthread_cond_wait(&session->changed, &session->mutex);
-    pthread_mutex_unlock(&session->mutex);
-}
-
-/* The pending codelet is as whole as it will get: hand it over. */
-static enum pcere_status codelet_send(struct session *session, struct pcere_error *error)
-{
-    struct settling *settling = malloc(sizeof *settling);
-    struct store_codelet codelet = session->codelet;
-    session->pending = false;
-    session->codelet = (struct store_codelet){0};
-    enum pcere_status status = settling ? codelet_finish(session->log.log, session->threads, session->elf, session->end_stack_pointer, &codelet, error)
-                                        : pcere_fail_memory(error, "a codelet");
-    if (status != PCERE_OK) {
-        free(settling);
-        store_codelet_done(&codelet);
-        return status;
-    }
-    codelet.before = session->before.runs;
-    codelet.before_count = session->before.count;
-    codelet.does_io |= !codelet.has_after;
-    files_move(&session->files, &codelet);
-    *settling = (struct settling){session, session->region, session->class,
-                                  run_list_pages(&session->before) * session->manifest.page_size};
-    session->before = (struct run_list){0};
-    pthread_mutex_lock(&session->mutex);
-    session->under_way++;
-    pthread_mutex_unlock(&session->mutex);
-    status = store_writer_codelet_async(session->writer, &codelet, codelet_settled, settling, error);
-    if (status != PCERE_OK) {
-        pthread_mutex_lock(&session->mutex);
-        session->under_way--;
-        pthread_mutex_unlock(&session->mutex);
-        free(settling);
-    }
-    return status;
-}
-
-static void codelet_drop(struct session *session)
-{
-    session->pending = false;
-    store_codelet_done(&session->codelet);
-    session->codelet = (struct store_codelet){0};
-    run_list_done(&session->before);
-    files_done(&session->files);
-    files_done(&session->files_after);
 }
 
 /* ---- a stop ---------------------------------------------------------------------------------------------------------------- */
@@ -230,51 +151,47 @@ static enum pcere_status snapshot(struct session *session, const struct capture_
     return status;
 }
 
-/* What is open, and what a replay will not find where it is. */
-static enum pcere_status files_look(struct session *session, bool at_end, struct pcere_error *error)
+/* What is open, and what a replay will not find where it is. `now`: filled in; that of the pending codelet, or what is there at its end. */
+static enum pcere_status files_look(struct session *session, struct pending *pending, struct files *now, struct pcere_error *error)
 {
-    struct store_codelet *codelet = &session->codelet;
-    struct files *now = at_end ? &session->files_after : &session->files;
-    files_done(now);
+    struct store_codelet *codelet = &pending->codelet;
+    bool at_end = now != &pending->files;
     enum pcere_status status = files_read(session->child.pid, session->log.log, session->far_socket, now, error);
     if (status == PCERE_OK && at_end)
-        files_compare(&session->files, &session->files_after);
+        files_compare(&pending->files, now);
     else if (status == PCERE_OK)
         files_settle(now);
     if (status == PCERE_OK)
-        status = files_contents(session->child.pid, &session->files, !at_end, session->writer, session->manifest.page_size, &codelet->contents,
-                                &codelet->content_count, &session->content_capacity, error);
+        status = files_contents(session->child.pid, &pending->files, !at_end, session->writer, session->manifest.page_size, &codelet->contents,
+                                &codelet->content_count, &pending->content_capacity, error);
     return status;
 }
 
-static enum pcere_status end_read(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
-{
-    enum pcere_status status = snapshot(session, message, tracking, error);
-    return status == PCERE_OK ? files_look(session, true, error) : status;
-}
-
-static enum pcere_status begin_read(struct session *session, const struct capture_message *message, int tracking,
+static enum pcere_status begin_read(struct session *session, const struct capture_message *message, size_t class_index, int tracking,
                                     struct pcere_error *error)
 {
     enum pcere_status status = snapshot(session, message, tracking, error);
     if (status != PCERE_OK)
         return status;
-    const struct store_region *region = &session->manifest.regions[session->region];
-    const struct store_class *class = &region->classes[session->class];
-    session->codelet = (struct store_codelet){.region = strdup(region->name), .members = class->members,
-                                              .in_vivo_ns = class->representative_ns};
-    session->pending = true;
-    session->end_stack_pointer = 0;
-    memcpy(session->threads, session->log.log->stop.threads, sizeof session->threads);
-    session->content_capacity = 0;
-    if (!session->codelet.region)
+    struct pending *pending = pending_add(session);
+    if (!pending)
         return pcere_fail_memory(error, "a codelet");
-    status = codelet_begin(session->log.log, message, session->elf, &session->maps, session->child.pid, &session->codelet, error);
+    const struct store_region *region = &session->manifest.regions[message->region];
+    const struct store_class *class = &region->classes[class_index];
+    pending->region = message->region;
+    pending->class = class_index;
+    pending->tid = (pid_t)message->tid;
+    pending->codelet = (struct store_codelet){.region = strdup(region->name), .members = class->members,
+                                              .in_vivo_ns = class->representative_ns};
+    memcpy(pending->threads, session->log.log->stop.threads, sizeof pending->threads);
+    if (!pending->codelet.region)
+        return pcere_fail_memory(error, "a codelet");
+    status = codelet_begin(session->log.log, message, session->elf, &session->maps, session->child.pid, &pending->codelet, error);
     if (status == PCERE_OK)
         status = callpath_read(&session->callpath, (pid_t)message->tid, session->facts.image_low, session->facts.image_high,
-                               &session->codelet.frames, &session->codelet.frame_count, error);
+                               &pending->codelet.frames, &pending->codelet.frame_count, error);
     if (status == PCERE_OK)
-        status = files_look(session, false, error);
+        status = files_look(session, pending, &pending->files, error);
     return status;
 }
 
@@ -307,82 +224,95 @@ static void answer(struct session *session, enum capture_answer_type type)
 /* What can be done when the program runs again. */
 static enum pcere_status after_begin(struct session *session, const struct capture_message *message, struct pcere_error *error)
 {
-    callpath_name(&session->callpath, session->child.pid, session->codelet.frames, &session->codelet.frame_count);
+    struct pending *pending = &session->pending[session->pending_count - 1];
+    callpath_name(&session->callpath, session->child.pid, pending->codelet.frames, &pending->codelet.frame_count);
     libraries_see(&session->libraries, session->child.pid, &session->facts);
     if (!session->options->no_after && !session->near)
         snapshotter_learn(&session->snapshotter);
-    if (!run_list_copy(&session->snapshotter.last, &session->before))
+    if (!run_list_copy(&session->snapshotter.last, &pending->before))
         return pcere_fail_memory(error, "the list of pages");
-    const struct capture_region *region = &session->result->timing.regions[session->region];
-    if (message->invocation <= region->list_count && region->list[message->invocation - 1].number == message->invocation &&
-        region->list[message->invocation - 1].words_hash != message->words_hash) {
+    const struct capture_invocation *measured = timed(session, message->region, message->invocation);
+    if (measured && measured->words_hash != message->words_hash) {
         struct text text = {0};
         text_addf(&text, "%s, invocation %" PRIu64 ": its arguments differ between the timing run and the capturing run",
-                  region->name, message->invocation);
+                  pending->codelet.region, message->invocation);
         char *sentence = text_take(&text);
         enum pcere_status status = sentence ? capture_note(session->result, sentence, error) : PCERE_OK;
         free(sentence);
         if (status != PCERE_OK)
             return status;
     }
-    return session->options->no_after ? codelet_send(session, error) : PCERE_OK;
+    return session->options->no_after ? pending_send(session, pending, error) : PCERE_OK;
 }
 
-/* What the region read and wrote goes into its class. *ret_dropped: there is no use in its codelet. */
-static enum pcere_status io_judge(struct session *session, bool *ret_dropped, struct pcere_error *error)
+/* What the region read and wrote goes into its class. *ret_dropped: there is no use in its codelet, and it is no longer pending. */
+static enum pcere_status io_judge(struct session *session, struct pending *pending, const struct files *after, bool *ret_dropped,
+                                  struct pcere_error *error)
 {
     char *words = NULL, *reason = NULL;
-    enum pcere_status status = files_words(&session->files, &session->files_after, &words, error);
+    enum pcere_status status = files_words(&pending->files, after, &words, error);
     if (status == PCERE_OK)
-        status = files_obstacle(&session->files, &reason, error);
+        status = files_obstacle(&pending->files, &reason, error);
     if (status != PCERE_OK) {
         free(words);
         return status;
     }
     pthread_mutex_lock(&session->mutex);
-    struct store_class *class = &session->manifest.regions[session->region].classes[session->class];
-    class->read_bytes = session->files_after.read_bytes - session->files.read_bytes;
-    class->written_bytes = session->files_after.written_bytes - session->files.written_bytes;
+    struct store_class *class = &session->manifest.regions[pending->region].classes[pending->class];
+    class->read_bytes = after->read_bytes - pending->files.read_bytes;
+    class->written_bytes = after->written_bytes - pending->files.written_bytes;
     class->io = words;
     class->reason = reason;
     pthread_mutex_unlock(&session->mutex);
-    session->codelet.does_io = words != NULL;
-    files_done(&session->files_after);
+    pending->codelet.does_io = words != NULL;
     if (reason)
-        codelet_drop(session);
+        pending_drop(session, pending);
     *ret_dropped = reason != NULL;
     return PCERE_OK;
 }
 
-static enum pcere_status after_end(struct session *session, struct pcere_error *error)
+static enum pcere_status after_end(struct session *session, struct pending *pending, const struct files *files, struct pcere_error *error)
 {
     bool dropped;
-    enum pcere_status status = io_judge(session, &dropped, error);
+    enum pcere_status status = io_judge(session, pending, files, &dropped, error);
     if (status != PCERE_OK || dropped)
         return status;
     struct run_list changed, after;
     uint64_t page_bytes = session->manifest.page_size;
-    if (!run_list_difference(&session->before, &session->snapshotter.last, page_bytes, &changed))
+    if (!run_list_difference(&pending->before, &session->snapshotter.last, page_bytes, &changed))
         return pcere_fail_memory(error, "the list of pages");
     /* What the region mapped itself, a replay maps elsewhere. */
-    bool enough = run_list_inside(&changed, session->codelet.mappings, session->codelet.mapping_count, page_bytes, &after);
+    bool enough = run_list_inside(&changed, pending->codelet.mappings, pending->codelet.mapping_count, page_bytes, &after);
     run_list_done(&changed);
     if (!enough)
         return pcere_fail_memory(error, "the list of pages");
-    session->codelet.after = after.runs;
-    session->codelet.after_count = after.count;
-    session->codelet.has_after = true;
-    return codelet_send(session, error);
+    pending->codelet.after = after.runs;
+    pending->codelet.after_count = after.count;
+    pending->codelet.has_after = true;
+    return pending_send(session, pending, error);
 }
 
-static enum pcere_status stop_serve(struct session *session, const struct capture_message *message, int tracking,
-                                    struct pcere_error *error)
+static enum pcere_status frozen(struct session *session, const struct capture_message *message, struct pcere_error *error)
 {
-    bool at_end = message->type == CAPTURE_MESSAGE_END;
-    enum pcere_status status = PCERE_OK;
-    if (!at_end && session->pending)
-        status = codelet_send(session, error);          /* its region was left some other way */
-    bool wanted = at_end ? session->pending && session->codelet.invocation == message->invocation : class_find(session, message);
+    if (session->options->faults & CAPTURE_FAULT_PTRACE)
+        return pcere_fail(error, PCERE_REFUSED, EPERM, "allow ptrace: 'pcere check' tells more", "cannot trace the program");
+    enum pcere_status status = freeze_all(&session->child, (pid_t)message->tid, &session->freeze, error);
+    if (status == PCERE_OK)
+        store_writer_pause(session->writer, true);
+    return status;
+}
+
+static void thawed(struct session *session)
+{
+    store_writer_pause(session->writer, false);
+    freeze_release(&session->freeze);
+}
+
+static enum pcere_status begin_serve(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
+{
+    size_t class;
+    bool wanted = class_find(session, message, &class);
+    enum pcere_status status = wanted ? frozen(session, message, error) : PCERE_OK;
     if (status != PCERE_OK || !wanted) {
         if (tracking >= 0)
             close(tracking);
@@ -390,26 +320,50 @@ static enum pcere_status stop_serve(struct session *session, const struct captur
             answer(session, CAPTURE_ANSWER_GO);
         return status;
     }
-    if (session->options->faults & CAPTURE_FAULT_PTRACE)
-        status = pcere_fail(error, PCERE_REFUSED, EPERM, "allow ptrace: 'pcere check' tells more", "cannot trace the program");
-    else
-        status = freeze_all(&session->child, (pid_t)message->tid, &session->freeze, error);
-    if (status != PCERE_OK) {
-        if (tracking >= 0)
-            close(tracking);
-        return status;
-    }
-    store_writer_pause(session->writer, true);
-    status = at_end ? end_read(session, message, tracking, error) : begin_read(session, message, tracking, error);
-    store_writer_pause(session->writer, false);
-    freeze_release(&session->freeze);
+    status = begin_read(session, message, class, tracking, error);
+    thawed(session);
     if (status != PCERE_OK)
         return status;
     answer(session, CAPTURE_ANSWER_GO);
-    if (!stop_note(session, message))
-        return pcere_fail_memory(error, "the list of stops");
-    session->end_stack_pointer = at_end ? message->stack_pointer : 0;
-    return at_end ? after_end(session, error) : after_begin(session, message, error);
+    return stop_note(session, message) ? after_begin(session, message, error) : pcere_fail_memory(error, "the list of stops");
+}
+
+static enum pcere_status end_serve(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
+{
+    struct files files = {0};
+    struct pending *pending = pending_find(session, message);
+    enum pcere_status status = pending ? frozen(session, message, error) : PCERE_OK;
+    if (status != PCERE_OK || !pending) {
+        if (tracking >= 0)
+            close(tracking);
+        if (status == PCERE_OK)
+            answer(session, CAPTURE_ANSWER_GO);
+        return status;
+    }
+    status = snapshot(session, message, tracking, error);
+    if (status == PCERE_OK)
+        status = files_look(session, pending, &files, error);
+    thawed(session);
+    if (status == PCERE_OK) {
+        answer(session, CAPTURE_ANSWER_GO);
+        pending->end_stack_pointer = message->stack_pointer;
+        status = stop_note(session, message) ? after_end(session, pending, &files, error) : pcere_fail_memory(error, "the list of stops");
+    }
+    files_done(&files);
+    return status;
+}
+
+static enum pcere_status message_serve(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
+{
+    if (message->type == CAPTURE_MESSAGE_BEGIN)
+        return begin_serve(session, message, tracking, error);
+    if (message->type == CAPTURE_MESSAGE_END)
+        return end_serve(session, message, tracking, error);
+    if (tracking >= 0)
+        close(tracking);
+    answer(session, CAPTURE_ANSWER_GO);
+    struct pending *pending = pending_find(session, message);
+    return pending ? pending_send(session, pending, error) : PCERE_OK;
 }
 
 /* ---- the run --------------------------------------------------------------------------------------------------------------- */
@@ -438,7 +392,7 @@ static bool message_receive(struct session *session, struct capture_message *mes
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
         memcpy(ret_tracking, CMSG_DATA(header), sizeof(int));
     bool whole = bytes == (ssize_t)sizeof *message &&
-                 (message->type == CAPTURE_MESSAGE_BEGIN || message->type == CAPTURE_MESSAGE_END);
+                 (message->type == CAPTURE_MESSAGE_BEGIN || message->type == CAPTURE_MESSAGE_END || message->type == CAPTURE_MESSAGE_LEFT);
     if (!whole && *ret_tracking >= 0)
         close(*ret_tracking);
     return whole;
@@ -452,7 +406,8 @@ static void trouble_note(struct session *session, enum pcere_status status, cons
             session->trouble = *error;
         pthread_mutex_unlock(&session->mutex);
     }
-    codelet_drop(session);
+    while (session->pending_count)
+        pending_drop(session, &session->pending[0]);
     if (session->socket >= 0)
         answer(session, CAPTURE_ANSWER_NO_MORE);
 }
@@ -491,7 +446,7 @@ static void session_watch(struct session *session)
             continue;
         }
         stall_note(session);
-        enum pcere_status status = stop_serve(session, &message, tracking, &error);
+        enum pcere_status status = message_serve(session, &message, tracking, &error);
         if (status != PCERE_OK)
             trouble_note(session, status, &error);
     }
@@ -532,6 +487,7 @@ static void session_close(struct session *session)
     snapshotter_close(&session->snapshotter);
     maps_done(&session->maps);
     free(session->excluded);
+    free(session->pending);
     child_done(&session->child);
     shared_log_close(&session->log);
 }
@@ -565,8 +521,9 @@ enum pcere_status session_run(struct session *session, const int descriptors[3],
                 child_wait(&session->child, -1, -1);
         }
         struct pcere_error sending = {0};
-        if (session->pending && codelet_send(session, &sending) != PCERE_OK)
-            trouble_note(session, sending.status, &sending);
+        while (session->pending_count)
+            if (pending_send(session, &session->pending[0], &sending) != PCERE_OK)
+                trouble_note(session, sending.status, &sending);
         session->result->capture_wall_ns = session->child.end_ns - session->child.start_ns;
         session->result->program_status = session->child_status = session->child.status;
         notes_after(session);

@@ -40,16 +40,32 @@ struct session {
     bool begun;                      /* the first stop lies behind */
     struct pcere_error trouble;      /* what ended the capture before the program's end; status OK: nothing */
 
-    bool pending;                    /* a codelet whose region has not ended */
-    struct capture_thread threads[CAPTURE_THREADS_MAX];     /* of the pending codelet */
-    uint64_t end_stack_pointer; /* of the program at the end of the pending codelet, or 0 */
-    bool near;                  /* the end that was read last was to be followed by another stop at once */
+    struct pending *pending;         /* captured invocations that have not ended, the oldest first; one may lie inside another */
+    size_t pending_count, pending_capacity;
+    bool near;                       /* the end that was read last was to be followed by another stop at once */
+};
+
+/* A codelet whose region has not ended: what must be known of its beginning, until then. */
+struct pending {
+    size_t region, class;            /* in the manifest */
+    pid_t tid;                       /* of the thread that entered it */
     struct store_codelet codelet;
     struct run_list before;
-    struct files files, files_after;     /* what was open when its region began, and ended */
+    struct files files;              /* what was open when the region began */
     size_t content_capacity;         /* of codelet.contents */
-    size_t region, class;            /* of it, in the manifest */
+    struct capture_thread threads[CAPTURE_THREADS_MAX];     /* log->stop.threads as it was */
+    uint64_t end_stack_pointer;      /* of the program at the end probe, or 0 */
 };
+
+/* ---- pending.c ----------------------------------------------------------------------------------------------------------- */
+
+/* A new one, the youngest. NULL: no memory. Pointers to others are stale after it, and after those below. */
+struct pending *pending_add(struct session *session);
+/* NULL: it is not captured. */
+struct pending *pending_find(struct session *session, const struct capture_message *message);
+/* It is as whole as it will get: hand it to the writer. It is no longer pending, whatever is returned. */
+enum pcere_status pending_send(struct session *session, struct pending *pending, struct pcere_error *error);
+void pending_drop(struct session *session, struct pending *pending);
 
 /* Run the program; result's capture times, stops and status are set. Failures of the capture itself go to session->trouble: the
  * program runs to its end. Anything else that is returned means that it was not started. */
