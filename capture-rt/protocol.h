@@ -147,6 +147,7 @@ struct capture_log {
     uint64_t standard_streams[3];       /* addresses of the structures of stdin, stdout, stderr */
     uint64_t plt_low, plt_high; /* words of the executable's image that the dynamic linker fills on first use; may be empty */
     uint64_t tls_low;           /* lowest address of the initial thread's static TLS (that of shared objects included) */
+    uint64_t initial_thread;    /* its thread pointer */
     uint64_t control_bytes;     /* size of the thread control block at the thread pointer */
     uint64_t record_count;      /* records written, or attempted: those beyond records_max were dropped */
     uint64_t mismatched_ends;   /* end probes without their begin */

@@ -31,6 +31,11 @@ static const char *region_io(const struct store_region *region)
     return NULL;
 }
 
+static bool nested_only(const struct store_region *region)
+{
+    return region->nested > 0 && region->nested == region->invocations;
+}
+
 static void region_row(struct cli_table *table, const struct store_manifest *manifest, const struct store_region *region)
 {
     size_t captured = 0;
@@ -52,9 +57,15 @@ static void region_row(struct cli_table *table, const struct store_manifest *man
         text_addf(&note, "%sat most %u thread%s: %s", region->reason ? "; " : "", manifest->threads, manifest->threads == 1 ? "" : "s", region->thread_sized);
     if (io)
         text_addf(&note, "%s%s", note.length ? "; " : "", io);
+    if (region->nested) {
+        text_addf(&note, "%s", note.length ? "; " : "");
+        if (!nested_only(region))
+            text_addf(&note, "%llu of them ", (unsigned long long)region->nested);
+        text_addf(&note, "inside %s", region->parent ? region->parent : "other regions");
+    }
     char *words = text_take(&note);
-    const char *cells[] = {region->name, invocations, units_format_ns(region->time_ns, time),
-                           cli_ratio_text(share, share_of(manifest, region->time_ns)), classes,
+    const char *cells[] = {region->name, invocations, units_format_ns(nested_only(region) ? region->nested_ns : region->time_ns, time),
+                           nested_only(region) ? "-" : cli_ratio_text(share, share_of(manifest, region->time_ns)), classes,
                            captured ? units_format_bytes(memory_bytes, memory) : "-",
                            captured ? units_format_bytes(stored_bytes, stored) : "-", words ? words : region->reason};
     cli_table_row(table, cells);
@@ -95,6 +106,7 @@ static json_t *class_value(const struct store_class *class, bool *failed)
     json_put(value, "time_ns", json_from_u64(class->time_ns), failed);
     json_put(value, "time_ns_median", json_from_u64(class->time_ns_median), failed);
     json_put(value, "representative_ns", json_from_u64(class->representative_ns), failed);
+    json_put(value, "nested", json_boolean(class->nested), failed);
     json_put(value, "captured", json_boolean(class->captured), failed);
     json_put(value, "memory_bytes", class->captured ? json_from_u64(class->memory_bytes) : json_null(), failed);
     json_put(value, "stored_bytes", class->captured ? json_from_u64(class->stored_bytes) : json_null(), failed);
@@ -115,6 +127,9 @@ static json_t *region_value(const struct store_manifest *manifest, const struct 
     json_put(value, "invocations", json_from_u64(region->invocations), failed);
     json_put(value, "time_ns", json_from_u64(region->time_ns), failed);
     json_put(value, "share_ratio", manifest->wall_ns ? json_real(share_of(manifest, region->time_ns)) : json_null(), failed);
+    json_put(value, "nested", json_from_u64(region->nested), failed);
+    json_put(value, "nested_ns", json_from_u64(region->nested_ns), failed);
+    json_put(value, "parent", json_from_string(region->parent), failed);
     json_put(value, "status", json_from_string(region->status), failed);
     json_put(value, "reason", json_from_string(region->reason), failed);
     json_put(value, "thread_sized", json_from_string(region->thread_sized), failed);

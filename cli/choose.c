@@ -34,7 +34,8 @@ static uint64_t preempted_ns(const struct capture_invocation *invocation, uint32
     return clear ? wall_ns - invocation->cpu_ns : 0;
 }
 
-static enum pcere_status series_init(const struct capture_region *region, uint32_t threads, struct series *ret_series,
+/* Of the invocations inside other regions, or of the others. */
+static enum pcere_status series_init(const struct capture_region *region, bool nested, uint32_t threads, struct series *ret_series,
                                      struct pcere_error *error)
 {
     size_t most = region->list_count + 1;
@@ -48,7 +49,7 @@ static enum pcere_status series_init(const struct capture_region *region, uint32
     }
     for (size_t i = 0; i < region->list_count; i++) {
         const struct capture_invocation *invocation = &region->list[i];
-        if (!invocation->end_ns)
+        if (!invocation->end_ns || invocation->nested != nested)
             continue;
         size_t at = series.count++;
         uint64_t preempted = preempted_ns(invocation, threads);
@@ -77,7 +78,7 @@ static uint64_t settled_at(const struct capture_run *run)
 }
 
 /* Invocations beyond the log's end have no record of their own: they count with the largest class, so that members and times add up. */
-static void rest_add(const struct capture_region *region, uint64_t preempted_ns, struct store_class *classes, size_t count)
+static void rest_add(const struct capture_region *region, bool nested, uint64_t preempted_ns, struct store_class *classes, size_t count)
 {
     uint64_t members = 0, time_ns = preempted_ns;
     size_t largest = 0;
@@ -87,11 +88,21 @@ static void rest_add(const struct capture_region *region, uint64_t preempted_ns,
         if (classes[i].members > classes[largest].members)
             largest = i;
     }
-    uint64_t finished = region->invocations - (region->unfinished < region->invocations ? region->unfinished : region->invocations);
+    uint64_t all = nested ? region->nested : region->invocations - region->nested;
+    uint64_t all_ns = nested ? region->nested_ns : region->time_ns + region->overlap_ns;
+    uint64_t finished = all - (region->unfinished < all ? region->unfinished : all);
     if (finished > members)
         classes[largest].members += finished - members;
-    if (region->time_ns > time_ns)
-        classes[largest].time_ns += region->time_ns - time_ns;
+    if (all_ns > time_ns)
+        classes[largest].time_ns += all_ns - time_ns;
+}
+
+/* What other threads' regions cover already is not counted a second time. */
+static void overlap_remove(const struct capture_region *region, struct store_class *classes, size_t count)
+{
+    double counted = (double)region->time_ns / (double)(region->time_ns + region->overlap_ns);
+    for (size_t i = 0; i < count; i++)
+        classes[i].time_ns = (uint64_t)((double)classes[i].time_ns * counted);
 }
 
 static enum pcere_status classes_convert(const struct series *series, const struct classes_result *found, struct store_class **ret_classes,
@@ -143,13 +154,12 @@ static void light_keep(struct choose_context *choose, const struct capture_run *
     classes[largest].reason = NULL;
 }
 
-enum pcere_status choose_classes(void *context, const struct capture_run *run, size_t region, struct store_class **ret_classes,
-                                 size_t *ret_count, struct pcere_error *error)
+/* Of the invocations inside other regions, or of the others: they never share a class, since only the latter count for the program's time. */
+static enum pcere_status choose_some(struct choose_context *choose, const struct capture_run *run, const struct capture_region *measured,
+                                     bool nested, struct store_class **ret_classes, size_t *ret_count, struct pcere_error *error)
 {
-    struct choose_context *choose = context;
-    const struct capture_region *measured = &run->regions[region];
     struct series series = {0};
-    enum pcere_status status = series_init(measured, run->threads, &series, error);
+    enum pcere_status status = series_init(measured, nested, run->threads, &series, error);
     if (status != PCERE_OK)
         return status;
     if (!series.count) {
@@ -166,7 +176,7 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
     struct classes_options options = {
         .max_classes = choose->max_classes, .min_share_ratio = choose->min_share_ratio, .wall_ns = run->wall_ns, .seed = 1,
     };
-    if (series.count > CLASSES_FEW && (double)measured->time_ns < choose->min_share_ratio * (double)run->wall_ns)
+    if (series.count > CLASSES_FEW && (double)(nested ? measured->nested_ns : measured->time_ns) < choose->min_share_ratio * (double)run->wall_ns)
         options.max_classes = 1;         /* none of its classes could weigh enough, and hundreds of such regions take seconds to cluster */
     struct classes_result found;
     status = classes_find(&input, &options, &found, error);
@@ -174,11 +184,40 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
         status = classes_convert(&series, &found, ret_classes, error);
         if (status == PCERE_OK) {
             *ret_count = found.class_count;
-            rest_add(measured, series.preempted_ns, *ret_classes, *ret_count);
+            rest_add(measured, nested, series.preempted_ns, *ret_classes, *ret_count);
+            if (!nested && measured->overlap_ns)
+                overlap_remove(measured, *ret_classes, *ret_count);
+            for (size_t i = 0; i < *ret_count; i++)
+                (*ret_classes)[i].nested = nested;
             light_keep(choose, run, *ret_classes, *ret_count);
         }
         classes_result_done(&found);
     }
     series_done(&series);
     return status;
+}
+
+enum pcere_status choose_classes(void *context, const struct capture_run *run, size_t region, struct store_class **ret_classes,
+                                 size_t *ret_count, struct pcere_error *error)
+{
+    const struct capture_region *measured = &run->regions[region];
+    struct store_class *outer = NULL, *nested = NULL;
+    size_t outer_count = 0, nested_count = 0;
+    enum pcere_status status = choose_some(context, run, measured, false, &outer, &outer_count, error);
+    if (status == PCERE_OK && measured->nested)
+        status = choose_some(context, run, measured, true, &nested, &nested_count, error);
+    struct store_class *all = status == PCERE_OK && nested_count ? realloc(outer, (outer_count + nested_count) * sizeof *all) : outer;
+    if (status == PCERE_OK && nested_count && !all)
+        status = pcere_fail_memory(error, "the classes");
+    if (status != PCERE_OK) {
+        free(outer);
+        free(nested);
+        return status;
+    }
+    if (nested_count)
+        memcpy(all + outer_count, nested, nested_count * sizeof *all);
+    free(nested);
+    *ret_classes = all;
+    *ret_count = outer_count + nested_count;
+    return PCERE_OK;
 }

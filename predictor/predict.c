@@ -18,7 +18,7 @@
 
 const char *predict_basis_name(enum predict_basis basis)
 {
-    static const char *const names[] = {"in_vivo", "replay", "run"};
+    static const char *const names[] = {"in_vivo", "replay", "nested", "run"};
     return names[basis];
 }
 
@@ -108,7 +108,7 @@ static enum pcere_status fail_missing(const struct predict_request *request, str
         for (size_t r = 0; r < request->manifest->region_count; r++) {
             const struct store_region *other = &request->manifest->regions[r];
             for (size_t c = 0; equal(other->status, "captured") && c < other->class_count; c++) {
-                if (!other->classes[c].captured)
+                if (!other->classes[c].captured || other->classes[c].nested)
                     continue;
                 replays_choose(request, other->name, other->classes[c].representative, request->threads[t], replays);
                 missing += replays->count == 0;
@@ -175,6 +175,10 @@ static enum pcere_status class_predict(struct predictor *predictor, const char *
 {
     *ret_class = (struct predict_class){
         .representative = class->representative, .basis = PREDICT_IN_VIVO, .weight = 1, .time_ns = class->time_ns};
+    if (class->nested) {
+        *ret_class = (struct predict_class){.representative = class->representative, .basis = PREDICT_NESTED};
+        return PCERE_OK;
+    }
     if (!class->captured) {
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
             predictor->region_draws[d] += (double)class->time_ns;
@@ -209,7 +213,8 @@ static void interval_read(double *draws, uint64_t time_ns, uint64_t *ret_low_ns,
 static enum pcere_status region_predict(struct predictor *predictor, const struct store_region *region, uint32_t threads,
                                         struct predict_region *ret_region, uint64_t *cost_ns, struct pcere_error *error)
 {
-    *ret_region = (struct predict_region){.name = region->name, .basis = PREDICT_IN_VIVO};
+    bool nested = region->invocations > 0 && region->nested == region->invocations;
+    *ret_region = (struct predict_region){.name = region->name, .basis = nested ? PREDICT_NESTED : PREDICT_IN_VIVO};
     bool captured = equal(region->status, "captured") && region->class_count > 0;
     memset(predictor->region_draws, 0, PREDICT_DRAWS * sizeof(double));
     if (!captured) {

@@ -4,7 +4,7 @@
  *
  *   T_predicted(m) = T_seq + sum over regions and their classes of  T_vitro(representative, m) x weight
  *
- * with the weight of amdahl_class_weight. What was not captured keeps its in-vivo time at the capture's thread count and says so by its basis.
+ * over what runs inside no other region, with the weight of amdahl_class_weight. What was not captured keeps its in-vivo time at the capture's thread count and says so by its basis.
  * Pure computation: it reads no file.
  *
  * Which samples count: kind "replay", of the host asked for, the region, the representative, the thread count, the flags and the settings
@@ -33,6 +33,7 @@
 enum predict_basis {
     PREDICT_IN_VIVO,                 /* as measured in the original run, at the capture's thread count */
     PREDICT_REPLAY,                  /* replayed at these threads; a region: at least one of its classes */
+    PREDICT_NESTED,                  /* runs inside other regions, in whose times it is */
     PREDICT_RUN,                     /* from real runs on that host: only the serial part of a store captured elsewhere */
 };
 
@@ -52,8 +53,8 @@ struct predict_request {
 struct predict_class {
     uint64_t representative;         /* invocation number */
     enum predict_basis basis;
-    double weight;                   /* how many times the representative counts; 1 in vivo, where time_ns is all of it */
-    uint64_t vitro_ns;               /* median time of one replay; 0 in vivo */
+    double weight;                   /* how many times the representative counts; 1 in vivo, where time_ns is all of it; 0 nested */
+    uint64_t vitro_ns;               /* median time of one replay; 0 in vivo and nested */
     uint64_t time_ns;                /* what the class adds to the prediction */
     size_t process_count, repetition_count;   /* behind vitro_ns */
 };
@@ -96,7 +97,7 @@ struct predict_result {
 enum pcere_status predict_run(const struct predict_request *request, struct predict_result *ret_result, struct pcere_error *error);
 void predict_result_done(struct predict_result *result);
 
-/* "in_vivo", "replay", "run". */
+/* "in_vivo", "replay", "nested", "run". */
 const char *predict_basis_name(enum predict_basis basis);
 
 #endif

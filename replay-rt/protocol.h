@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 3u
+#define PLAN_VERSION 4u
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that are described; all are counted */
 
@@ -58,6 +58,9 @@ struct plan_descriptor {            /* ascending by number */
 enum plan_stream_kind { PLAN_STREAM_FILE, PLAN_STREAM_STDIN, PLAN_STREAM_STDOUT, PLAN_STREAM_STDERR };
 #define PLAN_STREAM_BYTES 224u
 struct plan_stream { uint64_t address; int32_t descriptor; uint32_t kind; unsigned char bytes[PLAN_STREAM_BYTES]; };   /* FILE, table */
+
+#define PLAN_LEVELS_MAX 16u
+struct plan_level { uint32_t team, number; };   /* a parallel region around: size of its team, number of the entering thread in it */
 
 enum plan_task {
     PLAN_MEASURE,                   /* time the region */
@@ -130,6 +133,8 @@ struct replay_plan {
     uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
     uint32_t reserved;
     uint64_t environment;           /* captured value of environ, or 0 */
+    uint32_t level_count, reserved_2;
+    struct plan_level levels[PLAN_LEVELS_MAX];  /* outermost first */
     struct plan_policy policy;
     struct plan_table words;        /* uint64_t */
     struct plan_table mappings;     /* struct plan_mapping, ascending */

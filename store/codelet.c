@@ -100,6 +100,11 @@ static const char *check_rest(const struct store_codelet *codelet)
         return "it enters its region in an unknown way";
     if (!codelet->has_after && codelet->after_count)
         return "it has memory after a region whose end was not seen";
+    if (codelet->setting.level_count > STORE_LEVELS_MAX)
+        return "it lies deeper in other regions than can be";
+    for (uint32_t i = 0; i < codelet->setting.level_count; i++)
+        if (codelet->setting.levels[i].number >= codelet->setting.levels[i].team)
+            return "a thread's number is not one of its team's";
     for (size_t i = 0; i < codelet->thread_count; i++)
         if (codelet->threads[i].tls_bytes > UINT64_MAX - codelet->threads[i].tls_address)
             return "a thread's TLS block wraps around";

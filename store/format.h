@@ -47,7 +47,7 @@ enum block_coding { BLOCK_RAW = 0, BLOCK_LZ4 = 1 };
 
 struct page_hash { uint64_t low, high; };          /* XXH3_128bits of a page */
 
-struct codelet_header {                            /* 232 bytes, then fourteen arrays, then xxh64 of all before */
+struct codelet_header {                            /* 368 bytes, then fourteen arrays, then xxh64 of all before */
     char magic[8];
     uint32_t version;
     uint32_t path;
@@ -67,7 +67,7 @@ struct codelet_header {                            /* 232 bytes, then fourteen a
     uint64_t counts[14];                           /* enum codelet_part */
 };
 #define CODELET_MAGIC "PCERECL1"
-#define CODELET_VERSION 2u
+#define CODELET_VERSION 3u
 #define CODELET_HAS_AFTER 1u
 #define CODELET_DOES_IO 2u
 enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFORE, PART_AFTER, PART_THREADS, PART_LOCKS,
@@ -75,7 +75,7 @@ enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFO
 
 _Static_assert(sizeof(struct pages_header) == 64, "pages header");
 _Static_assert(sizeof(struct block_header) == 48, "block header");
-_Static_assert(sizeof(struct codelet_header) == 232, "codelet header");
+_Static_assert(sizeof(struct codelet_header) == 368, "codelet header");
 _Static_assert(sizeof(struct store_mapping) == 88, "mapping");
 _Static_assert(sizeof(struct store_run) == 24, "run");
 _Static_assert(sizeof(struct store_thread) == 24, "thread");

@@ -35,6 +35,7 @@ static void region_done(struct store_region *region)
     free(region->status);
     free(region->reason);
     free(region->thread_sized);
+    free(region->parent);
 }
 
 void store_manifest_done(struct store_manifest *manifest)
@@ -111,6 +112,8 @@ static json_t *encode_class(const struct store_class *class, bool *failed)
     json_put(object, "time_ns", json_from_u64(class->time_ns), failed);
     json_put(object, "time_ns_median", json_from_u64(class->time_ns_median), failed);
     json_put(object, "representative_ns", json_from_u64(class->representative_ns), failed);
+    if (class->nested)
+        json_put(object, "nested", json_true(), failed);
     json_put(object, "captured", json_boolean(class->captured), failed);
     json_put(object, "memory_bytes", json_from_u64(class->memory_bytes), failed);
     json_put(object, "stored_bytes", json_from_u64(class->stored_bytes), failed);
@@ -135,6 +138,11 @@ static json_t *encode_region(const struct store_region *region, bool *failed)
     json_put(object, "time_ns", json_from_u64(region->time_ns), failed);
     json_put(object, "status", json_from_string(region->status ? region->status : "skipped"), failed);
     json_put(object, "reason", json_from_string(region->reason), failed);
+    if (region->nested) {
+        json_put(object, "nested", json_from_u64(region->nested), failed);
+        json_put(object, "nested_ns", json_from_u64(region->nested_ns), failed);
+        json_put(object, "parent", json_from_string(region->parent), failed);
+    }
     if (region->thread_sized)
         json_put(object, "thread_sized", json_from_string(region->thread_sized), failed);
     for (size_t i = 0; i < region->class_count; i++)
@@ -268,6 +276,7 @@ static void decode_class(struct json_reader *reader, const json_t *object, struc
     class->time_ns = json_read_u64(reader, object, "time_ns", INT64_MAX);
     class->time_ns_median = json_read_u64(reader, object, "time_ns_median", INT64_MAX);
     class->representative_ns = json_read_u64(reader, object, "representative_ns", INT64_MAX);
+    class->nested = json_object_get(object, "nested") && json_read_bool(reader, object, "nested");
     class->captured = json_read_bool(reader, object, "captured");
     class->memory_bytes = json_read_u64(reader, object, "memory_bytes", INT64_MAX);
     class->stored_bytes = json_read_u64(reader, object, "stored_bytes", INT64_MAX);
@@ -292,6 +301,11 @@ static void decode_region(struct json_reader *reader, const json_t *object, stru
     region->time_ns = json_read_u64(reader, object, "time_ns", INT64_MAX);
     region->status = json_read_string(reader, object, "status", false);
     region->reason = json_read_string(reader, object, "reason", true);
+    if (json_object_get(object, "nested")) {
+        region->nested = json_read_u64(reader, object, "nested", INT64_MAX);
+        region->nested_ns = json_read_u64(reader, object, "nested_ns", INT64_MAX);
+        region->parent = json_read_string(reader, object, "parent", true);
+    }
     if (json_object_get(object, "thread_sized"))
         region->thread_sized = json_read_string(reader, object, "thread_sized", true);
     const json_t *classes = json_read_array(reader, object, "classes");

@@ -33,6 +33,7 @@ struct store_class {             /* invocations of one region that perform alike
     uint64_t time_ns;            /* in-vivo wall time of all members together */
     uint64_t time_ns_median;     /* in-vivo median of the members */
     uint64_t representative_ns;  /* in-vivo time of the representative itself */
+    bool nested;                 /* its members ran inside other regions: their time is part of the times of these */
     bool captured;               /* false: it weighs too little, or `reason` says why not */
     uint64_t memory_bytes;       /* present memory of the codelet */
     uint64_t stored_bytes;       /* what the codelet added to the store, after compression */
@@ -47,7 +48,10 @@ struct store_region {
     char *function, *file;
     uint32_t line;
     uint64_t invocations;
-    uint64_t time_ns;            /* in-vivo wall time of all invocations together */
+    uint64_t time_ns;            /* in-vivo wall time of those inside no other region, together */
+    uint64_t nested;             /* how many of the invocations were inside other regions */
+    uint64_t nested_ns;          /* in-vivo wall time of these together: part of the times of the regions around them */
+    char *parent;                /* the region that most of these were in, or NULL */
     char *status;                /* "captured", "skipped" or "invalid" */
     char *reason;                /* NULL if captured */
     char *thread_sized;          /* what keeps its codelets from running with more threads than the capture had, or NULL */
@@ -108,12 +112,18 @@ struct store_frame { uint64_t address; char symbol[120]; };              /* call
 
 struct store_range { uint64_t address, bytes; };
 
+#define STORE_LEVELS_MAX 16u
+struct store_level { uint32_t team, number; };  /* a parallel region around: size of its team, number of the entering thread in it */
+
 /* What a process knows besides memory, where the region starts. */
 struct store_setting {
     int32_t schedule_kind, schedule_chunk;   /* as omp_get_schedule gives them; kind 0: unknown */
     int32_t max_active_levels;   /* 0: unknown */
     int32_t dynamic;             /* 0 or 1; -1: unknown */
     uint64_t environment;        /* value of `environ`, or 0 */
+    uint32_t level_count;        /* parallel regions around this one; at most STORE_LEVELS_MAX */
+    uint32_t reserved;
+    struct store_level levels[STORE_LEVELS_MAX];     /* outermost first, zeros behind */
 };
 
 struct store_signal { uint64_t handler; uint64_t mask; uint32_t number, flags; };    /* handler: an address, or 1 to ignore (SIG_IGN) */

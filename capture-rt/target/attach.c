@@ -222,7 +222,7 @@ __attribute__((constructor)) static void attach(void)
     state->socket = log->mode == CAPTURE_MODE_CAPTURING ? socket : -1;
     pthread_mutex_init(&state->stopping, NULL);
     pthread_mutex_init(&state->claiming, NULL);
-    state->initial_thread = target_thread_pointer();
+    state->initial_thread = log->initial_thread = target_thread_pointer();
     images_learn(log, state->initial_thread);
     if (state->socket >= 0)
         target_fresh_reserve();

@@ -193,7 +193,8 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
 {
     struct capture_log *log = state->log;
     struct capture_record *record = &open->record;
-    bool stop = state->socket >= 0 && is_planned(log, &log->regions[record->region], record->invocation) && target_stop_enter(state, true);
+    bool stop = state->socket >= 0 && target_runtime_level() <= (int)CAPTURE_LEVELS_MAX &&
+                is_planned(log, &log->regions[record->region], record->invocation) && target_stop_enter(state, true);
     uint64_t hash = words;
     for (uint32_t i = 0; i < words; i++) {
         uint64_t word = va_arg(arguments, uint64_t);

@@ -28,6 +28,7 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     uint32_t switches;           /* involuntary context switches of it; likewise */
     int32_t num_threads;         /* the clause, or 0 */
     uint32_t path;               /* enum pcere_path */
+    size_t region;               /* in the run's regions */
     bool nested;                 /* inside another parallel region */
     size_t parent;               /* that one, in the run's regions; SIZE_MAX: none, or unknown */
     bool measured_cpu;           /* regions whose invocations take under 50 us go without */
@@ -39,6 +40,7 @@ struct capture_region {
     uint32_t line;
     uint64_t invocations;        /* all */
     uint64_t time_ns;            /* wall time of those that ended and were in no other region, together: the program spent it here alone */
+    uint64_t overlap_ns;         /* of the same, left out of time_ns: another thread was in a region already */
     uint64_t nested_ns;          /* of those inside other regions: part of the times of these */
     uint64_t unfinished;         /* how many did not end */
     uint64_t nested;             /* how many were inside another parallel region */

@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #define THREAD_SLACK_BYTES 8192u
+#define GIVEN_STACK_BYTES (1u << 20)     /* taken to be the region's, below its frame, of a stack amid other memory */
 #define LOCK_BYTES 8u            /* omp_lock_t and omp_nest_lock_t */
 
 void range_list_add(struct range_list *list, uint64_t start, uint64_t end)
@@ -132,8 +133,16 @@ static enum pcere_status mappings_fill(const struct map_list *maps, struct store
 static enum pcere_status settings_fill(const struct capture_stop *stop, struct store_codelet *codelet, struct pcere_error *error)
 {
     uint32_t count = stop->signal_count < CAPTURE_SIGNALS_MAX ? stop->signal_count : CAPTURE_SIGNALS_MAX;
-    codelet->setting = (struct store_setting){stop->schedule_kind, stop->schedule_chunk, stop->max_active_levels, stop->dynamic,
-                                              stop->environment};
+    uint32_t levels = stop->level_count;
+    _Static_assert(STORE_LEVELS_MAX == CAPTURE_LEVELS_MAX, "levels are alike");
+    if (levels > CAPTURE_LEVELS_MAX)
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "the region lies in %u others, more than the %u that can be captured", levels,
+                          CAPTURE_LEVELS_MAX);
+    codelet->setting = (struct store_setting){
+        .schedule_kind = stop->schedule_kind, .schedule_chunk = stop->schedule_chunk, .max_active_levels = stop->max_active_levels,
+        .dynamic = stop->dynamic, .environment = stop->environment, .level_count = levels};
+    for (uint32_t i = 0; i < levels; i++)
+        codelet->setting.levels[i] = (struct store_level){stop->levels[i].team, stop->levels[i].number};
     codelet->signals = calloc(count ? count : 1, sizeof *codelet->signals);
     if (!codelet->signals)
         return pcere_fail_memory(error, "the signals");
@@ -177,41 +186,51 @@ static const struct store_mapping *mapping_of(const struct store_codelet *codele
     return NULL;
 }
 
-/*   initial thread:  tls_low .. libraries' TLS .. | executable's TLS | thread control block ..
- *   others:          mapping: stack .. libraries' TLS .. | executable's TLS | thread control block ..          */
+/*   entering and initial thread:  [stack] libraries' TLS .. | executable's TLS | thread control block ..
+ *   others of its team:           mapping: stack .. libraries' TLS .. | executable's TLS | thread control block ..
+ * Libraries' TLS lies as far below the thread pointer in every thread. */
 static void threads_ignore(const struct capture_log *log, const struct capture_thread *threads, const struct elf_file *elf,
                            const struct store_codelet *codelet, struct range_list *list)
 {
     uint64_t offset = elf_file_tls_offset(elf), bytes = elf_file_tls_bytes(elf);
-    for (size_t i = 0; i < codelet->thread_count; i++) {
-        const struct capture_thread *thread = &threads[i];
-        const struct store_mapping *mapping = thread->present ? mapping_of(codelet, thread->thread_pointer) : NULL;
+    uint64_t below = log->tls_low && log->tls_low < log->initial_thread ? log->initial_thread - log->tls_low : 0;
+    for (size_t i = 0; i <= codelet->thread_count; i++) {
+        bool last = i == codelet->thread_count;
+        uint64_t pointer = last ? log->initial_thread : threads[i].present ? threads[i].thread_pointer : 0;
+        const struct store_mapping *mapping = mapping_of(codelet, pointer);
         if (!mapping)
             continue;
-        uint64_t block = thread->thread_pointer - offset, low = mapping->start, high = mapping->end;
-        if (i == 0) {
-            low = log->tls_low > low && log->tls_low < block ? log->tls_low : block;
-            high = thread->thread_pointer + log->control_bytes < high ? thread->thread_pointer + log->control_bytes : high;
+        uint64_t block = pointer - offset, low = mapping->start, high = mapping->end;
+        if (i == 0 || last) {
+            low = below > offset && pointer - below > low ? pointer - below : block;
+            high = pointer + log->control_bytes < high ? pointer + log->control_bytes : high;
         }
-        range_list_add(list, low, bytes ? block : thread->thread_pointer);
-        range_list_add(list, bytes ? block + bytes : thread->thread_pointer, high);
+        range_list_add(list, low, bytes ? block : pointer);
+        range_list_add(list, bytes ? block + bytes : pointer, high);
     }
 }
 
 /* Stacks of the runtime's threads, in the team-to-be or not. glibc puts a thread's control block at the top of its stack's mapping: where it
  * does not lie there, the thread is gone, or its stack was made in some other way. */
-static void runtime_threads_ignore(const struct capture_log *log, const struct elf_file *elf, const struct store_codelet *codelet,
-                                   struct range_list *list)
+static void runtime_threads_ignore(const struct capture_log *log, uint64_t entering, const struct elf_file *elf,
+                                   const struct store_codelet *codelet, struct range_list *list)
 {
     uint64_t offset = elf_file_tls_offset(elf), bytes = elf_file_tls_bytes(elf);
     for (uint64_t i = 0; i < log->runtime_thread_count && i < CAPTURE_THREADS_MAX; i++) {
         uint64_t pointer = log->runtime_threads[i];
-        const struct store_mapping *mapping = mapping_of(codelet, pointer);
+        const struct store_mapping *mapping = pointer == entering ? NULL : mapping_of(codelet, pointer);
         if (!mapping || mapping->role != STORE_ROLE_ANONYMOUS || mapping->end - pointer > log->control_bytes + THREAD_SLACK_BYTES)
             continue;
         range_list_add(list, mapping->start, bytes ? pointer - offset : pointer);
         range_list_add(list, bytes ? pointer - offset + bytes : pointer, mapping->end);
     }
+}
+
+/* A thread may have been given a stack amid other memory of the program. */
+static uint64_t dead_stack_low(const struct store_codelet *codelet, const struct store_mapping *stack)
+{
+    bool own = stack->role == STORE_ROLE_STACK || stack->role == STORE_ROLE_ANONYMOUS;
+    return own || codelet->stack_pointer - stack->start < GIVEN_STACK_BYTES ? stack->start : codelet->stack_pointer - GIVEN_STACK_BYTES;
 }
 
 static bool ends_with(const char *text, const char *ending)
@@ -240,11 +259,11 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct cap
     count = elf_file_tables(elf, &symbols);
     symbols_ignore(symbols, count, log->image_bias, &list);
     threads_ignore(log, threads, elf, codelet, &list);
-    runtime_threads_ignore(log, elf, codelet, &list);
+    runtime_threads_ignore(log, threads[0].thread_pointer, elf, codelet, &list);
     range_list_add(&list, log->plt_low, log->plt_high);
     const struct store_mapping *stack = mapping_of(codelet, codelet->stack_pointer);
     if (stack)
-        range_list_add(&list, stack->start, end_stack_pointer > codelet->stack_pointer && end_stack_pointer < stack->end
+        range_list_add(&list, dead_stack_low(codelet, stack), end_stack_pointer > codelet->stack_pointer && end_stack_pointer < stack->end
                                                 ? end_stack_pointer : codelet->stack_pointer);
     for (uint32_t i = 0; i < log->site_count && i < CAPTURE_SITES_MAX; i++) {
         uint64_t cookie = log->sites[i] + offsetof(struct pcere_site, cookie);

@@ -127,7 +127,6 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
     if (!run->regions)
         return pcere_fail_memory(error, "the regions");
     run->region_count = count;
-    uint64_t regions_ns = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct capture_region_entry *entry = &log->regions[i];
         struct capture_region *region = &run->regions[i];
@@ -140,9 +139,7 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
             region->thread_sized = text_of(entry->thread_sized, sizeof entry->thread_sized);
         if (!region->name || !region->function || !region->file || (entry->thread_sized[0] && !region->thread_sized))
             return pcere_fail_memory(error, "the regions");
-        regions_ns += region->time_ns;
     }
-    run->serial_ns = run->wall_ns > regions_ns ? run->wall_ns - regions_ns : 0;
     return PCERE_OK;
 }
 
@@ -179,14 +176,20 @@ static enum pcere_status invocations_read(const struct shared_log *shared, struc
             continue;
         struct capture_region *region = &run->regions[record->region];
         region->list[region->list_count++] = (struct capture_invocation){
-            .begin_ns = record->begin_ns, .end_ns = record->end_ns < record->begin_ns ? 0 : record->end_ns,
+            .region = record->region, .begin_ns = record->begin_ns, .end_ns = record->end_ns < record->begin_ns ? 0 : record->end_ns,
             .number = record->invocation, .words_hash = record->words_hash, .cpu_ns = record->cpu_ns, .faults = record->faults,
             .switches = record->switches, .num_threads = record->num_threads, .path = record->path, .nested = record->parent != 0,
             .parent = record->parent && record->parent <= run->region_count ? record->parent - 1 : SIZE_MAX,
             .measured_cpu = record->flags & CAPTURE_RECORD_CPU};
     }
-    for (size_t i = 0; i < run->region_count; i++)
-        qsort(run->regions[i].list, run->regions[i].list_count, sizeof *run->regions[i].list, number_order);
+    for (size_t i = 0; i < run->region_count; i++) {
+        const struct capture_region *region = &run->regions[i];
+        bool sorted = true;
+        for (size_t j = 1; j < region->list_count && sorted; j++)
+            sorted = region->list[j - 1].number < region->list[j].number;
+        if (!sorted)
+            qsort(region->list, region->list_count, sizeof *region->list, number_order);
+    }
     /* The program may have ended inside a region: it was begun, and nothing more was said of it. */
     for (size_t i = 0; i < run->region_count && run->dropped == 0; i++) {
         struct capture_region *region = &run->regions[i];
@@ -194,6 +197,51 @@ static enum pcere_status invocations_read(const struct shared_log *shared, struc
             region->unfinished += region->invocations - region->list_count;
     }
     return PCERE_OK;
+}
+
+static int begin_order(const void *left, const void *right)
+{
+    const struct capture_invocation *const *a = left, *const *b = right;
+    return ((*a)->begin_ns > (*b)->begin_ns) - ((*a)->begin_ns < (*b)->begin_ns);
+}
+
+/* Where several threads are in regions at once, the program spends its time in the one that began first: each region's share of the run is
+ * what no earlier one covers. */
+static enum pcere_status overlaps_remove(struct capture_run *run, struct pcere_error *error)
+{
+    bool alone = true;
+    size_t count = 0;
+    for (size_t i = 0; i < run->region_count; i++)
+        alone &= run->regions[i].foreign == 0;
+    if (alone)
+        return PCERE_OK;
+    const struct capture_invocation **order = calloc(run->invocation_count + 1, sizeof(const struct capture_invocation *));
+    if (!order)
+        return pcere_fail_memory(error, "the invocations");
+    for (size_t i = 0; i < run->invocation_count; i++)
+        if (!run->invocations[i].nested && run->invocations[i].end_ns)
+            order[count++] = &run->invocations[i];
+    qsort(order, count, sizeof *order, begin_order);
+    uint64_t covered_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct capture_region *region = &run->regions[order[i]->region];
+        uint64_t begin_ns = order[i]->begin_ns, end_ns = order[i]->end_ns;
+        uint64_t free_ns = begin_ns > covered_ns ? begin_ns : covered_ns < end_ns ? covered_ns : end_ns;
+        uint64_t taken_ns = free_ns - begin_ns;
+        region->overlap_ns += taken_ns;
+        region->time_ns -= taken_ns < region->time_ns ? taken_ns : region->time_ns;
+        covered_ns = end_ns > covered_ns ? end_ns : covered_ns;
+    }
+    free(order);
+    return PCERE_OK;
+}
+
+static uint64_t serial_of(const struct capture_run *run)
+{
+    uint64_t regions_ns = 0;
+    for (size_t i = 0; i < run->region_count; i++)
+        regions_ns += run->regions[i].time_ns;
+    return run->wall_ns > regions_ns ? run->wall_ns - regions_ns : 0;
 }
 
 enum pcere_status shared_log_read(const struct shared_log *log, struct child *child, const struct capture_options *options,
@@ -213,10 +261,13 @@ enum pcere_status shared_log_read(const struct shared_log *log, struct child *ch
     enum pcere_status status = regions_read(log->log, &run, error);
     if (status == PCERE_OK)
         status = invocations_read(log, &run, error);
+    if (status == PCERE_OK)
+        status = overlaps_remove(&run, error);
     if (status != PCERE_OK) {
         capture_run_done(&run);
         return status;
     }
+    run.serial_ns = serial_of(&run);
     run.environment = child->environment;
     child->environment = NULL;
     *ret_run = run;

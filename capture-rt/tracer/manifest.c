@@ -57,6 +57,20 @@ static enum pcere_status host_text(char **ret_text, struct pcere_error *error)
     return *ret_text ? PCERE_OK : pcere_fail_memory(error, "the description of this machine");
 }
 
+/* The region that most of the invocations of a nested one were in. */
+static const char *parent_of(const struct capture_run *run, const struct capture_region *region)
+{
+    size_t *counts = region->nested ? calloc(run->region_count + 1, sizeof *counts) : NULL;
+    size_t most = SIZE_MAX;
+    for (size_t i = 0; counts && i < region->list_count; i++) {
+        size_t parent = region->list[i].parent;
+        if (parent < run->region_count && ++counts[parent] && (most == SIZE_MAX || counts[parent] > counts[most]))
+            most = parent;
+    }
+    free(counts);
+    return most == SIZE_MAX ? NULL : run->regions[most].name;
+}
+
 static bool regions_fill(const struct capture_run *run, struct store_manifest *manifest)
 {
     manifest->regions = calloc(run->region_count ? run->region_count : 1, sizeof *manifest->regions);
@@ -66,11 +80,13 @@ static bool regions_fill(const struct capture_run *run, struct store_manifest *m
         const struct capture_region *from = &run->regions[i];
         struct store_region *to = &manifest->regions[i];
         manifest->region_count = i + 1;
+        const char *parent = parent_of(run, from);
         *to = (struct store_region){.name = strdup(from->name), .function = strdup(from->function), .file = strdup(from->file),
                                     .line = from->line, .invocations = from->invocations, .time_ns = from->time_ns,
+                                    .nested = from->nested, .nested_ns = from->nested_ns, .parent = parent ? strdup(parent) : NULL,
                                     .status = strdup("skipped"), .reason = strdup("the capture did not come to its end"),
                                     .thread_sized = from->thread_sized ? strdup(from->thread_sized) : NULL};
-        if (!to->name || !to->function || !to->file || !to->status || !to->reason || !to->thread_sized != !from->thread_sized)
+        if (!to->name || !to->function || !to->file || !to->status || !to->reason || !to->thread_sized != !from->thread_sized || !to->parent != !parent)
             return false;
     }
     return true;
@@ -165,15 +181,7 @@ static bool region_state(struct store_region *region, const char *state, char *r
 static char *never_timed(const struct capture_region *region)
 {
     struct text text = {0};
-    if (region->unfinished)
-        text_add(&text, "it was left before its end, by exit, a crash or a jump");
-    else if (region->nested)
-        text_addf(&text, "nested: entered %" PRIu64 " times inside another parallel region", region->nested);
-    if (region->foreign)
-        text_addf(&text, "%sentered %" PRIu64 " times by a thread that is not the initial one", text.length ? "; " : "",
-                  region->foreign);
-    if (text.length == 0)
-        text_add(&text, "never entered");
+    text_add(&text, region->unfinished ? "it was left before its end, by exit, a crash or a jump" : "never entered");
     return text_take(&text);
 }
 

@@ -66,9 +66,7 @@ static void ignored_collect(const struct store_codelet *codelet, struct ranges *
         range_add(ranges, codelet->locks[i].address, codelet->locks[i].kind ? NEST_LOCK_BYTES : LOCK_BYTES);
     for (size_t i = 0; i < codelet->thread_count; i++)
         range_add(ranges, codelet->threads[i].tls_address, codelet->threads[i].tls_bytes);
-    for (size_t i = 0; i < codelet->mapping_count; i++)
-        if (codelet->mappings[i].start < codelet->stack_pointer && codelet->stack_pointer <= codelet->mappings[i].end)
-            range_add(ranges, codelet->mappings[i].start, codelet->stack_pointer - codelet->mappings[i].start + outgoing_bytes(codelet));
+    range_add(ranges, codelet->stack_pointer, outgoing_bytes(codelet));
     ranges_merge(ranges);
 }
 
@@ -213,6 +211,9 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->max_active_levels = codelet->setting.max_active_levels;
     plan->dynamic = codelet->setting.dynamic;
     plan->environment = codelet->setting.environment;
+    plan->level_count = codelet->setting.level_count;
+    for (uint32_t i = 0; i < plan->level_count; i++)
+        plan->levels[i] = (struct plan_level){codelet->setting.levels[i].team, codelet->setting.levels[i].number};
     plan->region = string_add(&strings, codelet->region);
     plan->directory = string_add(&strings, manifest->working_directory);
     plan->does_io = codelet->does_io;

@@ -49,8 +49,16 @@ typedef void team_fn(void *context, uint32_t thread, uint32_t threads);
 
 /* Run on every thread of a team, as `#pragma omp parallel` does. */
 void pcere_team_run(team_fn *run, void *context);
+/* The same with a num_threads clause. */
+void pcere_team_run_of(uint32_t threads, team_fn *run, void *context);
 /* Call function(words) with the stack pointer at `stack` (rounded down to 16 bytes), as if called from the captured frame. */
 void pcere_call_on_stack(void (*function)(const uint64_t *words), const uint64_t *words, uint64_t stack);
+
+/* ---- levels.c -------------------------------------------------------------------------------------------------------------- */
+
+/* Call `go_on`, which never returns, where the captured thread was: inside the plan's levels, with its number in each. It may be on another
+ * thread than the caller's. Captured memory is mapped already: stacks of new threads lie elsewhere then. */
+void pcere_levels_enter(struct codelet *codelet, void (*go_on)(void *context), void *context);
 
 /* ---- pagemap.c --------------------------------------------------------------------------------------------------------------- */
 
@@ -100,7 +108,9 @@ void pcere_memory_learn(struct memory *memory);
 bool pcere_memory_adjust(struct memory *memory, uint64_t address, const void *bytes, size_t count);
 /* What restored memory has at an address: NULL if it is absent or all zero there. Borrowed. */
 const unsigned char *pcere_memory_pristine(const struct memory *memory, uint64_t address);
-/* settings.c: environment, signal handlers and OpenMP settings as the program had them. After the memory was restored once. */
+/* settings.c: what decides how many threads a team gets, as the program had it. On the thread that will enter the region. */
+void pcere_settings_team(const struct codelet *codelet);
+/* The rest: environment, signal handlers and schedule. After the memory was restored once. */
 void pcere_settings_apply(const struct memory *memory);
 bool pcere_memory_is_mapped(const struct memory *memory, uint64_t address);
 /* The protections of the capture. */

@@ -115,6 +115,31 @@ static void region_verify(struct run *run)
     pcere_memory_compare(&run->memory);
 }
 
+/* On the thread that stands for the captured one. */
+static void run_all(void *context)
+{
+    struct run *run = context;
+    struct codelet *codelet = run->codelet;
+    struct replay_plan *plan = codelet->plan;
+    pcere_settings_team(codelet);
+    pcere_team_run(thread_begin, run);
+    atomic_store(&plan->result.state, PLAN_RUNNING);
+    if (!run->memory.lazy || (plan->policy.task == PLAN_MEASURE && !plan->policy.warmups))
+        pcere_memory_populate(&run->memory);
+    pcere_streams_adopt(&run->memory);
+    pcere_overlay_apply(&run->memory);
+    pcere_memory_protect(&run->memory);
+    run->threads = pcere_threads_new(&run->memory, plan->result.threads);
+    pcere_settings_apply(&run->memory);
+    pcere_files_open(codelet);
+    pcere_plan_progress(codelet);
+    if (plan->policy.task == PLAN_VERIFY)
+        region_verify(run);
+    else
+        region_measure(run);
+    pcere_plan_end(codelet, PLAN_DONE, "%s", "");
+}
+
 _Noreturn void pcere_codelet_run(struct codelet *codelet)
 {
     struct replay_plan *plan = codelet->plan;
@@ -126,20 +151,6 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet)
     if (!pcere_memory_is_mapped(&run.memory, plan->stack_pointer - 1))
         pcere_plan_end(codelet, PLAN_FAILED, "the captured stack is not among the captured memory");
     pcere_heap_protect(run.memory.mappings, plan->mappings.count, &plan->result.heap_releases);
-    pcere_team_run(thread_begin, &run);
-    atomic_store(&plan->result.state, PLAN_RUNNING);
-    if (!run.memory.lazy || (plan->policy.task == PLAN_MEASURE && !plan->policy.warmups))
-        pcere_memory_populate(&run.memory);
-    pcere_streams_adopt(&run.memory);
-    pcere_overlay_apply(&run.memory);
-    pcere_memory_protect(&run.memory);
-    run.threads = pcere_threads_new(&run.memory, plan->result.threads);
-    pcere_settings_apply(&run.memory);
-    pcere_files_open(codelet);
-    pcere_plan_progress(codelet);
-    if (plan->policy.task == PLAN_VERIFY)
-        region_verify(&run);
-    else
-        region_measure(&run);
-    pcere_plan_end(codelet, PLAN_DONE, "%s", "");
+    pcere_levels_enter(codelet, run_all, &run);
+    pcere_plan_end(codelet, PLAN_FAILED, "no thread came to the region");
 }

@@ -32,15 +32,20 @@ static void handlers_install(const struct memory *memory)
     }
 }
 
+void pcere_settings_team(const struct codelet *codelet)
+{
+    const struct replay_plan *plan = codelet->plan;
+    if (plan->max_active_levels > 0)
+        omp_set_max_active_levels(plan->max_active_levels);
+    if (plan->dynamic >= 0)
+        omp_set_dynamic(plan->dynamic);
+}
+
 void pcere_settings_apply(const struct memory *memory)
 {
     const struct replay_plan *plan = memory->codelet->plan;
     if (plan->schedule_kind)
         omp_set_schedule(plan->schedule_kind, plan->schedule_chunk);
-    if (plan->max_active_levels > 0)
-        omp_set_max_active_levels(plan->max_active_levels);
-    if (plan->dynamic >= 0)
-        omp_set_dynamic(plan->dynamic);
     if (plan->environment && pcere_memory_is_mapped(memory, plan->environment))
         environ = (char **)plan->environment;
     handlers_install(memory);

@@ -11,6 +11,8 @@ struct source_location {              /* ident_t of the OpenMP runtime */
 
 typedef void microtask_fn(int32_t *global_thread, int32_t *bound_thread, ...);
 void __kmpc_fork_call(struct source_location *location, int32_t argument_count, microtask_fn *microtask, ...);
+void __kmpc_push_num_threads(struct source_location *location, int32_t global_thread, int32_t count);
+int32_t __kmpc_global_thread_num(struct source_location *location);
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 
@@ -21,9 +23,16 @@ static void team_microtask(int32_t *global_thread, int32_t *bound_thread, team_f
     run(context, (uint32_t)omp_get_thread_num(), (uint32_t)omp_get_num_threads());
 }
 
+static struct source_location location = {.flags = 2, .text = ";pcere;replay;0;0;;"};
+
+void pcere_team_run_of(uint32_t threads, team_fn *run, void *context)
+{
+    __kmpc_push_num_threads(&location, __kmpc_global_thread_num(&location), (int32_t)threads);
+    pcere_team_run(run, context);
+}
+
 void pcere_team_run(team_fn *run, void *context)
 {
-    static struct source_location location = {.flags = 2, .text = ";pcere;replay;0;0;;"};
     __kmpc_fork_call(&location, 2, (microtask_fn *)(void (*)(void))team_microtask, run, context);
 }
 
