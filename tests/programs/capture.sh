@@ -91,8 +91,9 @@ entries)
         says "$threads threads: 18 arguments are recorded" '^codelet many@.* words 18 '
         says "$threads threads: three of six locks live: none is lost or made up" '^codelet locked@.* locks 3 '
         says "$threads threads: the serial path counts as the same region" '^region serial_when@entries.c:[0-9]+ invocations 2 status captured'
-        says "$threads threads: nested regions are skipped, with the reason" '^region inner@.* invocations 0 status skipped reason nested: entered 4 times'
-        says "$threads threads: other threads' regions are skipped, with the reason" '^region elsewhere@.* status skipped reason entered 3 times by a thread that is not the initial one'
+        says "$threads threads: nested regions are captured, with their levels" '^region inner@.* invocations 4 status captured nested 4 parent outer@'
+        says "$threads threads: a nested codelet knows the team around it" "^codelet inner@.* levels 1 team $threads number 0\$"
+        says "$threads threads: other threads' regions are captured" '^region elsewhere@.* invocations 3 status captured nested 0 parent -'
         says "$threads threads: the call path is named" '^frame main\+0x'
         says "$threads threads: the runtime's memory is kept apart" 'separate 1$'
         lacks "$threads threads: arguments are the same in both runs" '^note .*arguments differ'

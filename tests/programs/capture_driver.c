@@ -43,8 +43,11 @@ static void regions_print(const char *path)
     printf("store complete %d check %d\n", manifest->complete, store_check(store, &error));
     for (size_t i = 0; i < manifest->region_count; i++) {
         const struct store_region *region = &manifest->regions[i];
-        printf("region %s invocations %" PRIu64 " status %s reason %s\n", region->name, region->invocations, region->status,
-               region->reason ? region->reason : "-");
+        printf("region %s invocations %" PRIu64 " status %s ", region->name, region->invocations, region->status);
+        if (region->reason)
+            printf("reason %s\n", region->reason);
+        else
+            printf("nested %" PRIu64 " parent %s\n", region->nested, region->parent ? region->parent : "-");
         for (size_t j = 0; j < region->class_count; j++) {
             const struct store_class *class = &region->classes[j];
             struct store_codelet codelet;
@@ -59,9 +62,12 @@ static void regions_print(const char *path)
                 before += codelet.before[k].count;
             for (size_t k = 0; k < codelet.after_count; k++)
                 after += codelet.after[k].count;
-            printf("codelet %s pages %" PRIu64 " after %" PRIu64 " has_after %d words %zu threads %zu tls %" PRIu64 " locks %zu runs %zu stored %" PRIu64 "\n",
+            printf("codelet %s pages %" PRIu64 " after %" PRIu64 " has_after %d words %zu threads %zu tls %" PRIu64 " locks %zu runs %zu stored %" PRIu64 " levels %" PRIu32,
                    class->codelet, before, after, codelet.has_after, codelet.word_count, codelet.thread_count,
-                   codelet.threads[0].tls_bytes, codelet.lock_count, codelet.before_count, class->stored_bytes);
+                   codelet.threads[0].tls_bytes, codelet.lock_count, codelet.before_count, class->stored_bytes, codelet.setting.level_count);
+            for (uint32_t k = 0; k < codelet.setting.level_count; k++)
+                printf(" team %" PRIu32 " number %" PRIu32, codelet.setting.levels[k].team, codelet.setting.levels[k].number);
+            putchar('\n');
             for (size_t k = 0; k < codelet.frame_count; k++)
                 printf("frame %s\n", codelet.frames[k].symbol);
             store_codelet_done(&codelet);

@@ -112,7 +112,8 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
         .stack_pointer = 0x7ffffffde100, .unit_id = 0x8899aabbccddeeffu, .in_vivo_ns = 1234, .words = words, .word_count = 3, .mappings = mappings,
         .mapping_count = 2, .after = &after, .after_count = 1, .has_after = true, .threads = &thread, .thread_count = 1,
         .locks = &lock, .lock_count = 1, .frames = frames, .frame_count = 2, .ignored = &ignored, .ignored_count = 1,
-        .signals = &signal, .signal_count = 1, .setting = {3, 9, 2, 0, SAMPLE_ADDRESS},
+        .signals = &signal, .signal_count = 1, .setting = {.schedule_kind = 3, .schedule_chunk = 9, .max_active_levels = 2, .dynamic = 0, .environment = SAMPLE_ADDRESS,
+                    .level_count = 2, .levels = {{4, 3}, {1, 0}}},
         .descriptors = descriptors, .descriptor_count = 2, .streams = streams, .stream_count = 2, .contents = &content,
         .content_count = 1, .does_io = true};
     uint64_t stored;
@@ -127,9 +128,9 @@ static inline enum pcere_status sample_add_manifest(struct sample_store *made, b
     char *arguments[] = {(char[]){"-n"}, (char[]){"not \xff UTF-8"}, NULL}, *environment[] = {(char[]){"OMP_NUM_THREADS=1"}, NULL};
     struct store_class class = {.representative = 7, .members = 75, .time_ns = 92550, .time_ns_median = 1233,
                                 .representative_ns = 1234, .captured = true, .codelet = made->codelet_name,
-                                .read_bytes = 4096, .io = (char[]){"reads mesh.dat"}};
+                                .nested = true, .read_bytes = 4096, .io = (char[]){"reads mesh.dat"}};
     struct store_region region = {.name = (char[]){SAMPLE_REGION}, .function = (char[]){"conj_grad"}, .file = (char[]){"cg.c"},
-                                  .line = 405, .invocations = 75, .time_ns = 92550, .status = (char[]){"captured"},
+                                  .line = 405, .invocations = 75, .time_ns = 92550, .nested = 5, .nested_ns = 77, .parent = (char[]){"outer@cg.c:9"}, .status = (char[]){"captured"},
                                   .classes = &class, .class_count = 1};
     struct store_manifest manifest = {
         .complete = complete, .program = (char[]){"./sample"}, .program_file = (char[]){"/home/user/sample"},

@@ -320,6 +320,42 @@ static void nothing_captured(void)
     predict_result_done(&result);
 }
 
+static void nested_regions(void)
+{
+    static const uint32_t threads[] = {2};
+    struct store_class mixed[] = {
+        {.representative = 1, .members = 2, .time_ns = 8000, .time_ns_median = 4000, .representative_ns = 4000, .captured = true},
+        {.representative = 3, .members = 9, .time_ns = 5000, .time_ns_median = 500, .representative_ns = 500, .captured = true, .nested = true},
+    };
+    struct store_class inner[] = {
+        {.representative = 5, .members = 7, .time_ns = 700, .time_ns_median = 100, .representative_ns = 100, .captured = true, .nested = true},
+    };
+    struct store_region nesting[] = {
+        {.name = "solve@x.c:10", .invocations = 11, .time_ns = 8000, .nested = 9, .nested_ns = 5000, .parent = "solve@x.c:10",
+         .status = "captured", .classes = mixed, .class_count = 2},
+        {.name = "inner@x.c:50", .invocations = 7, .nested = 7, .nested_ns = 700, .parent = "solve@x.c:10", .status = "captured",
+         .classes = inner, .class_count = 1},
+    };
+    struct store_manifest other = {.complete = true, .host = HOME, .threads = 1, .wall_ns = 9000, .serial_ns = 1000, .regions = nesting,
+                                   .region_count = 2};
+    struct store_sample sample = replay(0, "home", "solve@x.c:10", 1, 2, 3000, 0);
+    struct predict_request asked = {.manifest = &other, .samples = &sample, .sample_count = 1, .arch = "home", .threads = threads,
+                                    .thread_count = 1};
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    const struct predict_point *two = &result.points[0];
+    CU_ASSERT_EQUAL(two->time_ns, 1000 + 2 * 3000);
+    CU_ASSERT_EQUAL(two->regions[0].basis, PREDICT_REPLAY);
+    CU_ASSERT_EQUAL(two->regions[0].in_vivo_ns, 0);
+    CU_ASSERT_EQUAL(two->regions[0].classes[1].basis, PREDICT_NESTED);
+    CU_ASSERT_EQUAL(two->regions[0].classes[1].weight, 0);
+    CU_ASSERT_EQUAL(two->regions[1].basis, PREDICT_NESTED);
+    CU_ASSERT_EQUAL(two->regions[1].time_ns, 0);
+    CU_ASSERT_EQUAL(two->cost_ns, 1000000);
+    CU_ASSERT_STRING_EQUAL(predict_basis_name(PREDICT_NESTED), "nested");
+    predict_result_done(&result);
+}
+
 static void refusals(void)
 {
     static const uint32_t threads[] = {1, 0};
@@ -349,6 +385,7 @@ static const struct unit_test tests[] = {
     {"the interval follows the spread of the samples, reproducibly", intervals},
     {"the interval holds the true time though processes differ", intervals_cover},
     {"what was not captured keeps its in-vivo time", nothing_captured},
+    {"what runs inside other regions counts there only, and needs no replay", nested_regions},
     {"impossible requests are refused", refusals},
 };
 

@@ -1,4 +1,5 @@
 /* tests/unit/test_store_damage.c - every flipped byte and every truncation of a small store gives PCERE_DATA, and never a crash. */
+#include "store/format.h"
 #include "tests/unit/store_sample.h"
 #include "tests/unit/unit.h"
 
@@ -162,7 +163,7 @@ static void test_other_versions(void)
     data = sample_read(path, &bytes);
     copy = malloc(bytes);
     memcpy(copy, data, bytes);
-    version = 3;
+    version = CODELET_VERSION + 1;
     memcpy(copy + 8, &version, 4);
     check = XXH64(copy, bytes - 8, 0);
     memcpy(copy + bytes - 8, &check, 8);

@@ -51,6 +51,10 @@ static void test_codelet_comes_back(void)
     CU_ASSERT_EQUAL(codelet.signals[0].number, 11);
     CU_ASSERT_EQUAL(codelet.setting.schedule_chunk, 9);
     CU_ASSERT_EQUAL(codelet.setting.environment, SAMPLE_ADDRESS);
+    CU_ASSERT_EQUAL(codelet.setting.level_count, 2);
+    CU_ASSERT_EQUAL(codelet.setting.levels[0].team, 4);
+    CU_ASSERT_EQUAL(codelet.setting.levels[0].number, 3);
+    CU_ASSERT_EQUAL(codelet.setting.levels[1].team, 1);
     CU_ASSERT_EQUAL_FATAL(codelet.descriptor_count, 2);
     CU_ASSERT_EQUAL(codelet.descriptors[1].number, 5);
     CU_ASSERT_EQUAL(codelet.descriptors[1].offset, 12);
@@ -102,6 +106,10 @@ static void test_manifest_comes_back(void)
     CU_ASSERT_PTR_NULL(manifest->regions[0].classes[0].reason);
     CU_ASSERT_STRING_EQUAL(manifest->regions[0].classes[0].io, "reads mesh.dat");
     CU_ASSERT_EQUAL(manifest->regions[0].classes[0].read_bytes, 4096);
+    CU_ASSERT_TRUE(manifest->regions[0].classes[0].nested);
+    CU_ASSERT_EQUAL(manifest->regions[0].nested, 5);
+    CU_ASSERT_EQUAL(manifest->regions[0].nested_ns, 77);
+    CU_ASSERT_STRING_EQUAL(manifest->regions[0].parent, "outer@cg.c:9");
     store_close(store);
     sample_store_done(&made);
 }
