@@ -83,6 +83,9 @@ struct cli {
 extern const struct cli_verb *const cli_verbs[];    /* NULL-terminated, in the order of the work */
 const struct cli_verb *cli_verb_find(const char *name);
 
+/* The document that --json prints, begun: for a verb that needs one without --json, too. It is freed with *cli. */
+enum pcere_status cli_document_begin(struct cli *cli, struct pcere_error *error);
+
 /* ---- options.c ----------------------------------------------------------------------------------------------------------- */
 
 extern const struct cli_option cli_common_options[];    /* they fill struct cli */

@@ -22,7 +22,7 @@
 
 const struct cli_verb *const cli_verbs[] = {
     &cli_verb_check,  &cli_verb_capture, &cli_verb_regions, &cli_verb_run,  &cli_verb_replay,
-    &cli_verb_verify, &cli_verb_predict, &cli_verb_export,  &cli_verb_pack, &cli_verb_unpack,
+    &cli_verb_verify, &cli_verb_predict, &cli_verb_report, &cli_verb_export, &cli_verb_pack, &cli_verb_unpack,
     &cli_verb_rm,     &cli_verb_help,    &cli_verb_version, NULL,
 };
 
@@ -97,8 +97,10 @@ static enum pcere_status preconditions_meet(struct cli *cli, struct pcere_error 
     return status;
 }
 
-static enum pcere_status document_begin(struct cli *cli, struct pcere_error *error)
+enum pcere_status cli_document_begin(struct cli *cli, struct pcere_error *error)
 {
+    if (cli->document)
+        return PCERE_OK;
     char schema[64];
     snprintf(schema, sizeof schema, "pcere.%s/1", cli->verb->name);
     json_t *host;
@@ -138,7 +140,7 @@ static enum pcere_status verb_run(struct cli *cli, int count, char **arguments, 
         cli_help_verb(cli->verb, stdout);
     } else {
         struct pcere_error host_error;
-        if (cli->json && document_begin(cli, &host_error) != PCERE_OK && status == PCERE_OK) {
+        if (cli->json && cli_document_begin(cli, &host_error) != PCERE_OK && status == PCERE_OK) {
             *error = host_error;
             status = host_error.status;
         }

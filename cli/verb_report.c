@@ -1,0 +1,263 @@
+/* cli/verb_report.c - pcere report: all that a store knows, as one page, as a table, or for other tools. */
+#include "cli/capture_table.h"
+#include "cli/prediction.h"
+#include "cli/verbs.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "report/report.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct report_words { const char *output, *format; };
+
+typedef enum pcere_status report_write_fn(const json_t *document, FILE *out, const char *name, struct pcere_error *error);
+
+struct report {
+    struct cli *cli;
+    json_t *document;                    /* borrowed */
+    struct store_sample *samples;
+    size_t sample_count;
+    bool failed;
+};
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static bool same_source(const struct store_sample *a, const struct store_sample *b)
+{
+    return strcmp(a->host_name, b->host_name) == 0 && strcmp(or_empty(a->flags), or_empty(b->flags)) == 0
+           && strcmp(or_empty(a->settings), or_empty(b->settings)) == 0;
+}
+
+static bool is_kind(const struct store_sample *sample, const char *kind)
+{
+    return strcmp(sample->kind, kind) == 0;
+}
+
+static void append(struct report *report, json_t *list, json_t *value)
+{
+    if (!value || json_array_append_new(list, value) != 0)
+        report->failed = true;
+}
+
+static void strings_put(struct report *report, const char *key, char *const *strings)
+{
+    json_t *list = json_array();
+    for (; strings && *strings; strings++)
+        append(report, list, json_from_string(*strings));
+    json_put(report->document, key, list, &report->failed);
+}
+
+static void capture_put(struct report *report, const struct store_manifest *manifest)
+{
+    uint64_t stored_bytes = 0;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        for (size_t j = 0; j < manifest->regions[i].class_count; j++)
+            stored_bytes += manifest->regions[i].classes[j].stored_bytes;
+    json_t *host = json_loads(or_empty(manifest->host), 0, NULL);
+    json_put(report->document, "captured_host", host ? host : json_null(), &report->failed);
+    json_put(report->document, "compiler", json_from_string(manifest->compiler), &report->failed);
+    json_put(report->document, "build_id", json_from_string(manifest->build_id), &report->failed);
+    json_put(report->document, "stored_bytes", json_from_u64(stored_bytes), &report->failed);
+    strings_put(report, "arguments", manifest->arguments);
+    strings_put(report, "environment", manifest->environment);
+}
+
+/* Each machine that measured, described by the newest of its samples. */
+static void hosts_put(struct report *report)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < report->sample_count; i++) {
+        bool newer = false;
+        for (size_t j = i + 1; j < report->sample_count && !newer; j++)
+            newer = strcmp(report->samples[i].host_name, report->samples[j].host_name) == 0;
+        json_t *host = newer ? NULL : json_loads(or_empty(report->samples[i].host), 0, NULL);
+        if (host)
+            append(report, list, host);
+    }
+    json_put(report->document, "replay_hosts", list, &report->failed);
+}
+
+static void runs_put(struct report *report)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < report->sample_count; i++) {
+        const struct store_sample *sample = &report->samples[i];
+        if (!is_kind(sample, "run"))
+            continue;
+        json_t *run = json_object(), *samples = json_array();
+        json_put(run, "arch", json_from_string(sample->host_name), &report->failed);
+        json_put(run, "region", json_from_string(sample->region), &report->failed);
+        json_put(run, "threads", json_from_u64(sample->threads), &report->failed);
+        for (size_t j = 0; sample->region && j < sample->sample_count; j++)
+            append(report, samples, json_from_u64(sample->samples_ns[j]));
+        if (!sample->region)
+            append(report, samples, json_from_u64(sample->wall_ns));
+        json_put(run, "samples_ns", samples, &report->failed);
+        append(report, list, run);
+    }
+    json_put(report->document, "runs", list, &report->failed);
+}
+
+/* What that machine's replays with those flags and settings predict, or why they predict nothing. */
+static enum pcere_status prediction_put(struct report *report, const struct store_sample *source, json_t *predictions, json_t *missing,
+                                        struct pcere_error *error)
+{
+    const struct prediction_words words = {.arch = source->host_name, .flags = source->flags, .settings = source->settings};
+    struct prediction prediction = {0};
+    json_t *value = json_object();
+    enum pcere_status status = prediction_prepare(report->cli, &words, &prediction, error);
+    json_put(value, "flags", json_from_string(source->flags), &report->failed);
+    json_put(value, "settings", json_from_string(source->settings), &report->failed);
+    if (status == PCERE_OK)
+        status = prediction_make(&prediction, error);
+    if (status == PCERE_OK) {
+        status = prediction_document_add(value, &prediction, error);
+        append(report, predictions, json_incref(value));
+    } else if (status == PCERE_DATA) {
+        json_put(value, "arch", json_from_string(source->host_name), &report->failed);
+        json_put(value, "why", json_from_string(error->message), &report->failed);
+        json_put(value, "hint", json_from_string(error->hint), &report->failed);
+        append(report, missing, json_incref(value));
+        *error = (struct pcere_error){0};
+        status = PCERE_OK;
+    }
+    json_decref(value);
+    prediction_done(&prediction);
+    return status;
+}
+
+static enum pcere_status predictions_put(struct report *report, struct pcere_error *error)
+{
+    json_t *predictions = json_array(), *missing = json_array();
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; i < report->sample_count && status == PCERE_OK; i++) {
+        const struct store_sample *source = &report->samples[i];
+        bool done = !is_kind(source, "replay");
+        for (size_t j = 0; j < i && !done; j++)
+            done = is_kind(&report->samples[j], "replay") && same_source(source, &report->samples[j]);
+        if (!done)
+            status = prediction_put(report, source, predictions, missing, error);
+    }
+    json_put(report->document, "predictions", predictions, &report->failed);
+    json_put(report->document, "missing", missing, &report->failed);
+    return status;
+}
+
+static enum pcere_status document_fill(struct report *report, struct pcere_error *error)
+{
+    const struct store_manifest *manifest = store_manifest(report->cli->store);
+    enum pcere_status status = capture_document_add(report->document, manifest, error);
+    if (status == PCERE_OK)
+        status = store_samples_load(report->cli->store, &report->samples, &report->sample_count, error);
+    if (status != PCERE_OK)
+        return status;
+    capture_put(report, manifest);
+    hosts_put(report);
+    runs_put(report);
+    status = predictions_put(report, error);
+    store_samples_free(report->samples, report->sample_count);
+    return status == PCERE_OK && report->failed ? pcere_fail_memory(error, "the report") : status;
+}
+
+static report_write_fn *writer_of(const char *format)
+{
+    static const struct { const char *name; report_write_fn *write; } formats[] = {
+        {"html", report_write_html}, {"csv", report_write_csv}, {"extrap", report_write_extrap}, {"json", NULL},
+    };
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].name, format) == 0)
+            return formats[i].write;
+    return NULL;
+}
+
+static enum pcere_status json_file_write(const json_t *document, FILE *out, const char *name, struct pcere_error *error)
+{
+    return json_write(document, out, name, error);
+}
+
+static mode_t usual_mode(void)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* Whole or not at all; what is no regular file (a pipe, /dev/stdout) is written as it is. */
+static enum pcere_status file_write(const char *path, report_write_fn *write, const json_t *document, struct pcere_error *error)
+{
+    struct stat there;
+    struct file_stage stage = {NULL, -1};
+    bool staged = stat(path, &there) != 0 || S_ISREG(there.st_mode);
+    enum pcere_status status = staged ? file_stage(AT_FDCWD, path, "report.write", &stage, error) : PCERE_OK;
+    if (status != PCERE_OK)
+        return status;
+    int own = staged ? fcntl(stage.descriptor, F_DUPFD_CLOEXEC, 3) : open(path, O_WRONLY | O_CLOEXEC);
+    FILE *out = own < 0 ? NULL : fdopen(own, "w");
+    if (!out)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, "name another file with -o", "cannot write '%s'", path);
+    else
+        status = write(document, out, path, error);
+    if (out && fclose(out) != 0 && status == PCERE_OK)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, "is the disk full?", "cannot write '%s'", path);
+    if (staged && status == PCERE_OK && fchmod(stage.descriptor, usual_mode()) != 0)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot set the mode of '%s'", path);
+    return staged ? file_publish(AT_FDCWD, path, &stage, false, "report.write", status, error) : status;
+}
+
+static enum pcere_status report_run(struct cli *cli, void *raw, struct pcere_error *error)
+{
+    const struct report_words *words = raw;
+    const char *format = words->format ? words->format : cli->json ? "json" : "html";
+    bool json = strcmp(format, "json") == 0;
+    report_write_fn *write = json ? json_file_write : writer_of(format);
+    if (!write)
+        return pcere_fail(error, PCERE_USAGE, 0, "html, json, csv or extrap", "there is no format '%.50s'", format);
+    if (cli->json && !json)
+        return pcere_fail(error, PCERE_USAGE, 0, "leave one of them out", "--json and --format %s contradict each other", format);
+    enum pcere_status status = cli_document_begin(cli, error);
+    struct report report = {.cli = cli, .document = cli->document};
+    if (status == PCERE_OK)
+        status = document_fill(&report, error);
+    if (status != PCERE_OK)
+        return status;
+    if (words->output && strcmp(words->output, "-") != 0) {
+        status = file_write(words->output, write, cli->document, error);
+        if (status == PCERE_OK && !cli->json)
+            cli_note(cli, "wrote %s", words->output);
+        return status;
+    }
+    if (!cli->json)
+        status = write(cli->document, stdout, "standard output", error);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"output", 'o', CLI_TEXT, offsetof(struct report_words, output), "FILE", "The file to write; standard output if not given, or if it is -.", 0, 0},
+    {"format", 0, CLI_TEXT, offsetof(struct report_words, format), "NAME",
+     "html: one page that needs nothing else (default). csv: a line a region and thread count. json: all of it. extrap: JSON lines for Extra-P.", 0, 0},
+};
+
+const struct cli_verb cli_verb_report = {
+    .name = "report",
+    .summary = "one page of all that a store knows: regions, classes, speed-up, errors, cost",
+    .synopsis = "[STORE]",
+    .description =
+        "Writes what the store's capture, its replays and its real runs say. The page is one HTML file that opens without a network: curves of "
+        "predicted and real speed-up with their intervals, regions with share, classes and error, every machine that measured, what was not captured and why. "
+        "It holds no memory of the program, but its name, arguments and OpenMP settings.\n\n"
+        "Predictions are made of all replays of the store: for each machine, set of compiler flags and set of OpenMP settings that was replayed.",
+    .examples = "pcere report -o report.html\npcere report cg.A.pcere --format csv -o regions.csv\npcere report --format extrap -o cg.jsonl\n",
+    .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct report_words),
+    .operands = CLI_OPERANDS_STORE,
+    .needs = CLI_NEEDS_STORE,
+    .run = report_run,
+};

@@ -1,0 +1,335 @@
+// report/page/page.js - draws the document of pcere.report/1 that lies beside it in the page. Nothing is loaded.
+"use strict";
+(() => {
+const report = JSON.parse(document.getElementById("data").textContent);
+const $ = id => document.getElementById(id);
+
+// ---- words and numbers ----------------------------------------------------------------------------------------------------
+
+const digits = value => value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+const scaled = (value, base, units) => {
+  let unit = 0;
+  while (unit + 1 < units.length && value >= base * 0.9995) { value /= base; unit++; }
+  return (unit ? digits(value) : String(Math.round(value))) + " " + units[unit];
+};
+const timeText = ns => ns === null || ns === undefined ? "–" : scaled(ns, 1000, ["ns", "µs", "ms", "s"]);
+const bytesText = bytes => bytes === null || bytes === undefined ? "–" : scaled(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
+const ratioText = ratio => ratio === null || ratio === undefined ? "–" : digits(100 * ratio) + " %";
+const signedText = ratio => ratio === null || ratio === undefined ? "–" : (ratio < 0 ? "−" : "+") + digits(100 * Math.abs(ratio)) + " %";
+const intervalText = one => `${timeText(one.time_ns)} [${timeText(one.low_ns)}, ${timeText(one.high_ns)}]`;
+const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+const sum = (list, value) => list.reduce((total, one) => total + (value(one) || 0), 0);
+// Bytes that are not UTF-8 come as {"hex": ...}.
+const nameText = value => value && typeof value === "object" ? "0x" + value.hex : value || "";
+
+// ---- elements -------------------------------------------------------------------------------------------------------------
+
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes || {}))
+    if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+  made.append(...children.flat().filter(child => child !== null && child !== undefined));
+  return made;
+}
+const tile = (value, words) => element("div", {class: "tile"}, element("b", {}, value), element("span", {}, words));
+function plainTable(headings, rows) {
+  const cell = (tag, text, number) => element(tag, {class: number ? "number" : null}, text);
+  return element("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "table"}, element("table", {},
+    element("thead", {}, element("tr", {}, headings.map(heading => cell("th", heading.replace(/^>/, ""), heading[0] === ">")))),
+    element("tbody", {}, rows.map(row => element("tr", {}, row.map((text, i) => cell("td", text, headings[i][0] === ">")))))));
+}
+
+// ---- charts ---------------------------------------------------------------------------------------------------------------
+
+const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const seriesColour = i => colour("--c" + i % 8);
+const faint = (hex, alpha) => hex + Math.round(255 * alpha).toString(16).padStart(2, "0");
+const drawings = new Map();                 // holder -> how to draw it: again when the colours change
+function chart(label, draw, low) {
+  const canvas = element("canvas", {role: "img", "aria-label": label});
+  const holder = element("div", {class: low ? "chart low" : "chart"}, canvas);
+  drawings.set(holder, {canvas, draw, made: null});
+  return holder;
+}
+function drawAll(root) {
+  for (const [holder, drawing] of drawings) {
+    if (!document.body.contains(holder)) { drawing.made?.destroy(); drawings.delete(holder); continue; }
+    if (root && !root.contains(holder)) continue;
+    drawing.made?.destroy();
+    drawing.made = new Chart(drawing.canvas, drawing.draw());
+  }
+}
+const axis = (title, more) => ({title: {display: true, text: title, color: colour("--quiet")}, ticks: {color: colour("--quiet")},
+  grid: {color: colour("--line")}, ...more});
+const timeAxis = (title, more) => {
+  const made = axis(title, more);
+  made.ticks = {...made.ticks, callback: value => timeText(value), maxTicksLimit: 8};
+  return made;
+};
+function options(x, y, tip, legend) {
+  return {animation: false, responsive: true, maintainAspectRatio: false, interaction: {mode: "nearest", intersect: false}, scales: {x, y},
+    plugins: {legend: {display: legend !== false, position: "bottom",
+                       labels: {color: colour("--ink"), boxWidth: 14, filter: item => !item.text.startsWith("_")}},
+              tooltip: {filter: item => !item.dataset.label.startsWith("_"), callbacks: {label: tip, title: () => ""}}}};
+}
+// A line with its interval as a band: three data sets, of which the legend shows one.
+function banded(label, points, shade, more) {
+  const line = key => points.map(point => ({x: point.x, y: point[key]}));
+  return [
+    {label: "_low", data: line("low"), borderWidth: 0, pointRadius: 0, fill: false},
+    {label: "_high", data: line("high"), borderWidth: 0, pointRadius: 0, backgroundColor: faint(shade, 0.2), fill: "-1"},
+    {label, data: line("y"), borderColor: shade, backgroundColor: shade, borderWidth: 2, pointRadius: 3, fill: false, tension: 0, ...more},
+  ];
+}
+const real = (label, points, shade) => ({label, data: points, showLine: false, borderColor: shade, backgroundColor: colour("--paper"),
+  borderWidth: 2, pointStyle: "rectRot", pointRadius: 6});
+const threadAxis = counts => axis("threads", {type: "logarithmic", min: Math.min(...counts) / 1.1, max: Math.max(...counts) * 1.1,
+  afterBuildTicks: made => { made.ticks = counts.map(value => ({value})); }, ticks: {color: colour("--quiet"), callback: value => String(value)}});
+
+// ---- the document ---------------------------------------------------------------------------------------------------------
+
+const predictions = report.predictions || [];
+const regions = report.regions || [];
+const captured = regions.filter(region => region.status === "captured");
+const codelets = sum(regions, region => region.classes.filter(one => one.captured).length);
+const regionTime = sum(regions, region => region.time_ns);
+const predictionName = one => [one.arch, one.flags, one.settings].filter(Boolean).join(" · ") || "this machine";
+const pointsOf = (prediction, region) => prediction.predictions.map(point => ({point,
+  of: region ? point.regions.find(one => one.region === region.region) : point})).filter(pair => pair.of);
+const threadCounts = [...new Set(predictions.flatMap(one => one.predictions.map(point => point.threads)))].sort((a, b) => a - b);
+
+function errorsOf(region) {
+  const errors = [];
+  for (const prediction of predictions)
+    for (const {of} of pointsOf(prediction, region))
+      if (of.real_ns) errors.push(of.time_ns / of.real_ns - 1);
+  return errors;
+}
+const worst = errors => errors.length ? errors.reduce((a, b) => Math.abs(b) > Math.abs(a) ? b : a) : null;
+
+// ---- top ------------------------------------------------------------------------------------------------------------------
+
+function top() {
+  const program = nameText(report.program).split("/").pop() || "(unnamed)";
+  document.title = `${program} – PCERE report`;
+  $("title").textContent = program;
+  const host = report.captured_host && report.captured_host.name;
+  $("subtitle").textContent = [host && `captured on ${host}`, `with ${plural(report.threads, "thread")}`, report.compiler && `compiled by ${report.compiler}`]
+    .filter(Boolean).join(", ");
+  const warnings = [];
+  if (!report.complete) warnings.push("The capture was cut short: what is here is whole, later invocations are missing.");
+  for (const one of report.missing || []) warnings.push(`No prediction for ${one.arch}: ${one.why}${one.hint ? ` (${one.hint})` : ""}.`);
+  if (!predictions.length && !(report.missing || []).length) warnings.push("Nothing was replayed yet: 'pcere replay --threads 1,2,4' gives predictions.");
+  $("warnings").hidden = !warnings.length;
+  $("warnings").append(...warnings.flatMap(text => [text, element("br")]));
+  const wholeCaptured = sum(captured, region => region.time_ns);
+  const tiles = [
+    tile(timeText(report.wall_ns), "whole run, as captured"),
+    tile(report.wall_ns ? ratioText(regionTime / report.wall_ns) : "–", "of it in parallel regions"),
+    tile(regionTime ? ratioText(wholeCaptured / regionTime) : "–", "of that in captured regions"),
+    tile(`${captured.length} of ${regions.length}`, "regions captured"),
+    tile(String(codelets), "codelets, one a class"),
+    tile(bytesText(report.stored_bytes), "store"),
+  ];
+  const errors = predictions.flatMap(one => one.predictions).map(point => point.error_ratio).filter(value => value !== null && value !== undefined);
+  if (errors.length) tiles.push(tile(ratioText(sum(errors, value => value) / errors.length), `mean error over ${plural(errors.length, "thread count")}`));
+  const first = predictions[0];
+  if (first && first.predictions.length > 1) {
+    const base = first.predictions.reduce((a, b) => b.threads < a.threads ? b : a), best = first.predictions.reduce((a, b) => b.time_ns < a.time_ns ? b : a);
+    tiles.push(best === base ? tile("none", `predicted gain from more than ${plural(base.threads, "thread")}`)
+      : tile(digits(base.time_ns / best.time_ns) + "×", `predicted with ${plural(best.threads, "thread")} against ${base.threads}`));
+  }
+  $("glance").append(...tiles);
+}
+
+// ---- speed-up -------------------------------------------------------------------------------------------------------------
+
+function curves(region, asSpeedup) {
+  const sets = [];
+  predictions.forEach((prediction, i) => {
+    const pairs = pointsOf(prediction, region);
+    if (!pairs.length) return;
+    const base = pairs.reduce((a, b) => b.point.threads < a.point.threads ? b : a);
+    const of = ns => asSpeedup ? base.of.time_ns / ns : ns;
+    const realBase = base.of.real_ns || base.of.time_ns;
+    sets.push(...banded(`predicted, ${predictionName(prediction)}`, pairs.map(pair => ({x: pair.point.threads, y: of(pair.of.time_ns),
+      low: of(asSpeedup ? pair.of.high_ns : pair.of.low_ns), high: of(asSpeedup ? pair.of.low_ns : pair.of.high_ns)})), seriesColour(2 * i)));
+    const seen = pairs.filter(pair => pair.of.real_ns);
+    if (seen.length)
+      sets.push(real(`real, ${predictionName(prediction)}`, seen.map(pair => ({x: pair.point.threads, y: asSpeedup ? realBase / pair.of.real_ns : pair.of.real_ns})),
+        seriesColour(2 * i + 1)));
+  });
+  if (asSpeedup && threadCounts.length > 1)
+    sets.push({label: "ideal", data: threadCounts.map(x => ({x, y: x / threadCounts[0]})), borderColor: colour("--quiet"), borderDash: [4, 4], borderWidth: 1,
+      pointRadius: 0, fill: false});
+  const tip = item => `${item.dataset.label}: ${asSpeedup ? digits(item.parsed.y) + "×" : timeText(item.parsed.y)} at ${plural(item.parsed.x, "thread")}`;
+  const y = asSpeedup ? axis("speed-up", {beginAtZero: true}) : timeAxis("time", {beginAtZero: true});
+  return {type: "line", data: {datasets: sets}, options: options(threadAxis(threadCounts), y, tip)};
+}
+
+function speedup() {
+  const body = $("speedup-body");
+  if (!predictions.length) {
+    body.append(element("p", {class: "quiet"}, "There is no prediction yet."));
+    return;
+  }
+  body.append(element("div", {class: "pair"},
+    element("div", {}, chart("predicted and real speed-up over threads", () => curves(null, true))),
+    element("div", {}, chart("predicted and real time over threads", () => curves(null, false)))));
+  const rows = predictions.flatMap(prediction => prediction.predictions.map(point => [predictionName(prediction), String(point.threads), intervalText(point),
+    timeText(point.real_ns), ratioText(point.error_ratio), point.acceleration ? digits(point.acceleration) + "×" : "–", prediction.basis]));
+  body.append(plainTable(["machine", ">threads", ">predicted [95 %]", ">real", ">error", ">acceleration", "basis"], rows));
+  const first = predictions[0];
+  body.append(element("p", {class: "quiet"}, `Outside regions ${timeText(first.serial_ns)} at any number of threads (basis: ${first.serial_basis.replace("_", " ")}).`));
+}
+
+// ---- regions --------------------------------------------------------------------------------------------------------------
+
+const columns = [
+  {heading: "region", value: region => region.region, cell: region => element("td", {class: "name"}, region.region)},
+  {heading: "in vivo", number: true, value: region => region.time_ns, cell: region => element("td", {class: "number"}, timeText(region.time_ns))},
+  {heading: "share", number: true, value: region => region.share_ratio || 0,
+   cell: region => element("td", {class: "number share", style: `--part: ${Math.min(100, 100 * (region.share_ratio || 0)).toFixed(1)}%`}, ratioText(region.share_ratio))},
+  {heading: "invocations", number: true, value: region => region.invocations, cell: region => element("td", {class: "number"}, region.invocations.toLocaleString("en"))},
+  {heading: "classes", number: true, optional: true, value: region => region.classes.length,
+   cell: region => element("td", {class: "number optional"}, `${region.classes.filter(one => one.captured).length} of ${region.classes.length}`)},
+  {heading: "worst error", number: true, value: region => { const error = worst(errorsOf(region)); return error === null ? -1 : Math.abs(error); },
+   cell: region => element("td", {class: "number"}, signedText(worst(errorsOf(region))))},
+  {heading: "memory", number: true, optional: true, value: region => Math.max(0, ...region.classes.map(one => one.memory_bytes || 0)),
+   cell: region => { const most = Math.max(0, ...region.classes.map(one => one.memory_bytes || 0)); return element("td", {class: "number optional"}, most ? bytesText(most) : "–"); }},
+  {heading: "status", value: region => region.status + (region.reason || ""),
+   cell: region => element("td", {class: "why"}, element("span", {class: "mark " + region.status}, region.status),
+     region.reason ? " " + region.reason : "", region.thread_sized ? ` at most ${plural(report.threads, "thread")}: ${region.thread_sized}` : "", region.io ? ` ${region.io}` : "")},
+];
+
+function invocationsChart(region, series) {
+  const classes = region.classes.map(one => one.representative);
+  const sets = classes.map((representative, i) => ({label: `class of #${representative}`, backgroundColor: faint(seriesColour(i), 0.75), borderColor: seriesColour(i),
+    pointRadius: series.time_ns.length > 600 ? 1.5 : 3, borderWidth: 0, showLine: false,
+    data: series.time_ns.flatMap((time, j) => series.class[j] === i ? [{x: series.number[j], y: time}] : [])})).filter(set => set.data.length);
+  const loose = series.time_ns.flatMap((time, j) => series.class[j] < 0 ? [{x: series.number[j], y: time}] : []);
+  if (loose.length) sets.push({label: "of no class", data: loose, backgroundColor: faint(colour("--quiet"), 0.6), pointRadius: 1.5, borderWidth: 0, showLine: false});
+  const times = series.time_ns.filter(time => time > 0);
+  const wide = times.length && Math.max(...times) > 20 * Math.min(...times);
+  const tip = item => `#${item.parsed.x}: ${timeText(item.parsed.y)}, ${item.dataset.label}`;
+  return {type: "scatter", data: {datasets: sets}, options: options(axis("invocation", {type: "linear", ticks: {precision: 0, color: colour("--quiet")}}),
+    timeAxis("in vivo", wide ? {type: "logarithmic"} : {beginAtZero: true}), tip, sets.length <= 12)};
+}
+
+function detail(region) {
+  const parts = [];
+  const series = (report.invocations || []).find(one => one.region === region.region);
+  const charts = [];
+  if (predictions.some(one => pointsOf(one, region).length))
+    charts.push(element("div", {}, element("h3", {}, "Time over threads"), chart(`${region.region}: time over threads`, () => curves(region, false), true)));
+  if (series && series.time_ns.length)
+    charts.push(element("div", {}, element("h3", {}, "Invocations by class"), chart(`${region.region}: invocations over time`, () => invocationsChart(region, series), true),
+      series.thinned ? element("p", {class: "quiet"}, `${series.time_ns.length} of ${region.invocations} invocations are drawn.`) : null));
+  if (charts.length) parts.push(element("div", {class: "pair"}, charts));
+  if (region.classes.length) {
+    const rows = region.classes.map(one => [`#${one.representative}`, one.members.toLocaleString("en"), timeText(one.time_ns), timeText(one.time_ns_median),
+      timeText(one.representative_ns), bytesText(one.memory_bytes), bytesText(one.stored_bytes), one.captured ? "captured" : one.reason || "weighs too little"]);
+    parts.push(plainTable(["representative", ">members", ">time of all", ">median", ">its own", ">memory", ">stored", "status"], rows));
+  }
+  const replayed = predictions.flatMap(prediction => pointsOf(prediction, region).flatMap(({point, of}) => of.classes.filter(one => one.vitro_ns).map(one =>
+    [predictionName(prediction), String(point.threads), `#${one.representative}`, timeText(one.vitro_ns), digits(one.weight), `${one.repetitions} in ${plural(one.processes, "process").replace("processs", "processes")}`])));
+  if (replayed.length) parts.push(element("p", {}), plainTable(["machine", ">threads", "representative", ">in vitro", ">weight", "repetitions"], replayed));
+  if (!parts.length) parts.push(element("p", {class: "quiet"}, "Nothing more is known of it."));
+  return parts;
+}
+
+function regionTable() {
+  const body = $("regions-body");
+  if (!regions.length) {
+    body.append(element("p", {class: "quiet"}, "The store holds no region."));
+    return;
+  }
+  const rows = element("tbody");
+  const filter = element("input", {type: "search", placeholder: "filter by name", "aria-label": "filter regions by name"});
+  const small = element("input", {type: "checkbox"});
+  const shown = element("span", {class: "quiet", role: "status"});
+  let sorted = {column: columns[1], descending: true};
+  const open = new Set();
+  const headings = columns.map(column => {
+    const button = element("button", {type: "button"}, column.heading);
+    const heading = element("th", {class: [column.number && "number", column.optional && "optional"].filter(Boolean).join(" ") || null, scope: "col"}, button);
+    button.addEventListener("click", () => {
+      sorted = {column, descending: sorted.column === column ? !sorted.descending : Boolean(column.number)};
+      fill();
+    });
+    return {column, heading};
+  });
+  function toggle(region) {
+    open.has(region) ? open.delete(region) : open.add(region);
+    fill();
+  }
+  function fill() {
+    for (const {column, heading} of headings)
+      heading.setAttribute("aria-sort", column === sorted.column ? sorted.descending ? "descending" : "ascending" : "none");
+    const text = filter.value.toLowerCase();
+    const list = regions.filter(region => region.region.toLowerCase().includes(text) && (small.checked || (region.share_ratio || 0) >= 0.005 || regions.length <= 12 || text));
+    list.sort((a, b) => {
+      const x = sorted.column.value(a), y = sorted.column.value(b), order = x < y ? -1 : x > y ? 1 : 0;
+      return sorted.descending ? -order : order;
+    });
+    rows.replaceChildren(...list.flatMap(region => {
+      const row = element("tr", {class: "region", tabindex: 0, "aria-expanded": open.has(region)}, columns.map(column => column.cell(region)));
+      row.addEventListener("click", () => toggle(region));
+      row.addEventListener("keydown", event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); toggle(region); } });
+      row.setAttribute("aria-expanded", String(open.has(region)));
+      return open.has(region) ? [row, element("tr", {class: "detail"}, element("td", {colspan: columns.length}, element("div", {class: "inside"}, detail(region))))] : [row];
+    }));
+    shown.textContent = list.length < regions.length ? `${list.length} of ${regions.length} shown` : "";
+    drawAll(rows);
+  }
+  filter.addEventListener("input", fill);
+  small.addEventListener("change", fill);
+  body.append(element("div", {class: "tools"}, filter, regions.length > 12 ? element("label", {}, small, " regions under 0.5 %, too") : null, shown),
+    element("div", {class: "scroll"}, element("table", {id: "region-table"}, element("thead", {}, element("tr", {}, headings.map(one => one.heading))), rows)),
+    element("p", {class: "quiet"}, "Select a region for its classes, its invocations and its time over threads."));
+  const heaviest = [...regions].sort((a, b) => b.time_ns - a.time_ns)[0];
+  if (heaviest.classes.length) open.add(heaviest);
+  fill();
+}
+
+// ---- the rest -------------------------------------------------------------------------------------------------------------
+
+const facts = pairs => element("dl", {class: "facts"}, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "")
+  .flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, String(value))]));
+
+function cost() {
+  const memory = sum(regions, region => sum(region.classes, one => one.captured ? one.memory_bytes : 0));
+  $("cost-body").append(facts([
+    ["timing run", timeText(report.wall_ns)],
+    ["capturing run", report.capture_wall_ns ? `${timeText(report.capture_wall_ns)}, ${digits(report.capture_wall_ns / report.wall_ns)} times the timing run` : "–"],
+    ["memory in codelets", bytesText(memory)],
+    ["store", `${bytesText(report.stored_bytes)}${report.stored_bytes && memory ? `, ${ratioText(report.stored_bytes / memory)} of that memory` : ""}`],
+    ["build id", report.build_id],
+    ["command", [nameText(report.program), ...(report.arguments || []).map(nameText)].join(" ")],
+    ["settings", (report.environment || []).map(nameText).join("  ")],
+  ]));
+  const rows = predictions.flatMap(prediction => prediction.predictions.filter(point => point.cost_ns).map(point =>
+    [predictionName(prediction), String(point.threads), timeText(point.cost_ns), point.acceleration ? digits(point.acceleration) + "×" : "–"]));
+  if (rows.length) $("cost-body").append(plainTable(["machine", ">threads", ">all replays", ">acceleration"], rows));
+}
+
+function machines() {
+  const describe = (words, host) => host && element("div", {}, element("h3", {}, `${words}: ${host.name || "without a name"}`), facts([
+    ["processor", host.cpu], ["architecture", host.architecture], ["cores", host.cores], ["hardware threads", host.threads],
+    ["memory", bytesText(host.memory_bytes)], ["kernel", host.kernel],
+    ["caches", (host.caches || []).map(cache => `L${cache.level} ${cache.type} ${bytesText(cache.bytes)}`).join(", ")]]));
+  const list = [describe("captured on", report.captured_host)];
+  for (const host of report.replay_hosts || [])
+    if (!report.captured_host || host.name !== report.captured_host.name) list.push(describe("replayed on", host));
+  $("host-body").append(element("div", {class: "pair"}, list.filter(Boolean)));
+}
+
+top();
+speedup();
+regionTable();
+cost();
+machines();
+$("footer").textContent = `Written by pcere ${report.version}. This file needs nothing else; it holds no memory of the program.`;
+drawAll();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
+})();
