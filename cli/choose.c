@@ -1,5 +1,6 @@
 /* cli/choose.c - classes of a region's invocations. */
 #include "cli/choose.h"
+#include "core/text.h"
 #include "predictor/classes.h"
 
 #include <stdlib.h>
@@ -127,6 +128,82 @@ static enum pcere_status classes_convert(const struct series *series, const stru
     return PCERE_OK;
 }
 
+#define SERIES_MOST 10000u               /* invocations of a region that the store lists */
+
+void choose_done(struct choose_context *context)
+{
+    store_series_free(context->series, context->series_count);
+    context->series = NULL;
+    context->series_count = context->series_capacity = 0;
+}
+
+/* Marks what is listed: everything, or of each group of neighbours the extremes, and the representatives. Returns how many. */
+static size_t series_mark(const struct series *series, const struct classes_result *found, bool *marks)
+{
+    size_t group = series->count <= SERIES_MOST ? 1 : (2 * series->count + SERIES_MOST - 1) / SERIES_MOST, marked = 0;
+    for (size_t start = 0; start < series->count; start += group) {
+        size_t least = start, most = start;
+        for (size_t i = start; i < start + group && i < series->count; i++) {
+            least = series->time_ns[i] < series->time_ns[least] ? i : least;
+            most = series->time_ns[i] > series->time_ns[most] ? i : most;
+        }
+        marks[least] = marks[most] = true;
+    }
+    for (size_t i = 0; i < found->class_count; i++)
+        marks[found->classes[i].representative - 1] = true;
+    for (size_t i = 0; i < series->count; i++)
+        marked += marks[i];
+    return marked;
+}
+
+/* The run's first invocation of any region. */
+static uint64_t first_begin_ns(const struct capture_run *run)
+{
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < run->region_count; i++)
+        if (run->regions[i].list_count && run->regions[i].list[0].begin_ns < first)
+            first = run->regions[i].list[0].begin_ns;
+    return first;
+}
+
+/* For the store: what was seen, thinned. A region that is classified again replaces itself. */
+static enum pcere_status series_keep(struct choose_context *choose, const struct capture_run *run, size_t region, const struct series *series,
+                                     const struct classes_result *found, struct pcere_error *error)
+{
+    const struct capture_region *measured = &run->regions[region];
+    bool *marks = calloc(series->count + 1, sizeof *marks);
+    size_t count = marks ? series_mark(series, found, marks) : 0, at = 0;
+    struct store_series kept = {
+        .region = strdup(measured->name), .invocations = measured->invocations,
+        .number = calloc(count + 1, sizeof(uint64_t)), .begin_ns = calloc(count + 1, sizeof(uint64_t)),
+        .time_ns = calloc(count + 1, sizeof(uint64_t)), .representative = calloc(count + 1, sizeof(uint64_t)),
+    };
+    bool whole = marks && kept.region && kept.number && kept.begin_ns && kept.time_ns && kept.representative
+                 && array_reserve(&choose->series, &choose->series_capacity, choose->series_count + 1, sizeof *choose->series);
+    uint64_t origin_ns = first_begin_ns(run);
+    for (size_t i = 0; whole && i < series->count; i++)
+        if (marks[i]) {
+            kept.number[at] = series->number[i];
+            kept.begin_ns[at] = series->begin_ns[i] - origin_ns;
+            kept.time_ns[at] = series->time_ns[i];
+            kept.representative[at++] = series->number[found->classes[found->class_of[i]].representative - 1];
+        }
+    kept.count = at;
+    free(marks);
+    if (!whole) {
+        store_series_done(&kept);
+        return pcere_fail_memory(error, "the invocations");
+    }
+    for (size_t i = 0; i < choose->series_count; i++)
+        if (strcmp(choose->series[i].region, kept.region) == 0) {
+            store_series_done(&choose->series[i]);
+            choose->series[i] = kept;
+            return PCERE_OK;
+        }
+    choose->series[choose->series_count++] = kept;
+    return PCERE_OK;
+}
+
 #define CLASSES_FEW 10                   /* so many invocations are grouped without clustering */
 #define STOP_NS 700000.0                 /* of a stop, whatever it reads */
 #define STOP_NS_PER_BYTE 0.25
@@ -190,6 +267,7 @@ static enum pcere_status choose_some(struct choose_context *choose, const struct
             for (size_t i = 0; i < *ret_count; i++)
                 (*ret_classes)[i].nested = nested;
             light_keep(choose, run, *ret_classes, *ret_count);
+            status = series_keep(choose, run, region, &series, &found, error);
         }
         classes_result_done(&found);
     }

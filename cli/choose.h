@@ -4,12 +4,17 @@
 #define PCERE_CLI_CHOOSE_H
 
 #include "capture-rt/tracer/capture.h"
+#include "store/store.h"
 
 struct choose_context {
     uint32_t max_classes;        /* 0: the predictor's default */
     double min_share_ratio;      /* of the run's wall time */
+    struct store_series *series; /* of the regions that were classified so far; the context's owner frees them */
+    size_t series_count, series_capacity;
     uint64_t light_ns;           /* stops that regions cost so far of which every class is lighter than that: 0 at the start */
 };
+
+void choose_done(struct choose_context *context);
 
 /* A capture_choose_fn; its context is a struct choose_context. */
 enum pcere_status choose_classes(void *context, const struct capture_run *run, size_t region, struct store_class **ret_classes,

@@ -106,12 +106,18 @@ static void emptiness_note(struct cli *cli, const struct store_manifest *manifes
 }
 
 /* The store as it is on disk now: what is shown is what a replay will find. */
-static enum pcere_status result_show(struct cli *cli, const char *path, const struct capture_result *result, struct pcere_error *error)
+static enum pcere_status result_show(struct cli *cli, const char *path, const struct capture_result *result, const struct choose_context *choose,
+                                     struct pcere_error *error)
 {
     struct store *store;
     enum pcere_status status = store_open(path, &store, error);
     if (status != PCERE_OK)
         return status;
+    status = store_invocations_write(store, choose->series, choose->series_count, error);
+    if (status != PCERE_OK) {
+        store_close(store);
+        return status;
+    }
     const struct store_manifest *manifest = store_manifest(store);
     if (cli->json) {
         status = capture_document_add(cli->document, manifest, error);
@@ -137,7 +143,7 @@ static enum pcere_status capture_do(struct cli *cli, const struct capture_option
     for (size_t i = 0; result.notes && result.notes[i] && !cli->json; i++)
         cli_note(cli, "%s", result.notes[i]);
     if (status == PCERE_OK) {
-        status = result_show(cli, options->store, &result, error);
+        status = result_show(cli, options->store, &result, options->choose_context, error);
         if (status == PCERE_OK)
             status = cli_program_judge(cli, result.program_status, error);
         if (status == PCERE_NO)
@@ -175,6 +181,7 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
         options.faults = faults;
         status = capture_do(cli, &options, error);
     }
+    choose_done(&choose);
     free(path);
     free(library);
     return status;

@@ -107,6 +107,37 @@ static void runs_put(struct report *report)
     json_put(report->document, "runs", list, &report->failed);
 }
 
+static json_t *numbers_value(struct report *report, const uint64_t *numbers, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        append(report, list, json_from_u64(numbers[i]));
+    return list;
+}
+
+static enum pcere_status invocations_put(struct report *report, struct pcere_error *error)
+{
+    struct store_series *series;
+    size_t count;
+    enum pcere_status status = store_invocations_load(report->cli->store, &series, &count, error);
+    if (status != PCERE_OK)
+        return status;
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *value = json_object();
+        json_put(value, "region", json_from_string(series[i].region), &report->failed);
+        json_put(value, "invocations", json_from_u64(series[i].invocations), &report->failed);
+        json_put(value, "number", numbers_value(report, series[i].number, series[i].count), &report->failed);
+        json_put(value, "begin_ns", numbers_value(report, series[i].begin_ns, series[i].count), &report->failed);
+        json_put(value, "time_ns", numbers_value(report, series[i].time_ns, series[i].count), &report->failed);
+        json_put(value, "representative", numbers_value(report, series[i].representative, series[i].count), &report->failed);
+        append(report, list, value);
+    }
+    store_series_free(series, count);
+    json_put(report->document, "invocations", list, &report->failed);
+    return PCERE_OK;
+}
+
 /* What that machine's replays with those flags and settings predict, or why they predict nothing. */
 static enum pcere_status prediction_put(struct report *report, const struct store_sample *source, json_t *predictions, json_t *missing,
                                         struct pcere_error *error)
@@ -164,6 +195,8 @@ static enum pcere_status document_fill(struct report *report, struct pcere_error
     hosts_put(report);
     runs_put(report);
     status = predictions_put(report, error);
+    if (status == PCERE_OK)
+        status = invocations_put(report, error);
     store_samples_free(report->samples, report->sample_count);
     return status == PCERE_OK && report->failed ? pcere_fail_memory(error, "the report") : status;
 }

@@ -37,7 +37,7 @@ bool directory_is_store(int directory, const char *path)
 
 bool directory_name_is_ours(const char *name)
 {
-    static const char *const names[] = {".", "..", "manifest.json", "program", "pages", "codelets", "samples.jsonl", "build",
+    static const char *const names[] = {".", "..", "manifest.json", "program", "pages", "codelets", "samples.jsonl", "invocations.json", "build",
                                         "libraries"};
     size_t length = strlen(name);
     if (length > 4 && strcmp(name + length - 4, ".tmp") == 0)

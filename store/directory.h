@@ -11,6 +11,7 @@
 int store_directory(const struct store *store);
 
 bool store_has_program(const struct store *store);
+bool store_has_invocations(const struct store *store);
 /* Codelets that are there, sorted, whether or not the manifest names them. */
 enum pcere_status store_codelet_names(const struct store *store, char ***ret_names, size_t *ret_count, struct pcere_error *error);
 void store_codelet_names_free(char **names, size_t count);

@@ -20,6 +20,7 @@
 #define STORE_MANIFEST_BYTES_MOST ((size_t)1 << 28)
 #define STORE_CODELET_BYTES_MOST ((size_t)1 << 31)
 #define STORE_SAMPLES_BYTES_MOST ((size_t)1 << 30)
+#define STORE_INVOCATIONS_BYTES_MOST ((size_t)1 << 28)
 #define STORE_LIBRARIES_MOST 4096u
 
 struct pages_header {                              /* 64 bytes, at the start of `pages` */

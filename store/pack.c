@@ -165,6 +165,8 @@ static enum pcere_status files_add(struct packer *packer, struct pcere_error *er
     enum pcere_status status = file_add(packer, "manifest.json", error);
     if (!status)
         status = file_add(packer, "samples.jsonl", error);
+    if (!status && store_has_invocations(store))
+        status = file_add(packer, "invocations.json", error);
     if (!status && store_has_program(store))
         status = file_add(packer, "program", error);
     for (size_t i = 0; i < store_library_count(store) && !status; i++)

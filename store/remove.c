@@ -105,7 +105,8 @@ static enum pcere_status content_check(struct removal *removal, bool cache_only,
 /* Without its manifest it is no store any more; `pages` goes last, since it still tells what the rest was. */
 static enum pcere_status content_remove(const struct removal *removal, struct pcere_error *error)
 {
-    static const char *const names[] = {"manifest.json", "manifest.json.tmp", "codelets", "samples.jsonl", "samples.jsonl.tmp",
+    static const char *const names[] = {"manifest.json", "manifest.json.tmp", "codelets", "samples.jsonl", "samples.jsonl.tmp", "invocations.json",
+                                        "invocations.json.tmp",
                                         "libraries", "program", "program.tmp", "build", "pages.tmp", "pages"};
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && !status; i++)

@@ -320,7 +320,12 @@ enum pcere_status store_check(struct store *store, struct pcere_error *error)
         status = check_codelets(store, error);
     if (!status)
         status = store_samples_load(store, &samples, &count, error);
-    if (!status)
+    if (!status) {
         store_samples_free(samples, count);
+        struct store_series *series;
+        status = store_invocations_load(store, &series, &count, error);
+        if (!status)
+            store_series_free(series, count);
+    }
     return status;
 }

@@ -6,6 +6,7 @@
  *     libraries/NAME       copies of the shared libraries that it used, but for those of the C, C++ and OpenMP runtimes
  *     pages                content-addressed pages, lz4 blocks, append-only while capturing
  *     codelets/NAME.codelet  one captured invocation each: struct store_codelet
+ *     invocations.json     what the timing run saw of each region's invocations: struct store_series
  *     samples.jsonl        every replay and run ever measured, one JSON object a line
  *     build/               rebuilt codelets: a cache that may be deleted at any time
  *
@@ -187,6 +188,28 @@ struct store_codelet {
 };
 
 void store_codelet_done(struct store_codelet *codelet);
+
+/* ---- invocations --------------------------------------------------------------------------------------------------------- */
+
+struct store_series {            /* invocations of one region in the timing run, in order; of many, a selection */
+    char *region;
+    uint64_t invocations;        /* all of them */
+    size_t count;                /* those that follow */
+    uint64_t *number;            /* from 1 */
+    uint64_t *begin_ns;          /* since the run's first invocation of any region */
+    uint64_t *time_ns;
+    uint64_t *representative;    /* of its class: an invocation number; 0: of no class */
+};
+
+void store_series_done(struct store_series *series);
+void store_series_free(struct store_series *series, size_t count);
+
+struct store;
+/* Replace what the store says of invocations, atomically. */
+enum pcere_status store_invocations_write(const struct store *store, const struct store_series *series, size_t count, struct pcere_error *error);
+/* All series; none (and PCERE_OK) if the store has no such file. PCERE_DATA: it is damaged. */
+enum pcere_status store_invocations_load(const struct store *store, struct store_series **ret_series, size_t *ret_count,
+                                         struct pcere_error *error);
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------- */
 

@@ -186,6 +186,8 @@ static uint64_t name_bytes_most(const char *name)
         return STORE_MANIFEST_BYTES_MOST;
     if (strcmp(name, "samples.jsonl") == 0)
         return STORE_SAMPLES_BYTES_MOST;
+    if (strcmp(name, "invocations.json") == 0)
+        return STORE_INVOCATIONS_BYTES_MOST;
     if (has_form(name, "codelets/", ".codelet"))
         return STORE_CODELET_BYTES_MOST;
     if (strcmp(name, "pages") == 0 || strcmp(name, "program") == 0 || has_form(name, "libraries/", ""))

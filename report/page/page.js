@@ -206,8 +206,8 @@ function invocationsChart(region, series) {
   const classes = region.classes.map(one => one.representative);
   const sets = classes.map((representative, i) => ({label: `class of #${representative}`, backgroundColor: faint(seriesColour(i), 0.75), borderColor: seriesColour(i),
     pointRadius: series.time_ns.length > 600 ? 1.5 : 3, borderWidth: 0, showLine: false,
-    data: series.time_ns.flatMap((time, j) => series.class[j] === i ? [{x: series.number[j], y: time}] : [])})).filter(set => set.data.length);
-  const loose = series.time_ns.flatMap((time, j) => series.class[j] < 0 ? [{x: series.number[j], y: time}] : []);
+    data: series.time_ns.flatMap((time, j) => series.representative[j] === representative ? [{x: series.number[j], y: time}] : [])})).filter(set => set.data.length);
+  const loose = series.time_ns.flatMap((time, j) => !classes.includes(series.representative[j]) ? [{x: series.number[j], y: time}] : []);
   if (loose.length) sets.push({label: "of no class", data: loose, backgroundColor: faint(colour("--quiet"), 0.6), pointRadius: 1.5, borderWidth: 0, showLine: false});
   const times = series.time_ns.filter(time => time > 0);
   const wide = times.length && Math.max(...times) > 20 * Math.min(...times);
@@ -224,7 +224,7 @@ function detail(region) {
     charts.push(element("div", {}, element("h3", {}, "Time over threads"), chart(`${region.region}: time over threads`, () => curves(region, false), true)));
   if (series && series.time_ns.length)
     charts.push(element("div", {}, element("h3", {}, "Invocations by class"), chart(`${region.region}: invocations over time`, () => invocationsChart(region, series), true),
-      series.thinned ? element("p", {class: "quiet"}, `${series.time_ns.length} of ${region.invocations} invocations are drawn.`) : null));
+      series.time_ns.length < series.invocations ? element("p", {class: "quiet"}, `${series.time_ns.length} of ${series.invocations} invocations are drawn.`) : null));
   if (charts.length) parts.push(element("div", {class: "pair"}, charts));
   if (region.classes.length) {
     const rows = region.classes.map(one => [`#${one.representative}`, one.members.toLocaleString("en"), timeText(one.time_ns), timeText(one.time_ns_median),

@@ -1,22 +1,6 @@
 /* tests/fuzz/fuzz_samples.c - samples.jsonl whose lines end in right checksums; what is read is appended and read again. */
 #include "store/directory.h"
-#include "tests/fuzz/fuzz.h"
-
-static struct store *open_store(void)
-{
-    static struct store *store;
-    char path[100];
-    if (store)
-        return store;
-    struct store_writer *writer;
-    struct store_manifest manifest = {.complete = true};
-    snprintf(path, sizeof path, "%s/x.pcere", fuzz_folder_get());
-    FUZZ_EXPECT(store_writer_open(path, false, 4096, 1, &writer, NULL) == PCERE_OK);
-    FUZZ_EXPECT(store_writer_manifest(writer, &manifest, NULL) == PCERE_OK);
-    store_writer_close(writer);
-    FUZZ_EXPECT(store_open(path, &store, NULL) == PCERE_OK);
-    return store;
-}
+#include "tests/fuzz/fuzz_store.h"
 
 static void load(struct store *store)
 {
@@ -40,7 +24,7 @@ static void load(struct store *store)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct store *store = open_store();
+    struct store *store = fuzz_store();
     struct text file = {0};
     char path[120];
     snprintf(path, sizeof path, "%s/x.pcere/samples.jsonl", fuzz_folder_get());

@@ -73,6 +73,9 @@ static void make_store(const char *path)
     must(store_open(path, &store, &error), &error);
     must(store_sample_append(store, &sample, &error), &error);
     must(store_sample_append(store, &sample, &error), &error);
+    const struct store_series series = {.region = (char[]){"main@seed.c:1"}, .invocations = 2, .count = 2, .number = (uint64_t[]){1, 2},
+                                        .begin_ns = (uint64_t[]){0, 9}, .time_ns = (uint64_t[]){5, 6}, .representative = (uint64_t[]){1, 0}};
+    must(store_invocations_write(store, &series, 1, &error), &error);
     store_close(store);
     free(name);
 }
@@ -112,7 +115,7 @@ int main(int argc, char **argv)
     must(directory_make(AT_FDCWD, argv[1], &error), &error);
     snprintf(store, sizeof store, "%s/seed.pcere", argv[1]);
     make_store(store);
-    static const char *const files[][2] = {{"manifest", "manifest.json"}, {"pages", "pages"}, {"samples", "samples.jsonl"},
+    static const char *const files[][2] = {{"manifest", "manifest.json"}, {"pages", "pages"}, {"samples", "samples.jsonl"}, {"invocations", "invocations.json"},
                                            {"codelet", "codelets/main@seed.c_1-1.codelet"}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%s/%s", store, files[i][1]);

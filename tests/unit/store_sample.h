@@ -151,6 +151,14 @@ static inline void sample_add_samples(const struct store *store)
     CU_ASSERT_EQUAL_FATAL(store_sample_append(store, &run, NULL), PCERE_OK);
 }
 
+static inline void sample_add_invocations(const struct store *store)
+{
+    uint64_t number[3] = {1, 7, 75}, begin[3] = {0, 5000, 91000}, times[3] = {1300, 1234, 1229}, representative[3] = {0, 7, 7};
+    const struct store_series series = {.region = (char[]){SAMPLE_REGION}, .invocations = 75, .count = 3, .number = number, .begin_ns = begin,
+                                        .time_ns = times, .representative = representative};
+    CU_ASSERT_EQUAL_FATAL(store_invocations_write(store, &series, 1, NULL), PCERE_OK);
+}
+
 static inline struct store *sample_store_open(const struct sample_store *made)
 {
     struct store *store = NULL;
@@ -186,6 +194,7 @@ static inline void sample_store_make_of(struct sample_store *made, size_t count,
     made->writer = NULL;
     struct store *store = sample_store_open(made);
     sample_add_samples(store);
+    sample_add_invocations(store);
     store_close(store);
 }
 

@@ -81,16 +81,18 @@ static void test_pages_flips(void) { flip_every_byte("pages"); }
 static void test_codelet_flips(void) { flip_every_byte("codelet"); }
 static void test_samples_flips(void) { flip_every_byte("samples.jsonl"); }
 static void test_program_flips(void) { flip_every_byte("program"); }
+static void test_invocations_flips(void) { flip_every_byte("invocations.json"); }
 static void test_manifest_cuts(void) { truncate_to_every_length("manifest.json"); }
 static void test_pages_cuts(void) { truncate_to_every_length("pages"); }
 static void test_codelet_cuts(void) { truncate_to_every_length("codelet"); }
 static void test_samples_cuts(void) { truncate_to_every_length("samples.jsonl"); }
+static void test_invocations_cuts(void) { truncate_to_every_length("invocations.json"); }
 static void test_program_cuts(void) { truncate_to_every_length("program"); }
 
 static void test_appended_bytes(void)
 {
-    static const char *const names[] = {"manifest.json", "pages", "codelet", "samples.jsonl", "program"};
-    for (size_t i = 0; i < 5; i++) {
+    static const char *const names[] = {"manifest.json", "pages", "codelet", "samples.jsonl", "invocations.json", "program"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[400];
         size_t bytes;
         store_file_path(path, names[i]);
@@ -103,6 +105,28 @@ static void test_appended_bytes(void)
         free(data);
     }
     CU_ASSERT_EQUAL(use_store(NULL), PCERE_OK);
+}
+
+static void test_no_invocations(void)
+{
+    char path[400], aside[420];
+    struct store_series *series = NULL;
+    size_t count = 1;
+    store_file_path(path, "invocations.json");
+    snprintf(aside, sizeof aside, "%s.aside", path);
+    struct store *store = sample_store_open(&made);
+    CU_ASSERT_EQUAL(rename(path, aside), 0);
+    CU_ASSERT_EQUAL(store_invocations_load(store, &series, &count, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(count, 0);
+    CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
+    CU_ASSERT_EQUAL(use_store(NULL), PCERE_DATA);
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT_EQUAL(rename(aside, path), 0);
+    CU_ASSERT_EQUAL_FATAL(store_invocations_load(store, &series, &count, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(count, 1);
+    CU_ASSERT_TRUE(series->count == 3 && series->number[2] == 75 && series->time_ns[1] == 1234 && series->representative[0] == 0);
+    store_series_free(series, count);
+    store_close(store);
 }
 
 static void test_missing_files(void)
@@ -270,14 +294,17 @@ static const struct unit_test tests[] = {
     {"every flipped byte of the pages is found", test_pages_flips},
     {"every flipped byte of a codelet is found", test_codelet_flips},
     {"every flipped byte of the samples is found", test_samples_flips},
+    {"every flipped byte of the invocations is found", test_invocations_flips},
     {"every flipped byte of the program is found", test_program_flips},
     {"a manifest of any other length is refused", test_manifest_cuts},
     {"pages of any other length are refused", test_pages_cuts},
     {"a codelet of any other length is refused", test_codelet_cuts},
     {"a torn last line of the samples is passed over", test_samples_cuts},
+    {"invocations of any other length are refused", test_invocations_cuts},
     {"a program of any other length is refused", test_program_cuts},
     {"bytes behind the end of a file are refused", test_appended_bytes},
     {"a missing file is refused, and so is a pipe in its place", test_missing_files},
+    {"a store without invocations has none; a pipe in their place is refused", test_no_invocations},
     {"files of another version are refused and named as such", test_other_versions},
     {"files of another store are refused", test_files_of_another_store},
     {"a codelet under another name is refused", test_renamed_codelet},

@@ -38,6 +38,7 @@ static void prepare(struct packed *packed, bool pack)
     made->writer = NULL;
     struct store *store = sample_store_open(made);
     sample_add_samples(store);
+    sample_add_invocations(store);
     snprintf(packed->file, sizeof packed->file, "%s/sample.tar.zst", made->folder);
     snprintf(packed->other, sizeof packed->other, "%s/other.pcere", made->folder);
     if (pack)
@@ -90,7 +91,7 @@ static void test_what_was_packed_comes_back(void)
     CU_ASSERT_TRUE(stat(packed.file, &about) == 0 && (about.st_mode & 07777) == 0600);
     CU_ASSERT_EQUAL_FATAL(unpack(&packed, false, NULL), PCERE_OK);
     snprintf(codelet, sizeof codelet, "codelets/%s.codelet", packed.made.codelet_name);
-    const char *names[] = {"manifest.json", "samples.jsonl", "program", "libraries/libsmall.so.1", "pages", codelet};
+    const char *names[] = {"manifest.json", "samples.jsonl", "invocations.json", "program", "libraries/libsmall.so.1", "pages", codelet};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         CU_ASSERT_TRUE(same_files(packed.made.path, packed.other, names[i]));
         snprintf(path, sizeof path, "%s/%s", packed.other, names[i]);

@@ -1,0 +1,168 @@
+/* store/invocations.c - invocations.json: when each region ran in the timing run, how long, and in which class. */
+#include "core/files.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "store/directory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INVOCATIONS_FILE "invocations.json"
+#define INVOCATIONS_SCHEMA "pcere.invocations/1"
+#define WHERE "'" INVOCATIONS_FILE "'"
+
+void store_series_done(struct store_series *series)
+{
+    if (!series)
+        return;
+    free(series->region);
+    free(series->number);
+    free(series->begin_ns);
+    free(series->time_ns);
+    free(series->representative);
+    *series = (struct store_series){0};
+}
+
+void store_series_free(struct store_series *series, size_t count)
+{
+    for (size_t i = 0; series && i < count; i++)
+        store_series_done(&series[i]);
+    free(series);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------------- */
+
+static json_t *numbers_encode(const uint64_t *numbers, size_t count, bool *failed)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(list, json_from_u64(numbers[i])) != 0)
+            *failed = true;
+    return list;
+}
+
+static json_t *series_encode(const struct store_series *series, bool *failed)
+{
+    json_t *object = json_object();
+    json_put(object, "region", json_from_string(series->region), failed);
+    json_put(object, "invocations", json_from_u64(series->invocations), failed);
+    json_put(object, "number", numbers_encode(series->number, series->count, failed), failed);
+    json_put(object, "begin_ns", numbers_encode(series->begin_ns, series->count, failed), failed);
+    json_put(object, "time_ns", numbers_encode(series->time_ns, series->count, failed), failed);
+    json_put(object, "representative", numbers_encode(series->representative, series->count, failed), failed);
+    return object;
+}
+
+enum pcere_status store_invocations_write(const struct store *store, const struct store_series *series, size_t count,
+                                          struct pcere_error *error)
+{
+    bool failed = false;
+    json_t *object = json_object(), *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(list, series_encode(&series[i], &failed)) != 0)
+            failed = true;
+    json_put(object, "schema", json_string(INVOCATIONS_SCHEMA), &failed);
+    json_put(object, "regions", list, &failed);
+    char *body = failed ? NULL : json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    struct text file = {0};
+    if (body)
+        text_add_bytes(&file, body, strlen(body) - 1);
+    check_add(&file, ",", "}\n");
+    enum pcere_status status = PCERE_OK;
+    if (!body || file.failed)
+        status = pcere_fail_memory(error, "the invocations");
+    else if (file.length > STORE_INVOCATIONS_BYTES_MOST)
+        status = pcere_fail(error, PCERE_USAGE, 0, NULL, "too many invocations for " WHERE);
+    else
+        status = file_replace(store_directory(store), INVOCATIONS_FILE, file.data, file.length, false, "invocations.write", error);
+    free(body);
+    text_done(&file);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t *numbers_decode(struct json_reader *reader, const json_t *object, const char *key, size_t count)
+{
+    const json_t *list = json_read_array(reader, object, key);
+    uint64_t *numbers = calloc(count + 1, sizeof *numbers);
+    if (!numbers && !reader->status)
+        reader->status = pcere_fail_memory(reader->error, "the invocations");
+    if (!reader->status && json_array_size(list) != count)
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s: \"%s\" has another length", reader->where, key);
+    for (size_t i = 0; i < count && !reader->status; i++) {
+        const json_t *value = json_array_get(list, i);
+        if (!json_is_integer(value) || json_integer_value(value) < 0)
+            reader->status = pcere_fail(reader->error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s: \"%s\" holds what is no number", reader->where, key);
+        else
+            numbers[i] = (uint64_t)json_integer_value(value);
+    }
+    return numbers;
+}
+
+static void series_decode(struct json_reader *reader, const json_t *object, struct store_series *series)
+{
+    series->region = json_read_string(reader, object, "region", false);
+    series->invocations = json_read_u64(reader, object, "invocations", INT64_MAX);
+    series->count = json_array_size(json_object_get(object, "number"));
+    series->number = numbers_decode(reader, object, "number", series->count);
+    series->begin_ns = numbers_decode(reader, object, "begin_ns", series->count);
+    series->time_ns = numbers_decode(reader, object, "time_ns", series->count);
+    series->representative = numbers_decode(reader, object, "representative", series->count);
+}
+
+static enum pcere_status file_decode(const char *data, size_t bytes, struct store_series **ret_series, size_t *ret_count, struct pcere_error *error)
+{
+    json_t *object = NULL;
+    enum pcere_status status = check_verify(data, bytes, "}\n", WHERE, error);
+    if (!status)
+        status = json_parse(data, bytes, WHERE, &object, error);
+    if (status)
+        return status;
+    struct json_reader reader = {.where = WHERE, .error = error};
+    char *schema = json_read_string(&reader, object, "schema", false);
+    const json_t *list = json_read_array(&reader, object, "regions");
+    if (schema && strcmp(schema, INVOCATIONS_SCHEMA) != 0)
+        reader.status = pcere_fail(error, PCERE_DATA, 0, "capture the program again with this version of PCERE", WHERE " is of schema '%.40s'", schema);
+    free(schema);
+    size_t count = json_array_size(list);
+    struct store_series *series = calloc(count + 1, sizeof *series);
+    if (!series && !reader.status)
+        reader.status = pcere_fail_memory(error, "the invocations");
+    for (size_t i = 0; i < count && !reader.status; i++)
+        series_decode(&reader, json_array_get(list, i), &series[i]);
+    json_decref(object);
+    if (reader.status) {
+        store_series_free(series, count);
+        return reader.status;
+    }
+    *ret_series = series;
+    *ret_count = count;
+    return PCERE_OK;
+}
+
+bool store_has_invocations(const struct store *store)
+{
+    return faccessat(store_directory(store), INVOCATIONS_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+enum pcere_status store_invocations_load(const struct store *store, struct store_series **ret_series, size_t *ret_count, struct pcere_error *error)
+{
+    void *data;
+    size_t bytes;
+    if (!store_has_invocations(store)) {
+        *ret_series = NULL;
+        *ret_count = 0;
+        return PCERE_OK;
+    }
+    enum pcere_status status = file_read(store_directory(store), INVOCATIONS_FILE, STORE_INVOCATIONS_BYTES_MOST, &data, &bytes, error);
+    if (status)
+        return status;
+    status = file_decode(data, bytes, ret_series, ret_count, error);
+    free(data);
+    return status;
+}

@@ -1,0 +1,81 @@
+# pcere report: the page holds all that the store knows and loads nothing, whatever names it holds; tables for other tools; errors.
+source "$(dirname "$0")/common.sh"
+compile work <<'END'
+#include <stdio.h>
+static double a[40000];
+int main(void)
+{
+    for (int i = 0; i < 12; i++) {
+#pragma omp parallel for
+        for (int j = 0; j < 40000; j++)
+            a[j] += i * 0.5 + j;
+    }
+#line 7 "<!--<script><b>,\"x.c"
+#pragma omp parallel
+    {
+#pragma omp for
+        for (int j = 0; j < 40000; j++)
+            a[j] *= 1.5;
+    }
+    printf("%g\n", a[7]);
+    return 0;
+}
+END
+run "$PCERE" capture --all-classes ./work
+says "a program is captured" 0
+run "$PCERE" report
+says "a store without replays has a report" 0 out '^<!DOCTYPE html>' out 'id="data"'
+run "$PCERE" report --json
+is "it has no prediction" "$(json '[.predictions, .missing] | map(length) | join(" ")')" "0 0"
+run "$PCERE" report --format extrap
+says "for Extra-P there is nothing yet" 4 err 'no prediction' err 'pcere replay'
+run "$PCERE" report --format csv
+is "a table has a line for each region all the same" "$(wc -l <.out)" 3
+
+run "$PCERE" replay --threads 1,2
+says "it is replayed" 0
+run "$PCERE" predict --threads 1,2 --measure --repeat 1
+says "and run" 0
+run "$PCERE" report -o report.html
+says "the report is written" 0 err 'wrote report.html'
+is "others may read it, since it holds no memory" "$(stat -c %a report.html)" "$(printf '%o' $((0666 & ~$(umask))))"
+# What lies between the page's data element and its end, as a browser would cut it.
+document() { awk 'found { if (sub(/<\/script>.*/, "")) { print; exit } print } sub(/.*<script id="data" type="application\/json">/, "") { found = 1; if (sub(/<\/script>.*/, "")) { print; exit } print }' "$1"; }
+document report.html >document.json
+holds "the document in the page is JSON" jq -e . document.json
+is "it is what --json prints" "$(jq -S 'del(.host)' document.json | md5sum)" "$("$PCERE" report --json | jq -S 'del(.host)' | md5sum)"
+is "the region's name is there as it is" "$(jq -r '[.regions[].region | select(test("script"))] | length' document.json)" 1
+holds "no name is markup" test "$(grep -c '<b>,' report.html)" -eq 0
+is "nothing is loaded from anywhere" "$(sed 's/{{//' report.html | grep -oE '(src|href)="?(https?:)?//[^"]*' | wc -l)" 0
+is "predictions of both thread counts are in it" "$(jq -r '.predictions[0].predictions | map(.threads) | join(" ")' document.json)" "1 2"
+is "real times, too" "$(jq -r '[.predictions[0].predictions[].real_ns != null] | unique | join(" ")' document.json)" true
+is "every invocation is listed with its class" "$(jq -r '[.invocations[] | select(.invocations == 12)][0] | [(.number | length), (.representative | map(select(. > 0)) | length)] | join(" ")' document.json)" "12 12"
+
+run "$PCERE" report --format csv -o table.csv
+says "a table is written" 0
+holds "it is CSV with as many cells on each line" python3 -c '
+import csv, sys
+rows = list(csv.reader(open("table.csv", newline="")))
+assert len(rows) == 1 + 2 * 3 and len({len(row) for row in rows}) == 1, rows
+cells = dict(zip(rows[0], rows[1]))
+assert int(cells["predicted_ns"]) > 0 and cells["threads"] == "1" and cells["basis"] == "replay"
+assert any("<!--<script><b>,\"x.c" in row[0] for row in rows)'
+run "$PCERE" report --format extrap
+says "lines for Extra-P" 0
+holds "each of them has parameters, path, metric and value" jq -se '(length >= 8) and all(.[]; (.params.p | . == 1 or . == 2) and (.value > 0) and (.callpath | startswith("./work")) and (.metric == "time" or .metric == "predicted_time"))' .out
+
+run "$PCERE" report --format pdf
+says "another format is refused with those that there are" 2 err "no format 'pdf'" err 'html, json, csv or extrap'
+run "$PCERE" report --json --format csv
+says "two formats contradict each other" 2
+run "$PCERE" report -o nowhere/report.html
+says "a directory that does not exist is an error" 5 err 'nowhere/report.html'
+run "$PCERE" report -o /dev/full
+says "a full disk is an error" 5
+cp report.html before.html
+PCERE_FAULTS=report.write:2:ENOSPC run "$PCERE" report -o report.html
+holds "a report that cannot be written leaves the old one" cmp report.html before.html
+printf 'x' >>work.pcere/invocations.json
+run "$PCERE" report
+says "a damaged store is refused" 4 err "invocations.json"
+finish

@@ -1,0 +1,50 @@
+# The page of pcere report in a browser: it draws itself without a complaint on its console and asks the network for nothing.
+source "$(dirname "$0")/common.sh"
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || { echo "skipped: there is no Chromium"; exit 77; }
+compile work <<'END'
+#include <stdio.h>
+static double a[40000];
+int main(void)
+{
+    for (int i = 0; i < 12; i++) {
+#pragma omp parallel for
+        for (int j = 0; j < 40000; j++)
+            a[j] += i * 0.5 + j;
+    }
+#pragma omp parallel for
+    for (int j = 0; j < 40000; j++)
+        a[j] *= 1.5;
+    printf("%g\n", a[7]);
+    return 0;
+}
+END
+# Its DOM once it is drawn; what it says goes to the console, what it asks for to the network log.
+browse() {
+    HOME=$work run timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update --no-first-run \
+        "--user-data-dir=$work/profile" --enable-logging=stderr --v=0 "--log-net-log=$work/net.json" --virtual-time-budget=4000 "--window-size=$2" --dump-dom "file://$work/$1"
+}
+quiet() {
+    says "$1: the browser opens it" 0 out '</html>'
+    holds "$1: nothing is on the console" test "$(grep -c 'CONSOLE' .err)" -eq 0
+    # The browser's own updates are not the page's: requests carry who began them.
+    is "$1: nothing is asked of the network" "$(grep -o '"initiator":"[^"]*"[^}]*"url":"http[^"]*"' net.json | grep -c 'initiator":"file\|initiator":"null')" 0
+}
+run "$PCERE" capture --all-classes ./work
+run "$PCERE" report -o bare.html
+browse bare.html 1200,1000
+quiet "a store without replays"
+says "a store without replays: its regions are listed" 0 out '<tr class="region"' out 'Nothing was replayed yet'
+run "$PCERE" replay --threads 1,2
+run "$PCERE" predict --threads 1,2 --measure --repeat 1
+run "$PCERE" report -o full.html
+for size in 1200,1000 400,800; do
+    browse full.html $size
+    quiet "$size"
+    is "$size: both regions have a row" "$(grep -o '<tr class="region"' .out | wc -l)" 2
+    is "$size: the charts are drawn, those of the heaviest region, too" "$(grep -o '<canvas[^>]*style="[^"]*height' .out | wc -l)" 4
+    is "$size: the heaviest region is open" "$(grep -o '<tr class="detail"' .out | wc -l)" 1
+done
+sed 's/JSON.parse(document/JSON.purse(document/' full.html >broken.html
+browse broken.html 1200,1000
+holds "a page that fails is noticed" test "$(grep -c 'CONSOLE' .err)" -gt 0
+finish
