@@ -267,7 +267,8 @@ static enum pcere_status choose_some(struct choose_context *choose, const struct
             for (size_t i = 0; i < *ret_count; i++)
                 (*ret_classes)[i].nested = nested;
             light_keep(choose, run, *ret_classes, *ret_count);
-            status = series_keep(choose, run, region, &series, &found, error);
+            if (!nested)
+                status = series_keep(choose, run, (size_t)(measured - run->regions), &series, &found, error);
         }
         classes_result_done(&found);
     }
