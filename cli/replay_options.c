@@ -41,7 +41,7 @@ enum pcere_status replay_setup_init(struct cli *cli, const struct cli_threads *t
     setup->options = (struct replay_options){
         .threads = setup->threads, .thread_count = thread_count,
         .search_path = getenv("PATH"), .library_directory = setup->library_directory,
-        .diagnostics_fd = STDERR_FILENO,
+        .diagnostics_fd = STDERR_FILENO, .tolerance_ratio = -1,
         .progress = replay_progress, .progress_context = cli,
     };
     return replay_select(cli->store, (const char *const *)cli->operands, cli->operand_count, &setup->targets, &setup->target_count, error);

@@ -1,56 +1,130 @@
-/* cli/verb_verify.c - pcere verify: whether memory after a replayed region is what the program had. */
+/* cli/verb_verify.c - pcere verify: whether memory after a replayed region is what the program had, and which variables are not. */
 #include "cli/replay_options.h"
 #include "cli/verbs.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/units.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-struct verify_words { struct cli_threads threads; const char *flags, *compiler; };
+struct verify_words { struct cli_threads threads; const char *flags, *compiler, *tolerance; };
+
+static const char *verdict_word(const struct verify_result *result)
+{
+    static const char *const words[] = {
+        [VERIFY_IDENTICAL] = "identical", [VERIFY_UNUSED] = "padding", [VERIFY_ROUNDED] = "rounding", [VERIFY_DIFFERENT] = "different",
+        [VERIFY_UNSTEADY] = "nondeterministic",
+    };
+    return words[result->verdict];
+}
+
+static json_t *cause_value(const struct verify_cause *cause, bool *failed)
+{
+    struct verify_result own = {.verdict = cause->verdict};
+    json_t *value = json_object();
+    json_put(value, "name", json_from_string(cause->name), failed);
+    json_put(value, "memory", json_from_string(cause->memory), failed);
+    json_put(value, "kind", json_from_string(cause->kind), failed);
+    json_put(value, "verdict", json_from_string(verdict_word(&own)), failed);
+    json_put(value, "bytes", json_from_u64(cause->bytes), failed);
+    json_put(value, "values", json_from_u64(cause->values), failed);
+    json_put(value, "values_beyond_bound", json_from_u64(cause->beyond), failed);
+    json_put(value, "first", json_from_string(cause->first), failed);
+    json_put(value, "expected", json_from_string(cause->expected), failed);
+    json_put(value, "found", json_from_string(cause->found), failed);
+    bool finite = cause->floating && isfinite(cause->largest_absolute);
+    json_put(value, "largest_absolute", finite ? json_real(cause->largest_absolute) : json_null(), failed);
+    json_put(value, "largest_relative_ratio", finite ? json_real(cause->largest_relative) : json_null(), failed);
+    return value;
+}
 
 static json_t *result_value(const struct verify_result *result, bool *failed)
 {
     json_t *value = json_object(), *causes = json_array();
+    bool compared = result->error.status == PCERE_OK;
     json_put(value, "region", json_from_string(result->target->region->name), failed);
     json_put(value, "representative", json_from_u64(result->target->class->representative), failed);
     json_put(value, "threads", json_from_u64(result->threads), failed);
     json_put(value, "identical", json_boolean(result->identical), failed);
+    json_put(value, "verdict", compared ? json_from_string(verdict_word(result)) : json_null(), failed);
+    json_put(value, "equal", json_boolean(compared && result->verdict <= VERIFY_ROUNDED), failed);
+    json_put(value, "bound_ratio", compared ? json_real(result->bound_ratio) : json_null(), failed);
+    json_put(value, "runs", json_from_u64(result->runs), failed);
     json_put(value, "compared_bytes", json_from_u64(result->compared_bytes), failed);
     json_put(value, "different_bytes", json_from_u64(result->different_bytes), failed);
     json_put(value, "renamed_pointers", json_from_u64(result->renamed_pointers), failed);
-    for (size_t i = 0; i < result->cause_count; i++) {
-        json_t *cause = json_object();
-        json_put(cause, "name", json_from_string(result->causes[i].name), failed);
-        json_put(cause, "bytes", json_from_u64(result->causes[i].bytes), failed);
-        if (json_array_append_new(causes, cause) != 0)
+    for (size_t i = 0; i < result->cause_count; i++)
+        if (json_array_append_new(causes, cause_value(&result->causes[i], failed)) != 0)
             *failed = true;
-    }
     json_put(value, "causes", causes, failed);
-    json_put(value, "reason", result->error.status == PCERE_OK ? json_null() : json_from_string(result->error.message), failed);
+    json_put(value, "reason", compared ? json_null() : json_from_string(result->error.message), failed);
     return value;
 }
 
 static void result_row(struct cli_table *table, const struct verify_result *result, bool *marked)
 {
+    static const char *const words[] = {
+        [VERIFY_IDENTICAL] = "identical", [VERIFY_UNUSED] = "identical but for padding", [VERIFY_ROUNDED] = "equal but for rounding",
+        [VERIFY_DIFFERENT] = "DIFFERENT", [VERIFY_UNSTEADY] = "NOT DETERMINISTIC",
+    };
     char threads[CLI_TEXT_MOST], compared[UNITS_TEXT_BYTES];
-    struct text words = {0};
+    struct text note = {0};
     if (result->error.status != PCERE_OK)
-        text_add(&words, result->error.message);
+        text_add(&note, result->error.message);
     else if (!result->identical)
-        text_addf(&words, "%llu bytes differ", (unsigned long long)result->different_bytes);
-    for (size_t i = 0; i < result->cause_count && i < 4; i++)
-        text_addf(&words, "%s%s: %llu", i ? ", " : " in ", result->causes[i].name, (unsigned long long)result->causes[i].bytes);
+        text_addf(&note, "%llu bytes differ", (unsigned long long)result->different_bytes);
     if (result->renamed_pointers)
-        text_addf(&words, "%s%llu pointer%s to blocks that it allocates, or to libraries", words.length ? "; " : "",
+        text_addf(&note, "%s%llu pointer%s to blocks that it allocates, or to libraries", note.length ? "; " : "",
                   (unsigned long long)result->renamed_pointers, result->renamed_pointers == 1 ? "" : "s");
-    char *name = replay_target_name(result->target), *reason = text_take(&words);
+    char *name = replay_target_name(result->target), *reason = text_take(&note);
     const char *cells[] = {name, cli_thread_count_text(threads, result->threads, marked),
-                           result->error.status != PCERE_OK ? "not compared" : result->identical ? "identical" : "DIFFERENT",
+                           result->error.status != PCERE_OK ? "not compared" : words[result->verdict],
                            units_format_bytes(result->compared_bytes, compared), reason};
     cli_table_row(table, cells);
     free(name);
     free(reason);
+}
+
+#define CAUSES_SHOWN 12u
+
+static void cause_row(struct cli_table *table, const struct verify_cause *cause)
+{
+    char values[CLI_TEXT_MOST], absolute[CLI_TEXT_MOST] = "", relative[CLI_TEXT_MOST] = "";
+    struct verify_result own = {.verdict = cause->verdict};
+    struct text first = {0};
+    snprintf(values, sizeof values, "%llu", (unsigned long long)cause->values);
+    if (cause->floating) {
+        snprintf(absolute, sizeof absolute, "%.2g", cause->largest_absolute);
+        snprintf(relative, sizeof relative, "%.2g", cause->largest_relative);
+    }
+    if (*cause->first)
+        text_addf(&first, "%s was %s, is %s", cause->first, cause->expected, cause->found);
+    char *words = text_take(&first);
+    const char *cells[] = {cause->name, cause->memory, cause->kind, verdict_word(&own), values, absolute, relative, words};
+    cli_table_row(table, cells);
+    free(words);
+}
+
+static void causes_print(const struct verify_result *result)
+{
+    static const char *const headings[] = {"variable", "memory", "kind", "difference", ">values", ">absolute", ">relative", "the first"};
+    if (!result->cause_count)
+        return;
+    char *name = replay_target_name(result->target);
+    printf("\n%s, %u thread%s", name ? name : "", result->threads, result->threads == 1 ? "" : "s");
+    if (result->bound_ratio > 0)
+        printf(", doubles within %.2g:\n", result->bound_ratio);
+    else
+        printf(", nothing may differ:\n");
+    free(name);
+    struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
+    for (size_t i = 0; table && i < result->cause_count && i < CAUSES_SHOWN; i++)
+        cause_row(table, &result->causes[i]);
+    cli_table_print(table, stdout);
+    cli_table_free(table);
+    if (result->cause_count > CAUSES_SHOWN)
+        printf("and %zu more (--json has all)\n", result->cause_count - CAUSES_SHOWN);
 }
 
 static void report_print(const struct verify_report *report)
@@ -62,19 +136,23 @@ static void report_print(const struct verify_report *report)
         result_row(table, &report->results[i], &marked);
     cli_table_print(table, stdout);
     cli_table_free(table);
+    for (size_t i = 0; i < report->result_count; i++)
+        causes_print(&report->results[i]);
     cli_thread_mark_print(marked, stdout);
 }
 
 /* Damage and a failing system outweigh a difference. */
 static enum pcere_status verdict(const struct verify_report *report, struct pcere_error *error)
 {
-    static const char hint[] = "with one thread and the original's flags memory should be the same; reductions and dynamic schedules may differ "
-                               "with more threads";
-    size_t different = 0, uncompared = 0;
+    static const char hint[] = "with one thread and the original's flags memory should be the same; with more, what depends on the number of "
+                               "threads differs: compare with a store that was captured with as many (capture --threads N)";
+    static const char unsteady_hint[] = "what differs from one replay to the next is written by several threads at once, or depends on who comes first";
+    size_t different = 0, unsteady = 0, uncompared = 0;
     const struct pcere_error *worst = NULL;
     for (size_t i = 0; i < report->result_count; i++) {
         const struct pcere_error *own = &report->results[i].error;
-        different += own->status == PCERE_OK && !report->results[i].identical;
+        different += own->status == PCERE_OK && report->results[i].verdict >= VERIFY_DIFFERENT;
+        unsteady += own->status == PCERE_OK && report->results[i].verdict == VERIFY_UNSTEADY;
         uncompared += own->status != PCERE_OK;
         if (own->status > PCERE_NO && (!worst || own->status > worst->status))
             worst = own;
@@ -84,7 +162,7 @@ static enum pcere_status verdict(const struct verify_report *report, struct pcer
                           worst->message);
     if (!different && !uncompared)
         return PCERE_OK;
-    return pcere_fail(error, PCERE_NO, 0, different ? hint : NULL, "of %zu comparisons %zu differ and %zu could not be made", report->result_count,
+    return pcere_fail(error, PCERE_NO, 0, unsteady ? unsteady_hint : different ? hint : NULL, "of %zu comparisons %zu differ and %zu could not be made", report->result_count,
                       different, uncompared);
 }
 
@@ -104,13 +182,28 @@ static enum pcere_status report_show(struct cli *cli, const struct verify_report
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
 
+static enum pcere_status tolerance_parse(const char *words, double *ret_ratio, struct pcere_error *error)
+{
+    char *end = NULL;
+    double ratio = words ? strtod(words, &end) : -1;
+    if (words && (end == words || *end || !(ratio >= 0) || ratio > 1))
+        return pcere_fail(error, PCERE_USAGE, 0, "a number from 0 to 1, such as 1e-12", "--tolerance: '%.60s' is no ratio", words);
+    *ret_ratio = ratio;
+    return PCERE_OK;
+}
+
 static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct verify_words *words = raw;
     struct replay_setup setup;
     struct verify_report report;
-    enum pcere_status status = replay_setup_init(cli, &words->threads, &setup, error);
+    double tolerance_ratio = -1;
+    enum pcere_status status = tolerance_parse(words->tolerance, &tolerance_ratio, error);
+    if (status != PCERE_OK)
+        return status;
+    status = replay_setup_init(cli, &words->threads, &setup, error);
     if (status == PCERE_OK) {
+        setup.options.tolerance_ratio = tolerance_ratio;
         setup.options.flags = words->flags;
         setup.options.compiler = words->compiler;
         status = verify_run(cli->store, setup.targets, setup.target_count, &setup.options, &report, error);
@@ -128,20 +221,26 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
 
 static const struct cli_option options[] = {
     {"threads", 0, CLI_THREADS, offsetof(struct verify_words, threads), "LIST", "Thread counts; the capture's if not given.", 0, 0},
+    {"tolerance", 0, CLI_TEXT, offsetof(struct verify_words, tolerance), "RATIO",
+     "How far floating-point values may differ; chosen by the region's time if not given, and 0 for one thread.", 0, 0},
     {"flags", 0, CLI_TEXT, offsetof(struct verify_words, flags), "FLAGS", "Compiler flags in place of the original's optimisation.", 0, 0},
     {"compiler", 0, CLI_TEXT, offsetof(struct verify_words, compiler), "CLANG", "The clang that rebuilds the codelets.", 0, 0},
 };
 
 const struct cli_verb cli_verb_verify = {
     .name = "verify",
-    .summary = "compare memory after each replayed region with what the program had, bit for bit",
+    .summary = "compare memory after each replayed region with what the program had",
     .synopsis = "[STORE] [REGION...]",
     .description =
-        "Runs each codelet once from its captured memory and compares all memory afterwards with the memory that the original had after the same "
+        "Runs each codelet from its captured memory and compares all memory afterwards with the memory that the original had after the same "
         "invocation. Left out is what belongs to the OpenMP runtime, the dead stack below the region's frame, and OpenMP's locks.\n\n"
-        "Exit status 1 means that memory differs, or that something could not be compared; the table says where and how much. Bitwise equality "
-        "is to be expected at the capture's number of threads: with others, reductions add up in another order.",
-    .examples = "pcere verify\npcere verify mg.W.pcere resid --threads 1,2\n",
+        "With one thread and the original's flags, memory must be the same bit for bit. With more, sums are added in another order: floating-point "
+        "values may differ by a bound that the table shows, whole numbers and pointers may not. Where there are several threads each codelet runs "
+        "twice: what differs between the two is told apart from what is wrong. A store that was captured with --threads N is compared with what the "
+        "program itself had at N threads.\n\n"
+        "Differences are listed by variable where the program has debug information (-g), otherwise by symbol or kind of memory.\n\n"
+        "Exit status 1 means that memory differs by more than the bound, or that something could not be compared.",
+    .examples = "pcere verify\npcere verify mg.W.pcere resid --threads 1,2,4\npcere verify --threads 4 --tolerance 1e-9\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct verify_words),
     .operands = CLI_OPERANDS_STORE_REGIONS,
     .needs = CLI_NEEDS_STORE,

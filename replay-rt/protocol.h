@@ -16,7 +16,8 @@
 #define PLAN_MAGIC "PCEREPL1"
 #define PLAN_VERSION 4u
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
-#define PLAN_DIFFERENCES 4096u      /* differences that are described; all are counted */
+#define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
+#define PLAN_SPILLED_MOST (1024u * PLAN_DIFFERENCES)    /* that are written there at most; more are only counted */
 
 struct plan_table { uint64_t offset, count; };
 
@@ -109,7 +110,8 @@ struct plan_result {
     _Atomic uint64_t heap_releases; /* captured blocks that were freed or grown */
     uint64_t compared_bytes, different_bytes;
     uint64_t renamed_pointers;      /* to blocks that the region allocated, or into libraries: where these lie now */
-    uint64_t difference_count;      /* entries of differences */
+    uint64_t spilled_count;         /* struct plan_difference from plan->bytes on, in the plan's file: those found first */
+    uint64_t difference_count;      /* entries of differences: those found later */
     uint64_t sample_count;
     char message[256];
     uint64_t samples_ns[PLAN_SAMPLES];

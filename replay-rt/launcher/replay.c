@@ -134,18 +134,6 @@ static struct replay_result *result_add(struct measuring *measuring, const struc
     return result;
 }
 
-/* The region reaches into memory that was made for the capture's threads: more of them would run over its end. */
-static enum pcere_status thread_count_check(const struct replay_target *target, const struct store_codelet *codelet, uint32_t threads,
-                                            struct pcere_error *error)
-{
-    const char *why = target->region->thread_sized;
-    if (!why || threads <= codelet->capture_threads)
-        return PCERE_OK;
-    return pcere_fail(error, PCERE_NO, 0, "capture it with more threads: pcere capture --threads N",
-                      "%s holds for at most %u thread%s, since it uses %s", target->region->name, codelet->capture_threads,
-                      codelet->capture_threads == 1 ? "" : "s", why);
-}
-
 /* Memory is filled once; the first thread count pays for it. */
 static void target_run(struct measuring *measuring, const struct replay_target *target)
 {
@@ -164,7 +152,7 @@ static void target_run(struct measuring *measuring, const struct replay_target *
         result->sample.cost_ns = i ? 0 : load_ns;
         if (status)
             result->error = failure;
-        else if (thread_count_check(target, &codelet, replay_team(&codelet, store_manifest(session->store), result->sample.threads), &result->error) != PCERE_OK)
+        else if (replay_threads_check(target, &codelet, replay_team(&codelet, store_manifest(session->store), result->sample.threads), &result->error) != PCERE_OK)
             continue;
         else if (!result->error.status)
             target_measure(session, &codelet, &memory, result, &result->error);

@@ -37,6 +37,7 @@ struct replay_options {
     uint32_t repeat;                  /* timed runs per codelet and thread count; 0: chosen by their time */
     const char *flags;                /* compiler flags instead of the original's optimisation; NULL or "": the original's */
     const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */
+    double tolerance_ratio;           /* verify: how far floating-point values may differ; negative: chosen by the time that the region took */
     const char *places, *bind;        /* OMP_PLACES, OMP_PROC_BIND, or NULL: the capture's, or else one thread a core */
     const char *compiler;             /* NULL: clang-MAJOR of the plugin */
     const char *search_path;          /* where compilers are looked for, as in PATH; NULL: the usual folders */
@@ -79,15 +80,37 @@ void replay_report_done(struct replay_report *report);
 
 /* ---- verify --------------------------------------------------------------------------------------------------------------- */
 
-struct verify_cause { char *name; uint64_t bytes; };    /* "variable 'x'", "heap", ...: bytes of it that differ */
+enum verify_verdict {                 /* ascending: of several, the highest counts */
+    VERIFY_IDENTICAL,                 /* bit for bit */
+    VERIFY_UNUSED,                    /* what differs is padding between members, and holds no value */
+    VERIFY_ROUNDED,                   /* floating-point values differ, by no more than sums that are added in another order */
+    VERIFY_DIFFERENT,
+    VERIFY_UNSTEADY,                  /* it differs from one replay to the next, too: a race, or a result that depends on the schedule */
+};
+
+struct verify_cause {                 /* a variable, or where nothing is known of variables a kind of memory, in which something differs */
+    char *name;                       /* "grid->cells[].rho", "conj_grad: sum", "counter of thread 2"; "heap" */
+    char *first;                      /* the first value in it that differs: "grid->cells[12].rho" */
+    char *expected, *found;           /* what that was, and is */
+    const char *memory;               /* "heap", "stack", "program data", "thread-local", ..: static */
+    const char *kind;                 /* "integer", "floating point", "pointer", "unknown type", ..: static */
+    enum verify_verdict verdict;
+    bool floating;                    /* the two largest differences hold */
+    double largest_absolute, largest_relative;
+    uint64_t bytes, values, beyond;   /* that differ; `beyond`: values that differ by more than rounding */
+};
+void verify_cause_done(struct verify_cause *cause);
 
 struct verify_result {
     const struct replay_target *target;     /* borrowed */
     uint32_t threads;
+    uint32_t runs;                    /* how often it was replayed */
     bool identical;                   /* every compared byte is as in the original; false also where error.status is not PCERE_OK */
-    uint64_t compared_bytes, different_bytes;
+    enum verify_verdict verdict;      /* where error.status is PCERE_OK */
+    double bound_ratio;               /* for doubles: how far they may differ, of the larger one, or of the largest in their array */
+    uint64_t compared_bytes, different_bytes;   /* of the run with most differences */
     uint64_t renamed_pointers;        /* to blocks that the region allocated, or into libraries: not differences */
-    struct verify_cause *causes;      /* most bytes first */
+    struct verify_cause *causes;      /* the highest verdict first, then most bytes first */
     size_t cause_count;
     struct pcere_error error;         /* PCERE_OK: compared. PCERE_NO: cannot be compared, or crashed; the message says why */
 };
@@ -99,9 +122,10 @@ struct verify_report {
     bool build_cached;
 };
 
-/* Run each target once from its captured memory and compare all memory with what the original had after the region. Left out:
- * what the capture says belongs to the OpenMP runtime, the stack below the region's frame, OpenMP locks. Thread-local variables
- * are compared where they live now. */
+/* Run each target from its captured memory and compare all memory with what the original had after the region: once, and once more where
+ * there are several threads, or differences. Left out: what the capture says belongs to the OpenMP runtime, the stack below the region's
+ * frame, OpenMP locks. Thread-local variables are compared where they live now. With the threads and flags of a one-thread capture nothing may
+ * differ; otherwise floating-point values may, by a bound. */
 enum pcere_status verify_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct verify_report *ret_report, struct pcere_error *error);
 void verify_report_done(struct verify_report *report);

@@ -133,6 +133,17 @@ uint32_t replay_team(const struct store_codelet *codelet, const struct store_man
     return captured && manifest->threads && captured != manifest->threads ? captured : threads;
 }
 
+enum pcere_status replay_threads_check(const struct replay_target *target, const struct store_codelet *codelet, uint32_t threads,
+                                       struct pcere_error *error)
+{
+    const char *why = target->region->thread_sized;
+    if (!why || threads <= codelet->capture_threads)
+        return PCERE_OK;
+    return pcere_fail(error, PCERE_NO, 0, "capture it with more threads: pcere capture --threads N",
+                      "%s holds for at most %u thread%s, since it uses %s", target->region->name, codelet->capture_threads,
+                      codelet->capture_threads == 1 ? "" : "s", why);
+}
+
 enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
 {

@@ -28,6 +28,10 @@ void replay_session_close(struct replay_session *session);    /* accepts half-bu
  * omp_set_num_threads, told by its being another number than OMP_NUM_THREADS of the capture. */
 uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads);
 
+/* PCERE_NO: the region reaches into memory that was made for the capture's threads; a team of `threads` would run over its end. */
+enum pcere_status replay_threads_check(const struct replay_target *target, const struct store_codelet *codelet, uint32_t threads,
+                                       struct pcere_error *error);
+
 /* One process; its outcome is in plan->plan->result. */
 enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error);

@@ -1,47 +1,145 @@
-/* replay-rt/launcher/verify.c - each codelet once, from captured memory to the memory that the original had afterwards. */
-#include "replay-rt/launcher/causes.h"
+/* replay-rt/launcher/verify.c - each codelet, from captured memory to the memory that the original had afterwards. */
+#include "replay-rt/launcher/debug_info.h"
+#include "replay-rt/launcher/differences.h"
+#include "replay-rt/launcher/objects.h"
 #include "replay-rt/launcher/replay.h"
 #include "replay-rt/launcher/replay_session.h"
 
 #include <stdlib.h>
 
-static enum pcere_status codelet_verify(const struct replay_session *session, const struct store_codelet *codelet,
-                                        const struct codelet_memory *memory, struct verify_result *result, struct pcere_error *error)
+#define RUNS 2u
+#define TERMS_PER_NS 16.0                 /* what one processor adds, at most */
+
+struct verifier {
+    struct replay_session session;
+    struct debug_info *info;              /* read when something differs */
+};
+
+struct subject {                          /* one codelet */
+    const struct replay_target *target;
+    struct store_codelet codelet;
+    struct codelet_memory memory;
+    struct captured_view view;
+    struct objects *objects;              /* likewise */
+};
+
+/* One thread and the original's code add in the original's order. */
+static struct difference_bound bound_choose(const struct replay_session *session, const struct store_codelet *codelet, uint32_t threads)
 {
-    const struct store_manifest *manifest = store_manifest(session->store);
+    const struct replay_options *options = session->options;
+    uint32_t captured = store_manifest(session->store)->threads;
+    double given = options->tolerance_ratio;
+    struct difference_bound bound = {given, given, given};
+    if (given >= 0)
+        return bound;
+    bound = (struct difference_bound){0};
+    if (threads > 1 || captured > 1 || (options->flags && *options->flags))
+        difference_bound_for_terms(TERMS_PER_NS * (double)codelet->in_vivo_ns * (captured > 1 ? captured : 1), &bound);
+    return bound;
+}
+
+static enum pcere_status run_once(const struct verifier *verifier, const struct subject *subject, struct verify_result *result,
+                                  struct difference_list *ret_list, struct pcere_error *error)
+{
+    const struct replay_session *session = &verifier->session;
     const struct plan_policy policy = {.task = PLAN_VERIFY};
     struct plan_file plan = {.fd = -1};
     uint64_t wall_ns = 0;
-    enum pcere_status status = plan_file_new(codelet, manifest, &session->pool, memory, &session->image, session->program, &policy,
-                                             &plan, error);
+    enum pcere_status status = plan_file_new(&subject->codelet, store_manifest(session->store), &session->pool, &subject->memory,
+                                             &session->image, session->program, &policy, &plan, error);
     if (!status)
-        status = replay_session_process(session, codelet, &plan, result->threads, &wall_ns, error);
+        status = replay_session_process(session, &subject->codelet, &plan, result->threads, &wall_ns, error);
+    if (!status)
+        status = difference_list_load(&plan, ret_list, error);
     if (!status) {
         const struct plan_result *from = &plan.plan->result;
-        result->compared_bytes = from->compared_bytes;
-        result->different_bytes = from->different_bytes;
-        result->renamed_pointers = from->renamed_pointers;
-        result->identical = !from->different_bytes;
-        status = causes_collect(from, codelet, session->program, manifest->image_bias, &result->causes, &result->cause_count, error);
+        result->runs++;
+        if (result->runs == 1 || from->different_bytes > result->different_bytes) {
+            result->compared_bytes = from->compared_bytes;
+            result->different_bytes = from->different_bytes;
+            result->renamed_pointers = from->renamed_pointers;
+        }
     }
     plan_file_done(&plan);
     return status;
 }
 
-static void target_verify(struct replay_session *session, const struct replay_target *target, struct verify_report *report, size_t total)
+static enum pcere_status objects_prepare(struct verifier *verifier, struct subject *subject, struct pcere_error *error)
 {
+    const struct replay_session *session = &verifier->session;
+    enum pcere_status status = PCERE_OK;
+    char *program = NULL;
+    if (subject->objects)
+        return PCERE_OK;
+    if (!verifier->info)
+        status = store_file(session->store, "program", &program, error);
+    if (!status && !verifier->info)
+        status = debug_info_open(program, &verifier->info, error);
+    free(program);
+    if (!status && !subject->view.pages)
+        status = captured_view_open(&session->pool, &subject->memory, &subject->view, error);
+    if (status)
+        return status;
+    const struct objects_source source = {
+        .info = verifier->info,
+        .program = session->program,
+        .codelet = &subject->codelet,
+        .region = subject->target->region,
+        .view = &subject->view,
+        .image_bias = store_manifest(session->store)->image_bias,
+    };
+    return objects_new(&source, &subject->objects, error);
+}
+
+static enum pcere_status codelet_verify(struct verifier *verifier, struct subject *subject, struct verify_result *result,
+                                        struct pcere_error *error)
+{
+    struct difference_list lists[RUNS] = {0};
+    enum pcere_status status = PCERE_OK;
+    uint32_t team = replay_team(&subject->codelet, store_manifest(verifier->session.store), result->threads), wanted = team > 1 ? RUNS : 1;
+    status = replay_threads_check(subject->target, &subject->codelet, team, error);
+    for (uint32_t run = 0; !status && run < wanted; run++) {
+        status = run_once(verifier, subject, result, &lists[run], error);
+        wanted = !status && lists[run].different_bytes ? RUNS : wanted;
+    }
+    struct difference_source source = {.codelet = &subject->codelet, .view = &subject->view,
+                                       .bound = bound_choose(&verifier->session, &subject->codelet, result->threads)};
+    result->bound_ratio = source.bound.double_ratio;
+    if (!status && result->different_bytes) {
+        status = objects_prepare(verifier, subject, error);
+        source.objects = subject->objects;
+        if (!status)
+            status = differences_judge(&source, lists, result->runs, result, error);
+    }
+    result->identical = !status && !result->different_bytes;
+    for (uint32_t run = 0; run < RUNS; run++)
+        difference_list_done(&lists[run]);
+    return status;
+}
+
+static void subject_done(struct subject *subject, bool loaded)
+{
+    objects_free(subject->objects);
+    captured_view_close(&subject->view);
+    codelet_memory_done(&subject->memory);
+    if (loaded)
+        store_codelet_done(&subject->codelet);
+}
+
+static void target_verify(struct verifier *verifier, const struct replay_target *target, struct verify_report *report, size_t total)
+{
+    struct replay_session *session = &verifier->session;
     const struct replay_options *options = session->options;
-    struct store_codelet codelet;
-    struct codelet_memory memory = {0};
+    struct subject subject = {.target = target};
     struct pcere_error failure = {0};
     size_t counts = options->thread_count ? options->thread_count : 1;
-    enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &codelet, &failure);
+    enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &subject.codelet, &failure);
     enum pcere_status status = loaded;
-    if (!status && !codelet.has_after)
+    if (!status && !subject.codelet.has_after)
         status = pcere_fail(&failure, PCERE_NO, 0, NULL, "region '%s' cannot be verified: its end was not seen in the original",
                             target->region->name);
     if (!status)
-        status = codelet_memory_new(session->store, &session->pool, &codelet, &session->image, true, &memory, &failure);
+        status = codelet_memory_new(session->store, &session->pool, &subject.codelet, &session->image, true, &subject.memory, &failure);
     for (size_t i = 0; i < counts; i++) {
         struct verify_result *result = &report->results[report->result_count];
         *result = (struct verify_result){.target = target, .error = failure};
@@ -53,32 +151,32 @@ static void target_verify(struct replay_session *session, const struct replay_ta
                               report->result_count, total);
         report->result_count++;
         if (!status)
-            codelet_verify(session, &codelet, &memory, result, &result->error);
+            codelet_verify(verifier, &subject, result, &result->error);
     }
-    codelet_memory_done(&memory);
+    subject_done(&subject, !loaded);
     page_pool_trim(&session->pool);
-    if (!loaded)
-        store_codelet_done(&codelet);
 }
 
 enum pcere_status verify_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct verify_report *ret_report, struct pcere_error *error)
 {
-    struct replay_session session;
+    struct verifier verifier = {.info = NULL};
+    struct replay_session *session = &verifier.session;
     struct verify_report report = {0};
-    enum pcere_status status = replay_session_open(store, options, &session, error);
+    enum pcere_status status = replay_session_open(store, options, session, error);
     if (status)
         return status;
-    report.build_ns = session.build_ns;
-    report.build_cached = session.build.cached;
+    report.build_ns = session->build_ns;
+    report.build_cached = session->build.cached;
     size_t total = target_count * (options->thread_count ? options->thread_count : 1);
     report.results = calloc(total ? total : 1, sizeof *report.results);
     if (report.results)
         for (size_t i = 0; i < target_count; i++)
-            target_verify(&session, &targets[i], &report, total);
+            target_verify(&verifier, &targets[i], &report, total);
     else
         status = pcere_fail_memory(error, "results");
-    replay_session_close(&session);
+    debug_info_close(verifier.info);
+    replay_session_close(session);
     if (!status)
         *ret_report = report;
     return status;
@@ -88,7 +186,7 @@ void verify_report_done(struct verify_report *report)
 {
     for (size_t i = 0; i < report->result_count; i++) {
         for (size_t j = 0; j < report->results[i].cause_count; j++)
-            free(report->results[i].causes[j].name);
+            verify_cause_done(&report->results[i].causes[j]);
         free(report->results[i].causes);
     }
     free(report->results);

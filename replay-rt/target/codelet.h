@@ -19,7 +19,7 @@
 struct codelet {
     struct replay_plan *plan;
     unsigned char *pages;             /* private view of the pages file: what restored memory looks like */
-    int pages_fd;
+    int plan_fd, pages_fd;
 };
 
 #define STACK_ROOM_BYTES (8ull << 20)     /* a region may need more stack than was there at its start */

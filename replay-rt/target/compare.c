@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define CALLER_FRAME_BYTES 65536u         /* of the calling function's frame, where its temporaries may lie */
 
@@ -42,8 +43,16 @@ static bool is_ignored(const struct memory *memory, uint64_t address)
            || ranges_hold(memory->adjusted, memory->adjusted_count, address);
 }
 
-static void difference_add(struct plan_result *result, const struct plan_difference *difference)
+static void difference_add(struct codelet *codelet, const struct plan_difference *difference)
 {
+    struct plan_result *result = &codelet->plan->result;
+    if (result->difference_count == PLAN_DIFFERENCES && result->spilled_count < PLAN_SPILLED_MOST) {
+        uint64_t at = codelet->plan->bytes + result->spilled_count * sizeof *difference;
+        if (pwrite(codelet->plan_fd, result->differences, sizeof result->differences, (off_t)at) == (ssize_t)sizeof result->differences) {
+            result->spilled_count += PLAN_DIFFERENCES;
+            result->difference_count = 0;
+        }
+    }
     if (result->difference_count < PLAN_DIFFERENCES)
         result->differences[result->difference_count++] = *difference;
 }
@@ -103,7 +112,7 @@ static void word_compare(struct memory *memory, uint64_t address, const unsigned
     struct plan_difference difference = {.address = address, .bytes = (uint32_t)bytes, .thread_local_of = thread_local_of};
     memcpy(&difference.expected, expected, bytes);
     memcpy(&difference.found, found, bytes);
-    difference_add(result, &difference);
+    difference_add(memory->codelet, &difference);
 }
 
 static void bytes_compare(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found,

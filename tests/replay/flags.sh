@@ -5,7 +5,7 @@ program kinds kinds.c
 captured kinds
 run "$PCERE" verify --flags "-O3" --json kinds.pcere '*'
 holds "-O3 codelets of an -O0 program leave the same memory outside the stack" \
-    jq -e '(.codelets | length) > 10 and ([.codelets[] | .identical or ([.causes[].name | test("stack")] | all)] | all)' .out
+    jq -e '(.codelets | length) > 10 and ([.codelets[] | .identical or ([.causes[].memory == "stack"] | all)] | all)' .out
 run "$PCERE" replay kinds.pcere '*by_value*' --repeat 5 --threads 1 --json
 slow=$(json '[.replays[].median_ns] | add')
 run "$PCERE" replay kinds.pcere '*by_value*' --repeat 5 --threads 1 --flags "-O3 -march=native" --json

@@ -1,0 +1,76 @@
+/* replay-rt/launcher/captured_view.c - which copy holds an address. */
+#include "replay-rt/launcher/captured_view.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum pcere_status captured_view_open(const struct page_pool *pool, const struct codelet_memory *memory, struct captured_view *ret_view,
+                                     struct pcere_error *error)
+{
+    struct captured_view view = {.pages_bytes = pool->file_bytes, .page_bytes = pool->page_bytes, .copies = memory->before,
+                                 .copy_count = memory->before_count};
+    if (memory->expected_count) {
+        view.copies = memory->expected;
+        view.copy_count = memory->expected_count;
+    }
+    void *pages = mmap(NULL, view.pages_bytes ? view.pages_bytes : 1, PROT_READ, MAP_SHARED, pool->fd, 0);
+    if (pages == MAP_FAILED)
+        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot map %llu bytes of pages", (unsigned long long)view.pages_bytes);
+    view.pages = pages;
+    *ret_view = view;
+    return PCERE_OK;
+}
+
+void captured_view_close(struct captured_view *view)
+{
+    if (view->pages)
+        munmap((void *)view->pages, view->pages_bytes ? view->pages_bytes : 1);
+    *view = (struct captured_view){0};
+}
+
+static bool copy_holds(const struct captured_view *view, size_t index, uint64_t address)
+{
+    const struct plan_copy *copy = &view->copies[index];
+    return copy->address <= address && address - copy->address < copy->pages * view->page_bytes;
+}
+
+static const struct plan_copy *copy_find(struct captured_view *view, uint64_t address)
+{
+    if (view->last < view->copy_count && copy_holds(view, view->last, address))
+        return &view->copies[view->last];
+    size_t low = 0, high = view->copy_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (view->copies[middle].address + view->copies[middle].pages * view->page_bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == view->copy_count || !copy_holds(view, low, address))
+        return NULL;
+    view->last = low;
+    return &view->copies[low];
+}
+
+bool captured_view_read(struct captured_view *view, uint64_t address, void *out, uint64_t bytes)
+{
+    unsigned char *to = out;
+    while (bytes) {
+        const struct plan_copy *copy = copy_find(view, address);
+        if (!copy)
+            return false;
+        uint64_t offset = address - copy->address, piece = copy->pages * view->page_bytes - offset;
+        piece = piece < bytes ? piece : bytes;
+        if (copy->zero)
+            memset(to, 0, piece);
+        else if (copy->source <= view->pages_bytes && offset + piece <= view->pages_bytes - copy->source)
+            memcpy(to, view->pages + copy->source + offset, piece);
+        else
+            return false;
+        to += piece;
+        address += piece;
+        bytes -= piece;
+    }
+    return true;
+}

@@ -1,0 +1,104 @@
+/* replay-rt/launcher/debug_info.h - types and variables of an executable as its debug information (DWARF) tells them.
+ *
+ * The file is hostile: what is damaged, or longer than any program's, is as if it were not there. A program without debug information has no
+ * variables; that is no error. Not thread-safe.
+ */
+#ifndef PCERE_REPLAY_LAUNCHER_DEBUG_INFO_H
+#define PCERE_REPLAY_LAUNCHER_DEBUG_INFO_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum debug_kind {
+    DEBUG_UNKNOWN,                    /* no type is known, or one without a size */
+    DEBUG_INTEGER,                    /* whole numbers, characters, truth values, enumerations, bit fields */
+    DEBUG_FLOAT,                      /* of 4, 8 or 16 bytes (long double: 10 that count) */
+    DEBUG_COMPLEX,                    /* two of these */
+    DEBUG_POINTER,                    /* and references */
+    DEBUG_ARRAY,
+    DEBUG_STRUCT,                     /* classes and unions, too */
+};
+
+struct debug_member {
+    const char *name;                 /* NULL: a base class, or an unnamed union, whose members count as members of this */
+    uint32_t type;
+    uint64_t offset, bytes;
+};
+
+struct debug_type {
+    enum debug_kind kind;
+    bool reference;                   /* DEBUG_POINTER: not written as one */
+    bool holds_pointers;              /* somewhere in it */
+    bool hollow;                      /* DEBUG_STRUCT: without values */
+    const char *name;                 /* "cell", or NULL */
+    uint64_t bytes;                   /* 0: unknown, as of an array whose length is not in the type */
+    uint32_t element;                 /* DEBUG_ARRAY: type of one */
+    uint64_t count;                   /* DEBUG_ARRAY: 0 where unknown */
+    struct debug_member *members;     /* DEBUG_STRUCT: as declared */
+    size_t member_count;
+    void *place;                      /* private */
+};
+
+enum debug_where { DEBUG_AT_ADDRESS, DEBUG_IN_THREAD, DEBUG_AS_ARGUMENT, DEBUG_IN_FRAME };
+
+struct debug_variable {
+    const char *name;                 /* "phys::steps" */
+    const char *function;             /* that it belongs to, or NULL */
+    uint32_t type;
+    enum debug_where where;
+    uint64_t address;                 /* link-time; DEBUG_IN_THREAD: offset in the block; DEBUG_IN_FRAME: of the process */
+};
+
+struct debug_info;
+
+/* PCERE_DATA: it is no file that can be read. PCERE_SYSTEM: no memory. */
+enum pcere_status debug_info_open(const char *path, struct debug_info **ret_info, struct pcere_error *error);
+void debug_info_close(struct debug_info *info);     /* accepts NULL */
+
+/* Borrowed until the next call of debug_type_target, debug_info_arguments or debug_info_frame: types are read when they are asked for.
+ * Never NULL: a number that does not exist is DEBUG_UNKNOWN. */
+const struct debug_type *debug_type_get(const struct debug_info *info, uint32_t type);
+/* What a pointer points to; 0 (unknown) where it points to anything. */
+uint32_t debug_type_target(struct debug_info *info, uint32_t type);
+
+/* Global, static and thread-local variables. Borrowed. */
+size_t debug_info_variables(const struct debug_info *info, const struct debug_variable **ret_variables);
+
+/* What a parallel construct takes from around it: the arguments of its fork, in order; all are DEBUG_AS_ARGUMENT. `caller`: name of the function
+ * that enters the region, as symbols have it, or "". *ret_variables is malloc'ed; their number is 0 if nothing is known. */
+enum pcere_status debug_info_arguments(struct debug_info *info, const char *file, uint32_t line, const char *caller,
+                                       struct debug_variable **ret_variables, size_t *ret_count, struct pcere_error *error);
+
+/* A called function's frame, where it has stopped to call another one. */
+struct debug_frame {
+    uint64_t pc;                      /* link-time; where the call returns to */
+    uint64_t stack_pointer;           /* when it has returned; 0: unknown */
+    uint64_t canonical_address;       /* stack pointer before the function was called; 0: unknown */
+    uint64_t frame_pointer;           /* rbp, if the function has one; 0: unknown */
+};
+
+/* Variables that lie in the frame at that place; all are DEBUG_IN_FRAME. Those in registers are left out. *ret_variables is malloc'ed. */
+enum pcere_status debug_info_frame(struct debug_info *info, const struct debug_frame *frame, struct debug_variable **ret_variables,
+                                   size_t *ret_count, struct pcere_error *error);
+
+/* ---- walking a type ------------------------------------------------------------------------------------------------------------ */
+
+struct debug_leaf {
+    enum debug_kind kind;             /* DEBUG_UNKNOWN: padding, or no type is known */
+    bool padding;                     /* between members: no value lies there */
+    uint32_t type;
+    uint64_t offset, bytes;           /* of the value, from where the walk began */
+    uint64_t group;                   /* the same for all values that differ in array indices only */
+};
+
+struct text;
+
+/* The value that holds byte `offset` of something of that type. `exact` and `pattern` (each may be NULL) get what is to be written behind its name:
+ * "[3][17].re" and "[][].re". */
+void debug_type_walk(const struct debug_info *info, uint32_t type, uint64_t offset, struct text *exact, struct text *pattern,
+                     struct debug_leaf *ret_leaf);
+
+#endif

@@ -1,0 +1,96 @@
+/* replay-rt/launcher/debug_walk.c - from a byte of a variable to the value that holds it, and how one would write that in the source. */
+#include "replay-rt/launcher/debug_info.h"
+
+#include "core/text.h"
+
+#include <inttypes.h>
+
+#define DEPTH_MOST 48
+#define MIX UINT64_C(0x9e3779b97f4a7c15)
+
+static uint64_t mixed(uint64_t group, uint64_t step)
+{
+    uint64_t value = (group ^ (step + 1)) * MIX;
+    return value ^ value >> 29;
+}
+
+static void both_add(struct text *exact, struct text *pattern, const char *words)
+{
+    if (exact)
+        text_add(exact, words);
+    if (pattern)
+        text_add(pattern, words);
+}
+
+/* Empty base classes lie where the first value does. */
+static const struct debug_member *member_at(const struct debug_info *info, const struct debug_type *type, uint64_t offset)
+{
+    for (size_t i = 0; i < type->member_count; i++)
+        if (offset >= type->members[i].offset && offset - type->members[i].offset < type->members[i].bytes
+            && !debug_type_get(info, type->members[i].type)->hollow)
+            return &type->members[i];
+    return NULL;
+}
+
+/* An array of unknown length reaches as far as the memory does. */
+static uint64_t element_bytes(const struct debug_info *info, const struct debug_type *array)
+{
+    return debug_type_get(info, array->element)->bytes;
+}
+
+void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t offset, struct text *exact, struct text *pattern,
+                     struct debug_leaf *ret_leaf)
+{
+    struct debug_leaf leaf = {.type = number};
+    uint64_t rest = offset;
+    for (int depth = 0; depth < DEPTH_MOST; depth++) {
+        const struct debug_type *type = debug_type_get(info, leaf.type);
+        leaf.kind = type->kind;
+        leaf.bytes = type->bytes;
+        if (type->kind == DEBUG_ARRAY && element_bytes(info, type)) {
+            uint64_t bytes = element_bytes(info, type), index = rest / bytes;
+            if (exact)
+                text_addf(exact, "[%" PRIu64 "]", index);
+            if (pattern)
+                text_add(pattern, "[]");
+            leaf.offset += index * bytes;
+            rest -= index * bytes;
+            leaf.type = type->element;
+            leaf.group = mixed(leaf.group, UINT64_MAX - 1);
+            continue;
+        }
+        if (type->kind == DEBUG_STRUCT) {
+            const struct debug_member *member = member_at(info, type, rest);
+            if (!member) {
+                leaf.kind = DEBUG_UNKNOWN;
+                leaf.padding = type->member_count > 0 && rest < type->bytes;
+                leaf.offset += rest;
+                leaf.bytes = 1;
+                leaf.group = mixed(leaf.group, UINT64_MAX - 2);
+                both_add(exact, pattern, leaf.padding ? " (padding)" : "");
+                break;
+            }
+            if (member->name) {
+                both_add(exact, pattern, ".");
+                both_add(exact, pattern, member->name);
+            }
+            leaf.offset += member->offset;
+            rest -= member->offset;
+            leaf.group = mixed(leaf.group, (uint64_t)(member - type->members));
+            leaf.type = member->type;
+            if (!member->type) {          /* a bit field */
+                leaf.kind = DEBUG_INTEGER;
+                leaf.bytes = member->bytes;
+                break;
+            }
+            continue;
+        }
+        break;
+    }
+    if (leaf.kind == DEBUG_ARRAY || leaf.kind == DEBUG_STRUCT || !leaf.bytes || rest >= leaf.bytes) {
+        leaf.kind = DEBUG_UNKNOWN;
+        leaf.offset = offset;
+        leaf.bytes = 1;
+    }
+    *ret_leaf = leaf;
+}

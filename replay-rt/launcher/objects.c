@@ -1,0 +1,695 @@
+/* replay-rt/launcher/objects.c - finds the objects of captured memory, and tells which of them holds an address. */
+#include "replay-rt/launcher/objects.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OBJECTS_MOST 2000000u
+#define SLOTS_MOST 40000000u              /* pointers that are looked at */
+#define BLOCKS_MOST 8000000u
+#define DEPTH_MOST 48
+#define OVERLAPS_MOST 32
+#define NONE UINT32_MAX
+#define HEADER_BYTES 16u                  /* of the C library's blocks: two words, the second holds size and flags */
+#define SIZE_FLAGS 7u
+#define FLAG_MAPPED 2u
+#define MIX UINT64_C(0x9e3779b97f4a7c15)
+
+enum object_kind {
+    OBJECT_VARIABLE,
+    OBJECT_ARGUMENT,                      /* lies in no memory: the region got it as a word */
+    OBJECT_BLOCK,                         /* what a pointer leads to: as many of its type as there is room for */
+    OBJECT_SYMBOL,                        /* a name, no type */
+};
+
+struct object {
+    uint64_t address, bytes;
+    uint32_t type;
+    uint32_t parent;                      /* OBJECT_BLOCK: what holds the pointer, at `slot` */
+    uint32_t alias;                       /* an object above of the same type (a list, a tree), or NONE */
+    uint32_t thread;                      /* 1 + number, of a thread-local variable */
+    uint64_t slot, group;
+    enum object_kind kind;
+    bool by_reference;
+    bool endless;                         /* nobody knows where the block ends: `bytes` is where it must */
+    const char *name, *function;
+};
+
+struct block { uint64_t start, end; uint32_t owner; };     /* of the heap */
+
+struct segment { uint64_t start, end; uint32_t object; };  /* disjoint, ascending */
+
+struct objects {
+    struct objects_source source;
+    struct object *items;
+    size_t count, capacity;
+    uint32_t *roots;                      /* objects whose end is known, by address */
+    size_t root_count;
+    struct block *blocks;
+    size_t block_count, block_capacity;
+    struct segment *segments;
+    size_t segment_count, segment_capacity;
+    uint64_t slots;
+    bool failed;
+};
+
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+    uint64_t value = (a ^ (b + 0x51)) * MIX;
+    return value ^ value >> 31;
+}
+
+static uint32_t object_add(struct objects *objects, const struct object *object)
+{
+    if (objects->count >= OBJECTS_MOST)
+        return NONE;
+    if (!array_reserve(&objects->items, &objects->capacity, objects->count + 1, sizeof *objects->items)) {
+        objects->failed = true;
+        return NONE;
+    }
+    objects->items[objects->count] = *object;
+    return (uint32_t)objects->count++;
+}
+
+static const struct store_mapping *mapping_at(const struct objects *objects, uint64_t address)
+{
+    const struct store_codelet *codelet = objects->source.codelet;
+    size_t low = 0, high = codelet->mapping_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (codelet->mappings[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < codelet->mapping_count && codelet->mappings[low].start <= address ? &codelet->mappings[low] : NULL;
+}
+
+static uint64_t word_read(const struct objects *objects, uint64_t address)
+{
+    uint64_t word = 0;
+    return captured_view_read(objects->source.view, address, &word, sizeof word) ? word : 0;
+}
+
+/* ---- blocks of the heap ------------------------------------------------------------------------------------------------------ */
+
+static void blocks_collect(struct objects *objects)
+{
+    const struct store_codelet *codelet = objects->source.codelet;
+    for (size_t i = 0; i < codelet->mapping_count; i++) {
+        const struct store_mapping *mapping = &codelet->mappings[i];
+        if (mapping->role != STORE_ROLE_HEAP)
+            continue;
+        for (uint64_t at = mapping->start; mapping->end - at > HEADER_BYTES && objects->block_count < BLOCKS_MOST;) {
+            uint64_t size = word_read(objects, at + 8) & ~(uint64_t)SIZE_FLAGS;
+            if (size < 2 * HEADER_BYTES || size % HEADER_BYTES || size > mapping->end - at)
+                break;
+            if (!array_reserve(&objects->blocks, &objects->block_capacity, objects->block_count + 1, sizeof *objects->blocks)) {
+                objects->failed = true;
+                return;
+            }
+            uint64_t end = at + size + 8 < mapping->end ? at + size + 8 : mapping->end;
+            objects->blocks[objects->block_count++] = (struct block){at + HEADER_BYTES, end, NONE};
+            at += size;
+        }
+    }
+}
+
+static struct block *block_at(const struct objects *objects, uint64_t address)
+{
+    size_t low = 0, high = objects->block_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (objects->blocks[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < objects->block_count && objects->blocks[low].start <= address ? &objects->blocks[low] : NULL;
+}
+
+/* Blocks of other arenas, large blocks: the size before the address, if that can be one. 0: it cannot. */
+static uint64_t block_end_by_header(const struct objects *objects, const struct store_mapping *mapping, uint64_t address)
+{
+    if (mapping->role == STORE_ROLE_STACK || mapping->role == STORE_ROLE_IMAGE || address % HEADER_BYTES
+        || address - mapping->start < HEADER_BYTES)
+        return 0;
+    uint64_t word = word_read(objects, address - 8), size = word & ~(uint64_t)SIZE_FLAGS, start = address - HEADER_BYTES;
+    if (size < 2 * HEADER_BYTES || size % HEADER_BYTES || size > mapping->end - start)
+        return 0;
+    return start + size + (word & FLAG_MAPPED || start + size + 8 > mapping->end ? 0 : 8);
+}
+
+/* Of the objects whose end is known, the first that ends above the address. */
+static const struct object *root_above(const struct objects *objects, uint64_t address)
+{
+    size_t low = 0, high = objects->root_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct object *root = &objects->items[objects->roots[middle]];
+        if (root->address + root->bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < objects->root_count ? &objects->items[objects->roots[low]] : NULL;
+}
+
+/* `address`: it leads nowhere. */
+static uint64_t end_of_target(const struct objects *objects, const struct store_mapping *mapping, uint64_t address, struct block **ret_block,
+                              bool *ret_endless)
+{
+    *ret_block = block_at(objects, address);
+    *ret_endless = false;
+    if (*ret_block)
+        return (*ret_block)->end;
+    if (objects->block_count && address >= objects->blocks[0].start && address < objects->blocks[objects->block_count - 1].end)
+        return address;                   /* just behind a block's end */
+    uint64_t end = block_end_by_header(objects, mapping, address);
+    if (end)
+        return end;
+    *ret_endless = true;
+    const struct object *next = root_above(objects, address);
+    return next && next->address > address && next->address < mapping->end ? next->address : mapping->end;
+}
+
+/* ---- pointers ---------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t alias_find(const struct objects *objects, uint32_t parent, uint32_t type)
+{
+    for (int depth = 0; depth < DEPTH_MOST && parent != NONE; depth++) {
+        const struct object *above = &objects->items[parent];
+        if (above->kind == OBJECT_BLOCK && above->type == type)
+            return above->alias != NONE ? above->alias : parent;
+        parent = above->parent;
+    }
+    return NONE;
+}
+
+/* Is the address already one of this type's places in the object that was found first? */
+static bool is_inside(const struct object *owner, uint32_t type, uint64_t address, uint64_t element)
+{
+    return owner->type == type && address >= owner->address && address - owner->address < owner->bytes && element
+           && (address - owner->address) % element == 0;
+}
+
+/* What a pointer of `type` that holds `target`, and lies at `slot` of `parent`, leads to. */
+static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, uint64_t slot_group, uint32_t type, uint64_t target)
+{
+    const struct store_mapping *mapping = target ? mapping_at(objects, target) : NULL;
+    if (!mapping)
+        return;
+    const struct debug_info *info = objects->source.info;
+    uint32_t to = debug_type_target(objects->source.info, type);
+    uint64_t element = debug_type_get(info, to)->bytes;
+    bool by_reference = debug_type_get(info, type)->reference;
+    const struct object *root = objects->root_count ? root_above(objects, target) : NULL;
+    if ((root && root->address <= target) || (!to && mapping->role == STORE_ROLE_IMAGE))
+        return;
+    struct block *block;
+    bool endless;
+    uint64_t end = end_of_target(objects, mapping, target, &block, &endless);
+    if (end == target)
+        return;
+    if (by_reference && element) {
+        end = element < end - target ? target + element : end;
+        endless = false;
+    }
+    if (block && block->owner != NONE) {
+        const struct object *owner = &objects->items[block->owner];
+        if (!to || is_inside(owner, to, target, element) || (owner->address == target && owner->type == to))
+            return;
+    }
+    uint32_t alias = to ? alias_find(objects, parent, to) : NONE;
+    struct object object = {.address = target, .bytes = end - target, .type = to, .parent = parent, .alias = alias, .slot = slot,
+                            .kind = OBJECT_BLOCK, .by_reference = by_reference, .endless = endless};
+    object.group = alias != NONE ? mixed(objects->items[alias].group, 1) : mixed(objects->items[parent].group, slot_group);
+    uint32_t number = object_add(objects, &object);
+    if (block && block->owner == NONE && number != NONE)
+        block->owner = number;
+}
+
+/* The pointers in something of that type. Those to anything at all wait until all others are known (`typeless`). */
+static void slots_visit(struct objects *objects, uint32_t object, uint32_t number, uint64_t offset, bool typeless, int depth)
+{
+    const struct debug_info *info = objects->source.info;
+    const struct debug_type type = *debug_type_get(info, number);
+    if (depth >= DEPTH_MOST || !type.holds_pointers || objects->failed || objects->count >= OBJECTS_MOST)
+        return;
+    if (type.kind == DEBUG_STRUCT) {
+        for (size_t i = 0; i < type.member_count; i++)
+            slots_visit(objects, object, type.members[i].type, offset + type.members[i].offset, typeless, depth + 1);
+    } else if (type.kind == DEBUG_ARRAY) {
+        uint64_t bytes = debug_type_get(info, type.element)->bytes;
+        for (uint64_t i = 0; bytes && i < type.count && objects->slots < SLOTS_MOST; i++)
+            slots_visit(objects, object, type.element, offset + i * bytes, typeless, depth + 1);
+    } else if (type.kind == DEBUG_POINTER && objects->slots++ < SLOTS_MOST) {
+        const struct object *holder = &objects->items[object];
+        if (offset > holder->bytes || holder->bytes - offset < 8 || !debug_type_target(objects->source.info, number) != typeless)
+            return;
+        struct debug_leaf leaf;
+        uint64_t element = debug_type_get(info, holder->type)->bytes;
+        debug_type_walk(info, holder->type, element ? offset % element : offset, NULL, NULL, &leaf);
+        target_add(objects, object, offset, leaf.group, number, word_read(objects, holder->address + offset));
+    }
+}
+
+static void object_scan(struct objects *objects, uint32_t number, bool typeless)
+{
+    const struct object object = objects->items[number];
+    const struct debug_type type = *debug_type_get(objects->source.info, object.type);
+    if (object.kind == OBJECT_SYMBOL || object.kind == OBJECT_ARGUMENT || !type.holds_pointers)
+        return;
+    uint64_t element = type.bytes;
+    if (object.kind == OBJECT_VARIABLE && element) {
+        slots_visit(objects, number, object.type, 0, typeless, 0);
+        return;
+    }
+    uint32_t one = object.type;
+    if (!element && type.kind == DEBUG_ARRAY) {
+        one = type.element;
+        element = debug_type_get(objects->source.info, one)->bytes;
+    }
+    for (uint64_t at = 0; element && element <= object.bytes - at && objects->slots < SLOTS_MOST; at += element)
+        slots_visit(objects, number, one, at, typeless, 0);
+}
+
+static void scan_all(struct objects *objects)
+{
+    size_t typed = 0;
+    for (; typed < objects->count && !objects->failed; typed++)
+        object_scan(objects, (uint32_t)typed, false);
+    for (size_t i = 0; i < typed && !objects->failed; i++)
+        object_scan(objects, (uint32_t)i, true);
+}
+
+/* ---- variables --------------------------------------------------------------------------------------------------------------- */
+
+/* A variable in memory. One whose length its type does not tell (an array's) reaches to the next. */
+static uint32_t variable_add(struct objects *objects, const struct debug_variable *variable, uint64_t address, uint32_t thread)
+{
+    const struct store_mapping *mapping = mapping_at(objects, address);
+    uint64_t bytes = debug_type_get(objects->source.info, variable->type)->bytes;
+    if (!mapping || !bytes)
+        return NONE;
+    struct object object = {.address = address, .type = variable->type, .parent = NONE, .alias = NONE, .thread = thread,
+                            .kind = OBJECT_VARIABLE, .name = variable->name, .function = variable->function};
+    object.bytes = bytes < mapping->end - address ? bytes : mapping->end - address;
+    object.group = mixed(address, (uint64_t)thread << 32 | variable->type);
+    return object_add(objects, &object);
+}
+
+static void statics_add(struct objects *objects)
+{
+    const struct store_codelet *codelet = objects->source.codelet;
+    const struct debug_variable *variables;
+    size_t count = debug_info_variables(objects->source.info, &variables);
+    for (size_t i = 0; i < count; i++) {
+        if (variables[i].where == DEBUG_AT_ADDRESS)
+            variable_add(objects, &variables[i], variables[i].address + objects->source.image_bias, 0);
+        for (size_t t = 0; variables[i].where == DEBUG_IN_THREAD && t < codelet->thread_count; t++)
+            if (variables[i].address < codelet->threads[t].tls_bytes)
+                variable_add(objects, &variables[i], codelet->threads[t].tls_address + variables[i].address, codelet->threads[t].number + 1);
+    }
+}
+
+static enum pcere_status arguments_add(struct objects *objects, struct pcere_error *error)
+{
+    const struct store_codelet *codelet = objects->source.codelet;
+    const struct store_region *region = objects->source.region;
+    struct debug_variable *arguments;
+    size_t count;
+    const char *caller = codelet->frame_count ? codelet->frames[0].symbol : "";
+    enum pcere_status status = debug_info_arguments(objects->source.info, region->file ? region->file : "", region->line, caller, &arguments,
+                                                    &count, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < count && i < codelet->word_count; i++) {
+        const struct debug_type *type = debug_type_get(objects->source.info, arguments[i].type);
+        if (type->kind != DEBUG_POINTER || !arguments[i].name)
+            continue;
+        struct object object = {.type = arguments[i].type, .parent = NONE, .alias = NONE, .kind = OBJECT_ARGUMENT, .bytes = 8,
+                                .name = arguments[i].name, .function = region->function, .group = mixed(0x61726775, i)};
+        uint32_t number = object_add(objects, &object);
+        if (number != NONE)
+            target_add(objects, number, 0, 0, arguments[i].type, codelet->words[i]);
+    }
+    free(arguments);
+    return PCERE_OK;
+}
+
+/* Where frame i returns to is a word on the stack, and the frame ends just above it. */
+static uint64_t frame_end(struct objects *objects, size_t i, uint64_t from)
+{
+    const struct store_codelet *codelet = objects->source.codelet;
+    const struct store_mapping *mapping = from ? mapping_at(objects, from) : NULL;
+    if (!mapping || i + 1 >= codelet->frame_count)
+        return 0;
+    for (uint64_t at = (from + 7) & ~UINT64_C(7); at < mapping->end; at += 8)
+        if (word_read(objects, at) == codelet->frames[i + 1].address)
+            return at + 8;
+    return 0;
+}
+
+#define BELOW_RETURN 16u                  /* from a frame's end: return address and the caller's frame pointer, where functions keep one */
+
+/* The last frame's end is not known. Its frame pointer is what the function that it called has saved. */
+static uint64_t frame_pointer_saved(struct objects *objects, size_t i, uint64_t stack_pointer)
+{
+    const struct store_mapping *mapping = mapping_at(objects, stack_pointer);
+    uint64_t saved = i && mapping ? word_read(objects, stack_pointer - BELOW_RETURN) : 0;
+    return saved >= stack_pointer && saved < mapping->end ? saved : 0;
+}
+
+static enum pcere_status frames_add(struct objects *objects, struct pcere_error *error)
+{
+    const struct store_codelet *codelet = objects->source.codelet;
+    uint64_t stack_pointer = codelet->stack_pointer;
+    for (size_t i = 0; i < codelet->frame_count && stack_pointer; i++) {
+        struct debug_frame frame = {.pc = codelet->frames[i].address - objects->source.image_bias, .stack_pointer = stack_pointer,
+                                    .canonical_address = frame_end(objects, i, stack_pointer)};
+        frame.frame_pointer = frame.canonical_address ? frame.canonical_address - BELOW_RETURN : frame_pointer_saved(objects, i, stack_pointer);
+        struct debug_variable *variables;
+        size_t count;
+        enum pcere_status status = debug_info_frame(objects->source.info, &frame, &variables, &count, error);
+        if (status)
+            return status;
+        for (size_t v = 0; v < count; v++)
+            variable_add(objects, &variables[v], variables[v].address, 0);
+        free(variables);
+        stack_pointer = frame.canonical_address;
+    }
+    return PCERE_OK;
+}
+
+static void symbols_add(struct objects *objects)
+{
+    const struct elf_symbol *lists[2];
+    size_t counts[2] = {elf_file_tables(objects->source.program, &lists[0]), elf_file_symbols(objects->source.program, &lists[1])};
+    const struct store_codelet *codelet = objects->source.codelet;
+    for (int list = 0; list < 2; list++)
+        for (size_t i = 0; i < counts[list]; i++) {
+            const struct elf_symbol *symbol = &lists[list][i];
+            struct object object = {.bytes = symbol->size, .parent = NONE, .alias = NONE, .kind = OBJECT_SYMBOL, .name = symbol->name};
+            for (size_t t = 0; symbol->kind == PCERE_SYMBOL_TLS && t < codelet->thread_count; t++) {
+                object.address = codelet->threads[t].tls_address + symbol->address;
+                object.thread = codelet->threads[t].number + 1;
+                object.group = mixed(object.address, 2);
+                if (symbol->address < codelet->threads[t].tls_bytes && object.bytes <= codelet->threads[t].tls_bytes - symbol->address)
+                    object_add(objects, &object);
+            }
+            object.address = symbol->address + objects->source.image_bias;
+            object.thread = 0;
+            object.group = mixed(object.address, 2);
+            if (symbol->kind == PCERE_SYMBOL_VARIABLE && object.bytes && object.bytes <= UINT64_MAX - object.address)
+                object_add(objects, &object);
+        }
+}
+
+/* ---- who has an address ------------------------------------------------------------------------------------------------------ */
+
+static int object_order(const void *left, const void *right, void *items)
+{
+    const struct object *ordered = items, *a = &ordered[*(const uint32_t *)left], *b = &ordered[*(const uint32_t *)right];
+    return a->address != b->address ? (a->address > b->address) - (a->address < b->address) : (a > b) - (a < b);
+}
+
+static uint32_t *by_address(const struct objects *objects, size_t *ret_count)
+{
+    uint32_t *list = malloc((objects->count + 1) * sizeof *list);
+    size_t count = 0;
+    for (size_t i = 0; list && i < objects->count; i++)
+        if (objects->items[i].kind != OBJECT_ARGUMENT && objects->items[i].bytes)
+            list[count++] = (uint32_t)i;
+    if (list && count)
+        qsort_r(list, count, sizeof *list, object_order, objects->items);
+    *ret_count = count;
+    return list;
+}
+
+static void segment_add(struct objects *objects, uint64_t start, uint64_t end, uint32_t object)
+{
+    struct segment *last = objects->segment_count ? &objects->segments[objects->segment_count - 1] : NULL;
+    if (start >= end)
+        return;
+    if (last && last->object == object && last->end == start) {
+        last->end = end;
+        return;
+    }
+    if (!array_reserve(&objects->segments, &objects->segment_capacity, objects->segment_count + 1, sizeof *objects->segments)) {
+        objects->failed = true;
+        return;
+    }
+    objects->segments[objects->segment_count++] = (struct segment){start, end, object};
+}
+
+struct overlap { uint32_t objects[OVERLAPS_MOST]; size_t count; };
+
+static void overlap_drop(struct overlap *overlap, size_t index)
+{
+    overlap->objects[index] = overlap->objects[--overlap->count];
+}
+
+/* From `from` up to `to`, what was found first of those that are open has the bytes. */
+static uint64_t overlap_advance(struct objects *objects, struct overlap *overlap, uint64_t from, uint64_t to)
+{
+    while (overlap->count && from < to) {
+        uint32_t best = NONE;
+        uint64_t stop = to;
+        for (size_t i = 0; i < overlap->count;) {
+            const struct object *object = &objects->items[overlap->objects[i]];
+            uint64_t end = object->address + object->bytes;
+            if (end <= from) {
+                overlap_drop(overlap, i);
+                continue;
+            }
+            best = overlap->objects[i] < best ? overlap->objects[i] : best;
+            stop = end < stop ? end : stop;
+            i++;
+        }
+        if (best != NONE)
+            segment_add(objects, from, stop, best);
+        from = stop;
+    }
+    return to;
+}
+
+static void segments_make(struct objects *objects)
+{
+    size_t count;
+    uint32_t *list = by_address(objects, &count);
+    struct overlap overlap = {.count = 0};
+    uint64_t at = 0;
+    if (!list)
+        objects->failed = true;
+    for (size_t i = 0; list && i < count; i++) {
+        at = overlap_advance(objects, &overlap, at, objects->items[list[i]].address);
+        if (overlap.count == OVERLAPS_MOST) {
+            size_t worst = 0;
+            for (size_t j = 1; j < overlap.count; j++)
+                worst = overlap.objects[j] > overlap.objects[worst] ? j : worst;
+            overlap_drop(&overlap, worst);
+        }
+        overlap.objects[overlap.count++] = list[i];
+    }
+    overlap_advance(objects, &overlap, at, UINT64_MAX);
+    free(list);
+}
+
+bool objects_find(const struct objects *objects, uint64_t address, struct object_place *ret_place)
+{
+    size_t low = 0, high = objects->segment_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (objects->segments[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == objects->segment_count || objects->segments[low].start > address)
+        return false;
+    struct object_place place = {.object = objects->segments[low].object};
+    const struct object *object = &objects->items[place.object];
+    const struct debug_info *info = objects->source.info;
+    uint64_t element = debug_type_get(info, object->type)->bytes, offset = address - object->address, base = 0;
+    if (object->kind == OBJECT_BLOCK && element)
+        base = offset / element * element;
+    debug_type_walk(info, object->type, offset - base, NULL, NULL, &place.leaf);
+    place.leaf.offset += base;
+    place.leaf.group = mixed(object->group, place.leaf.group);
+    place.address = object->address + place.leaf.offset;
+    *ret_place = place;
+    return true;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------------------- */
+
+static void leaf_name(const struct objects *objects, uint32_t type, uint64_t offset, bool pattern, struct text *out)
+{
+    struct debug_leaf leaf;
+    debug_type_walk(objects->source.info, type, offset, pattern ? NULL : out, pattern ? out : NULL, &leaf);
+}
+
+static void index_name(uint64_t index, bool pattern, struct text *out)
+{
+    if (pattern)
+        text_add(out, "[]");
+    else
+        text_addf(out, "[%" PRIu64 "]", index);
+}
+
+/* What is written behind the pointer's own name. */
+static void block_name(const struct objects *objects, const struct object *object, uint64_t offset, bool pattern, struct text *out)
+{
+    const struct debug_type *type = debug_type_get(objects->source.info, object->type);
+    uint64_t element = type->bytes;
+    if (!element) {
+        size_t before = out->length;
+        leaf_name(objects, object->type, offset, pattern, out);
+        if (out->length == before && !pattern)
+            text_addf(out, "+0x%" PRIx64, offset);
+        return;
+    }
+    struct text inner = {0};
+    leaf_name(objects, object->type, offset % element, pattern, &inner);
+    const char *words = inner.length ? inner.data : "";
+    if (object->by_reference && offset < element) {
+        text_add(out, words);
+    } else if ((object->bytes / element < 2 || (object->endless && offset < element)) && type->kind == DEBUG_STRUCT && *words == '.') {
+        text_addf(out, "->%s", words + 1);
+    } else {
+        index_name(offset / element, pattern, out);
+        text_add(out, words);
+    }
+    out->failed |= inner.failed;
+    text_done(&inner);
+}
+
+static void root_name(const struct objects *objects, const struct object *object, uint64_t offset, bool pattern, struct text *out)
+{
+    if (object->function)
+        text_addf(out, "%s: ", object->function);
+    text_add(out, object->name ? object->name : "?");
+    if (object->kind == OBJECT_VARIABLE)
+        leaf_name(objects, object->type, offset, pattern, out);
+    else if (object->kind == OBJECT_SYMBOL && offset && !pattern)
+        text_addf(out, "+0x%" PRIx64, offset);
+}
+
+#define STEPS_MOST 12                     /* of a way that are written */
+
+struct step { const struct object *object; uint64_t offset; bool gap; };
+
+/* The way to a value from a variable down. Of a long one the middle is left out; in a pattern, what repeats (a list, a tree) is written once. */
+static void way_name(const struct objects *objects, const struct object *object, uint64_t offset, bool pattern, struct text *out)
+{
+    struct step steps[STEPS_MOST];
+    size_t count = 0;
+    for (;;) {
+        bool again = pattern && object->alias != NONE;
+        steps[count++] = (struct step){object, offset, again};
+        if (again)
+            object = &objects->items[object->alias];
+        if (object->parent == NONE)
+            break;
+        offset = object->slot;
+        object = &objects->items[object->parent];
+        if (count < STEPS_MOST - 1 || object->parent == NONE)
+            continue;
+        steps[count - 1].gap = true;
+        while (object->parent != NONE) {
+            offset = object->slot;
+            object = &objects->items[object->parent];
+        }
+    }
+    while (count--) {
+        const struct step *step = &steps[count];
+        text_add(out, step->gap ? "->..." : "");
+        if (step->object->kind == OBJECT_BLOCK)
+            block_name(objects, step->object, step->offset, pattern, out);
+        else
+            root_name(objects, step->object, step->offset, pattern, out);
+    }
+}
+
+/* How the members of the C++ library's classes are written by those who use these. */
+static void library_shorten(struct text *text)
+{
+    static const char *const hidden[] = {"._M_impl._M_start", "._M_t._M_t._M_head_impl", "._M_elems", ".__begin_"};
+    for (size_t i = 0; text->data && i < sizeof hidden / sizeof *hidden; i++)
+        for (char *at = text->data; (at = strstr(at, hidden[i]));) {
+            size_t bytes = strlen(hidden[i]);
+            memmove(at, at + bytes, strlen(at + bytes) + 1);
+            text->length -= bytes;
+        }
+}
+
+void objects_name(const struct objects *objects, const struct object_place *place, bool pattern, struct text *out)
+{
+    const struct object *object = &objects->items[place->object];
+    way_name(objects, object, place->leaf.offset, pattern, out);
+    library_shorten(out);
+    if (object->thread)
+        text_addf(out, " of thread %" PRIu32, object->thread - 1);
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------------------ */
+
+long double object_float(const void *bytes, uint64_t count)
+{
+    float single;
+    double twice;
+    long double extended = 0;
+    switch (count) {
+    case sizeof single:
+        memcpy(&single, bytes, sizeof single);
+        return (long double)single;
+    case sizeof twice:
+        memcpy(&twice, bytes, sizeof twice);
+        return (long double)twice;
+    default:
+        memcpy(&extended, bytes, count < 10 ? count : 10);
+        return extended;
+    }
+}
+
+/* ---- all together ------------------------------------------------------------------------------------------------------------ */
+
+enum pcere_status objects_new(const struct objects_source *source, struct objects **ret_objects, struct pcere_error *error)
+{
+    struct objects *objects = calloc(1, sizeof *objects);
+    if (!objects)
+        return pcere_fail_memory(error, "the variables");
+    objects->source = *source;
+    blocks_collect(objects);
+    statics_add(objects);
+    enum pcere_status status = frames_add(objects, error);
+    objects->roots = by_address(objects, &objects->root_count);
+    objects->failed |= !objects->roots;
+    if (!status)
+        status = arguments_add(objects, error);
+    if (!status) {
+        scan_all(objects);
+        symbols_add(objects);
+        segments_make(objects);
+    }
+    if (!status && objects->failed)
+        status = pcere_fail_memory(error, "the variables");
+    if (status)
+        objects_free(objects);
+    else
+        *ret_objects = objects;
+    return status;
+}
+
+void objects_free(struct objects *objects)
+{
+    if (!objects)
+        return;
+    free(objects->items);
+    free(objects->roots);
+    free(objects->blocks);
+    free(objects->segments);
+    free(objects);
+}
