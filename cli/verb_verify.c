@@ -146,7 +146,7 @@ static enum pcere_status verdict(const struct verify_report *report, struct pcer
 {
     static const char hint[] = "with one thread and the original's flags memory should be the same; with more, what depends on the number of "
                                "threads differs: compare with a store that was captured with as many (capture --threads N)";
-    static const char unsteady_hint[] = "what differs from one replay to the next is written by several threads at once, or depends on who comes first";
+    static const char unsteady_hint[] = "what differs from one replay to the next depends on which thread comes first (a race), on the time, or on the process";
     size_t different = 0, unsteady = 0, uncompared = 0;
     const struct pcere_error *worst = NULL;
     for (size_t i = 0; i < report->result_count; i++) {
