@@ -4,6 +4,7 @@
 #include "core/host.h"
 #include "core/json.h"
 #include "core/units.h"
+#include "predictor/measured.h"
 #include "predictor/statistics.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ struct replay_words {
     uint64_t repeat;
 };
 
-struct summary { uint64_t median_ns, low_ns, high_ns; };
+struct summary { uint64_t median_ns, low_ns, high_ns; size_t count, corrected, left_out; };
 
 static bool summary_find(const struct store_sample *sample, struct summary *ret_summary)
 {
@@ -24,11 +25,11 @@ static bool summary_find(const struct store_sample *sample, struct summary *ret_
         free(values);
         return false;
     }
-    for (size_t i = 0; i < sample->sample_count; i++)
-        values[i] = (double)sample->samples_ns[i];
-    statistics_sort(values, sample->sample_count);
-    struct statistics_interval interval = statistics_median_interval(values, sample->sample_count, 0.95);
-    ret_summary->median_ns = (uint64_t)(statistics_median(values, sample->sample_count) + 0.5);
+    size_t count = measured_values(sample, values, &ret_summary->corrected, &ret_summary->left_out);
+    statistics_sort(values, count);
+    struct statistics_interval interval = statistics_median_interval(values, count, 0.95);
+    ret_summary->count = count;
+    ret_summary->median_ns = (uint64_t)(statistics_median(values, count) + 0.5);
     ret_summary->low_ns = (uint64_t)interval.low;
     ret_summary->high_ns = (uint64_t)(interval.high + 0.5);
     free(values);
@@ -38,7 +39,7 @@ static bool summary_find(const struct store_sample *sample, struct summary *ret_
 static json_t *result_value(const struct replay_result *result, bool *failed)
 {
     const struct store_sample *sample = &result->sample;
-    json_t *value = json_object(), *samples = json_array();
+    json_t *value = json_object(), *samples = json_array(), *cpu = json_array(), *switches = json_array();
     struct summary summary;
     bool measured = summary_find(sample, &summary);
     json_put(value, "region", json_from_string(result->target->region->name), failed);
@@ -51,9 +52,16 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "warmups", json_from_u64(sample->warmups), failed);
     json_put(value, "flags", json_from_string(sample->flags ? sample->flags : ""), failed);
     json_put(value, "settings", json_from_string(sample->settings ? sample->settings : ""), failed);
-    for (size_t i = 0; i < sample->sample_count; i++)
+    for (size_t i = 0; i < sample->sample_count; i++) {
         json_array_append_new(samples, json_from_u64(sample->samples_ns[i]));
+        json_array_append_new(cpu, json_from_u64(sample->cpu_ns ? sample->cpu_ns[i] : 0));
+        json_array_append_new(switches, sample->switches ? json_from_u64(sample->switches[i]) : json_null());
+    }
     json_put(value, "samples_ns", samples, failed);
+    json_put(value, "cpu_ns", cpu, failed);
+    json_put(value, "switches", switches, failed);
+    json_put(value, "corrected", measured ? json_from_u64(summary.corrected) : json_null(), failed);
+    json_put(value, "left_out", measured ? json_from_u64(summary.left_out) : json_null(), failed);
     json_put(value, "median_ns", measured ? json_from_u64(summary.median_ns) : json_null(), failed);
     json_put(value, "low_ns", measured ? json_from_u64(summary.low_ns) : json_null(), failed);
     json_put(value, "high_ns", measured ? json_from_u64(summary.high_ns) : json_null(), failed);
@@ -83,14 +91,16 @@ static enum pcere_status report_add(json_t *document, const struct replay_report
 static void result_row(struct cli_table *table, const struct replay_result *result, uint32_t capture_threads, bool *marked)
 {
     const struct store_sample *sample = &result->sample;
-    char threads[CLI_TEXT_MOST], members[24], interval[CLI_TEXT_MOST] = "-", samples[32] = "", vivo[UNITS_TEXT_BYTES] = "", error[CLI_TEXT_MOST] = "";
+    char threads[CLI_TEXT_MOST], members[24], interval[CLI_TEXT_MOST] = "-", samples[80] = "", vivo[UNITS_TEXT_BYTES] = "", error[CLI_TEXT_MOST] = "";
     struct summary summary;
     char *name = replay_target_name(result->target);
     cli_thread_count_text(threads, sample->threads, marked);
     snprintf(members, sizeof members, "%llu", (unsigned long long)result->target->class->members);
     if (result->error.status == PCERE_OK && summary_find(sample, &summary)) {
         cli_interval_text(interval, summary.median_ns, summary.low_ns, summary.high_ns);
-        snprintf(samples, sizeof samples, "%zu sample%s", sample->sample_count, sample->sample_count == 1 ? "" : "s");
+        int length = snprintf(samples, sizeof samples, "%zu sample%s", summary.count, summary.count == 1 ? "" : "s");
+        if (summary.left_out + summary.corrected)
+            snprintf(samples + length, sizeof samples - (size_t)length, ", %zu interrupted", summary.left_out + summary.corrected);
         /* In vivo was measured with the capture's threads: only the same number can be compared. */
         if (sample->threads == capture_threads && result->in_vivo_ns) {
             units_format_ns(result->in_vivo_ns, vivo);

@@ -4,6 +4,7 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "predictor/amdahl.h"
+#include "predictor/measured.h"
 #include "predictor/random.h"
 #include "predictor/statistics.h"
 
@@ -154,9 +155,9 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
     size_t filled = 0;
     for (size_t s = 0; s < replays->count; s++) {
         const struct store_sample *sample = replays->samples[s];
-        predictor->groups[s] = (struct statistics_group){.values = predictor->values + filled, .count = sample->sample_count};
-        for (size_t i = 0; i < sample->sample_count; i++)
-            predictor->values[filled++] = (double)sample->samples_ns[i];
+        size_t count = measured_values(sample, predictor->values + filled, NULL, NULL);
+        predictor->groups[s] = (struct statistics_group){.values = predictor->values + filled, .count = count};
+        filled += count;
     }
     statistics_bootstrap_medians(predictor->groups, replays->count, &predictor->state, predictor->scratch, predictor->draws,
                                  PREDICT_DRAWS);

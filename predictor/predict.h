@@ -8,7 +8,8 @@
  * Pure computation: it reads no file.
  *
  * Which samples count: kind "replay", of the host asked for, the region, the representative, the thread count, the flags and the settings
- * asked for; of those, the ones whose warm-up policy is that of the newest. All of them count, however old: a sample is one process's
+ * asked for; of those, the ones whose warm-up policy is that of the newest. All of them count, but for repetitions that the kernel interrupted
+ * (measured.h), however old: a sample is one process's
  * repetitions, processes differ by 1 to 5 %, and more processes are what narrows the interval. T_vitro is the median of all their
  * repetitions.
  *

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 4u
+#define PLAN_VERSION 5u
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
 #define PLAN_SPILLED_MOST (1024u * PLAN_DIFFERENCES)    /* that are written there at most; more are only counted */
@@ -114,7 +114,9 @@ struct plan_result {
     uint64_t difference_count;      /* entries of differences: those found later */
     uint64_t sample_count;
     char message[256];
-    uint64_t samples_ns[PLAN_SAMPLES];
+    uint64_t samples_ns[PLAN_SAMPLES];          /* wall time of each timed repetition */
+    uint64_t cpu_ns[PLAN_SAMPLES];              /* CPU time of the thread that enters the region, in the same repetition */
+    uint32_t switches[PLAN_SAMPLES];            /* how often the kernel took a processor away from any thread meanwhile */
     struct plan_difference differences[PLAN_DIFFERENCES];
 };
 

@@ -28,6 +28,8 @@ void store_sample_done(struct store_sample *sample)
     free(sample->flags);
     free(sample->settings);
     free(sample->samples_ns);
+    free(sample->cpu_ns);
+    free(sample->switches);
     *sample = (struct store_sample){0};
 }
 
@@ -45,6 +47,15 @@ static const char *or_empty(const char *string)
     return string ? string : "";
 }
 
+static json_t *numbers_encode(const uint64_t *numbers, size_t count, bool *failed)
+{
+    json_t *list = numbers ? json_array() : json_null();
+    for (size_t i = 0; numbers && i < count; i++)
+        if (json_array_append_new(list, json_from_u64(numbers[i])) != 0)
+            *failed = true;
+    return list;
+}
+
 static enum pcere_status sample_encode(const struct store_sample *sample, struct text *line, struct pcere_error *error)
 {
     json_t *host = json_loads(sample->host && *sample->host ? sample->host : "{}", JSON_REJECT_DUPLICATES, NULL);
@@ -53,10 +64,7 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "a sample's host is not a JSON object");
     }
     bool failed = false;
-    json_t *object = json_object(), *values = json_array();
-    for (size_t i = 0; i < sample->sample_count; i++)
-        if (json_array_append_new(values, json_from_u64(sample->samples_ns[i])) != 0)
-            failed = true;
+    json_t *object = json_object();
     json_put(object, "kind", json_from_string(or_empty(sample->kind)), &failed);
     json_put(object, "host_name", json_from_string(or_empty(sample->host_name)), &failed);
     json_put(object, "region", json_from_string(sample->region), &failed);
@@ -66,7 +74,9 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
     json_put(object, "warmup", json_from_string(or_empty(sample->warmup)), &failed);
     json_put(object, "flags", json_from_string(or_empty(sample->flags)), &failed);
     json_put(object, "settings", json_from_string(or_empty(sample->settings)), &failed);
-    json_put(object, "samples_ns", values, &failed);
+    json_put(object, "samples_ns", sample->sample_count ? numbers_encode(sample->samples_ns, sample->sample_count, &failed) : json_array(), &failed);
+    json_put(object, "cpu_ns", numbers_encode(sample->cpu_ns, sample->sample_count, &failed), &failed);
+    json_put(object, "switches", numbers_encode(sample->switches, sample->sample_count, &failed), &failed);
     json_put(object, "cost_ns", json_from_u64(sample->cost_ns), &failed);
     json_put(object, "wall_ns", json_from_u64(sample->wall_ns), &failed);
     json_put(object, "serial_ns", json_from_u64(sample->serial_ns), &failed);
@@ -142,6 +152,27 @@ enum pcere_status store_sample_append(const struct store *store, const struct st
 
 /* ---- reading ------------------------------------------------------------------------------------------------------------- */
 
+/* `count` numbers of that key; none (NULL) where it is null or, in stores of before, absent. */
+static uint64_t *numbers_decode(struct json_reader *reader, const json_t *object, const char *key, size_t count)
+{
+    const json_t *list = json_object_get(object, key);
+    if (!list || json_is_null(list))
+        return NULL;
+    uint64_t *numbers = calloc(count + 1, sizeof *numbers);
+    if (!numbers && !reader->status)
+        reader->status = pcere_fail_memory(reader->error, "a sample");
+    if (!reader->status && (!json_is_array(list) || json_array_size(list) != count))
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, "%s: \"%s\" is no list of %zu numbers", reader->where, key, count);
+    for (size_t i = 0; i < count && !reader->status; i++) {
+        const json_t *value = json_array_get(list, i);
+        if (!json_is_integer(value) || json_integer_value(value) < 0)
+            reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, "%s: \"%s\" holds what is not a number", reader->where, key);
+        else
+            numbers[i] = (uint64_t)json_integer_value(value);
+    }
+    return numbers;
+}
+
 static enum pcere_status sample_decode(const char *line, size_t bytes, const char *where, struct store_sample *ret_sample,
                                        struct pcere_error *error)
 {
@@ -169,14 +200,10 @@ static enum pcere_status sample_decode(const char *line, size_t bytes, const cha
     };
     const json_t *values = json_read_array(&reader, object, "samples_ns"), *host = json_read_object(&reader, object, "host");
     sample.sample_count = json_array_size(values);
-    sample.samples_ns = calloc(sample.sample_count + 1, sizeof *sample.samples_ns);
+    sample.samples_ns = numbers_decode(&reader, object, "samples_ns", sample.sample_count);
+    sample.cpu_ns = numbers_decode(&reader, object, "cpu_ns", sample.sample_count);
+    sample.switches = numbers_decode(&reader, object, "switches", sample.sample_count);
     sample.host = host ? json_dumps(host, JSON_COMPACT) : NULL;
-    for (size_t i = 0; sample.samples_ns && i < sample.sample_count && !reader.status; i++) {
-        const json_t *value = json_array_get(values, i);
-        if (!json_is_integer(value) || json_integer_value(value) < 0)
-            reader.status = pcere_fail(error, PCERE_DATA, 0, NULL, "%s: \"samples_ns\" holds what is not a time", where);
-        sample.samples_ns[i] = (uint64_t)json_integer_value(value);
-    }
     if (!reader.status && (!sample.samples_ns || !sample.host))
         reader.status = pcere_fail_memory(error, "a sample");
     json_decref(object);

@@ -333,6 +333,9 @@ struct store_sample {            /* one line of samples.jsonl */
     char *settings;              /* "schedule=... places=... bind=..." normalised, or "" */
     uint64_t *samples_ns;        /* raw */
     size_t sample_count;
+    uint64_t *cpu_ns;            /* of each sample: CPU time of the thread that entered the region; NULL: not known */
+    uint64_t *switches;          /* of each sample: how often the kernel took a processor away from any of the threads; NULL: not known, or there were
+                                  * fewer processors than threads, so that this belongs to what was measured */
     uint64_t cost_ns;            /* wall time of the process that measured this, restoring and warm-up included */
     uint64_t wall_ns, serial_ns; /* of a "run" */
     uint64_t when_s;             /* Unix time */

@@ -6,6 +6,7 @@
 #include "replay-rt/launcher/policy.h"
 #include "replay-rt/launcher/replay_session.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -61,17 +62,48 @@ static enum pcere_status sample_begin(struct replay_result *result, const struct
     return whole ? PCERE_OK : pcere_fail_memory(error, "a sample");
 }
 
+/* Those that this process, and so its codelets, may use. */
+static uint32_t processors_count(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) ? 1 : (uint32_t)CPU_COUNT(&set);
+}
+
+static bool numbers_grow(uint64_t **numbers, size_t room)
+{
+    uint64_t *grown = realloc(*numbers, room * sizeof *grown);
+    if (grown)
+        *numbers = grown;
+    return grown != NULL;
+}
+
+/* Samples that say what they should: one thread's CPU time stands in for its wall time, more threads' does not. */
+static size_t undisturbed_count(const struct store_sample *sample)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sample->sample_count; i++)
+        count += !sample->switches || sample->threads == 1 || !sample->switches[i];
+    return count;
+}
+
 static enum pcere_status samples_take(struct replay_result *result, const struct plan_result *from, uint64_t *longest_ns,
                                       struct pcere_error *error)
 {
     struct store_sample *sample = &result->sample;
     uint64_t count = from->sample_count < PLAN_SAMPLES ? from->sample_count : PLAN_SAMPLES;
-    uint64_t *grown = realloc(sample->samples_ns, (sample->sample_count + count + 1) * sizeof *grown);
-    if (!grown)
+    size_t room = sample->sample_count + count + 1;
+    bool told = from->threads <= processors_count() && (sample->switches || !sample->sample_count);
+    if (!numbers_grow(&sample->samples_ns, room) || !numbers_grow(&sample->cpu_ns, room) || (told && !numbers_grow(&sample->switches, room)))
         return pcere_fail_memory(error, "samples");
-    sample->samples_ns = grown;
+    if (!told) {
+        free(sample->switches);
+        sample->switches = NULL;
+    }
     for (uint64_t i = 0; i < count; i++) {
-        grown[sample->sample_count++] = from->samples_ns[i];
+        if (told)
+            sample->switches[sample->sample_count] = from->switches[i];
+        sample->cpu_ns[sample->sample_count] = from->cpu_ns[i];
+        sample->samples_ns[sample->sample_count++] = from->samples_ns[i];
         *longest_ns = from->samples_ns[i] > *longest_ns ? from->samples_ns[i] : *longest_ns;
     }
     result->team = from->threads;
@@ -101,14 +133,16 @@ static enum pcere_status target_measure(const struct replay_session *session, co
         result->sample.cost_ns += wall_ns;
         if (!status)
             status = samples_take(result, &plan.plan->result, &longest_ns, error);
-        if (!policy_wants_more(&policy, options->repeat, result->processes, result->sample.sample_count, longest_ns,
+        if (!policy_wants_more(&policy, options->repeat, result->processes, undisturbed_count(&result->sample), longest_ns,
                                result->sample.cost_ns))
             break;
     }
     plan_file_done(&plan);
     if (status) {
         free(result->sample.samples_ns);
-        result->sample.samples_ns = NULL;
+        free(result->sample.cpu_ns);
+        free(result->sample.switches);
+        result->sample.samples_ns = result->sample.cpu_ns = result->sample.switches = NULL;
         result->sample.sample_count = 0;
     }
     return status;

@@ -8,10 +8,13 @@
 #include "include/pcere/rt_abi.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 extern const struct codelet_region __start_pcere_regions[] __attribute__((weak, visibility("hidden")));
 extern const struct codelet_region __stop_pcere_regions[] __attribute__((weak, visibility("hidden")));
+
+#define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
 struct run {
     struct codelet *codelet;
@@ -55,25 +58,41 @@ static void thread_nothing(void *context, uint32_t thread, uint32_t threads)
     (void)threads;
 }
 
-static uint64_t clock_ns(void)
+static uint64_t time_of(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t region_run(struct run *run)
+static uint64_t clock_ns(void)
+{
+    return time_of(CLOCK_MONOTONIC);
+}
+
+static uint32_t switches_so_far(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint32_t)usage.ru_nivcsw;
+}
+
+struct cost { uint64_t wall_ns, cpu_ns; uint32_t switches; };
+
+static struct cost region_run(struct run *run)
 {
     uint64_t stack = run->codelet->plan->stack_pointer;
     pcere_files_restore(run->codelet);
     pcere_streams_restore();
     pcere_threads_restore(run->threads);
     pcere_team_run(thread_nothing, NULL);         /* the team is awake, as after the program's previous region */
+    uint32_t switches = switches_so_far();
+    uint64_t cpu_ns = time_of(CLOCK_THREAD_CPUTIME_ID);
     uint64_t start_ns = clock_ns();
     pcere_call_on_stack(run->enter, run->words, stack);
     uint64_t end_ns = clock_ns();
+    struct cost cost = {end_ns - start_ns, time_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, switches_so_far() - switches};
     pcere_plan_progress(run->codelet);
-    return end_ns - start_ns;
+    return cost;
 }
 
 static void region_warm(struct run *run)
@@ -94,16 +113,22 @@ static void region_measure(struct run *run)
     struct plan_result *result = &run->codelet->plan->result;
     uint32_t most = policy->repeat_most < PLAN_SAMPLES ? policy->repeat_most : PLAN_SAMPLES;
     region_warm(run);
+    uint32_t undisturbed = 0;
     uint64_t begin_ns = clock_ns();
     for (uint32_t i = 0; i < most; i++) {
         if (i)
             pcere_memory_restore(&run->memory);
-        uint64_t sample_ns = region_run(run);
-        result->samples_ns[i] = sample_ns;
+        struct cost cost = region_run(run);
+        result->samples_ns[i] = cost.wall_ns;
+        result->cpu_ns[i] = cost.cpu_ns;
+        result->switches[i] = cost.switches;
         result->sample_count = i + 1;
-        if (policy->long_ns && sample_ns >= policy->long_ns)
+        undisturbed += !cost.switches;
+        if (policy->long_ns && cost.wall_ns >= policy->long_ns)
             return;
-        if (i + 1 >= policy->repeat_least && policy->budget_ns && clock_ns() - begin_ns >= policy->budget_ns)
+        uint64_t spent_ns = clock_ns() - begin_ns;
+        bool enough = undisturbed >= policy->repeat_least || (i + 1 >= policy->repeat_least && spent_ns >= DISTURBED_RATIO * policy->budget_ns);
+        if (enough && policy->budget_ns && spent_ns >= policy->budget_ns)
             return;
     }
 }
