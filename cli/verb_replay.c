@@ -7,12 +7,13 @@
 #include "predictor/measured.h"
 #include "predictor/statistics.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct replay_words {
     struct cli_threads threads;
-    const char *warmup, *flags, *schedule, *places, *bind, *compiler;
+    const char *warmup, *flags, *schedule, *places, *bind, *compiler, *precision, *budget;
     uint64_t repeat;
 };
 
@@ -48,6 +49,7 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "threads", json_from_u64(sample->threads), failed);
     json_put(value, "team", json_from_u64(result->team), failed);
     json_put(value, "processes", json_from_u64(result->processes), failed);
+    json_put(value, "precision_ratio", measured && isfinite(result->precision_ratio) ? json_real(result->precision_ratio) : json_null(), failed);
     json_put(value, "warmup", json_from_string(sample->warmup), failed);
     json_put(value, "warmups", json_from_u64(sample->warmups), failed);
     json_put(value, "flags", json_from_string(sample->flags ? sample->flags : ""), failed);
@@ -88,7 +90,7 @@ static enum pcere_status report_add(json_t *document, const struct replay_report
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
 
-static void result_row(struct cli_table *table, const struct replay_result *result, uint32_t capture_threads, bool *marked)
+static void result_row(struct cli_table *table, const struct replay_result *result, double precision_ratio, uint32_t capture_threads, bool *marked)
 {
     const struct store_sample *sample = &result->sample;
     char threads[CLI_TEXT_MOST], members[24], interval[CLI_TEXT_MOST] = "-", samples[80] = "", vivo[UNITS_TEXT_BYTES] = "", error[CLI_TEXT_MOST] = "";
@@ -107,22 +109,25 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
             snprintf(error, sizeof error, "%+.1f %%", 100 * ((double)summary.median_ns / (double)result->in_vivo_ns - 1));
         }
     }
-    char team[CLI_TEXT_MOST] = "";
+    char team[2 * CLI_TEXT_MOST] = "", reached[CLI_TEXT_MOST];
     if (result->team && result->team < sample->threads)
         snprintf(team, sizeof team, "its team has %u thread%s", result->team, result->team == 1 ? "" : "s");
+    else if (precision_ratio > 0 && result->error.status == PCERE_OK && !(result->precision_ratio <= precision_ratio))
+        snprintf(team, sizeof team, isfinite(result->precision_ratio) ? "only precise to %s" : "only one process fitted into the budget%.0s",
+                 cli_ratio_text(reached, isfinite(result->precision_ratio) ? result->precision_ratio : 0));
     const char *cells[] = {name, members, threads, interval, samples, vivo, error,
                            result->error.status == PCERE_OK ? team : result->error.message};
     cli_table_row(table, cells);
     free(name);
 }
 
-static void report_print(const struct replay_report *report, const struct store_manifest *manifest, bool foreign)
+static void report_print(const struct replay_report *report, double precision_ratio, const struct store_manifest *manifest, bool foreign)
 {
     static const char *const headings[] = {"region", ">stands for", ">threads", "in vitro", "", ">in vivo", ">difference", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     bool marked = false;
     for (size_t i = 0; table && i < report->result_count; i++)
-        result_row(table, &report->results[i], foreign ? 0 : manifest->threads, &marked);
+        result_row(table, &report->results[i], precision_ratio, foreign ? 0 : manifest->threads, &marked);
     cli_table_print(table, stdout);
     cli_table_free(table);
     char cost[UNITS_TEXT_BYTES], build[UNITS_TEXT_BYTES];
@@ -187,6 +192,12 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
     if (status == PCERE_OK)
         status = captured_elsewhere(store_manifest(cli->store), &foreign, error);
     struct replay_report report = {0};
+    if (status == PCERE_OK && words->repeat && (words->precision || words->budget))
+        status = pcere_fail(error, PCERE_USAGE, 0, "leave --repeat out", "--repeat says how often, so that %s cannot", words->precision ? "--precision" : "--budget");
+    if (status == PCERE_OK && words->precision)
+        status = units_parse_ratio("--precision", words->precision, &setup.options.precision_ratio, error);
+    if (status == PCERE_OK && words->budget)
+        status = units_parse_time("--budget", words->budget, &setup.options.budget_ns, error);
     if (status == PCERE_OK) {
         setup.options.warmup = words->warmup;
         setup.options.repeat = (uint32_t)words->repeat;
@@ -201,7 +212,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
     if (status == PCERE_OK) {
         status = samples_append(cli->store, &report, error);
         if (!cli->json)
-            report_print(&report, store_manifest(cli->store), foreign);
+            report_print(&report, setup.options.precision_ratio, store_manifest(cli->store), foreign);
         else if (status == PCERE_OK)
             status = report_add(cli->document, &report, foreign, error);
         if (status == PCERE_OK)
@@ -218,6 +229,10 @@ static const struct cli_option options[] = {
      "Untimed runs before the timed ones: auto (the paper's rule: four for regions that ran more than four times, else as in the program), none, "
      "plain, or a number.", 0, 0},
     {"repeat", 0, CLI_NUMBER, offsetof(struct replay_words, repeat), "N", "Timed runs for each codelet and thread count; chosen by their time if not given.", 1, 1024},
+    {"precision", 0, CLI_TEXT, offsetof(struct replay_words, precision), "RATIO",
+     "More processes until each median's 95 % interval is no wider than this to either side, such as 1%; within --budget, or 20 seconds each.", 0, 0},
+    {"budget", 0, CLI_TEXT, offsetof(struct replay_words, budget), "TIME",
+     "Wall time for all measurements together, such as 10s, spent on each region as it weighs in the program; each is measured at least once.", 0, 0},
     {"flags", 0, CLI_TEXT, offsetof(struct replay_words, flags), "FLAGS", "Compiler flags such as \"-O2 -march=native\" in place of the original's optimisation.", 0, 0},
     {"schedule", 0, CLI_TEXT, offsetof(struct replay_words, schedule), "KIND[,CHUNK]", "Schedule of loops that say schedule(runtime).", 0, 0},
     {"places", 0, CLI_TEXT, offsetof(struct replay_words, places), "PLACES", "OMP_PLACES of the codelets.", 0, 0},

@@ -75,6 +75,52 @@ enum pcere_status units_parse_count(const char *option, const char *text, uint64
     return PCERE_OK;
 }
 
+/* Digits with at most one point, whatever the locale; *ret_rest is what follows. */
+static bool parse_decimal(const char *text, double *ret_value, const char **ret_rest)
+{
+    size_t whole = strspn(text, "0123456789"), point = whole + (text[whole] == '.'), part = strspn(text + point, "0123456789");
+    double value = 0, unit = 1;
+    if (whole + (point > whole ? part : 0) == 0 || whole + part > 15)
+        return false;
+    for (size_t i = 0; i < whole; i++)
+        value = value * 10 + (text[i] - '0');
+    for (size_t i = 0; point > whole && i < part; i++)
+        value += (text[point + i] - '0') * (unit /= 10);
+    *ret_value = value;
+    *ret_rest = text + (point > whole ? point + part : whole);
+    return true;
+}
+
+enum pcere_status units_parse_ratio(const char *option, const char *text, double *ret_ratio, struct pcere_error *error)
+{
+    double value;
+    const char *rest;
+    bool read = parse_decimal(text, &value, &rest);
+    if (read && strcmp(rest, "%") == 0) {
+        value /= 100;
+        rest = "";
+    }
+    if (!read || *rest || !(value > 0 && value < 1))
+        return pcere_fail(error, PCERE_USAGE, 0, "write it as 1% or 0.01", "%s: '%.40s' is not a ratio above 0 and below 1", option, text);
+    *ret_ratio = value;
+    return PCERE_OK;
+}
+
+enum pcere_status units_parse_time(const char *option, const char *text, uint64_t *ret_ns, struct pcere_error *error)
+{
+    static const struct { const char *unit; double ns; } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
+    double value, scale = 0;
+    const char *rest;
+    if (parse_decimal(text, &value, &rest))
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+            if (strcmp(rest, units[i].unit) == 0)
+                scale = units[i].ns;
+    if (!(scale > 0) || value * scale < 1e6 || value * scale > 365 * 86400e9)
+        return pcere_fail(error, PCERE_USAGE, 0, "write it as 10s, 500ms or 2m", "%s: '%.40s' is not a time", option, text);
+    *ret_ns = (uint64_t)(value * scale + 0.5);
+    return PCERE_OK;
+}
+
 enum pcere_status units_parse_threads(const char *option, const char *text, unsigned **ret_threads, size_t *ret_count,
                                       struct pcere_error *error)
 {

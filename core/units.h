@@ -26,4 +26,10 @@ enum pcere_status units_parse_threads(const char *option, const char *text, unsi
 enum pcere_status units_parse_count(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *ret_count,
                                     struct pcere_error *error);
 
+/* "1%", "0.5%" or "0.01": a ratio above 0 and below 1. PCERE_USAGE names `option`. */
+enum pcere_status units_parse_ratio(const char *option, const char *text, double *ret_ratio, struct pcere_error *error);
+
+/* "10s", "500ms", "2m", or a number of seconds, decimals allowed: from 1 ms to 365 days, in ns. PCERE_USAGE names `option`. */
+enum pcere_status units_parse_time(const char *option, const char *text, uint64_t *ret_ns, struct pcere_error *error);
+
 #endif

@@ -1,6 +1,8 @@
 /* predictor/measured.c - see measured.h. */
 #include "predictor/measured.h"
 
+#include <math.h>
+
 static bool is_interrupted(const struct store_sample *sample, size_t i)
 {
     return sample->switches && sample->switches[i] > 0;
@@ -17,18 +19,67 @@ static double value_corrected(const struct store_sample *sample, size_t i, size_
     return cpu_ns;
 }
 
-size_t measured_values(const struct store_sample *sample, double *values, size_t *ret_corrected, size_t *ret_left_out)
+static bool drops_interrupted(const struct store_sample *sample)
 {
-    size_t interrupted = 0, corrected = 0, count = 0;
+    size_t interrupted = 0;
     for (size_t i = 0; i < sample->sample_count; i++)
         interrupted += is_interrupted(sample, i);
-    bool drop = sample->threads > 1 && sample->sample_count - interrupted >= MEASURED_LEAST;
-    for (size_t i = 0; i < sample->sample_count; i++)
+    return sample->threads > 1 && sample->sample_count - interrupted >= MEASURED_LEAST;
+}
+
+static size_t range_values(const struct store_sample *sample, size_t first, size_t end, bool drop, double *values, size_t *corrected)
+{
+    size_t count = 0;
+    for (size_t i = first; i < end; i++)
         if (!drop || !is_interrupted(sample, i))
-            values[count++] = sample->threads == 1 ? value_corrected(sample, i, &corrected) : (double)sample->samples_ns[i];
+            values[count++] = sample->threads == 1 ? value_corrected(sample, i, corrected) : (double)sample->samples_ns[i];
+    return count;
+}
+
+size_t measured_values(const struct store_sample *sample, double *values, size_t *ret_corrected, size_t *ret_left_out)
+{
+    size_t corrected = 0, count = range_values(sample, 0, sample->sample_count, drops_interrupted(sample), values, &corrected);
     if (ret_corrected)
         *ret_corrected = corrected;
     if (ret_left_out)
         *ret_left_out = sample->sample_count - count;
     return count;
+}
+
+size_t measured_groups(const struct store_sample *sample, double *values, struct statistics_group *groups, size_t *ret_count)
+{
+    bool drop = drops_interrupted(sample);
+    size_t processes = sample->process_counts ? sample->process_count : 1, first = 0, filled = 0, corrected = 0, group_count = 0;
+    for (size_t p = 0; p < processes; p++) {
+        size_t end = sample->process_counts ? first + sample->process_counts[p] : sample->sample_count;
+        size_t count = range_values(sample, first, end, drop, values + filled, &corrected);
+        if (count)
+            groups[group_count++] = (struct statistics_group){.values = values + filled, .count = count};
+        filled += count;
+        first = end;
+    }
+    *ret_count = filled;
+    return group_count;
+}
+
+/* Two-sided 95 % quantile of Student's t; above 30 degrees of freedom the normal's is near enough (2.04 against 1.96). */
+static double student_quantile(size_t freedom)
+{
+    static const double quantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+                                       2.120,  2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+    size_t known = sizeof quantiles / sizeof *quantiles;
+    return freedom <= known ? quantiles[freedom - 1] : 1.96;
+}
+
+double measured_precision_ratio(const struct store_sample *sample, double *values, struct statistics_group *groups, double *medians)
+{
+    size_t count, processes = measured_groups(sample, values, groups, &count);
+    if (processes < 2)
+        return INFINITY;
+    for (size_t p = 0; p < processes; p++) {
+        double *own = values + (groups[p].values - values);
+        statistics_sort(own, groups[p].count);
+        medians[p] = statistics_median(own, groups[p].count);
+    }
+    return student_quantile(processes - 1) * statistics_variation_ratio(medians, processes) / sqrt((double)processes);
 }

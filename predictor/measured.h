@@ -9,6 +9,8 @@
 
 #include "store/store.h"
 
+#include "predictor/statistics.h"
+
 #include <stddef.h>
 
 #define MEASURED_PREEMPTED_RATIO 1.1     /* one thread: wall time over CPU time from which an interrupted repetition counts by its CPU time */
@@ -17,5 +19,13 @@
 /* Repetitions that count, ns, in order, into values[sample->sample_count]; returns how many, at least 1 where there are any. *ret_corrected counts
  * those that count by their CPU time, *ret_left_out those that do not count; either may be NULL. */
 size_t measured_values(const struct store_sample *sample, double *values, size_t *ret_corrected, size_t *ret_left_out);
+
+/* The same by process: groups[at least 1, and sample->process_count] point into `values`; returns how many there are. A process of which nothing counts has
+ * no group. *ret_count is the number of values. */
+size_t measured_groups(const struct store_sample *sample, double *values, struct statistics_group *groups, size_t *ret_count);
+
+/* Half the width of the 95 % interval for the median of a process, over that median: Student's t over the medians of processes, since each has an offset of
+ * its own. INFINITY for fewer than two processes. `values` has room for all of the sample's repetitions, `groups` and `medians` for all its processes. */
+double measured_precision_ratio(const struct store_sample *sample, double *values, struct statistics_group *groups, double *medians);
 
 #endif

@@ -134,8 +134,8 @@ static enum pcere_status fail_missing(const struct predict_request *request, str
 struct predictor {
     const struct predict_request *request;
     struct replays replays;          /* room for all samples */
-    struct statistics_group *groups; /* room for all samples */
-    double *values, *scratch;        /* room for all repetitions, and for samples x the longest of them */
+    struct statistics_group *groups; /* room for all processes of all samples */
+    double *values, *scratch;        /* room for all repetitions, and for processes x the longest sample */
     double *draws;                   /* [PREDICT_DRAWS] of a class */
     double *region_draws, *point_draws;       /* [PREDICT_DRAWS] sums */
     uint64_t state;
@@ -152,21 +152,21 @@ static double normal_draw(uint64_t *state)
 static void replays_measure(struct predictor *predictor, struct predict_class *ret_class)
 {
     const struct replays *replays = &predictor->replays;
-    size_t filled = 0;
+    size_t filled = 0, processes = 0;
     for (size_t s = 0; s < replays->count; s++) {
         const struct store_sample *sample = replays->samples[s];
-        size_t count = measured_values(sample, predictor->values + filled, NULL, NULL);
-        predictor->groups[s] = (struct statistics_group){.values = predictor->values + filled, .count = count};
+        size_t count;
+        processes += measured_groups(sample, predictor->values + filled, predictor->groups + processes, &count);
         filled += count;
     }
-    statistics_bootstrap_medians(predictor->groups, replays->count, &predictor->state, predictor->scratch, predictor->draws,
+    statistics_bootstrap_medians(predictor->groups, processes, &predictor->state, predictor->scratch, predictor->draws,
                                  PREDICT_DRAWS);
-    if (replays->count < PROCESSES_ENOUGH)
+    if (processes < PROCESSES_ENOUGH)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
-            predictor->draws[d] *= 1 + PREDICT_PROCESS_RATIO / sqrt((double)replays->count) * normal_draw(&predictor->state);
+            predictor->draws[d] *= 1 + PREDICT_PROCESS_RATIO / sqrt((double)processes) * normal_draw(&predictor->state);
     statistics_sort(predictor->values, filled);
     ret_class->vitro_ns = whole_ns(statistics_median(predictor->values, filled));
-    ret_class->process_count = replays->count;
+    ret_class->process_count = processes;
     ret_class->repetition_count = filled;
 }
 
@@ -317,18 +317,19 @@ static enum pcere_status predictor_init(struct predictor *predictor, const struc
                                         struct pcere_error *error)
 {
     *predictor = (struct predictor){.request = request, .state = request->seed};
-    size_t count = request->sample_count, repetitions = count, longest = 1;
+    size_t count = request->sample_count, repetitions = count, longest = 1, processes = 0;
     for (size_t i = 0; i < count; i++) {
         const struct store_sample *sample = &request->samples[i];
         if (equal(sample->kind, "replay") && sample->sample_count == 0)
             return pcere_fail(error, PCERE_DATA, 0, "delete that line of samples.jsonl", "sample %zu has no repetitions", i + 1);
         repetitions += sample->sample_count;
+        processes += sample->process_counts ? sample->process_count : 1;
         longest = sample->sample_count > longest ? sample->sample_count : longest;
     }
     predictor->replays.samples = calloc(count + 1, sizeof *predictor->replays.samples);
-    predictor->groups = calloc(count + 1, sizeof *predictor->groups);
+    predictor->groups = calloc(processes + 1, sizeof *predictor->groups);
     predictor->values = calloc(repetitions + 1, sizeof *predictor->values);
-    predictor->scratch = calloc(count + 1, longest * sizeof *predictor->scratch);
+    predictor->scratch = calloc(processes + 1, longest * sizeof *predictor->scratch);
     predictor->draws = calloc(PREDICT_DRAWS, sizeof *predictor->draws);
     predictor->region_draws = calloc(PREDICT_DRAWS, sizeof *predictor->region_draws);
     predictor->point_draws = calloc(PREDICT_DRAWS, sizeof *predictor->point_draws);

@@ -30,6 +30,7 @@ void store_sample_done(struct store_sample *sample)
     free(sample->samples_ns);
     free(sample->cpu_ns);
     free(sample->switches);
+    free(sample->process_counts);
     *sample = (struct store_sample){0};
 }
 
@@ -76,6 +77,7 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
     json_put(object, "settings", json_from_string(or_empty(sample->settings)), &failed);
     json_put(object, "samples_ns", sample->sample_count ? numbers_encode(sample->samples_ns, sample->sample_count, &failed) : json_array(), &failed);
     json_put(object, "cpu_ns", numbers_encode(sample->cpu_ns, sample->sample_count, &failed), &failed);
+    json_put(object, "process_counts", numbers_encode(sample->process_counts, sample->process_count, &failed), &failed);
     json_put(object, "switches", numbers_encode(sample->switches, sample->sample_count, &failed), &failed);
     json_put(object, "cost_ns", json_from_u64(sample->cost_ns), &failed);
     json_put(object, "wall_ns", json_from_u64(sample->wall_ns), &failed);
@@ -173,6 +175,18 @@ static uint64_t *numbers_decode(struct json_reader *reader, const json_t *object
     return numbers;
 }
 
+static void process_counts_check(struct json_reader *reader, const struct store_sample *sample)
+{
+    uint64_t left = sample->sample_count;
+    bool fits = true;
+    for (size_t i = 0; sample->process_counts && i < sample->process_count && fits; i++) {
+        fits = sample->process_counts[i] > 0 && sample->process_counts[i] <= left;
+        left -= fits ? sample->process_counts[i] : 0;
+    }
+    if (!reader->status && sample->process_counts && (!fits || left))
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, "%s: \"process_counts\" does not add up", reader->where);
+}
+
 static enum pcere_status sample_decode(const char *line, size_t bytes, const char *where, struct store_sample *ret_sample,
                                        struct pcere_error *error)
 {
@@ -203,6 +217,9 @@ static enum pcere_status sample_decode(const char *line, size_t bytes, const cha
     sample.samples_ns = numbers_decode(&reader, object, "samples_ns", sample.sample_count);
     sample.cpu_ns = numbers_decode(&reader, object, "cpu_ns", sample.sample_count);
     sample.switches = numbers_decode(&reader, object, "switches", sample.sample_count);
+    sample.process_count = json_array_size(json_object_get(object, "process_counts"));
+    sample.process_counts = numbers_decode(&reader, object, "process_counts", sample.process_count);
+    process_counts_check(&reader, &sample);
     sample.host = host ? json_dumps(host, JSON_COMPACT) : NULL;
     if (!reader.status && (!sample.samples_ns || !sample.host))
         reader.status = pcere_fail_memory(error, "a sample");

@@ -336,6 +336,8 @@ struct store_sample {            /* one line of samples.jsonl */
     uint64_t *cpu_ns;            /* of each sample: CPU time of the thread that entered the region; NULL: not known */
     uint64_t *switches;          /* of each sample: how often the kernel took a processor away from any of the threads; NULL: not known, or there were
                                   * fewer processors than threads, so that this belongs to what was measured */
+    uint64_t *process_counts;    /* how many of the samples each process gave, in order, adding up to sample_count; NULL: one gave all */
+    size_t process_count;        /* of process_counts; 0 with NULL */
     uint64_t cost_ns;            /* wall time of the process that measured this, restoring and warm-up included */
     uint64_t wall_ns, serial_ns; /* of a "run" */
     uint64_t when_s;             /* Unix time */

@@ -11,7 +11,7 @@
 #define CHEAP_NS 100000000u               /* wall time up to which another warm process costs little */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 
-enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, WARMUPS_MOST = 1000 };
+enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = 3, PROCESSES_LIMIT = 200, WARMUPS_MOST = 1000 };
 
 static void policy_warm(struct policy *policy, uint32_t warmups, uint32_t repeat)
 {
@@ -74,9 +74,22 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
     return PCERE_OK;
 }
 
-bool policy_wants_more(const struct policy *policy, uint32_t repeat, uint32_t processes, uint64_t samples, uint64_t longest_ns,
-                       uint64_t wall_ns)
+void policy_extend(struct policy *policy, double precision_ratio, uint64_t budget_ns)
 {
+    if (!(precision_ratio > 0) && !budget_ns)
+        return;
+    policy->precision_ratio = precision_ratio;
+    policy->processes_most = PROCESSES_LIMIT;
+    policy->budget_ns = budget_ns ? budget_ns : POLICY_PATIENCE_NS;
+    policy->always_more = true;
+    policy->plan.long_ns = 0;
+}
+
+bool policy_wants_more(const struct policy *policy, uint32_t repeat, uint32_t processes, uint64_t samples, uint64_t longest_ns,
+                       uint64_t wall_ns, double precision_ratio)
+{
+    if (policy->precision_ratio > 0 && processes >= PROCESSES_PRECISE && precision_ratio <= policy->precision_ratio)
+        return false;
     if (processes >= policy->processes_most)
         return false;
     if (repeat)

@@ -19,12 +19,14 @@
 
 #define POLICY_OFTEN 4u               /* invocations; more than these: a frequently called region */
 #define POLICY_WARMUPS 4u
+#define POLICY_PATIENCE_NS 20000000000u       /* of a precision that cannot be reached */
 
 struct policy {
     struct plan_policy plan;          /* of each process */
     uint32_t samples_least;           /* more processes are started until so many samples are there ... */
     uint32_t processes_most;
     uint64_t budget_ns;               /* ... or so much wall time went by; does not count where --repeat says how many */
+    double precision_ratio;           /* 0, or stop when it is reached; the other limits are wide then */
     bool always_more;                 /* within the budget more processes even with samples enough: each has an offset of its own */
 };
 
@@ -38,8 +40,12 @@ struct policy_subject {               /* what the original did */
 enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struct policy_subject *subject, struct policy *ret_policy,
                                 struct pcere_error *error);
 
-/* After a process: is another one wanted? */
+/* What --precision and --budget ask for instead: processes until the interval is narrow enough, or `budget_ns` are spent (0: as many as
+ * POLICY_PATIENCE_NS allow, for a precision; nothing changes without one). */
+void policy_extend(struct policy *policy, double precision_ratio, uint64_t budget_ns);
+
+/* After a process, with the precision reached: is another one wanted? */
 bool policy_wants_more(const struct policy *policy, uint32_t repeat, uint32_t processes, uint64_t samples, uint64_t longest_ns,
-                       uint64_t wall_ns);
+                       uint64_t wall_ns, double precision_ratio);
 
 #endif

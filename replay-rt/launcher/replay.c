@@ -3,6 +3,7 @@
 
 #include "core/host.h"
 #include "core/text.h"
+#include "predictor/measured.h"
 #include "replay-rt/launcher/policy.h"
 #include "replay-rt/launcher/replay_session.h"
 
@@ -93,7 +94,8 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
     uint64_t count = from->sample_count < PLAN_SAMPLES ? from->sample_count : PLAN_SAMPLES;
     size_t room = sample->sample_count + count + 1;
     bool told = from->threads <= processors_count() && (sample->switches || !sample->sample_count);
-    if (!numbers_grow(&sample->samples_ns, room) || !numbers_grow(&sample->cpu_ns, room) || (told && !numbers_grow(&sample->switches, room)))
+    if (!numbers_grow(&sample->samples_ns, room) || !numbers_grow(&sample->cpu_ns, room) || (told && !numbers_grow(&sample->switches, room))
+        || !numbers_grow(&sample->process_counts, sample->process_count + 1))
         return pcere_fail_memory(error, "samples");
     if (!told) {
         free(sample->switches);
@@ -106,6 +108,7 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
         sample->samples_ns[sample->sample_count++] = from->samples_ns[i];
         *longest_ns = from->samples_ns[i] > *longest_ns ? from->samples_ns[i] : *longest_ns;
     }
+    sample->process_counts[sample->process_count++] = count;
     result->team = from->threads;
     result->written_pages = from->written_pages;
     result->dropped_pages = from->dropped_pages;
@@ -113,8 +116,21 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
     return PCERE_OK;
 }
 
+static enum pcere_status precision_find(const struct store_sample *sample, double *ret_ratio, struct pcere_error *error)
+{
+    double *values = calloc(sample->sample_count + 1, sizeof *values), *medians = calloc(sample->process_count + 1, sizeof *medians);
+    struct statistics_group *groups = calloc(sample->process_count + 1, sizeof *groups);
+    bool room = values && medians && groups;
+    if (room)
+        *ret_ratio = measured_precision_ratio(sample, values, groups, medians);
+    free(values);
+    free(medians);
+    free(groups);
+    return room ? PCERE_OK : pcere_fail_memory(error, "samples");
+}
+
 static enum pcere_status target_measure(const struct replay_session *session, const struct store_codelet *codelet,
-                                        const struct codelet_memory *memory, struct replay_result *result, struct pcere_error *error)
+                                        const struct codelet_memory *memory, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
 {
     const struct replay_options *options = session->options;
     struct policy policy;
@@ -123,6 +139,8 @@ static enum pcere_status target_measure(const struct replay_session *session, co
     const struct policy_subject subject = {result->target->region->invocations, result->target->class->representative,
                                            result->target->class->members};
     enum pcere_status status = policy_choose(options->warmup, options->repeat, &subject, &policy, error);
+    if (!status)
+        policy_extend(&policy, options->precision_ratio, budget_ns);
     if (!status)
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->image, session->program,
                                &policy.plan, &plan, error);
@@ -133,8 +151,10 @@ static enum pcere_status target_measure(const struct replay_session *session, co
         result->sample.cost_ns += wall_ns;
         if (!status)
             status = samples_take(result, &plan.plan->result, &longest_ns, error);
+        if (!status)
+            status = precision_find(&result->sample, &result->precision_ratio, error);
         if (!policy_wants_more(&policy, options->repeat, result->processes, undisturbed_count(&result->sample), longest_ns,
-                               result->sample.cost_ns))
+                               result->sample.cost_ns, result->precision_ratio))
             break;
     }
     plan_file_done(&plan);
@@ -142,7 +162,9 @@ static enum pcere_status target_measure(const struct replay_session *session, co
         free(result->sample.samples_ns);
         free(result->sample.cpu_ns);
         free(result->sample.switches);
-        result->sample.samples_ns = result->sample.cpu_ns = result->sample.switches = NULL;
+        free(result->sample.process_counts);
+        result->sample.samples_ns = result->sample.cpu_ns = result->sample.switches = result->sample.process_counts = NULL;
+        result->sample.process_count = 0;
         result->sample.sample_count = 0;
     }
     return status;
@@ -153,6 +175,7 @@ struct measuring {
     const struct host *host;
     struct replay_report *report;
     size_t total;
+    uint64_t in_vivo_ns;              /* of all classes that are measured */
 };
 
 static struct replay_result *result_add(struct measuring *measuring, const struct replay_target *target, uint32_t threads)
@@ -166,6 +189,15 @@ static struct replay_result *result_add(struct measuring *measuring, const struc
     *result = (struct replay_result){.target = target, .in_vivo_ns = target->class->representative_ns};
     sample_begin(result, options, measuring->host, threads, &result->error);
     return result;
+}
+
+/* The share of the whole budget that one thread count of a target may take. */
+static uint64_t budget_of(const struct measuring *measuring, const struct replay_target *target)
+{
+    const struct replay_options *options = measuring->session->options;
+    double share = measuring->in_vivo_ns ? (double)target->class->time_ns / (double)measuring->in_vivo_ns : 0;
+    double budget_ns = (double)options->budget_ns * share / (double)options->thread_count;
+    return options->budget_ns && budget_ns < 1 ? 1 : (uint64_t)budget_ns;
 }
 
 /* Memory is filled once; the first thread count pays for it. */
@@ -189,7 +221,7 @@ static void target_run(struct measuring *measuring, const struct replay_target *
         else if (replay_threads_check(target, &codelet, replay_team(&codelet, store_manifest(session->store), result->sample.threads), &result->error) != PCERE_OK)
             continue;
         else if (!result->error.status)
-            target_measure(session, &codelet, &memory, result, &result->error);
+            target_measure(session, &codelet, &memory, budget_of(measuring, target), result, &result->error);
         measuring->report->cost_ns += result->sample.cost_ns;
     }
     codelet_memory_done(&memory);
@@ -218,7 +250,9 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
         return status;
     report.build_ns = session.build_ns;
     report.build_cached = session.build.cached;
-    struct measuring measuring = {&session, &host, &report, target_count * options->thread_count};
+    struct measuring measuring = {&session, &host, &report, target_count * options->thread_count, 0};
+    for (size_t i = 0; i < target_count; i++)
+        measuring.in_vivo_ns += targets[i].class->time_ns;
     report.results = calloc(measuring.total ? measuring.total : 1, sizeof *report.results);
     if (report.results)
         for (size_t i = 0; i < target_count; i++)

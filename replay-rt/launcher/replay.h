@@ -35,6 +35,8 @@ struct replay_options {
     size_t thread_count;
     const char *warmup;               /* "auto" (or NULL), "none", "plain", or a number of untimed runs */
     uint32_t repeat;                  /* timed runs per codelet and thread count; 0: chosen by their time */
+    double precision_ratio;           /* more processes until the 95 % interval is no wider than this to either side of the median; 0: not asked for */
+    uint64_t budget_ns;               /* wall time for all measurements, shared by the classes' in-vivo time; 0: no limit but those of `repeat` */
     const char *flags;                /* compiler flags instead of the original's optimisation; NULL or "": the original's */
     const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */
     double tolerance_ratio;           /* verify: how far floating-point values may differ; negative: chosen by the time that the region took */
@@ -58,6 +60,7 @@ struct replay_result {
     struct store_sample sample;       /* ready for store_sample_append; sample_count is 0 if it failed */
     uint32_t team;                    /* threads that the region really had */
     uint32_t processes;               /* that the samples come from */
+    double precision_ratio;           /* reached: half the 95 % interval over the median; INFINITY with one process */
     uint64_t in_vivo_ns;              /* of the representative, at the capture's thread count */
     uint64_t written_pages, dropped_pages;  /* restored, or made absent, between repetitions (0 where nothing was repeated warm) */
     struct pcere_error error;         /* status PCERE_OK: measured */

@@ -106,7 +106,42 @@ static void test_text_without_memory(void)
     CU_ASSERT_FALSE(text.failed);
 }
 
+static void test_ratios(void)
+{
+    static const struct { const char *text; double ratio; } good[] = {{"1%", 0.01}, {"0.5%", 0.005}, {"0.01", 0.01}, {".25", 0.25}, {"99.9%", 0.999}};
+    static const char *const bad[] = {"", "%", "1", "0", "0%", "100%", "-1%", "1 %", "1%%", "1,5%", "0x1p-3", "nan", ".", "1.2.3%", "1e-2", "00000000000000001%"};
+    double ratio;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        CU_ASSERT_EQUAL(units_parse_ratio("--precision", good[i].text, &ratio, NULL), PCERE_OK);
+        CU_ASSERT_DOUBLE_EQUAL(ratio, good[i].ratio, 1e-12);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct pcere_error error = {0};
+        CU_ASSERT_EQUAL(units_parse_ratio("--precision", bad[i], &ratio, &error), PCERE_USAGE);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "--precision"));
+    }
+}
+
+static void test_spans(void)
+{
+    static const struct { const char *text; uint64_t ns; } good[] = {
+        {"10s", 10000000000}, {"500ms", 500000000}, {"2m", 120000000000}, {"1.5", 1500000000}, {"1min", 60000000000}, {"2h", 7200000000000}, {"1ms", 1000000}};
+    static const char *const bad[] = {"", "s", "0", "0s", "0.1ms", "-3s", "3 s", "3us", "10S", "1e9", "99999999999h", "inf"};
+    uint64_t ns;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        CU_ASSERT_EQUAL(units_parse_time("--budget", good[i].text, &ns, NULL), PCERE_OK);
+        CU_ASSERT_EQUAL(ns, good[i].ns);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct pcere_error error = {0};
+        CU_ASSERT_EQUAL(units_parse_time("--budget", bad[i], &ns, &error), PCERE_USAGE);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "--budget"));
+    }
+}
+
 static const struct unit_test tests[] = {
+    {"a ratio is read with and without a percent sign", test_ratios},
+    {"a time is read in its unit", test_spans},
     {"times have three digits and the right unit", test_times},
     {"sizes have three digits and the right unit", test_sizes},
     {"a list of thread counts is read in order, each once", test_thread_lists},

@@ -50,7 +50,7 @@ static void four_invocations_are_cold(void)
     CU_ASSERT_EQUAL(policy.plan.repeat_most, 1);
     policy = chosen("auto", 2, 3, 3);
     CU_ASSERT_EQUAL(policy.plan.repeat_most, 2);
-    CU_ASSERT_FALSE(policy_wants_more(&policy, 2, 1, 2, 1000, 1000000));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 2, 1, 2, 1000, 1000000, 1));
 }
 
 static void none_takes_a_process_for_each_run(void)
@@ -59,7 +59,7 @@ static void none_takes_a_process_for_each_run(void)
     CU_ASSERT_EQUAL(policy.plan.warmups, 0);
     CU_ASSERT_EQUAL(policy.plan.repeat_most, 1);
     uint32_t processes = 1;
-    while (policy_wants_more(&policy, 7, processes, processes, 1000, 1000000))
+    while (policy_wants_more(&policy, 7, processes, processes, 1000, 1000000, 1))
         processes++;
     CU_ASSERT_EQUAL(processes, 7);
     CU_ASSERT_EQUAL(chosen("0", 0, 1000, 900).plan.repeat_most, 1);
@@ -73,6 +73,21 @@ static void a_number_is_a_number_of_runs(void)
     CU_ASSERT_EQUAL(chosen("25", 9, 1, 1).plan.repeat_least, 9);
     CU_ASSERT_EQUAL(chosen("25", 9, 1, 1).plan.repeat_most, 9);
     CU_ASSERT_EQUAL(chosen("plain", 0, 1, 1).plan.warmups, 2);
+}
+
+static void precision_and_budget_change_the_limits(void)
+{
+    struct policy policy = chosen("auto", 0, 40, 20), before = policy;
+    policy_extend(&policy, 0, 0);
+    CU_ASSERT_EQUAL(memcmp(&policy, &before, sizeof policy), 0);
+    policy_extend(&policy, 0.01, 0);
+    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 10, 100, 200000, 60000000, 0.02));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 10, 100, 200000, 60000000, 0.009));
+    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 2, 20, 200000, 60000000, 0.0001));      /* two processes may agree by chance */
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 10, 100, 200000, POLICY_PATIENCE_NS, 0.5));
+    policy_extend(&policy, 0.01, 5000000000u);
+    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 10, 100, 2000000000u, 4900000000u, 0.5));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 10, 100, 2000000000u, 5100000000u, 0.5));
 }
 
 static void other_words_are_refused(void)
@@ -93,21 +108,22 @@ static void other_words_are_refused(void)
 static void long_runs_need_no_company(void)
 {
     struct policy policy = chosen("auto", 0, 1, 1);
-    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 1, 1, 2000000, 5000000));
-    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 1, 1, 17000000000u, 17000000000u));
-    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 3, 3, 2000000, 5000000));
+    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 1, 1, 2000000, 5000000, 1));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 1, 1, 17000000000u, 17000000000u, 1));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 3, 3, 2000000, 5000000, 1));
 }
 
 static void cheap_processes_come_in_threes(void)
 {
     struct policy policy = chosen("auto", 0, 400, 395);
-    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 1, 10, 200000, 20000000));
-    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 2, 20, 200000, 40000000));
-    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 3, 30, 200000, 60000000));
-    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 1, 5, 200000, 600000000));
+    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 1, 10, 200000, 20000000, 1));
+    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 2, 20, 200000, 40000000, 1));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 3, 30, 200000, 60000000, 1));
+    CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 1, 5, 200000, 600000000, 1));
 }
 
 static const struct unit_test tests[] = {
+    {"a precision or a budget lets more processes run", precision_and_budget_change_the_limits},
     {"no more warm-ups than earlier invocations", no_more_warm_ups_than_earlier_invocations},
     {"a region with five invocations is warmed up four times", five_invocations_are_warm},
     {"a region with four invocations is replayed cold, as often as its class has members", four_invocations_are_cold},

@@ -1,0 +1,100 @@
+/* tests/unit/test_predictor_measured.c - which repetitions count where the kernel interrupted some. */
+#include "predictor/measured.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+
+static struct { size_t count, corrected, left_out; double values[8]; } seen;
+
+static void measure(uint32_t threads, size_t count, const uint64_t *times, const uint64_t *cpu, const uint64_t *switches)
+{
+    const struct store_sample sample = {.threads = threads, .sample_count = count, .samples_ns = (uint64_t *)(uintptr_t)times,
+                                        .cpu_ns = (uint64_t *)(uintptr_t)cpu, .switches = (uint64_t *)(uintptr_t)switches};
+    seen.count = measured_values(&sample, seen.values, &seen.corrected, &seen.left_out);
+}
+
+static const uint64_t times[] = {100, 900, 101, 110, 102}, cpu[] = {99, 103, 100, 105, 101}, switches[] = {0, 2, 0, 1, 0};
+
+static void test_nothing_is_known(void)
+{
+    measure(2, 5, times, NULL, NULL);
+    CU_ASSERT_EQUAL(seen.count, 5);
+    CU_ASSERT_EQUAL(seen.values[1], 900);
+    CU_ASSERT_EQUAL(seen.left_out + seen.corrected, 0);
+}
+
+static void test_one_thread_is_corrected(void)
+{
+    measure(1, 5, times, cpu, switches);
+    CU_ASSERT_EQUAL(seen.count, 5);
+    CU_ASSERT_EQUAL(seen.values[0], 100);
+    CU_ASSERT_EQUAL(seen.values[1], 103);
+    CU_ASSERT_EQUAL(seen.values[3], 110);       /* interrupted, but for no time that matters */
+    CU_ASSERT_EQUAL(seen.corrected, 1);
+    CU_ASSERT_EQUAL(seen.left_out, 0);
+    measure(1, 5, times, NULL, switches);
+    CU_ASSERT_EQUAL(seen.values[1], 900);
+    CU_ASSERT_EQUAL(seen.corrected, 0);
+    measure(1, 2, times, (const uint64_t[]){99, 0}, switches);
+    CU_ASSERT_EQUAL(seen.values[1], 900);
+}
+
+static void test_two_threads_are_left_out(void)
+{
+    measure(2, 5, times, cpu, switches);
+    CU_ASSERT_EQUAL(seen.count, 3);
+    CU_ASSERT_EQUAL(seen.left_out, 2);
+    CU_ASSERT_EQUAL(seen.corrected, 0);
+    CU_ASSERT_TRUE(seen.values[0] == 100 && seen.values[1] == 101 && seen.values[2] == 102);
+}
+
+static void test_too_few_undisturbed(void)
+{
+    measure(2, 4, times, cpu, switches);
+    CU_ASSERT_EQUAL(seen.count, 4);
+    CU_ASSERT_EQUAL(seen.left_out, 0);
+    measure(4, 2, times, cpu, (const uint64_t[]){1, 1});
+    CU_ASSERT_EQUAL(seen.count, 2);
+    measure(4, 0, times, cpu, switches);
+    CU_ASSERT_EQUAL(seen.count, 0);
+}
+
+static void test_groups_are_processes(void)
+{
+    double values[8];
+    struct statistics_group groups[4];
+    size_t count;
+    struct store_sample sample = {.threads = 2, .sample_count = 5, .samples_ns = (uint64_t *)(uintptr_t)times, .switches = (uint64_t *)(uintptr_t)switches};
+    CU_ASSERT_EQUAL_FATAL(measured_groups(&sample, values, groups, &count), 1);
+    CU_ASSERT_EQUAL(groups[0].count, 3);
+    sample.process_counts = (uint64_t[]){1, 1, 3};
+    sample.process_count = 3;
+    CU_ASSERT_EQUAL_FATAL(measured_groups(&sample, values, groups, &count), 2);      /* nothing of the second counts */
+    CU_ASSERT_EQUAL(count, 3);
+    CU_ASSERT_TRUE(groups[0].count == 1 && groups[0].values[0] == 100);
+    CU_ASSERT_TRUE(groups[1].count == 2 && groups[1].values[0] == 101 && groups[1].values[1] == 102);
+}
+
+/* Medians 100, 104, 102: mean 102, standard deviation 2, t(0.975, 2) = 4.303. */
+static void test_precision_by_hand(void)
+{
+    double values[8], medians[4];
+    struct statistics_group groups[4];
+    struct store_sample sample = {.threads = 2, .sample_count = 5, .samples_ns = (uint64_t[]){100, 104, 100, 102, 105},
+                                  .process_counts = (uint64_t[]){1, 1, 3}, .process_count = 3};
+    CU_ASSERT_DOUBLE_EQUAL(measured_precision_ratio(&sample, values, groups, medians), 4.303 * (2.0 / 102) / sqrt(3), 1e-12);
+    sample.process_counts = NULL;
+    sample.process_count = 0;
+    CU_ASSERT_TRUE(isinf(measured_precision_ratio(&sample, values, groups, medians)));
+}
+
+static const struct unit_test tests[] = {
+    {"repetitions are grouped by process", test_groups_are_processes},
+    {"the precision is Student's over the medians of processes", test_precision_by_hand},
+    {"where nothing is known of interruptions, all count", test_nothing_is_known},
+    {"with one thread, an interrupted repetition counts by its CPU time", test_one_thread_is_corrected},
+    {"with more, it does not count", test_two_threads_are_left_out},
+    {"unless too few would be left", test_too_few_undisturbed},
+};
+
+UNIT_MAIN("predictor: measured", tests)
