@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 4u
+#define CAPTURE_VERSION 5u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
 #define CAPTURE_LIBRARY "libpcere-capture.so"
 
@@ -27,6 +27,9 @@
 #define CAPTURE_WORDS_MAX 1024u
 #define CAPTURE_PLAN_MAX 65536u
 #define CAPTURE_LOCK_SLOTS (1u << 20)           /* a power of two */
+#define CAPTURE_LOCK_BLOCK 64u                  /* slots that one bit of lock_blocks stands for */
+#define CAPTURE_INDIRECT_MAX 8192u
+#define CAPTURE_RANDOM_BYTES 256u
 #define CAPTURE_NAME_BYTES 1024u
 #define CAPTURE_LEVELS_MAX 16u
 
@@ -90,6 +93,18 @@ struct capture_lock {           /* a slot of an open-addressing table */
     uint16_t reserved;
     uint32_t hint;
     uint32_t initial;           /* the lock's first four bytes just after its initialisation */
+    uint32_t held, owner;       /* at the last stop: how often it was held, and by which thread of the team; 0, 0: free */
+};
+#define CAPTURE_LOCK_UNKNOWN UINT32_MAX         /* held, but by no thread of the team */
+
+struct capture_indirect { uint64_t resolver, address; };    /* a function of a shared object that has several forms, and the one in use */
+
+enum capture_random_kind { CAPTURE_RANDOM_TABLE = 1, CAPTURE_RANDOM_48 };
+struct capture_random {         /* state of a generator of random numbers that the C library keeps */
+    uint64_t address;           /* in the program's memory, or 0 */
+    uint32_t kind;              /* enum capture_random_kind */
+    uint32_t bytes;
+    unsigned char state[CAPTURE_RANDOM_BYTES];
 };
 
 struct capture_level { uint32_t team, number; };    /* a parallel region around: size of its team, number of the thread in it */
@@ -110,6 +125,10 @@ struct capture_stop {           /* filled by the target just before it sends a m
     struct capture_signal signals[CAPTURE_SIGNALS_MAX];     /* that are not at their default */
     uint32_t level_count;       /* parallel regions around the one that begins */
     struct capture_level levels[CAPTURE_LEVELS_MAX];    /* outermost first, as far as they fit */
+    uint32_t random_count;
+    uint32_t indirect_count;
+    struct capture_random randoms[2];   /* those that the program, or a library of it, uses */
+    struct capture_indirect indirect[CAPTURE_INDIRECT_MAX];
 };
 
 struct capture_log {
@@ -161,6 +180,7 @@ struct capture_log {
     uint64_t sites[CAPTURE_SITES_MAX];  /* addresses of the sites that were entered */
     struct capture_region_entry regions[CAPTURE_REGIONS_MAX];
     struct capture_stop stop;
+    uint64_t lock_blocks[CAPTURE_LOCK_SLOTS / CAPTURE_LOCK_BLOCK / 64];     /* a bit for each block of slots that was ever used */
     struct capture_lock locks[CAPTURE_LOCK_SLOTS];
 };
 

@@ -169,7 +169,7 @@ static enum pcere_status read_entry(struct elf_file *file, uint64_t unit_id, con
     /* A section that is not loaded keeps nothing alive: what the linker dropped has address 0. */
     if (!entry.address && entry.kind != PCERE_SYMBOL_TLS)
         return PCERE_OK;
-    struct elf_symbol symbol = {name, entry.address, entry.size, unit_id, entry.kind, entry.local,
+    struct elf_symbol symbol = {name, entry.address, entry.size, unit_id, entry.kind, entry.local, false,
                                 is_copy(file, entry.address, entry.kind)};
     return symbols_add(&file->tables, &symbol) ? PCERE_OK : no_memory(error);
 }
@@ -239,7 +239,7 @@ static enum pcere_status read_symbols(struct elf_file *file, Elf_Scn *section, c
         uint16_t kind = type == STT_TLS ? PCERE_SYMBOL_TLS
                         : type == STT_FUNC || type == STT_GNU_IFUNC ? PCERE_SYMBOL_FUNCTION : PCERE_SYMBOL_VARIABLE;
         struct elf_symbol wanted = {name, symbol.st_value, symbol.st_size, 0, kind, GELF_ST_BIND(symbol.st_info) == STB_LOCAL,
-                                    is_copy(file, symbol.st_value, kind)};
+                                    type == STT_GNU_IFUNC, is_copy(file, symbol.st_value, kind)};
         if (!symbols_add(&file->symbols, &wanted))
             return no_memory(error);
     }

@@ -26,6 +26,7 @@ struct elf_symbol {                     /* one entry of .pcere.sym, or of .symta
     uint64_t unit_id;                   /* 0 if from .symtab/.dynsym */
     uint16_t kind;                      /* enum pcere_symbol_kind */
     bool local;
+    bool indirect;                      /* STT_GNU_IFUNC: `address` is a function that tells the address */
     bool copy;                          /* target of a copy relocation (stdout in a non-PIE program) */
 };
 

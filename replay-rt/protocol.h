@@ -29,7 +29,21 @@ struct plan_copy { uint64_t address, pages, source, zero; };    /* source: offse
 struct plan_range { uint64_t address, bytes; };             /* ascending where they are searched */
 struct plan_thread { uint64_t number, tls_address, tls_bytes; };
 struct plan_signal { uint64_t handler, mask; uint32_t number, flags; };    /* handler: captured address, or 1 to ignore */
-struct plan_lock { uint64_t address; uint32_t kind, hint; };/* kind: 0 simple, 1 nested */
+#define PLAN_LOCK_GONE UINT32_MAX
+struct plan_lock {
+    uint64_t address;
+    uint32_t kind, hint;            /* kind: 0 simple, 1 nested */
+    uint32_t held, owner;           /* how often it is held before the region, by which thread of the team; 0, 0: free */
+    uint32_t held_after, owner_after;   /* PLAN_LOCK_GONE: nobody knows */
+};
+enum plan_random_kind { PLAN_RANDOM_TABLE = 1 /* random(3) */, PLAN_RANDOM_48 /* drand48(3) */ };
+#define PLAN_RANDOM_BYTES 256u
+struct plan_random {                /* state of a generator of the C library; address: of the program's own array for it, or 0 */
+    uint64_t address;
+    uint32_t kind, bytes, known_after, reserved;
+    unsigned char before[PLAN_RANDOM_BYTES], after[PLAN_RANDOM_BYTES];
+};
+struct plan_external { uint64_t address; uint32_t bytes, name; };  /* what a library had there: a function (bytes 0), or a constant */
 
 enum plan_relocation_kind {
     PLAN_RELOCATION_ADDRESS,        /* the word becomes the symbol's address plus addend: global offset table, jump slots */
@@ -92,7 +106,8 @@ enum plan_state {
 };
 
 struct plan_difference {            /* one run of at most eight bytes that are not as expected */
-    uint64_t address;               /* of the captured process; in the captured TLS block for thread-local variables */
+    uint64_t address;               /* of the captured process; in the captured TLS block for thread-local variables; or an
+                                       enum plan_random_kind; at an OpenMP lock: how often it is held */
     uint64_t expected, found;       /* as little-endian words, only `bytes` bytes are meant */
     uint32_t bytes;
     uint32_t thread_local_of;       /* 1 + number of the thread, 0 for ordinary memory */
@@ -153,6 +168,8 @@ struct replay_plan {
     struct plan_table descriptors;  /* struct plan_descriptor */
     struct plan_table streams;      /* struct plan_stream */
     struct plan_table contents;     /* struct plan_copy: `address` is an offset in a file */
+    struct plan_table randoms;      /* struct plan_random */
+    struct plan_table externals;    /* struct plan_external, ascending: those that captured memory may point to */
     struct plan_result result;
 };
 

@@ -13,6 +13,7 @@ static const size_t part_bytes[PART_COUNT] = {
     sizeof(struct store_thread), sizeof(struct store_lock), sizeof(struct store_frame), sizeof(struct store_range),
     sizeof(struct store_signal),
     sizeof(struct store_descriptor), sizeof(struct store_stream), sizeof(struct store_run),
+    sizeof(struct store_random), sizeof(struct store_run),
 };
 
 void store_codelet_done(struct store_codelet *codelet)
@@ -32,6 +33,8 @@ void store_codelet_done(struct store_codelet *codelet)
     free(codelet->descriptors);
     free(codelet->streams);
     free(codelet->contents);
+    free(codelet->randoms);
+    free(codelet->externals);
     *codelet = (struct store_codelet){0};
 }
 
@@ -111,6 +114,10 @@ static const char *check_rest(const struct store_codelet *codelet)
     for (size_t i = 0; i < codelet->lock_count; i++)
         if (codelet->locks[i].kind > 1)
             return "a lock is of unknown kind";
+    for (size_t i = 0; i < codelet->random_count; i++)
+        if (codelet->randoms[i].kind < STORE_RANDOM_TABLE || codelet->randoms[i].kind > STORE_RANDOM_48 ||
+            codelet->randoms[i].bytes > STORE_RANDOM_BYTES || codelet->randoms[i].known_after > 1)
+            return "a generator of random numbers is of unknown kind or size";
     for (size_t i = 0; i < codelet->frame_count; i++)
         if (!memchr(codelet->frames[i].symbol, 0, sizeof codelet->frames[i].symbol))
             return "a symbol of the call path has no end";
@@ -173,6 +180,8 @@ static const char *codelet_validate(const struct store_codelet *codelet, uint64_
         wrong = check_runs(codelet->after, codelet->after_count, page_bytes, page_count);
     if (!wrong)
         wrong = check_files(codelet, page_bytes, page_count);
+    if (!wrong)
+        wrong = check_runs(codelet->externals, codelet->external_count, page_bytes, page_count);
     return wrong ? wrong : check_rest(codelet);
 }
 
@@ -255,7 +264,8 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
         .setting = codelet->setting,
         .counts = {strlen(name), strlen(region), codelet->word_count, codelet->mapping_count, codelet->before_count,
                    codelet->after_count, codelet->thread_count, codelet->lock_count, codelet->frame_count,
-                   codelet->ignored_count, codelet->signal_count, codelet->descriptor_count, codelet->stream_count, codelet->content_count},
+                   codelet->ignored_count, codelet->signal_count, codelet->descriptor_count, codelet->stream_count, codelet->content_count,
+                   codelet->random_count, codelet->external_count},
     };
     header.file_bytes = file_bytes_of(&header, STORE_CODELET_BYTES_MOST);
     if (header.file_bytes == UINT64_MAX)
@@ -279,6 +289,8 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
     add_descriptors(&file, codelet);
     text_add_bytes(&file, codelet->streams, codelet->stream_count * sizeof *codelet->streams);
     text_add_bytes(&file, codelet->contents, codelet->content_count * sizeof *codelet->contents);
+    text_add_bytes(&file, codelet->randoms, codelet->random_count * sizeof *codelet->randoms);
+    text_add_bytes(&file, codelet->externals, codelet->external_count * sizeof *codelet->externals);
     uint64_t check = file.failed ? 0 : XXH64(file.data, file.length, 0);
     text_add_bytes(&file, &check, sizeof check);
     size_t bytes = file.length;
@@ -360,7 +372,8 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
         .frame_count = header.counts[PART_FRAMES], .ignored_count = header.counts[PART_IGNORED],
         .signal_count = header.counts[PART_SIGNALS], .setting = header.setting,
         .descriptor_count = header.counts[PART_DESCRIPTORS], .stream_count = header.counts[PART_STREAMS],
-        .content_count = header.counts[PART_CONTENTS], .does_io = header.flags & CODELET_DOES_IO,
+        .content_count = header.counts[PART_CONTENTS], .random_count = header.counts[PART_RANDOMS],
+        .external_count = header.counts[PART_EXTERNALS], .does_io = header.flags & CODELET_DOES_IO,
     };
     codelet.region = take_part(&at, &header, PART_REGION);
     codelet.words = take_part(&at, &header, PART_WORDS);
@@ -375,9 +388,11 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
     codelet.descriptors = take_part(&at, &header, PART_DESCRIPTORS);
     codelet.streams = take_part(&at, &header, PART_STREAMS);
     codelet.contents = take_part(&at, &header, PART_CONTENTS);
+    codelet.randoms = take_part(&at, &header, PART_RANDOMS);
+    codelet.externals = take_part(&at, &header, PART_EXTERNALS);
     if (!codelet.region || !codelet.words || !codelet.mappings || !codelet.before || !codelet.after || !codelet.threads ||
         !codelet.locks || !codelet.frames || !codelet.ignored || !codelet.signals || !codelet.descriptors ||
-        !codelet.streams || !codelet.contents)
+        !codelet.streams || !codelet.contents || !codelet.randoms || !codelet.externals)
         status = pcere_fail_memory(error, "a codelet");
     else {
         const char *wrong = codelet_validate(&codelet, page_bytes, page_count);

@@ -107,7 +107,30 @@ struct store_thread {            /* thread `number` of the team-to-be: 0 is the 
     uint64_t tls_bytes;          /* 0 if the program has no TLS or the thread does not exist yet */
 };
 
-struct store_lock { uint64_t address; uint32_t kind; uint32_t hint; };   /* kind: 0 simple, 1 nested; live OpenMP locks */
+#define STORE_LOCK_GONE UINT32_MAX
+struct store_lock {              /* a live OpenMP lock */
+    uint64_t address;
+    uint32_t kind;               /* 0 simple, 1 nested */
+    uint32_t hint;
+    uint32_t held, owner;        /* how often it is held at the region's start, and the number of the thread that holds it; 0, 0: free */
+    uint32_t held_after, owner_after;   /* and at its end; STORE_LOCK_GONE, 0: unknown, or it is no more */
+};
+
+enum store_random_kind { STORE_RANDOM_TABLE = 1 /* rand, random */, STORE_RANDOM_48 /* drand48 and its like */ };
+#define STORE_RANDOM_BYTES 256u
+struct store_random {            /* a generator of random numbers whose state the C library keeps; 536 bytes */
+    uint64_t address;            /* where the program has the state itself, by initstate(3); 0: it is the C library's */
+    uint32_t kind;               /* enum store_random_kind */
+    uint32_t bytes;              /* of the state; at most STORE_RANDOM_BYTES */
+    uint32_t known_after;        /* 1: `after` is there */
+    uint32_t reserved;
+    unsigned char before[STORE_RANDOM_BYTES], after[STORE_RANDOM_BYTES];    /* at the region's start and end, zeros behind */
+};
+
+/* The table of externals, at the start of `externals`: what shared libraries had where. It is read from a file: hostile. Entries ascend. */
+struct store_externals_header { char magic[8]; uint64_t bytes, count, strings; };   /* whole size; offset of the names */
+#define STORE_EXTERNALS_MAGIC "PCEREEX1"
+struct store_external { uint64_t address; uint32_t bytes, name; };     /* bytes: 0 for a function, else those of a constant object */
 
 struct store_frame { uint64_t address; char symbol[120]; };              /* call path, innermost first */
 
@@ -184,6 +207,8 @@ struct store_codelet {
     struct store_descriptor *descriptors; size_t descriptor_count;   /* ascending; without standard output and standard error */
     struct store_stream *streams; size_t stream_count;
     struct store_run *contents;  size_t content_count;    /* of files: `address` is an offset; ascending in each file */
+    struct store_random *randoms; size_t random_count;
+    struct store_run *externals; size_t external_count;   /* the table of externals: `address` is an offset; none: unknown */
     bool does_io;                /* the region was seen to read or write, or its end was not seen */
 };
 

@@ -140,34 +140,45 @@ TARGET_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t byte
 }
 
 /* What the program allocates through the runtime. Each is forwarded; the runtime's call of malloc is then the program's. */
-#define FORWARD(name, result, parameters, arguments)                        \
-    TARGET_EXPORT result name parameters;                                   \
-    TARGET_EXPORT result name parameters                                    \
-    {                                                                       \
-        static result(*next) parameters;                                    \
-        if (!next) {                                                        \
-            void *symbol = dlsym(RTLD_NEXT, #name);                         \
-            memcpy(&next, &symbol, sizeof next);                            \
-            if (!next)                                                      \
-                return NULL;                                                \
-        }                                                                   \
-        for_program++;                                                      \
-        result allocated = next arguments;                                  \
-        for_program--;                                                      \
-        return allocated;                                                       \
-    }
+#define FORWARDED(X)                                                                                                       \
+    X(omp_alloc, (size_t bytes, uintptr_t allocator), (bytes, allocator))                                                  \
+    X(omp_calloc, (size_t count, size_t bytes, uintptr_t allocator), (count, bytes, allocator))                            \
+    X(omp_aligned_alloc, (size_t alignment, size_t bytes, uintptr_t allocator), (alignment, bytes, allocator))             \
+    X(omp_aligned_calloc, (size_t alignment, size_t count, size_t bytes, uintptr_t allocator),                             \
+      (alignment, count, bytes, allocator))                                                                                \
+    X(omp_realloc, (void *block, size_t bytes, uintptr_t allocator, uintptr_t free_allocator),                             \
+      (block, bytes, allocator, free_allocator))                                                                           \
+    X(kmp_malloc, (size_t bytes), (bytes))                                                                                 \
+    X(kmp_calloc, (size_t count, size_t bytes), (count, bytes))                                                            \
+    X(kmp_realloc, (void *block, size_t bytes), (block, bytes))                                                            \
+    X(kmp_aligned_malloc, (size_t bytes, size_t alignment), (bytes, alignment))                                            \
+    X(__kmpc_alloc, (int thread, size_t bytes, uintptr_t allocator), (thread, bytes, allocator))                           \
+    X(__kmpc_aligned_alloc, (int thread, size_t alignment, size_t bytes, uintptr_t allocator),                             \
+      (thread, alignment, bytes, allocator))
 
-FORWARD(omp_alloc, void *, (size_t bytes, uintptr_t allocator), (bytes, allocator))
-FORWARD(omp_calloc, void *, (size_t count, size_t bytes, uintptr_t allocator), (count, bytes, allocator))
-FORWARD(omp_aligned_alloc, void *, (size_t alignment, size_t bytes, uintptr_t allocator), (alignment, bytes, allocator))
-FORWARD(omp_aligned_calloc, void *, (size_t alignment, size_t count, size_t bytes, uintptr_t allocator),
-        (alignment, count, bytes, allocator))
-FORWARD(omp_realloc, void *, (void *block, size_t bytes, uintptr_t allocator, uintptr_t free_allocator),
-        (block, bytes, allocator, free_allocator))
-FORWARD(kmp_malloc, void *, (size_t bytes), (bytes))
-FORWARD(kmp_calloc, void *, (size_t count, size_t bytes), (count, bytes))
-FORWARD(kmp_realloc, void *, (void *block, size_t bytes), (block, bytes))
-FORWARD(kmp_aligned_malloc, void *, (size_t bytes, size_t alignment), (bytes, alignment))
-FORWARD(__kmpc_alloc, void *, (int thread, size_t bytes, uintptr_t allocator), (thread, bytes, allocator))
-FORWARD(__kmpc_aligned_alloc, void *, (int thread, size_t alignment, size_t bytes, uintptr_t allocator),
-        (thread, alignment, bytes, allocator))
+#define FORWARD(name, parameters, arguments)    \
+    static void *(*next_##name) parameters;     \
+    TARGET_EXPORT void *name parameters;        \
+    TARGET_EXPORT void *name parameters         \
+    {                                           \
+        if (!next_##name)                       \
+            target_allocator_resolve();         \
+        if (!next_##name)                       \
+            return NULL;                        \
+        for_program++;                          \
+        void *allocated = next_##name arguments;\
+        for_program--;                          \
+        return allocated;                       \
+    }
+FORWARDED(FORWARD)
+
+void target_allocator_resolve(void)
+{
+    void *symbol;
+    if (!target_runtime_address())
+        return;
+#define RESOLVE(name, parameters, arguments)    \
+    symbol = dlsym(RTLD_NEXT, #name);           \
+    memcpy(&next_##name, &symbol, sizeof symbol);
+    FORWARDED(RESOLVE)
+}

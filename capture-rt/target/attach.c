@@ -226,7 +226,9 @@ __attribute__((constructor)) static void attach(void)
     images_learn(log, state->initial_thread);
     if (state->socket >= 0)
         target_fresh_reserve();
+    target_threads_resolve();
     target_locks_resolve();
+    target_allocator_resolve();
     streams_learn(log);
     log->pid = getpid();
     __atomic_store_n(&log->region_count, log->known_regions, __ATOMIC_RELAXED);

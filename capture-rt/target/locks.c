@@ -1,13 +1,16 @@
 /* capture-rt/target/locks.c - which OpenMP locks are alive: a lock's word means something only to the runtime that made it, so a replay
- * makes each anew.
+ * makes each anew; and which of them are held where a region starts and ends.
  *
- * The calls are forwarded to the runtime; the table lies in the shared log, and is kept only in a capturing run.
+ * The calls that make and destroy locks are forwarded to the runtime; the table lies in the shared log, and is kept only in a capturing run.
+ * Setting a lock passes nothing of this: who holds one is found at a stop, by trying.
  */
 #include "capture-rt/target/target.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 typedef void lock_call(void *lock);
 typedef void lock_hint_call(void *lock, uintptr_t hint);
@@ -47,6 +50,11 @@ static struct capture_log *table(void)
     return state->active && state->log->mode == CAPTURE_MODE_CAPTURING ? state->log : NULL;
 }
 
+extern int omp_test_lock(void *lock) __attribute__((weak));
+extern void omp_unset_lock(void *lock) __attribute__((weak));
+extern int omp_test_nest_lock(void *lock) __attribute__((weak));
+extern void omp_unset_nest_lock(void *lock) __attribute__((weak));
+
 static uint32_t slot_of(uintptr_t address)
 {
     return (uint32_t)((uint64_t)address * 0x9e3779b97f4a7c15u >> 40) & (CAPTURE_LOCK_SLOTS - 1);
@@ -74,8 +82,11 @@ static void lock_note(void *lock, uint16_t kind, uintptr_t hint)
         if (entry->state == CAPTURE_LOCK_FREE)
             break;
     }
-    if (found)
+    if (found) {
+        uint32_t block = (uint32_t)(found - log->locks) / CAPTURE_LOCK_BLOCK;
+        log->lock_blocks[block / 64] |= UINT64_C(1) << block % 64;
         log->locks_live += found->state != CAPTURE_LOCK_LIVE;
+    }
     if (found)
         *found = (struct capture_lock){.address = address, .state = CAPTURE_LOCK_LIVE, .kind = kind, .hint = (uint32_t)hint,
                                        .initial = initial};
@@ -104,6 +115,90 @@ static void lock_forget(void *lock)
     }
     pthread_mutex_unlock(&mutex);
 }
+
+/* ---- who holds them -------------------------------------------------------------------------------------------------------- */
+
+/* Its memory may be another thing's by now, or gone. */
+static bool lock_is_there(const struct capture_lock *lock, uint32_t *ret_word)
+{
+    struct iovec local = {ret_word, sizeof *ret_word}, remote = {(void *)(uintptr_t)lock->address, sizeof *ret_word};
+    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != (ssize_t)sizeof *ret_word)
+        return false;
+    return lock->initial & 1 ? (*ret_word & 0xff) == (lock->initial & 0xff) : *ret_word == lock->initial;
+}
+
+/* A lock that lets itself be taken is free, or this thread's own nested one. True: another thread has it. */
+static bool lock_try(struct capture_lock *lock, uint32_t thread)
+{
+    void *address = (void *)(uintptr_t)lock->address;
+    if (!lock->kind) {
+        lock->held = !omp_test_lock(address);
+        if (!lock->held)
+            omp_unset_lock(address);
+        return false;
+    }
+    int count = omp_test_nest_lock(address);
+    if (count <= 0)
+        return true;
+    omp_unset_nest_lock(address);
+    lock->held = (uint32_t)count - 1;
+    lock->owner = lock->held ? thread : 0;
+    return false;
+}
+
+static void locks_visit(struct capture_log *log, bool (*visit)(struct capture_lock *lock, uint32_t thread), uint32_t thread, bool *ret_any)
+{
+    bool any = false;
+    for (uint32_t block = 0; block < CAPTURE_LOCK_SLOTS / CAPTURE_LOCK_BLOCK; block++)
+        for (uint32_t i = 0; log->lock_blocks[block / 64] >> block % 64 & 1 && i < CAPTURE_LOCK_BLOCK; i++) {
+            struct capture_lock *lock = &log->locks[block * CAPTURE_LOCK_BLOCK + i];
+            if (lock->state == CAPTURE_LOCK_LIVE)
+                any |= visit(lock, thread);
+        }
+    *ret_any = any;
+}
+
+static bool alone_now;              /* under `mutex` */
+
+static bool lock_probe(struct capture_lock *lock, uint32_t thread)
+{
+    uint32_t word = 0;
+    bool there = lock_is_there(lock, &word), untouched = (lock->initial & 1) && word == lock->initial;
+    lock->held = lock->owner = 0;
+    if (!there || untouched || ((alone_now || lock->kind) && !lock_try(lock, thread)))
+        return false;
+    lock->held = CAPTURE_LOCK_UNKNOWN;
+    return alone_now;
+}
+
+static bool lock_claim(struct capture_lock *lock, uint32_t thread)
+{
+    return lock->held == CAPTURE_LOCK_UNKNOWN && lock_try(lock, thread);
+}
+
+static void locks_claim(uint32_t thread)
+{
+    bool any;
+    pthread_mutex_lock(&mutex);
+    if (thread)
+        locks_visit(target_state->log, lock_claim, thread, &any);
+    pthread_mutex_unlock(&mutex);
+}
+
+void target_locks_probe(struct target_state *state, bool alone, int32_t num_threads, int32_t proc_bind)
+{
+    bool others = false;
+    if (!state->log->locks_live || !omp_test_lock || !omp_unset_lock || !omp_test_nest_lock || !omp_unset_nest_lock)
+        return;
+    pthread_mutex_lock(&mutex);
+    alone_now = alone;
+    locks_visit(state->log, lock_probe, 0, &others);
+    pthread_mutex_unlock(&mutex);
+    if (others)
+        target_runtime_each(locks_claim, num_threads, proc_bind);
+}
+
+/* ---- the calls --------------------------------------------------------------------------------------------------------------- */
 
 #define INIT(name, next, kind)              \
     TARGET_EXPORT void name(void *lock);    \

@@ -66,6 +66,22 @@ void target_runtime_threads(struct target_state *state, int32_t num_threads, int
     threads[0].present = 1;
 }
 
+static void (*visit_each)(uint32_t thread);
+
+static void thread_visit(int32_t *global_number, int32_t *number, ...)
+{
+    (void)global_number;
+    if (*number >= 0)
+        visit_each((uint32_t)*number);
+}
+
+void target_runtime_each(void (*visit)(uint32_t thread), int32_t num_threads, int32_t proc_bind)
+{
+    visit_each = visit;
+    if (__kmpc_fork_call)
+        region_run(thread_visit, num_threads, proc_bind);
+}
+
 int target_runtime_max_threads(void)
 {
     return omp_get_max_threads ? omp_get_max_threads() : 0;

@@ -152,10 +152,14 @@ void target_stop(struct target_state *state, struct capture_message *message)
     sigfillset(&all);
     if (message->type == CAPTURE_MESSAGE_BEGIN)
         target_runtime_threads(state, message->num_threads, message->proc_bind);
+    bool at_begin = message->type == CAPTURE_MESSAGE_BEGIN;
+    bool alone = target_thread_pointer() == state->initial_thread && !target_runtime_level();
+    target_locks_probe(state, alone, at_begin ? message->num_threads : 0, at_begin ? message->proc_bind : -1);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     message->tid = (int32_t)syscall(SYS_gettid);
     message->max_threads = target_runtime_max_threads();
     ranges_fill(state);
+    target_symbols_fill(&state->log->stop, alone);
     if (message->type == CAPTURE_MESSAGE_BEGIN) {
         signals_fill(&state->log->stop);
         target_runtime_settings(&state->log->stop);

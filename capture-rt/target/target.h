@@ -84,6 +84,7 @@ int target_runtime_level(void);         /* 0 outside parallel regions */
 int target_runtime_number(int level);   /* the calling thread's in the team of that level, or of its ancestor there */
 int target_runtime_team(int level);     /* size of that team */
 const void *target_runtime_address(void);   /* somewhere in its text, or NULL */
+void target_runtime_each(void (*visit)(uint32_t thread), int32_t num_threads, int32_t proc_bind);   /* on each thread of a team */
 
 /* arena.c: memory for the OpenMP runtime, apart from the program's heap. */
 bool target_arena_open(void);
@@ -110,7 +111,18 @@ bool target_fresh_free_later(void *block);                      /* false: free i
 void target_allocator_separate(uintptr_t text_low, uintptr_t text_high);
 bool target_allocator_runtime(const void *address);             /* does it lie in the text of a runtime that is kept apart? */
 
-/* locks.c */
+/* threads.c, locks.c, allocator.c: find the functions that calls are forwarded to. Before main: dlsym in a captured region would free what an
+ * earlier failure of the dynamic linker left in the program's heap. */
+void target_threads_resolve(void);
 void target_locks_resolve(void);
+void target_allocator_resolve(void);
+/* Note in log->locks which locks are held, and by whom. The clauses as above. Not `alone`: other threads are at work, and will set free what
+ * they hold, so that this thread's own locks count alone; of these, only nested ones can be told. */
+void target_locks_probe(struct target_state *state, bool alone, int32_t num_threads, int32_t proc_bind);
+
+/* symbols.c: what only the process knows of its shared objects: which form of a function is in use (log->stop.indirect); and, from what they
+ * import, the state of random numbers that the C library keeps (log->stop.randoms), which can be asked while no other thread draws any: `alone`.
+ * At a stop; stop.ranges is filled. */
+void target_symbols_fill(struct capture_stop *stop, bool alone);
 
 #endif

@@ -24,15 +24,19 @@ static void thread_note(uint64_t thread_pointer)
         state->log->runtime_threads[index] = thread_pointer;
 }
 
+void target_threads_resolve(void)
+{
+    void *symbol = dlsym(RTLD_NEXT, "pthread_create");
+    memcpy(&next_create, &symbol, sizeof symbol);
+}
+
 TARGET_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
     bool from_runtime = target_allocator_runtime(__builtin_return_address(0));
-    if (!next_create) {
-        void *symbol = dlsym(RTLD_NEXT, "pthread_create");
-        memcpy(&next_create, &symbol, sizeof symbol);
-        if (!next_create)
-            return EAGAIN;
-    }
+    if (!next_create)
+        target_threads_resolve();
+    if (!next_create)
+        return EAGAIN;
     int result = next_create(ret_thread, attributes, start, argument);
     if (result == 0 && from_runtime)
         thread_note((uint64_t)*ret_thread);

@@ -291,6 +291,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
                 close(input[i]);
     }
     libraries_done(&session.libraries);
+    externals_done(&session.externals);
     store_manifest_done(&session.manifest);
     elf_file_close(session.elf);
     return status;

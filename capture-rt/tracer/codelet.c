@@ -87,20 +87,97 @@ static int lock_compare(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
+static bool block_was_used(const struct capture_log *log, size_t slot)
+{
+    size_t block = slot / CAPTURE_LOCK_BLOCK;
+    return log->lock_blocks[block / 64] >> block % 64 & 1;
+}
+
 static enum pcere_status locks_fill(const struct capture_log *log, pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
 {
     size_t capacity = 0;
     for (size_t i = 0; log->locks_live > 0 && i < CAPTURE_LOCK_SLOTS; i++) {
+        if (!block_was_used(log, i)) {
+            i |= CAPTURE_LOCK_BLOCK - 1;
+            continue;
+        }
         struct capture_lock lock = log->locks[i];
         if (lock.state != CAPTURE_LOCK_LIVE || !lock_lives(pid, &lock))
             continue;
         if (!array_reserve(&codelet->locks, &capacity, codelet->lock_count + 1, sizeof *codelet->locks))
             return pcere_fail_memory(error, "the locks");
-        codelet->locks[codelet->lock_count++] = (struct store_lock){lock.address, lock.kind ? 1 : 0, lock.hint};
+        codelet->locks[codelet->lock_count++] = (struct store_lock){
+            .address = lock.address, .kind = lock.kind ? 1 : 0, .hint = lock.hint,
+            .held = lock.held == CAPTURE_LOCK_UNKNOWN ? 0 : lock.held, .owner = lock.owner, .held_after = STORE_LOCK_GONE};
     }
     if (codelet->lock_count)
         qsort(codelet->locks, codelet->lock_count, sizeof *codelet->locks, lock_compare);
     return PCERE_OK;
+}
+
+static void locks_after(const struct capture_log *log, struct store_codelet *codelet)
+{
+    for (size_t i = 0; codelet->lock_count && i < CAPTURE_LOCK_SLOTS; i++) {
+        if (!block_was_used(log, i)) {
+            i |= CAPTURE_LOCK_BLOCK - 1;
+            continue;
+        }
+        struct capture_lock lock = log->locks[i];
+        const struct store_lock key = {.address = lock.address};
+        struct store_lock *known = lock.state != CAPTURE_LOCK_LIVE || lock.held == CAPTURE_LOCK_UNKNOWN
+                                       ? NULL : bsearch(&key, codelet->locks, codelet->lock_count, sizeof key, lock_compare);
+        if (known) {
+            known->held_after = lock.held;
+            known->owner_after = lock.owner;
+        }
+    }
+}
+
+/* ---- random numbers -------------------------------------------------------------------------------------------------------- */
+
+_Static_assert(CAPTURE_RANDOM_BYTES == STORE_RANDOM_BYTES && (int)CAPTURE_RANDOM_TABLE == (int)STORE_RANDOM_TABLE &&
+               (int)CAPTURE_RANDOM_48 == (int)STORE_RANDOM_48, "generators are alike");
+
+static bool random_is_sound(const struct capture_random *random)
+{
+    return (random->kind == CAPTURE_RANDOM_TABLE || random->kind == CAPTURE_RANDOM_48) && random->bytes <= CAPTURE_RANDOM_BYTES;
+}
+
+static uint32_t random_count(const struct capture_stop *stop)
+{
+    const uint32_t most = sizeof stop->randoms / sizeof *stop->randoms;
+    return stop->random_count < most ? stop->random_count : most;
+}
+
+static enum pcere_status randoms_fill(const struct capture_stop *stop, struct store_codelet *codelet, struct pcere_error *error)
+{
+    uint32_t count = random_count(stop);
+    codelet->randoms = calloc(count ? count : 1, sizeof *codelet->randoms);
+    if (!codelet->randoms)
+        return pcere_fail_memory(error, "random numbers");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct capture_random random = stop->randoms[i];
+        if (!random_is_sound(&random))
+            continue;
+        struct store_random *to = &codelet->randoms[codelet->random_count++];
+        *to = (struct store_random){.address = random.address, .kind = random.kind, .bytes = random.bytes};
+        memcpy(to->before, random.state, random.bytes);
+    }
+    return PCERE_OK;
+}
+
+static void randoms_after(const struct capture_stop *stop, struct store_codelet *codelet)
+{
+    for (uint32_t i = 0; i < random_count(stop); i++) {
+        const struct capture_random random = stop->randoms[i];
+        for (size_t j = 0; random_is_sound(&random) && j < codelet->random_count; j++) {
+            struct store_random *to = &codelet->randoms[j];
+            if (to->kind != random.kind || to->address != random.address || to->bytes != random.bytes)
+                continue;
+            memcpy(to->after, random.state, random.bytes);
+            to->known_after = 1;
+        }
+    }
 }
 
 /* ---- a codelet ------------------------------------------------------------------------------------------------------------- */
@@ -173,7 +250,15 @@ enum pcere_status codelet_begin(const struct capture_log *log, const struct capt
         status = threads_fill(log, elf, codelet, error);
     if (status == PCERE_OK)
         status = locks_fill(log, pid, codelet, error);
+    if (status == PCERE_OK)
+        status = randoms_fill(&log->stop, codelet, error);
     return status;
+}
+
+void codelet_end(const struct capture_log *log, struct store_codelet *codelet)
+{
+    locks_after(log, codelet);
+    randoms_after(&log->stop, codelet);
 }
 
 /* ---- what is not compared -------------------------------------------------------------------------------------------------- */

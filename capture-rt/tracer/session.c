@@ -187,6 +187,7 @@ static enum pcere_status begin_read(struct session *session, const struct captur
     if (!pending->codelet.region)
         return pcere_fail_memory(error, "a codelet");
     status = codelet_begin(session->log.log, message, session->elf, &session->maps, session->child.pid, &pending->codelet, error);
+    externals_note(&session->externals, &session->log.log->stop);
     if (status == PCERE_OK)
         status = callpath_read(&session->callpath, (pid_t)message->tid, session->facts.image_low, session->facts.image_high,
                                &pending->codelet.frames, &pending->codelet.frame_count, error);
@@ -231,6 +232,9 @@ static enum pcere_status after_begin(struct session *session, const struct captu
         snapshotter_learn(&session->snapshotter);
     if (!run_list_copy(&session->snapshotter.last, &pending->before))
         return pcere_fail_memory(error, "the list of pages");
+    enum pcere_status known = externals_see(&session->externals, session->child.pid, &session->facts, session->writer, &pending->codelet, error);
+    if (known != PCERE_OK)
+        return known;
     const struct capture_invocation *measured = timed(session, message->region, message->invocation);
     if (measured && measured->words_hash != message->words_hash) {
         struct text text = {0};
@@ -341,6 +345,7 @@ static enum pcere_status end_serve(struct session *session, const struct capture
         return status;
     }
     status = snapshot(session, message, tracking, error);
+    codelet_end(session->log.log, &pending->codelet);
     if (status == PCERE_OK)
         status = files_look(session, pending, &files, error);
     thawed(session);

@@ -4,6 +4,7 @@
 
 #include "capture-rt/tracer/callpath.h"
 #include "capture-rt/tracer/codelet.h"
+#include "capture-rt/tracer/externals.h"
 #include "capture-rt/tracer/files.h"
 #include "capture-rt/tracer/freeze.h"
 #include "capture-rt/tracer/libraries.h"
@@ -36,6 +37,7 @@ struct session {
     struct snapshotter snapshotter;
     struct callpath callpath;
     struct libraries libraries;
+    struct externals externals;
     bool connection_lost;            /* the program could not tell of a stop */
     bool begun;                      /* the first stop lies behind */
     struct pcere_error trouble;      /* what ended the capture before the program's end; status OK: nothing */

@@ -233,6 +233,8 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
     if (!status && expected)
         status = expected_merge(&maker, error);
     if (!status)
+        status = page_pool_externals(pool, store, codelet, error);
+    if (!status)
         status = page_pool_load(pool, store, codelet->before, codelet->before_count, error);
     if (!status && expected)
         status = page_pool_load(pool, store, codelet->after, codelet->after_count, error);

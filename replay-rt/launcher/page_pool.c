@@ -85,6 +85,7 @@ void page_pool_done(struct page_pool *pool)
     if (pool->fd >= 0)
         close(pool->fd);
     free(pool->loaded);
+    external_table_done(&pool->externals);
     *pool = (struct page_pool){.fd = -1};
 }
 
@@ -94,6 +95,7 @@ static enum pcere_status piece_load(const struct loading *loading, const struct 
     enum pcere_status status = store_pages_read(loading->store, piece->page, piece->count, buffer, error);
     if (status)
         return status;
+    external_table_search(&pool->externals, buffer, piece->count * pool->page_bytes / sizeof(uint64_t));
     return file_write_all(pool->fd, (int64_t)(pool->pages_offset + piece->page * pool->page_bytes), buffer,
                           piece->count * pool->page_bytes, "a memory file", NULL, error);
 }
@@ -176,6 +178,20 @@ enum pcere_status page_pool_load(struct page_pool *pool, struct store *store, co
         }
     free(pieces);
     return status;
+}
+
+enum pcere_status page_pool_externals(struct page_pool *pool, struct store *store, const struct store_codelet *codelet,
+                                      struct pcere_error *error)
+{
+    if (!external_table_is(&pool->externals, codelet->externals, codelet->external_count)) {
+        enum pcere_status status = external_table_read(store, codelet->externals, codelet->external_count, pool->page_bytes, &pool->externals, error);
+        if (status)
+            return status;
+        memset(pool->loaded, 0, pool->page_count);
+        pool->loaded_pages = 0;
+    }
+    external_table_search(&pool->externals, codelet->words, codelet->word_count);
+    return PCERE_OK;
 }
 
 void page_pool_trim(struct page_pool *pool)

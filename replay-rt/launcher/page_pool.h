@@ -9,6 +9,7 @@
 #define PCERE_REPLAY_LAUNCHER_PAGE_POOL_H
 
 #include "core/error.h"
+#include "replay-rt/launcher/external_table.h"
 #include "replay-rt/launcher/image.h"
 #include "store/store.h"
 
@@ -20,6 +21,7 @@ struct page_pool {
     uint64_t zero_pages, page_count;  /* room for so many */
     unsigned char *loaded;            /* a byte per page of the store */
     uint64_t loaded_pages;
+    struct external_table externals;  /* of the codelet whose turn it is: every page is searched for pointers to them when it is loaded */
 };
 
 /* `zero_pages`: most zero pages of any codelet; `page_count`: one more than the highest page number of any. PCERE_SYSTEM: no
@@ -27,6 +29,11 @@ struct page_pool {
 enum pcere_status page_pool_new(const struct image *image, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
                                 struct page_pool *ret_pool, struct pcere_error *error);
 void page_pool_done(struct page_pool *pool);    /* accepts half-built */
+
+/* Before any other page of the codelet: what its pages may point to. Where that is not what held before, all pages are loaded again. Its
+ * arguments are searched as well. PCERE_DATA: damage. */
+enum pcere_status page_pool_externals(struct page_pool *pool, struct store *store, const struct store_codelet *codelet,
+                                      struct pcere_error *error);
 
 /* Make sure that the pages of these runs are there, decompressing the others on all cores. PCERE_DATA: damage. */
 enum pcere_status page_pool_load(struct page_pool *pool, struct store *store, const struct store_run *runs, size_t run_count,

@@ -104,7 +104,8 @@ static struct plan_table locks_add(struct text *out, const struct store_codelet 
 {
     struct plan_table table = table_add(out, NULL, 0, 0);
     for (size_t i = 0; i < codelet->lock_count; i++) {
-        struct plan_lock lock = {codelet->locks[i].address, codelet->locks[i].kind, codelet->locks[i].hint};
+        const struct store_lock *from = &codelet->locks[i];
+        struct plan_lock lock = {from->address, from->kind, from->hint, from->held, from->owner, from->held_after, from->owner_after};
         text_add_bytes(out, &lock, sizeof lock);
         table.count++;
     }
@@ -116,6 +117,21 @@ static uint32_t string_add(struct text *strings, const char *string)
     uint32_t offset = (uint32_t)strings->length;
     text_add_bytes(strings, string, strlen(string) + 1);
     return offset;
+}
+
+/* Those that something was found to point to: few, of thousands. */
+static struct plan_table externals_add(struct text *out, struct text *strings, const struct external_table *externals)
+{
+    struct plan_table table = table_add(out, NULL, 0, 0);
+    for (size_t i = 0; i < externals->count; i++) {
+        if (!externals->found[i])
+            continue;
+        struct plan_external external = {externals->items[i].address, externals->items[i].bytes,
+                                         string_add(strings, external_table_name(externals, i))};
+        text_add_bytes(out, &external, sizeof external);
+        table.count++;
+    }
+    return table;
 }
 
 static struct plan_table relocations_add(struct text *out, struct text *strings, const struct image *image, uint64_t bias)
@@ -187,6 +203,8 @@ static enum pcere_status plan_publish(const struct text *text, struct plan_file 
 }
 
 _Static_assert(sizeof(struct plan_signal) == sizeof(struct store_signal), "copied as they are");
+_Static_assert(sizeof(struct plan_random) == sizeof(struct store_random), "copied as they are");
+_Static_assert(PLAN_LOCK_GONE == STORE_LOCK_GONE, "alike");
 
 enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,
                                 const struct page_pool *pool, const struct codelet_memory *memory, const struct image *image,
@@ -232,6 +250,8 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     descriptors_add(&out, &strings, codelet, plan);
     plan->contents = table_add(&out, memory->contents, memory->content_count, sizeof *memory->contents);
     plan->streams = streams_add(&out, codelet);
+    plan->randoms = table_add(&out, codelet->randoms, codelet->random_count, sizeof *codelet->randoms);
+    plan->externals = externals_add(&out, &strings, &pool->externals);
     plan->relocations = relocations_add(&out, &strings, image, manifest->image_bias);
     plan->strings = out.length;
     text_add_bytes(&out, strings.data, strings.length);

@@ -122,6 +122,8 @@ const struct plan_copy *pcere_memory_copy(const struct memory *memory, uint64_t 
 /* ---- compare.c ------------------------------------------------------------------------------------------------------------ */
 
 void pcere_memory_compare(struct memory *memory);
+/* A state that no memory holds: `place` as in struct plan_difference. */
+void pcere_state_compare(struct memory *memory, uint64_t place, uint64_t expected, uint64_t found, uint32_t bytes);
 /* Bytes of one thread-local variable against what the original had at `captured`. */
 void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *found, uint64_t bytes, uint32_t thread);
 
@@ -134,6 +136,21 @@ void pcere_overlay_prepare(struct codelet *codelet);
 /* Old function addresses jump to rebuilt functions, old global offset tables point to the new libraries, locks of old critical
  * constructs are free. Once, after the first restoring. */
 void pcere_overlay_apply(struct memory *memory);
+
+/* ---- externals.c: functions and constants of shared libraries ---------------------------------------------------------------- */
+
+/* As pcere_overlay_prepare, and called by it. */
+void pcere_externals_prepare(struct codelet *codelet);
+/* Where the capture had a function of a library, a jump to where it is now; where it had a constant, a copy. Once. Ends the process with
+ * PLAN_COLLIDED if such a place is taken. */
+void pcere_externals_apply(struct memory *memory);
+
+/* ---- random.c: random numbers of the C library ------------------------------------------------------------------------------ */
+
+/* Before a run: the generators as they were. */
+void pcere_random_restore(const struct memory *memory);
+/* After one: against what the original had. */
+void pcere_random_compare(struct memory *memory);
 
 /* ---- threads.c: thread-local variables and locks ---------------------------------------------------------------------------- */
 

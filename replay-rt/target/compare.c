@@ -170,6 +170,18 @@ static uint64_t ignored_in(const struct memory *memory, uint64_t start, uint64_t
     return bytes;
 }
 
+void pcere_state_compare(struct memory *memory, uint64_t place, uint64_t expected, uint64_t found, uint32_t bytes)
+{
+    struct plan_result *result = &memory->codelet->plan->result;
+    result->compared_bytes += bytes;
+    if (expected == found)
+        return;
+    const struct plan_difference difference = {.address = place, .expected = expected, .found = found, .bytes = bytes};
+    for (uint64_t bits = expected ^ found; bits; bits >>= 8)
+        result->different_bytes += (bits & 0xff) != 0;
+    difference_add(result, &difference);
+}
+
 void pcere_memory_compare(struct memory *memory)
 {
     const struct replay_plan *plan = memory->codelet->plan;

@@ -2,6 +2,8 @@
  *
  *   old address of a function   [ jmp rebuilt ]      a pointer in captured data leads to the rebuilt function
  *   old global offset table     [ new address ]      old code that has no bitcode finds the new libraries
+ *
+ * Pointers into libraries are externals.c's.
  */
 #include "replay-rt/target/codelet.h"
 
@@ -70,6 +72,7 @@ void pcere_overlay_prepare(struct codelet *codelet)
         pcere_plan_end(codelet, PLAN_FAILED, "no memory for the list of symbols");
     for (uint64_t i = 0; i < count; i++)
         symbols[i] = dlsym(RTLD_DEFAULT, pcere_plan_string(codelet->plan, relocations[i].name));
+    pcere_externals_prepare(codelet);
 }
 
 static void relocation_apply(struct memory *memory, const struct plan_relocation *relocation, const char *symbol)
@@ -112,4 +115,5 @@ void pcere_overlay_apply(struct memory *memory)
     for (uint64_t i = 0; i < plan->zeroed.count; i++)
         range_zero(memory, &zeroed[i]);
     functions_redirect(memory);
+    pcere_externals_apply(memory);
 }

@@ -90,6 +90,8 @@ static bool plan_is_sound(const struct codelet *codelet, uint64_t plan_bytes, ui
            && table_fits(plan, &plan->locks, sizeof(struct plan_lock))
            && table_fits(plan, &plan->signals, sizeof(struct plan_signal))
            && table_fits(plan, &plan->relocations, sizeof(struct plan_relocation))
+           && table_fits(plan, &plan->randoms, sizeof(struct plan_random))
+           && table_fits(plan, &plan->externals, sizeof(struct plan_external))
            && table_fits(plan, &plan->streams, sizeof(struct plan_stream))
            && table_fits(plan, &plan->descriptors, sizeof(struct plan_descriptor)) && contents_fit(codelet);
 }

@@ -83,6 +83,7 @@ static struct cost region_run(struct run *run)
     uint64_t stack = run->codelet->plan->stack_pointer;
     pcere_files_restore(run->codelet);
     pcere_streams_restore();
+    pcere_random_restore(&run->memory);
     pcere_threads_restore(run->threads);
     pcere_team_run(thread_nothing, NULL);         /* the team is awake, as after the program's previous region */
     uint32_t switches = switches_so_far();
@@ -136,6 +137,7 @@ static void region_measure(struct run *run)
 static void region_verify(struct run *run)
 {
     region_run(run);
+    pcere_random_compare(&run->memory);
     pcere_threads_compare(run->threads);
     pcere_memory_compare(&run->memory);
 }

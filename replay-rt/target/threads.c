@@ -13,6 +13,12 @@ extern const struct codelet_tls __stop_pcere_tls[] __attribute__((weak, visibili
 
 void omp_init_lock_with_hint(void *lock, uint64_t hint);
 void omp_init_nest_lock_with_hint(void *lock, uint64_t hint);
+void omp_set_lock(void *lock);
+void omp_set_nest_lock(void *lock);
+int omp_test_lock(void *lock);
+int omp_test_nest_lock(void *lock);
+void omp_unset_lock(void *lock);
+void omp_unset_nest_lock(void *lock);
 
 struct thread_state {
     struct memory *memory;
@@ -91,22 +97,87 @@ static void variables_restore(void *context, uint32_t number, uint32_t threads)
     }
 }
 
-static void locks_restore(const struct codelet *codelet)
+/* ---- locks ------------------------------------------------------------------------------------------------------------------- */
+
+static void lock_set(const struct plan_lock *lock)
 {
+    for (uint32_t i = 0; i < lock->held; i++)
+        if (lock->kind)
+            omp_set_nest_lock((void *)lock->address);
+        else if (!i)
+            omp_set_lock((void *)lock->address);
+}
+
+static void locks_set(void *context, uint32_t number, uint32_t threads)
+{
+    struct thread_state *state = context;
+    struct codelet *codelet = state->memory->codelet;
     const struct plan_lock *locks = PLAN_TABLE(codelet, locks, struct plan_lock);
     for (uint64_t i = 0; i < codelet->plan->locks.count; i++)
+        if (locks[i].held && locks[i].owner == number)
+            lock_set(&locks[i]);
+        else if (locks[i].held && locks[i].owner >= threads && !number)
+            pcere_plan_end(codelet, PLAN_FAILED, "thread %u holds a lock, which this team does not have", locks[i].owner);
+}
+
+static void locks_restore(struct thread_state *state)
+{
+    const struct codelet *codelet = state->memory->codelet;
+    const struct plan_lock *locks = PLAN_TABLE(codelet, locks, struct plan_lock);
+    bool held = false, by_others = false;
+    for (uint64_t i = 0; i < codelet->plan->locks.count; i++) {
         if (locks[i].kind)
             omp_init_nest_lock_with_hint((void *)locks[i].address, locks[i].hint);
         else
             omp_init_lock_with_hint((void *)locks[i].address, locks[i].hint);
+        held |= locks[i].held;
+        by_others |= locks[i].held && locks[i].owner;
+    }
+    if (by_others)
+        pcere_team_run(locks_set, state);
+    else if (held)
+        locks_set(state, 0, state->threads);
+}
+
+/* A lock that lets itself be taken is free, or this thread's own nested one. */
+static bool lock_is_own(const struct plan_lock *lock, uint32_t *ret_held)
+{
+    int count = lock->kind ? omp_test_nest_lock((void *)lock->address) : omp_test_lock((void *)lock->address);
+    if (count <= 0)
+        return false;
+    if (lock->kind)
+        omp_unset_nest_lock((void *)lock->address);
+    else
+        omp_unset_lock((void *)lock->address);
+    *ret_held = (uint32_t)count - 1;
+    return true;
+}
+
+/* One thread after the other, as its turn comes. */
+static void locks_compare(void *context, uint32_t number, uint32_t threads)
+{
+    (void)threads;
+    struct thread_state *state = context;
+    struct codelet *codelet = state->memory->codelet;
+    const struct plan_lock *locks = PLAN_TABLE(codelet, locks, struct plan_lock);
+    for (uint64_t i = 0; number == state->turn && i < codelet->plan->locks.count; i++) {
+        const struct plan_lock *lock = &locks[i];
+        if (lock->held_after == PLAN_LOCK_GONE || lock->owner_after != number)
+            continue;
+        uint32_t held = lock->kind ? UINT32_MAX : 1;
+        lock_is_own(lock, &held);
+        pcere_state_compare(state->memory, lock->address, lock->held_after, held, sizeof held);
+    }
 }
 
 void pcere_threads_restore(struct thread_state *state)
 {
     if (__stop_pcere_tls - __start_pcere_tls)
         pcere_team_run(variables_restore, state);
-    locks_restore(state->memory->codelet);
+    locks_restore(state);
 }
+
+/* ---- comparing --------------------------------------------------------------------------------------------------------------- */
 
 /* One thread after the other: they write to one result. */
 static void variables_compare(void *context, uint32_t number, uint32_t threads)
@@ -125,8 +196,11 @@ static void variables_compare(void *context, uint32_t number, uint32_t threads)
 
 void pcere_threads_compare(struct thread_state *state)
 {
-    if (!(__stop_pcere_tls - __start_pcere_tls))
-        return;
-    for (state->turn = 0; state->turn < state->threads; state->turn++)
-        pcere_team_run(variables_compare, state);
+    bool variables = __stop_pcere_tls - __start_pcere_tls, locks = state->memory->codelet->plan->locks.count;
+    for (state->turn = 0; state->turn < state->threads; state->turn++) {
+        if (variables)
+            pcere_team_run(variables_compare, state);
+        if (locks)
+            pcere_team_run(locks_compare, state);
+    }
 }

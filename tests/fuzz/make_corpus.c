@@ -45,19 +45,21 @@ static void make_store(const char *path)
     for (size_t i = 0; i < 3; i++)
         runs[i] = (struct store_run){4096 + 512 * i, pages[i], 1};
     struct store_thread thread = {0, 4096, 64};
-    struct store_lock lock = {4100, 0, 0};
+    struct store_lock lock = {.address = 4100};
     struct store_frame frame = {0x401000, "main"};
     struct store_range ignored = {4200, 8};
     struct store_descriptor descriptor = {.number = 5, .kind = STORE_DESCRIPTOR_FILE, .marks = STORE_DESCRIPTOR_READ | STORE_DESCRIPTOR_CONTENT,
                                           .offset = 100, .bytes = 700, .content_count = 2, .path = "/tmp/seed.txt"};
     struct store_stream stream = {.address = 4300, .descriptor = 5, .bytes = {1}};
+    struct store_random random = {.kind = STORE_RANDOM_TABLE, .bytes = 128, .before = {3}};
     struct store_run contents[2] = {{0, pages[0], 1}, {512, pages[2], 1}};
     struct store_codelet codelet = {
         .region = (char[]){"main@seed.c:1"}, .invocation = 1, .members = 1, .words = words, .word_count = 2, .mappings = &mapping,
         .mapping_count = 1, .before = runs, .before_count = 3, .after = runs, .after_count = 1, .has_after = true,
         .threads = &thread, .thread_count = 1, .locks = &lock, .lock_count = 1, .frames = &frame, .frame_count = 1,
         .ignored = &ignored, .ignored_count = 1,
-        .descriptors = &descriptor, .descriptor_count = 1, .streams = &stream, .stream_count = 1, .contents = contents, .content_count = 2};
+        .descriptors = &descriptor, .descriptor_count = 1, .streams = &stream, .stream_count = 1, .contents = contents, .content_count = 2,
+        .randoms = &random, .random_count = 1, .externals = runs, .external_count = 1};
     char *name;
     must(store_writer_codelet(writer, &codelet, &name, &stored, &error), &error);
     char *arguments[] = {(char[]){"-n"}, NULL};

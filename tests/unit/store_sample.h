@@ -97,7 +97,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
         {0x7ffffffde000, 0x7ffffffff000, 3, STORE_ROLE_STACK, "[stack]"}};
     struct store_run after = {0x7ffffffde000, STORE_PAGE_ZERO, 2};
     struct store_thread thread = {0, SAMPLE_ADDRESS + 64, 64};
-    struct store_lock lock = {SAMPLE_ADDRESS + 128, 1, 0};
+    struct store_lock lock = {.address = SAMPLE_ADDRESS + 128, .kind = 1, .held = 2, .held_after = 1};
     struct store_frame frames[2] = {{0x401000, "conj_grad"}, {0x402000, "main"}};
     struct store_range ignored = {SAMPLE_ADDRESS + 256, 8};
     struct store_signal signal = {0x401000, 6, 11, 4};
@@ -106,7 +106,8 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
         {.number = 5, .kind = STORE_DESCRIPTOR_FILE, .flags = O_RDWR, .marks = STORE_DESCRIPTOR_READ | STORE_DESCRIPTOR_CONTENT,
          .offset = 12, .bytes = 5000, .changed_ns = 1700000000000000000u, .content_count = 1, .path = "/home/user/mesh.dat"}};
     struct store_stream streams[2] = {{SAMPLE_ADDRESS + 512, 5, STORE_STREAM_FILE, {1, 2}}, {0x7ffff7fa0760, 1, STORE_STREAM_STDOUT, {3}}};
-    struct store_run content = {0, STORE_PAGE_ZERO, 2};
+    struct store_run content = {0, STORE_PAGE_ZERO, 2}, external = {0, made->pages[0], 1};
+    struct store_random random = {.kind = STORE_RANDOM_48, .bytes = 6, .known_after = 1, .before = {1, 2, 3}, .after = {4, 5, 6}};
     struct store_codelet codelet = {
         .region = (char[]){SAMPLE_REGION}, .invocation = 7, .members = 75, .proc_bind = -1, .capture_threads = 1,
         .stack_pointer = 0x7ffffffde100, .unit_id = 0x8899aabbccddeeffu, .in_vivo_ns = 1234, .words = words, .word_count = 3, .mappings = mappings,
@@ -115,7 +116,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
         .signals = &signal, .signal_count = 1, .setting = {.schedule_kind = 3, .schedule_chunk = 9, .max_active_levels = 2, .dynamic = 0, .environment = SAMPLE_ADDRESS,
                     .level_count = 2, .levels = {{4, 3}, {1, 0}}},
         .descriptors = descriptors, .descriptor_count = 2, .streams = streams, .stream_count = 2, .contents = &content,
-        .content_count = 1, .does_io = true};
+        .content_count = 1, .randoms = &random, .random_count = 1, .externals = &external, .external_count = 1, .does_io = true};
     uint64_t stored;
     codelet.before = sample_runs(made, &codelet.before_count);
     enum pcere_status status = store_writer_codelet(made->writer, &codelet, &made->codelet_name, &stored, error);

@@ -44,6 +44,12 @@ static void test_codelet_comes_back(void)
     CU_ASSERT_EQUAL(codelet.after_count, 1);
     CU_ASSERT_EQUAL(codelet.threads[0].tls_bytes, 64);
     CU_ASSERT_EQUAL(codelet.locks[0].kind, 1);
+    CU_ASSERT_EQUAL(codelet.locks[0].held, 2);
+    CU_ASSERT_EQUAL(codelet.locks[0].held_after, 1);
+    CU_ASSERT_EQUAL_FATAL(codelet.random_count, 1);
+    CU_ASSERT_EQUAL(codelet.randoms[0].after[2], 6);
+    CU_ASSERT_EQUAL_FATAL(codelet.external_count, 1);
+    CU_ASSERT_EQUAL(codelet.externals[0].count, 1);
     CU_ASSERT_STRING_EQUAL(codelet.frames[1].symbol, "main");
     CU_ASSERT_EQUAL(codelet.ignored[0].bytes, 8);
     CU_ASSERT_EQUAL_FATAL(codelet.signal_count, 1);
