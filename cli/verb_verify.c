@@ -58,8 +58,27 @@ static json_t *result_value(const struct verify_result *result, bool *failed)
         if (json_array_append_new(causes, cause_value(&result->causes[i], failed)) != 0)
             *failed = true;
     json_put(value, "causes", causes, failed);
+    json_t *asks = json_array();
+    for (unsigned bit = 0; replay_asked_name(bit); bit++)
+        if (result->asked >> bit & 1 && json_array_append_new(asks, json_string(replay_asked_name(bit))) != 0)
+            *failed = true;
+    json_put(value, "asks", asks, failed);
     json_put(value, "reason", compared ? json_null() : json_from_string(result->error.message), failed);
     return value;
+}
+
+/* "; the region calls omp_get_wtime, .." */
+static void asks_add(const struct verify_result *result, struct text *words)
+{
+    const char *before = words->length ? "; the region calls " : "the region calls ";
+    for (unsigned bit = 0; replay_asked_name(bit); bit++) {
+        if (!(result->asked >> bit & 1))
+            continue;
+        text_addf(words, "%s%s", before, replay_asked_name(bit));
+        before = ", ";
+    }
+    if (result->asked)
+        text_add(words, ", whose answer is never the same again");
 }
 
 static void result_row(struct cli_table *table, const struct verify_result *result, bool *marked)
@@ -74,6 +93,8 @@ static void result_row(struct cli_table *table, const struct verify_result *resu
         text_add(&note, result->error.message);
     else if (!result->identical)
         text_addf(&note, "%llu bytes differ", (unsigned long long)result->different_bytes);
+    if (result->error.status == PCERE_OK && !result->identical)
+        asks_add(result, &note);
     if (result->renamed_pointers)
         text_addf(&note, "%s%llu pointer%s to blocks that it allocates, or to libraries", note.length ? "; " : "",
                   (unsigned long long)result->renamed_pointers, result->renamed_pointers == 1 ? "" : "s");

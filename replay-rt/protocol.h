@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 5u
+#define PLAN_VERSION 6u
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
 #define PLAN_SPILLED_MOST (1024u * PLAN_DIFFERENCES)    /* that are written there at most; more are only counted */
@@ -77,6 +77,14 @@ struct plan_stream { uint64_t address; int32_t descriptor; uint32_t kind; unsign
 #define PLAN_LEVELS_MAX 16u
 struct plan_level { uint32_t team, number; };   /* a parallel region around: size of its team, number of the entering thread in it */
 
+/* Functions whose answer is another each time. */
+#define PLAN_ASKS(X)                                                                                                    \
+    X(TIME, "time") X(CLOCK_GETTIME, "clock_gettime") X(GETTIMEOFDAY, "gettimeofday") X(CLOCK, "clock") X(TIMES, "times") \
+    X(GETRUSAGE, "getrusage") X(OMP_GET_WTIME, "omp_get_wtime") X(GETPID, "getpid") X(GETPPID, "getppid")               \
+    X(GETTID, "gettid") X(GETRANDOM, "getrandom") X(GETENTROPY, "getentropy") X(ARC4RANDOM, "arc4random")
+#define PLAN_ASK_ENTRY(name, text) PLAN_ASK_##name,
+enum plan_ask { PLAN_ASKS(PLAN_ASK_ENTRY) PLAN_ASK_COUNT };
+
 enum plan_task {
     PLAN_MEASURE,                   /* time the region */
     PLAN_VERIFY,                    /* run it once and compare all memory with `expected` */
@@ -106,11 +114,12 @@ enum plan_state {
 };
 
 struct plan_difference {            /* one run of at most eight bytes that are not as expected */
-    uint64_t address;               /* of the captured process; in the captured TLS block for thread-local variables; or an
-                                       enum plan_random_kind; at an OpenMP lock: how often it is held */
+    uint64_t address;               /* of the captured process; in the captured TLS block for thread-local variables; for states below */
     uint64_t expected, found;       /* as little-endian words, only `bytes` bytes are meant */
     uint32_t bytes;
-    uint32_t thread_local_of;       /* 1 + number of the thread, 0 for ordinary memory */
+    uint32_t thread_local_of;       /* 1 + number of the thread, 0 for ordinary memory; or a state that no memory holds: */
+#define PLAN_STATE_LOCK UINT32_MAX          /* how often the OpenMP lock at the address is held */
+#define PLAN_STATE_RANDOM (UINT32_MAX - 1)  /* random numbers; the address: enum plan_random_kind times PLAN_RANDOM_BYTES, plus an offset */
 };
 
 struct plan_result {
@@ -123,6 +132,7 @@ struct plan_result {
     uint64_t written_pages, dropped_pages;      /* restored, and made absent again, between repetitions */
     uint64_t functions_redirected, functions_skipped;
     _Atomic uint64_t heap_releases; /* captured blocks that were freed or grown */
+    _Atomic uint64_t asked;         /* PLAN_VERIFY: a bit for each enum plan_ask that the region called */
     uint64_t compared_bytes, different_bytes;
     uint64_t renamed_pointers;      /* to blocks that the region allocated, or into libraries: where these lie now */
     uint64_t spilled_count;         /* struct plan_difference from plan->bytes on, in the plan's file: those found first */

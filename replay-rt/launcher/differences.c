@@ -77,6 +77,7 @@ struct value {                            /* in the original, and in up to two r
     struct object_place place;
     bool named;
     enum debug_kind kind;
+    uint32_t state;                       /* PLAN_STATE_LOCK, ..: not memory; or 0 */
     bool padding, outside;                /* outside: a pointer to what belongs to the process that replayed */
     uint64_t address, bytes;
     long double magnitude;                /* of its group */
@@ -274,6 +275,13 @@ static bool is_outside(const struct judge *judge, const struct value *value)
 static void value_find(struct judge *judge, size_t index, uint64_t address, struct value *ret_value)
 {
     struct value value = {.address = address, .bytes = 1};
+    if (judge->words[index].thread >= PLAN_STATE_RANDOM) {
+        value = (struct value){.address = judge->words[index].address, .bytes = judge->words[index].bytes, .state = judge->words[index].thread,
+                               .kind = judge->words[index].thread == PLAN_STATE_LOCK ? DEBUG_INTEGER : DEBUG_UNKNOWN};
+        value_fill(judge, index, &value);
+        *ret_value = value;
+        return;
+    }
     value.named = objects_find(judge->source->objects, address, &value.place);
     const struct debug_leaf *leaf = &value.place.leaf;
     value.padding = value.named && leaf->padding;
@@ -321,6 +329,18 @@ static void value_write(enum debug_kind kind, const unsigned char *bytes, uint64
         text_addf(out, "0x%" PRIx64, low);
 }
 
+/* "random(), drand48() .." or "lock[3]". */
+static void state_name(const struct judge *judge, const struct value *value, bool pattern, struct text *out)
+{
+    struct object_place place;
+    if (value->state == PLAN_STATE_RANDOM)
+        text_add(out, value->address / PLAN_RANDOM_BYTES == PLAN_RANDOM_48 ? "state of drand48() and its like" : "state of rand() and random()");
+    else if (objects_find(judge->source->objects, value->address, &place))
+        objects_name(judge->source->objects, &place, pattern, out);
+    else
+        text_addf(out, "lock at 0x%" PRIx64, value->address);
+}
+
 static bool group_fill(const struct judge *judge, const struct value *value, uint32_t thread, struct verify_cause *cause)
 {
     static const char *const kinds[] = {
@@ -332,7 +352,12 @@ static bool group_fill(const struct judge *judge, const struct value *value, uin
     cause->memory = memory_word(mapping, thread);
     cause->kind = value->padding ? "padding" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
     cause->floating = value->kind == DEBUG_FLOAT || value->kind == DEBUG_COMPLEX;
-    if (value->named) {
+    if (value->state) {
+        state_name(judge, value, true, &name);
+        state_name(judge, value, false, &first);
+        cause->memory = value->state == PLAN_STATE_LOCK ? "OpenMP runtime" : "C library";
+        cause->kind = value->state == PLAN_STATE_LOCK ? "times that the lock is held" : "random numbers";
+    } else if (value->named) {
         objects_name(judge->source->objects, &value->place, true, &name);
         objects_name(judge->source->objects, &value->place, false, &first);
     } else {
@@ -376,6 +401,8 @@ static struct group *group_get(struct judge *judge, const struct value *value, u
 {
     const struct store_mapping *mapping = mapping_at(judge->source->codelet, value->address);
     uint64_t key = value->named ? value->place.leaf.group : ((uint64_t)(mapping ? mapping->role : 0) + 7) * UINT64_C(0x9e3779b97f4a7c15);
+    if (value->state)
+        key = (value->state == PLAN_STATE_LOCK ? value->address : value->address / PLAN_RANDOM_BYTES) * UINT64_C(0xff51afd7ed558ccd);
     key ^= value->outside ? UINT64_C(0x5bd1e995) << 8 : 0;
     if (!table_grow(judge))
         return NULL;

@@ -112,6 +112,7 @@ struct verify_result {
     enum verify_verdict verdict;      /* where error.status is PCERE_OK */
     double bound_ratio;               /* for doubles: how far they may differ, of the larger one, or of the largest in their array */
     uint64_t compared_bytes, different_bytes;   /* of the run with most differences */
+    uint64_t asked;                   /* functions that the region called and whose answer is another each time, a bit for each: replay_asked_name */
     uint64_t renamed_pointers;        /* to blocks that the region allocated, or into libraries: not differences */
     struct verify_cause *causes;      /* the highest verdict first, then most bytes first */
     size_t cause_count;
@@ -132,5 +133,7 @@ struct verify_report {
 enum pcere_status verify_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct verify_report *ret_report, struct pcere_error *error);
 void verify_report_done(struct verify_report *report);
+/* "omp_get_wtime" for a bit of verify_result.asked; NULL behind the last one. */
+const char *replay_asked_name(unsigned bit);
 
 #endif

@@ -59,6 +59,7 @@ static enum pcere_status run_once(const struct verifier *verifier, const struct 
             result->different_bytes = from->different_bytes;
             result->renamed_pointers = from->renamed_pointers;
         }
+        result->asked |= atomic_load(&from->asked) & ((UINT64_C(1) << PLAN_ASK_COUNT) - 1);
     }
     plan_file_done(&plan);
     return status;
@@ -191,4 +192,11 @@ void verify_report_done(struct verify_report *report)
     }
     free(report->results);
     *report = (struct verify_report){0};
+}
+
+const char *replay_asked_name(unsigned bit)
+{
+#define NAME_ENTRY(name, text) text,
+    static const char *const names[] = {PLAN_ASKS(NAME_ENTRY)};
+    return bit < sizeof names / sizeof *names ? names[bit] : NULL;
 }

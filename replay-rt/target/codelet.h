@@ -122,8 +122,8 @@ const struct plan_copy *pcere_memory_copy(const struct memory *memory, uint64_t 
 /* ---- compare.c ------------------------------------------------------------------------------------------------------------ */
 
 void pcere_memory_compare(struct memory *memory);
-/* A state that no memory holds: `place` as in struct plan_difference. */
-void pcere_state_compare(struct memory *memory, uint64_t place, uint64_t expected, uint64_t found, uint32_t bytes);
+/* A state that no memory holds (PLAN_STATE_LOCK, ..): `address` as in struct plan_difference. */
+void pcere_state_compare(struct memory *memory, uint32_t state, uint64_t address, uint64_t expected, uint64_t found, uint32_t bytes);
 /* Bytes of one thread-local variable against what the original had at `captured`. */
 void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *found, uint64_t bytes, uint32_t thread);
 
@@ -144,6 +144,11 @@ void pcere_externals_prepare(struct codelet *codelet);
 /* Where the capture had a function of a library, a jump to where it is now; where it had a constant, a copy. Once. Ends the process with
  * PLAN_COLLIDED if such a place is taken. */
 void pcere_externals_apply(struct memory *memory);
+
+/* ---- asks.c: what has another answer each time ---------------------------------------------------------------------------------- */
+
+/* From now on, note there what is asked; NULL: no longer. */
+void pcere_asks_watch(_Atomic uint64_t *ret_asked);
 
 /* ---- random.c: random numbers of the C library ------------------------------------------------------------------------------ */
 

@@ -170,16 +170,17 @@ static uint64_t ignored_in(const struct memory *memory, uint64_t start, uint64_t
     return bytes;
 }
 
-void pcere_state_compare(struct memory *memory, uint64_t place, uint64_t expected, uint64_t found, uint32_t bytes)
+void pcere_state_compare(struct memory *memory, uint32_t state, uint64_t address, uint64_t expected, uint64_t found, uint32_t bytes)
 {
     struct plan_result *result = &memory->codelet->plan->result;
     result->compared_bytes += bytes;
     if (expected == found)
         return;
-    const struct plan_difference difference = {.address = place, .expected = expected, .found = found, .bytes = bytes};
+    const struct plan_difference difference = {.address = address, .expected = expected, .found = found, .bytes = bytes,
+                                               .thread_local_of = state};
     for (uint64_t bits = expected ^ found; bits; bits >>= 8)
         result->different_bytes += (bits & 0xff) != 0;
-    difference_add(result, &difference);
+    difference_add(memory->codelet, &difference);
 }
 
 void pcere_memory_compare(struct memory *memory)

@@ -48,7 +48,7 @@ static void bytes_compare(struct memory *memory, const struct plan_random *rando
         uint64_t words[2] = {0};
         memcpy(&words[0], random->after + at, piece);
         memcpy(&words[1], (const char *)found + at, piece);
-        pcere_state_compare(memory, random->kind, words[0], words[1], piece);
+        pcere_state_compare(memory, PLAN_STATE_RANDOM, random->kind * PLAN_RANDOM_BYTES + at, words[0], words[1], piece);
     }
 }
 

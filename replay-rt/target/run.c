@@ -22,6 +22,7 @@ struct run {
     struct thread_state *threads;
     void (*enter)(const uint64_t *words);
     const uint64_t *words;
+    _Atomic uint64_t *asked;          /* where to note what the region asks the system, or NULL */
 };
 
 static void region_find(struct run *run)
@@ -89,7 +90,11 @@ static struct cost region_run(struct run *run)
     uint32_t switches = switches_so_far();
     uint64_t cpu_ns = time_of(CLOCK_THREAD_CPUTIME_ID);
     uint64_t start_ns = clock_ns();
+    if (run->asked)
+        pcere_asks_watch(run->asked);
     pcere_call_on_stack(run->enter, run->words, stack);
+    if (run->asked)
+        pcere_asks_watch(NULL);
     uint64_t end_ns = clock_ns();
     struct cost cost = {end_ns - start_ns, time_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, switches_so_far() - switches};
     pcere_plan_progress(run->codelet);
@@ -136,6 +141,7 @@ static void region_measure(struct run *run)
 
 static void region_verify(struct run *run)
 {
+    run->asked = &run->codelet->plan->result.asked;
     region_run(run);
     pcere_random_compare(&run->memory);
     pcere_threads_compare(run->threads);

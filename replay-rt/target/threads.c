@@ -166,7 +166,7 @@ static void locks_compare(void *context, uint32_t number, uint32_t threads)
             continue;
         uint32_t held = lock->kind ? UINT32_MAX : 1;
         lock_is_own(lock, &held);
-        pcere_state_compare(state->memory, lock->address, lock->held_after, held, sizeof held);
+        pcere_state_compare(state->memory, PLAN_STATE_LOCK, lock->address, lock->held_after, held, sizeof held);
     }
 }
 

@@ -127,9 +127,16 @@ cell() {
 
     step verify "$PCERE" verify --json store.pcere
     words=$(codelet_failures verify '.codelets[] | select(.identical | not) | .region + " " + (.reason // ("\(.different_bytes) bytes differ in " + ([.causes[].name] | join(", "))))')
-    [ "$status" -eq 0 ] && [ -z "$words" ] || fails verify "${words:-$(how_it_ended "$status"): $(message verify '^pcere')}"
+    local counts=1,2,4 refusal difference
+    difference=$(expectations "$program" "$configuration" | sed -n 's/^differs [^\t]*\t//p')
+    if [ -z "$difference" ]; then
+        [ "$status" -eq 0 ] && [ -z "$words" ] || fails verify "${words:-$(how_it_ended "$status"): $(message verify '^pcere')}"
+    else
+        step verify "$PCERE" verify store.pcere
+        [ "$status" -eq 1 ] && grep -qF -- "$difference" verify.out ||
+            fails verify "$(how_it_ended "$status"), and verify was to say '$difference': $(grep -m1 DIFFERENT verify.out)"
+    fi
 
-    local counts=1,2,4 refusal
     refusal=$(expectations "$program" "$configuration" | sed -n 's/^refused [^\t]*\t//p')
     if [ -n "$refusal" ]; then
         counts=1

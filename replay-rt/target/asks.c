@@ -1,0 +1,90 @@
+/* replay-rt/target/asks.c - what the region asks the system that has another answer each time: the time, its process's number, chance.
+ *
+ * Memory that depends on such an answer cannot be the same again, and verification says so. The calls are passed on; weak, since a program
+ * may have functions of these names. What the OpenMP runtime asks for itself is not the region's.
+ */
+#include "replay-rt/target/codelet.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <sys/types.h>
+#include <time.h>
+
+static struct { uintptr_t low, high; } runtime;   /* its image */
+static _Atomic uint64_t *asked;                   /* NULL: nobody wants to know */
+
+void __kmpc_fork_call(void *ident, int32_t argc, void (*microtask)(int32_t *, int32_t *, ...), ...);
+
+static int runtime_find(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    (void)bytes;
+    uintptr_t inside = *(const uintptr_t *)context, low = UINTPTR_MAX, high = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type != PT_LOAD)
+            continue;
+        low = start < low ? start : low;
+        high = start + header->p_memsz > high ? start + header->p_memsz : high;
+    }
+    if (inside < low || inside >= high)
+        return 0;
+    runtime.low = low;
+    runtime.high = high;
+    return 1;
+}
+
+void pcere_asks_watch(_Atomic uint64_t *ret_asked)
+{
+    uintptr_t inside = (uintptr_t)dlsym(RTLD_DEFAULT, "__kmpc_fork_call");
+    if (!runtime.high)
+        dl_iterate_phdr(runtime_find, &inside);
+    asked = ret_asked;
+}
+
+static void note(enum plan_ask what, const void *caller)
+{
+    if (asked && (uintptr_t)caller - runtime.low >= runtime.high - runtime.low)
+        atomic_fetch_or(asked, UINT64_C(1) << what);
+}
+
+#define WEAK __attribute__((weak, visibility("default")))
+#define FORWARD(name, what, result, parameters, arguments)              \
+    static result(*next_##name) parameters;                             \
+    __attribute__((constructor)) static void find_##name(void)          \
+    {                                                                   \
+        void *symbol = dlsym(RTLD_NEXT, #name);                         \
+        memcpy(&next_##name, &symbol, sizeof symbol);                   \
+    }                                                                   \
+    WEAK result name parameters                                         \
+    {                                                                   \
+        if (!next_##name)                                               \
+            find_##name();                                              \
+        note(what, __builtin_return_address(0));                        \
+        return next_##name arguments;                                   \
+    }
+
+double omp_get_wtime(void);
+pid_t getpid(void), getppid(void), gettid(void);
+ssize_t getrandom(void *buffer, size_t bytes, unsigned flags);
+int getentropy(void *buffer, size_t bytes);
+uint32_t arc4random(void), arc4random_uniform(uint32_t bound);
+
+FORWARD(time, PLAN_ASK_TIME, time_t, (time_t *ret_time), (ret_time))
+FORWARD(clock_gettime, PLAN_ASK_CLOCK_GETTIME, int, (clockid_t clock, struct timespec *ret_time), (clock, ret_time))
+FORWARD(gettimeofday, PLAN_ASK_GETTIMEOFDAY, int, (struct timeval *restrict ret_time, void *restrict zone), (ret_time, zone))
+FORWARD(clock, PLAN_ASK_CLOCK, clock_t, (void), ())
+FORWARD(times, PLAN_ASK_TIMES, clock_t, (struct tms *ret_times), (ret_times))
+FORWARD(getrusage, PLAN_ASK_GETRUSAGE, int, (__rusage_who_t who, struct rusage *ret_usage), (who, ret_usage))
+FORWARD(omp_get_wtime, PLAN_ASK_OMP_GET_WTIME, double, (void), ())
+FORWARD(getpid, PLAN_ASK_GETPID, pid_t, (void), ())
+FORWARD(getppid, PLAN_ASK_GETPPID, pid_t, (void), ())
+FORWARD(gettid, PLAN_ASK_GETTID, pid_t, (void), ())
+FORWARD(getrandom, PLAN_ASK_GETRANDOM, ssize_t, (void *buffer, size_t bytes, unsigned flags), (buffer, bytes, flags))
+FORWARD(getentropy, PLAN_ASK_GETENTROPY, int, (void *buffer, size_t bytes), (buffer, bytes))
+FORWARD(arc4random, PLAN_ASK_ARC4RANDOM, uint32_t, (void), ())
+FORWARD(arc4random_uniform, PLAN_ASK_ARC4RANDOM, uint32_t, (uint32_t bound), (bound))
