@@ -126,7 +126,7 @@ cell() {
     jq -e '[.regions[] | select(.status == "captured")] | length > 0' regions.out >/dev/null 2>&1 || return
 
     step verify "$PCERE" verify --json store.pcere
-    words=$(codelet_failures verify '.codelets[] | select(.identical | not) | .region + " " + (.reason // ("\(.different_bytes) bytes differ in " + ([.causes[].name] | join(", "))))')
+    words=$(codelet_failures verify '.codelets[] | select(.equal | not) | .region + " " + (.reason // ("\(.different_bytes) bytes differ in " + ([.causes[].name] | join(", "))))')
     local counts=1,2,4 refusal difference
     difference=$(expectations "$program" "$configuration" | sed -n 's/^differs [^\t]*\t//p')
     if [ -z "$difference" ]; then
@@ -134,7 +134,7 @@ cell() {
     else
         step verify "$PCERE" verify store.pcere
         [ "$status" -eq 1 ] && grep -qF -- "$difference" verify.out ||
-            fails verify "$(how_it_ended "$status"), and verify was to say '$difference': $(grep -m1 DIFFERENT verify.out)"
+            fails verify "$(how_it_ended "$status"), and verify was to say '$difference': $(grep -m1 'differ' verify.out)"
     fi
 
     refusal=$(expectations "$program" "$configuration" | sed -n 's/^refused [^\t]*\t//p')
