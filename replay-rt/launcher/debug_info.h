@@ -67,9 +67,9 @@ uint32_t debug_type_target(struct debug_info *info, uint32_t type);
 /* Global, static and thread-local variables. Borrowed. */
 size_t debug_info_variables(const struct debug_info *info, const struct debug_variable **ret_variables);
 
-/* What a parallel construct takes from around it: the arguments of its fork, in order; all are DEBUG_AS_ARGUMENT. `caller`: name of the function
- * that enters the region, as symbols have it, or "". *ret_variables is malloc'ed; their number is 0 if nothing is known. */
-enum pcere_status debug_info_arguments(struct debug_info *info, const char *file, uint32_t line, const char *caller,
+/* What a parallel construct takes from around it: the arguments of its fork, in order; all are DEBUG_AS_ARGUMENT. Several constructs of one line
+ * (templates) are told apart by who enters the region: at the link-time address `pc`, in the function that symbols call `caller`, or "". *ret_variables is malloc'ed; their number is 0 if nothing is known. */
+enum pcere_status debug_info_arguments(struct debug_info *info, const char *file, uint32_t line, const char *caller, uint64_t pc,
                                        struct debug_variable **ret_variables, size_t *ret_count, struct pcere_error *error);
 
 /* A called function's frame, where it has stopped to call another one. */
@@ -80,7 +80,8 @@ struct debug_frame {
     uint64_t frame_pointer;           /* rbp, if the function has one; 0: unknown */
 };
 
-/* Variables that lie in the frame at that place; all are DEBUG_IN_FRAME. Those in registers are left out. *ret_variables is malloc'ed. */
+/* Variables that lie in the frame at that place, those of the innermost inlined function first (a place on the stack may serve several); all are
+ * DEBUG_IN_FRAME. Those in registers are left out. *ret_variables is malloc'ed. */
 enum pcere_status debug_info_frame(struct debug_info *info, const struct debug_frame *frame, struct debug_variable **ret_variables,
                                    size_t *ret_count, struct pcere_error *error);
 

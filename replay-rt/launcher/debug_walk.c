@@ -32,6 +32,17 @@ static const struct debug_member *member_at(const struct debug_info *info, const
     return NULL;
 }
 
+/* Bit fields that share a byte are told apart by nobody here. */
+static void neighbours_add(const struct debug_type *type, const struct debug_member *first, uint64_t offset, struct text *exact,
+                           struct text *pattern)
+{
+    for (const struct debug_member *next = first + 1; next < type->members + type->member_count; next++)
+        if (!next->type && next->name && offset >= next->offset && offset - next->offset < next->bytes) {
+            both_add(exact, pattern, "/");
+            both_add(exact, pattern, next->name);
+        }
+}
+
 /* An array of unknown length reaches as far as the memory does. */
 static uint64_t element_bytes(const struct debug_info *info, const struct debug_type *array)
 {
@@ -74,6 +85,8 @@ void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t of
                 both_add(exact, pattern, ".");
                 both_add(exact, pattern, member->name);
             }
+            if (!member->type)
+                neighbours_add(type, member, rest, exact, pattern);
             leaf.offset += member->offset;
             rest -= member->offset;
             leaf.group = mixed(leaf.group, (uint64_t)(member - type->members));

@@ -300,7 +300,7 @@ static void value_find(struct judge *judge, size_t index, uint64_t address, stru
 
 /* ---- groups ------------------------------------------------------------------------------------------------------------------- */
 
-static const char *memory_word(const struct store_mapping *mapping, uint32_t thread)
+static const char *memory_word(const struct judge *judge, const struct store_mapping *mapping, uint64_t address, uint32_t thread)
 {
     static const char *const roles[] = {
         [STORE_ROLE_IMAGE] = "program data", [STORE_ROLE_HEAP] = "heap",       [STORE_ROLE_ANONYMOUS] = "anonymous memory",
@@ -308,6 +308,8 @@ static const char *memory_word(const struct store_mapping *mapping, uint32_t thr
     };
     if (thread)
         return "thread-local";
+    if (mapping && mapping->role == STORE_ROLE_IMAGE && address >= objects_image_end(judge->source->objects))
+        return roles[STORE_ROLE_HEAP];
     return mapping && mapping->role < sizeof roles / sizeof *roles && roles[mapping->role] ? roles[mapping->role] : "other memory";
 }
 
@@ -349,7 +351,7 @@ static bool group_fill(const struct judge *judge, const struct value *value, uin
     };
     struct text name = {0}, first = {0}, expected = {0}, found = {0};
     const struct store_mapping *mapping = mapping_at(judge->source->codelet, value->address);
-    cause->memory = memory_word(mapping, thread);
+    cause->memory = memory_word(judge, mapping, value->address, thread);
     cause->kind = value->padding ? "padding" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
     cause->floating = value->kind == DEBUG_FLOAT || value->kind == DEBUG_COMPLEX;
     if (value->state) {
@@ -400,7 +402,8 @@ static bool table_grow(struct judge *judge)
 static struct group *group_get(struct judge *judge, const struct value *value, uint32_t thread)
 {
     const struct store_mapping *mapping = mapping_at(judge->source->codelet, value->address);
-    uint64_t key = value->named ? value->place.leaf.group : ((uint64_t)(mapping ? mapping->role : 0) + 7) * UINT64_C(0x9e3779b97f4a7c15);
+    const char *memory = memory_word(judge, mapping, value->address, thread);
+    uint64_t key = value->named ? value->place.leaf.group : (uint64_t)(uintptr_t)memory * UINT64_C(0x9e3779b97f4a7c15);
     if (value->state)
         key = (value->state == PLAN_STATE_LOCK ? value->address : value->address / PLAN_RANDOM_BYTES) * UINT64_C(0xff51afd7ed558ccd);
     key ^= value->outside ? UINT64_C(0x5bd1e995) << 8 : 0;

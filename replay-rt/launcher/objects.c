@@ -1,7 +1,6 @@
 /* replay-rt/launcher/objects.c - finds the objects of captured memory, and tells which of them holds an address. */
-#include "replay-rt/launcher/objects.h"
+#include "replay-rt/launcher/objects_private.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,54 +9,16 @@
 #define BLOCKS_MOST 8000000u
 #define DEPTH_MOST 48
 #define OVERLAPS_MOST 32
-#define NONE UINT32_MAX
 #define HEADER_BYTES 16u                  /* of the C library's blocks: two words, the second holds size and flags */
 #define SIZE_FLAGS 7u
 #define FLAG_MAPPED 2u
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
-enum object_kind {
-    OBJECT_VARIABLE,
-    OBJECT_ARGUMENT,                      /* lies in no memory: the region got it as a word */
-    OBJECT_BLOCK,                         /* what a pointer leads to: as many of its type as there is room for */
-    OBJECT_SYMBOL,                        /* a name, no type */
-};
-
-struct object {
-    uint64_t address, bytes;
-    uint32_t type;
-    uint32_t parent;                      /* OBJECT_BLOCK: what holds the pointer, at `slot` */
-    uint32_t alias;                       /* an object above of the same type (a list, a tree), or NONE */
-    uint32_t thread;                      /* 1 + number, of a thread-local variable */
-    uint64_t slot, group;
-    enum object_kind kind;
-    bool by_reference;
-    bool endless;                         /* nobody knows where the block ends: `bytes` is where it must */
-    const char *name, *function;
-};
-
-struct block { uint64_t start, end; uint32_t owner; };     /* of the heap */
-
-struct segment { uint64_t start, end; uint32_t object; };  /* disjoint, ascending */
-
-struct objects {
-    struct objects_source source;
-    struct object *items;
-    size_t count, capacity;
-    uint32_t *roots;                      /* objects whose end is known, by address */
-    size_t root_count;
-    struct block *blocks;
-    size_t block_count, block_capacity;
-    struct segment *segments;
-    size_t segment_count, segment_capacity;
-    uint64_t slots;
-    bool failed;
-};
-
 static uint64_t mixed(uint64_t a, uint64_t b)
 {
-    uint64_t value = (a ^ (b + 0x51)) * MIX;
-    return value ^ value >> 31;
+    uint64_t value = (a + MIX) * MIX;
+    value = ((value ^ value >> 32) + b) * MIX;
+    return value ^ value >> 29;
 }
 
 static uint32_t object_add(struct objects *objects, const struct object *object)
@@ -94,14 +55,21 @@ static uint64_t word_read(const struct objects *objects, uint64_t address)
 
 /* ---- blocks of the heap ------------------------------------------------------------------------------------------------------ */
 
+static bool is_image(const struct objects *objects, uint64_t address)
+{
+    return address >= objects->image_low && address < objects->image_end;
+}
+
+/* Without address randomisation the heap begins where the image ends, and the kernel may make one mapping of both. */
 static void blocks_collect(struct objects *objects)
 {
     const struct store_codelet *codelet = objects->source.codelet;
     for (size_t i = 0; i < codelet->mapping_count; i++) {
         const struct store_mapping *mapping = &codelet->mappings[i];
-        if (mapping->role != STORE_ROLE_HEAP)
+        bool behind = mapping->role == STORE_ROLE_IMAGE && mapping->start < objects->image_end && mapping->end > objects->image_end;
+        if (mapping->role != STORE_ROLE_HEAP && !behind)
             continue;
-        for (uint64_t at = mapping->start; mapping->end - at > HEADER_BYTES && objects->block_count < BLOCKS_MOST;) {
+        for (uint64_t at = behind ? objects->image_end : mapping->start; mapping->end - at > HEADER_BYTES && objects->block_count < BLOCKS_MOST;) {
             uint64_t size = word_read(objects, at + 8) & ~(uint64_t)SIZE_FLAGS;
             if (size < 2 * HEADER_BYTES || size % HEADER_BYTES || size > mapping->end - at)
                 break;
@@ -132,7 +100,7 @@ static struct block *block_at(const struct objects *objects, uint64_t address)
 /* Blocks of other arenas, large blocks: the size before the address, if that can be one. 0: it cannot. */
 static uint64_t block_end_by_header(const struct objects *objects, const struct store_mapping *mapping, uint64_t address)
 {
-    if (mapping->role == STORE_ROLE_STACK || mapping->role == STORE_ROLE_IMAGE || address % HEADER_BYTES
+    if (mapping->role == STORE_ROLE_STACK || is_image(objects, address) || address % HEADER_BYTES
         || address - mapping->start < HEADER_BYTES)
         return 0;
     uint64_t word = word_read(objects, address - 8), size = word & ~(uint64_t)SIZE_FLAGS, start = address - HEADER_BYTES;
@@ -176,12 +144,17 @@ static uint64_t end_of_target(const struct objects *objects, const struct store_
 
 /* ---- pointers ---------------------------------------------------------------------------------------------------------------- */
 
+/* From the third object of a type in a row on they are like the second: a list, a tree. */
 static uint32_t alias_find(const struct objects *objects, uint32_t parent, uint32_t type)
 {
+    uint32_t nearest = NONE;
     for (int depth = 0; depth < DEPTH_MOST && parent != NONE; depth++) {
         const struct object *above = &objects->items[parent];
-        if (above->kind == OBJECT_BLOCK && above->type == type)
-            return above->alias != NONE ? above->alias : parent;
+        if (above->kind == OBJECT_BLOCK && above->type == type) {
+            if (above->alias != NONE || nearest != NONE)
+                return above->alias != NONE ? above->alias : nearest;
+            nearest = parent;
+        }
         parent = above->parent;
     }
     return NONE;
@@ -205,7 +178,7 @@ static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, 
     uint64_t element = debug_type_get(info, to)->bytes;
     bool by_reference = debug_type_get(info, type)->reference;
     const struct object *root = objects->root_count ? root_above(objects, target) : NULL;
-    if ((root && root->address <= target) || (!to && mapping->role == STORE_ROLE_IMAGE))
+    if ((root && root->address <= target) || (!to && is_image(objects, target)))
         return;
     struct block *block;
     bool endless;
@@ -314,20 +287,22 @@ static void statics_add(struct objects *objects)
     }
 }
 
-static enum pcere_status arguments_add(struct objects *objects, struct pcere_error *error)
+/* What it has by reference is in use while it runs; of the callers' variables only the debug information says so. */
+static enum pcere_status arguments_add(struct objects *objects, bool by_reference, struct pcere_error *error)
 {
     const struct store_codelet *codelet = objects->source.codelet;
     const struct store_region *region = objects->source.region;
     struct debug_variable *arguments;
     size_t count;
     const char *caller = codelet->frame_count ? codelet->frames[0].symbol : "";
-    enum pcere_status status = debug_info_arguments(objects->source.info, region->file ? region->file : "", region->line, caller, &arguments,
-                                                    &count, error);
+    uint64_t pc = codelet->frame_count ? codelet->frames[0].address - objects->source.image_bias - 1 : 0;
+    enum pcere_status status = debug_info_arguments(objects->source.info, region->file ? region->file : "", region->line, caller, pc,
+                                                    &arguments, &count, error);
     if (status)
         return status;
     for (size_t i = 0; i < count && i < codelet->word_count; i++) {
         const struct debug_type *type = debug_type_get(objects->source.info, arguments[i].type);
-        if (type->kind != DEBUG_POINTER || !arguments[i].name)
+        if (type->kind != DEBUG_POINTER || type->reference != by_reference || !arguments[i].name)
             continue;
         struct object object = {.type = arguments[i].type, .parent = NONE, .alias = NONE, .kind = OBJECT_ARGUMENT, .bytes = 8,
                                 .name = arguments[i].name, .function = region->function, .group = mixed(0x61726775, i)};
@@ -523,137 +498,6 @@ bool objects_find(const struct objects *objects, uint64_t address, struct object
     return true;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------------- */
-
-static void leaf_name(const struct objects *objects, uint32_t type, uint64_t offset, bool pattern, struct text *out)
-{
-    struct debug_leaf leaf;
-    debug_type_walk(objects->source.info, type, offset, pattern ? NULL : out, pattern ? out : NULL, &leaf);
-}
-
-static void index_name(uint64_t index, bool pattern, struct text *out)
-{
-    if (pattern)
-        text_add(out, "[]");
-    else
-        text_addf(out, "[%" PRIu64 "]", index);
-}
-
-/* What is written behind the pointer's own name. */
-static void block_name(const struct objects *objects, const struct object *object, uint64_t offset, bool pattern, struct text *out)
-{
-    const struct debug_type *type = debug_type_get(objects->source.info, object->type);
-    uint64_t element = type->bytes;
-    if (!element) {
-        size_t before = out->length;
-        leaf_name(objects, object->type, offset, pattern, out);
-        if (out->length == before && !pattern)
-            text_addf(out, "+0x%" PRIx64, offset);
-        return;
-    }
-    struct text inner = {0};
-    leaf_name(objects, object->type, offset % element, pattern, &inner);
-    const char *words = inner.length ? inner.data : "";
-    if (object->by_reference && offset < element) {
-        text_add(out, words);
-    } else if ((object->bytes / element < 2 || (object->endless && offset < element)) && type->kind == DEBUG_STRUCT && *words == '.') {
-        text_addf(out, "->%s", words + 1);
-    } else {
-        index_name(offset / element, pattern, out);
-        text_add(out, words);
-    }
-    out->failed |= inner.failed;
-    text_done(&inner);
-}
-
-static void root_name(const struct objects *objects, const struct object *object, uint64_t offset, bool pattern, struct text *out)
-{
-    if (object->function)
-        text_addf(out, "%s: ", object->function);
-    text_add(out, object->name ? object->name : "?");
-    if (object->kind == OBJECT_VARIABLE)
-        leaf_name(objects, object->type, offset, pattern, out);
-    else if (object->kind == OBJECT_SYMBOL && offset && !pattern)
-        text_addf(out, "+0x%" PRIx64, offset);
-}
-
-#define STEPS_MOST 12                     /* of a way that are written */
-
-struct step { const struct object *object; uint64_t offset; bool gap; };
-
-/* The way to a value from a variable down. Of a long one the middle is left out; in a pattern, what repeats (a list, a tree) is written once. */
-static void way_name(const struct objects *objects, const struct object *object, uint64_t offset, bool pattern, struct text *out)
-{
-    struct step steps[STEPS_MOST];
-    size_t count = 0;
-    for (;;) {
-        bool again = pattern && object->alias != NONE;
-        steps[count++] = (struct step){object, offset, again};
-        if (again)
-            object = &objects->items[object->alias];
-        if (object->parent == NONE)
-            break;
-        offset = object->slot;
-        object = &objects->items[object->parent];
-        if (count < STEPS_MOST - 1 || object->parent == NONE)
-            continue;
-        steps[count - 1].gap = true;
-        while (object->parent != NONE) {
-            offset = object->slot;
-            object = &objects->items[object->parent];
-        }
-    }
-    while (count--) {
-        const struct step *step = &steps[count];
-        text_add(out, step->gap ? "->..." : "");
-        if (step->object->kind == OBJECT_BLOCK)
-            block_name(objects, step->object, step->offset, pattern, out);
-        else
-            root_name(objects, step->object, step->offset, pattern, out);
-    }
-}
-
-/* How the members of the C++ library's classes are written by those who use these. */
-static void library_shorten(struct text *text)
-{
-    static const char *const hidden[] = {"._M_impl._M_start", "._M_t._M_t._M_head_impl", "._M_elems", ".__begin_"};
-    for (size_t i = 0; text->data && i < sizeof hidden / sizeof *hidden; i++)
-        for (char *at = text->data; (at = strstr(at, hidden[i]));) {
-            size_t bytes = strlen(hidden[i]);
-            memmove(at, at + bytes, strlen(at + bytes) + 1);
-            text->length -= bytes;
-        }
-}
-
-void objects_name(const struct objects *objects, const struct object_place *place, bool pattern, struct text *out)
-{
-    const struct object *object = &objects->items[place->object];
-    way_name(objects, object, place->leaf.offset, pattern, out);
-    library_shorten(out);
-    if (object->thread)
-        text_addf(out, " of thread %" PRIu32, object->thread - 1);
-}
-
-/* ---- values ------------------------------------------------------------------------------------------------------------------ */
-
-long double object_float(const void *bytes, uint64_t count)
-{
-    float single;
-    double twice;
-    long double extended = 0;
-    switch (count) {
-    case sizeof single:
-        memcpy(&single, bytes, sizeof single);
-        return (long double)single;
-    case sizeof twice:
-        memcpy(&twice, bytes, sizeof twice);
-        return (long double)twice;
-    default:
-        memcpy(&extended, bytes, count < 10 ? count : 10);
-        return extended;
-    }
-}
-
 /* ---- all together ------------------------------------------------------------------------------------------------------------ */
 
 enum pcere_status objects_new(const struct objects_source *source, struct objects **ret_objects, struct pcere_error *error)
@@ -662,13 +506,18 @@ enum pcere_status objects_new(const struct objects_source *source, struct object
     if (!objects)
         return pcere_fail_memory(error, "the variables");
     objects->source = *source;
+    elf_file_span(source->program, &objects->image_low, &objects->image_end);
+    objects->image_low += source->image_bias;
+    objects->image_end += source->image_bias;
     blocks_collect(objects);
     statics_add(objects);
-    enum pcere_status status = frames_add(objects, error);
+    enum pcere_status status = arguments_add(objects, true, error);
+    if (!status)
+        status = frames_add(objects, error);
     objects->roots = by_address(objects, &objects->root_count);
     objects->failed |= !objects->roots;
     if (!status)
-        status = arguments_add(objects, error);
+        status = arguments_add(objects, false, error);
     if (!status) {
         scan_all(objects);
         symbols_add(objects);
@@ -682,6 +531,8 @@ enum pcere_status objects_new(const struct objects_source *source, struct object
         *ret_objects = objects;
     return status;
 }
+
+uint64_t objects_image_end(const struct objects *objects) { return objects->image_end; }
 
 void objects_free(struct objects *objects)
 {

@@ -25,11 +25,15 @@ struct objects_source {               /* all borrowed, and needed as long as the
     uint64_t image_bias;
 };
 
+
 struct objects;
 
 /* PCERE_SYSTEM: no memory. What is captured and what debug information says of it may be at odds: both are hostile. */
 enum pcere_status objects_new(const struct objects_source *source, struct objects **ret_objects, struct pcere_error *error);
 void objects_free(struct objects *objects);     /* accepts NULL */
+
+/* End of the program's image in memory: data of the program lies below, the heap above, even where the kernel made one mapping of both. */
+uint64_t objects_image_end(const struct objects *objects);
 
 struct object_place {
     uint32_t object;

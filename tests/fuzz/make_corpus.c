@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 {
     struct pcere_error error;
     char store[4096], path[4200];
-    if (argc != 3)
+    if (argc != 4)
         return 2;
     must(directory_make(AT_FDCWD, argv[1], &error), &error);
     snprintf(store, sizeof store, "%s/seed.pcere", argv[1]);
@@ -124,6 +124,7 @@ int main(int argc, char **argv)
         put(argv[1], files[i][0], path);
     }
     put(argv[1], "elf_file", argv[2]);
+    put(argv[1], "debug_info", argv[3]);
     put_archive(argv[1], store);
     return 0;
 }

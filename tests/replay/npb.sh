@@ -13,6 +13,10 @@ for name in $names; do
     run "$PCERE" verify --json "$name.$class.pcere"
     says "memory of $name.$class is identical" 0
     holds "and something was compared" jq -e '(.codelets | length) > 0 and ([.codelets[] | .identical and .compared_bytes > 10000] | all)' .out
+    [ "$class" = S ] || continue
+    run "$PCERE" verify --threads 2 --json "$name.$class.pcere"
+    holds "with two threads $name.$class differs by rounding only, but for what it keeps by thread" jq -e '[.codelets[].causes[] | select(.verdict != "rounding")
+        | .name | test("^(x\\[\\] of thread 0|bucket_size\\[\\]\\[\\]|(lower|upper)_progress\\[\\][.]steps)$")] | all' .out
 done
 holds "all eight benchmarks are there" test "$(wc -w <<<"$names")" = 8
 finish

@@ -1,0 +1,303 @@
+/* replay-rt/launcher/debug_types.c - from entries of DWARF to a table of types.
+ *
+ * Types are numbered when they are first met; what a pointer points to is read when it is asked for, so that a program's types are not all read
+ * for one variable. 0 is the type of which nothing is known.
+ */
+#include "replay-rt/launcher/debug_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- entries --------------------------------------------------------------------------------------------------------------- */
+
+bool debug_attribute(Dwarf_Die *die, unsigned name, Dwarf_Attribute *ret_attribute)
+{
+    return dwarf_attr_integrate(die, name, ret_attribute) != NULL;
+}
+
+const char *debug_string(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute found;
+    return debug_attribute(die, name, &found) ? dwarf_formstring(&found) : NULL;
+}
+
+bool debug_number(Dwarf_Die *die, unsigned name, uint64_t *ret_number)
+{
+    Dwarf_Attribute found;
+    Dwarf_Word number;
+    if (!debug_attribute(die, name, &found) || dwarf_formudata(&found, &number) != 0)
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+bool debug_flag(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute found;
+    bool flag = false;
+    return dwarf_attr(die, name, &found) && dwarf_formflag(&found, &flag) == 0 && flag;
+}
+
+bool debug_reference(Dwarf_Die *die, unsigned name, Dwarf_Die *ret_die)
+{
+    Dwarf_Attribute found;
+    return debug_attribute(die, name, &found) && dwarf_formref_die(&found, ret_die) != NULL;
+}
+
+bool debug_child(struct debug_info *info, Dwarf_Die *die, Dwarf_Die *ret_child)
+{
+    return info->entries++ < ENTRIES_MOST && dwarf_child(die, ret_child) == 0;
+}
+
+bool debug_sibling(struct debug_info *info, Dwarf_Die *child)
+{
+    return info->entries++ < ENTRIES_MOST && dwarf_siblingof(child, child) == 0;
+}
+
+const char *debug_keep(struct debug_info *info, struct text *text)
+{
+    char *kept = text_take(text);
+    if (!kept || !array_reserve(&info->strings, &info->string_capacity, info->string_count + 1, sizeof *info->strings)) {
+        free(kept);
+        info->failed = true;
+        return "?";
+    }
+    return info->strings[info->string_count++] = kept;
+}
+
+bool debug_variable_add(struct debug_info *info, struct debug_variable **list, size_t *count, size_t *capacity,
+                        const struct debug_variable *variable)
+{
+    if (!array_reserve(list, capacity, *count + 1, sizeof **list)) {
+        info->failed = true;
+        return false;
+    }
+    (*list)[(*count)++] = *variable;
+    return true;
+}
+
+/* ---- types ----------------------------------------------------------------------------------------------------------------- */
+
+static struct place *place_find(struct place *places, size_t capacity, const void *entry)
+{
+    size_t at = (size_t)(((uintptr_t)entry * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (capacity - 1);
+    while (places[at].entry && places[at].entry != entry)
+        at = (at + 1) & (capacity - 1);
+    return &places[at];
+}
+
+static bool places_grow(struct debug_info *info)
+{
+    if (info->type_count * 2 < info->place_capacity)
+        return true;
+    size_t capacity = info->place_capacity ? info->place_capacity * 2 : 1024;
+    struct place *places = calloc(capacity, sizeof *places);
+    if (!places)
+        return false;
+    for (size_t i = 0; i < info->place_capacity; i++)
+        if (info->places[i].entry)
+            *place_find(places, capacity, info->places[i].entry) = info->places[i];
+    free(info->places);
+    info->places = places;
+    info->place_capacity = capacity;
+    return true;
+}
+
+/* A type's number before anything is known of it, so that it may be met again on the way. */
+uint32_t debug_type_new(struct debug_info *info)
+{
+    size_t count = info->type_count;
+    if (count >= UINT32_MAX || !array_reserve(&info->types, &info->type_capacity, count + 1, sizeof *info->types)
+        || !array_reserve(&info->dies, &info->die_capacity, count + 1, sizeof *info->dies)) {
+        info->failed = true;
+        return 0;
+    }
+    info->types[count] = (struct debug_type){0};
+    memset(&info->dies[count], 0, sizeof *info->dies);
+    return (uint32_t)info->type_count++;
+}
+
+static uint64_t product(uint64_t count, uint64_t bytes)
+{
+    uint64_t result;
+    return __builtin_mul_overflow(count, bytes, &result) || result > UINT64_MAX >> 8 ? 0 : result;
+}
+
+static struct debug_type array_of(const struct debug_info *info, uint32_t element, uint64_t count)
+{
+    const struct debug_type *one = &info->types[element];
+    return (struct debug_type){.kind = DEBUG_ARRAY, .element = element, .count = count, .bytes = product(count, one->bytes),
+                               .holds_pointers = one->holds_pointers};
+}
+
+/* Dimensions from the last to the first: an array of arrays. */
+static struct debug_type array_read(struct debug_info *info, Dwarf_Die *die, int depth)
+{
+    uint64_t counts[8];
+    size_t dimensions = 0;
+    Dwarf_Die element, child;
+    uint32_t type = debug_reference(die, DW_AT_type, &element) ? debug_type_read(info, &element, depth) : 0;
+    if (debug_child(info, die, &child))
+        do {
+            uint64_t count = 0;
+            if (dwarf_tag(&child) != DW_TAG_subrange_type || dimensions == sizeof counts / sizeof *counts)
+                continue;
+            if (!debug_number(&child, DW_AT_count, &count) && debug_number(&child, DW_AT_upper_bound, &count))
+                count = count == UINT64_MAX || count == UINT32_MAX ? 0 : count + 1;
+            counts[dimensions++] = count;
+        } while (debug_sibling(info, &child));
+    while (dimensions > 1) {
+        struct debug_type inner = array_of(info, type, counts[--dimensions]);
+        uint32_t number = debug_type_new(info);
+        if (!number)
+            return (struct debug_type){0};
+        info->types[number] = inner;
+        type = number;
+    }
+    return array_of(info, type, dimensions ? counts[0] : 0);
+}
+
+static bool member_read(struct debug_info *info, Dwarf_Die *die, int depth, struct debug_member *ret_member)
+{
+    Dwarf_Die type;
+    uint64_t bits = 0, bit_offset = 0;
+    struct debug_member member = {.name = debug_string(die, DW_AT_name)};
+    if (debug_flag(die, DW_AT_external) || debug_flag(die, DW_AT_declaration))
+        return false;                     /* static */
+    if (dwarf_hasattr(die, DW_AT_data_member_location) && !debug_number(die, DW_AT_data_member_location, &member.offset))
+        return false;                     /* a virtual base class: only the object knows where */
+    if (debug_number(die, DW_AT_bit_size, &bits) && bits && bits <= 128) {
+        if (!debug_number(die, DW_AT_data_bit_offset, &bit_offset))
+            bit_offset = member.offset * 8;
+        member.offset = bit_offset / 8;
+        member.bytes = (bit_offset % 8 + bits + 7) / 8;
+    } else if (debug_reference(die, DW_AT_type, &type)) {
+        member.type = debug_type_read(info, &type, depth);
+        member.bytes = info->types[member.type].bytes;
+    }
+    *ret_member = member;
+    return true;
+}
+
+static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, int depth)
+{
+    struct debug_type type = {.kind = DEBUG_STRUCT, .hollow = true, .name = debug_string(die, DW_AT_name)};
+    size_t capacity = 0;
+    Dwarf_Die child;
+    debug_number(die, DW_AT_byte_size, &type.bytes);
+    if (debug_child(info, die, &child))
+        do {
+            int tag = dwarf_tag(&child);
+            struct debug_member member;
+            if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || !member_read(info, &child, depth, &member))
+                continue;
+            if (!array_reserve(&type.members, &capacity, type.member_count + 1, sizeof *type.members)) {
+                info->failed = true;
+                break;
+            }
+            type.holds_pointers |= info->types[member.type].holds_pointers;
+            type.hollow &= info->types[member.type].hollow;
+            type.members[type.member_count++] = member;
+        } while (debug_sibling(info, &child));
+    return type;
+}
+
+static struct debug_type number_read(Dwarf_Die *die)
+{
+    struct debug_type type = {.kind = DEBUG_INTEGER, .name = debug_string(die, DW_AT_name)};
+    uint64_t encoding = 0;
+    debug_number(die, DW_AT_byte_size, &type.bytes);
+    debug_number(die, DW_AT_encoding, &encoding);
+    if (encoding == DW_ATE_float && (type.bytes == 4 || type.bytes == 8 || type.bytes == 16))
+        type.kind = DEBUG_FLOAT;
+    else if (encoding == DW_ATE_complex_float && (type.bytes == 8 || type.bytes == 16 || type.bytes == 32))
+        type.kind = DEBUG_COMPLEX;
+    else if (type.bytes > 16)
+        type.kind = DEBUG_UNKNOWN;
+    return type;
+}
+
+static uint32_t type_make(struct debug_info *info, Dwarf_Die *die, int tag, int depth)
+{
+    uint32_t number = debug_type_new(info);
+    if (!number)
+        return 0;
+    if (!places_grow(info)) {
+        info->failed = true;
+        return 0;
+    }
+    *place_find(info->places, info->place_capacity, die->addr) = (struct place){die->addr, number};
+    struct debug_type type = {0};
+    switch (tag) {
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type: {
+        Dwarf_Die target;
+        type = (struct debug_type){.kind = DEBUG_POINTER, .reference = tag != DW_TAG_pointer_type, .holds_pointers = true, .bytes = 8};
+        if (debug_reference(die, DW_AT_type, &target))
+            info->dies[number] = target;
+        break;
+    }
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+        type = struct_read(info, die, depth);
+        break;
+    case DW_TAG_array_type:
+        type = array_read(info, die, depth);
+        break;
+    default:
+        type = number_read(die);
+        break;
+    }
+    info->types[number] = type;
+    return number;
+}
+
+uint32_t debug_type_read(struct debug_info *info, Dwarf_Die *start, int depth)
+{
+    Dwarf_Die die = *start;
+    for (; depth < DEPTH_MOST && !info->failed && info->entries++ < ENTRIES_MOST; depth++) {
+        int tag = dwarf_tag(&die);
+        switch (tag) {
+        case DW_TAG_typedef:
+        case DW_TAG_const_type:
+        case DW_TAG_volatile_type:
+        case DW_TAG_restrict_type:
+        case DW_TAG_atomic_type:
+        case DW_TAG_subrange_type:
+            if (!debug_reference(&die, DW_AT_type, &die))
+                return 0;
+            continue;
+        case DW_TAG_base_type:
+        case DW_TAG_enumeration_type:
+        case DW_TAG_ptr_to_member_type:
+        case DW_TAG_pointer_type:
+        case DW_TAG_reference_type:
+        case DW_TAG_rvalue_reference_type:
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+        case DW_TAG_union_type:
+        case DW_TAG_array_type: {
+            struct place *place = info->place_capacity ? place_find(info->places, info->place_capacity, die.addr) : NULL;
+            return place && place->entry ? place->type : type_make(info, &die, tag, depth + 1);
+        }
+        default:
+            return 0;
+        }
+    }
+    return 0;
+}
+
+const struct debug_type *debug_type_get(const struct debug_info *info, uint32_t type)
+{
+    return &info->types[type < info->type_count ? type : 0];
+}
+
+uint32_t debug_type_target(struct debug_info *info, uint32_t type)
+{
+    if (type >= info->type_count || info->types[type].kind != DEBUG_POINTER || !info->dies[type].addr)
+        return 0;
+    Dwarf_Die die = info->dies[type];
+    return debug_type_read(info, &die, 0);
+}

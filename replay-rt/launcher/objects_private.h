@@ -1,0 +1,48 @@
+/* replay-rt/launcher/objects_private.h - what is known of an object: shared by objects.c, which finds them, and object_names.c. For these only. */
+#ifndef PCERE_REPLAY_LAUNCHER_OBJECTS_PRIVATE_H
+#define PCERE_REPLAY_LAUNCHER_OBJECTS_PRIVATE_H
+
+#include "replay-rt/launcher/objects.h"
+
+#define NONE UINT32_MAX
+
+enum object_kind {
+    OBJECT_VARIABLE,
+    OBJECT_ARGUMENT,                      /* lies in no memory: the region got it as a word */
+    OBJECT_BLOCK,                         /* what a pointer leads to: as many of its type as there is room for */
+    OBJECT_SYMBOL,                        /* a name, no type */
+};
+
+struct object {
+    uint64_t address, bytes;
+    uint32_t type;
+    uint32_t parent;                      /* OBJECT_BLOCK: what holds the pointer, at `slot` */
+    uint32_t alias;                       /* an object above of the same type (a list, a tree), or NONE */
+    uint32_t thread;                      /* 1 + number, of a thread-local variable */
+    uint64_t slot, group;
+    enum object_kind kind;
+    bool by_reference;
+    bool endless;                         /* nobody knows where the block ends: `bytes` is where it must */
+    const char *name, *function;
+};
+
+struct block { uint64_t start, end; uint32_t owner; };     /* of the heap */
+
+struct segment { uint64_t start, end; uint32_t object; };  /* disjoint, ascending */
+
+struct objects {
+    struct objects_source source;
+    struct object *items;
+    size_t count, capacity;
+    uint32_t *roots;                      /* objects whose end is known, by address */
+    size_t root_count;
+    struct block *blocks;
+    size_t block_count, block_capacity;
+    struct segment *segments;
+    size_t segment_count, segment_capacity;
+    uint64_t slots;
+    uint64_t image_low, image_end;
+    bool failed;
+};
+
+#endif

@@ -1,0 +1,84 @@
+# What verify says of results that depend on the number of threads, and of the variables that differ.
+source "$(dirname "$0")/common.sh"
+
+# verdict STORE REGION THREADS WANTED...: the region's verdict is one of these, at those threads
+verdict() {
+    local store=$1 region=$2 threads=$3 words=$4
+    run "$PCERE" verify --json --threads "$threads" "$store" "$region"
+    holds "$store: $region with $threads threads is $words" \
+        jq -e --arg words "$words" '.codelets | length == 1 and (.[0].verdict | IN($words | splits(", "))) and .[0].reason == null' .out
+}
+named() { holds "$1" jq -e --arg name "$2" --arg memory "$3" "[.codelets[].causes[] | select(.name == \$name and .memory == \$memory)] | length >= 1" .out; }
+
+for flags in "-O0" "-O3"; do
+    program "verifies$flags" verifies.c
+    captured "verifies$flags"
+    store=verifies$flags.pcere
+    verdict "$store" whole@ 1 identical
+    verdict "$store" whole@ 4 identical
+    holds "it ran twice" jq -e '.codelets[0] | .runs == 2 and .equal and .identical' .out
+    verdict "$store" sums@ 1 identical
+    verdict "$store" sums@ 4 "rounding, identical"
+    holds "only floating-point values differ, by less than the bound, and that is equal" jq -e '.codelets[0] | .equal and .bound_ratio > 0
+        and .bound_ratio < 1e-9 and ([.causes[] | .kind == "floating point" and .values_beyond_bound == 0 and .largest_relative_ratio < 1e-4] | all)' .out
+    run "$PCERE" verify --threads 4 --tolerance 0 --json "$store" sums@
+    holds "without tolerance they are different, or happen to be the same" jq -e '.codelets[0] | .identical or (.verdict | IN("different", "nondeterministic"))' .out
+    verdict "$store" races@ 2 nondeterministic
+    named "the variable that is raced for is named" clashes "program data"
+    run "$PCERE" verify --threads 2 "$store" races@
+    says "and people read it, with the hint" 1 out 'races@verifies.c:.* 2 +NOT DETERMINISTIC' out 'clashes .*nondeterministic' err 'hint: .*race'
+    verdict "$store" numbers@ 1 identical
+    verdict "$store" numbers@ 2 different
+    named "an array's elements are one line" "who[][]" "program data"
+    named "a block is named by the shortest way to it" "main: coarse.cells[].owner" heap
+    named "an array in it as well" "main: fine.cells[].flow[]" heap
+    named "what is reached again and again is one line" "list->next->...->owner" heap
+    named "bit fields that share a byte are named together" "bits.low/owner" "program data"
+    holds "the first that differs has its indices, and is whole numbers" jq -e '.codelets[0].causes[] | select(.name == "who[][]")
+        | .first == "who[0][1]" and .expected == "0" and .found == "1" and .kind == "integer" and .values == 16 and .verdict == "different"' .out
+    holds "all that differs is named" jq -e '[.codelets[0].causes[].name | test("^(who|main: |list|bits)")] | all' .out
+    verdict "$store" each@ 1 nondeterministic
+    named "a thread-local variable is named with its thread" "private_to_each of thread 0" "thread-local"
+
+    run "$PCERE" capture --all-classes --threads 2 -o two.pcere --force "./verifies$flags"
+    says "the same with two threads in vivo" 0
+    verdict two.pcere whole@ 2 identical
+    verdict two.pcere numbers@ 2 identical
+    verdict two.pcere sums@ 2 "rounding, identical"
+    verdict two.pcere races@ 2 nondeterministic
+    verdict two.pcere each@ 2 nondeterministic
+    named "of each thread" "private_to_each of thread 1" "thread-local"
+done
+
+flags=-O2
+program vectors vectors.cpp
+captured vectors
+run "$PCERE" verify --json --threads 2 vectors.pcere
+in=$(jq -r '[.codelets[].causes[].name] | sort | .[]' .out)
+for name in 'flow::steps' 'flow::field<double>::advance: this->values[]' 'flow::field<double>::advance: this->cells[].moments[]' \
+    'flow::field<double>::advance: this->cells[].owner[]' 'flow::field<double>::advance: this->cells[].level' 'flow::field<double>::advance: this->scratch[]' \
+    'flow::field<float>::advance: this->values[]'; do
+    # At the caller's: main may hold the object itself.
+    holds "members of containers are named: $name" grep -qFx -e "$name" -e "main: field${name#*this->}" -e "main: field.${name#*this->}" \
+        -e "main: heap->${name#*this->}" <<<"$in"
+done
+
+holds "templates of one line are told apart" jq -e '[.codelets[] | select(.region | test("float")) | .causes[] | select(.name | test("values"))
+    | .found == "1" and .first != "" and .kind == "floating point"] | length == 1 and all' .out
+
+flags=-O2
+program plainly verifies.c
+objcopy --strip-debug plainly && run "$PCERE" capture --all-classes "./plainly"
+says "without debug information" 0
+verdict plainly.pcere numbers@ 2 different
+named "there are the symbols" who "program data"
+named "and the kind of memory" heap heap
+verdict plainly.pcere sums@ 4 "rounding, identical"
+strip -s plainly && run "$PCERE" capture --all-classes --force "./plainly"
+verdict plainly.pcere whole@ 2 identical
+verdict plainly.pcere numbers@ 2 different
+run "$PCERE" verify --tolerance much plainly.pcere
+says "a tolerance that is none is refused" 2 err "'much' is no ratio" err 'hint:'
+run "$PCERE" verify --tolerance -1 plainly.pcere
+says "so is one below zero" 2
+finish
