@@ -23,6 +23,7 @@ struct elf_file {
     Elf *elf;                                      /* owns section contents that units and tables borrow from */
     bool pie, dynamic;
     uint64_t low, high;
+    uint64_t near_low, near_high;                  /* 0, 0: no section tells */
     uint64_t tls_bytes, tls_offset;
     char *build_id;
     char *soname;
@@ -300,6 +301,22 @@ static enum pcere_status read_notes(struct elf_file *file, Elf_Scn *section, str
     return PCERE_OK;
 }
 
+#ifndef SHF_X86_64_LARGE
+#define SHF_X86_64_LARGE 0x10000000u
+#endif
+
+/* Notes and the like have no address; thread-local sections take none. */
+static void near_note(struct elf_file *file, const GElf_Shdr *section)
+{
+    if (!(section->sh_flags & SHF_ALLOC) || section->sh_flags & (SHF_X86_64_LARGE | SHF_TLS) || !section->sh_size
+        || section->sh_addr < file->low || section->sh_addr >= file->high || section->sh_size > file->high - section->sh_addr)
+        return;
+    if (!file->near_high || section->sh_addr < file->near_low)
+        file->near_low = section->sh_addr & ~(uint64_t)(ELF_PAGE_BYTES - 1);
+    uint64_t end = (section->sh_addr + section->sh_size + ELF_PAGE_BYTES - 1) & ~(uint64_t)(ELF_PAGE_BYTES - 1);
+    file->near_high = end > file->near_high ? end : file->near_high;
+}
+
 typedef enum pcere_status read_bytes_fn(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error);
 
 static enum pcere_status read_own(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header, read_bytes_fn *read_bytes,
@@ -325,6 +342,7 @@ static enum pcere_status read_sections(struct elf_file *file, struct pcere_error
     for (Elf_Scn *section = NULL; !status && (section = elf_nextscn(file->elf, section));) {
         if (!gelf_getshdr(section, &header))
             return damaged(file, error, "its section headers cannot be read");
+        near_note(file, &header);
         if (header.sh_type == SHT_RELA)
             status = read_relocations(file, section, error);
         else if (header.sh_type == SHT_DYNAMIC)
@@ -428,6 +446,12 @@ void elf_file_span(const struct elf_file *file, uint64_t *ret_low, uint64_t *ret
 {
     *ret_low = file->low;
     *ret_high = file->high;
+}
+
+void elf_file_near_span(const struct elf_file *file, uint64_t *ret_low, uint64_t *ret_high)
+{
+    *ret_low = file->near_high ? file->near_low : file->low;
+    *ret_high = file->near_high ? file->near_high : file->high;
 }
 
 uint64_t elf_file_tls_bytes(const struct elf_file *file)

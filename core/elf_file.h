@@ -39,6 +39,8 @@ void elf_file_close(struct elf_file *file);                       /* accepts NUL
 bool elf_file_is_pie(const struct elf_file *file);                /* ET_DYN */
 bool elf_file_is_static(const struct elf_file *file);             /* no PT_INTERP */
 void elf_file_span(const struct elf_file *file, uint64_t *ret_low, uint64_t *ret_high);   /* of all PT_LOAD, link-time, page-aligned */
+/* What code of the small model reaches by 32-bit distances: as above, without the sections for large data (-mcmodel=medium). */
+void elf_file_near_span(const struct elf_file *file, uint64_t *ret_low, uint64_t *ret_high);
 uint64_t elf_file_tls_bytes(const struct elf_file *file);         /* p_memsz of PT_TLS, 0 without */
 uint64_t elf_file_tls_offset(const struct elf_file *file);        /* thread pointer minus block start (x86-64, variant II) */
 const char *elf_file_build_id(const struct elf_file *file);       /* hex or NULL */

@@ -38,7 +38,7 @@ static bool isFrontendCodeFlag(StringRef A) {
   static constexpr StringLiteral Prefixes[] = {
       "-ffp-contract=", "-ffast-math", "-fapprox-func", "-funsafe-math-optimizations", "-fno-signed-zeros", "-freciprocal-math",
       "-ffinite-math-only", "-fmath-errno", "-funroll-loops", "-fno-unroll-loops", "-fno-builtin", "-ffunction-sections",
-      "-fdata-sections", "-fveclib=", "-femulated-tls", "-fsplit-machine-functions", "-fbasic-block-sections=", "-fno-plt"};
+      "-fdata-sections", "-fveclib=", "-femulated-tls", "-fsplit-machine-functions", "-fbasic-block-sections=", "-fno-plt", "-mcmodel="};
   return any_of(Prefixes, [&](StringRef Prefix) { return A.starts_with(Prefix); });
 }
 

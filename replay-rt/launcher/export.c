@@ -107,7 +107,7 @@ static enum pcere_status base_choose(struct export_work *work, struct pcere_erro
         return pcere_fail_memory(error, "captured ranges");
     for (size_t i = 0; i < codelet->mapping_count; i++)
         taken[i] = (struct store_range){codelet->mappings[i].start, codelet->mappings[i].end - codelet->mappings[i].start};
-    elf_file_span(work->session.program, &low, &high);
+    elf_file_near_span(work->session.program, &low, &high);
     enum pcere_status status = layout_choose(taken, codelet->mapping_count, low + bias, high + bias,
                                              !elf_file_is_pie(work->session.program), &work->base, error);
     work->report.base = work->base;

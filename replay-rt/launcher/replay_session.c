@@ -76,7 +76,7 @@ static enum pcere_status replay_session_build(struct replay_session *session, co
     };
     uint64_t low = 0, high = 0, base = 0, start_ns = replay_session_clock_ns();
     uint64_t bias = store_manifest(session->store)->image_bias;
-    elf_file_span(session->program, &low, &high);
+    elf_file_near_span(session->program, &low, &high);
     enum pcere_status status = layout_choose(extent->taken, extent->taken_count, low + bias, high + bias,
                                              !elf_file_is_pie(session->program), &base, error);
     if (!status)

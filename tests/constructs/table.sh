@@ -4,7 +4,7 @@
 cell_text() {
     case $1 in
     pass) echo pass ;;
-    "xfail compile") echo "–" ;;
+    without|"xfail compile") echo "–" ;;
     xfail*|FAIL*) echo "**${1#* }**" ;;
     *) echo "$1" ;;
     esac
@@ -21,7 +21,7 @@ edited.
 
 A cell says *pass* if the program runs as always, every region of it is captured (or skipped for the reason that belongs to the construct), memory after each replayed region at
 $CONSTRUCTS_THREADS thread(s) is the original's, and it replays with 1, 2 and 4 threads. Else it says in which step that ends: **regions** (some are not captured), **verify** (memory differs, or could not be
-compared), **replay** (some codelet does not run), **refused** (a replay that must be refused is not). A dash: it cannot be built in this way here. The reasons follow the table.
+compared), **replay** (some codelet does not run), **refused** (a replay that must be refused is not). A dash: it cannot be built in this way here (compilers that do not know the construct, for one). The reasons follow the table.
 
 PCERE $("$PCERE" version | awk '{ print $2 }'), $("$CLANG" --version | head -n 1 | sed -E 's/ \(.*//').
 
@@ -39,7 +39,7 @@ END
     printf '\n%d cells, %d pass.\n\n## What does not pass\n' "$cells" "$passed"
     for program in "${programs[@]}"; do
         for configuration in "${configurations[@]}"; do
-            case ${verdicts[$program,$configuration]} in pass) continue ;; esac
+            case ${verdicts[$program,$configuration]} in pass|without) continue ;; esac
             while IFS=$'\t' read -r step words; do
                 reason=$(expectations "$program" "$configuration" | sed -n -E "s/^(xfail|maybe) $step\t//p" | head -n 1)
                 printf '%s\t%s\t%s\t%s\n' "$program" "$step" "${reason:-unknown}" "$configuration"
