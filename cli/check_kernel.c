@@ -59,7 +59,7 @@ static void child_end(pid_t child)
 }
 
 static const char trace_hint[] =
-    "allow tracing: sysctl kernel.yama.ptrace_scope=0, or a container with --cap-add=SYS_PTRACE (and no seccomp filter on ptrace)";
+    "allow tracing: sysctl kernel.yama.ptrace_scope=1 (or 0), or a container with --cap-add=SYS_PTRACE (and no seccomp filter on ptrace)";
 
 static void probe_ptrace(struct check_result *result)
 {
@@ -146,7 +146,7 @@ static void probe_personality(struct check_result *result, unsigned long flag, c
 static void probe_no_randomize(struct check_result *result)
 {
     probe_personality(result, ADDR_NO_RANDOMIZE, "addresses can be the same in every run",
-                      "run in a container whose seccomp profile permits personality(ADDR_NO_RANDOMIZE), such as Docker's default");
+                      "captures work all the same; where personality() is permitted (Docker's default does), replays find their place at once");
 }
 
 static void probe_compat_layout(struct check_result *result)
@@ -253,7 +253,7 @@ const struct check_probe check_kernel_probes[] = {
     {"ptrace", true, probe_ptrace},
     {"proc-mem", true, probe_proc_mem},
     {"process-vm-readv", false, probe_process_vm_readv},
-    {"no-randomize", true, probe_no_randomize},
+    {"no-randomize", false, probe_no_randomize},
     {"compat-layout", false, probe_compat_layout},
     {"fixed-noreplace", true, probe_fixed_noreplace},
     {"memfd", true, probe_memfd},

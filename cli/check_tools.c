@@ -6,6 +6,7 @@
 #include "core/elf_file.h"
 #include "core/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,7 @@ static void program_run(const char *program, const char *preload, const char *go
     int status = 0;
     char text[CLI_TEXT_MOST];
     if (cli_process_run(&process, &output, &status, &error) != PCERE_OK) {
-        check_bad(result, 0, hint, "%s", error.message);
+        check_bad(result, 0, error.errnum == EACCES ? "set TMPDIR to a directory where programs may be run (not mounted noexec)" : hint, "%s", error.message);
     } else {
         first_line(output);
         if (status == 0)

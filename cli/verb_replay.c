@@ -211,10 +211,13 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
     }
     if (status == PCERE_OK) {
         status = samples_append(cli->store, &report, error);
+        struct pcere_error shown;
         if (!cli->json)
             report_print(&report, setup.options.precision_ratio, store_manifest(cli->store), foreign);
-        else if (status == PCERE_OK)
-            status = report_add(cli->document, &report, foreign, error);
+        else if (report_add(cli->document, &report, foreign, &shown) != PCERE_OK && status == PCERE_OK) {
+            *error = shown;
+            status = shown.status;
+        }
         if (status == PCERE_OK)
             status = failures_count(&report, error);
         replay_report_done(&report);

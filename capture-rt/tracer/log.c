@@ -39,7 +39,10 @@ enum pcere_status shared_log_open(const struct capture_options *options, enum ca
     if (descriptor >= 0 && ftruncate(descriptor, (off_t)bytes) == 0)
         log = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (log == MAP_FAILED) {
-        enum pcere_status status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make the shared log");
+        bool forbidden = errno == EPERM || errno == ENOSYS;
+        enum pcere_status status = pcere_fail(error, forbidden ? PCERE_REFUSED : PCERE_SYSTEM, errno,
+                                              forbidden ? "permit memfd_create in the container; 'pcere check' tells what else is missing" : NULL,
+                                              "cannot make the shared log");
         if (descriptor >= 0)
             close(descriptor);
         return status;

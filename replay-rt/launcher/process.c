@@ -10,10 +10,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define STACK_LIMIT_STEP_BYTES ((rlim_t)64 << 30)
 
 enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, POLL_MS = 100 };
 
@@ -35,9 +38,20 @@ static int actions_fill(const struct process *process, posix_spawn_file_actions_
     return failure;
 }
 
-/* Bottom-up layout with randomisation: captured processes had neither, so that the two seldom meet. */
-static enum pcere_status process_spawn(const struct process *process, pid_t *ret_child, struct pcere_error *error)
+/* Where the layout may not be chosen, a repeated start would collide again. The kernel puts libraries below the room that the stack may need: another
+ * limit moves them. */
+static bool stack_limit_move(int attempt, struct rlimit *ret_before)
 {
+    if (!attempt || getrlimit(RLIMIT_STACK, ret_before))
+        return false;
+    struct rlimit moved = {.rlim_cur = (rlim_t)attempt * STACK_LIMIT_STEP_BYTES, .rlim_max = ret_before->rlim_max};
+    return (moved.rlim_max == RLIM_INFINITY || moved.rlim_cur <= moved.rlim_max) && !setrlimit(RLIMIT_STACK, &moved);
+}
+
+/* Bottom-up layout with randomisation: captured processes had neither, so that the two seldom meet. */
+static enum pcere_status process_spawn(const struct process *process, int attempt, pid_t *ret_child, struct pcere_error *error)
+{
+    struct rlimit limit_before;
     /* High numbers first: the descriptors could be 3 and 4 the other way round. */
     int plan = fcntl(process->plan->fd, F_DUPFD_CLOEXEC, 10), pages = fcntl(process->pages_fd, F_DUPFD_CLOEXEC, 10);
     char *arguments[] = {(char *)"codelet", (char *)"/proc/self/fd/3", (char *)"/proc/self/fd/4", NULL};
@@ -50,18 +64,26 @@ static enum pcere_status process_spawn(const struct process *process, pid_t *ret
         int before = personality(0xffffffff);
         unsigned long wanted = process->keep_layout ? (unsigned long)before | ADDR_COMPAT_LAYOUT | ADDR_NO_RANDOMIZE
                                                     : ((unsigned long)before | ADDR_COMPAT_LAYOUT) & ~(unsigned long)ADDR_NO_RANDOMIZE;
-        bool changed = before >= 0 && personality(wanted) >= 0;
+        bool changed = before >= 0 && personality(wanted) >= 0, moved = stack_limit_move(attempt, &limit_before);
         failure = failure ? failure
                           : posix_spawn(ret_child, process->build->executable, &actions, NULL, arguments, process->environment);
         if (changed)
             personality((unsigned long)before);
+        if (moved) {
+            setrlimit(RLIMIT_STACK, &limit_before);
+            if (!failure)
+                prlimit(*ret_child, RLIMIT_STACK, &limit_before, NULL);
+        }
         posix_spawn_file_actions_destroy(&actions);
     }
     if (plan >= 0)
         close(plan);
     if (pages >= 0)
         close(pages);
-    return failure ? pcere_fail(error, PCERE_SYSTEM, failure, NULL, "cannot start the codelet of '%s'", process->region) : PCERE_OK;
+    return failure ? pcere_fail(error, PCERE_SYSTEM, failure,
+                                failure == EACCES ? "copy the store to a file system where programs may be run (it is mounted noexec?)" : NULL,
+                                "cannot start the codelet of '%s'", process->region)
+                   : PCERE_OK;
 }
 
 /* Wait for the end; true: it hung and was killed. */
@@ -166,7 +188,7 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
         pid_t child = 0;
         int ended = 0;
         plan_file_reset(process->plan);
-        status = process_spawn(process, &child, &last);
+        status = process_spawn(process, attempt, &child, &last);
         if (status)
             break;
         bool hung = process_wait(process, child, &ended);
