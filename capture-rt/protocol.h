@@ -153,6 +153,7 @@ struct capture_log {
     uint32_t abi_mismatch;      /* a site's abi_version that is not ours, or 0 */
     int32_t pid;
     uint32_t runtime_separate;  /* 1: the OpenMP runtime's allocations are kept out of the program's heap */
+    uint32_t foreign_allocator; /* 1: the program's allocator is not the C library's: sizes do not stand in front of blocks */
     uint32_t runtime_found;     /* 1: a shared OpenMP runtime is there */
     uint32_t regions_dropped;   /* more regions than fit */
     uint32_t locks_dropped;

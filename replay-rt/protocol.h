@@ -160,7 +160,7 @@ struct replay_plan {
     int32_t max_active_levels, dynamic;     /* 0 and -1: leave it */
     uint32_t directory;             /* working directory of the capture, offset in the strings */
     uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
-    uint32_t reserved;
+    uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint64_t environment;           /* captured value of environ, or 0 */
     uint32_t level_count, reserved_2;
     struct plan_level levels[PLAN_LEVELS_MAX];  /* outermost first */

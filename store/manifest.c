@@ -209,6 +209,8 @@ static json_t *encode_manifest(const struct store_manifest *manifest, const stru
     json_put(root, "capture_wall_ns", json_from_u64(manifest->capture_wall_ns), failed);
     json_put(root, "program_status", json_integer(manifest->program_status), failed);
     json_put(root, "image_bias", json_from_hex64(manifest->image_bias), failed);
+    if (manifest->foreign_allocator)
+        json_put(root, "foreign_allocator", json_true(), failed);
     for (size_t i = 0; i < manifest->region_count; i++)
         if (json_array_append_new(regions, encode_region(&manifest->regions[i], failed)) != 0)
             *failed = true;
@@ -380,6 +382,7 @@ static void decode_manifest(struct json_reader *reader, const json_t *root, stru
     manifest->capture_wall_ns = json_read_u64(reader, root, "capture_wall_ns", INT64_MAX);
     manifest->program_status = (int32_t)json_read_i64(reader, root, "program_status", INT32_MIN, INT32_MAX);
     manifest->image_bias = json_read_hex64(reader, root, "image_bias");
+    manifest->foreign_allocator = json_is_true(json_object_get(root, "foreign_allocator"));
     const json_t *regions = json_read_array(reader, root, "regions");
     manifest->regions = decode_items(reader, regions, sizeof *manifest->regions);
     for (size_t i = 0; !reader->status && i < json_array_size(regions); i++) {

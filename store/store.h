@@ -75,6 +75,7 @@ struct store_manifest {
     uint64_t wall_ns, serial_ns; /* timing run: whole program, and what lies outside regions */
     uint64_t capture_wall_ns;    /* the capturing run, or 0 */
     int32_t program_status;      /* as waitpid gave it */
+    bool foreign_allocator;      /* the program's malloc was not the C library's: no sizes in front of its blocks */
     uint64_t image_bias;         /* load address minus link-time address of the executable */
     struct store_region *regions;
     size_t region_count;

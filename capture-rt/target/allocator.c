@@ -1,7 +1,7 @@
-/* capture-rt/target/allocator.c - the allocation functions of the process: the runtime's calls go to the arena, all others to glibc.
+/* capture-rt/target/allocator.c - the allocation functions of the process: the runtime's calls go to the arena, all others to the next allocator.
  *
  * Who calls is told by the return address. What the program itself asks of the runtime (omp_alloc and its like) is the program's
- * memory: those calls are marked on their way in, and served by glibc.
+ * memory: those calls are marked on their way in, and served like its own.
  */
 #include "capture-rt/target/target.h"
 
@@ -10,12 +10,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern void *__libc_malloc(size_t bytes);
-extern void *__libc_calloc(size_t count, size_t bytes);
-extern void *__libc_realloc(void *block, size_t bytes);
-extern void *__libc_memalign(size_t alignment, size_t bytes);
-extern void __libc_free(void *block);
 
 static uintptr_t runtime_low, runtime_bytes;    /* of the runtime's text; 0 bytes: nothing is separated */
 static __thread uint32_t for_program __attribute__((tls_model("initial-exec")));
@@ -42,7 +36,7 @@ TARGET_EXPORT void *malloc(size_t bytes)
             return block;
     }
     void *block = target_fresh_allocate(bytes, 16);
-    return block ? block : __libc_malloc(bytes);
+    return block ? block : target_next.malloc(bytes);
 }
 
 TARGET_EXPORT void *calloc(size_t count, size_t bytes)
@@ -54,7 +48,7 @@ TARGET_EXPORT void *calloc(size_t count, size_t bytes)
             return memset(block, 0, total);
     }
     void *block = __builtin_mul_overflow(count, bytes, &total) ? NULL : target_fresh_allocate(total, 16);
-    return block ? memset(block, 0, total) : __libc_calloc(count, bytes);
+    return block ? memset(block, 0, total) : target_next.calloc(count, bytes);
 }
 
 TARGET_EXPORT void free(void *block)
@@ -64,7 +58,14 @@ TARGET_EXPORT void free(void *block)
     else if (__builtin_expect(target_fresh_owns(block), 0))
         target_fresh_free(block);
     else if (!__builtin_expect(target_fresh_free_later(block), 0))
-        __libc_free(block);
+        target_next.free(block);
+}
+
+TARGET_EXPORT size_t malloc_usable_size(void *block)
+{
+    if (target_arena_owns(block))
+        return target_arena_bytes(block);
+    return target_fresh_owns(block) ? target_fresh_bytes(block) : target_next.usable(block);
 }
 
 /* A program's block, where one of the two is of a captured region. A replay moves whatever was there before the region: so does this. */
@@ -72,8 +73,8 @@ static void *realloc_fresh(void *block, size_t bytes)
 {
     bool fresh = block && target_fresh_owns(block);
     if (!fresh && !target_fresh_is_open())
-        return __libc_realloc(block, bytes);
-    size_t usable = !block ? 0 : fresh ? target_fresh_bytes(block) : malloc_usable_size(block);
+        return target_next.realloc(block, bytes);
+    size_t usable = block ? malloc_usable_size(block) : 0;
     if (fresh && bytes && bytes <= usable && target_fresh_is_open() == target_fresh_is_new(block))
         return block;
     void *moved = bytes || !block ? malloc(bytes) : NULL;
@@ -97,7 +98,7 @@ TARGET_EXPORT void *realloc(void *block, size_t bytes)
         return block;
     void *larger = target_arena_allocate(bytes, 16);
     if (!larger)
-        larger = __libc_malloc(bytes);
+        larger = target_next.malloc(bytes);
     if (larger && block) {
         memcpy(larger, block, usable);
         target_arena_free(block);
@@ -113,7 +114,7 @@ static bool power_of_two(size_t number)
 static void *aligned(bool from_runtime, size_t alignment, size_t bytes)
 {
     void *block = from_runtime ? target_arena_allocate(bytes, alignment) : power_of_two(alignment) ? target_fresh_allocate(bytes, alignment) : NULL;
-    return block ? block : __libc_memalign(alignment, bytes);
+    return block ? block : target_next.memalign(alignment, bytes);
 }
 
 TARGET_EXPORT void *memalign(size_t alignment, size_t bytes)

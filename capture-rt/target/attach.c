@@ -149,10 +149,11 @@ static void images_learn(struct capture_log *log, uintptr_t thread_pointer)
     struct image_facts facts = {.log = log, .thread_pointer = thread_pointer, .first = true,
                                 .runtime = (uintptr_t)target_runtime_address()};
     log->control_bytes = control_block_bytes();
+    log->foreign_allocator = target_allocator_is_foreign();
     dl_iterate_phdr(image_note, &facts);
     if (facts.runtime_low && !facts.runtime_in_executable) {
         log->runtime_found = 1;
-        if (target_arena_open()) {
+        if (target_allocator_is_ours() && target_arena_open()) {
             target_allocator_separate(facts.runtime_low, facts.runtime_high);
             log->runtime_separate = 1;
         }

@@ -16,8 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-extern void __libc_free(void *block);
-
 #define FRESH_BYTES_MOST ((size_t)16 << 30)
 #define FRESH_BYTES_LEAST ((size_t)16 << 20)
 #define LATER_MOST ((size_t)1 << 20)        /* blocks that can wait to be freed */
@@ -112,7 +110,7 @@ void target_fresh_close(void)
     fresh.later_count -= count;
     fresh_unlock();
     for (size_t i = 0; i < count; i++)
-        __libc_free(fresh.later[i]);
+        target_next.free(fresh.later[i]);
 }
 
 static size_t *size_word(const void *block) { return (size_t *)((uintptr_t)block - sizeof(size_t)); }

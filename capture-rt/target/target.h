@@ -107,6 +107,19 @@ size_t target_fresh_bytes(const void *block);                   /* usable ones *
 void target_fresh_free(void *block);
 bool target_fresh_free_later(void *block);                      /* false: free it now */
 
+/* next_allocator.c: what allocates when the program runs by itself. */
+struct target_allocator {
+    void *(*malloc)(size_t bytes);
+    void *(*calloc)(size_t count, size_t bytes);
+    void *(*realloc)(void *block, size_t bytes);
+    void *(*memalign)(size_t alignment, size_t bytes);
+    void (*free)(void *block);
+    size_t (*usable)(void *block);
+};
+extern struct target_allocator target_next;
+bool target_allocator_is_ours(void);                            /* false: the executable has one of its own, and allocator.c is not asked */
+bool target_allocator_is_foreign(void);                         /* not the C library's: sizes do not stand in front of its blocks */
+
 /* allocator.c */
 void target_allocator_separate(uintptr_t text_low, uintptr_t text_high);
 bool target_allocator_runtime(const void *address);             /* does it lie in the text of a runtime that is kept apart? */

@@ -93,6 +93,7 @@ static enum pcere_status facts_update(struct session *session, const struct capt
     if (session->begun)
         return PCERE_OK;
     (void)message;
+    session->manifest.foreign_allocator = log->foreign_allocator;
     session->manifest.image_bias = log->image_bias;     /* where addresses are random, not that of the timing run */
     session->facts.page_bytes = session->manifest.page_size;
     elf_file_span(session->elf, &session->facts.image_low, &session->facts.image_high);

@@ -228,6 +228,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->schedule_chunk = codelet->setting.schedule_chunk;
     plan->max_active_levels = codelet->setting.max_active_levels;
     plan->dynamic = codelet->setting.dynamic;
+    plan->foreign_allocator = manifest->foreign_allocator;
     plan->environment = codelet->setting.environment;
     plan->level_count = codelet->setting.level_count;
     for (uint32_t i = 0; i < plan->level_count; i++)

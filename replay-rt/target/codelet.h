@@ -205,8 +205,9 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet);
 
 /* ---- heap.c, crash.c ------------------------------------------------------------------------------------------------------ */
 
-/* From now on free() leaves blocks inside these ranges alone, and realloc() copies them; *releases counts both. */
-void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, _Atomic uint64_t *releases);
+/* From now on free() leaves blocks inside these ranges alone, and realloc() copies them; *releases counts both. `foreign`: no sizes stand in front
+ * of them. */
+void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, bool foreign, _Atomic uint64_t *releases);
 
 /* From now on a fatal signal is recorded in the plan, prints a backtrace (pcere_messages), and ends the process. */
 void pcere_crash_watch(struct codelet *codelet);

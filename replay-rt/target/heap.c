@@ -1,7 +1,8 @@
 /* replay-rt/target/heap.c - captured heap blocks may be freed and grown, although no allocator of this process knows them.
  *
  * Freed: nothing happens, the block is part of what is restored. Grown: copied into a block of this process. The old size stands in
- * front of a block, where the GNU C library keeps it. Weak: a program that brings its own allocator keeps it.
+ * front of a block, where the GNU C library keeps it; with another allocator as much is copied as the new block holds. Weak: a program that brings its
+ * own allocator keeps it.
  */
 #include "replay-rt/target/codelet.h"
 
@@ -13,9 +14,11 @@
 static const struct plan_mapping *captured;
 static size_t captured_count;
 static _Atomic uint64_t *captured_releases;
+static bool sizes_unknown;
 
-void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, _Atomic uint64_t *releases)
+void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, bool foreign, _Atomic uint64_t *releases)
 {
+    sizes_unknown = foreign;
     captured_releases = releases;
     captured = mappings;
     captured_count = count;
@@ -40,6 +43,8 @@ static const struct plan_mapping *captured_mapping(const void *block)
 static size_t captured_bytes(const void *block, const struct plan_mapping *mapping)
 {
     uint64_t address = (uint64_t)block;
+    if (sizes_unknown)
+        return (size_t)(mapping->end - address);
     if (address - mapping->start < 2 * sizeof(size_t))
         return 0;
     size_t header;

@@ -1,0 +1,99 @@
+/* capture-rt/target/next_allocator.c - the allocator that the program has when it runs by itself: a preloaded or linked one, else the C library's.
+ *
+ * Its functions are found at the first call of any, which comes before constructors and second threads: a block goes back to where it came from.
+ */
+#include "capture-rt/target/target.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *block, size_t bytes);
+extern void *__libc_memalign(size_t alignment, size_t bytes);
+extern void __libc_free(void *block);
+
+static void function_find(const char *name, void *ret_function)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    if (symbol)
+        memcpy(ret_function, &symbol, sizeof symbol);
+}
+
+/* While names are looked up, the C library serves. */
+static void functions_find(void)
+{
+    int error = errno;
+    struct target_allocator found = {.malloc = __libc_malloc, .calloc = __libc_calloc, .realloc = __libc_realloc, .memalign = __libc_memalign,
+                                     .free = __libc_free, .usable = target_next.usable};
+    target_next = found;
+    function_find("malloc", &found.malloc);
+    function_find("calloc", &found.calloc);
+    function_find("realloc", &found.realloc);
+    function_find("memalign", &found.memalign);
+    function_find("free", &found.free);
+    function_find("malloc_usable_size", &found.usable);
+    target_next = found;
+    errno = error;
+}
+
+static void *first_malloc(size_t bytes)
+{
+    functions_find();
+    return target_next.malloc(bytes);
+}
+
+static void *first_calloc(size_t count, size_t bytes)
+{
+    functions_find();
+    return target_next.calloc(count, bytes);
+}
+
+static void *first_realloc(void *block, size_t bytes)
+{
+    functions_find();
+    return target_next.realloc(block, bytes);
+}
+
+static void *first_memalign(size_t alignment, size_t bytes)
+{
+    functions_find();
+    return target_next.memalign(alignment, bytes);
+}
+
+static void first_free(void *block)
+{
+    functions_find();
+    target_next.free(block);
+}
+
+static size_t first_usable(void *block)
+{
+    functions_find();
+    return target_next.usable == first_usable ? 0 : target_next.usable(block);
+}
+
+struct target_allocator target_next = {first_malloc, first_calloc, first_realloc, first_memalign, first_free, first_usable};
+
+static const void *object_of(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+bool target_allocator_is_ours(void)
+{
+    return object_of(dlsym(RTLD_DEFAULT, "malloc")) == object_of(&target_next);
+}
+
+bool target_allocator_is_foreign(void)
+{
+    void *next, *own;
+    if (target_next.malloc == first_malloc)
+        functions_find();
+    memcpy(&next, &target_next.malloc, sizeof next);
+    own = dlsym(RTLD_DEFAULT, "__libc_malloc");
+    return !target_allocator_is_ours() || object_of(next) != object_of(own);
+}
