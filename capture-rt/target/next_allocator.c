@@ -90,10 +90,10 @@ bool target_allocator_is_ours(void)
 
 bool target_allocator_is_foreign(void)
 {
-    void *next, *own;
+    void *next;
     if (target_next.malloc == first_malloc)
         functions_find();
     memcpy(&next, &target_next.malloc, sizeof next);
-    own = dlsym(RTLD_DEFAULT, "__libc_malloc");
-    return !target_allocator_is_ours() || object_of(next) != object_of(own);
+    /* Some allocators are called __libc_malloc, too. */
+    return !target_allocator_is_ours() || object_of(next) != object_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
 }
