@@ -121,6 +121,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint64_t heap_end;          /* sbrk(0) */
     uint32_t signal_count;
     int32_t schedule_kind, schedule_chunk, max_active_levels, dynamic;      /* the OpenMP runtime's; kind 0: unknown */
+    uint32_t tracking_sent;     /* number of the descriptor that goes with the message, and 1; 0: none */
     uint64_t environment;       /* value of environ */
     struct capture_signal signals[CAPTURE_SIGNALS_MAX];     /* that are not at their default */
     uint32_t level_count;       /* parallel regions around the one that begins */

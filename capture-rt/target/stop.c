@@ -166,6 +166,7 @@ void target_stop(struct target_state *state, struct capture_message *message)
         state->log->stop.environment = (uintptr_t)environ;
     }
     int tracking = tracking_open(state);
+    state->log->stop.tracking_sent = (uint32_t)(tracking + 1);
     uint64_t begin_ns = target_clock_ns();
     bool go_on = message_send(state->socket, message, tracking);
     if (!go_on)

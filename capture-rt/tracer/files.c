@@ -113,7 +113,18 @@ static int number_compare(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-static bool descriptors_read(pid_t pid, int own, struct files *files)
+/* The target closes what it sent to us as soon as it is on its way, which may be later than now. */
+static bool is_tracking(pid_t pid, int number, uint32_t sent)
+{
+    static const char name[] = "anon_inode:[userfaultfd]";
+    char link[64], words[sizeof name] = "";
+    if (!sent || (uint32_t)number != sent - 1)
+        return false;
+    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)pid, number);
+    return readlink(link, words, sizeof words) == (ssize_t)sizeof name - 1 && memcmp(words, name, sizeof name - 1) == 0;
+}
+
+static bool descriptors_read(pid_t pid, int own, uint32_t sent, struct files *files)
 {
     char path[64];
     int *numbers = NULL;
@@ -124,7 +135,7 @@ static bool descriptors_read(pid_t pid, int own, struct files *files)
     for (const struct dirent *entry; enough && folder && (entry = readdir(folder)) != NULL;) {
         char *end;
         long number = strtol(entry->d_name, &end, 10);
-        if (end == entry->d_name || *end || number < 0 || number > INT32_MAX || number == own)
+        if (end == entry->d_name || *end || number < 0 || number > INT32_MAX || number == own || is_tracking(pid, (int)number, sent))
             continue;
         enough = array_reserve(&numbers, &capacity, count + 1, sizeof *numbers);
         if (enough)
@@ -204,7 +215,7 @@ static bool streams_read(pid_t pid, const struct capture_log *log, struct files 
 enum pcere_status files_read(pid_t pid, const struct capture_log *log, int own, struct files *ret_files, struct pcere_error *error)
 {
     struct files files = {0};
-    if (!descriptors_read(pid, own, &files) || !streams_read(pid, log, &files)) {
+    if (!descriptors_read(pid, own, log->stop.tracking_sent, &files) || !streams_read(pid, log, &files)) {
         files_done(&files);
         return pcere_fail_memory(error, "the list of open files");
     }

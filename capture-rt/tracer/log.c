@@ -9,9 +9,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define RECORDS_MOST (4u << 20)
+
+#define LOADER_FAILED 127               /* the dynamic linker's status, if it cannot load all that a program needs */
 
 int descriptor_raise(int descriptor)
 {
@@ -254,6 +257,9 @@ enum pcere_status shared_log_read(const struct shared_log *log, struct child *ch
         .wall_ns = child->end_ns - child->start_ns, .peak_bytes = child->peak_bytes, .program_status = child->status,
         .threads = options->threads ? options->threads : 1, .randomized = child->randomized, .image_bias = log->log->image_bias,
         .runtime_separate = log->log->runtime_separate};
+    if (log->log->attached != CAPTURE_VERSION && WIFEXITED(child->status) && WEXITSTATUS(child->status) == LOADER_FAILED)
+        return pcere_fail(error, PCERE_NO, 0, "run it by itself: a library may be missing, or memory too little (ulimit -v, ulimit -d)",
+                          "'%s' did not start (status %d)", options->program, LOADER_FAILED);
     if (log->log->attached != CAPTURE_VERSION)
         return pcere_fail(error, PCERE_REFUSED, 0, "programs that gain rights when they start cannot be captured",
                           "the capture library did not come to life inside '%s'", options->program);

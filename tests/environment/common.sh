@@ -31,11 +31,32 @@ replayed() {
     shift 2
     run "$@" "$PCERE" verify --json "$store"
     says "$where: memory is identical" 0
-    holds "$where: and something was compared" jq -e '(.codelets | length) > 0 and ([.codelets[] | .identical and .compared_bytes > 4096] | all)' .out
+    holds "$where: and something was compared" jq -e '(.codelets | length) > 0 and ([.codelets[] | .identical and .compared_bytes > 4096] | all)' "$work/.out"
     run "$@" "$PCERE" replay -q --threads 1,2 --repeat 1 --json "$store"
     says "$where: replayed" 0
-    holds "$where: each codelet has times at both numbers of threads" jq -e '([.replays[].threads] | unique) == [1, 2] and ([.replays[].samples_ns | length > 0] | all)' .out
+    holds "$where: each codelet has times at both numbers of threads" jq -e '([.replays[].threads] | unique) == [1, 2] and ([.replays[].samples_ns | length > 0] | all)' "$work/.out"
     run "$@" "$PCERE" predict --threads 1,2 --json "$store"
     says "$where: predicted" 0
-    holds "$where: with times" jq -e '(.predictions | length) == 2 and ([.predictions[].time_ns > 0] | all)' .out
+    holds "$where: with times" jq -e '(.predictions | length) == 2 and ([.predictions[].time_ns > 0] | all)' "$work/.out"
+}
+
+# ---- an ordinary user ------------------------------------------------------------------------------------------------------------
+# Sets ordinary=(COMMAND...): runs what follows as a user who is not root, alone with that number, in a folder of its own that becomes the current
+# one; PCERE is a copy that this user can reach. The programs named are copied, too.
+ordinary_become() {
+    local tool=$work/tool
+    ordinary=()
+    mkdir -p "$tool/bin" "$tool/lib" && cp "$PCERE" "$tool/bin/pcere" && cp "$LIBRARIES"/PCEREPass*.so "$LIBRARIES"/libpcere-capture.so "$LIBRARIES"/libpcere-replay.a "$tool/lib/" || return 1
+    cp -r "$LIBRARIES"/pcere "$tool/lib/" 2>/dev/null
+    mkdir -p home && cp "$@" home/ || return 1
+    unset PCERE_LIBDIR
+    PCERE=$tool/bin/pcere
+    if [ "$(id -u)" -eq 0 ]; then
+        command -v setpriv >/dev/null || return 1
+        ordinary=(setpriv --reuid=54321 --regid=54321 --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs)
+        chmod -R a+rX "$work" && chown -R 54321:54321 home || return 1
+    fi
+    cd home || return 1
+    export HOME=$PWD
+    "${ordinary[@]}" test -x "$PCERE" -a -w . && [ "$("${ordinary[@]}" awk '/^CapEff/ { print $2 }' /proc/self/status)" = 0000000000000000 ]
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* By name: a reference from here would give an executable of fixed addresses copies of its own. */
@@ -203,8 +204,33 @@ static void test_obstacles(void)
     close(numbers[1]);
 }
 
+static void test_tracking(void)
+{
+    int tracking = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* of user mode only */), null = open("/dev/null", O_RDONLY);
+    if (tracking < 0) {
+        puts("SKIPPED: userfaultfd is not permitted here");
+        close(null);
+        return;
+    }
+    struct files files = look(-1);
+    CU_ASSERT_PTR_NOT_NULL(find(&files, tracking));     /* one of the program's */
+    files_done(&files);
+    made.stop.tracking_sent = (uint32_t)tracking + 1;
+    files = look(-1);
+    CU_ASSERT_PTR_NULL(find(&files, tracking));
+    files_done(&files);
+    made.stop.tracking_sent = (uint32_t)null + 1;       /* closed since, and the number used again */
+    files = look(-1);
+    CU_ASSERT_PTR_NOT_NULL(find(&files, null));
+    files_done(&files);
+    made.stop.tracking_sent = 0;
+    close(tracking);
+    close(null);
+}
+
 static const struct unit_test tests[] = {
     {"each kind of descriptor is told, with its path, position and flags", test_kinds},
+    {"the descriptor that the capture itself made is left out, another of its number is not", test_tracking},
     {"streams of files are found, those into memory are not", test_streams},
     {"a list of streams without end, or nowhere, does no harm", test_hostile_lists},
     {"reading and writing through streams is seen, with the file's name", test_what_a_region_did},
