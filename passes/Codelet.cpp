@@ -14,6 +14,9 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Operator.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -33,6 +36,28 @@ static void dropFlags(Function &F) {
     F.removeFnAttr(Kind);
   for (StringRef Name : {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", "prefer-vector-width"})
     F.removeFnAttr(Name);
+}
+
+/// What -ffast-math and its parts would have put on the instructions, had the source been compiled with them.
+static void relaxMath(Function &F, unsigned Rules) {
+  for (Instruction &I : instructions(F)) {
+    if (auto *Test = dyn_cast<IntrinsicInst>(&I); Test && Test->getIntrinsicID() == Intrinsic::is_fpclass) {
+      uint64_t Classes = cast<ConstantInt>(Test->getArgOperand(1))->getZExtValue(); // isnan, isinf, ...: what cannot be is not asked for
+      Classes &= ~uint64_t(((Rules & 2) ? fcNan : fcNone) | ((Rules & 4) ? fcInf : fcNone));
+      Test->setArgOperand(1, ConstantInt::get(Test->getArgOperand(1)->getType(), Classes));
+    }
+    if (!isa<FPMathOperator>(I))
+      continue;
+    FastMathFlags Flags = I.getFastMathFlags();
+    Flags.setAllowReassoc(Flags.allowReassoc() || (Rules & 1));
+    Flags.setNoNaNs(Flags.noNaNs() || (Rules & 2));
+    Flags.setNoInfs(Flags.noInfs() || (Rules & 4));
+    Flags.setNoSignedZeros(Flags.noSignedZeros() || (Rules & 8));
+    Flags.setAllowReciprocal(Flags.allowReciprocal() || (Rules & 16));
+    Flags.setAllowContract(Flags.allowContract() || (Rules & 32));
+    Flags.setApproxFunc(Flags.approxFunc() || (Rules & 64));
+    I.setFastMathFlags(Flags);
+  }
 }
 
 /// What the function was compiled for and this machine's processor, which is to run it, does not have: "avx512f avx512vl", or "".
@@ -66,7 +91,7 @@ bool isOnlySerial(const RegionTable &Table, const Entry &E) {
          none_of(Table.Entries, [&](const Entry &O) { return O.RegionIndex == E.RegionIndex && O.Path != E.Path; });
 }
 
-void prepareCodelet(Module &M, bool Retarget) {
+void prepareCodelet(Module &M, bool Retarget, unsigned FastMath) {
   LLVMContext &Context = M.getContext();
   RegionTable Table = findRegions(M); // before main is renamed: regions have its name
   if (Function *Main = M.getFunction("main"))
@@ -83,8 +108,11 @@ void prepareCodelet(Module &M, bool Retarget) {
     }
   }
   if (Retarget)
-    for (Function &F : M)
+    for (Function &F : M) {
       dropFlags(F);
+      if (FastMath)
+        relaxMath(F, FastMath);
+    }
 }
 
 namespace {

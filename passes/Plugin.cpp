@@ -20,6 +20,10 @@ static cl::opt<std::string> ExportSuffix("pcere-export-suffix", cl::desc("what i
 static cl::opt<bool> Retarget("pcere-codelet-retarget", cl::Hidden,
                               cl::desc("drop the attributes of the original's flags, so that those of this compilation apply"));
 
+static cl::opt<unsigned> FastMath("pcere-fast-math", cl::Hidden, cl::init(0),
+                                  cl::desc("rules that floating-point instructions of a retargeted unit need not keep: 1 order of sums, 2 NaN, 4 infinities, "
+                                           "8 signed zeros, 16 division, 32 contraction, 64 exact functions"));
+
 namespace {
 
 void verify(Module &M) {
@@ -36,7 +40,7 @@ struct StartPass : PassInfoMixin<StartPass> {
     if (!ExportFile.empty()) {
       pcere::exportUnit(M, ExportFile, ExportSuffix);
     } else if (CodeletMode) {
-      pcere::prepareCodelet(M, Retarget);
+      pcere::prepareCodelet(M, Retarget, FastMath);
     } else {
       pcere::embedBitcode(M, Level);
       pcere::insertProbes(M, pcere::findRegions(M));

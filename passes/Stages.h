@@ -37,7 +37,7 @@ void setThreadSized(llvm::GlobalVariable &Site, llvm::StringRef Reason);
 void embedSymbols(llvm::Module &M);
 
 /// Give a captured unit the names under which it can be linked into a codelet, and remember its regions in metadata.
-void prepareCodelet(llvm::Module &M, bool Retarget);
+void prepareCodelet(llvm::Module &M, bool Retarget, unsigned FastMath);
 
 /// Turn variables into references to captured addresses, and add the tables that the replay runtime reads.
 void finishCodelet(llvm::Module &M);

@@ -403,3 +403,26 @@ enum pcere_status predict_run(const struct predict_request *request, struct pred
     predictor_done(&predictor);
     return status;
 }
+
+enum pcere_status predict_one_region(const struct predict_request *request, size_t region, struct predict_region *ret_region, uint64_t *ret_cost_ns,
+                                     struct pcere_error *error)
+{
+    bool foreign;
+    struct predictor predictor = {0};
+    struct predict_region result = {0};
+    uint64_t cost_ns = 0;
+    enum pcere_status status = request_check(request, &foreign, error);
+    if (status != PCERE_OK)
+        return status;
+    status = predictor_init(&predictor, request, error);
+    if (status == PCERE_OK)
+        status = region_predict(&predictor, &request->manifest->regions[region], request->threads[0], &result, &cost_ns, error);
+    predictor_done(&predictor);
+    if (status != PCERE_OK) {
+        free(result.classes);
+        return status;
+    }
+    *ret_region = result;
+    *ret_cost_ns = cost_ns;
+    return PCERE_OK;
+}

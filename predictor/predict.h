@@ -98,6 +98,11 @@ struct predict_result {
 enum pcere_status predict_run(const struct predict_request *request, struct predict_result *ret_result, struct pcere_error *error);
 void predict_result_done(struct predict_result *result);
 
+/* One region of the manifest alone, at request->threads[0]: the others need not have been replayed. *ret_region as in a result; free its `classes`.
+ * *ret_cost_ns: of the replays that count. Errors as predict_run's. */
+enum pcere_status predict_one_region(const struct predict_request *request, size_t region, struct predict_region *ret_region, uint64_t *ret_cost_ns,
+                                     struct pcere_error *error);
+
 /* "in_vivo", "replay", "nested", "run". */
 const char *predict_basis_name(enum predict_basis basis);
 

@@ -149,10 +149,26 @@ void build_unit_flags(const struct elf_unit *unit, bool retarget, struct argumen
                                                       : "-fno-pie");
 }
 
+/* Bitcode has its floating-point rules on each instruction, where the compiler's flags no longer reach them: the plugin puts them there. */
+static void fast_math_take(const char *flag, size_t length, unsigned *rules)
+{
+    enum { REASSOC = 1, NNAN = 2, NINF = 4, NSZ = 8, ARCP = 16, CONTRACT = 32, AFN = 64, ALL = 127, UNSAFE = REASSOC | NSZ | ARCP | CONTRACT | AFN };
+    static const struct { const char *flag; unsigned add, drop; } known[] = {
+        {"-ffast-math", ALL, 0}, {"-Ofast", ALL, 0}, {"-fno-fast-math", 0, ALL}, {"-funsafe-math-optimizations", UNSAFE, 0},
+        {"-ffinite-math-only", NNAN | NINF, 0}, {"-fno-finite-math-only", 0, NNAN | NINF}, {"-fno-honor-nans", NNAN, 0}, {"-fno-honor-infinities", NINF, 0},
+        {"-fno-signed-zeros", NSZ, 0}, {"-fsigned-zeros", 0, NSZ}, {"-freciprocal-math", ARCP, 0}, {"-fassociative-math", REASSOC, 0},
+        {"-fno-associative-math", 0, REASSOC}, {"-fapprox-func", AFN, 0}, {"-ffp-contract=fast", CONTRACT, 0}, {"-ffp-contract=off", 0, CONTRACT},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].flag) == length && !strncmp(known[i].flag, flag, length))
+            *rules = (*rules & ~known[i].drop) | known[i].add;
+}
+
 static void unit_flags_add(struct arguments *arguments, const struct builder *builder, const struct elf_unit *unit)
 {
     const char *flags = builder->options->flags;
     bool retarget = flags && *flags;
+    unsigned rules = 0;
     build_unit_flags(unit, retarget, arguments);
     if (!retarget)
         return;
@@ -163,7 +179,12 @@ static void unit_flags_add(struct arguments *arguments, const struct builder *bu
         size_t length = strcspn(at, " \t");
         if (length)
             arguments_addf(arguments, "%.*s", (int)length, at);
+        fast_math_take(at, length, &rules);
         at += length;
+    }
+    if (rules) {
+        arguments_add(arguments, "-mllvm");
+        arguments_addf(arguments, "-pcere-fast-math=%u", rules);
     }
 }
 

@@ -31,7 +31,7 @@ static enum pcere_status host_load(struct host *ret_host, struct pcere_error *er
     return status;
 }
 
-static char *settings_text(const struct replay_options *options)
+char *replay_settings_text(const struct replay_options *options)
 {
     struct text text = {0};
     const char *names[] = {"schedule", "places", "bind"};
@@ -55,7 +55,7 @@ static enum pcere_status sample_begin(struct replay_result *result, const struct
         .threads = threads,
         .warmup = strdup(options->warmup ? options->warmup : "auto"),
         .flags = strdup(options->flags ? options->flags : ""),
-        .settings = settings_text(options),
+        .settings = replay_settings_text(options),
         .when_s = (uint64_t)time(NULL),
     };
     bool whole = sample->kind && sample->host_name && sample->host && sample->region && sample->warmup && sample->flags

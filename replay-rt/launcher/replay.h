@@ -81,6 +81,9 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
                              const struct replay_options *options, struct replay_report *ret_report, struct pcere_error *error);
 void replay_report_done(struct replay_report *report);
 
+/* "schedule=dynamic,4 bind=close": how samples name the settings of these options. malloc'ed; NULL: no memory. */
+char *replay_settings_text(const struct replay_options *options);
+
 /* ---- verify --------------------------------------------------------------------------------------------------------------- */
 
 enum verify_verdict {                 /* ascending: of several, the highest counts */

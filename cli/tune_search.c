@@ -1,0 +1,341 @@
+/* cli/tune_search.c - see tune_search.h. */
+#include "cli/tune_search.h"
+#include "core/text.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CONFIRMATIONS 2                  /* measurements of base and best beside the one that chose them */
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- regions -------------------------------------------------------------------------------------------------------------- */
+
+enum pcere_status tune_search_init(struct tune_search *search, double share_least_ratio, struct pcere_error *error)
+{
+    const struct store_manifest *manifest = store_manifest(search->cli->store);
+    search->regions = calloc(search->setup.target_count + 1, sizeof *search->regions);
+    if (!search->regions)
+        return pcere_fail_memory(error, "the regions");
+    for (size_t i = 0; i < search->setup.target_count;) {
+        const struct replay_target *first = &search->setup.targets[i];
+        size_t end = i, index = (size_t)(first->region - manifest->regions);
+        while (end < search->setup.target_count && search->setup.targets[end].region == first->region)
+            end++;
+        if ((double)first->region->time_ns >= share_least_ratio * (double)manifest->wall_ns)
+            search->regions[search->region_count++] = (struct tune_region){.index = index, .targets = first, .target_count = end - i};
+        i = end;
+    }
+    if (!search->region_count)
+        return pcere_fail(error, PCERE_DATA, 0, "name it, then its weight does not matter", "no captured region weighs enough to be tuned");
+    return PCERE_OK;
+}
+
+void tune_search_done(struct tune_search *search)
+{
+    for (size_t i = 0; i < search->region_count; i++) {
+        free(search->regions[i].trials);
+        free(search->regions[i].note);
+    }
+    free(search->regions);
+    search->regions = NULL;
+    search->region_count = 0;
+}
+
+const struct tuning_trial *tune_trial(const struct tune_region *region, const struct tuning_setting *setting)
+{
+    for (size_t i = 0; i < region->trial_count; i++)
+        if (tuning_same(&region->trials[i].setting, setting))
+            return &region->trials[i];
+    return NULL;
+}
+
+static void note_add(struct tune_region *region, const char *format, const char *words)
+{
+    struct text text = {0};
+    if (region->note)
+        return;
+    text_addf(&text, format, words);
+    region->note = text_take(&text);
+}
+
+/* ---- one setting ----------------------------------------------------------------------------------------------------------- */
+
+static struct replay_options options_of(const struct tune_search *search, const struct tuning_setting *setting)
+{
+    struct replay_options options = search->setup.options;
+    options.threads = &search->space.threads[setting->values[TUNING_THREADS]];
+    options.thread_count = 1;
+    options.flags = search->space.flags[setting->values[TUNING_FLAGS]];
+    options.schedule = search->space.schedules[setting->values[TUNING_SCHEDULE]];
+    options.bind = search->space.binds[setting->values[TUNING_BIND]];
+    return options;
+}
+
+/* What the store's samples say of it; false: nothing. */
+static bool trial_known(struct tune_search *search, const struct tune_region *region, const struct tuning_setting *setting, struct tuning_trial *ret_trial)
+{
+    struct replay_options options = options_of(search, setting);
+    struct predict_request request = search->prediction.request;
+    struct predict_region predicted;
+    uint64_t cost_ns;
+    char *settings = replay_settings_text(&options);
+    request.threads = options.threads;
+    request.thread_count = 1;
+    request.flags = options.flags;
+    request.settings = settings;
+    request.seed = search->seed;
+    bool known = settings && predict_one_region(&request, region->index, &predicted, &cost_ns, NULL) == PCERE_OK;
+    free(settings);
+    if (!known)
+        return false;
+    *ret_trial = (struct tuning_trial){*setting, predicted.time_ns, predicted.low_ns, predicted.high_ns, false};
+    free(predicted.classes);
+    return true;
+}
+
+static enum pcere_status trial_put(struct tune_region *region, const struct tuning_trial *trial, struct pcere_error *error)
+{
+    for (size_t i = 0; i < region->trial_count; i++)
+        if (tuning_same(&region->trials[i].setting, &trial->setting)) {
+            region->trials[i] = *trial;
+            return PCERE_OK;
+        }
+    if (!array_reserve(&region->trials, &region->trial_capacity, region->trial_count + 1, sizeof *region->trials))
+        return pcere_fail_memory(error, "the trials");
+    region->trials[region->trial_count++] = *trial;
+    return PCERE_OK;
+}
+
+/* The samples of a report go to the store; regions of which a class did not run have failed with that setting. */
+static enum pcere_status report_take(struct tune_search *search, const struct replay_report *report, struct tune_region *const *regions, size_t count,
+                                     const struct tuning_setting *setting, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; i < report->result_count && status == PCERE_OK; i++)
+        if (report->results[i].error.status == PCERE_OK && report->results[i].sample.sample_count)
+            status = store_sample_append(search->cli->store, &report->results[i].sample, error);
+    if (status == PCERE_OK)
+        status = prediction_reload(search->cli, &search->prediction, error);
+    for (size_t r = 0; r < count && status == PCERE_OK; r++) {
+        struct tuning_trial trial = {.setting = *setting, .failed = true};
+        if (!trial_known(search, regions[r], setting, &trial)) {
+            search->failed++;
+            for (size_t i = 0; i < report->result_count; i++)
+                if (report->results[i].target->region == regions[r]->targets->region && report->results[i].error.status != PCERE_OK)
+                    note_add(regions[r], "a setting does not run: %s", report->results[i].error.message);
+        }
+        status = trial_put(regions[r], &trial, error);
+    }
+    return status;
+}
+
+/* Replay some regions with one setting. Flags that do not compile are a setting that fails, not a failure. */
+static enum pcere_status setting_measure(struct tune_search *search, struct tune_region *const *regions, size_t count,
+                                         const struct tuning_setting *setting, struct pcere_error *error)
+{
+    struct replay_options options = options_of(search, setting);
+    struct replay_report report = {0};
+    size_t target_count = 0;
+    struct replay_target *targets = calloc(search->setup.target_count + 1, sizeof *targets);
+    if (!targets)
+        return pcere_fail_memory(error, "the codelets");
+    for (size_t r = 0; r < count; r++)
+        for (size_t i = 0; i < regions[r]->target_count; i++)
+            targets[target_count++] = regions[r]->targets[i];
+    uint64_t start_ns = clock_ns();
+    enum pcere_status status = replay_run(search->cli->store, targets, target_count, &options, &report, error);
+    search->spent_ns += clock_ns() - start_ns;
+    if (status == PCERE_NO && setting->values[TUNING_FLAGS]) {
+        for (size_t r = 0; r < count; r++) {
+            const struct tuning_trial trial = {.setting = *setting, .failed = true};
+            note_add(regions[r], "flags do not compile: %s", error->message);
+            status = trial_put(regions[r], &trial, error);
+            search->failed++;
+        }
+    } else if (status == PCERE_OK) {
+        status = report_take(search, &report, regions, count, setting, error);
+        replay_report_done(&report);
+    }
+    free(targets);
+    return status;
+}
+
+static bool out_of_time(const struct tune_search *search)
+{
+    return search->budget_ns && search->spent_ns >= search->budget_ns;
+}
+
+/* ---- the search ------------------------------------------------------------------------------------------------------------ */
+
+static void best_update(struct tune_search *search, struct tune_region *region)
+{
+    size_t base_count = 0;
+    struct tuning_trial *base = calloc(region->trial_count + 1, sizeof *base);
+    for (size_t i = 0; base && i < region->trial_count; i++) {
+        const struct tuning_setting *setting = &region->trials[i].setting;
+        if (!setting->values[TUNING_FLAGS] && !setting->values[TUNING_SCHEDULE] && !setting->values[TUNING_BIND])
+            base[base_count++] = region->trials[i];
+    }
+    const struct tuning_trial *found = base ? tuning_best(base, base_count, search->space.threads) : NULL;
+    region->base = found ? tune_trial(region, &found->setting) : NULL;
+    region->best = tuning_best(region->trials, region->trial_count, search->space.threads);
+    region->clear = region->base && region->best && tuning_clearly_faster(region->best, region->base);
+    free(base);
+}
+
+struct wish { struct tuning_setting setting; struct tune_region *region; bool done; };
+
+/* Builds are what costs most: settings with the same flags together. */
+static int wish_order(const void *left, const void *right)
+{
+    static const enum tuning_dimension order[] = {TUNING_FLAGS, TUNING_SCHEDULE, TUNING_BIND, TUNING_THREADS};
+    const struct wish *a = left, *b = right;
+    for (size_t i = 0; i < TUNING_DIMENSIONS; i++)
+        if (a->setting.values[order[i]] != b->setting.values[order[i]])
+            return a->setting.values[order[i]] < b->setting.values[order[i]] ? -1 : 1;
+    return (a->region->index > b->region->index) - (a->region->index < b->region->index);
+}
+
+static enum pcere_status wishes_measure(struct tune_search *search, struct wish *wishes, size_t count, bool again, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    struct tune_region **group = calloc(search->region_count + 1, sizeof(struct tune_region *));
+    if (!group)
+        return pcere_fail_memory(error, "the regions");
+    qsort(wishes, count, sizeof *wishes, wish_order);
+    for (size_t i = 0; i < count && status == PCERE_OK;) {
+        size_t end = i, group_count = 0;
+        for (; end < count && tuning_same(&wishes[end].setting, &wishes[i].setting); end++) {
+            struct tuning_trial trial;
+            if (!again && trial_known(search, wishes[end].region, &wishes[i].setting, &trial)) {
+                search->known++;
+                if (status == PCERE_OK)
+                    status = trial_put(wishes[end].region, &trial, error);
+            } else {
+                group[group_count++] = wishes[end].region;
+            }
+        }
+        if (status == PCERE_OK && group_count && out_of_time(search)) {
+            search->left += again ? 0 : group_count;
+        } else if (status == PCERE_OK && group_count) {
+            search->measured += group_count;
+            status = setting_measure(search, group, group_count, &wishes[i].setting, error);
+        }
+        i = end;
+    }
+    free(group);
+    for (size_t r = 0; r < search->region_count; r++)
+        best_update(search, &search->regions[r]);
+    return status;
+}
+
+static enum pcere_status stage_run(struct tune_search *search, uint32_t stage, struct wish *wishes, struct tuning_setting *settings,
+                                   struct pcere_error *error)
+{
+    static const struct tuning_setting now = {{0}};
+    size_t count = 0;
+    for (size_t r = 0; r < search->region_count; r++) {
+        struct tune_region *region = &search->regions[r];
+        if (stage && !region->best)
+            continue;
+        size_t wanted = tuning_stage(&search->space.counts, stage, region->best ? &region->best->setting : &now, settings);
+        for (size_t i = 0; i < wanted; i++)
+            if (!tune_trial(region, &settings[i]))
+                wishes[count++] = (struct wish){.setting = settings[i], .region = region};
+    }
+    return wishes_measure(search, wishes, count, false, error);
+}
+
+/* The best of many noisy times is too good by chance: what was found and what it is compared with are measured again. */
+static enum pcere_status confirm(struct tune_search *search, struct wish *wishes, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    for (int round = 0; round < CONFIRMATIONS && status == PCERE_OK; round++) {
+        size_t count = 0;
+        for (size_t r = 0; r < search->region_count; r++) {
+            struct tune_region *region = &search->regions[r];
+            if (!region->base || region->best == region->base)
+                continue;
+            wishes[count++] = (struct wish){.setting = region->base->setting, .region = region};
+            wishes[count++] = (struct wish){.setting = region->best->setting, .region = region};
+        }
+        status = wishes_measure(search, wishes, count, true, error);
+    }
+    return status;
+}
+
+/* ---- results with other flags must be right -------------------------------------------------------------------------------- */
+
+static enum pcere_status flags_verify(struct tune_search *search, const struct tune_region *region, const struct tuning_setting *setting,
+                                      enum verify_verdict *ret_verdict, const char **ret_word, struct pcere_error *error)
+{
+    struct replay_options options = options_of(search, setting);
+    const uint32_t threads = store_manifest(search->cli->store)->threads;
+    struct verify_report report;
+    options.threads = &threads;
+    options.tolerance_ratio = -1;
+    uint64_t start_ns = clock_ns();
+    enum pcere_status status = verify_run(search->cli->store, region->targets, region->target_count, &options, &report, error);
+    search->spent_ns += clock_ns() - start_ns;
+    if (status != PCERE_OK)
+        return status;
+    *ret_verdict = VERIFY_IDENTICAL;
+    *ret_word = "identical";
+    for (size_t i = 0; i < report.result_count; i++) {
+        const struct verify_result *result = &report.results[i];
+        enum verify_verdict verdict = result->error.status == PCERE_OK ? result->verdict : VERIFY_DIFFERENT;
+        if (verdict > *ret_verdict) {
+            *ret_verdict = verdict;
+            *ret_word = result->error.status != PCERE_OK ? "not comparable" : verdict <= VERIFY_UNUSED ? "identical" : verdict == VERIFY_ROUNDED ? "rounding" : "different";
+        }
+    }
+    verify_report_done(&report);
+    return PCERE_OK;
+}
+
+/* Take the best whose results are right; a trial whose are not has failed. */
+static enum pcere_status region_verify(struct tune_search *search, struct tune_region *region, struct pcere_error *error)
+{
+    while (region->best && region->best->setting.values[TUNING_FLAGS]) {
+        enum verify_verdict verdict;
+        const char *word;
+        uint32_t flags = region->best->setting.values[TUNING_FLAGS];
+        enum pcere_status status = flags_verify(search, region, &region->best->setting, &verdict, &word, error);
+        if (status != PCERE_OK)
+            return status;
+        region->verified = word;
+        if (verdict <= VERIFY_ROUNDED)
+            return PCERE_OK;
+        note_add(region, "results with %s differ beyond rounding", search->space.flags[flags]);
+        region->verified = NULL;
+        for (size_t i = 0; i < region->trial_count; i++)
+            region->trials[i].failed = region->trials[i].failed || region->trials[i].setting.values[TUNING_FLAGS] == flags;
+        best_update(search, region);
+    }
+    return PCERE_OK;
+}
+
+enum pcere_status tune_search_run(struct tune_search *search, struct pcere_error *error)
+{
+    size_t most = tuning_stage_most(&search->space.counts);
+    struct wish *wishes = calloc(search->region_count * (most + 2), sizeof *wishes);
+    struct tuning_setting *settings = calloc(most, sizeof *settings);
+    enum pcere_status status = wishes && settings ? PCERE_OK : pcere_fail_memory(error, "the settings");
+    for (uint32_t stage = 0; stage < tuning_stages(&search->space.counts) && status == PCERE_OK; stage++)
+        status = stage_run(search, stage, wishes, settings, error);
+    if (status == PCERE_OK)
+        status = confirm(search, wishes, error);
+    for (size_t r = 0; r < search->region_count && status == PCERE_OK; r++)
+        status = region_verify(search, &search->regions[r], error);
+    free(wishes);
+    free(settings);
+    return status;
+}

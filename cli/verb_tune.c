@@ -1,0 +1,449 @@
+/* cli/verb_tune.c - pcere tune: the best threads, flags, schedule and binding of each region, found on its codelets. */
+#include "cli/measure_store.h"
+#include "cli/tune_search.h"
+#include "cli/verbs.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUDGET_NS 120000000000u
+#define SHARE_LEAST_RATIO 0.01
+
+struct tune_words {
+    struct cli_threads threads;
+    const char *flags, *schedules, *binds, *budget;
+    uint64_t seed;
+    bool measure;
+};
+
+/* ---- what is tried ---------------------------------------------------------------------------------------------------------- */
+
+struct list { char *text; const char **items; uint32_t count; };
+
+static void list_done(struct list *list)
+{
+    free(list->text);
+    free(list->items);
+}
+
+/* "a; b;c" behind a first item that is NULL: as it is. An empty item is refused. */
+static enum pcere_status list_parse(const char *option, const char *words, struct list *list, struct pcere_error *error)
+{
+    list->text = strdup(words ? words : "");
+    list->items = calloc((words ? strlen(words) : 0) + 3, sizeof *list->items);
+    if (!list->text || !list->items)
+        return pcere_fail_memory(error, "a list");
+    list->items[list->count++] = NULL;
+    for (char *at = list->text, *next; words && at; at = next) {
+        next = strchr(at, ';');
+        if (next)
+            *next++ = '\0';
+        at += strspn(at, " ");
+        for (char *end = at + strlen(at); end > at && end[-1] == ' ';)
+            *--end = '\0';
+        if (!*at)
+            return pcere_fail(error, PCERE_USAGE, 0, "separate what is to be tried by semicolons: \"-O2; -O3 -march=native\"", "%s: '%.60s' has an empty item", option, words);
+        list->items[list->count++] = at;
+    }
+    return PCERE_OK;
+}
+
+/* Powers of two up to the processors, and these. */
+static size_t threads_usual(uint32_t *threads)
+{
+    size_t count = 0;
+    uint32_t processors = cli_processors();
+    for (uint32_t i = 1; i < processors; i *= 2)
+        threads[count++] = i;
+    threads[count++] = processors;
+    return count;
+}
+
+static const char flags_usual[] = "-O2; -O3; -O3 -march=native; -O3 -march=native -funroll-loops";
+
+struct tuner {
+    struct tune_search search;
+    struct list flags, schedules, binds;
+    uint32_t threads[64];
+};
+
+static enum pcere_status space_fill(struct tuner *tuner, const struct tune_words *words, struct pcere_error *error)
+{
+    size_t thread_count = threads_usual(tuner->threads);
+    if (words->threads.count > sizeof tuner->threads / sizeof *tuner->threads)
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "--threads: at most %zu thread counts are searched", sizeof tuner->threads / sizeof *tuner->threads);
+    if (words->threads.count)
+        thread_count = words->threads.count;
+    for (size_t i = 0; i < words->threads.count; i++)
+        tuner->threads[i] = words->threads.counts[i];
+    enum pcere_status status = list_parse("--flags", words->flags ? words->flags : flags_usual, &tuner->flags, error);
+    if (status == PCERE_OK)
+        status = list_parse("--schedules", words->schedules, &tuner->schedules, error);
+    if (status == PCERE_OK)
+        status = list_parse("--binds", words->binds, &tuner->binds, error);
+    tuner->search.space = (struct tune_space){
+        .threads = tuner->threads, .flags = tuner->flags.items, .schedules = tuner->schedules.items, .binds = tuner->binds.items,
+        .counts = {{(uint32_t)thread_count, tuner->flags.count, tuner->schedules.count, tuner->binds.count}},
+    };
+    return status;
+}
+
+/* ---- the whole program ------------------------------------------------------------------------------------------------------ */
+
+struct totals {
+    uint64_t captured_ns;                /* predicted, as captured: its thread count, if that was tried */
+    uint64_t uniform_ns;                 /* with the best thread count for all regions, nothing else changed */
+    uint64_t tuned_ns;                   /* each region with its best */
+    uint32_t uniform_threads;
+};
+
+/* Serial part and regions that were not searched, as the capture's run had them. */
+static uint64_t rest_ns(const struct tune_search *search)
+{
+    const struct store_manifest *manifest = store_manifest(search->cli->store);
+    uint64_t rest = manifest->serial_ns;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        rest += manifest->regions[i].time_ns;
+    for (size_t r = 0; r < search->region_count; r++)
+        rest -= manifest->regions[search->regions[r].index].time_ns;
+    return rest;
+}
+
+/* 0: some region was not measured so, or does not run so. */
+static uint64_t uniform_ns(const struct tune_search *search, uint32_t threads_number)
+{
+    uint64_t sum = rest_ns(search);
+    const struct tuning_setting setting = {{threads_number, 0, 0, 0}};
+    for (size_t r = 0; r < search->region_count; r++) {
+        const struct tuning_trial *trial = tune_trial(&search->regions[r], &setting);
+        if (!trial || trial->failed)
+            return 0;
+        sum += trial->time_ns;
+    }
+    return sum;
+}
+
+static struct totals totals_find(const struct tune_search *search)
+{
+    struct totals totals = {.tuned_ns = rest_ns(search)};
+    uint32_t captured = store_manifest(search->cli->store)->threads;
+    for (uint32_t t = 0; t < search->space.counts.counts[TUNING_THREADS]; t++) {
+        uint64_t time_ns = uniform_ns(search, t);
+        if (time_ns && (!totals.uniform_ns || time_ns < totals.uniform_ns)) {
+            totals.uniform_ns = time_ns;
+            totals.uniform_threads = search->space.threads[t];
+        }
+        if (search->space.threads[t] == captured)
+            totals.captured_ns = time_ns;
+    }
+    for (size_t r = 0; r < search->region_count; r++) {
+        const struct tune_region *region = &search->regions[r];
+        totals.tuned_ns += region->best ? region->best->time_ns : store_manifest(search->cli->store)->regions[region->index].time_ns;
+    }
+    return totals;
+}
+
+/* Median of the store's real runs on this machine with so many threads; 0: none. */
+static uint64_t real_ns(const struct tune_search *search, uint32_t threads)
+{
+    struct predict_request request = search->prediction.request;
+    struct predict_result result;
+    request.threads = &threads;
+    request.thread_count = 1;
+    if (predict_run(&request, &result, NULL) != PCERE_OK)
+        return 0;
+    uint64_t time_ns = result.points[0].has_real ? result.points[0].real_ns : 0;
+    predict_result_done(&result);
+    return time_ns;
+}
+
+/* ---- what comes of it ------------------------------------------------------------------------------------------------------- */
+
+static const char *value_of(const struct tune_search *search, const struct tuning_setting *setting, enum tuning_dimension dimension)
+{
+    const char *const *lists[] = {[TUNING_FLAGS] = search->space.flags, [TUNING_SCHEDULE] = search->space.schedules, [TUNING_BIND] = search->space.binds};
+    return lists[dimension][setting->values[dimension]];
+}
+
+static uint32_t threads_of(const struct tune_search *search, const struct tuning_setting *setting)
+{
+    return search->space.threads[setting->values[TUNING_THREADS]];
+}
+
+/* "4 threads, -O3 -march=native, bind close"; free() it. */
+static char *setting_text(const struct tune_search *search, const struct tuning_setting *setting)
+{
+    struct text text = {0};
+    uint32_t threads = threads_of(search, setting);
+    const char *flags = value_of(search, setting, TUNING_FLAGS), *schedule = value_of(search, setting, TUNING_SCHEDULE), *bind = value_of(search, setting, TUNING_BIND);
+    text_addf(&text, "%u thread%s", threads, threads == 1 ? "" : "s");
+    if (flags)
+        text_addf(&text, ", %s", flags);
+    if (schedule)
+        text_addf(&text, ", schedule %s", schedule);
+    if (bind)
+        text_addf(&text, ", bind %s", bind);
+    return text_take(&text);
+}
+
+/* What to change in the source for this region; `usual` threads are what the environment gives. free() it; "" where nothing is. */
+static char *hint_text(const struct tune_search *search, const struct tune_region *region, uint32_t usual)
+{
+    const struct store_region *about = &store_manifest(search->cli->store)->regions[region->index];
+    struct text text = {0};
+    text_add(&text, "");
+    if (!region->best)
+        return text_take(&text);
+    const struct tuning_setting *setting = &region->best->setting;
+    uint32_t threads = threads_of(search, setting);
+    const char *flags = value_of(search, setting, TUNING_FLAGS), *schedule = value_of(search, setting, TUNING_SCHEDULE), *bind = value_of(search, setting, TUNING_BIND);
+    if (threads != usual)
+        text_addf(&text, "+ #pragma omp ... num_threads(%u)", threads);
+    if (bind)
+        text_addf(&text, "%s+ #pragma omp ... proc_bind(%s)", text.length ? "\n" : "", bind);
+    if (schedule)
+        text_addf(&text, "%s+ #pragma omp for schedule(%s)", text.length ? "\n" : "", schedule);
+    if (flags)
+        text_addf(&text, "%s+ compile %s with %s", text.length ? "\n" : "", about->file, flags);
+    return text_take(&text);
+}
+
+static json_t *trial_value(const struct tune_search *search, const struct tuning_trial *trial, bool *failed)
+{
+    if (!trial)
+        return json_null();
+    json_t *value = json_object();
+    json_put(value, "threads", json_from_u64(threads_of(search, &trial->setting)), failed);
+    json_put(value, "flags", json_from_string(value_of(search, &trial->setting, TUNING_FLAGS)), failed);
+    json_put(value, "schedule", json_from_string(value_of(search, &trial->setting, TUNING_SCHEDULE)), failed);
+    json_put(value, "bind", json_from_string(value_of(search, &trial->setting, TUNING_BIND)), failed);
+    json_put(value, "time_ns", trial->failed ? json_null() : json_from_u64(trial->time_ns), failed);
+    json_put(value, "low_ns", trial->failed ? json_null() : json_from_u64(trial->low_ns), failed);
+    json_put(value, "high_ns", trial->failed ? json_null() : json_from_u64(trial->high_ns), failed);
+    json_put(value, "failed", json_boolean(trial->failed), failed);
+    return value;
+}
+
+static json_t *region_value(const struct tune_search *search, const struct tune_region *region, uint32_t usual, bool *failed)
+{
+    json_t *value = json_object(), *trials = json_array();
+    char *hint = hint_text(search, region, usual);
+    json_put(value, "region", json_from_string(region->targets->region->name), failed);
+    json_put(value, "in_vivo_ns", json_from_u64(region->targets->region->time_ns), failed);
+    json_put(value, "base", trial_value(search, region->base, failed), failed);
+    json_put(value, "best", trial_value(search, region->best, failed), failed);
+    bool both = region->base && region->best && region->base->time_ns;
+    json_put(value, "gain_ratio", both ? json_real(1 - (double)region->best->time_ns / (double)region->base->time_ns) : json_null(), failed);
+    json_put(value, "clear", json_boolean(region->clear), failed);
+    json_put(value, "verified", json_from_string(region->verified), failed);
+    json_put(value, "hint", json_from_string(hint && *hint ? hint : NULL), failed);
+    json_put(value, "note", json_from_string(region->note), failed);
+    for (size_t i = 0; i < region->trial_count; i++)
+        if (json_array_append_new(trials, trial_value(search, &region->trials[i], failed)) != 0)
+            *failed = true;
+    json_put(value, "trials", trials, failed);
+    free(hint);
+    return value;
+}
+
+static json_t *time_or_null(uint64_t time_ns)
+{
+    return time_ns ? json_from_u64(time_ns) : json_null();
+}
+
+static enum pcere_status document_add(json_t *document, const struct tune_search *search, const struct totals *totals, struct pcere_error *error)
+{
+    bool failed = false;
+    json_t *list = json_array();
+    uint32_t captured = store_manifest(search->cli->store)->threads;
+    for (size_t r = 0; r < search->region_count; r++)
+        if (json_array_append_new(list, region_value(search, &search->regions[r], totals->uniform_threads, &failed)) != 0)
+            failed = true;
+    json_put(document, "regions", list, &failed);
+    json_put(document, "method", json_string(tuning_is_exhaustive(&search->space.counts) ? "exhaustive" : "coordinates"), &failed);
+    json_put(document, "seed", json_from_u64(search->seed), &failed);
+    json_put(document, "measured", json_from_u64(search->measured), &failed);
+    json_put(document, "known", json_from_u64(search->known), &failed);
+    json_put(document, "failed", json_from_u64(search->failed), &failed);
+    json_put(document, "not_tried", json_from_u64(search->left), &failed);
+    json_put(document, "cost_ns", json_from_u64(search->spent_ns), &failed);
+    json_put(document, "captured", json_pack("{s:I, s:o, s:o}", "threads", (json_int_t)captured, "predicted_ns", time_or_null(totals->captured_ns), "real_ns",
+                                             time_or_null(real_ns(search, captured))), &failed);
+    json_put(document, "uniform", totals->uniform_ns ? json_pack("{s:I, s:o, s:o}", "threads", (json_int_t)totals->uniform_threads, "predicted_ns",
+                                                                 json_from_u64(totals->uniform_ns), "real_ns", time_or_null(real_ns(search, totals->uniform_threads)))
+                                                     : json_null(), &failed);
+    json_put(document, "tuned", json_pack("{s:o}", "predicted_ns", json_from_u64(totals->tuned_ns)), &failed);
+    json_t *environment = json_array();
+    if (totals->uniform_ns) {
+        struct text text = {0};
+        text_addf(&text, "OMP_NUM_THREADS=%u", totals->uniform_threads);
+        char *variable = text_take(&text);
+        json_array_append_new(environment, json_from_string(variable));
+        free(variable);
+    }
+    json_put(document, "environment", environment, &failed);
+    return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
+}
+
+static void region_row(struct cli_table *table, const struct tune_search *search, const struct tune_region *region)
+{
+    char base_time[UNITS_TEXT_BYTES] = "-", best_time[CLI_TEXT_MOST] = "-", gain[CLI_TEXT_MOST] = "";
+    char *base = region->base ? setting_text(search, &region->base->setting) : NULL, *best = region->best ? setting_text(search, &region->best->setting) : NULL;
+    if (region->base)
+        units_format_ns(region->base->time_ns, base_time);
+    if (region->best)
+        cli_interval_text(best_time, region->best->time_ns, region->best->low_ns, region->best->high_ns);
+    if (region->base && region->best && region->best != region->base)
+        snprintf(gain, sizeof gain, "%.1f %%%s", 100 * (1 - (double)region->best->time_ns / (double)region->base->time_ns), region->clear ? "" : " ?");
+    const char *cells[] = {region->targets->region->name, base, base_time, region->best == region->base ? "the same" : best, best_time, gain,
+                           region->verified ? region->verified : region->best == region->base ? "" : "same code", region->note};
+    cli_table_row(table, cells);
+    free(base);
+    free(best);
+}
+
+static void totals_print(const struct tune_search *search, const struct totals *totals)
+{
+    char time[UNITS_TEXT_BYTES], real[UNITS_TEXT_BYTES];
+    uint32_t captured = store_manifest(search->cli->store)->threads;
+    printf("\nthe whole program, predicted:\n");
+    if (totals->captured_ns)
+        printf("  %-10s with %u thread%s, as captured", units_format_ns(totals->captured_ns, time), captured, captured == 1 ? "" : "s");
+    uint64_t run_ns = real_ns(search, captured);
+    if (totals->captured_ns)
+        printf(run_ns ? " (really %s)\n" : "\n", units_format_ns(run_ns, real));
+    if (totals->uniform_ns && totals->uniform_threads != captured) {
+        run_ns = real_ns(search, totals->uniform_threads);
+        printf("  %-10s with OMP_NUM_THREADS=%u alone", units_format_ns(totals->uniform_ns, time), totals->uniform_threads);
+        printf(run_ns ? " (really %s)\n" : "\n", units_format_ns(run_ns, real));
+    }
+    printf("  %-10s with the best of each region\n", units_format_ns(totals->tuned_ns, time));
+}
+
+static void hints_print(const struct tune_search *search, const struct totals *totals)
+{
+    if (totals->uniform_ns)
+        printf("\nexport OMP_NUM_THREADS=%u\n", totals->uniform_threads);
+    for (size_t r = 0; r < search->region_count; r++) {
+        const struct store_region *about = search->regions[r].targets->region;
+        char *hint = hint_text(search, &search->regions[r], totals->uniform_threads);
+        if (hint && *hint)
+            printf("\n@@ %s:%u %s\n%s\n", about->file, about->line, about->function, hint);
+        free(hint);
+    }
+}
+
+static void result_print(const struct tune_search *search, const struct totals *totals)
+{
+    static const char *const headings[] = {"region", "as it is", ">time", "best", ">time", ">gain", "results", ""};
+    struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
+    bool unsure = false;
+    for (size_t r = 0; table && r < search->region_count; r++) {
+        const struct tune_region *region = &search->regions[r];
+        region_row(table, search, region);
+        unsure = unsure || (region->best != region->base && !region->clear);
+    }
+    cli_table_print(table, stdout);
+    cli_table_free(table);
+    if (unsure)
+        printf("? less than what the measurements differ by\n");
+    totals_print(search, totals);
+    hints_print(search, totals);
+    char time[UNITS_TEXT_BYTES];
+    printf("\n%zu settings of regions measured, %zu known before, %zu do not run; %s\n", search->measured, search->known, search->failed, units_format_ns(search->spent_ns, time));
+    if (search->left)
+        printf("%zu settings were not tried, since the budget was spent: tune again goes on from here\n", search->left);
+}
+
+/* ---- the verb --------------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status tuner_prepare(struct tuner *tuner, const struct tune_words *words, struct cli *cli, struct pcere_error *error)
+{
+    struct tune_search *search = &tuner->search;
+    const struct cli_threads none = {0};
+    const uint32_t one = 1;
+    search->cli = cli;
+    search->seed = words->seed ? words->seed : 1;
+    search->budget_ns = BUDGET_NS;
+    enum pcere_status status = words->budget ? units_parse_time("--budget", words->budget, &search->budget_ns, error) : PCERE_OK;
+    if (status == PCERE_OK)
+        status = space_fill(tuner, words, error);
+    if (status == PCERE_OK)
+        status = replay_setup_init(cli, &none, &search->setup, error);
+    const struct prediction_words wanted = {.threads = &one, .thread_count = 1};
+    if (status == PCERE_OK)
+        status = prediction_prepare(cli, &wanted, &search->prediction, error);
+    if (status == PCERE_OK)
+        status = tune_search_init(search, cli->operand_count ? 0 : SHARE_LEAST_RATIO, error);
+    return status;
+}
+
+static enum pcere_status measure(struct cli *cli, struct tune_search *search, const struct totals *totals, struct pcere_error *error)
+{
+    const unsigned threads[] = {store_manifest(cli->store)->threads, totals->uniform_threads};
+    size_t count = totals->uniform_ns && threads[1] != threads[0] ? 2 : 1;
+    enum pcere_status status = measure_store(cli, threads, count, 0, error);
+    return status == PCERE_OK ? prediction_reload(cli, &search->prediction, error) : status;
+}
+
+static enum pcere_status tune_verb(struct cli *cli, void *raw, struct pcere_error *error)
+{
+    const struct tune_words *words = raw;
+    struct tuner tuner = {0};
+    enum pcere_status status = tuner_prepare(&tuner, words, cli, error);
+    if (status == PCERE_OK)
+        status = tune_search_run(&tuner.search, error);
+    cli_progress(cli, NULL);
+    if (status == PCERE_OK) {
+        struct totals totals = totals_find(&tuner.search);
+        if (words->measure)
+            status = measure(cli, &tuner.search, &totals, error);
+        if (status == PCERE_OK && cli->json)
+            status = document_add(cli->document, &tuner.search, &totals, error);
+        else if (status == PCERE_OK)
+            result_print(&tuner.search, &totals);
+    }
+    tune_search_done(&tuner.search);
+    prediction_done(&tuner.search.prediction);
+    replay_setup_done(&tuner.search.setup);
+    list_done(&tuner.flags);
+    list_done(&tuner.schedules);
+    list_done(&tuner.binds);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"threads", 0, CLI_THREADS, offsetof(struct tune_words, threads), "LIST", "Thread counts to try; powers of two up to the processors if not given.", 0, 0},
+    {"flags", 0, CLI_TEXT, offsetof(struct tune_words, flags), "LIST",
+     "Compiler flags to try beside the original's, separated by semicolons (-O2; -O3; -O3 -march=native; -O3 -march=native -funroll-loops).", 0, 0},
+    {"schedules", 0, CLI_TEXT, offsetof(struct tune_words, schedules), "LIST",
+     "Schedules to try for loops that say schedule(runtime), separated by semicolons: \"static; dynamic,16; guided\".", 0, 0},
+    {"binds", 0, CLI_TEXT, offsetof(struct tune_words, binds), "LIST", "Values of OMP_PROC_BIND to try, separated by semicolons: \"close; spread\".", 0, 0},
+    {"budget", 0, CLI_TEXT, offsetof(struct tune_words, budget), "TIME", "When to stop trying (2m); what was measured is kept, and the next search goes on.", 0, 0},
+    {"seed", 0, CLI_NUMBER, offsetof(struct tune_words, seed), "N", "Seed of the intervals' bootstrap (1).", 1, 1000000000},
+    {"measure", 0, CLI_FLAG, offsetof(struct tune_words, measure), NULL, "Run the program as captured and with the best number of threads, and show its real times.", 0, 0},
+};
+
+const struct cli_verb cli_verb_tune = {
+    .name = "tune",
+    .summary = "search each region's best threads, compiler flags, schedule and binding on its codelets",
+    .synopsis = "[STORE] [REGION...]",
+    .description =
+        "Replays the codelets of each region with other numbers of threads, compiler flags, schedules and bindings, without running the program. Few "
+        "combinations are all tried. Else the search goes by coordinates: all thread counts; then at the best of them all flags, schedules and "
+        "bindings in turn, each at the best so far; then the thread counts once more if something changed. Every sample is kept, so that a search that was "
+        "ended by its budget goes on where it was.\n\n"
+        "Times within 1 % are taken for the same, and of those the setting that changes least is recommended. What was found, and what it is compared with, is "
+        "measured twice more, and a gain that lies within the intervals is marked. A region whose memory after it differs beyond rounding with other flags keeps its own.\n\n"
+        "Without REGION, regions under 1 % of the run are left out. The result is a setting of the environment, a hint for each region in the manner of a patch, "
+        "and what the whole program is predicted to gain; other flags than the original's take effect only once the program is compiled with them.",
+    .examples = "pcere tune\npcere tune resid --threads 1,2,4 --flags \"-O3 -march=native; -O3 -mavx2\"\npcere tune --budget 30s --measure\n",
+    .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct tune_words),
+    .operands = CLI_OPERANDS_STORE_REGIONS,
+    .needs = CLI_NEEDS_STORE,
+    .run = tune_verb,
+};

@@ -1,0 +1,66 @@
+# pcere tune: finds what is faster, keeps what is right, goes on where it was, and says what it did not try.
+source "$(dirname "$0")/common.sh"
+compile work -O0 <<'END'
+#include <math.h>
+#include <stdio.h>
+static double a[60000], b[60000];
+static int missing;
+int main(void)
+{
+    for (int j = 0; j < 60000; j++)
+        b[j] = j % 100 ? j : NAN;
+    for (int i = 0; i < 30; i++) {
+#pragma omp parallel for
+        for (int j = 0; j < 60000; j++)
+            for (int k = 0; k < 4; k++)
+                a[j] = a[j] * 0.5 + j * k;
+    }
+    for (int i = 0; i < 30; i++) {
+        int count = 0;
+#pragma omp parallel for reduction(+ : count)
+        for (int j = 0; j < 60000; j++)
+            for (int k = 0; k < 4; k++)
+                count += isnan(b[j]);
+        missing += count;
+    }
+    printf("%g %d\n", a[7], missing);
+    return 0;
+}
+END
+run "$PCERE" capture ./work
+says "a program that is compiled badly is captured" 0
+run "$PCERE" tune --threads 1 --flags "-O3" --json
+says "it is tuned" 0
+is "few combinations are all tried" "$(json .method)" exhaustive
+holds "-O3 is the best for both regions" jq -e '[.regions[].best.flags == "-O3"] | all' .out
+holds "beyond doubt" jq -e '[.regions[] | .clear and .gain_ratio > 0.2] | all' .out
+holds "and its results were compared" jq -e '[.regions[].verified | . == "identical" or . == "rounding"] | all' .out
+holds "the whole program gains" jq -e '.tuned.predicted_ns < .captured.predicted_ns' .out
+holds "the hint names the file and the flags" jq -e '[.regions[].hint | test("compile work.c with -O3")] | all' .out
+is "every setting of each region was measured" "$(json '[.measured >= 4, .known, .failed, .not_tried] | join(" ")')" "true 0 0 0"
+
+run "$PCERE" tune --threads 1 --flags "-O3" --json
+is "a second search knows all that and measures only to confirm" "$(json '[.known, (.regions | map(.trials | length) | add)] | join(" ")')" "4 4"
+run "$PCERE" tune --threads 1 --flags "-O3 -ffast-math"
+says "flags that make the results wrong are not taken" 0 out 'results with -O3 -ffast-math differ beyond rounding'
+run "$PCERE" tune --threads 1 --flags "-O3 -no-such-flag"
+says "those that do not compile are told" 0 out 'flags do not compile'
+run "$PCERE" tune --threads 1 --flags "-O3 -ffast-math" --json
+holds "the region that looks for NaN keeps its own flags" jq -e '.regions[] | select(.region | test(":18|:19|:17")) | .best.flags == null' .out
+
+run "$PCERE" tune --threads 1,2 --flags "-O1; -O2; -O3; -Os; -O3 -march=native; -O3 -funroll-loops" --budget 1ms --json
+says "a budget that is too small is no error" 0
+holds "what was not tried is told" jq -e '.not_tried > 0 and .method == "coordinates"' .out
+run "$PCERE" tune --threads 1,2
+says "the table ends in settings and hints" 0 out 'export OMP_NUM_THREADS=' out '^@@ work.c:' out 'with the best of each region'
+run "$PCERE" tune --flags "-O3;;-O2"
+says "an empty item is refused" 2 err 'empty item' err 'semicolons'
+run "$PCERE" tune --budget soon
+says "a budget that is no time is refused" 2 err '--budget'
+run "$PCERE" tune no_such_region
+says "a region that is not there is refused" 2 err no_such_region
+run "$PCERE" tune --threads 1 --flags "-O3" --binds "nowhere" --json
+says "a binding that does not exist is refused" 2 err nowhere
+run "$PCERE" tune --threads 1 --flags "-O3" --measure --json
+holds "the real time stands beside" jq -e '.captured.real_ns > 0' .out
+finish
