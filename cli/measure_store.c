@@ -1,180 +1,17 @@
 /* cli/measure_store.c - real runs of a store's program. */
 #include "cli/measure_store.h"
 #include "capture-rt/tracer/capture.h"
-#include "core/files.h"
-#include "core/host.h"
-#include "core/text.h"
+#include "cli/program_stage.h"
 #include "core/units.h"
-#include "replay-rt/launcher/link_libraries.h"
 #include "store/store.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
-
-extern char **environ;
 
 enum { RUNS_MOST = 5 };
 #define RUNS_NS 3000000000u
 
-struct stage {                       /* what a run needs, and what has to be undone after it */
-    char *program;                   /* what is run */
-    char *directory;                 /* of a copy, or NULL */
-    char **environment;              /* borrowed strings */
-    char *library_path;              /* one of them, with a copy */
-    char *library;
-    int home;                        /* the directory to return to */
-    char *host_name, *host;
-};
-
-static bool same_name(const char *a, const char *b)
-{
-    size_t length = strcspn(a, "=");
-    return strncmp(a, b, length + 1) == 0;
-}
-
-/* This process's environment with what the program saw of OpenMP when it was captured, and room for one more. */
-static char **environment_merge(char *const *captured)
-{
-    size_t own = 0, theirs = 0;
-    while (environ[own])
-        own++;
-    while (captured && captured[theirs])
-        theirs++;
-    char **merged = calloc(own + theirs + 2, sizeof *merged);
-    size_t count = 0;
-    for (size_t i = 0; merged && i < theirs; i++)
-        merged[count++] = captured[i];
-    for (size_t i = 0; merged && i < own; i++) {
-        bool replaced = false;
-        for (size_t j = 0; j < theirs && !replaced; j++)
-            replaced = same_name(captured[j], environ[i]);
-        if (!replaced)
-            merged[count++] = environ[i];
-    }
-    return merged;
-}
-
-static enum pcere_status program_copy(const char *stored, struct stage *stage, struct pcere_error *error)
-{
-    enum pcere_status status = cli_directory_new(&stage->directory, error);
-    if (status != PCERE_OK)
-        return status;
-    struct text path = {0};
-    text_addf(&path, "%s/program", stage->directory);
-    stage->program = text_take(&path);
-    if (!stage->program)
-        return pcere_fail_memory(error, "a path");
-    status = file_copy(stored, AT_FDCWD, stage->program, NULL, error);
-    if (status == PCERE_OK && chmod(stage->program, 0700) != 0)
-        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make '%s' executable", stage->program);
-    return status;
-}
-
-/* The copy finds the libraries that it had beside itself. */
-static enum pcere_status libraries_link(const struct store *store, struct stage *stage, struct pcere_error *error)
-{
-    char *path = realpath(store_path(store), NULL);
-    struct text prefix = {0};
-    text_addf(&prefix, "%s/libraries", path ? path : "");
-    enum pcere_status status = !path || prefix.failed ? pcere_fail_memory(error, "a path")
-                                                      : link_libraries_choose(store, stage->directory, prefix.data, error);
-    free(path);
-    text_done(&prefix);
-    return status;
-}
-
-static enum pcere_status program_choose(struct cli *cli, const struct store_manifest *manifest, struct stage *stage, struct pcere_error *error)
-{
-    char *stored;
-    uint64_t stored_hash, stored_bytes, hash, bytes;
-    enum pcere_status status = store_file(cli->store, "program", &stored, error);
-    if (status != PCERE_OK)
-        return status;
-    status = file_hash(AT_FDCWD, stored, &stored_hash, &stored_bytes, error);
-    if (status == PCERE_OK && manifest->program_file && file_hash(AT_FDCWD, manifest->program_file, &hash, &bytes, NULL) == PCERE_OK &&
-        hash == stored_hash && bytes == stored_bytes && access(manifest->program_file, X_OK) == 0) {
-        stage->program = strdup(manifest->program_file);
-        if (!stage->program)
-            status = pcere_fail_memory(error, "a path");
-    } else if (status == PCERE_OK) {
-        cli_note(cli, "'%s' is gone or has changed since its capture: the copy in the store runs instead", manifest->program);
-        status = program_copy(stored, stage, error);
-        if (status == PCERE_OK)
-            status = libraries_link(cli->store, stage, error);
-    }
-    free(stored);
-    return status;
-}
-
-/* environment_merge left room for it. */
-static bool library_path_put(struct stage *stage)
-{
-    size_t at = 0;
-    while (stage->environment[at] && !same_name(stage->environment[at], "LD_LIBRARY_PATH="))
-        at++;
-    struct text path = {0};
-    text_addf(&path, "LD_LIBRARY_PATH=%s", stage->directory);
-    if (stage->environment[at])
-        text_addf(&path, ":%s", strchr(stage->environment[at], '=') + 1);
-    stage->library_path = text_take(&path);
-    stage->environment[at] = stage->library_path;
-    return stage->library_path != NULL;
-}
-
-static enum pcere_status stage_enter(struct cli *cli, struct stage *stage, struct pcere_error *error)
-{
-    const struct store_manifest *manifest = store_manifest(cli->store);
-    enum pcere_status status = cli_file_find("libpcere-capture.so", &stage->library, error);
-    if (status == PCERE_OK)
-        status = program_choose(cli, manifest, stage, error);
-    if (status == PCERE_OK)
-        status = host_name(&stage->host_name, error);
-    json_t *host = NULL;
-    if (status == PCERE_OK)
-        status = host_describe(&host, error);
-    if (status != PCERE_OK)
-        return status;
-    stage->host = json_dumps(host, JSON_COMPACT);
-    json_decref(host);
-    stage->environment = environment_merge(manifest->environment);
-    if (!stage->environment || !stage->host || (stage->directory && !library_path_put(stage)))
-        return pcere_fail_memory(error, "the environment");
-    stage->home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (stage->home >= 0 && manifest->working_directory && chdir(manifest->working_directory) != 0)
-        cli_note(cli, "'%s', where the program was captured, cannot be entered: it runs here", manifest->working_directory);
-    return PCERE_OK;
-}
-
-static void stage_home(const struct stage *stage)
-{
-    if (stage->home >= 0 && fchdir(stage->home) != 0)
-        return;                      /* the store was opened before; nothing else depends on where we are */
-}
-
-static void stage_leave(struct stage *stage)
-{
-    if (stage->home >= 0) {
-        stage_home(stage);
-        close(stage->home);
-    }
-    if (stage->directory)
-        cli_directory_remove(stage->directory);
-    free(stage->program);
-    free(stage->directory);
-    free(stage->environment);
-    free(stage->library_path);
-    free(stage->library);
-    free(stage->host_name);
-    free(stage->host);
-}
-
 /* One line for the whole program, one for each region (its invocations together). */
-static enum pcere_status run_append(const struct cli *cli, const struct stage *stage, const struct capture_run *run, struct pcere_error *error)
+static enum pcere_status run_append(const struct cli *cli, const struct program_stage *stage, const struct capture_run *run, struct pcere_error *error)
 {
     enum pcere_status status = PCERE_OK;
     char kind[] = "run", none[] = "";
@@ -192,7 +29,7 @@ static enum pcere_status run_append(const struct cli *cli, const struct stage *s
     return status;
 }
 
-static enum pcere_status run_once(struct cli *cli, const struct stage *stage, const struct capture_options *options, uint64_t *ret_wall_ns,
+static enum pcere_status run_once(struct cli *cli, const struct program_stage *stage, const struct capture_options *options, uint64_t *ret_wall_ns,
                                   struct pcere_error *error)
 {
     struct capture_run run;
@@ -209,8 +46,8 @@ static enum pcere_status run_once(struct cli *cli, const struct stage *stage, co
 
 enum pcere_status measure_store(struct cli *cli, const unsigned *threads, size_t thread_count, uint64_t repeat, struct pcere_error *error)
 {
-    struct stage stage = {.home = -1};
-    enum pcere_status status = stage_enter(cli, &stage, error);
+    struct program_stage stage = PROGRAM_STAGE_NONE;
+    enum pcere_status status = program_stage_enter(cli, &stage, error);
     if (status == PCERE_OK) {
         struct capture_options options = {
             .program = stage.program, .arguments = store_manifest(cli->store)->arguments, .environment = stage.environment,
@@ -229,6 +66,6 @@ enum pcere_status measure_store(struct cli *cli, const unsigned *threads, size_t
         }
         cli_progress(cli, NULL);
     }
-    stage_leave(&stage);
+    program_stage_leave(&stage);
     return status;
 }

@@ -1,6 +1,7 @@
 /* cli/verb_verify.c - pcere verify: whether memory after a replayed region is what the program had, and which variables are not. */
 #include "cli/replay_options.h"
 #include "cli/verbs.h"
+#include "cli/verify_in_vivo.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -8,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct verify_words { struct cli_threads threads; const char *flags, *compiler, *tolerance; };
+struct verify_words { struct cli_threads threads; const char *flags, *compiler, *tolerance; bool in_vivo; };
 
 static const char *verdict_word(const struct verify_result *result)
 {
@@ -163,10 +164,10 @@ static void report_print(const struct verify_report *report)
 }
 
 /* Damage and a failing system outweigh a difference. */
-static enum pcere_status verdict(const struct verify_report *report, struct pcere_error *error)
+static enum pcere_status verdict(const struct verify_report *report, bool in_vivo, struct pcere_error *error)
 {
     static const char hint[] = "with one thread and the original's flags memory should be the same; with more, what depends on the number of "
-                               "threads differs: compare with a store that was captured with as many (capture --threads N)";
+                               "threads differs: --in-vivo compares with the program itself at as many";
     static const char unsteady_hint[] = "what differs from one replay to the next depends on which thread comes first (a race), on the time, or on the process";
     size_t different = 0, unsteady = 0, uncompared = 0;
     const struct pcere_error *worst = NULL;
@@ -183,7 +184,7 @@ static enum pcere_status verdict(const struct verify_report *report, struct pcer
                           worst->message);
     if (!different && !uncompared)
         return PCERE_OK;
-    return pcere_fail(error, PCERE_NO, 0, unsteady ? unsteady_hint : different ? hint : NULL, "of %zu comparisons %zu differ and %zu could not be made", report->result_count,
+    return pcere_fail(error, PCERE_NO, 0, unsteady ? unsteady_hint : different && !in_vivo ? hint : NULL, "of %zu comparisons %zu differ and %zu could not be made", report->result_count,
                       different, uncompared);
 }
 
@@ -217,7 +218,7 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
 {
     const struct verify_words *words = raw;
     struct replay_setup setup;
-    struct verify_report report;
+    struct verify_in_vivo runs = {0};
     double tolerance_ratio = -1;
     enum pcere_status status = tolerance_parse(words->tolerance, &tolerance_ratio, error);
     if (status != PCERE_OK)
@@ -227,21 +228,27 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
         setup.options.tolerance_ratio = tolerance_ratio;
         setup.options.flags = words->flags;
         setup.options.compiler = words->compiler;
-        status = verify_run(cli->store, setup.targets, setup.target_count, &setup.options, &report, error);
+        status = words->in_vivo ? verify_in_vivo_run(cli, &setup, &runs, error)
+                                : verify_run(cli->store, setup.targets, setup.target_count, &setup.options, &runs.report, error);
         cli_progress(cli, NULL);
     }
     if (status == PCERE_OK) {
-        status = report_show(cli, &report, error);
+        bool failed = false;
+        if (cli->json)
+            json_put(cli->document, "truth", json_string(words->in_vivo ? "in vivo" : "capture"), &failed);
+        status = failed ? pcere_fail_memory(error, "the result") : report_show(cli, &runs.report, error);
         if (status == PCERE_OK)
-            status = verdict(&report, error);
-        verify_report_done(&report);
+            status = verdict(&runs.report, words->in_vivo, error);
     }
+    verify_in_vivo_done(&runs);
     replay_setup_done(&setup);
     return status;
 }
 
 static const struct cli_option options[] = {
     {"threads", 0, CLI_THREADS, offsetof(struct verify_words, threads), "LIST", "Thread counts; the capture's if not given.", 0, 0},
+    {"in-vivo", 0, CLI_FLAG, offsetof(struct verify_words, in_vivo), NULL,
+     "Run the program again with each number of threads, and compare with what it has there.", 0, 0},
     {"tolerance", 0, CLI_TEXT, offsetof(struct verify_words, tolerance), "RATIO",
      "How far floating-point values may differ; chosen by the region's time if not given, and 0 for one thread.", 0, 0},
     {"flags", 0, CLI_TEXT, offsetof(struct verify_words, flags), "FLAGS", "Compiler flags in place of the original's optimisation.", 0, 0},
@@ -257,11 +264,13 @@ const struct cli_verb cli_verb_verify = {
         "invocation. Left out is what belongs to the OpenMP runtime, the dead stack below the region's frame, and OpenMP's locks.\n\n"
         "With one thread and the original's flags, memory must be the same bit for bit. With more, sums are added in another order: floating-point "
         "values may differ by a bound that the table shows, whole numbers and pointers may not. Where there are several threads each codelet runs "
-        "twice: what differs between the two is told apart from what is wrong. A store that was captured with --threads N is compared with what the "
-        "program itself had at N threads.\n\n"
+        "twice: what differs between the two is told apart from what is wrong.\n\n"
+        "What a program computes may depend on the number of threads. With --in-vivo the program itself runs again with each number of threads, in the "
+        "directory and environment of its capture, the same invocations are captured there, and the codelets are held against these, from the memory "
+        "before to the memory after. So is a store that was captured with --threads N, at N threads, without that.\n\n"
         "Differences are listed by variable where the program has debug information (-g), otherwise by symbol or kind of memory.\n\n"
         "Exit status 1 means that memory differs by more than the bound, or that something could not be compared.",
-    .examples = "pcere verify\npcere verify mg.W.pcere resid --threads 1,2,4\npcere verify --threads 4 --tolerance 1e-9\n",
+    .examples = "pcere verify\npcere verify mg.W.pcere resid --threads 1,2,4\npcere verify --threads 4 --in-vivo\npcere verify --threads 4 --tolerance 1e-9\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct verify_words),
     .operands = CLI_OPERANDS_STORE_REGIONS,
     .needs = CLI_NEEDS_STORE,

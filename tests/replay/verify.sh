@@ -50,6 +50,41 @@ for flags in "-O0" "-O3"; do
     named "of each thread" "private_to_each of thread 1" "thread-local"
 done
 
+# ---- the program itself as the truth --------------------------------------------------------------------------------------------------
+mkdir moment
+in_vivo() { run env TMPDIR="$PWD/moment" "$PCERE" verify --in-vivo "$@"; }
+in_vivo --threads 2,3 --json verifies-O3.pcere numbers@ whole sums
+says "what depends on the number of threads is the program's own there, as two and as three" 0
+holds "bit for bit, but for sums" jq -e '.truth == "in vivo" and (.codelets | length == 6) and ([.codelets[] | .threads] == [2, 2, 2, 3, 3, 3])
+    and ([.codelets[] | .verdict == "identical" or (.verdict == "rounding" and (.region | test("sums")))] | all)' .out
+is "nothing stays behind" "$(ls -A moment)" ""
+in_vivo --threads 2 verifies-O3.pcere races numbers@
+says "a race is one there, too" 1 out 'races@.*NOT DETERMINISTIC' out 'numbers@.*identical' err '^PASS'
+mv verifies-O3 gone
+in_vivo --threads 2 verifies-O3.pcere numbers@
+says "where the program is gone its copy in the store runs" 0 out 'numbers@.*identical' err "is gone or has changed"
+compile turns <<'END'
+#include <omp.h>
+#include <stdio.h>
+static int number;
+int main(void) {
+    for (int i = 0; i < 6 / omp_get_max_threads(); i++) {
+        #pragma omp parallel for
+        for (int j = 0; j < 100; j++)
+            if (j == i) number = j;
+    }
+    puts("PASS");
+    return omp_get_max_threads() == 3;
+}
+END
+captured turns
+in_vivo --threads 2 turns.pcere
+says "an invocation that the program has not with so many threads is not compared" 1 out 'turns.c:.* #[456] .*not compared.*with 2 threads the program has no invocation [456] of' \
+    out 'turns.c:.* #1 .*identical'
+in_vivo --threads 3 turns.pcere
+says "a program that fails there is no truth" 1 err 'the program ended with status 1|exit'
+is "nothing stays behind" "$(ls -A moment)" ""
+
 flags=-O2
 program vectors vectors.cpp
 captured vectors

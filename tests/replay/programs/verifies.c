@@ -54,7 +54,7 @@ static void races(void)
             all = arrived;
         }
         volatile long *shared = &clashes;
-        int most = omp_get_num_threads() > 1 ? 200000000 : 1000;
+        int most = omp_get_num_threads() > 1 ? 20000000 : 1000;
         for (int i = 0, met = 0; i < most && met < 1000; i++) {
             long seen = *shared;
             *shared = seen + 1;

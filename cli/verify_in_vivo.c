@@ -1,0 +1,173 @@
+/* cli/verify_in_vivo.c - the same invocations, captured once more at another number of threads. */
+#include "cli/verify_in_vivo.h"
+#include "capture-rt/tracer/capture.h"
+#include "cli/program_stage.h"
+#include "core/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct in_vivo_store {
+    char *directory, *path;
+    struct store *store;
+    struct replay_target *targets;    /* of this store, in the order of the asked-for ones that are there */
+    size_t target_count;
+};
+
+struct wanted { const struct replay_target *targets; size_t count; };
+
+static const struct capture_invocation *invocation_find(const struct capture_region *region, uint64_t number)
+{
+    for (size_t i = 0; i < region->list_count; i++)
+        if (region->list[i].number == number)
+            return &region->list[i];
+    return NULL;
+}
+
+/* A capture_choose_fn: the invocations that the store has, and no others. */
+static enum pcere_status wanted_choose(void *context, const struct capture_run *run, size_t index, struct store_class **ret_classes,
+                                       size_t *ret_count, struct pcere_error *error)
+{
+    const struct wanted *wanted = context;
+    const struct capture_region *region = &run->regions[index];
+    struct store_class *classes = calloc(wanted->count + 1, sizeof *classes);
+    size_t count = 0;
+    if (!classes)
+        return pcere_fail_memory(error, "the classes");
+    for (size_t i = 0; i < wanted->count; i++) {
+        const struct replay_target *target = &wanted->targets[i];
+        const struct capture_invocation *invocation = invocation_find(region, target->class->representative);
+        if (strcmp(target->region->name, region->name) != 0 || !invocation || !invocation->end_ns)
+            continue;
+        uint64_t time_ns = invocation->end_ns - invocation->begin_ns;
+        classes[count++] = (struct store_class){.representative = invocation->number, .members = 1, .time_ns = time_ns, .time_ns_median = time_ns,
+                                                .representative_ns = time_ns, .captured = true, .nested = target->class->nested};
+    }
+    *ret_classes = classes;
+    *ret_count = count;
+    return PCERE_OK;
+}
+
+static enum pcere_status paths_make(struct in_vivo_store *place, struct pcere_error *error)
+{
+    enum pcere_status status = cli_directory_new(&place->directory, error);
+    if (status != PCERE_OK)
+        return status;
+    struct text path = {0};
+    text_addf(&path, "%s/in-vivo.pcere", place->directory);
+    place->path = text_take(&path);
+    return place->path ? PCERE_OK : pcere_fail_memory(error, "a path");
+}
+
+static enum pcere_status captured_again(struct cli *cli, const struct replay_setup *setup, uint32_t threads, struct in_vivo_store *place,
+                                        struct pcere_error *error)
+{
+    struct wanted wanted = {setup->targets, setup->target_count};
+    struct program_stage stage = PROGRAM_STAGE_NONE;
+    struct capture_result result = {0};
+    char text[80];
+    enum pcere_status status = paths_make(place, error);
+    if (status == PCERE_OK)
+        status = program_stage_enter(cli, &stage, error);
+    if (status == PCERE_OK) {
+        const struct capture_options options = {
+            .program = stage.program, .arguments = store_manifest(cli->store)->arguments, .environment = stage.environment,
+            .library = stage.library, .threads = threads, .stdout_descriptor = -1, .stderr_descriptor = -1,
+            .store = place->path, .choose = wanted_choose, .choose_context = &wanted,
+        };
+        snprintf(text, sizeof text, "running the program with %u thread%s", threads, threads == 1 ? "" : "s");
+        cli_progress(cli, text);
+        int saved = cli_stdout_divert();
+        status = capture_program(&options, &result, error);
+        cli_stdout_return(saved);
+        if (status == PCERE_OK)
+            status = cli_program_judge(cli, result.program_status, error);
+        capture_result_done(&result);
+    }
+    program_stage_leave(&stage);
+    return status == PCERE_OK ? store_open(place->path, &place->store, error) : status;
+}
+
+static const struct replay_target *target_find(const struct in_vivo_store *place, const struct replay_target *asked)
+{
+    for (size_t i = 0; i < place->target_count; i++)
+        if (!strcmp(place->targets[i].region->name, asked->region->name)
+            && place->targets[i].class->representative == asked->class->representative)
+            return &place->targets[i];
+    return NULL;
+}
+
+/* The program had another course: the invocation is not there, or could not be captured. */
+static void result_without(struct verify_result *result, const struct replay_target *asked, uint32_t threads)
+{
+    *result = (struct verify_result){.target = asked, .threads = threads};
+    pcere_fail(&result->error, PCERE_NO, 0, NULL, "with %u threads the program has no invocation %llu of '%s' that can be captured", threads,
+               (unsigned long long)asked->class->representative, asked->region->name);
+}
+
+static enum pcere_status verified_there(const struct replay_setup *setup, uint32_t threads, struct in_vivo_store *place,
+                                        struct verify_report *all, struct pcere_error *error)
+{
+    struct verify_report report = {0};
+    struct replay_options options = setup->options;
+    enum pcere_status status = PCERE_OK;
+    options.threads = &threads;
+    options.thread_count = 1;
+    if (replay_select(place->store, NULL, 0, &place->targets, &place->target_count, NULL) != PCERE_OK)
+        place->target_count = 0;
+    if (place->target_count)
+        status = verify_run(place->store, place->targets, place->target_count, &options, &report, error);
+    if (status != PCERE_OK)
+        return status;
+    for (size_t i = 0; i < setup->target_count; i++) {
+        struct verify_result *result = &all->results[all->result_count++];
+        const struct replay_target *here = target_find(place, &setup->targets[i]);
+        if (!here) {
+            result_without(result, &setup->targets[i], threads);
+            continue;
+        }
+        *result = report.results[here - place->targets];
+        report.results[here - place->targets] = (struct verify_result){0};
+        result->target = &setup->targets[i];
+    }
+    all->build_ns += report.build_ns;
+    verify_report_done(&report);
+    return PCERE_OK;
+}
+
+enum pcere_status verify_in_vivo_run(struct cli *cli, const struct replay_setup *setup, struct verify_in_vivo *ret_runs, struct pcere_error *error)
+{
+    size_t counts = setup->options.thread_count;
+    enum pcere_status status = PCERE_OK;
+    ret_runs->report.results = calloc(counts * setup->target_count + 1, sizeof *ret_runs->report.results);
+    ret_runs->stores = calloc(counts + 1, sizeof *ret_runs->stores);
+    if (!ret_runs->report.results || !ret_runs->stores)
+        return pcere_fail_memory(error, "the results");
+    for (size_t i = 0; status == PCERE_OK && i < counts; i++) {
+        struct in_vivo_store *place = &ret_runs->stores[ret_runs->store_count++];
+        status = captured_again(cli, setup, setup->options.threads[i], place, error);
+        if (status == PCERE_OK)
+            status = verified_there(setup, setup->options.threads[i], place, &ret_runs->report, error);
+    }
+    return status;
+}
+
+void verify_in_vivo_done(struct verify_in_vivo *runs)
+{
+    verify_report_done(&runs->report);
+    for (size_t i = 0; i < runs->store_count; i++) {
+        struct in_vivo_store *place = &runs->stores[i];
+        if (place->store)
+            store_close(place->store);
+        uint64_t bytes;
+        if (place->path)
+            store_remove(place->path, false, &bytes, NULL);      /* there may be none yet */
+        if (place->directory)
+            cli_directory_remove(place->directory);
+        free(place->targets);
+        free(place->directory);
+        free(place->path);
+    }
+    free(runs->stores);
+    *runs = (struct verify_in_vivo){0};
+}
