@@ -199,7 +199,7 @@ static const char *basis_name(const struct predict_result *result)
 {
     for (size_t i = 0; i < result->point_count; i++)
         for (size_t j = 0; j < result->points[i].region_count; j++)
-            if (result->points[i].regions[j].basis == PREDICT_REPLAY)
+            if (result->points[i].regions[j].basis == PREDICT_REPLAY || result->points[i].regions[j].basis == PREDICT_SAMPLE)
                 return predict_basis_name(PREDICT_REPLAY);
     return predict_basis_name(PREDICT_IN_VIVO);
 }

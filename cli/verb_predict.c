@@ -49,7 +49,7 @@ static void region_row(struct cli_table *table, const struct prediction *predict
     }
     const char *cells[] = {region->name, threads, cli_interval_text(time, region->time_ns, region->low_ns, region->high_ns),
                            cli_ratio_text(share, point->time_ns ? (double)region->time_ns / (double)point->time_ns : 0), real, error,
-                           region->basis == PREDICT_REPLAY ? "" : "not replayed: as in the capture's run"};
+                           region->basis == PREDICT_REPLAY ? "" : region->basis == PREDICT_SAMPLE ? "sampled" : "not replayed: as in the capture's run"};
     cli_table_row(table, cells);
 }
 

@@ -13,7 +13,7 @@
 
 struct replay_words {
     struct cli_threads threads;
-    const char *warmup, *flags, *schedule, *places, *bind, *compiler, *precision, *budget;
+    const char *warmup, *sample, *flags, *schedule, *places, *bind, *compiler, *precision, *budget;
     uint64_t repeat;
 };
 
@@ -28,9 +28,10 @@ static bool summary_find(const struct store_sample *sample, struct summary *ret_
     }
     size_t count = measured_values(sample, values, &ret_summary->corrected, &ret_summary->left_out);
     statistics_sort(values, count);
-    struct statistics_interval interval = statistics_median_interval(values, count, 0.95);
+    bool shots = sample->sampled_ratio > 0;
+    struct statistics_interval interval = shots ? statistics_shots_interval(values, count) : statistics_median_interval(values, count, 0.95);
     ret_summary->count = count;
-    ret_summary->median_ns = (uint64_t)(statistics_median(values, count) + 0.5);
+    ret_summary->median_ns = (uint64_t)((shots ? statistics_mean(values, count) : statistics_median(values, count)) + 0.5);
     ret_summary->low_ns = (uint64_t)interval.low;
     ret_summary->high_ns = (uint64_t)(interval.high + 0.5);
     free(values);
@@ -68,6 +69,9 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "low_ns", measured ? json_from_u64(summary.low_ns) : json_null(), failed);
     json_put(value, "high_ns", measured ? json_from_u64(summary.high_ns) : json_null(), failed);
     json_put(value, "in_vivo_ns", json_from_u64(result->in_vivo_ns), failed);
+    json_put(value, "basis", json_string(sample->sampled_ratio > 0 ? "sample" : "replay"), failed);
+    json_put(value, "sampled_ratio", sample->sampled_ratio > 0 ? json_real(sample->sampled_ratio) : json_null(), failed);
+    json_put(value, "sample_refusal", result->refusal ? json_from_string(result->refusal) : json_null(), failed);
     json_put(value, "cost_ns", json_from_u64(sample->cost_ns), failed);
     json_put(value, "written_pages", json_from_u64(result->written_pages), failed);
     json_put(value, "dropped_pages", json_from_u64(result->dropped_pages), failed);
@@ -100,7 +104,9 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
     snprintf(members, sizeof members, "%llu", (unsigned long long)result->target->class->members);
     if (result->error.status == PCERE_OK && summary_find(sample, &summary)) {
         cli_interval_text(interval, summary.median_ns, summary.low_ns, summary.high_ns);
-        int length = snprintf(samples, sizeof samples, "%zu sample%s", summary.count, summary.count == 1 ? "" : "s");
+        int length = sample->sampled_ratio > 0
+                         ? snprintf(samples, sizeof samples, "%zu shots, %.2g %%", summary.count, 100 * sample->sampled_ratio)
+                         : snprintf(samples, sizeof samples, "%zu sample%s", summary.count, summary.count == 1 ? "" : "s");
         if (summary.left_out + summary.corrected)
             snprintf(samples + length, sizeof samples - (size_t)length, ", %zu interrupted", summary.left_out + summary.corrected);
         /* In vivo was measured with the capture's threads: only the same number can be compared. */
@@ -187,6 +193,8 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
     struct replay_setup setup = {0};
     enum pcere_status status = words->warmup ? replay_check_warmup(words->warmup, error) : PCERE_OK;
     if (status == PCERE_OK)
+        status = replay_check_sample(words->sample, error);
+    if (status == PCERE_OK)
         status = replay_setup_init(cli, &words->threads, &setup, error);
     bool foreign = false;
     if (status == PCERE_OK)
@@ -200,6 +208,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         status = units_parse_time("--budget", words->budget, &setup.options.budget_ns, error);
     if (status == PCERE_OK) {
         setup.options.warmup = words->warmup;
+        setup.options.sample = words->sample;
         setup.options.repeat = (uint32_t)words->repeat;
         setup.options.flags = words->flags;
         setup.options.schedule = words->schedule;
@@ -231,6 +240,9 @@ static const struct cli_option options[] = {
     {"warmup", 0, CLI_TEXT, offsetof(struct replay_words, warmup), "KIND",
      "Untimed runs before the timed ones: auto (the paper's rule: four for regions that ran more than four times, else as in the program), none, "
      "plain, or a number.", 0, 0},
+    {"sample", 0, CLI_TEXT, offsetof(struct replay_words, sample), "HOW",
+     "Run only a part of a region's iterations and extrapolate: auto (regions of 10 ms and more, where that can be), off (the default), or the share of the "
+     "iterations to run, such as 0.05.", 0, 0},
     {"repeat", 0, CLI_NUMBER, offsetof(struct replay_words, repeat), "N", "Timed runs for each codelet and thread count; chosen by their time if not given.", 1, 1024},
     {"precision", 0, CLI_TEXT, offsetof(struct replay_words, precision), "RATIO",
      "More processes until each median's 95 % interval is no wider than this to either side, such as 1%; within --budget, or 20 seconds each.", 0, 0},

@@ -5,8 +5,10 @@
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
+#include "Sampling.h"
 #include "Stages.h"
 
+#include "include/pcere/codelet_abi.h"
 #include "include/pcere/rt_abi.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -221,11 +223,13 @@ public:
     if (Microtask.arg_size() != Words + 2)
       return;
     Constant *Ident = ident(Microtask);
+    Sampling Samples = samplingOf(Microtask);
     tableEntry("pcere_regions", ConstantStruct::getAnon({string(cast<MDString>(Node->getOperand(0))->getString()),
                                                          forkFunction(Microtask, Ident, Words),
                                                          serialFunction(Microtask, Ident, Words),
                                                          ConstantInt::get(Int64, Words), ConstantInt::get(Int64, unitId(M)),
-                                                         string(missingFeatures(Microtask))}));
+                                                         string(missingFeatures(Microtask)), string(Samples.Whole),
+                                                         ConstantInt::get(Int64, Samples.OneBlock ? CODELET_SAMPLE_ONE_BLOCK : 0)}));
   }
 
   void function(Function &F) {

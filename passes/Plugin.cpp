@@ -4,6 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
+#include "Sampling.h"
 #include "Stages.h"
 
 #include "llvm/IR/Verifier.h"
@@ -52,8 +53,9 @@ struct StartPass : PassInfoMixin<StartPass> {
 };
 
 struct EndPass : PassInfoMixin<EndPass> {
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &Analyses) {
     if (CodeletMode) {
+      pcere::judgeSampling(M, Analyses.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager());
       pcere::finishCodelet(M);
     } else {
       pcere::flagThreadSized(M);

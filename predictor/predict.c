@@ -19,7 +19,7 @@
 
 const char *predict_basis_name(enum predict_basis basis)
 {
-    static const char *const names[] = {"in_vivo", "replay", "nested", "run"};
+    static const char *const names[] = {"in_vivo", "replay", "sample", "nested", "run"};
     return names[basis];
 }
 
@@ -87,7 +87,8 @@ static void replays_choose(const struct predict_request *request, const char *re
     replays->count = 0;
     for (size_t i = 0; newest && i < request->sample_count; i++) {
         const struct store_sample *sample = &request->samples[i];
-        if (sample_replays(request, sample, region, representative, threads) && equal(sample->warmup, newest->warmup))
+        if (sample_replays(request, sample, region, representative, threads) && equal(sample->warmup, newest->warmup) &&
+            (sample->sampled_ratio > 0) == (newest->sampled_ratio > 0))
             replays->samples[replays->count++] = sample;
     }
 }
@@ -148,6 +149,17 @@ static double normal_draw(uint64_t *state)
     return sqrt(-2 * log(u)) * cos(2 * 3.14159265358979323846 * v);
 }
 
+/* Mean of all shots, and draws of it. */
+static double shots_measure(struct predictor *predictor, size_t count)
+{
+    double mean = statistics_mean(predictor->values, count), half = 0;
+    if (count > 1)
+        half = statistics_mean_interval(predictor->values, count, 0.95).high - mean;
+    for (size_t d = 0; d < PREDICT_DRAWS; d++)
+        predictor->draws[d] = mean + half / 1.96 * normal_draw(&predictor->state);
+    return mean;
+}
+
 /* Median of the chosen replays into ret_class, and draws of it. */
 static void replays_measure(struct predictor *predictor, struct predict_class *ret_class)
 {
@@ -159,13 +171,16 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
         processes += measured_groups(sample, predictor->values + filled, predictor->groups + processes, &count);
         filled += count;
     }
-    statistics_bootstrap_medians(predictor->groups, processes, &predictor->state, predictor->scratch, predictor->draws,
-                                 PREDICT_DRAWS);
+    bool shots = replays->samples[0]->sampled_ratio > 0;
+    double middle = shots ? shots_measure(predictor, filled) : 0;
+    if (!shots)
+        statistics_bootstrap_medians(predictor->groups, processes, &predictor->state, predictor->scratch, predictor->draws, PREDICT_DRAWS);
     if (processes < PROCESSES_ENOUGH)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
             predictor->draws[d] *= 1 + PREDICT_PROCESS_RATIO / sqrt((double)processes) * normal_draw(&predictor->state);
     statistics_sort(predictor->values, filled);
-    ret_class->vitro_ns = whole_ns(statistics_median(predictor->values, filled));
+    ret_class->basis = shots ? PREDICT_SAMPLE : PREDICT_REPLAY;
+    ret_class->vitro_ns = whole_ns(shots ? middle : statistics_median(predictor->values, filled));
     ret_class->process_count = processes;
     ret_class->repetition_count = filled;
 }
@@ -189,7 +204,6 @@ static enum pcere_status class_predict(struct predictor *predictor, const char *
     if (predictor->replays.count == 0)
         return fail_missing(predictor->request, &predictor->replays, region, class->representative, threads, error);
     replays_measure(predictor, ret_class);
-    ret_class->basis = PREDICT_REPLAY;
     ret_class->weight = amdahl_class_weight(class->members, class->time_ns, class->representative_ns);
     ret_class->time_ns = whole_ns((double)ret_class->vitro_ns * ret_class->weight);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
@@ -234,9 +248,10 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
         if (status != PCERE_OK)
             return status;
         ret_region->time_ns += class->time_ns;
-        if (class->basis == PREDICT_REPLAY)
-            ret_region->basis = PREDICT_REPLAY;
-        else
+        bool replayed = class->basis == PREDICT_REPLAY || class->basis == PREDICT_SAMPLE;
+        if (replayed && ret_region->basis != PREDICT_SAMPLE)
+            ret_region->basis = class->basis;
+        if (!replayed)
             ret_region->in_vivo_ns += class->time_ns;
     }
     for (size_t d = 0; d < PREDICT_DRAWS; d++)

@@ -11,10 +11,11 @@
  * asked for; of those, the ones whose warm-up policy is that of the newest. All of them count, but for repetitions that the kernel interrupted
  * (measured.h), however old: a sample is one process's
  * repetitions, processes differ by 1 to 5 %, and more processes are what narrows the interval. T_vitro is the median of all their
- * repetitions.
+ * repetitions. Samples of a part of a region's iterations and of all of them are not mixed: those count that are of the newest one's kind, and
+ * T_vitro of shots is their mean, since each shot has seen other iterations.
  *
  * Intervals (95 %): quantiles of PREDICT_DRAWS bootstrap draws of the sum, each class's median drawn anew over processes and over the
- * repetitions in them (statistics_bootstrap_medians). Fewer than five processes cannot show how much processes differ: then each draw is
+ * repetitions in them (statistics_bootstrap_medians); for shots, normal with the standard error of their mean, widened by Student's t. Fewer than five processes cannot show how much processes differ: then each draw is
  * also scaled by a normal factor of standard deviation PREDICT_PROCESS_RATIO / sqrt(processes). In-vivo times were measured once and
  * have no interval of their own. The interval is that of the prediction, not of one real run.
  */
@@ -34,6 +35,7 @@
 enum predict_basis {
     PREDICT_IN_VIVO,                 /* as measured in the original run, at the capture's thread count */
     PREDICT_REPLAY,                  /* replayed at these threads; a region: at least one of its classes */
+    PREDICT_SAMPLE,                  /* the same, but of a sample of its iterations; a region: at least one of its classes */
     PREDICT_NESTED,                  /* runs inside other regions, in whose times it is */
     PREDICT_RUN,                     /* from real runs on that host: only the serial part of a store captured elsewhere */
 };
@@ -103,7 +105,7 @@ void predict_result_done(struct predict_result *result);
 enum pcere_status predict_one_region(const struct predict_request *request, size_t region, struct predict_region *ret_region, uint64_t *ret_cost_ns,
                                      struct pcere_error *error);
 
-/* "in_vivo", "replay", "nested", "run". */
+/* "in_vivo", "replay", "sample", "nested", "run". */
 const char *predict_basis_name(enum predict_basis basis);
 
 #endif

@@ -128,6 +128,32 @@ struct statistics_interval statistics_median_interval(const double *sorted, size
     return (struct statistics_interval){.low = sorted[rank - 1], .high = sorted[count - rank], .confidence = fmax(covered, 0)};
 }
 
+/* Quantile 0.975 of Student's t: a table up to 15 degrees of freedom, then Cornish and Fisher's expansion. */
+static double student_quantile(size_t freedom)
+{
+    static const double table[] = {INFINITY, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
+    const double z = 1.959964;
+    if (freedom < sizeof table / sizeof *table)
+        return table[freedom];
+    return z + (z * z * z + z) / (4 * (double)freedom);
+}
+
+struct statistics_interval statistics_mean_interval(const double *values, size_t count, double confidence)
+{
+    assert(count > 0 && confidence > 0.9499 && confidence < 0.9501);
+    double mean = statistics_mean(values, count);
+    double half = count < 2 ? INFINITY : student_quantile(count - 1) * statistics_variation_ratio(values, count) * fabs(mean) / sqrt((double)count);
+    return (struct statistics_interval){.low = mean - half, .high = mean + half, .confidence = confidence};
+}
+
+struct statistics_interval statistics_shots_interval(const double *values, size_t count)
+{
+    struct statistics_interval interval = statistics_mean_interval(values, count, 0.95);
+    double mean = statistics_mean(values, count), half = interval.high - mean, process = 1.96 * STATISTICS_PROCESS_RATIO * mean;
+    half = count < 2 ? fabs(mean) : sqrt(half * half + process * process);
+    return (struct statistics_interval){.low = fmax(mean - half, 0), .high = mean + half, .confidence = 0.95};
+}
+
 void statistics_bootstrap_medians(const struct statistics_group *groups, size_t group_count, uint64_t *state, double *scratch,
                                   double *draws, size_t draw_count)
 {

@@ -44,6 +44,14 @@ struct statistics_interval {
  * Fewer than 6 values cannot reach 0.95: then it is minimum to maximum with the coverage 1 - 2^(1-n) that this has (one value: 0). */
 struct statistics_interval statistics_median_interval(const double *sorted, size_t count, double confidence);
 
+/* Interval for the mean of normal values by Student's t. One value: minus to plus infinity. `confidence` must be 0.95: that is the table there is. */
+struct statistics_interval statistics_mean_interval(const double *values, size_t count, double confidence);
+
+/* A normal value stands for each of a region's shots: its mean, with the interval of its spread, widened by what processes differ of themselves
+ * (STATISTICS_PROCESS_RATIO of the mean as standard deviation), since shots of one process share that. */
+#define STATISTICS_PROCESS_RATIO 0.02
+struct statistics_interval statistics_shots_interval(const double *values, size_t count);
+
 struct statistics_group {  /* values that share an offset: one process's repetitions */
     const double *values;
     size_t count;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 6u
+#define PLAN_VERSION 7u
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
 #define PLAN_SPILLED_MOST (1024u * PLAN_DIFFERENCES)    /* that are written there at most; more are only counted */
@@ -95,7 +95,12 @@ struct plan_policy {
     uint32_t learn;                 /* 1: a first untimed run learns what is written, later only that is restored; 0: restore all */
     uint32_t warmups;               /* untimed runs before the first timed one, the learning run included */
     uint32_t repeat_least, repeat_most;     /* timed runs: at least, at most (PLAN_SAMPLES) */
+    uint32_t sample_shots;          /* 0: replay it whole. Else sample inside the region if that can be: shots at most (8 to 16; half of them where later ones are not faster), */
+    uint32_t sample_shots_least;    /* and at least, even where they agree; */
+    uint32_t sample_blocks;         /* blocks of iterations of one loop in one shot at most (1 to 8); */
+    uint32_t sample_gain;           /* 1: not where a shot takes more than a sixth of the region's time; */
     uint32_t reserved;
+    double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */
 };
@@ -138,6 +143,11 @@ struct plan_result {
     uint64_t spilled_count;         /* struct plan_difference from plan->bytes on, in the plan's file: those found first */
     uint64_t difference_count;      /* entries of differences: those found later */
     uint64_t sample_count;
+    _Atomic uint32_t sampling;      /* 1: samples_ns are extrapolated times of shots (while it runs: a shot is being run) */
+    uint32_t reserved;
+    uint64_t sample_real_ns;        /* what the shots really took */
+    uint64_t sample_iterations, sample_run;     /* of the loops: iterations that there were, and those that were timed */
+    char refusal[160];              /* why it was replayed whole although the plan asks for shots */
     char message[256];
     uint64_t samples_ns[PLAN_SAMPLES];          /* wall time of each timed repetition */
     uint64_t cpu_ns[PLAN_SAMPLES];              /* CPU time of the thread that enters the region, in the same repetition */

@@ -79,6 +79,8 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
     json_put(object, "cpu_ns", numbers_encode(sample->cpu_ns, sample->sample_count, &failed), &failed);
     json_put(object, "process_counts", numbers_encode(sample->process_counts, sample->process_count, &failed), &failed);
     json_put(object, "switches", numbers_encode(sample->switches, sample->sample_count, &failed), &failed);
+    if (sample->sampled_ratio > 0)
+        json_put(object, "sampled_ratio", json_real(sample->sampled_ratio), &failed);
     json_put(object, "cost_ns", json_from_u64(sample->cost_ns), &failed);
     json_put(object, "wall_ns", json_from_u64(sample->wall_ns), &failed);
     json_put(object, "serial_ns", json_from_u64(sample->serial_ns), &failed);
@@ -187,6 +189,16 @@ static void process_counts_check(struct json_reader *reader, const struct store_
         reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, "%s: \"process_counts\" does not add up", reader->where);
 }
 
+/* Only samples of a part of the iterations have it. */
+static double sampled_ratio_read(struct json_reader *reader, const json_t *object)
+{
+    const json_t *value = json_object_get(object, "sampled_ratio");
+    double ratio = value ? json_number_value(value) : 0;
+    if (value && !reader->status && !(json_is_number(value) && ratio > 0 && ratio <= 1))
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s: \"sampled_ratio\" is no share", reader->where);
+    return ratio;
+}
+
 static enum pcere_status sample_decode(const char *line, size_t bytes, const char *where, struct store_sample *ret_sample,
                                        struct pcere_error *error)
 {
@@ -213,6 +225,7 @@ static enum pcere_status sample_decode(const char *line, size_t bytes, const cha
         .when_s = json_read_u64(&reader, object, "when_s", INT64_MAX),
     };
     const json_t *values = json_read_array(&reader, object, "samples_ns"), *host = json_read_object(&reader, object, "host");
+    sample.sampled_ratio = sampled_ratio_read(&reader, object);
     sample.sample_count = json_array_size(values);
     sample.samples_ns = numbers_decode(&reader, object, "samples_ns", sample.sample_count);
     sample.cpu_ns = numbers_decode(&reader, object, "cpu_ns", sample.sample_count);

@@ -357,13 +357,14 @@ struct store_sample {            /* one line of samples.jsonl */
     char *warmup;                /* policy as asked: "auto" */
     char *flags;                 /* "" for the original's */
     char *settings;              /* "schedule=... places=... bind=..." normalised, or "" */
-    uint64_t *samples_ns;        /* raw */
+    uint64_t *samples_ns;        /* raw; extrapolated, a value for each shot, if sampled_ratio is not 0 */
     size_t sample_count;
     uint64_t *cpu_ns;            /* of each sample: CPU time of the thread that entered the region; NULL: not known */
     uint64_t *switches;          /* of each sample: how often the kernel took a processor away from any of the threads; NULL: not known, or there were
                                   * fewer processors than threads, so that this belongs to what was measured */
     uint64_t *process_counts;    /* how many of the samples each process gave, in order, adding up to sample_count; NULL: one gave all */
     size_t process_count;        /* of process_counts; 0 with NULL */
+    double sampled_ratio;        /* share of the loops' iterations that were run; 0: the region was run whole */
     uint64_t cost_ns;            /* wall time of the process that measured this, restoring and warm-up included */
     uint64_t wall_ns, serial_ns; /* of a "run" */
     uint64_t when_s;             /* Unix time */

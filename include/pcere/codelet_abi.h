@@ -21,7 +21,10 @@ struct codelet_region {          /* section pcere_regions: one for each region o
     uint64_t word_count;
     uint64_t unit_id;            /* regions of several units may have one name */
     const char *missing;         /* "avx512f avx512vl": what its code may use and the processor that it was rebuilt on lacks; "" is fine */
+    const char *whole;           /* why a part of its iterations says nothing about the others, so that it must be replayed whole; "": nothing known */
+    uint64_t sampling;           /* CODELET_SAMPLE_ bits: how its loops may be sampled */
 };
+#define CODELET_SAMPLE_ONE_BLOCK 1u     /* its loops may allocate: a frame that goes back in time would forget a block, or free one twice */
 
 struct codelet_function {        /* section pcere_functions: each function of the unit whose address may lie in captured data */
     void *captured;              /* weak absolute symbol __pcere_old.UNIT.NAME: its captured address, or NULL */

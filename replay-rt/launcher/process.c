@@ -101,11 +101,13 @@ static bool process_wait(const struct process *process, pid_t child, int *ret_st
         pid_t got = waitpid(child, ret_status, WNOHANG);
         if (got == child || (got < 0 && errno != EINTR))
             break;
-        uint32_t now = atomic_load(&process->plan->plan->result.progress);
+        const struct plan_result *result = &process->plan->plan->result;
+        uint32_t now = atomic_load(&result->progress);
+        uint64_t patience_ns = atomic_load(&result->sampling) ? process->sample_patience_ns : process->patience_ns;
         if (now != progress) {
             progress = now;
             moved_ns = clock_ns();
-        } else if (clock_ns() - moved_ns > process->patience_ns) {
+        } else if (clock_ns() - moved_ns > patience_ns) {
             hung = true;
             kill(child, SIGKILL);
         }

@@ -19,6 +19,7 @@ struct process {
     int diagnostics_fd;               /* its standard error, or -1 */
     bool keep_layout;                 /* no address randomisation */
     uint64_t patience_ns;             /* killed when nothing moved for so long */
+    uint64_t sample_patience_ns;      /* the same while it runs a shot */
 };
 
 /* Run to the end; plan->plan->result holds the outcome. A collision of addresses starts it again, another twenty times.

@@ -6,6 +6,7 @@
 #include "predictor/measured.h"
 #include "replay-rt/launcher/policy.h"
 #include "replay-rt/launcher/replay_session.h"
+#include "replay-rt/launcher/sampling.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -129,6 +130,29 @@ static enum pcere_status precision_find(const struct store_sample *sample, doubl
     return room ? PCERE_OK : pcere_fail_memory(error, "samples");
 }
 
+/* The codelet's own words are hostile: cut, and printable. */
+static void refusal_take(struct replay_result *result, const struct plan_result *from)
+{
+    char text[sizeof from->refusal];
+    memcpy(text, from->refusal, sizeof text);
+    text[sizeof text - 1] = '\0';
+    for (char *at = text; *at; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    if (*text && !result->refusal)
+        result->refusal = strdup(text);
+}
+
+/* A shot that crashed or did not end says nothing about the region: it is replayed whole. */
+static void sampling_give_up(struct replay_result *result, struct plan_file *plan, const struct pcere_error *error)
+{
+    struct text text = {0};
+    text_addf(&text, "a sampled run failed: %.200s", error->message);
+    free(result->refusal);
+    result->refusal = text_take(&text);
+    plan->plan->policy.sample_shots = 0;
+}
+
 static enum pcere_status target_measure(const struct replay_session *session, const struct store_codelet *codelet,
                                         const struct codelet_memory *memory, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
 {
@@ -142,17 +166,33 @@ static enum pcere_status target_measure(const struct replay_session *session, co
     if (!status)
         policy_extend(&policy, options->precision_ratio, budget_ns);
     if (!status)
+        status = sampling_choose(options, codelet, result->sample.threads, &policy.plan, &result->refusal, error);
+    if (!status)
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->image, session->program,
                                &policy.plan, &plan, error);
     result->sample.warmups = policy.plan.warmups;
     while (!status) {
-        uint64_t wall_ns = 0;
-        status = replay_session_process(session, codelet, &plan, result->sample.threads, &wall_ns, error);
-        result->sample.cost_ns += wall_ns;
+        uint64_t wall_ns = 0, start_ns = replay_session_clock_ns();
+        struct pcere_error failure = {0};
+        status = replay_session_process(session, codelet, &plan, result->sample.threads, &wall_ns, &failure);
+        result->sample.cost_ns += replay_session_clock_ns() - start_ns;
+        if (status == PCERE_NO && plan.plan->policy.sample_shots && atomic_load(&plan.plan->result.sampling)) {
+            sampling_give_up(result, &plan, &failure);
+            status = PCERE_OK;
+            continue;
+        }
+        if (status) {
+            *error = failure;
+            break;
+        }
+        refusal_take(result, &plan.plan->result);
+        status = sampling_take(&plan.plan->result, &result->sample, error);
         if (!status)
             status = samples_take(result, &plan.plan->result, &longest_ns, error);
-        if (!status)
-            status = precision_find(&result->sample, &result->precision_ratio, error);
+        if (status || result->sample.sampled_ratio > 0)
+            break;
+        plan.plan->policy.sample_shots = 0;       /* refused: no other process need try */
+        status = precision_find(&result->sample, &result->precision_ratio, error);
         if (!policy_wants_more(&policy, options->repeat, result->processes, undisturbed_count(&result->sample), longest_ns,
                                result->sample.cost_ns, result->precision_ratio))
             break;
@@ -270,8 +310,10 @@ done:
 
 void replay_report_done(struct replay_report *report)
 {
-    for (size_t i = 0; i < report->result_count; i++)
+    for (size_t i = 0; i < report->result_count; i++) {
         store_sample_done(&report->results[i].sample);
+        free(report->results[i].refusal);
+    }
     free(report->results);
     *report = (struct replay_report){0};
 }

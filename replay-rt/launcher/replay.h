@@ -37,6 +37,7 @@ struct replay_options {
     uint32_t repeat;                  /* timed runs per codelet and thread count; 0: chosen by their time */
     double precision_ratio;           /* more processes until the 95 % interval is no wider than this to either side of the median; 0: not asked for */
     uint64_t budget_ns;               /* wall time for all measurements, shared by the classes' in-vivo time; 0: no limit but those of `repeat` */
+    const char *sample;               /* sampling inside regions: "auto", "off" (or NULL), or the share of iterations to run, "0.05" */
     const char *flags;                /* compiler flags instead of the original's optimisation; NULL or "": the original's */
     const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */
     double tolerance_ratio;           /* verify: how far floating-point values may differ; negative: chosen by the time that the region took */
@@ -52,16 +53,19 @@ struct replay_options {
 
 /* "auto", "none", "plain" or a number: PCERE_USAGE otherwise, naming those that exist. */
 enum pcere_status replay_check_warmup(const char *warmup, struct pcere_error *error);
+/* "auto", "off" or a number above 0 and at most 1: PCERE_USAGE otherwise. */
+enum pcere_status replay_check_sample(const char *sample, struct pcere_error *error);
 
 /* ---- replay --------------------------------------------------------------------------------------------------------------- */
 
 struct replay_result {
     const struct replay_target *target;     /* borrowed */
-    struct store_sample sample;       /* ready for store_sample_append; sample_count is 0 if it failed */
+    struct store_sample sample;       /* ready for store_sample_append; sample_count is 0 if it failed; sampled_ratio says whether it was sampled */
     uint32_t team;                    /* threads that the region really had */
     uint32_t processes;               /* that the samples come from */
     double precision_ratio;           /* reached: half the 95 % interval over the median; INFINITY with one process */
     uint64_t in_vivo_ns;              /* of the representative, at the capture's thread count */
+    char *refusal;                    /* why it was replayed whole although sampling was asked for; NULL: it was sampled, or not asked for */
     uint64_t written_pages, dropped_pages;  /* restored, or made absent, between repetitions (0 where nothing was repeated warm) */
     struct pcere_error error;         /* status PCERE_OK: measured */
 };

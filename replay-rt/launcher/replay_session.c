@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "replay-rt/launcher/layout.h"
 #include "replay-rt/launcher/process.h"
+#include "replay-rt/launcher/sampling.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -167,6 +168,7 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
         .diagnostics_fd = session->options->diagnostics_fd,
         .keep_layout = session->options->keep_layout,
         .patience_ns = patience_ns,
+        .sample_patience_ns = sampling_patience_ns(codelet, threads),
     };
     status = process_run(&process, ret_wall_ns, error);
     environment_free(environment);

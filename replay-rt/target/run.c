@@ -6,6 +6,7 @@
 #include "replay-rt/target/codelet.h"
 
 #include "include/pcere/rt_abi.h"
+#include "replay-rt/target/sample.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -20,9 +21,11 @@ struct run {
     struct codelet *codelet;
     struct memory memory;
     struct thread_state *threads;
+    const struct codelet_region *region;
     void (*enter)(const uint64_t *words);
     const uint64_t *words;
     _Atomic uint64_t *asked;          /* where to note what the region asks the system, or NULL */
+    bool sampling;                    /* runs are shots */
 };
 
 static void region_find(struct run *run)
@@ -36,6 +39,7 @@ static void region_find(struct run *run)
         if (*region->missing)
             pcere_plan_end(run->codelet, PLAN_REFUSED, "it was compiled for a processor with %s", region->missing);
         run->enter = plan->path == PCERE_PATH_SERIALIZED ? region->serial : region->fork;
+        run->region = region;
         if (run->enter)
             return;
     }
@@ -89,6 +93,8 @@ static struct cost region_run(struct run *run)
     pcere_team_run(thread_nothing, NULL);         /* the team is awake, as after the program's previous region */
     uint32_t switches = switches_so_far();
     uint64_t cpu_ns = time_of(CLOCK_THREAD_CPUTIME_ID);
+    if (run->sampling)
+        pcere_sample_arm();
     uint64_t start_ns = clock_ns();
     if (run->asked)
         pcere_asks_watch(run->asked);
@@ -99,6 +105,25 @@ static struct cost region_run(struct run *run)
     struct cost cost = {end_ns - start_ns, time_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, switches_so_far() - switches};
     pcere_plan_progress(run->codelet);
     return cost;
+}
+
+static void region_shot(void *context)
+{
+    region_run(context);
+}
+
+/* False: replay it whole, from memory as it was. */
+static bool region_sample(struct run *run)
+{
+    struct codelet *codelet = run->codelet;
+    if (!codelet->plan->policy.sample_shots)
+        return false;
+    run->sampling = true;
+    bool sampled = pcere_sample_region(codelet, run->region, region_shot, run);
+    run->sampling = false;
+    if (!sampled && codelet->plan->result.sample_real_ns)
+        pcere_memory_restore(&run->memory);
+    return sampled;
 }
 
 static void region_warm(struct run *run)
@@ -118,6 +143,8 @@ static void region_measure(struct run *run)
     const struct plan_policy *policy = &run->codelet->plan->policy;
     struct plan_result *result = &run->codelet->plan->result;
     uint32_t most = policy->repeat_most < PLAN_SAMPLES ? policy->repeat_most : PLAN_SAMPLES;
+    if (region_sample(run))
+        return;
     region_warm(run);
     uint32_t undisturbed = 0;
     uint64_t begin_ns = clock_ns();
@@ -157,7 +184,7 @@ static void run_all(void *context)
     pcere_settings_team(codelet);
     pcere_team_run(thread_begin, run);
     atomic_store(&plan->result.state, PLAN_RUNNING);
-    if (!run->memory.lazy || (plan->policy.task == PLAN_MEASURE && !plan->policy.warmups))
+    if (!run->memory.lazy || (plan->policy.task == PLAN_MEASURE && (!plan->policy.warmups || plan->policy.sample_shots)))
         pcere_memory_populate(&run->memory);
     pcere_streams_adopt(&run->memory);
     pcere_overlay_apply(&run->memory);

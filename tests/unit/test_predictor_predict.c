@@ -356,6 +356,35 @@ static void nested_regions(void)
     predict_result_done(&result);
 }
 
+static void sampled_regions(void)
+{
+    static const uint32_t threads[] = {1};
+    struct store_sample samples[8];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    samples[count] = replay(count, "home", "solve@x.c:10", 7, 1, 1100000, 0.05);
+    samples[count].samples_ns[REPEAT - 1] += 90000;       /* the mean moves, the median would not */
+    samples[count++].sampled_ratio = 0.02;
+    struct predict_request asked = request(samples, count, "home", threads, 1);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    const struct predict_region *region = &result.points[0].regions[0];
+    CU_ASSERT_EQUAL(region->basis, PREDICT_SAMPLE);
+    CU_ASSERT_EQUAL(region->classes[0].basis, PREDICT_SAMPLE);
+    CU_ASSERT_EQUAL(region->classes[0].vitro_ns, 1110000);
+    CU_ASSERT_EQUAL(region->classes[0].process_count, 1);         /* the whole replay, which is older, is not mixed with it */
+    CU_ASSERT_EQUAL(region->classes[1].basis, PREDICT_REPLAY);
+    CU_ASSERT_EQUAL(region->in_vivo_ns, 70000);
+    double half = (double)(region->high_ns - region->low_ns) / 2;
+    CU_ASSERT(half > 0.03 * 99900000 && half < 0.12 * 99900000);
+    CU_ASSERT_STRING_EQUAL(predict_basis_name(PREDICT_SAMPLE), "sample");
+    predict_result_done(&result);
+    samples[0].when_s = 100;           /* now the whole one is newer */
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].regions[0].basis, PREDICT_REPLAY);
+    CU_ASSERT_EQUAL(result.points[0].regions[0].classes[0].vitro_ns, 1000000);
+    predict_result_done(&result);
+}
+
 static void refusals(void)
 {
     static const uint32_t threads[] = {1, 0};
@@ -386,6 +415,7 @@ static const struct unit_test tests[] = {
     {"the interval holds the true time though processes differ", intervals_cover},
     {"what was not captured keeps its in-vivo time", nothing_captured},
     {"what runs inside other regions counts there only, and needs no replay", nested_regions},
+    {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
     {"impossible requests are refused", refusals},
 };
 

@@ -155,7 +155,34 @@ static void bootstrap_sees_groups(void)
     CU_ASSERT_EQUAL(draws[9], 5);
 }
 
+static void mean_intervals(void)
+{
+    /* R: t.test(c(9, 10, 11, 12, 13))$conf.int */
+    const double five[] = {9, 10, 11, 12, 13}, one[] = {4};
+    struct statistics_interval interval = statistics_mean_interval(five, 5, 0.95);
+    CU_ASSERT_DOUBLE_EQUAL(interval.low, 9.036757, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(interval.high, 12.963243, 1e-3);
+    CU_ASSERT(isinf(statistics_mean_interval(one, 1, 0.95).high));
+    struct statistics_interval shots = statistics_shots_interval(five, 5);
+    CU_ASSERT(shots.low < interval.low && shots.high > interval.high && shots.low > interval.low - 0.2);
+    CU_ASSERT_EQUAL(statistics_shots_interval(one, 1).low, 0);
+    uint64_t state = 3;
+    size_t covered = 0;
+    for (size_t trial = 0; trial < 2000; trial++) {
+        double values[8];
+        for (size_t i = 0; i < 8; i++) {
+            values[i] = 0;
+            for (size_t k = 0; k < 12; k++)
+                values[i] += (double)random_below(&state, 1000) / 1000;
+        }
+        interval = statistics_mean_interval(values, 8, 0.95);
+        covered += interval.low <= 5.994 && interval.high >= 5.994;
+    }
+    CU_ASSERT(covered > 1870 && covered < 1930);
+}
+
 static const struct unit_test tests[] = {
+    {"a mean's interval is Student's, and covers the mean as often as it says", mean_intervals},
     {"medians and quantiles are R's", medians_and_quantiles},
     {"selection finds what sorting finds", selection_equals_sorting},
     {"selection is quick on sorted, reversed, folded and constant values", selection_is_linear},

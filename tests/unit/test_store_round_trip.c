@@ -161,6 +161,8 @@ static void test_samples_come_back(void)
     CU_ASSERT_TRUE(samples[0].switches && samples[0].switches[2] == 5);
     CU_ASSERT_TRUE(samples[0].process_count == 2 && samples[0].process_counts[1] == 2);
     CU_ASSERT_TRUE(!samples[1].cpu_ns && !samples[1].switches && !samples[1].process_counts);
+    CU_ASSERT_EQUAL(samples[0].sampled_ratio, 0.0625);
+    CU_ASSERT_EQUAL(samples[1].sampled_ratio, 0);
     CU_ASSERT_PTR_NULL(samples[1].region);
     CU_ASSERT_STRING_EQUAL(samples[1].host_name, "here-2");
     store_samples_free(samples, count);

@@ -1,0 +1,27 @@
+//===- passes/Sampling.h - may a codelet run only a part of a region's iterations? ----------------------------------------===//
+#ifndef PCERE_PASSES_SAMPLING_H
+#define PCERE_PASSES_SAMPLING_H
+
+#include "llvm/IR/PassManager.h"
+
+#include <string>
+
+namespace pcere {
+
+struct Sampling {
+  std::string Whole;     ///< why it must run whole, in words, or ""
+  bool OneBlock = false; ///< its loops may allocate, or call what may
+};
+
+/// Judge all regions of a codelet's module, and remember it for samplingOf. Run it at the pipeline's end, before finishCodelet.
+void judgeSampling(llvm::Module &M, llvm::FunctionAnalysisManager &Analyses);
+
+/// What judgeSampling found out about a region's outlined function.
+Sampling samplingOf(const llvm::Function &Microtask);
+
+/// What the region with the outlined function \p Microtask allows. Conservative: what is not understood must run whole.
+Sampling judgeSampling(llvm::Function &Microtask, llvm::FunctionAnalysisManager &Analyses);
+
+} // namespace pcere
+
+#endif

@@ -1,0 +1,93 @@
+/* replay-rt/launcher/sampling.c - see sampling.h. */
+#include "replay-rt/launcher/sampling.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REGION_LEAST_NS 10000000u         /* shorter regions are cheaper to run than to think about */
+#define WORTH_NS 25000000.0               /* a short region is sampled so much that it takes about this long ... */
+#define RATIO_LEAST 0.01
+#define RATIO_MOST 0.10                   /* ... within these shares */
+#define PATIENCE_LEAST_NS 5000000000u
+#define PATIENCE_RUNS 4u
+
+enum { SHOTS_LEAST = 5, SHOTS_USUAL = 8, SHOTS_MOST = 16, BLOCKS = 4 };  /* the most: where the first ones only warm the data */
+
+/* "auto": 0; "off" and NULL: -1. */
+static enum pcere_status sample_parse(const char *sample, double *ret_ratio, struct pcere_error *error)
+{
+    if (!sample || !strcmp(sample, "off")) {
+        *ret_ratio = -1;
+        return PCERE_OK;
+    }
+    if (!strcmp(sample, "auto")) {
+        *ret_ratio = 0;
+        return PCERE_OK;
+    }
+    char *end = NULL;
+    double ratio = strtod(sample, &end);
+    if (end == sample || *end || !(ratio > 0 && ratio <= 1))
+        return pcere_fail(error, PCERE_USAGE, 0, "auto, off, or a share of the iterations above 0 and at most 1, such as 0.05",
+                          "--sample '%s': there is no such way to sample", sample);
+    *ret_ratio = ratio;
+    return PCERE_OK;
+}
+
+enum pcere_status replay_check_sample(const char *sample, struct pcere_error *error)
+{
+    double ratio;
+    return sample_parse(sample, &ratio, error);
+}
+
+static const char *refusal_known(const struct replay_options *options, bool automatic, uint64_t in_vivo_ns)
+{
+    if (automatic && (options->repeat || (options->warmup && strcmp(options->warmup, "auto") != 0)))
+        return "repetitions or a warm-up were asked for";
+    if (in_vivo_ns < REGION_LEAST_NS)
+        return "it takes less than 10 ms";
+    return NULL;
+}
+
+enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads,
+                                  struct plan_policy *policy, char **ret_refusal, struct pcere_error *error)
+{
+    double ratio;
+    enum pcere_status status = sample_parse(options->sample, &ratio, error);
+    if (status || ratio < 0)
+        return status;
+    uint64_t in_vivo_ns = codelet->in_vivo_ns * (codelet->capture_threads ? codelet->capture_threads : 1) / (threads ? threads : 1);
+    const char *refusal = refusal_known(options, !(ratio > 0), in_vivo_ns);
+    if (refusal) {
+        *ret_refusal = strdup(refusal);
+        return *ret_refusal ? PCERE_OK : pcere_fail_memory(error, "a reason");
+    }
+    policy->sample_gain = !(ratio > 0);
+    if (!(ratio > 0)) {
+        ratio = WORTH_NS / (double)in_vivo_ns;
+        ratio = ratio < RATIO_LEAST ? RATIO_LEAST : ratio > RATIO_MOST ? RATIO_MOST : ratio;
+    }
+    policy->sample_shots = SHOTS_MOST;
+    policy->sample_shots_least = SHOTS_LEAST;
+    policy->sample_blocks = BLOCKS;
+    policy->sample_fraction = ratio / SHOTS_USUAL;
+    return PCERE_OK;
+}
+
+uint64_t sampling_patience_ns(const struct store_codelet *codelet, uint32_t threads)
+{
+    uint64_t in_vivo_ns = codelet->in_vivo_ns < UINT64_MAX / PATIENCE_RUNS / 1024 ? codelet->in_vivo_ns : 0;
+    uint64_t slower = codelet->capture_threads > threads && threads ? codelet->capture_threads / threads : 1;
+    uint64_t patience_ns = in_vivo_ns * PATIENCE_RUNS * (slower < 1024 ? slower : 1024);
+    return patience_ns > PATIENCE_LEAST_NS ? patience_ns : PATIENCE_LEAST_NS;
+}
+
+enum pcere_status sampling_take(const struct plan_result *from, struct store_sample *sample, struct pcere_error *error)
+{
+    if (!atomic_load(&from->sampling))
+        return PCERE_OK;
+    if (!from->sample_run || from->sample_run > from->sample_iterations || !from->sample_count)
+        return pcere_fail(error, PCERE_NO, 0, "replay it with --sample off", "the codelet says that it ran %llu of %llu iterations",
+                          (unsigned long long)from->sample_run, (unsigned long long)from->sample_iterations);
+    sample->sampled_ratio = (double)from->sample_run / (double)from->sample_iterations;
+    return PCERE_OK;
+}

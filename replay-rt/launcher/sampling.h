@@ -1,0 +1,30 @@
+/* replay-rt/launcher/sampling.h - whether a codelet is sampled inside, how much of it, how long it may take, and what came out.
+ *
+ *   auto       regions of at least 10 ms in vivo; 1 % of the iterations where the region takes seconds, up to 10 % where it is short, since then
+ *              loading costs more than running. Not where repetitions or a warm-up were asked for: those are of whole runs
+ *   FRACTION   that share of the iterations, in all shots together, of any region of at least 10 ms
+ *   off        whole
+ *
+ * What cannot be sampled is known by the pass that compiled it (struct codelet_region), by the codelet while it runs (a shot would save nothing), or
+ * by its not coming to an end: then it is replayed whole, and the reason is kept.
+ */
+#ifndef PCERE_REPLAY_LAUNCHER_SAMPLING_H
+#define PCERE_REPLAY_LAUNCHER_SAMPLING_H
+
+#include "core/error.h"
+#include "replay-rt/launcher/replay.h"
+#include "replay-rt/protocol.h"
+#include "store/store.h"
+
+/* Fill in the sample_ fields of *policy; sample_shots 0: whole, and where sampling was asked for, *ret_refusal (malloc'ed) says why. PCERE_USAGE: no such
+ * way to sample. */
+enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads,
+                                  struct plan_policy *policy, char **ret_refusal, struct pcere_error *error);
+
+/* A shot that takes longer than this hangs. A shot runs less than the region does; that may be slower here, and with fewer threads. */
+uint64_t sampling_patience_ns(const struct store_codelet *codelet, uint32_t threads);
+
+/* Set sampled_ratio if the process sampled its region. PCERE_NO: what it says makes no sense. */
+enum pcere_status sampling_take(const struct plan_result *from, struct store_sample *sample, struct pcere_error *error);
+
+#endif

@@ -1,0 +1,449 @@
+/* replay-rt/target/sample.c - shots of a region: what the hooks saw becomes the region's time, or the reason why it must be replayed whole. */
+#include "replay-rt/target/sample.h"
+
+#include "include/pcere/rt_abi.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TINY_NS 20000.0                   /* instances of a loop below this are run whole: a fixed cost would be scaled */
+#define GAIN_LEAST 6.0                    /* the region's time over that of a shot: below this several shots save nothing */
+#define STEPS_LEAST 16u                   /* instances of a loop in one run of the region: its time steps */
+#define TREND_LEAST 1.03                  /* earlier shots over later ones: the data were still getting warm */
+#define INTERVAL_GOOD 0.01                /* relative half width: enough shots */
+
+struct sample_shot pcere_sample_shot;
+__thread struct sample_thread *pcere_sample_own;
+
+int omp_get_thread_num(void);
+int omp_get_num_threads(void);
+
+static uint64_t raw_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- while a shot runs: called by the hooks ----------------------------------------------------------------------------------- */
+
+uint32_t pcere_sample_site(uint64_t address)
+{
+    uint32_t at = (uint32_t)(pcere_sample_mix(address) % SAMPLE_SITES_MOST);
+    for (uint32_t tried = 0; tried < SAMPLE_SITES_MOST; tried++, at = (at + 1) % SAMPLE_SITES_MOST) {
+        uint64_t there = __atomic_load_n(&pcere_sample_shot.sites[at], __ATOMIC_ACQUIRE);
+        if (there == address)
+            return at;
+        if (!there && __atomic_compare_exchange_n(&pcere_sample_shot.sites[at], &there, address, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return at;
+        if (there == address)
+            return at;
+    }
+    pcere_sample_shot.overflow = true;
+    return 0;
+}
+
+enum sample_instance pcere_sample_instance(const struct sample_thread *thread, uint32_t site)
+{
+    const struct sample_shot *shot = &pcere_sample_shot;
+    if (!shot->steps || !shot->stepped[site])
+        return SAMPLE_INSTANCE_ITERATIONS;
+    uint64_t step = (uint64_t)thread->site_instances[site] * shot->steps / shot->stepped[site];
+    for (uint32_t i = 0; i < shot->step_count; i++) {
+        const struct sample_block *block = &shot->step_blocks[i];
+        if (step >= block->first && step < block->first + block->count)
+            return SAMPLE_INSTANCE_TIMED;
+        if (step + 1 == block->first)
+            return SAMPLE_INSTANCE_WARM;
+    }
+    return SAMPLE_INSTANCE_SKIPPED;
+}
+
+void pcere_sample_instance_end(struct sample_thread *thread, uint32_t site, enum sample_instance instance, uint64_t elapsed_ns)
+{
+    if (instance == SAMPLE_INSTANCE_TIMED) {
+        thread->phases[thread->phase].work_ns += (double)elapsed_ns;
+        thread->site_ns[site] += (double)elapsed_ns;
+        thread->site_timed[site]++;
+    } else if (thread->left_count < SAMPLE_LEFT_MOST) {
+        thread->left[thread->left_count++] = (struct sample_left){thread->phase, site};
+    } else {
+        pcere_sample_shot.overflow = true;
+    }
+}
+
+void pcere_sample_other(struct sample_thread *thread)
+{
+    uint64_t now_ns = pcere_sample_clock_ns(&thread->clock);
+    thread->phases[thread->phase].work_ns += (double)(now_ns - thread->mark_ns);
+    thread->mark_ns = now_ns;
+}
+
+void pcere_sample_wait_begin(struct sample_thread *thread)
+{
+    pcere_sample_other(thread);
+}
+
+void pcere_sample_wait_end(struct sample_thread *thread)
+{
+    uint64_t now_ns = pcere_sample_clock_ns(&thread->clock);
+    thread->phases[thread->phase].wait_ns = now_ns - thread->mark_ns;
+    thread->mark_ns = now_ns;
+    if (thread->phase + 1 < SAMPLE_PHASES_MOST)
+        thread->phase++;
+    else
+        pcere_sample_shot.overflow = true;
+}
+
+static void thread_enter(uint32_t number)
+{
+    struct sample_shot *shot = &pcere_sample_shot;
+    if (number >= shot->team)
+        return;
+    struct sample_thread *thread = &shot->threads[number];
+    pcere_sample_clock_begin(&thread->clock);
+    thread->mark_ns = shot->start_ns;
+    pcere_sample_own = thread;
+}
+
+static void thread_leave(void)
+{
+    struct sample_thread *thread = pcere_sample_own;
+    if (!thread)
+        return;
+    pcere_sample_other(thread);
+    pcere_sample_clock_end(&thread->clock);
+    thread->leave_ns = raw_ns();
+    pcere_sample_own = NULL;
+}
+
+/* Called by the assembly around the region's function in every thread of its team. The return address is kept where the thread finds it. */
+static __thread void *return_address;
+void pcere_sample_enter(void *address);
+void *pcere_sample_leave(void);
+
+void pcere_sample_enter(void *address)
+{
+    return_address = address;
+    thread_enter((uint32_t)omp_get_thread_num());
+}
+
+void *pcere_sample_leave(void)
+{
+    thread_leave();
+    return return_address;
+}
+
+static bool arm_serial;
+
+void pcere_sample_arm(void)
+{
+    pcere_sample_shot.start_ns = raw_ns();
+    pcere_sample_hooks_arm(arm_serial);
+    if (arm_serial)
+        thread_enter(0);
+}
+
+/* ---- after a shot ---------------------------------------------------------------------------------------------------------------- */
+
+struct outcome {
+    double time_ns;                   /* extrapolated */
+    uint64_t real_ns;                 /* of the shot itself */
+    uint64_t iterations, run;
+    char refusal[160];                /* "": none */
+};
+
+/* All threads must have met the same barriers, or phases mean nothing. */
+static bool phases_agree(const struct sample_shot *shot)
+{
+    for (uint32_t t = 1; t < shot->team; t++)
+        if (shot->threads[t].phase != shot->threads[0].phase || shot->threads[t].shared_count != shot->threads[0].shared_count)
+            return false;
+    return true;
+}
+
+/* A dynamic schedule gives each thread about the same share of the iterations that are left out. */
+static void shared_spread(struct sample_shot *shot)
+{
+    for (uint32_t i = 0; i < shot->threads[0].shared_count; i++) {
+        uint64_t run = 0, iterations = shot->threads[0].shared[i].iterations;
+        double sum_ns = 0;
+        for (uint32_t t = 0; t < shot->team; t++) {
+            run += shot->threads[t].shared[i].run;
+            sum_ns += (double)shot->threads[t].shared[i].loop_ns;
+        }
+        if (!run)
+            continue;
+        double rest_ns = sum_ns / shot->team * ((double)iterations / (double)run - 1);
+        for (uint32_t t = 0; t < shot->team; t++) {
+            struct sample_thread *thread = &shot->threads[t];
+            thread->phases[thread->shared[i].phase].work_ns += rest_ns;
+            thread->site_ns[thread->shared[i].site] += rest_ns + (double)thread->shared[i].loop_ns;
+        }
+        shot->threads[0].iterations += iterations;
+        shot->threads[0].run += run;
+    }
+}
+
+/* Instances that were not timed take what those did that were, thread by thread. False: a thread has timed none. */
+static bool steps_spread(struct sample_shot *shot)
+{
+    for (uint32_t t = 0; t < shot->team; t++) {
+        struct sample_thread *thread = &shot->threads[t];
+        for (uint32_t i = 0; i < thread->left_count; i++) {
+            uint32_t site = thread->left[i].site;
+            if (!thread->site_timed[site])
+                return false;
+            thread->phases[thread->left[i].phase].work_ns += thread->site_ns[site] / thread->site_timed[site];
+        }
+    }
+    return true;
+}
+
+static double phases_sum(const struct sample_shot *shot)
+{
+    double sum_ns = 0;
+    for (uint32_t p = 0; p <= shot->threads[0].phase; p++) {
+        double slowest_ns = 0;
+        uint64_t wait_ns = UINT64_MAX;
+        for (uint32_t t = 0; t < shot->team; t++) {
+            const struct sample_phase *phase = &shot->threads[t].phases[p];
+            slowest_ns = phase->work_ns > slowest_ns ? phase->work_ns : slowest_ns;
+            wait_ns = phase->wait_ns < wait_ns ? phase->wait_ns : wait_ns;
+        }
+        sum_ns += slowest_ns + (double)wait_ns;
+    }
+    return sum_ns;
+}
+
+static void outcome_take(struct sample_shot *shot, uint64_t end_ns, struct outcome *ret_outcome)
+{
+    struct outcome outcome = {.real_ns = end_ns - shot->start_ns};
+    uint64_t last_ns = 0;
+    for (uint32_t t = 0; t < shot->team; t++) {
+        if (shot->threads[t].leave_ns > last_ns)
+            last_ns = shot->threads[t].leave_ns;
+        if (!shot->threads[t].leave_ns || shot->threads[t].loop.iterations || shot->threads[t].dispatch.active)
+            snprintf(outcome.refusal, sizeof outcome.refusal, "a thread leaves it in the middle of a loop");
+    }
+    if (shot->nested_region)
+        snprintf(outcome.refusal, sizeof outcome.refusal, "it has a parallel region inside");
+    else if (shot->overflow)
+        snprintf(outcome.refusal, sizeof outcome.refusal, "it has more than %d barriers, or too many loops", SAMPLE_PHASES_MOST);
+    else if (!phases_agree(shot))
+        snprintf(outcome.refusal, sizeof outcome.refusal, "its threads meet different barriers");
+    else if (!steps_spread(shot))
+        snprintf(outcome.refusal, sizeof outcome.refusal, "its steps are of different kinds");
+    if (!*outcome.refusal) {
+        shared_spread(shot);
+        outcome.time_ns = phases_sum(shot) + (double)(end_ns - last_ns);
+        for (uint32_t t = 0; t < shot->team; t++) {
+            outcome.iterations += shot->threads[t].iterations;
+            outcome.run += shot->threads[t].run;
+        }
+    }
+    *ret_outcome = outcome;
+}
+
+/* Loops whose instances are short are run whole from now on. True: there are such. */
+static bool tiny_find(struct sample_shot *shot)
+{
+    bool found = false;
+    for (uint32_t s = 0; s < SAMPLE_SITES_MOST; s++) {
+        double longest_ns = 0;
+        for (uint32_t t = 0; t < shot->team; t++) {
+            const struct sample_thread *thread = &shot->threads[t];
+            double each_ns = thread->site_instances[s] ? thread->site_ns[s] / thread->site_instances[s] : 0;
+            longest_ns = each_ns > longest_ns ? each_ns : longest_ns;
+        }
+        shot->tiny[s] = shot->sites[s] && longest_ns > 0 && longest_ns < TINY_NS;
+        found |= shot->tiny[s];
+    }
+    return found;
+}
+
+/* Loops that the region repeats: their instances are sampled from now on. True: there are such. */
+static bool steps_find(struct sample_shot *shot)
+{
+    for (uint32_t s = 0; s < SAMPLE_SITES_MOST; s++) {
+        uint32_t instances = shot->sites[s] && !shot->tiny[s] ? shot->threads[0].site_instances[s] : 0;
+        shot->stepped[s] = instances >= STEPS_LEAST ? instances : 0;
+        if (shot->stepped[s] && (!shot->steps || instances < shot->steps))
+            shot->steps = instances;
+    }
+    return shot->steps > 0;
+}
+
+static void thread_reset(struct sample_thread *thread)
+{
+    struct sample_phase *phases = thread->phases;
+    struct sample_shared *shared = thread->shared;
+    struct sample_left *left = thread->left;
+    memset(left, 0, SAMPLE_LEFT_MOST * sizeof *left);
+    memset(phases, 0, SAMPLE_PHASES_MOST * sizeof *phases);
+    memset(shared, 0, SAMPLE_DISPATCHES_MOST * sizeof *shared);
+    memset(thread, 0, sizeof *thread);
+    thread->phases = phases;
+    thread->shared = shared;
+    thread->left = left;
+}
+
+static void shot_run(struct codelet *codelet, uint32_t number, sample_run_fn *run, void *context, struct outcome *ret_outcome)
+{
+    struct sample_shot *shot = &pcere_sample_shot;
+    shot->number = number;
+    shot->nested_region = shot->overflow = false;
+    if (shot->steps) {
+        shot->step_count = pcere_sample_place(&shot->shape, number, shot->steps, shot->steps, shot->step_blocks);
+        if (!shot->step_count)        /* all of them */
+            shot->step_blocks[shot->step_count++] = (struct sample_block){0, shot->steps};
+    }
+    for (uint32_t t = 0; t < shot->team; t++)
+        thread_reset(&shot->threads[t]);
+    run(context);
+    if (arm_serial)
+        thread_leave();
+    uint64_t end_ns = raw_ns();
+    pcere_sample_hooks_disarm();
+    pcere_plan_progress(codelet);
+    outcome_take(shot, end_ns, ret_outcome);
+}
+
+static bool shot_prepare(struct codelet *codelet, const struct codelet_region *region)
+{
+    const struct replay_plan *plan = codelet->plan;
+    struct sample_shot *shot = &pcere_sample_shot;
+    shot->team = plan->path == PCERE_PATH_SERIALIZED ? 1 : plan->result.threads;
+    shot->shape = (struct sample_shape){.shots = plan->policy.sample_shots, .blocks = plan->policy.sample_blocks,
+                                        .fraction = plan->policy.sample_fraction};
+    shot->one_block = region->sampling & CODELET_SAMPLE_ONE_BLOCK;
+    shot->threads = aligned_alloc(128, shot->team * sizeof *shot->threads);
+    bool complete = shot->threads;
+    for (uint32_t t = 0; complete && t < shot->team; t++) {
+        struct sample_thread *thread = &shot->threads[t];
+        thread->phases = malloc(SAMPLE_PHASES_MOST * sizeof *thread->phases);
+        thread->shared = malloc(SAMPLE_DISPATCHES_MOST * sizeof *thread->shared);
+        thread->left = malloc(SAMPLE_LEFT_MOST * sizeof *thread->left);
+        complete = thread->phases && thread->shared && thread->left;
+    }
+    return complete;
+}
+
+static uint32_t processors = UINT32_MAX;
+
+/* Before the OpenMP runtime binds its threads. */
+__attribute__((constructor)) static void processors_count(void)
+{
+    cpu_set_t set;
+    if (!sched_getaffinity(0, sizeof set, &set))
+        processors = (uint32_t)CPU_COUNT(&set);
+}
+
+/* Relative half width of the 95 % interval of a mean (Student; 0.95 two-sided, by degrees of freedom). */
+static double half_width(const uint64_t *samples_ns, uint64_t count)
+{
+    static const double student[] = {0, 12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
+    double mean = 0, squares = 0;
+    for (uint64_t i = 0; i < count; i++)
+        mean += (double)samples_ns[i] / (double)count;
+    for (uint64_t i = 0; i < count; i++)
+        squares += ((double)samples_ns[i] - mean) * ((double)samples_ns[i] - mean);
+    if (count < 2 || mean <= 0)
+        return INFINITY;
+    return student[count - 1] * sqrt(squares / (double)(count - 1) / (double)count) / mean;
+}
+
+/* Mann and Kendall's test, one-sided, at about 5 %, where the difference matters. */
+static bool trend_found(const struct plan_result *result)
+{
+    uint64_t count = result->sample_count, half = count / 2;
+    double sum = 0, early = 0, late = 0, n = (double)count;
+    for (uint64_t i = 0; i < count; i++)
+        for (uint64_t j = i + 1; j < count; j++)
+            sum += (result->samples_ns[j] > result->samples_ns[i]) - (result->samples_ns[j] < result->samples_ns[i]);
+    for (uint64_t i = 0; i < half; i++) {
+        early += (double)result->samples_ns[i];
+        late += (double)result->samples_ns[count - 1 - i];
+    }
+    return count >= 4 && sum <= -1.645 * sqrt(n * (n - 1) * (2 * n + 5) / 18) && early > late * TREND_LEAST;
+}
+
+static void samples_drop(struct plan_result *result, uint64_t count)
+{
+    result->sample_count -= count;
+    memmove(result->samples_ns, result->samples_ns + count, result->sample_count * sizeof *result->samples_ns);
+}
+
+static const char *refusal_known(const struct codelet *codelet, const struct codelet_region *region)
+{
+    const struct plan_policy *policy = &codelet->plan->policy;
+    if (*region->whole)
+        return region->whole;
+    if (codelet->plan->does_io)
+        return "it reads or writes files";
+    if (codelet->plan->level_count)
+        return "it lies inside another parallel region";
+    if (!pcere_sample_hooks_ready())
+        return "the OpenMP runtime lacks calls that are needed";
+    if (codelet->plan->result.threads > processors)
+        return "it has more threads than there are processors";
+    if (!(policy->sample_fraction > 0 && policy->sample_fraction <= 1) || policy->sample_shots < 8 || policy->sample_shots > SAMPLE_SHOTS_MOST
+        || policy->sample_blocks < 1 || policy->sample_blocks > SAMPLE_BLOCKS_MOST)
+        return "the plan's sampling makes no sense";
+    return NULL;
+}
+
+static bool refuse(struct codelet *codelet, const char *reason)
+{
+    struct plan_result *result = &codelet->plan->result;
+    snprintf(result->refusal, sizeof result->refusal, "%s", reason);
+    atomic_store(&result->sampling, 0);
+    result->sample_count = 0;
+    return false;
+}
+
+bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *region, sample_run_fn *run, void *context)
+{
+    const struct plan_policy *policy = &codelet->plan->policy;
+    struct plan_result *result = &codelet->plan->result;
+    const char *known = refusal_known(codelet, region);
+    if (known)
+        return refuse(codelet, known);
+    if (!shot_prepare(codelet, region))
+        return refuse(codelet, "there is no memory for it");
+    arm_serial = codelet->plan->path == PCERE_PATH_SERIALIZED;
+    atomic_store(&result->sampling, 1);
+    for (uint32_t number = 0; number < policy->sample_shots; number++) {
+        struct outcome outcome;
+        shot_run(codelet, number, run, context, &outcome);
+        result->sample_real_ns += outcome.real_ns;
+        if (*outcome.refusal)
+            return refuse(codelet, outcome.refusal);
+        bool tiny = !number && tiny_find(&pcere_sample_shot), steps = !number && steps_find(&pcere_sample_shot);
+        if (tiny || steps)
+            continue;                 /* it sampled loops in a way that does not suit them */
+        if (!result->sample_count && policy->sample_gain && outcome.time_ns < GAIN_LEAST * (double)outcome.real_ns) {
+            char reason[160];
+            snprintf(reason, sizeof reason, "a shot would save too little: it takes %.0f %% of the region's time (loops under %.0f us, few iterations, or work outside loops)",
+                     100 * (double)outcome.real_ns / outcome.time_ns, TINY_NS / 1e3);
+            return refuse(codelet, reason);
+        }
+        result->samples_ns[result->sample_count++] = (uint64_t)(outcome.time_ns + 0.5);
+        result->sample_iterations += outcome.iterations;
+        result->sample_run += outcome.run;
+        if (result->sample_count >= policy->sample_shots_least && !trend_found(result)
+            && (result->sample_count >= policy->sample_shots / 2 || half_width(result->samples_ns, result->sample_count) <= INTERVAL_GOOD))
+            break;
+        if (result->sample_count == policy->sample_shots / 2)
+            samples_drop(result, result->sample_count / 2);
+    }
+    if (trend_found(result))
+        return refuse(codelet, "each shot is faster than the one before: its data are warm in the program and cold in a sample");
+    if (!result->sample_run || result->sample_run >= result->sample_iterations)
+        return refuse(codelet, "it has no loop that is long enough");
+    return true;
+}

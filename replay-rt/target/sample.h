@@ -1,0 +1,174 @@
+/* replay-rt/target/sample.h - sampling inside a region: each thread runs a few blocks of its iterations, and what they took is scaled.
+ *
+ *   a thread's time    other | loop: blocks of its iterations | other | wait |  other | loop ... | wait | other
+ *                                                                       barrier                    barrier
+ *   extrapolated       kept    x iterations / iterations run    kept                                        per thread and phase
+ *
+ * The region's time is the sum over phases (what lies between two barriers) of the slowest thread's extrapolated time, plus what each barrier
+ * costs the thread that comes last. A run of the region with such blocks is a shot; the blocks of one loop are disjoint over the shots, and
+ * nothing is restored between them: several shots are one partial execution.
+ *
+ * Where a region repeats its loops in time steps, whole steps are sampled instead of iterations, in all threads: the data that one step leaves in the
+ * caches are what the next finds there. A step that is timed follows one that is not.
+ *
+ * The code of the region is the same as in a whole replay. The OpenMP runtime's calls for loops, barriers and reductions are interposed:
+ * a thread gets the bounds of its first block, and where it says that the loop is done it goes back to where the loop began, with the registers and
+ * the stack frame that it had there, and the next bounds. Outside a shot the interposed calls are one comparison and a jump.
+ */
+#ifndef PCERE_REPLAY_TARGET_SAMPLE_H
+#define PCERE_REPLAY_TARGET_SAMPLE_H
+
+#include "replay-rt/target/codelet.h"
+
+/* ---- sample_place.c: which iterations -------------------------------------------------------------------------------------- */
+
+enum { SAMPLE_BLOCKS_MOST = 8, SAMPLE_SHOTS_MOST = 16 };
+
+struct sample_block { uint64_t first, count; };     /* iterations, from 0 */
+
+struct sample_shape {
+    uint32_t shots;                   /* over which blocks are disjoint: 1 to SAMPLE_SHOTS_MOST */
+    uint32_t blocks;                  /* in one loop and shot, at most: 1 to SAMPLE_BLOCKS_MOST */
+    double fraction;                  /* of the iterations, in one shot: above 0, at most 1 */
+};
+
+/* Blocks of shot `shot` in a loop of `iterations`, ascending, inside it, not overlapping, none empty; `key` tells loops (and instances of one
+ * loop) apart, so that their blocks lie at different places. Blocks of two shots with one key overlap only where there are fewer iterations than
+ * blocks in all shots. Their number; 0: too few iterations, run it whole. */
+uint32_t pcere_sample_place(const struct sample_shape *shape, uint32_t shot, uint64_t key, uint64_t iterations,
+                            struct sample_block ret_blocks[SAMPLE_BLOCKS_MOST]);
+/* Of `chunks` chunks, the one that stands for number `number` of the `count` (at most `chunks`) that a shot runs: a random one of its stratum, so
+ * that no stride meets a pattern of the data. Ascending with `number`. */
+uint64_t pcere_sample_stratum(uint32_t shot, uint64_t key, uint64_t number, uint64_t count, uint64_t chunks);
+uint64_t pcere_sample_mix(uint64_t value);
+
+/* ---- sample_clock.c: time without what other processes took ------------------------------------------------------------------ */
+
+struct sample_clock { uint64_t anchor_ns, anchor_cpu_ns, stolen_ns; volatile uint64_t *watch; };
+
+/* From now on in this thread: preemptions are noticed at no cost, since the kernel then clears a pointer of the thread's rseq area. Without such an
+ * area time is not corrected. */
+void pcere_sample_clock_begin(struct sample_clock *clock);
+void pcere_sample_clock_end(struct sample_clock *clock);
+/* The monotonic clock less what the thread did not run. */
+uint64_t pcere_sample_clock_ns(struct sample_clock *clock);
+
+/* ---- sample_hooks.c: the interposed calls ------------------------------------------------------------------------------------ */
+
+/* From the next entry of a region by the calling thread on, the calls are watched; `serial`: the region's function is called directly. */
+void pcere_sample_hooks_arm(bool serial);
+void pcere_sample_hooks_disarm(void);
+/* False: the OpenMP runtime lacks what is interposed. */
+bool pcere_sample_hooks_ready(void);
+
+/* ---- sample.c: threads, phases, extrapolation --------------------------------------------------------------------------------- */
+
+enum { SAMPLE_PHASES_MOST = 1 << 14, SAMPLE_DISPATCHES_MOST = 1 << 12, SAMPLE_LEFT_MOST = 1 << 14, SAMPLE_SITES_MOST = 256, SAMPLE_FRAME_MOST = 1 << 14 };
+
+struct sample_phase { double work_ns; uint64_t wait_ns; };
+
+struct sample_shared {                /* one dynamically scheduled loop, as one thread saw it */
+    uint32_t phase;
+    uint32_t site;
+    uint64_t loop_ns, run, iterations;
+};
+
+struct sample_jump {                  /* as the assembly has it: where a loop began */
+    uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
+    unsigned char *frame;             /* a copy of the frame, from rsp up */
+    uint64_t frame_bytes;
+};
+
+struct sample_step { struct sample_block block; bool timed; };
+
+enum sample_instance {                /* of a loop that the region runs again and again, step by step */
+    SAMPLE_INSTANCE_ITERATIONS,       /* it is none: some of its iterations */
+    SAMPLE_INSTANCE_SKIPPED,
+    SAMPLE_INSTANCE_WARM,             /* whole, the time does not count */
+    SAMPLE_INSTANCE_TIMED,            /* whole */
+};
+
+struct sample_left { uint32_t phase, site; };         /* an instance that was not timed */
+
+struct sample_loop {                  /* the statically scheduled loop that a thread is in */
+    struct sample_jump jump;
+    void *lower, *upper;              /* where the compiled code has its bounds */
+    uint64_t first, increment;        /* bounds of iteration i: first + i x increment */
+    uint64_t iterations;              /* of this thread; 0: in no such loop */
+    uint32_t kind;                    /* enum sample_kind */
+    enum sample_instance instance;
+    uint32_t site, step, step_count;
+    struct sample_step steps[2 * SAMPLE_BLOCKS_MOST];
+    uint64_t run, elapsed_ns;         /* timed iterations and their time */
+};
+
+struct sample_dispatch {              /* the dynamically scheduled loop that a thread is in */
+    bool active;
+    uint64_t first, increment, iterations, chunk;
+    uint64_t chunks, count;           /* real ones, and those that are run */
+    uint64_t next, end;               /* numbers that this thread has yet to hand out */
+    uint64_t key, run, start_ns;
+    uint32_t site;
+    enum sample_instance instance;
+};
+
+struct sample_thread {
+    struct sample_clock clock;
+    uint64_t mark_ns;                 /* up to here time is accounted for */
+    uint64_t leave_ns;                /* raw time of the region's end in this thread; 0: not yet */
+    void *return_address;
+    uint32_t nested;                  /* loops inside loops: run as they are */
+    uint32_t phase, shared_count, left_count;
+    struct sample_phase *phases;
+    struct sample_shared *shared;
+    struct sample_left *left;
+    struct sample_loop loop;
+    struct sample_dispatch dispatch;
+    uint32_t site_instances[SAMPLE_SITES_MOST];
+    double site_ns[SAMPLE_SITES_MOST];        /* extrapolated; of stepped sites: of the instances that were timed */
+    uint32_t site_timed[SAMPLE_SITES_MOST];   /* these instances */
+    uint64_t iterations, run;         /* of loops: all, and those that were run */
+    unsigned char frame[SAMPLE_FRAME_MOST];
+} __attribute__((aligned(128)));
+
+enum sample_kind { SAMPLE_INT32, SAMPLE_UINT32, SAMPLE_INT64, SAMPLE_UINT64 };
+
+struct sample_shot {                  /* what the hooks read while a shot runs */
+    struct sample_shape shape;
+    uint32_t number;
+    bool one_block;                   /* the region allocates inside loops: its frame must not go back in time */
+    uint64_t start_ns;                /* raw */
+    uint32_t team;
+    struct sample_thread *threads;
+    uint64_t sites[SAMPLE_SITES_MOST];        /* return addresses: where loops begin */
+    bool tiny[SAMPLE_SITES_MOST];     /* their instances are too short to be sampled */
+    uint32_t steps;                   /* the region repeats loops in so many steps: whole steps are sampled; 0: it does not */
+    uint32_t stepped[SAMPLE_SITES_MOST];      /* instances of loops that take part in steps; 0: it does not */
+    uint32_t step_count;
+    struct sample_block step_blocks[SAMPLE_BLOCKS_MOST];     /* steps that are timed in this shot, each block behind a warm one */
+    _Atomic bool nested_region, overflow;
+};
+
+extern struct sample_shot pcere_sample_shot;
+extern __thread struct sample_thread *pcere_sample_own;    /* NULL: this thread is not being sampled */
+
+/* Number of a site in the tables, the same in all threads. */
+uint32_t pcere_sample_site(uint64_t address);
+/* What becomes of the next instance of a site in this thread; the same in all threads. */
+enum sample_instance pcere_sample_instance(const struct sample_thread *thread, uint32_t site);
+/* An instance is over that was whole, or skipped. */
+void pcere_sample_instance_end(struct sample_thread *thread, uint32_t site, enum sample_instance instance, uint64_t elapsed_ns);
+/* Time since the thread's mark is kept as it is; the mark moves. */
+void pcere_sample_other(struct sample_thread *thread);
+/* Around a barrier. */
+void pcere_sample_wait_begin(struct sample_thread *thread);
+void pcere_sample_wait_end(struct sample_thread *thread);
+
+/* What run.c needs: run one shot of the region. */
+typedef void sample_run_fn(void *context);
+/* Sample the region: plan->result gets a time for each shot, and what share of the iterations was run. `run` runs it once and calls
+ * pcere_sample_arm just before it enters the region. False: it must be replayed whole, result.refusal says why; its memory has been changed. */
+bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *region, sample_run_fn *run, void *context);
+void pcere_sample_arm(void);
+
+#endif

@@ -1,0 +1,69 @@
+/* replay-rt/target/sample_place.c - which iterations of a loop a shot runs.
+ *
+ *   iterations  |--------- stratum 0 ---------|--------- stratum 1 ---------|      one block in each, of one cell
+ *   cells       |    |    |####|    |    |    |    |####|    |    |    |    |      of a stratum: as many as there are shots
+ *
+ * Which cell is which shot's differs from stratum to stratum and from loop to loop, by a random permutation.
+ */
+#include "replay-rt/target/sample.h"
+
+enum { ITERATIONS_LEAST = 4, BLOCK_ITERATIONS = 4 };
+
+__extension__ typedef unsigned __int128 uint128;
+
+uint64_t pcere_sample_mix(uint64_t value)
+{
+    value += 0x9e3779b97f4a7c15u;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+    return value ^ (value >> 31);
+}
+
+/* 0 <= result < bound */
+static uint64_t random_below(uint64_t key, uint64_t bound)
+{
+    return (uint64_t)(((uint128)pcere_sample_mix(key) * bound) >> 64);
+}
+
+/* The cell of `shot` among `cells`, in a random order that `key` gives. */
+static uint32_t cell_of(uint32_t shot, uint64_t key, uint32_t cells)
+{
+    uint32_t order[SAMPLE_SHOTS_MOST];
+    for (uint32_t i = 0; i < cells; i++) {
+        uint32_t other = (uint32_t)random_below(key + i, i + 1);
+        order[i] = order[other];
+        order[other] = i;
+    }
+    return order[shot % cells];
+}
+
+uint32_t pcere_sample_place(const struct sample_shape *shape, uint32_t shot, uint64_t key, uint64_t iterations,
+                            struct sample_block ret_blocks[SAMPLE_BLOCKS_MOST])
+{
+    double wanted = shape->fraction * (double)iterations;
+    if (iterations < ITERATIONS_LEAST || wanted >= (double)iterations)
+        return 0;
+    uint64_t all = wanted < 1 ? 1 : (uint64_t)wanted;
+    uint64_t blocks = all / BLOCK_ITERATIONS < shape->blocks ? all / BLOCK_ITERATIONS : shape->blocks;
+    blocks = blocks ? blocks : 1;
+    for (uint64_t b = 0; b < blocks; b++) {
+        uint64_t block_key = pcere_sample_mix(key ^ (b << 32));
+        uint128 cell = (uint128)b * shape->shots + cell_of(shot, block_key, shape->shots);
+        uint64_t cells = blocks * shape->shots;
+        uint64_t low = (uint64_t)(cell * iterations / cells), high = (uint64_t)((cell + 1) * iterations / cells);
+        uint64_t count = all / blocks;
+        if (high == low)
+            high = low + 1;           /* fewer iterations than cells */
+        if (count > high - low)
+            count = high - low;
+        ret_blocks[b] = (struct sample_block){low + random_below(block_key + shot, high - low - count + 1), count};
+    }
+    return (uint32_t)blocks;
+}
+
+uint64_t pcere_sample_stratum(uint32_t shot, uint64_t key, uint64_t number, uint64_t count, uint64_t chunks)
+{
+    uint64_t low = (uint64_t)((uint128)number * chunks / count);
+    uint64_t high = (uint64_t)((uint128)(number + 1) * chunks / count);
+    return low + random_below(pcere_sample_mix(key ^ number) + shot, high - low);
+}

@@ -1,0 +1,64 @@
+# Sampled replays of programs that users have: near the whole time, or refused with the reason; cheaper; ended where they do not end.
+source "$(dirname "$0")/../cli/common.sh"
+programs="$SOURCE/tests/sampling/programs"
+
+build() { # NAME FILE...
+    local name=$1 file files=()
+    shift
+    for file; do files+=("$programs/$file.c"); done
+    "$CLANG" -O3 -g -fopenmp "-fpass-plugin=$(plugin)" "${files[@]}" -lm -o "$name" || { echo "NOT OK: $name does not compile"; exit 1; }
+    run "$PCERE" capture --threads 1 --all-classes "./$name" 2
+    says "$name runs and is captured" 0 out '^PASS'
+}
+# whole SENTENCE REGION REGEX: the region was replayed whole, for that reason
+whole() {
+    holds "$1" jq -e --arg region "$2" --arg reason "$3" \
+        '[.replays[] | select(.region | startswith($region))] | length > 0 and all(.basis == "replay" and .median_ns > 0 and (.sample_refusal // "" | test($reason)))' .out
+}
+
+build independent independent
+run "$PCERE" replay --sample 0.06 --threads 1 --json independent.pcere
+says "loops that are independent are replayed" 0
+for region in triangular sparse_multiply stencil monte_carlo guided; do
+    holds "$region is sampled" jq -e --arg region "$region" \
+        '[.replays[] | select(.region | startswith($region))] | length == 1 and all(.basis == "sample" and .sampled_ratio > 0 and .sampled_ratio < 0.2 and .sample_refusal == null)' .out
+    holds "$region has an interval around its time, and several shots" jq -e --arg region "$region" \
+        '.replays[] | select(.region | startswith($region)) | .low_ns < .median_ns and .median_ns < .high_ns and (.samples_ns | length) >= 5' .out
+    # Wide enough for any machine: a prefix of the triangle would be 16 times too fast, shots that are not scaled 20 times.
+    holds "$region takes about as long as in the program" jq -e --arg region "$region" \
+        '.replays[] | select(.region | startswith($region)) | .median_ns / .in_vivo_ns | . > 0.4 and . < 2.5' .out
+done
+run "$PCERE" predict --json --threads 1 independent.pcere
+says "the program is predicted from them" 0
+holds "and each region says that it was sampled" jq -e '[.predictions[0].regions[] | select(.region | startswith("two_loops") | not) | .basis == "sample"] | all' .out
+run "$PCERE" replay --sample off --threads 1 --json independent.pcere triangular
+holds "a whole replay says so" jq -e '.replays[0] | .basis == "replay" and .sampled_ratio == null and .sample_refusal == null' .out
+
+build dependent dependent
+run "$PCERE" replay --sample 0.05 --threads 1 --json dependent.pcere
+says "loops that are not independent are replayed" 0
+whole "prefix sums are replayed whole" prefix_sums 'depends on'
+whole "a histogram of what the loop changes is" histogram 'depends on'
+whole "sweeps until convergence are" converge 'depends on'
+whole "particles that look for their cell are" particles 'depends on'
+whole "threads that wait for flags are" pipeline 'flags|depends on'
+whole "tasks are" task_tree 'tasks'
+whole "work that is divided by hand is" by_hand 'no worksharing loop'
+whole "thousands of tiny loops are" tiny_loops 'barriers|too little|under'
+
+build hidden hidden hidden_part
+run "$PCERE" replay --sample 0.05 --threads 1 --json hidden.pcere
+says "what hangs or crashes when it is sampled is replayed" 0
+holds "whole, since a sampled run made no progress" jq -e '.replays | map(select(.sample_refusal // "" | test("a sampled run failed.*no progress"))) | length == 1 and all(.basis == "replay")' .out
+holds "or crashed" jq -e '.replays | map(select(.sample_refusal // "" | test("a sampled run failed.*(crashed|signal)"))) | length == 1 and all(.basis == "replay")' .out
+holds "and the time that this took counts" jq -e '[.replays[].cost_ns] | max > 2e9' .out
+
+run "$PCERE" replay --sample 0.05 --threads 64 --json independent.pcere triangular
+holds "more threads than processors are not sampled" jq -e '.replays[0].basis == "replay" and (.replays[0].sample_refusal | test("less than 10 ms|processors"))' .out
+run "$PCERE" replay --sample auto --repeat 2 --json --threads 1 independent.pcere triangular
+holds "repetitions that were asked for are whole" jq -e '.replays[0] | .basis == "replay" and (.samples_ns | length) == 2 and (.sample_refusal | test("asked for"))' .out
+for word in 0 1.5 much -0.1 nan; do
+    run "$PCERE" replay --sample "$word" independent.pcere
+    says "--sample '$word' is no way to sample" 2 err 'no such way to sample' err 'hint: auto, off'
+done
+finish

@@ -1,0 +1,179 @@
+/* tests/unit/test_replay_sampling.c - where a shot's blocks lie, and how much the launcher has sampled. */
+#include "replay-rt/launcher/sampling.h"
+#include "replay-rt/target/sample_place.c"
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void blocks_lie_inside(void)
+{
+    static const uint64_t counts[] = {4, 5, 7, 16, 100, 256, 1000, 65536, 1000003, UINT64_MAX / 2};
+    static const double fractions[] = {1e-9, 0.001, 0.01, 0.06, 0.2, 0.9};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (size_t f = 0; f < sizeof fractions / sizeof *fractions; f++)
+            for (uint32_t shot = 0; shot < 16; shot++) {
+                const struct sample_shape shape = {.shots = 16, .blocks = 4, .fraction = fractions[f] / 16};
+                struct sample_block blocks[SAMPLE_BLOCKS_MOST];
+                uint32_t count = pcere_sample_place(&shape, shot, c * 31 + f, counts[c], blocks);
+                uint64_t floor = 0;
+                CU_ASSERT_FATAL(count >= 1 && count <= 4);
+                for (uint32_t b = 0; b < count; b++) {
+                    CU_ASSERT_FATAL(blocks[b].count > 0 && blocks[b].first >= floor);
+                    floor = blocks[b].first + blocks[b].count;
+                    CU_ASSERT_FATAL(floor <= counts[c] && floor > blocks[b].first);
+                }
+            }
+}
+
+static void shots_are_disjoint(void)
+{
+    enum { COUNT = 4096, SHOTS = 16 };
+    const struct sample_shape shape = {.shots = SHOTS, .blocks = 4, .fraction = 0.01};
+    unsigned char seen[COUNT] = {0};
+    uint64_t run = 0;
+    for (uint32_t shot = 0; shot < SHOTS; shot++) {
+        struct sample_block blocks[SAMPLE_BLOCKS_MOST];
+        uint32_t count = pcere_sample_place(&shape, shot, 77, COUNT, blocks);
+        for (uint32_t b = 0; b < count; b++)
+            for (uint64_t i = blocks[b].first; i < blocks[b].first + blocks[b].count; i++, run++) {
+                CU_ASSERT_EQUAL_FATAL(seen[i], 0);
+                seen[i] = 1;
+            }
+    }
+    CU_ASSERT(run > COUNT * 15 / 100 && run < COUNT * 17 / 100);
+}
+
+static void loops_differ(void)
+{
+    const struct sample_shape shape = {.shots = 16, .blocks = 4, .fraction = 0.001};
+    uint32_t same = 0;
+    for (uint64_t key = 0; key < 100; key++) {
+        struct sample_block one[SAMPLE_BLOCKS_MOST], other[SAMPLE_BLOCKS_MOST];
+        pcere_sample_place(&shape, 3, key, 100000, one);
+        pcere_sample_place(&shape, 3, key + 1, 100000, other);
+        same += one[0].first == other[0].first;
+    }
+    CU_ASSERT(same <= 2);
+}
+
+static void triangle_is_unbiased(void)
+{
+    enum { COUNT = 10000, SHOTS = 8 };
+    const struct sample_shape shape = {.shots = 16, .blocks = 4, .fraction = 0.006};
+    double mean = 0;
+    for (uint64_t key = 0; key < 50; key++)
+        for (uint32_t shot = 0; shot < SHOTS; shot++) {
+            struct sample_block blocks[SAMPLE_BLOCKS_MOST];
+            uint32_t count = pcere_sample_place(&shape, shot, key, COUNT, blocks);
+            double sum = 0, run = 0;
+            for (uint32_t b = 0; b < count; b++)
+                for (uint64_t i = blocks[b].first; i < blocks[b].first + blocks[b].count; i++, run++)
+                    sum += (double)i + 1;
+            mean += sum / run / (50 * SHOTS);
+        }
+    CU_ASSERT_DOUBLE_EQUAL(mean / ((COUNT + 1) / 2.0), 1, 0.02);
+}
+
+static void chunks_ascend(void)
+{
+    for (uint32_t shot = 0; shot < 16; shot++) {
+        uint64_t last = 0;
+        for (uint64_t number = 0; number < 100; number++) {
+            uint64_t chunk = pcere_sample_stratum(shot, 5, number, 100, 7331);
+            CU_ASSERT_FATAL(chunk < 7331 && (number == 0 || chunk > last));
+            last = chunk;
+        }
+    }
+    CU_ASSERT_EQUAL(pcere_sample_stratum(0, 5, 9, 10, 10), 9);
+}
+
+static void few_iterations_are_whole(void)
+{
+    struct sample_block blocks[SAMPLE_BLOCKS_MOST];
+    const struct sample_shape shape = {.shots = 16, .blocks = 4, .fraction = 0.01}, all = {.shots = 16, .blocks = 4, .fraction = 1};
+    for (uint64_t count = 0; count < 4; count++)
+        CU_ASSERT_EQUAL(pcere_sample_place(&shape, 0, 1, count, blocks), 0);
+    CU_ASSERT_EQUAL(pcere_sample_place(&all, 0, 1, 1000, blocks), 0);
+}
+
+static struct plan_policy chosen(const char *sample, uint32_t repeat, uint64_t in_vivo_ns, char **ret_refusal)
+{
+    const struct replay_options options = {.sample = sample, .repeat = repeat};
+    const struct store_codelet codelet = {.in_vivo_ns = in_vivo_ns, .capture_threads = 1};
+    struct plan_policy policy = {0};
+    *ret_refusal = NULL;
+    CU_ASSERT_EQUAL_FATAL(sampling_choose(&options, &codelet, 1, &policy, ret_refusal, NULL), PCERE_OK);
+    return policy;
+}
+
+static void long_regions_are_sampled(void)
+{
+    char *refusal;
+    struct plan_policy policy = chosen("auto", 0, 17000000000, &refusal);
+    CU_ASSERT(policy.sample_shots >= 8 && policy.sample_gain);
+    CU_ASSERT(policy.sample_fraction * 8 < 0.011);
+    CU_ASSERT_PTR_NULL(refusal);
+    policy = chosen("auto", 0, 50000000, &refusal);
+    CU_ASSERT(policy.sample_fraction * 8 > 0.05);
+    policy = chosen("0.5", 0, 50000000, &refusal);
+    CU_ASSERT_DOUBLE_EQUAL(policy.sample_fraction * 8, 0.5, 1e-9);
+    CU_ASSERT_FALSE(policy.sample_gain);
+    static const char *const whole[] = {"auto", "auto", "0.1", "off", NULL};
+    static const uint32_t repeats[] = {0, 5, 0, 0, 0};
+    static const uint64_t times_ns[] = {9000000, 900000000, 9000000, 900000000, 900000000};
+    for (size_t i = 0; i < 5; i++) {
+        policy = chosen(whole[i], repeats[i], times_ns[i], &refusal);
+        CU_ASSERT_EQUAL(policy.sample_shots, 0);
+        CU_ASSERT(i < 3 ? refusal != NULL : refusal == NULL);
+        free(refusal);
+    }
+}
+
+static void patience_follows_the_region(void)
+{
+    struct store_codelet codelet = {.in_vivo_ns = 1000, .capture_threads = 1};
+    CU_ASSERT(sampling_patience_ns(&codelet, 1) >= 1000000000);
+    codelet.in_vivo_ns = 60000000000;
+    CU_ASSERT(sampling_patience_ns(&codelet, 1) >= 120000000000 && sampling_patience_ns(&codelet, 1) < 600000000000);
+    codelet.capture_threads = 8;
+    CU_ASSERT(sampling_patience_ns(&codelet, 1) >= 8 * 120000000000);
+    codelet.in_vivo_ns = UINT64_MAX;
+    CU_ASSERT(sampling_patience_ns(&codelet, 0) >= 1000000000);
+}
+
+static void nonsense_is_refused(void)
+{
+    struct pcere_error error = {0};
+    CU_ASSERT_EQUAL(replay_check_sample("nan", &error), PCERE_USAGE);
+    CU_ASSERT_EQUAL(replay_check_sample("0.1x", &error), PCERE_USAGE);
+    CU_ASSERT_EQUAL(replay_check_sample("0.1", NULL), PCERE_OK);
+    struct plan_result *result = calloc(1, sizeof *result);
+    struct store_sample sample = {0};
+    CU_ASSERT_EQUAL(sampling_take(result, &sample, &error), PCERE_OK);
+    CU_ASSERT_EQUAL(sample.sampled_ratio, 0);
+    atomic_store(&result->sampling, 1);
+    result->sample_count = 5;
+    result->sample_iterations = 100;
+    CU_ASSERT_EQUAL(sampling_take(result, &sample, &error), PCERE_NO);
+    result->sample_run = 200;
+    CU_ASSERT_EQUAL(sampling_take(result, &sample, &error), PCERE_NO);
+    result->sample_run = 7;
+    CU_ASSERT_EQUAL(sampling_take(result, &sample, &error), PCERE_OK);
+    CU_ASSERT_DOUBLE_EQUAL(sample.sampled_ratio, 0.07, 1e-12);
+    free(result);
+}
+
+static const struct unit_test tests[] = {
+    {"blocks lie inside the loop, ascend and are never empty, for any number of iterations", blocks_lie_inside},
+    {"the shots of a loop have no iteration in common, and together run what was asked for", shots_are_disjoint},
+    {"loops have their blocks at different places", loops_differ},
+    {"iterations that grow steadily are met without bias", triangle_is_unbiased},
+    {"chunks that stand for others ascend, each in its stratum", chunks_ascend},
+    {"loops of few iterations are run whole", few_iterations_are_whole},
+    {"long regions are sampled less, short ones and repetitions not at all", long_regions_are_sampled},
+    {"a shot may take a multiple of the region's time, more with fewer threads", patience_follows_the_region},
+    {"shares that make no sense are refused, the user's and the codelet's", nonsense_is_refused},
+};
+
+UNIT_MAIN("sampling", tests)
