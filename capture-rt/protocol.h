@@ -124,6 +124,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint32_t tracking_sent;     /* number of the descriptor that goes with the message, and 1; 0: none */
     uint64_t environment;       /* value of environ */
     struct capture_signal signals[CAPTURE_SIGNALS_MAX];     /* that are not at their default */
+    uint32_t global_thread;     /* the OpenMP runtime's number of the entering thread */
     uint32_t level_count;       /* parallel regions around the one that begins */
     struct capture_level levels[CAPTURE_LEVELS_MAX];    /* outermost first, as far as they fit */
     uint32_t random_count;

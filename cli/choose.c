@@ -156,7 +156,7 @@ static size_t series_mark(const struct series *series, const struct classes_resu
     return marked;
 }
 
-/* The run's first invocation of any region. */
+/* The run's first invocation of any region; where threads race, one with a higher number may have begun a little earlier. */
 static uint64_t first_begin_ns(const struct capture_run *run)
 {
     uint64_t first = UINT64_MAX;
@@ -184,7 +184,7 @@ static enum pcere_status series_keep(struct choose_context *choose, const struct
     for (size_t i = 0; whole && i < series->count; i++)
         if (marks[i]) {
             kept.number[at] = series->number[i];
-            kept.begin_ns[at] = series->begin_ns[i] - origin_ns;
+            kept.begin_ns[at] = series->begin_ns[i] > origin_ns ? series->begin_ns[i] - origin_ns : 0;
             kept.time_ns[at] = series->time_ns[i];
             kept.representative[at++] = series->number[found->classes[found->class_of[i]].representative - 1];
         }

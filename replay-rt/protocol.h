@@ -172,7 +172,8 @@ struct replay_plan {
     uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint64_t environment;           /* captured value of environ, or 0 */
-    uint32_t level_count, reserved_2;
+    uint32_t global_thread;         /* the OpenMP runtime's number of the entering thread, in the captured process */
+    uint32_t level_count;
     struct plan_level levels[PLAN_LEVELS_MAX];  /* outermost first */
     struct plan_policy policy;
     struct plan_table words;        /* uint64_t */

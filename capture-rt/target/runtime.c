@@ -96,6 +96,7 @@ void target_runtime_settings(struct capture_stop *stop)
     stop->schedule_chunk = chunk;
     stop->max_active_levels = omp_get_max_active_levels ? omp_get_max_active_levels() : 0;
     stop->dynamic = omp_get_dynamic ? omp_get_dynamic() : -1;
+    stop->global_thread = __kmpc_global_thread_num ? (uint32_t)__kmpc_global_thread_num(&ident) : 0;
     int levels = target_runtime_level();
     stop->level_count = levels > 0 ? (uint32_t)levels : 0;
     for (int level = 1; level <= levels && level <= (int)CAPTURE_LEVELS_MAX; level++)

@@ -10,6 +10,45 @@
 
 #define FRAMES_MOST 256
 
+static bool callpath_turn(struct callpath *callpath, pid_t tid)
+{
+    if (!callpath->space && (callpath->space = unw_create_addr_space(&_UPT_accessors, 0)))
+        unw_set_caching_policy(callpath->space, UNW_CACHE_GLOBAL);
+    if (callpath->process && callpath->tid != tid) {
+        _UPT_destroy(callpath->process);
+        callpath->process = NULL;
+    }
+    if (!callpath->process)
+        callpath->process = _UPT_create(tid);
+    callpath->tid = tid;
+    return callpath->space && callpath->process;
+}
+
+static bool ranges_hold(const struct store_range *ranges, size_t count, uint64_t address)
+{
+    for (size_t i = 0; i < count; i++)
+        if (address - ranges[i].address < ranges[i].bytes)
+            return true;
+    return false;
+}
+
+bool callpath_leaves(struct callpath *callpath, pid_t tid, const struct store_range *ranges, size_t count)
+{
+    unw_cursor_t cursor;
+    if (!callpath_turn(callpath, tid) || unw_init_remote(&cursor, callpath->space, callpath->process) != 0)
+        return false;
+    for (int steps = 0; steps < FRAMES_MOST; steps++) {
+        unw_word_t address;
+        if (unw_get_reg(&cursor, UNW_REG_IP, &address) != 0 || address == 0)
+            return false;
+        if (!ranges_hold(ranges, count, address))
+            return true;
+        if (unw_step(&cursor) <= 0)
+            return false;
+    }
+    return false;
+}
+
 static size_t frames_walk(unw_addr_space_t space, void *process, uint64_t low, uint64_t high, struct store_frame *frames)
 {
     unw_cursor_t cursor;
@@ -34,16 +73,7 @@ enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, uint64_t l
     struct store_frame *frames = calloc(FRAMES_MOST, sizeof *frames);
     if (!frames)
         return pcere_fail_memory(error, "the call path");
-    if (!callpath->space && (callpath->space = unw_create_addr_space(&_UPT_accessors, 0)))
-        unw_set_caching_policy(callpath->space, UNW_CACHE_GLOBAL);
-    if (callpath->process && callpath->tid != tid) {
-        _UPT_destroy(callpath->process);
-        callpath->process = NULL;
-    }
-    if (!callpath->process)
-        callpath->process = _UPT_create(tid);
-    callpath->tid = tid;
-    *ret_count = callpath->space && callpath->process ? frames_walk(callpath->space, callpath->process, low, high, frames) : 0;
+    *ret_count = callpath_turn(callpath, tid) ? frames_walk(callpath->space, callpath->process, low, high, frames) : 0;
     *ret_frames = frames;
     return PCERE_OK;
 }

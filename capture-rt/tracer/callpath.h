@@ -19,6 +19,8 @@ struct callpath {                /* of one process; zero is empty */
 /* The thread `tid` is stopped by ptrace. *ret_frames (malloc) holds addresses inside [low, high), innermost first, without names; none is no failure. */
 enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, uint64_t low, uint64_t high, struct store_frame **ret_frames,
                                 size_t *ret_count, struct pcere_error *error);
+/* Does the stopped thread have a frame outside all of these ranges? Not, where nothing is known of its frames. */
+bool callpath_leaves(struct callpath *callpath, pid_t tid, const struct store_range *ranges, size_t count);
 /* Put "function+0x12" beside each address and drop what lies outside main. The process must still be there, but need not be stopped. */
 void callpath_name(struct callpath *callpath, pid_t pid, struct store_frame *frames, size_t *count);
 void callpath_done(struct callpath *callpath);

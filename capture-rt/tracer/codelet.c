@@ -52,7 +52,7 @@ static enum pcere_status threads_fill(const struct capture_log *log, const struc
 {
     uint64_t offset = elf_file_tls_offset(elf), bytes = elf_file_tls_bytes(elf);
     size_t count = 1;
-    for (size_t i = 1; i < CAPTURE_THREADS_MAX && i < codelet->capture_threads; i++)
+    for (size_t i = 1; i < CAPTURE_THREADS_MAX; i++)
         if (log->stop.threads[i].present)
             count = i + 1;
     codelet->threads = calloc(count, sizeof *codelet->threads);
@@ -217,7 +217,7 @@ static enum pcere_status settings_fill(const struct capture_stop *stop, struct s
                           CAPTURE_LEVELS_MAX);
     codelet->setting = (struct store_setting){
         .schedule_kind = stop->schedule_kind, .schedule_chunk = stop->schedule_chunk, .max_active_levels = stop->max_active_levels,
-        .dynamic = stop->dynamic, .environment = stop->environment, .level_count = levels};
+        .dynamic = stop->dynamic, .environment = stop->environment, .level_count = levels, .global_thread = stop->global_thread};
     for (uint32_t i = 0; i < levels; i++)
         codelet->setting.levels[i] = (struct store_level){stop->levels[i].team, stop->levels[i].number};
     codelet->signals = calloc(count ? count : 1, sizeof *codelet->signals);

@@ -82,8 +82,10 @@ static enum pcere_status threads_stop(struct child *child, struct freeze *freeze
 
 enum pcere_status freeze_all(struct child *child, pid_t first, struct freeze *freeze, struct pcere_error *error)
 {
-    freeze->count = 0;
-    if (!array_reserve(&freeze->threads, &freeze->capacity, 1, sizeof *freeze->threads))
+    size_t held = freeze->count;
+    if (is_held(freeze, first))
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "a thread of the program that is held sends a message");
+    if (!array_reserve(&freeze->threads, &freeze->capacity, held + 1, sizeof *freeze->threads))
         return pcere_fail_memory(error, "the list of threads");
     int refusal = thread_stop(child, first, freeze);
     if (refusal == ESRCH)
@@ -93,7 +95,7 @@ enum pcere_status freeze_all(struct child *child, pid_t first, struct freeze *fr
     enum pcere_status status = PCERE_OK;
     for (size_t found = 1; status == PCERE_OK && found > 0;)
         status = threads_stop(child, freeze, &found, error);
-    if (status == PCERE_OK && (child->ended || freeze->threads[0].gone))
+    if (status == PCERE_OK && (child->ended || freeze->threads[held].gone))
         status = pcere_fail(error, PCERE_NO, 0, NULL, "the program ended while it was being stopped");
     if (status != PCERE_OK)
         freeze_release(freeze);
@@ -102,14 +104,48 @@ enum pcere_status freeze_all(struct child *child, pid_t first, struct freeze *fr
 
 void freeze_release(struct freeze *freeze)
 {
+    size_t kept = 0;
+    for (size_t i = 0; i < freeze->count; i++) {
+        const struct freeze_thread *thread = &freeze->threads[i];
+        if (thread->held_for && !thread->gone)
+            freeze->threads[kept++] = *thread;
+        else if (!thread->gone)
+            ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal);
+    }
+    freeze->count = kept;
+}
+
+bool freeze_let_go(struct freeze *freeze, uint64_t held_for)
+{
+    bool any = false;
     for (size_t i = 0; i < freeze->count; i++)
-        if (!freeze->threads[i].gone)
-            ptrace(PTRACE_DETACH, freeze->threads[i].tid, NULL, (void *)(intptr_t)freeze->threads[i].signal);
-    freeze->count = 0;
+        if (freeze->threads[i].held_for == held_for) {
+            freeze->threads[i].held_for = 0;
+            any = true;
+        }
+    freeze_release(freeze);
+    return any;
+}
+
+void freeze_reap(struct child *child, struct freeze *freeze)
+{
+    for (size_t i = 0; i < freeze->count; i++) {
+        struct freeze_thread *thread = &freeze->threads[i];
+        struct rusage usage;
+        int status;
+        pid_t pid = thread->gone ? 0 : wait4(thread->tid, &status, __WALL | WNOHANG, &usage);
+        bool ended = pid == thread->tid && !WIFSTOPPED(status);
+        if (ended && pid == child->pid)
+            child_note_end(child, status, (uint64_t)usage.ru_maxrss * 1024);
+        thread->gone |= ended || (pid < 0 && errno == ECHILD);
+    }
+    freeze_release(freeze);
 }
 
 void freeze_done(struct freeze *freeze)
 {
+    for (size_t i = 0; i < freeze->count; i++)
+        freeze->threads[i].held_for = 0;
     freeze_release(freeze);
     free(freeze->threads);
     *freeze = (struct freeze){0};

@@ -1,6 +1,7 @@
 /* capture-rt/tracer/freeze.h - holding all threads of the program still by ptrace, and letting them go as they were.
  *
- * Attached only for the time of a stop: the program's signals, forks and execs are its own. The calling thread must be the one that lets go.
+ * Attached only for the time of a stop, or while a thread is held longer: the program's signals, forks and execs are its own. The calling
+ * thread must be the one that lets go.
  */
 #ifndef PCERE_CAPTURE_TRACER_FREEZE_H
 #define PCERE_CAPTURE_TRACER_FREEZE_H
@@ -11,6 +12,7 @@ struct freeze_thread {
     pid_t tid;
     int signal;                  /* caught on its way to the thread: delivered when it is let go */
     bool gone;
+    uint64_t held_for;           /* not let go with the others: see freeze_let_go; 0: it is */
 };
 
 struct freeze {
@@ -18,10 +20,14 @@ struct freeze {
     size_t count, capacity;
 };
 
-/* Stop every thread of the child; `first` (which waits for an answer) is among them. Nothing is stopped on failure.
- * PCERE_REFUSED: ptrace is forbidden. PCERE_NO: the program ended meanwhile. */
+/* Stop every thread of the child that is not held already; `first` (which waits for an answer) is among them. Nothing more is stopped than before
+ * on failure. PCERE_REFUSED: ptrace is forbidden. PCERE_NO: the program ended meanwhile. */
 enum pcere_status freeze_all(struct child *child, pid_t first, struct freeze *freeze, struct pcere_error *error);
-void freeze_release(struct freeze *freeze);      /* let all go; the struct can be used again */
+void freeze_release(struct freeze *freeze);      /* let all go that are not held; the struct can be used again */
+/* Let go what is held for that reason. Only while nothing else is stopped. False: there was nothing. */
+bool freeze_let_go(struct freeze *freeze, uint64_t held_for);
+/* Held threads that ended are nobody's any more: the program's end waits for that. */
+void freeze_reap(struct child *child, struct freeze *freeze);
 void freeze_done(struct freeze *freeze);
 
 #endif

@@ -61,11 +61,37 @@ struct pending *pending_find(struct session *session, const struct capture_messa
     return NULL;
 }
 
+static void expired_tell(struct session *session)
+{
+    bool any = false;
+    for (size_t i = 0; i < session->pending_count; i++)
+        any |= session->pending[i].expired;
+    __atomic_store_n(&session->log.log->hold_expired, any, __ATOMIC_RELEASE);
+}
+
+void pending_watch(struct session *session)
+{
+    uint64_t now_ns = clock_ns();
+    for (size_t i = 0; i < session->pending_count; i++) {
+        struct pending *pending = &session->pending[i];
+        if (!pending->hold || now_ns < pending->deadline_ns)
+            continue;
+        pending->expired = true;
+        expired_tell(session);
+        freeze_let_go(&session->freeze, pending->hold);
+        pending->hold = 0;
+    }
+}
+
 static void pending_remove(struct session *session, struct pending *pending)
 {
     size_t at = (size_t)(pending - session->pending);
+    uint64_t hold = pending->hold;
     session->pending_count--;
     memmove(pending, pending + 1, (session->pending_count - at) * sizeof *pending);
+    expired_tell(session);
+    if (hold)
+        freeze_let_go(&session->freeze, hold);
 }
 
 void pending_drop(struct session *session, struct pending *pending)

@@ -102,6 +102,7 @@ static enum pcere_status facts_update(struct session *session, const struct capt
     return maps_process_facts(session->child.pid, &session->facts, error);
 }
 
+#define NOT_ALONE "it did not come to its end while the program's other threads were held: it waits for what they do, and a replay has none of them"
 #define NEAR_NS 5000000u                 /* between two stops so close little is written: what the first one read need not be read again */
 
 /* The invocation as the timing run saw it, or NULL. */
@@ -181,7 +182,6 @@ static enum pcere_status begin_read(struct session *session, const struct captur
     const struct store_class *class = &region->classes[class_index];
     pending->region = message->region;
     pending->class = class_index;
-    pending->tid = (pid_t)message->tid;
     pending->codelet = (struct store_codelet){.region = strdup(region->name), .members = class->members,
                                               .in_vivo_ns = class->representative_ns};
     memcpy(pending->threads, session->log.log->stop.threads, sizeof pending->threads);
@@ -297,13 +297,20 @@ static enum pcere_status after_end(struct session *session, struct pending *pend
     return pending_send(session, pending, error);
 }
 
-static enum pcere_status frozen(struct session *session, const struct capture_message *message, struct pcere_error *error)
+/* At a beginning, `ret_hold` is what threads are to be held for, or 0; it is NULL at an end. */
+static enum pcere_status frozen(struct session *session, const struct capture_message *message, uint64_t *ret_hold, struct pcere_error *error)
 {
     if (session->options->faults & CAPTURE_FAULT_PTRACE)
         return pcere_fail(error, PCERE_REFUSED, EPERM, "allow ptrace: 'pcere check' tells more", "cannot trace the program");
-    enum pcere_status status = freeze_all(&session->child, (pid_t)message->tid, &session->freeze, error);
+    bool any = false;
+    bool choose = ret_hold && !session->options->no_after;
+    enum pcere_status status = choose ? hold_freeze(&session->child, session->log.log, &session->other_callpath, message, session->holds + 1,
+                                                    &session->freeze, &any, error)
+                                      : freeze_all(&session->child, (pid_t)message->tid, &session->freeze, error);
     if (status == PCERE_OK)
         store_writer_pause(session->writer, true);
+    if (status == PCERE_OK && ret_hold)
+        *ret_hold = any ? ++session->holds : 0;
     return status;
 }
 
@@ -313,11 +320,43 @@ static void thawed(struct session *session)
     freeze_release(&session->freeze);
 }
 
+#define HOLD_NS 1000000000u              /* threads are held so long, and this many times what the invocation took in vivo */
+#define HOLD_RUNS 10u
+
+static void hold_begin(struct pending *pending, uint64_t hold)
+{
+    uint64_t in_vivo_ns = pending->codelet.in_vivo_ns < UINT64_MAX / (4 * HOLD_RUNS) ? pending->codelet.in_vivo_ns : 0;
+    pending->hold = hold;
+    pending->deadline_ns = clock_ns() + HOLD_NS + HOLD_RUNS * in_vivo_ns;
+}
+
+/* Time that the program stood still is none that it had. */
+static void holds_extend(struct session *session, uint64_t stopped_ns)
+{
+    for (size_t i = 0; i < session->pending_count; i++)
+        session->pending[i].deadline_ns += stopped_ns;
+}
+
+/* The end of an invocation that did not come to it while other threads stood still. */
+static enum pcere_status expired_serve(struct session *session, struct pending *pending, int tracking, struct pcere_error *error)
+{
+    if (tracking >= 0)
+        close(tracking);
+    answer(session, CAPTURE_ANSWER_GO);
+    pthread_mutex_lock(&session->mutex);
+    struct store_class *class = &session->manifest.regions[pending->region].classes[pending->class];
+    bool noted = class->reason || (class->reason = strdup(NOT_ALONE));
+    pthread_mutex_unlock(&session->mutex);
+    pending_drop(session, pending);
+    return noted ? PCERE_OK : pcere_fail_memory(error, "the classes");
+}
+
 static enum pcere_status begin_serve(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
 {
     size_t class;
     bool wanted = class_find(session, message, &class);
-    enum pcere_status status = wanted ? frozen(session, message, error) : PCERE_OK;
+    uint64_t hold = 0;
+    enum pcere_status status = wanted ? frozen(session, message, &hold, error) : PCERE_OK;
     if (status != PCERE_OK || !wanted) {
         if (tracking >= 0)
             close(tracking);
@@ -327,8 +366,11 @@ static enum pcere_status begin_serve(struct session *session, const struct captu
     }
     status = begin_read(session, message, class, tracking, error);
     thawed(session);
-    if (status != PCERE_OK)
+    if (status != PCERE_OK) {
+        freeze_let_go(&session->freeze, hold);
         return status;
+    }
+    hold_begin(&session->pending[session->pending_count - 1], hold);
     answer(session, CAPTURE_ANSWER_GO);
     return stop_note(session, message) ? after_begin(session, message, error) : pcere_fail_memory(error, "the list of stops");
 }
@@ -337,7 +379,9 @@ static enum pcere_status end_serve(struct session *session, const struct capture
 {
     struct files files = {0};
     struct pending *pending = pending_find(session, message);
-    enum pcere_status status = pending ? frozen(session, message, error) : PCERE_OK;
+    if (pending && pending->expired)
+        return expired_serve(session, pending, tracking, error);
+    enum pcere_status status = pending ? frozen(session, message, NULL, error) : PCERE_OK;
     if (status != PCERE_OK || !pending) {
         if (tracking >= 0)
             close(tracking);
@@ -434,7 +478,10 @@ static void session_watch(struct session *session)
 {
     const struct capture_options *options = session->options;
     while (!session->child.ended) {
-        if (!child_wait(&session->child, session->socket, 200)) {
+        bool message_there = child_wait(&session->child, session->socket, session->freeze.count ? 10 : 200);
+        freeze_reap(&session->child, &session->freeze);
+        pending_watch(session);
+        if (!message_there) {
             if (session->child.ended)
                 break;
             manifest_refresh(session);
@@ -452,7 +499,9 @@ static void session_watch(struct session *session)
             continue;
         }
         stall_note(session);
+        uint64_t begin_ns = clock_ns();
         enum pcere_status status = message_serve(session, &message, tracking, &error);
+        holds_extend(session, clock_ns() - begin_ns);
         if (status != PCERE_OK)
             trouble_note(session, status, &error);
     }
@@ -490,6 +539,7 @@ static void session_close(struct session *session)
         close(session->socket);
     freeze_done(&session->freeze);
     callpath_done(&session->callpath);
+    callpath_done(&session->other_callpath);
     snapshotter_close(&session->snapshotter);
     maps_done(&session->maps);
     free(session->excluded);

@@ -7,6 +7,7 @@
 #include "capture-rt/tracer/externals.h"
 #include "capture-rt/tracer/files.h"
 #include "capture-rt/tracer/freeze.h"
+#include "capture-rt/tracer/hold.h"
 #include "capture-rt/tracer/libraries.h"
 #include "capture-rt/tracer/log.h"
 #include "capture-rt/tracer/snapshot.h"
@@ -44,13 +45,17 @@ struct session {
 
     struct pending *pending;         /* captured invocations that have not ended, the oldest first; one may lie inside another */
     size_t pending_count, pending_capacity;
+    uint64_t holds;                  /* captured invocations for which threads were held so far */
+    struct callpath other_callpath;  /* of threads that may have to be held */
     bool near;                       /* the end that was read last was to be followed by another stop at once */
 };
 
 /* A codelet whose region has not ended: what must be known of its beginning, until then. */
 struct pending {
     size_t region, class;            /* in the manifest */
-    pid_t tid;                       /* of the thread that entered it */
+    uint64_t hold;                   /* what threads are held for; 0: none are */
+    uint64_t deadline_ns;            /* CLOCK_MONOTONIC: when they are let go */
+    bool expired;                    /* they were let go before its end: its memory afterwards is not the region's alone */
     struct store_codelet codelet;
     struct run_list before;
     struct files files;              /* what was open when the region began */
@@ -68,6 +73,8 @@ struct pending *pending_find(struct session *session, const struct capture_messa
 /* It is as whole as it will get: hand it to the writer. It is no longer pending, whatever is returned. */
 enum pcere_status pending_send(struct session *session, struct pending *pending, struct pcere_error *error);
 void pending_drop(struct session *session, struct pending *pending);
+/* Between messages: let go the threads that were held for too long. */
+void pending_watch(struct session *session);
 
 /* Run the program; result's capture times, stops and status are set. Failures of the capture itself go to session->trouble: the
  * program runs to its end. Anything else that is returned means that it was not started. */

@@ -75,7 +75,9 @@ static bool is_callers_temporary(const struct memory *memory, uint64_t address, 
     for (uint64_t half = 0; half < bytes; half += THREAD_NUMBER_BYTES)
         numbers = numbers
                   && (!memcmp(expected + half, found + half, THREAD_NUMBER_BYTES)
-                      || (!memcmp(expected + half, zeros, THREAD_NUMBER_BYTES) && !memcmp(found + half, before + half, THREAD_NUMBER_BYTES)));
+                      || ((!memcmp(expected + half, zeros, THREAD_NUMBER_BYTES)
+                           || !memcmp(expected + half, &plan->global_thread, THREAD_NUMBER_BYTES))
+                          && !memcmp(found + half, before + half, THREAD_NUMBER_BYTES)));
     return numbers;
 }
 

@@ -1,0 +1,184 @@
+#include "capture-rt/tracer/hold.h"
+
+#include "core/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <time.h>
+
+#define ROUNDS_MOST 100u
+#define ROUND_NS 200000
+#define SPUN_NS 30000u           /* of CPU time: who waits for work so long, spinning, has not been given any */
+
+/* The C library's, the OpenMP runtime's and the capture's own code. */
+static struct store_range *system_ranges(const struct capture_log *log, size_t *ret_count)
+{
+    uint32_t count = log->stop.range_count < CAPTURE_RANGES_MAX ? log->stop.range_count : CAPTURE_RANGES_MAX;
+    struct store_range *ranges = calloc(count + 1, sizeof *ranges);
+    *ret_count = 0;
+    for (uint32_t i = 0; ranges && i < count; i++) {
+        struct capture_range range = log->stop.ranges[i];
+        if ((range.kind == CAPTURE_RANGE_SYSTEM || range.kind == CAPTURE_RANGE_OWN) && range.end > range.start)
+            ranges[(*ret_count)++] = (struct store_range){range.start, range.end - range.start};
+    }
+    return ranges;
+}
+
+static bool is_runtimes(const struct capture_log *log, uint64_t thread_pointer)
+{
+    uint64_t count = log->runtime_thread_count < CAPTURE_THREADS_MAX ? log->runtime_thread_count : CAPTURE_THREADS_MAX;
+    for (uint64_t i = 0; i < count; i++)
+        if (log->runtime_threads[i] == thread_pointer)
+            return true;
+    return false;
+}
+
+/* A system call that waits was broken off by our stop, and not by what it waits for. */
+static bool is_asleep(const struct user_regs_struct *registers)
+{
+    return (int64_t)registers->orig_rax >= 0 && (int64_t)registers->rax <= -512 && (int64_t)registers->rax >= -516;
+}
+
+/* Is it in the middle of something that others may wait for, in the C library's, the runtime's or our code? The runtime's locks let threads in by
+ * turns: whoever stands in line keeps all behind it waiting, the one that we would let run among them. */
+static bool is_midway(const struct user_regs_struct *registers, const struct store_range *system, size_t count)
+{
+    for (size_t i = 0; i < count && !is_asleep(registers); i++)
+        if (registers->rip - system[i].address < system[i].bytes)
+            return true;
+    return false;
+}
+
+static uint64_t cpu_ns(pid_t pid, pid_t tid)
+{
+    char path[64];
+    uint64_t ns = UINT64_MAX;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+    FILE *file = fopen(path, "re");
+    if (file && fscanf(file, "%" SCNu64, &ns) != 1)
+        ns = UINT64_MAX;
+    if (file)
+        fclose(file);
+    return ns;
+}
+
+struct spin { pid_t tid; uint64_t begin_ns; };      /* CPU time of a thread when it was first seen to have no work */
+
+struct look {
+    struct child *child;
+    const struct capture_log *log;
+    struct callpath *callpath;
+    const struct capture_message *message;
+    struct freeze *freeze;
+    uint64_t held_for;
+    struct store_range *system;
+    size_t system_count;
+    bool alone;                  /* only the initial thread works, unless the program made threads */
+    bool any;                    /* threads are to be held */
+    struct spin *spins;
+    size_t spin_count, spin_capacity;
+};
+
+/* The thread's, made now if there is none; NULL: no memory. */
+static struct spin *spin_of(struct look *look, pid_t tid, uint64_t now_ns)
+{
+    for (size_t i = 0; i < look->spin_count; i++)
+        if (look->spins[i].tid == tid)
+            return &look->spins[i];
+    if (!array_reserve(&look->spins, &look->spin_capacity, look->spin_count + 1, sizeof *look->spins))
+        return NULL;
+    look->spins[look->spin_count] = (struct spin){tid, now_ns};
+    return &look->spins[look->spin_count++];
+}
+
+/* Of those that are stopped and not held: true, and its registers. */
+static bool is_free(const struct look *look, const struct freeze_thread *thread, struct user_regs_struct *ret_registers)
+{
+    return !thread->gone && !thread->held_for && thread->tid != (pid_t)look->message->tid &&
+           ptrace(PTRACE_GETREGS, thread->tid, NULL, ret_registers) == 0;
+}
+
+static bool has_own_threads(const struct look *look)
+{
+    bool any = false;
+    for (size_t i = 0; i < look->freeze->count && !any; i++) {
+        struct user_regs_struct registers;
+        any = is_free(look, &look->freeze->threads[i], &registers) && registers.fs_base && !is_runtimes(look->log, registers.fs_base);
+    }
+    return any;
+}
+
+/* It has no work, and none that it was given and has not begun: so much is sure once all that could give it some stand still. */
+static bool is_idle(struct look *look, const struct freeze_thread *thread, const struct user_regs_struct *registers)
+{
+    if (is_asleep(registers))
+        return true;
+    uint64_t now_ns = cpu_ns(look->child->pid, thread->tid);
+    const struct spin *spin = spin_of(look, thread->tid, now_ns);
+    return !spin || now_ns == UINT64_MAX || now_ns - spin->begin_ns >= SPUN_NS;
+}
+
+/* Mark what works on something of its own, as far as it can stand still where it is. True: all are marked that will have to be. */
+static bool threads_mark(struct look *look, bool last)
+{
+    bool settled = true;
+    for (size_t i = 0; i < look->freeze->count; i++) {
+        struct freeze_thread *thread = &look->freeze->threads[i];
+        struct user_regs_struct registers;
+        if (!is_free(look, thread, &registers))
+            continue;
+        bool runtimes = registers.fs_base == 0 || is_runtimes(look->log, registers.fs_base);
+        if (runtimes && !callpath_leaves(look->callpath, thread->tid, look->system, look->system_count))
+            settled &= is_idle(look, thread, &registers);
+        else if (!last && is_midway(&registers, look->system, look->system_count))
+            settled = false;
+        else {
+            thread->held_for = look->held_for;
+            look->any = true;
+        }
+    }
+    return settled;
+}
+
+static enum pcere_status hold_choose(struct look *look, struct pcere_error *error)
+{
+    enum pcere_status status = freeze_all(look->child, (pid_t)look->message->tid, look->freeze, error);
+    /* Workers of the initial thread have nothing to do outside its regions. */
+    if (status != PCERE_OK || (look->alone && !has_own_threads(look)))
+        return status;
+    for (unsigned rounds = 1; status == PCERE_OK && !threads_mark(look, rounds >= ROUNDS_MOST) && rounds < ROUNDS_MOST; rounds++) {
+        freeze_release(look->freeze);
+        nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
+        status = freeze_all(look->child, (pid_t)look->message->tid, look->freeze, error);
+    }
+    return status;
+}
+
+static bool teams_are_single(const struct capture_stop *stop)
+{
+    bool single = stop->level_count <= CAPTURE_LEVELS_MAX;
+    for (uint32_t i = 0; single && i < stop->level_count; i++)
+        single = stop->levels[i].team == 1;
+    return single;
+}
+
+enum pcere_status hold_freeze(struct child *child, const struct capture_log *log, struct callpath *callpath, const struct capture_message *message,
+                              uint64_t held_for, struct freeze *freeze, bool *ret_any, struct pcere_error *error)
+{
+    struct look look = {.child = child, .log = log, .callpath = callpath, .message = message, .freeze = freeze, .held_for = held_for,
+                        .alone = message->thread_pointer == log->initial_thread && teams_are_single(&log->stop)};
+    look.system = system_ranges(log, &look.system_count);
+    if (!look.system)
+        return pcere_fail_memory(error, "the ranges of libraries");
+    enum pcere_status status = hold_choose(&look, error);
+    if (status != PCERE_OK)
+        freeze_let_go(freeze, held_for);
+    free(look.system);
+    free(look.spins);
+    *ret_any = look.any;
+    return status;
+}
