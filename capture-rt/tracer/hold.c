@@ -10,9 +10,13 @@
 #include <sys/user.h>
 #include <time.h>
 
-#define ROUNDS_MOST 100u
-#define ROUND_NS 200000
-#define SPUN_NS 30000u           /* of CPU time: who waits for work so long, spinning, has not been given any */
+#define ROUNDS_MOST 150u
+#define ROUND_NS 100000          /* the first one; later ones are longer, since a thread may have to wait for a processor */
+#define ROUND_LONGEST_NS 2000000
+#define IDLE_ROUNDS 3u           /* in which it ran: whoever waits for work, spinning, has looked for it by then */
+#define STOPPING_NS 50000u
+#define SAME_PLACE_BYTES 1024u   /* of stack, up or down */
+#define SPIN_ROUNDS 20u          /* in which it ran, without leaving a function of the runtime: it waits at a barrier */
 
 /* The C library's, the OpenMP runtime's and the capture's own code. */
 static struct store_range *system_ranges(const struct capture_log *log, size_t *ret_count)
@@ -53,20 +57,26 @@ static bool is_midway(const struct user_regs_struct *registers, const struct sto
     return false;
 }
 
-static uint64_t cpu_ns(pid_t pid, pid_t tid)
+static uint64_t cpu_time_ns(pid_t pid, pid_t tid)
 {
     char path[64];
-    uint64_t ns = UINT64_MAX;
+    uint64_t ns = 0;
     snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
     FILE *file = fopen(path, "re");
     if (file && fscanf(file, "%" SCNu64, &ns) != 1)
-        ns = UINT64_MAX;
+        ns = 0;
     if (file)
         fclose(file);
     return ns;
 }
 
-struct spin { pid_t tid; uint64_t begin_ns; };      /* CPU time of a thread when it was first seen to have no work */
+struct spin {                    /* a thread that may be waiting, spinning */
+    pid_t tid;
+    bool busy;                   /* it has frames of the program: it waits at a barrier, or for a lock */
+    unsigned ran;                /* how often it had run since the stop before: other registers, or more CPU time than stopping takes */
+    uint64_t cpu_ns;
+    struct user_regs_struct registers;
+};
 
 struct look {
     struct child *child;
@@ -83,15 +93,24 @@ struct look {
     size_t spin_count, spin_capacity;
 };
 
-/* The thread's, made now if there is none; NULL: no memory. */
-static struct spin *spin_of(struct look *look, pid_t tid, uint64_t now_ns)
+/* The thread's, brought up to date; made now if there is none. NULL: no memory. */
+static struct spin *spin_see(struct look *look, pid_t tid, const struct user_regs_struct *registers)
 {
-    for (size_t i = 0; i < look->spin_count; i++)
-        if (look->spins[i].tid == tid)
-            return &look->spins[i];
+    uint64_t now_ns = cpu_time_ns(look->child->pid, tid);
+    for (size_t i = 0; i < look->spin_count; i++) {
+        struct spin *spin = &look->spins[i];
+        if (spin->tid != tid)
+            continue;
+        if (spin->registers.rsp - registers->rsp + SAME_PLACE_BYTES > 2 * SAME_PLACE_BYTES)
+            spin->ran = 0;
+        spin->ran += now_ns > spin->cpu_ns + STOPPING_NS || memcmp(&spin->registers, registers, sizeof *registers) != 0;
+        spin->registers = *registers;
+        spin->cpu_ns = now_ns;
+        return spin;
+    }
     if (!array_reserve(&look->spins, &look->spin_capacity, look->spin_count + 1, sizeof *look->spins))
         return NULL;
-    look->spins[look->spin_count] = (struct spin){tid, now_ns};
+    look->spins[look->spin_count] = (struct spin){.tid = tid, .registers = *registers, .cpu_ns = now_ns};
     return &look->spins[look->spin_count++];
 }
 
@@ -112,20 +131,22 @@ static bool has_own_threads(const struct look *look)
     return any;
 }
 
-/* It has no work, and none that it was given and has not begun: so much is sure once all that could give it some stand still. */
-static bool is_idle(struct look *look, const struct freeze_thread *thread, const struct user_regs_struct *registers)
+/* Has it run that many times, in about the same place? */
+static bool has_run(struct look *look, const struct freeze_thread *thread, const struct user_regs_struct *registers, bool busy)
 {
-    if (is_asleep(registers))
-        return true;
-    uint64_t now_ns = cpu_ns(look->child->pid, thread->tid);
-    const struct spin *spin = spin_of(look, thread->tid, now_ns);
-    return !spin || now_ns == UINT64_MAX || now_ns - spin->begin_ns >= SPUN_NS;
+    struct spin *spin = spin_see(look, thread->tid, registers);
+    if (spin && spin->busy != busy) {
+        spin->busy = busy;
+        spin->ran = 0;
+    }
+    return !spin || spin->ran >= (busy ? SPIN_ROUNDS : IDLE_ROUNDS);
 }
 
-/* Mark what works on something of its own, as far as it can stand still where it is. True: all are marked that will have to be. */
+/* Mark what works on something of its own, as far as it can stand still where it is. True: all are marked that will have to be, and none of the others
+ * was given work that it has not begun: they had time to begin since all that could give them some stand still. */
 static bool threads_mark(struct look *look, bool last)
 {
-    bool settled = true;
+    bool idle = true, changing = false;
     for (size_t i = 0; i < look->freeze->count; i++) {
         struct freeze_thread *thread = &look->freeze->threads[i];
         struct user_regs_struct registers;
@@ -133,15 +154,18 @@ static bool threads_mark(struct look *look, bool last)
             continue;
         bool runtimes = registers.fs_base == 0 || is_runtimes(look->log, registers.fs_base);
         if (runtimes && !callpath_leaves(look->callpath, thread->tid, look->system, look->system_count))
-            settled &= is_idle(look, thread, &registers);
-        else if (!last && is_midway(&registers, look->system, look->system_count))
-            settled = false;
+            idle &= is_asleep(&registers) || has_run(look, thread, &registers, false);
+        else if (!last && is_midway(&registers, look->system, look->system_count) && !has_run(look, thread, &registers, true))
+            changing = true;
         else {
             thread->held_for = look->held_for;
-            look->any = true;
+            look->any = changing = true;
         }
     }
-    return settled;
+    for (size_t i = 0; changing && i < look->spin_count; i++)
+        if (!look->spins[i].busy)
+            look->spins[i].ran = 0;
+    return idle && !changing;
 }
 
 static enum pcere_status hold_choose(struct look *look, struct pcere_error *error)
@@ -151,8 +175,9 @@ static enum pcere_status hold_choose(struct look *look, struct pcere_error *erro
     if (status != PCERE_OK || (look->alone && !has_own_threads(look)))
         return status;
     for (unsigned rounds = 1; status == PCERE_OK && !threads_mark(look, rounds >= ROUNDS_MOST) && rounds < ROUNDS_MOST; rounds++) {
+        long round_ns = ROUND_NS * (long)rounds;
         freeze_release(look->freeze);
-        nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = round_ns < ROUND_LONGEST_NS ? round_ns : ROUND_LONGEST_NS}, NULL);
         status = freeze_all(look->child, (pid_t)look->message->tid, look->freeze, error);
     }
     return status;
