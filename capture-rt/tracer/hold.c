@@ -13,7 +13,7 @@
 #define ROUNDS_MOST 150u
 #define ROUND_NS 100000          /* the first one; later ones are longer, since a thread may have to wait for a processor */
 #define ROUND_LONGEST_NS 2000000
-#define IDLE_ROUNDS 3u           /* in which it ran: whoever waits for work, spinning, has looked for it by then */
+#define IDLE_ROUNDS 6u           /* in which it ran: whoever waits for work, spinning, has looked for it by then */
 #define STOPPING_NS 50000u
 #define SAME_PLACE_BYTES 1024u   /* of stack, up or down */
 #define SPIN_ROUNDS 20u          /* in which it ran, without leaving a function of the runtime: it waits at a barrier */
