@@ -40,7 +40,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint32_t line;
     uint64_t name_hash;         /* of the whole name, of which `name` may be a beginning */
     uint32_t plan_first, plan_count;    /* slice of log->plan: invocations to stop at, ascending */
-    uint32_t outside;           /* 1: its code is not the executable's, but a shared library's */
+    uint32_t reserved;
     uint64_t invocations;       /* numbered from 1 in the order in which they begin, on whatever thread */
     uint64_t time_ns;           /* of those in no other region that ended, together */
     uint64_t nested_ns;         /* of the others that ended */
@@ -52,6 +52,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     char function[CAPTURE_NAME_BYTES / 2];
     char file[CAPTURE_NAME_BYTES];
     char thread_sized[CAPTURE_NAME_BYTES / 2];     /* of the site, "" for none */
+    char object[CAPTURE_NAME_BYTES];    /* path of the shared library that holds its code, as the dynamic linker has it; "": the executable */
 };
 
 enum {                          /* flags of a record */
@@ -80,7 +81,7 @@ enum capture_range_kind {
     CAPTURE_RANGE_SYSTEM = 3,   /* the same of the C library and the OpenMP runtime: a thread with no other frames has nothing to do */
 };
 
-struct capture_range { uint64_t start, end; uint32_t kind, reserved; };
+struct capture_range { uint64_t start, end; uint32_t kind, tls_module; };  /* tls_module: the dynamic linker's number, 0: no TLS */
 
 struct capture_thread { uint64_t thread_pointer; uint64_t present; };   /* by OpenMP thread number */
 

@@ -210,6 +210,7 @@ static void add_threads(struct text *file, const struct store_codelet *codelet)
         struct store_thread clean;
         memset(&clean, 0, sizeof clean);
         clean.number = codelet->threads[i].number;
+        clean.image = codelet->threads[i].image;
         clean.tls_address = codelet->threads[i].tls_address;
         clean.tls_bytes = codelet->threads[i].tls_bytes;
         text_add_bytes(file, &clean, sizeof clean);

@@ -45,6 +45,9 @@ void store_manifest_done(struct store_manifest *manifest)
     for (size_t i = 0; manifest->regions && i < manifest->region_count; i++)
         region_done(&manifest->regions[i]);
     free(manifest->regions);
+    for (size_t i = 0; manifest->images && i < manifest->image_count; i++)
+        free(manifest->images[i].library);
+    free(manifest->images);
     strings_free(manifest->arguments);
     strings_free(manifest->environment);
     free(manifest->program);
@@ -152,6 +155,20 @@ static json_t *encode_region(const struct store_region *region, bool *failed)
     return object;
 }
 
+static json_t *encode_images(const struct store_manifest *manifest, bool *failed)
+{
+    json_t *images = json_array();
+    for (size_t i = 0; i < manifest->image_count; i++) {
+        json_t *object = json_object();
+        json_put(object, "library", json_from_string(manifest->images[i].library), failed);
+        json_put(object, "bias", json_from_hex64(manifest->images[i].bias), failed);
+        json_put(object, "global", json_boolean(manifest->images[i].global), failed);
+        if (json_array_append_new(images, object) != 0)
+            *failed = true;
+    }
+    return images;
+}
+
 static json_t *encode_libraries(const struct manifest_files *files, bool *failed)
 {
     json_t *libraries = json_array();
@@ -211,6 +228,7 @@ static json_t *encode_manifest(const struct store_manifest *manifest, const stru
     json_put(root, "image_bias", json_from_hex64(manifest->image_bias), failed);
     if (manifest->foreign_allocator)
         json_put(root, "foreign_allocator", json_true(), failed);
+    json_put(root, "images", encode_images(manifest, failed), failed);
     for (size_t i = 0; i < manifest->region_count; i++)
         if (json_array_append_new(regions, encode_region(&manifest->regions[i], failed)) != 0)
             *failed = true;
@@ -318,6 +336,26 @@ static void decode_region(struct json_reader *reader, const json_t *object, stru
     }
 }
 
+static void decode_images(struct json_reader *reader, const json_t *root, struct store_manifest *manifest)
+{
+    if (!json_object_get(root, "images"))
+        return;                                    /* stores from before there were any */
+    const json_t *images = json_read_array(reader, root, "images");
+    if (json_array_size(images) > STORE_LIBRARIES_MOST && !reader->status)
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, WHERE ": more libraries than any program has");
+    manifest->images = decode_items(reader, images, sizeof *manifest->images);
+    for (size_t i = 0; !reader->status && i < json_array_size(images); i++) {
+        const json_t *entry = json_array_get(images, i);
+        struct store_image *image = &manifest->images[i];
+        manifest->image_count = i + 1;
+        image->library = json_read_string(reader, entry, "library", true);
+        image->bias = json_read_hex64(reader, entry, "bias");
+        image->global = json_read_bool(reader, entry, "global");
+        if (image->library && !codelet_name_valid(image->library) && !reader->status)
+            reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, WHERE ": \"images\" holds what is not a file name");
+    }
+}
+
 static void decode_libraries(struct json_reader *reader, const json_t *object, struct manifest_files *files)
 {
     if (!json_object_get(object, "libraries"))
@@ -383,6 +421,7 @@ static void decode_manifest(struct json_reader *reader, const json_t *root, stru
     manifest->program_status = (int32_t)json_read_i64(reader, root, "program_status", INT32_MIN, INT32_MAX);
     manifest->image_bias = json_read_hex64(reader, root, "image_bias");
     manifest->foreign_allocator = json_is_true(json_object_get(root, "foreign_allocator"));
+    decode_images(reader, root, manifest);
     const json_t *regions = json_read_array(reader, root, "regions");
     manifest->regions = decode_items(reader, regions, sizeof *manifest->regions);
     for (size_t i = 0; !reader->status && i < json_array_size(regions); i++) {

@@ -60,6 +60,12 @@ struct store_region {
     size_t class_count;
 };
 
+struct store_image {             /* a shared library of the user that was captured like the program */
+    char *library;               /* its name in libraries/, or NULL: it could not be copied */
+    uint64_t bias;               /* load address minus link-time address */
+    bool global;                 /* the program needs it, itself or through others; false: it was loaded later */
+};
+
 struct store_manifest {
     bool complete;               /* false until the capture ended: codelets that are there are valid all the same */
     char *program;               /* path as given */
@@ -77,6 +83,8 @@ struct store_manifest {
     int32_t program_status;      /* as waitpid gave it */
     bool foreign_allocator;      /* the program's malloc was not the C library's: no sizes in front of its blocks */
     uint64_t image_bias;         /* load address minus link-time address of the executable */
+    struct store_image *images;  /* in the order of loading; image 0 of codelets is the executable, these are the next */
+    size_t image_count;
     struct store_region *regions;
     size_t region_count;
 };
@@ -104,8 +112,9 @@ struct store_run {               /* consecutive pages at consecutive addresses w
 
 struct store_thread {            /* thread `number` of the team-to-be: 0 is the one that enters the region */
     uint32_t number;
-    uint64_t tls_address;        /* where the executable's TLS block of that thread lay; its bytes are in the pages */
-    uint64_t tls_bytes;          /* 0 if the program has no TLS or the thread does not exist yet */
+    uint32_t image;              /* whose TLS: 0 the executable's, k that of images[k - 1] of the manifest */
+    uint64_t tls_address;        /* where the image's TLS block of that thread lay; its bytes are in the pages */
+    uint64_t tls_bytes;          /* 0 if the image has no TLS or the thread does not exist yet, or has none of it yet */
 };
 
 #define STORE_LOCK_GONE UINT32_MAX
@@ -254,9 +263,10 @@ enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t byt
 enum pcere_status store_writer_program(struct store_writer *writer, const char *file, struct pcere_error *error);
 
 /* Copy in a shared library that the program uses. `name` is what programs call it (its soname); it can stand as a file name. If the
- * store has one of that name, nothing is done. It is in the next manifest. PCERE_USAGE: `file` is no regular file, or the name is
- * none. */
-enum pcere_status store_writer_library(struct store_writer *writer, const char *name, const char *file, struct pcere_error *error);
+ * store has that file, nothing is done; if it has another one of that name, a number is added to it. *ret_name (malloc; may be NULL) is its
+ * name in the store. It is in the next manifest. PCERE_USAGE: `file` is no regular file, or the name is none. */
+enum pcere_status store_writer_library(struct store_writer *writer, const char *name, const char *file, char **ret_name,
+                                       struct pcere_error *error);
 
 /* Add `count` pages that lie one after the other at `data`. Known pages cost no space. ret_pages[i] is the number of page i or
  * STORE_PAGE_ZERO. The data is copied (or already compressed) when this returns; compression goes on in the background and the

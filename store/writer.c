@@ -312,12 +312,27 @@ enum pcere_status store_writer_program(struct store_writer *writer, const char *
     return status;
 }
 
-static bool has_library(const struct store_writer *writer, const char *name)
+static const struct store_library *library_called(const struct store_writer *writer, const char *name)
 {
     for (size_t i = 0; i < writer->files.library_count; i++)
         if (strcmp(writer->files.libraries[i].about.name, name) == 0)
-            return true;
-    return false;
+            return &writer->files.libraries[i].about;
+    return NULL;
+}
+
+/* The name under which the store has, or will have, the file. */
+static char *library_name(const struct store_writer *writer, const char *name, const char *file, bool *ret_known)
+{
+    char *own = strdup(name);
+    const struct store_library *other = NULL;
+    for (unsigned number = 2; own && (other = library_called(writer, own)) && strcmp(other->file, file) != 0; number++) {
+        free(own);
+        own = NULL;
+        if (asprintf(&own, "%s-%u", name, number) < 0)
+            own = NULL;
+    }
+    *ret_known = other != NULL;
+    return own;
 }
 
 /* With `writing` held. */
@@ -346,19 +361,28 @@ static enum pcere_status add_library(struct store_writer *writer, const char *na
     return PCERE_OK;
 }
 
-enum pcere_status store_writer_library(struct store_writer *writer, const char *name, const char *file, struct pcere_error *error)
+enum pcere_status store_writer_library(struct store_writer *writer, const char *name, const char *file, char **ret_name,
+                                       struct pcere_error *error)
 {
-    char *path;
+    char *path = NULL;
+    bool known = false;
     if (!codelet_name_valid(name))
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "'%.200s' is not the name of a library", name);
-    if (asprintf(&path, "libraries/%s", name) < 0)
-        return pcere_fail_memory(error, "a library's name");
     pthread_mutex_lock(&writer->writing);
+    char *own = library_name(writer, name, file, &known);
     enum pcere_status status = PCERE_OK;
-    if (!has_library(writer, name) && writer->files.library_count < STORE_LIBRARIES_MOST)
-        status = add_library(writer, name, file, path, error);
+    if (!own || !codelet_name_valid(own) || asprintf(&path, "libraries/%s", own) < 0)
+        status = pcere_fail_memory(error, "a library's name");
+    else if (!known && writer->files.library_count >= STORE_LIBRARIES_MOST)
+        status = pcere_fail(error, PCERE_USAGE, 0, NULL, "the store has more libraries than any program");
+    else if (!known)
+        status = add_library(writer, own, file, path, error);
     pthread_mutex_unlock(&writer->writing);
     free(path);
+    if (status == PCERE_OK && ret_name)
+        *ret_name = own;
+    else
+        free(own);
     return status;
 }
 

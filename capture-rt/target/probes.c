@@ -5,6 +5,7 @@
  */
 #include "capture-rt/target/target.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
@@ -42,6 +43,25 @@ static void text_copy(char *to, const char *from, size_t bytes)
     to[length] = '\0';
 }
 
+struct object_search { uintptr_t address; char *to; bool first; };
+
+static int object_name(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct object_search *search = context;
+    bool executable = search->first;
+    (void)bytes;
+    search->first = false;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t low = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type != PT_LOAD || search->address < low || search->address - low >= header->p_memsz)
+            continue;
+        text_copy(search->to, executable ? "" : info->dlpi_name, CAPTURE_NAME_BYTES);
+        return 1;
+    }
+    return 0;
+}
+
 static uint32_t region_find_or_add(struct capture_log *log, const struct pcere_site *site)
 {
     const char *name = site->region ? site->region : "";
@@ -57,11 +77,11 @@ static uint32_t region_find_or_add(struct capture_log *log, const struct pcere_s
     struct capture_region_entry *entry = &log->regions[count];
     entry->name_hash = hash;
     entry->line = site->line;
-    entry->outside = (uintptr_t)site < log->image_low || (uintptr_t)site >= log->image_high;
     text_copy(entry->name, name, sizeof entry->name);
     text_copy(entry->function, site->function, sizeof entry->function);
     text_copy(entry->file, site->file, sizeof entry->file);
     text_copy(entry->thread_sized, site->thread_sized, sizeof entry->thread_sized);
+    dl_iterate_phdr(object_name, &(struct object_search){(uintptr_t)site, entry->object, true});
     entry->ready = 1;
     __atomic_store_n(&log->region_count, count + 1, __ATOMIC_RELEASE);
     return count;

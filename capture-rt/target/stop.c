@@ -20,12 +20,17 @@
 #define UFFD_USER_MODE_ONLY 1
 #endif
 
-static void range_add(struct capture_stop *stop, uint64_t start, uint64_t end, uint32_t kind)
+static void range_add_module(struct capture_stop *stop, uint64_t start, uint64_t end, uint32_t kind, size_t tls_module)
 {
     if (stop->range_count < CAPTURE_RANGES_MAX)
-        stop->ranges[stop->range_count++] = (struct capture_range){.start = start, .end = end, .kind = kind};
+        stop->ranges[stop->range_count++] = (struct capture_range){start, end, kind, (uint32_t)tls_module};
     else
         stop->ranges_dropped++;
+}
+
+static void range_add(struct capture_stop *stop, uint64_t start, uint64_t end, uint32_t kind)
+{
+    range_add_module(stop, start, end, kind, 0);
 }
 
 struct images { struct capture_stop *stop; uintptr_t own, system[2]; bool first; };
@@ -33,7 +38,6 @@ struct images { struct capture_stop *stop; uintptr_t own, system[2]; bool first;
 static int image_add(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     struct images *images = context;
-    (void)bytes;
     uint64_t low = UINT64_MAX, high = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -47,8 +51,9 @@ static int image_add(struct dl_phdr_info *info, size_t bytes, void *context)
     for (size_t i = 0; i < sizeof images->system / sizeof *images->system; i++)
         system |= images->system[i] >= low && images->system[i] < high;
     if (!images->first && low < high)
-        range_add(images->stop, low, high, images->own >= low && images->own < high ? CAPTURE_RANGE_OWN
-                                           : system ? CAPTURE_RANGE_SYSTEM : CAPTURE_RANGE_OBJECT);
+        range_add_module(images->stop, low, high, images->own >= low && images->own < high ? CAPTURE_RANGE_OWN
+                                                  : system ? CAPTURE_RANGE_SYSTEM : CAPTURE_RANGE_OBJECT,
+                         bytes >= sizeof *info ? info->dlpi_tls_modid : 0);
     images->first = false;
     return 0;
 }

@@ -179,7 +179,7 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
     result->captured = captured_count(&session->manifest);
     if (session->trouble.status != PCERE_OK && result->captured == 0)
         return PCERE_OK;                        /* nothing worth keeping */
-    if (!libraries_store(&session->libraries, session->elf, session->writer)) {
+    if (!libraries_store(&session->libraries, session->elf, session->writer, &session->manifest)) {
         enum pcere_status noted = capture_note(result, "a shared library could not be copied into the store: a replay needs it where it is", error);
         if (noted != PCERE_OK)
             return noted;

@@ -44,7 +44,7 @@ struct capture_region {
     uint64_t nested_ns;          /* of those inside other regions: part of the times of these */
     uint64_t unfinished;         /* how many did not end */
     uint64_t nested;             /* how many were inside another parallel region */
-    bool outside;                /* its code lies in a shared library, and is not rebuilt */
+    char *object;                /* path of the shared library that holds its code; NULL: the executable */
     uint64_t foreign;            /* how many were in no other region, and entered by a thread that is not the initial one */
     struct capture_invocation *list;  /* as they are numbered; borrowed from the run */
     size_t list_count;           /* less than `invocations` if the log overflowed */

@@ -47,15 +47,44 @@ void range_list_normalise(struct range_list *list)
 
 /* ---- threads --------------------------------------------------------------------------------------------------------------- */
 
-static enum pcere_status threads_fill(const struct capture_log *log, const struct elf_file *elf, struct store_codelet *codelet,
-                                      struct pcere_error *error)
+static bool word_read(pid_t pid, uint64_t address, uint64_t *ret_word)
+{
+    struct iovec local = {ret_word, sizeof *ret_word}, remote = {(void *)(uintptr_t)address, sizeof *ret_word};
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof *ret_word;
+}
+
+/* The GNU C library keeps each thread's TLS blocks in a vector: its address is the second word at the thread pointer.
+ *
+ *   vector - 16: how many | vector: generation | vector + 16 m: block of module m, or -1: it has none yet             */
+static uint64_t tls_block(pid_t pid, uint64_t thread_pointer, uint32_t module)
+{
+    uint64_t vector, modules, block;
+    if (!word_read(pid, thread_pointer + sizeof(uint64_t), &vector) || !word_read(pid, vector - 16, &modules) || module > modules ||
+        !word_read(pid, vector + (uint64_t)module * 16, &block) || block == UINT64_MAX)
+        return 0;
+    return block;
+}
+
+static void library_thread_add(const struct capture_log *log, const struct library_image *image, uint32_t number, pid_t pid,
+                               struct store_codelet *codelet)
+{
+    uint64_t bytes = image->elf && image->present && image->tls_module ? elf_file_tls_bytes(image->elf) : 0;
+    const struct capture_thread *thread = &log->stop.threads[number];
+    uint64_t block = bytes && thread->present ? tls_block(pid, thread->thread_pointer, image->tls_module) : 0;
+    if (block)
+        codelet->threads[codelet->thread_count++] =
+            (struct store_thread){.number = number, .image = image->number, .tls_address = block, .tls_bytes = bytes};
+}
+
+static enum pcere_status threads_fill(const struct capture_log *log, const struct elf_file *elf, const struct libraries *libraries,
+                                      pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
 {
     uint64_t offset = elf_file_tls_offset(elf), bytes = elf_file_tls_bytes(elf);
     size_t count = 1;
     for (size_t i = 1; i < CAPTURE_THREADS_MAX; i++)
         if (log->stop.threads[i].present)
             count = i + 1;
-    codelet->threads = calloc(count, sizeof *codelet->threads);
+    codelet->threads = calloc(count * (1 + libraries->image_count), sizeof *codelet->threads);
     if (!codelet->threads)
         return pcere_fail_memory(error, "the threads");
     codelet->thread_count = count;
@@ -65,6 +94,9 @@ static enum pcere_status threads_fill(const struct capture_log *log, const struc
         codelet->threads[i] = (struct store_thread){.number = (uint32_t)i, .tls_address = there ? pointer - offset : 0,
                                                     .tls_bytes = there ? bytes : 0};
     }
+    for (size_t i = 0; i < libraries->image_count; i++)
+        for (size_t j = 0; j < count; j++)
+            library_thread_add(log, &libraries->images[i], (uint32_t)j, pid, codelet);
     return PCERE_OK;
 }
 
@@ -232,7 +264,7 @@ static enum pcere_status settings_fill(const struct capture_stop *stop, struct s
 }
 
 enum pcere_status codelet_begin(const struct capture_log *log, const struct capture_message *message, const struct elf_file *elf,
-                                const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
+                                const struct libraries *libraries, const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
 {
     codelet->invocation = message->invocation;
     codelet->unit_id = message->unit_id;
@@ -247,7 +279,7 @@ enum pcere_status codelet_begin(const struct capture_log *log, const struct capt
     if (status == PCERE_OK)
         status = mappings_fill(maps, codelet, error);
     if (status == PCERE_OK)
-        status = threads_fill(log, elf, codelet, error);
+        status = threads_fill(log, elf, libraries, pid, codelet, error);
     if (status == PCERE_OK)
         status = locks_fill(log, pid, codelet, error);
     if (status == PCERE_OK)
@@ -279,8 +311,11 @@ static void threads_ignore(const struct capture_log *log, const struct capture_t
 {
     uint64_t offset = elf_file_tls_offset(elf), bytes = elf_file_tls_bytes(elf);
     uint64_t below = log->tls_low && log->tls_low < log->initial_thread ? log->initial_thread - log->tls_low : 0;
-    for (size_t i = 0; i <= codelet->thread_count; i++) {
-        bool last = i == codelet->thread_count;
+    size_t count = 0;                   /* of threads: what follows are their blocks of libraries */
+    while (count < codelet->thread_count && codelet->threads[count].image == 0)
+        count++;
+    for (size_t i = 0; i <= count; i++) {
+        bool last = i == count;
         uint64_t pointer = last ? log->initial_thread : threads[i].present ? threads[i].thread_pointer : 0;
         const struct store_mapping *mapping = mapping_of(codelet, pointer);
         if (!mapping)
@@ -335,7 +370,7 @@ static void symbols_ignore(const struct elf_symbol *symbols, size_t count, uint6
 }
 
 enum pcere_status codelet_finish(const struct capture_log *log, const struct capture_thread *threads, const struct elf_file *elf,
-                                 uint64_t end_stack_pointer, struct store_codelet *codelet, struct pcere_error *error)
+                                 const struct libraries *libraries, uint64_t end_stack_pointer, struct store_codelet *codelet, struct pcere_error *error)
 {
     struct range_list list = {0};
     const struct elf_symbol *symbols;
@@ -343,6 +378,16 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct cap
     symbols_ignore(symbols, count, log->image_bias, &list);
     count = elf_file_tables(elf, &symbols);
     symbols_ignore(symbols, count, log->image_bias, &list);
+    for (size_t i = 0; i < libraries->image_count; i++) {
+        const struct library_image *image = &libraries->images[i];
+        const struct store_mapping *mapping = mapping_of(codelet, image->low);
+        if (!image->elf || !mapping || mapping->role != STORE_ROLE_LIBRARY)
+            continue;
+        count = elf_file_symbols(image->elf, &symbols);
+        symbols_ignore(symbols, count, image->bias, &list);
+        count = elf_file_tables(image->elf, &symbols);
+        symbols_ignore(symbols, count, image->bias, &list);
+    }
     threads_ignore(log, threads, elf, codelet, &list);
     runtime_threads_ignore(log, threads[0].thread_pointer, elf, codelet, &list);
     range_list_add(&list, log->plt_low, log->plt_high);

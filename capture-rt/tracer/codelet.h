@@ -6,6 +6,7 @@
 
 #include "capture-rt/protocol.h"
 #include "capture-rt/tracer/maps.h"
+#include "capture-rt/tracer/libraries.h"
 #include "core/elf_file.h"
 
 struct range_list { struct store_range *ranges; size_t count, capacity; bool failed; };
@@ -15,7 +16,7 @@ void range_list_normalise(struct range_list *list);     /* ascending, not overla
 /* The program stands still at the start of a region: fill in all but region, members, in_vivo_ns, before and after. `message` and `log` are
  * hostile. PCERE_DATA: they make no sense. PCERE_SYSTEM: no memory. */
 enum pcere_status codelet_begin(const struct capture_log *log, const struct capture_message *message, const struct elf_file *elf,
-                                const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error);
+                                const struct libraries *libraries, const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error);
 
 /* At the region's end, while the program stands still: what the log says of locks and random numbers there. */
 void codelet_end(const struct capture_log *log, struct store_codelet *codelet);
@@ -23,6 +24,6 @@ void codelet_end(const struct capture_log *log, struct store_codelet *codelet);
  * at the start, since the program may be at its next stop by now. `end_stack_pointer`: the program's at the end probe, or 0; it can lie above
  * that of the start, since a probe that is a tail call finds its function's frame gone. */
 enum pcere_status codelet_finish(const struct capture_log *log, const struct capture_thread *threads, const struct elf_file *elf,
-                                 uint64_t end_stack_pointer, struct store_codelet *codelet, struct pcere_error *error);
+                                 const struct libraries *libraries, uint64_t end_stack_pointer, struct store_codelet *codelet, struct pcere_error *error);
 
 #endif

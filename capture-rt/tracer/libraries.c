@@ -2,10 +2,18 @@
 
 #include "core/text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
 
 static bool every_machine_has_it(const char *name)
 {
@@ -17,6 +25,157 @@ static bool every_machine_has_it(const char *name)
             return true;
     return false;
 }
+
+static bool is_of_the_system(const char *path)
+{
+    static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+            return true;
+    return false;
+}
+
+static size_t units_of(const struct elf_file *elf)
+{
+    const struct elf_unit *units;
+    return elf_file_units(elf, &units);
+}
+
+bool library_is_rebuilt(const char *path, const char **ret_reason)
+{
+    struct elf_file *elf;
+    if (elf_file_open(path, &elf, NULL) != PCERE_OK) {
+        *ret_reason = "its code lies in a shared library that cannot be read any more";
+        return false;
+    }
+    bool rebuilt = units_of(elf) > 0 && !every_machine_has_it(base_name(path));
+    elf_file_close(elf);
+    if (!rebuilt)
+        *ret_reason = "its code lies in a shared library that carries no bitcode";
+    return rebuilt;
+}
+
+static bool is_a_system_library(const char *name)
+{
+    static const char *const folders[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+    char path[512];
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        int length = snprintf(path, sizeof path, "%s/%s", folders[i], name);
+        if (length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool libraries_may_hold_regions(const struct elf_file *program)
+{
+    const char *const *needed;
+    size_t count = elf_file_needed(program, &needed);
+    for (size_t i = 0; i < count; i++)
+        if (!every_machine_has_it(base_name(needed[i])) && !is_a_system_library(needed[i]))
+            return true;
+    return false;
+}
+
+/* ---- the user's, at a stop --------------------------------------------------------------------------------------------------- */
+
+/* The path of the file that is mapped at an address, in the text of /proc/PID/maps; NULL: none, or its name is gone. */
+static char *mapped_path(const char *maps, uint64_t address)
+{
+    for (const char *line = maps; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        uint64_t start, end;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2 || address < start || address >= end)
+            continue;
+        size_t length = strcspn(line, "\n");
+        const char *path = memchr(line, '/', length);
+        return path ? strndup(path, length - (size_t)(path - line)) : NULL;
+    }
+    return NULL;
+}
+
+static enum pcere_status maps_text(pid_t pid, char **ret_text, struct pcere_error *error)
+{
+    char path[64], piece[16384];
+    struct text text = {0};
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot read '%s'", path);
+    for (size_t bytes; (bytes = fread(piece, 1, sizeof piece, file)) > 0;)
+        text_add_bytes(&text, piece, bytes);
+    fclose(file);
+    text_add_bytes(&text, "", 1);
+    *ret_text = text_take(&text);
+    return *ret_text ? PCERE_OK : pcere_fail_memory(error, "the list of mappings");
+}
+
+/* What was looked at before, at this address, is not opened again. */
+static struct library_image *image_known(struct libraries *libraries, const char *path, uint64_t low)
+{
+    for (size_t i = 0; i < libraries->image_count; i++)
+        if (libraries->images[i].low == low && strcmp(libraries->images[i].path, path) == 0)
+            return &libraries->images[i];
+    return NULL;
+}
+
+static enum pcere_status image_see(struct libraries *libraries, char *path /* moved */, const struct capture_range *range,
+                                   struct pcere_error *error)
+{
+    struct library_image *image = image_known(libraries, path, range->start);
+    if (!image) {
+        struct library_image new = {.path = path, .low = range->start, .high = range->end};
+        if (!array_reserve(&libraries->images, &libraries->image_capacity, libraries->image_count + 1, sizeof new)) {
+            free(path);
+            return pcere_fail_memory(error, "the list of libraries");
+        }
+        uint64_t low = 0, high = 0;
+        if (!every_machine_has_it(base_name(path)) && elf_file_open(path, &new.elf, NULL) == PCERE_OK) {
+            if (is_of_the_system(path) && units_of(new.elf) == 0) {
+                elf_file_close(new.elf);
+                new.elf = NULL;
+            } else {
+                elf_file_span(new.elf, &low, &high);
+                new.number = ++libraries->users;
+                new.bias = (range->start & ~(uint64_t)4095) - low;
+            }
+        }
+        image = &libraries->images[libraries->image_count++];
+        *image = new;
+    } else {
+        free(path);
+    }
+    image->present = true;
+    image->tls_module = range->tls_module;
+    return PCERE_OK;
+}
+
+enum pcere_status libraries_look(struct libraries *libraries, pid_t pid, const struct capture_stop *stop, struct pcere_error *error)
+{
+    char *maps = NULL;
+    enum pcere_status status = maps_text(pid, &maps, error);
+    for (size_t i = 0; i < libraries->image_count; i++)
+        libraries->images[i].present = false;
+    for (uint32_t i = 0; status == PCERE_OK && i < stop->range_count && i < CAPTURE_RANGES_MAX; i++) {
+        const struct capture_range range = stop->ranges[i];
+        char *path = range.kind == CAPTURE_RANGE_OBJECT && range.start < range.end ? mapped_path(maps, range.start) : NULL;
+        if (path)
+            status = image_see(libraries, path, &range, error);
+    }
+    free(maps);
+    return status;
+}
+
+const struct library_image *libraries_image_at(const struct libraries *libraries, uint64_t address)
+{
+    for (size_t i = 0; i < libraries->image_count; i++) {
+        const struct library_image *image = &libraries->images[i];
+        if (image->elf && image->present && address >= image->low && address < image->high)
+            return image;
+    }
+    return NULL;
+}
+
+/* ---- all of them, while the process runs ----------------------------------------------------------------------------------- */
 
 /* The path of a line of /proc/PID/maps that maps code of a file other than the program; NULL: it is none. */
 static char *code_path(char *line, const struct map_facts *facts)
@@ -53,7 +212,7 @@ void libraries_see(struct libraries *libraries, pid_t pid, const struct map_fact
     libraries->failed |= !file;
     while (file && getline(&line, &capacity, file) > 0) {
         const char *library = code_path(line, facts);
-        if (library && !every_machine_has_it(strrchr(library, '/') + 1) && !path_add(libraries, library))
+        if (library && !every_machine_has_it(base_name(library)) && !path_add(libraries, library))
             libraries->failed = true;
     }
     free(line);
@@ -66,6 +225,11 @@ void libraries_done(struct libraries *libraries)
     for (size_t i = 0; i < libraries->count; i++)
         free(libraries->paths[i]);
     free(libraries->paths);
+    for (size_t i = 0; i < libraries->image_count; i++) {
+        free(libraries->images[i].path);
+        elf_file_close(libraries->images[i].elf);
+    }
+    free(libraries->images);
     *libraries = (struct libraries){0};
 }
 
@@ -74,7 +238,8 @@ void libraries_done(struct libraries *libraries)
 struct library {
     struct elf_file *elf;            /* NULL: it is none, or gone */
     const char *path, *name;
-    bool wanted;
+    bool wanted;                     /* the program needs it, itself or through others: it was there from the start */
+    bool used;                       /* wanted, the user's, or needed by one of the user's */
 };
 
 static bool names(const struct elf_file *elf, const char *name)
@@ -93,33 +258,74 @@ static void wanted_mark(struct library *list, size_t count, const struct elf_fil
     for (bool found = true; found;) {
         found = false;
         for (size_t i = 0; i < count; i++) {
-            bool wanted = names(program, list[i].name);
-            for (size_t j = 0; j < count && !wanted; j++)
-                wanted = list[j].wanted && list[j].elf && names(list[j].elf, list[i].name);
-            found |= wanted && !list[i].wanted;
-            list[i].wanted = wanted;
+            bool wanted = names(program, list[i].name), used = list[i].used;
+            for (size_t j = 0; j < count; j++)
+                if (list[j].elf && names(list[j].elf, list[i].name)) {
+                    wanted |= list[j].wanted;
+                    used |= list[j].used;
+                }
+            used |= wanted;
+            found |= (wanted && !list[i].wanted) || (used && !list[i].used);
+            list[i].wanted |= wanted;
+            list[i].used |= used;
         }
     }
 }
 
-bool libraries_store(const struct libraries *libraries, const struct elf_file *program, struct store_writer *writer)
+static const struct library *library_of(const struct library *list, size_t count, const char *path)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i].path, path) == 0)
+            return &list[i];
+    return NULL;
+}
+
+static bool images_list(const struct libraries *libraries, const struct library *list, size_t count, char *const *stored,
+                        struct store_manifest *manifest)
+{
+    bool good = true;
+    manifest->images = calloc(libraries->image_count + 1, sizeof *manifest->images);
+    for (size_t i = 0; manifest->images && i < libraries->image_count; i++) {
+        const struct library_image *image = &libraries->images[i];
+        if (!image->elf)
+            continue;
+        const struct library *library = library_of(list, count, image->path);
+        const char *name = library ? stored[library - list] : NULL;
+        struct store_image *to = &manifest->images[manifest->image_count++];
+        *to = (struct store_image){name ? strdup(name) : NULL, image->bias, library && library->wanted};
+        if (!to->library)
+            good = false;
+    }
+    return good && manifest->images != NULL;
+}
+
+bool libraries_store(const struct libraries *libraries, const struct elf_file *program, struct store_writer *writer,
+                     struct store_manifest *manifest)
 {
     struct library *list = calloc(libraries->count + 1, sizeof *list);
-    bool good = list && !libraries->failed;
-    for (size_t i = 0; list && i < libraries->count; i++) {
+    char **stored = calloc(libraries->count + 1, sizeof *stored);
+    bool good = list && stored && !libraries->failed;
+    size_t count = list && stored ? libraries->count : 0;
+    for (size_t i = 0; i < count; i++) {
         const char *path = libraries->paths[i];
-        list[i] = (struct library){.path = path, .name = strrchr(path, '/') + 1};
+        list[i] = (struct library){.path = path, .name = base_name(path)};
         if (elf_file_open(path, &list[i].elf, NULL) == PCERE_OK && elf_file_soname(list[i].elf))
             list[i].name = elf_file_soname(list[i].elf);
         good &= list[i].elf || !strstr(path, " (deleted)");
+        for (size_t j = 0; j < libraries->image_count; j++)
+            list[i].used |= libraries->images[j].elf && strcmp(libraries->images[j].path, path) == 0;
     }
-    if (list)
-        wanted_mark(list, libraries->count, program);
-    for (size_t i = 0; list && i < libraries->count; i++) {
-        if (list[i].wanted && store_writer_library(writer, list[i].name, list[i].path, NULL) != PCERE_OK)
+    wanted_mark(list, count, program);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].used && store_writer_library(writer, list[i].name, list[i].path, &stored[i], NULL) != PCERE_OK)
             good = false;
         elf_file_close(list[i].elf);
     }
+    if (count && !images_list(libraries, list, count, stored, manifest))
+        good = false;
+    for (size_t i = 0; i < count; i++)
+        free(stored[i]);
+    free(stored);
     free(list);
     return good;
 }

@@ -1,11 +1,14 @@
-/* capture-rt/tracer/libraries.h - the shared libraries that a program brings, so that its regions can be replayed where these are not.
+/* capture-rt/tracer/libraries.h - which shared libraries a process has: the user's, whose code and data are captured like the program's, those
+ * that the system brought, and those that every machine has.
  *
- * It is linked with them, itself or through one of them. Those of the C, C++ and OpenMP runtimes, of which every machine that replays has
- * its own, stay out; so does what the program loads by itself while it runs.
+ *   the user's      built with the plugin, or not in a folder of the system    captured (STORE_ROLE_LIBRARY), file in the store, an image
+ *   the system's    needed by the program or by one of the user's libraries    file in the store: a replay takes its own machine's if it can
+ *   the runtimes'   C, C++, OpenMP, this tool's own                            neither
  */
 #ifndef PCERE_CAPTURE_TRACER_LIBRARIES_H
 #define PCERE_CAPTURE_TRACER_LIBRARIES_H
 
+#include "capture-rt/protocol.h"
 #include "capture-rt/tracer/maps.h"
 #include "core/elf_file.h"
 #include "store/store.h"
@@ -14,16 +17,40 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct library_image {               /* one at one address; those that are not the user's have no elf */
+    char *path;
+    struct elf_file *elf;
+    uint64_t low, high, bias;        /* where it lies; load address minus link-time address */
+    uint32_t tls_module;             /* the dynamic linker's number, at the last look; 0: it has no TLS */
+    uint32_t number;                 /* among the user's, from 1 */
+    bool present;                    /* it was there at the last look */
+};
+
 struct libraries {
     char **paths;                    /* that were seen in the process */
     size_t count, capacity;
+    struct library_image *images;    /* in the order of loading */
+    size_t image_count, image_capacity;
+    uint32_t users;                  /* how many of them are the user's */
     bool failed;                     /* some may be missing */
 };
 
+/* Is this shared library's code rebuilt where it is replayed? *ret_reason, if it is not: why, a constant sentence. */
+bool library_is_rebuilt(const char *path, const char **ret_reason);
+
+/* Does the program name a library that the user may have brought, with regions in it? */
+bool libraries_may_hold_regions(const struct elf_file *program);
+
+/* The process is stopped: find the user's libraries among the shared objects of the stop. PCERE_SYSTEM. */
+enum pcere_status libraries_look(struct libraries *libraries, pid_t pid, const struct capture_stop *stop, struct pcere_error *error);
+/* The user's library that holds an address at the last look, or NULL. */
+const struct library_image *libraries_image_at(const struct libraries *libraries, uint64_t address);
+
 /* Remember what the process has mapped by now. It need not be stopped. `facts` tells where the program itself lies. */
 void libraries_see(struct libraries *libraries, pid_t pid, const struct map_facts *facts);
-/* Copy what was seen, and belongs to the program, into the store. False: one could not be copied. */
-bool libraries_store(const struct libraries *libraries, const struct elf_file *program, struct store_writer *writer);
+/* Copy what was seen, and is to be there for a replay, into the store, and list the images in the manifest. False: one could not be copied. */
+bool libraries_store(const struct libraries *libraries, const struct elf_file *program, struct store_writer *writer,
+                     struct store_manifest *manifest);
 void libraries_done(struct libraries *libraries);
 
 #endif

@@ -1,5 +1,7 @@
 #include "capture-rt/tracer/log.h"
 
+#include "capture-rt/tracer/libraries.h"
+
 #include "core/elf_file.h"
 
 #include <errno.h>
@@ -103,7 +105,7 @@ enum pcere_status program_check(const struct capture_options *options, struct pc
     if (status != PCERE_OK)
         return status;
     const struct elf_unit *units;
-    if (elf_file_units(file, &units) == 0)
+    if (elf_file_units(file, &units) == 0 && !libraries_may_hold_regions(file))
         status = pcere_fail(error, PCERE_DATA, 0, "compile it with: clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so x.c",
                             "'%s' was not built with the plugin: it has no .pcere.bc section", program);
     else if (elf_file_is_static(file))
@@ -139,11 +141,13 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
         *region = (struct capture_region){
             .name = text_of(entry->name, sizeof entry->name), .function = text_of(entry->function, sizeof entry->function),
             .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = entry->invocations,
-            .time_ns = entry->time_ns, .nested_ns = entry->nested_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign,
-            .outside = entry->outside != 0};
+            .time_ns = entry->time_ns, .nested_ns = entry->nested_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign};
+        if (entry->object[0])
+            region->object = text_of(entry->object, sizeof entry->object);
         if (entry->thread_sized[0])
             region->thread_sized = text_of(entry->thread_sized, sizeof entry->thread_sized);
-        if (!region->name || !region->function || !region->file || (entry->thread_sized[0] && !region->thread_sized))
+        if (!region->name || !region->function || !region->file || (entry->thread_sized[0] && !region->thread_sized) ||
+            (entry->object[0] && !region->object))
             return pcere_fail_memory(error, "the regions");
     }
     return PCERE_OK;
@@ -290,6 +294,7 @@ void capture_run_done(struct capture_run *run)
         free(run->regions[i].function);
         free(run->regions[i].file);
         free(run->regions[i].thread_sized);
+        free(run->regions[i].object);
     }
     for (size_t i = 0; run->environment && run->environment[i]; i++)
         free(run->environment[i]);

@@ -1,5 +1,6 @@
 #include "capture-rt/tracer/manifest.h"
 
+#include "capture-rt/tracer/libraries.h"
 #include "core/host.h"
 #include "core/text.h"
 
@@ -126,9 +127,7 @@ static bool reason_set(char **reason, const char *format, double number)
     return *reason != NULL;
 }
 
-#define OUTSIDE "its code lies in a shared library: only the program's own is rebuilt"
-
-static bool class_judge(const struct capture_options *options, const struct capture_run *run, const char *name, bool outside,
+static bool class_judge(const struct capture_options *options, const struct capture_run *run, const char *name, const char *obstacle,
                         struct store_class *class)
 {
     double share = run->wall_ns ? (double)class->time_ns / (double)run->wall_ns : 1;
@@ -136,9 +135,9 @@ static bool class_judge(const struct capture_options *options, const struct capt
         class->captured = false;
         return reason_set(&class->reason, "not asked for", 0);
     }
-    if (outside) {
+    if (obstacle) {
         class->captured = false;
-        return reason_set(&class->reason, OUTSIDE, 0);
+        return reason_set(&class->reason, obstacle, 0);
     }
     if (class->captured && share < options->share_least_ratio) {
         class->captured = false;
@@ -160,8 +159,11 @@ enum pcere_status manifest_choose(const struct capture_options *options, const s
             options->choose(options->choose_context, run, i, &region->classes, &region->class_count, error);
         if (status != PCERE_OK)
             return status;
+        const char *obstacle = NULL;
+        if (run->regions[i].object)
+            library_is_rebuilt(run->regions[i].object, &obstacle);
         for (size_t j = 0; j < region->class_count; j++)
-            if (!class_judge(options, run, region->name, run->regions[i].outside, &region->classes[j]))
+            if (!class_judge(options, run, region->name, obstacle, &region->classes[j]))
                 return pcere_fail_memory(error, "the classes");
     }
     return PCERE_OK;
@@ -185,15 +187,21 @@ static char *never_timed(const struct capture_region *region)
     return text_take(&text);
 }
 
-static char *none_wanted(const struct capture_run *run, const struct store_region *region, bool matches, bool outside)
+static bool same_reason(const struct store_region *region)
+{
+    for (size_t i = 0; i < region->class_count; i++)
+        if (!region->classes[i].reason || strcmp(region->classes[i].reason, region->classes[0].reason) != 0)
+            return false;
+    return region->class_count > 0;
+}
+
+static char *none_wanted(const struct capture_run *run, const struct store_region *region, bool matches)
 {
     struct text text = {0};
     double share = run->wall_ns ? (double)region->time_ns / (double)run->wall_ns : 0;
     if (!matches)
         text_add(&text, "not asked for");
-    else if (outside)
-        text_add(&text, OUTSIDE);
-    else if (region->class_count == 1 && region->classes[0].reason)
+    else if (same_reason(region))
         text_add(&text, region->classes[0].reason);
     else
         text_addf(&text, "weighs %.2f %% of the run, in %zu classes that are all too light: its time in vivo is kept", 100 * share,
@@ -226,8 +234,7 @@ enum pcere_status manifest_settle(const struct capture_options *options, const s
         else if (run->regions[i].list_count == 0)
             enough &= region_state(region, "skipped", never_timed(&run->regions[i]));
         else
-            enough &= region_state(region, "skipped", none_wanted(run, region, region_matches(region->name, options->pattern),
-                                                                       run->regions[i].outside));
+            enough &= region_state(region, "skipped", none_wanted(run, region, region_matches(region->name, options->pattern)));
     }
     return enough ? PCERE_OK : pcere_fail_memory(error, "the manifest");
 }

@@ -90,6 +90,11 @@ bool maps_parse(const char *line, const struct map_facts *facts, struct map_entr
         mapping->role = STORE_ROLE_STACK;
     else
         mapping->role = STORE_ROLE_ANONYMOUS;
+    for (size_t i = 0; i < facts->library_count; i++) {
+        uint64_t low = facts->libraries[i].address, high = low + facts->libraries[i].bytes;
+        if (start >= low - low % facts->page_bytes && start < high)
+            mapping->role = STORE_ROLE_LIBRARY;
+    }
     name_copy(mapping, name);
     *ret_entry = entry;
     return true;

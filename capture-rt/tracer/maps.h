@@ -6,9 +6,8 @@
  *   stack      holds the initial thread's start_stack                         present ones
  *   anonymous  private, no file, in no other object's span                    present ones
  *   anonymous  a file mapped by the program itself, shared or private         all
- *   -          [vdso] and its like, spans of shared objects, our own ranges   none: not listed at all
- *
- * The program's own shared libraries count as other objects so far (STORE_ROLE_LIBRARY is their place).
+ *   library    lies in the span of one of the user's shared libraries         those that are no longer the file's; bss: present ones
+ *   -          [vdso] and its like, spans of other libraries, our own ranges  none: not listed at all
  */
 #ifndef PCERE_CAPTURE_TRACER_MAPS_H
 #define PCERE_CAPTURE_TRACER_MAPS_H
@@ -23,6 +22,8 @@ struct map_facts {               /* what decides about roles */
     uint64_t image_low, image_high;
     uint64_t heap_low, heap_high;
     uint64_t stack_start;
+    const struct store_range *libraries;    /* spans of the user's shared libraries, any order, not overlapping */
+    size_t library_count;
     const struct store_range *excluded;     /* any order; rounded outwards to pages */
     size_t excluded_count;
     uint64_t page_bytes;

@@ -105,7 +105,7 @@ void pending_drop(struct session *session, struct pending *pending)
 enum pcere_status pending_send(struct session *session, struct pending *pending, struct pcere_error *error)
 {
     struct settling *settling = malloc(sizeof *settling);
-    enum pcere_status status = settling ? codelet_finish(session->log.log, pending->threads, session->elf, pending->end_stack_pointer,
+    enum pcere_status status = settling ? codelet_finish(session->log.log, pending->threads, session->elf, &session->libraries, pending->end_stack_pointer,
                                                          &pending->codelet, error)
                                         : pcere_fail_memory(error, "a codelet");
     if (status != PCERE_OK) {

@@ -83,12 +83,19 @@ static enum pcere_status facts_update(struct session *session, const struct capt
         return pcere_fail(error, PCERE_DATA, 0, NULL, "the log of the program is damaged");
     if (!session->excluded && !(session->excluded = calloc(CAPTURE_RANGES_MAX, sizeof *session->excluded)))
         return pcere_fail_memory(error, "the ranges that are left out");
+    enum pcere_status status = libraries_look(&session->libraries, session->child.pid, &log->stop, error);
+    if (status != PCERE_OK)
+        return status;
+    /* The ranges that are left out from the front, the user's libraries from the back. */
+    session->facts.excluded = session->excluded;
+    session->facts.excluded_count = session->facts.library_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct capture_range range = log->stop.ranges[i];
-        session->excluded[i] = (struct store_range){range.start, range.end > range.start ? range.end - range.start : 0};
+        bool users = range.kind == CAPTURE_RANGE_OBJECT && libraries_image_at(&session->libraries, range.start);
+        session->excluded[users ? CAPTURE_RANGES_MAX - ++session->facts.library_count : session->facts.excluded_count++] =
+            (struct store_range){range.start, range.end > range.start ? range.end - range.start : 0};
     }
-    session->facts.excluded = session->excluded;
-    session->facts.excluded_count = count;
+    session->facts.libraries = session->excluded + CAPTURE_RANGES_MAX - session->facts.library_count;
     session->facts.heap_high = log->stop.heap_end;
     if (session->begun)
         return PCERE_OK;
@@ -187,7 +194,7 @@ static enum pcere_status begin_read(struct session *session, const struct captur
     memcpy(pending->threads, session->log.log->stop.threads, sizeof pending->threads);
     if (!pending->codelet.region)
         return pcere_fail_memory(error, "a codelet");
-    status = codelet_begin(session->log.log, message, session->elf, &session->maps, session->child.pid, &pending->codelet, error);
+    status = codelet_begin(session->log.log, message, session->elf, &session->libraries, &session->maps, session->child.pid, &pending->codelet, error);
     externals_note(&session->externals, &session->log.log->stop);
     if (status == PCERE_OK)
         status = callpath_read(&session->callpath, (pid_t)message->tid, session->facts.image_low, session->facts.image_high,

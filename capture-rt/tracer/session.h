@@ -33,7 +33,7 @@ struct session {
     int far_socket;                  /* its number in the program */
     struct freeze freeze;
     struct map_facts facts;
-    struct store_range *excluded;    /* of facts */
+    struct store_range *excluded;    /* of facts, its libraries at the end */
     struct map_list maps;
     struct snapshotter snapshotter;
     struct callpath callpath;

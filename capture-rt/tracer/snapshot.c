@@ -143,7 +143,8 @@ static bool is_guard(const struct map_entry *entry)
     return entry->mapping.protection == 0 && entry->file;
 }
 
-/* In mappings of files absent pages have content as well: the gaps between pieces are read. */
+/* In mappings of files absent pages have content as well: the gaps between pieces are read. What a library has as its file has it is in the
+ * store's copy of the file. */
 static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *entry, bool renew, struct pcere_error *error)
 {
     struct pagemap *pagemap = &plan->snapshotter->pagemap;
@@ -156,13 +157,13 @@ static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *e
     if (status != PCERE_OK)
         return status;
     uint64_t at = entry->mapping.start;
-    bool enough = true;
+    bool enough = true, stored = entry->file && entry->mapping.role == STORE_ROLE_LIBRARY;
     for (size_t i = 0; i <= pagemap->count && enough; i++) {
         struct page_piece end = {entry->mapping.end, entry->mapping.end, 0};
         const struct page_piece *piece = i < pagemap->count ? &pagemap->pieces[i] : &end;
-        if (entry->file && at < piece->start)
+        if (entry->file && !stored && at < piece->start)
             enough = piece_plan(plan, entry, &(struct page_piece){at, piece->start, PAGE_FILE | PAGE_WRITTEN});
-        if (enough && piece->start < piece->end)
+        if (enough && piece->start < piece->end && !(stored && piece->flags & PAGE_FILE))
             enough = piece_plan(plan, entry, piece);
         at = piece->end;
     }

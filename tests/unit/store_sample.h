@@ -96,7 +96,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
         {SAMPLE_ADDRESS, SAMPLE_ADDRESS + (made->page_count + 1) * SAMPLE_PAGE, 3, STORE_ROLE_HEAP, "[heap]"},
         {0x7ffffffde000, 0x7ffffffff000, 3, STORE_ROLE_STACK, "[stack]"}};
     struct store_run after = {0x7ffffffde000, STORE_PAGE_ZERO, 2};
-    struct store_thread thread = {0, SAMPLE_ADDRESS + 64, 64};
+    struct store_thread thread = {0, 3, SAMPLE_ADDRESS + 64, 64};
     struct store_lock lock = {.address = SAMPLE_ADDRESS + 128, .kind = 1, .held = 2, .held_after = 1};
     struct store_frame frames[2] = {{0x401000, "conj_grad"}, {0x402000, "main"}};
     struct store_range ignored = {SAMPLE_ADDRESS + 256, 8};

@@ -18,10 +18,10 @@ struct packed {
 
 static void library_add(struct sample_store *made)
 {
-    CU_ASSERT_EQUAL_FATAL(store_writer_library(made->writer, "libsmall.so.1", "/bin/true", NULL), PCERE_OK);
-    CU_ASSERT_EQUAL_FATAL(store_writer_library(made->writer, "libsmall.so.1", "/bin/cat", NULL), PCERE_OK);
-    CU_ASSERT_EQUAL(store_writer_library(made->writer, "../lib.so", "/bin/true", NULL), PCERE_USAGE);
-    CU_ASSERT_EQUAL(store_writer_library(made->writer, "libnone.so", "/no/such/file", NULL), PCERE_USAGE);
+    CU_ASSERT_EQUAL_FATAL(store_writer_library(made->writer, "libsmall.so.1", "/bin/true", NULL, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(store_writer_library(made->writer, "libsmall.so.1", "/bin/true", NULL, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(store_writer_library(made->writer, "../lib.so", "/bin/true", NULL, NULL), PCERE_USAGE);
+    CU_ASSERT_EQUAL(store_writer_library(made->writer, "libnone.so", "/no/such/file", NULL, NULL), PCERE_USAGE);
 }
 
 static void prepare(struct packed *packed, bool pack)
