@@ -263,7 +263,7 @@ public:
 
 } // namespace
 
-void finishCodelet(Module &M) {
+void finishCodelet(Module &M, bool Library) {
   for (const char *Name : {"llvm.global_ctors", "llvm.global_dtors"})
     if (GlobalVariable *List = M.getNamedGlobal(Name))
       List->eraseFromParent();
@@ -288,7 +288,7 @@ void finishCodelet(Module &M) {
     Builder.region(*F);
   }
   for (GlobalVariable *V : Variables)
-    if (V->isThreadLocal())
+    if (V->isThreadLocal() && !Library)
       Builder.threadLocal(*V);
     else
       Builder.externalise(*V);

@@ -18,6 +18,7 @@ using namespace llvm;
 static cl::opt<bool> CodeletMode("pcere-codelet", cl::desc("build a captured unit for a codelet"), cl::Hidden);
 static cl::opt<std::string> ExportFile("pcere-export", cl::desc("write a captured unit as text for a build without this plugin"), cl::Hidden);
 static cl::opt<std::string> ExportSuffix("pcere-export-suffix", cl::desc("what internal names of that unit end in"), cl::Hidden);
+static cl::opt<bool> Library("pcere-codelet-library", cl::Hidden, cl::desc("with -pcere-codelet: the unit is a shared library's"));
 static cl::opt<bool> Retarget("pcere-codelet-retarget", cl::Hidden,
                               cl::desc("drop the attributes of the original's flags, so that those of this compilation apply"));
 
@@ -56,7 +57,7 @@ struct EndPass : PassInfoMixin<EndPass> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &Analyses) {
     if (CodeletMode) {
       pcere::judgeSampling(M, Analyses.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager());
-      pcere::finishCodelet(M);
+      pcere::finishCodelet(M, Library);
     } else {
       pcere::flagThreadSized(M);
       pcere::embedSymbols(M);

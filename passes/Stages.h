@@ -39,8 +39,9 @@ void embedSymbols(llvm::Module &M);
 /// Give a captured unit the names under which it can be linked into a codelet, and remember its regions in metadata.
 void prepareCodelet(llvm::Module &M, bool Retarget, unsigned FastMath);
 
-/// Turn variables into references to captured addresses, and add the tables that the replay runtime reads.
-void finishCodelet(llvm::Module &M);
+/// Turn variables into references to captured addresses, and add the tables that the replay runtime reads. In a shared library's unit
+/// thread-local variables become references, too.
+void finishCodelet(llvm::Module &M, bool Library);
 
 /// Write the unit as text, before any optimisation, for a build without this plugin: as prepareCodelet leaves it, but with `.SUFFIX` behind
 /// each internal name, so that several units can be linked where internal variables become absolute symbols. It begins with a line for

@@ -27,7 +27,7 @@ struct plan_mapping { uint64_t start, end; uint32_t protection, flags; };
 struct plan_copy { uint64_t address, pages, source, zero; };    /* source: offset in PAGES; zero: 1 if all its bytes are 0.
                                        Ascending, not overlapping, each inside one mapping (`before`) */
 struct plan_range { uint64_t address, bytes; };             /* ascending where they are searched */
-struct plan_thread { uint64_t number, tls_address, tls_bytes; };
+struct plan_thread { uint32_t number, image; uint64_t tls_address, tls_bytes; };   /* image: in `images` */
 struct plan_signal { uint64_t handler, mask; uint32_t number, flags; };    /* handler: captured address, or 1 to ignore */
 #define PLAN_LOCK_GONE UINT32_MAX
 struct plan_lock {
@@ -49,8 +49,20 @@ enum plan_relocation_kind {
     PLAN_RELOCATION_ADDRESS,        /* the word becomes the symbol's address plus addend: global offset table, jump slots */
     PLAN_RELOCATION_DATA,           /* as above, but only if the captured word points to nothing that is mapped */
     PLAN_RELOCATION_COPY,           /* `addend` bytes of the symbol are copied */
+    PLAN_RELOCATION_VALUE,          /* the word becomes the addend; no symbol */
+    PLAN_RELOCATION_MODULE,         /* the word becomes the dynamic linker's number of what was rebuilt of image `name` */
+    PLAN_RELOCATION_THREAD,         /* the word becomes the distance from the thread pointer to byte `addend` of the TLS block of image `name` */
 };
-struct plan_relocation { uint64_t address; int64_t addend; uint32_t kind, name; };  /* name: offset in the strings */
+struct plan_relocation { uint64_t address; int64_t addend; uint32_t kind, name; };  /* name: offset in the strings,
+                                       or a number of an image */
+
+struct plan_image {                 /* the executable, then the user's shared libraries */
+    uint64_t low, high;             /* where it lay */
+    uint64_t base;                  /* where the shared object with what was rebuilt of it must be; 0: it is part of the codelet's executable */
+    uint64_t frames;                /* address of its .eh_frame, or 0 */
+    uint32_t table;                 /* name of its struct codelet_image, offset in the strings */
+    uint32_t present;               /* 1: it was loaded when the region began */
+};
 
 enum plan_source {                  /* what stands in for a file that was open */
     PLAN_SOURCE_FILE,               /* the file itself, for reading only */
@@ -169,6 +181,7 @@ struct replay_plan {
     int32_t schedule_kind, schedule_chunk;  /* as omp_set_schedule takes them; kind 0: leave it */
     int32_t max_active_levels, dynamic;     /* 0 and -1: leave it */
     uint32_t directory;             /* working directory of the capture, offset in the strings */
+    uint32_t image;                 /* that holds the region, in `images` */
     uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint64_t environment;           /* captured value of environ, or 0 */
@@ -182,6 +195,7 @@ struct replay_plan {
     struct plan_table expected;     /* struct plan_copy: memory after it; only for PLAN_VERIFY */
     struct plan_table ignored;      /* struct plan_range: not compared */
     struct plan_table zeroed;       /* struct plan_range: cleared after restoring, e.g. locks of the original's critical constructs */
+    struct plan_table images;       /* struct plan_image */
     struct plan_table threads;      /* struct plan_thread */
     struct plan_table locks;        /* struct plan_lock */
     struct plan_table signals;      /* struct plan_signal */

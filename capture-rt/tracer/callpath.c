@@ -49,7 +49,15 @@ bool callpath_leaves(struct callpath *callpath, pid_t tid, const struct store_ra
     return false;
 }
 
-static size_t frames_walk(unw_addr_space_t space, void *process, uint64_t low, uint64_t high, struct store_frame *frames)
+static bool is_users(const struct map_facts *facts, uint64_t address)
+{
+    bool found = address >= facts->image_low && address < facts->image_high;
+    for (size_t i = 0; i < facts->library_count && !found; i++)
+        found = address >= facts->libraries[i].address && address - facts->libraries[i].address < facts->libraries[i].bytes;
+    return found;
+}
+
+static size_t frames_walk(unw_addr_space_t space, void *process, const struct map_facts *facts, struct store_frame *frames)
 {
     unw_cursor_t cursor;
     size_t count = 0;
@@ -59,7 +67,7 @@ static size_t frames_walk(unw_addr_space_t space, void *process, uint64_t low, u
         unw_word_t address;
         if (unw_get_reg(&cursor, UNW_REG_IP, &address) != 0 || address == 0)
             break;
-        if (address >= low && address < high)
+        if (is_users(facts, address))
             frames[count++] = (struct store_frame){.address = address};
         if (unw_step(&cursor) <= 0)
             break;
@@ -67,13 +75,13 @@ static size_t frames_walk(unw_addr_space_t space, void *process, uint64_t low, u
     return count;
 }
 
-enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, uint64_t low, uint64_t high, struct store_frame **ret_frames,
+enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, const struct map_facts *facts, struct store_frame **ret_frames,
                                 size_t *ret_count, struct pcere_error *error)
 {
     struct store_frame *frames = calloc(FRAMES_MOST, sizeof *frames);
     if (!frames)
         return pcere_fail_memory(error, "the call path");
-    *ret_count = callpath_turn(callpath, tid) ? frames_walk(callpath->space, callpath->process, low, high, frames) : 0;
+    *ret_count = callpath_turn(callpath, tid) ? frames_walk(callpath->space, callpath->process, facts, frames) : 0;
     *ret_frames = frames;
     return PCERE_OK;
 }

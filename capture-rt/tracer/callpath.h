@@ -7,6 +7,7 @@
 #define PCERE_CAPTURE_TRACER_CALLPATH_H
 
 #include "capture-rt/tracer/child.h"
+#include "capture-rt/tracer/maps.h"
 #include "store/store.h"
 
 struct callpath {                /* of one process; zero is empty */
@@ -16,8 +17,8 @@ struct callpath {                /* of one process; zero is empty */
     size_t name_count, name_capacity;
 };
 
-/* The thread `tid` is stopped by ptrace. *ret_frames (malloc) holds addresses inside [low, high), innermost first, without names; none is no failure. */
-enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, uint64_t low, uint64_t high, struct store_frame **ret_frames,
+/* The thread `tid` is stopped by ptrace. *ret_frames (malloc) holds addresses inside the program and the user's libraries, innermost first, without names; none is no failure. */
+enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, const struct map_facts *facts, struct store_frame **ret_frames,
                                 size_t *ret_count, struct pcere_error *error);
 /* Does the stopped thread have a frame outside all of these ranges? Not, where nothing is known of its frames. */
 bool callpath_leaves(struct callpath *callpath, pid_t tid, const struct store_range *ranges, size_t count);

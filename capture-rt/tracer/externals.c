@@ -51,6 +51,9 @@ static bool line_take(char *line, const struct map_facts *facts, struct mapped_l
     if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*7s %" SCNx64, &start, &end, &offset) != 3 || offset ||
         (start < facts->image_high && end > facts->image_low))
         return true;
+    for (size_t i = 0; i < facts->library_count; i++)       /* captured themselves */
+        if (start < facts->libraries[i].address + facts->libraries[i].bytes && end > facts->libraries[i].address)
+            return true;
     char *path = strchr(line, '/');
     if (!path || strncmp(path, "/memfd:", 7) == 0 || strncmp(path, "/dev/", 5) == 0)
         return true;

@@ -197,7 +197,7 @@ static enum pcere_status begin_read(struct session *session, const struct captur
     status = codelet_begin(session->log.log, message, session->elf, &session->libraries, &session->maps, session->child.pid, &pending->codelet, error);
     externals_note(&session->externals, &session->log.log->stop);
     if (status == PCERE_OK)
-        status = callpath_read(&session->callpath, (pid_t)message->tid, session->facts.image_low, session->facts.image_high,
+        status = callpath_read(&session->callpath, (pid_t)message->tid, &session->facts,
                                &pending->codelet.frames, &pending->codelet.frame_count, error);
     if (status == PCERE_OK)
         status = files_look(session, pending, &pending->files, error);

@@ -7,6 +7,10 @@
  *     The launcher defines these as absolute symbols: the captured addresses, from .pcere.sym;
  *   - locks of critical constructs (.gomp_critical_user_*) and threadprivate caches stay definitions: they belong to the new process;
  *   - three tables lie in sections whose start and end the linker provides (__start_NAME, __stop_NAME).
+ * The units of a shared library (-mllvm -pcere-codelet-library) become a shared object of their own, linked where the captured library is near. In
+ * them thread-local variables, too, are undefined symbols of these names: the launcher gives the object a TLS block like the original's.
+ * The object offers its tables in a struct codelet_image called __pcere_image_NUMBER.
+ *
  * UNIT is the unit's id as 16 hex digits. Symbols that the launcher may leave undefined are weak.
  */
 #ifndef PCERE_CODELET_ABI_H
@@ -32,9 +36,15 @@ struct codelet_function {        /* section pcere_functions: each function of th
 };
 
 struct codelet_tls {             /* section pcere_tls: each thread-local variable that the unit defines */
-    void *captured;              /* weak absolute symbol __pcere_tls.UNIT.NAME: 1 + its offset in the program's TLS block, or NULL */
+    void *captured;              /* weak absolute symbol __pcere_tls.UNIT.NAME: 1 + its offset in the image's TLS block, or NULL */
     void *(*address)(void);      /* of the calling thread's instance */
     uint64_t bytes;
+};
+
+struct codelet_image {
+    const struct codelet_region *regions, *regions_end;
+    const struct codelet_function *functions, *functions_end;
+    const struct codelet_tls *tls, *tls_end;
 };
 
 #endif

@@ -5,8 +5,9 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "replay-rt/launcher/command.h"
-#include "replay-rt/launcher/image.h"
+#include "replay-rt/launcher/images.h"
 #include "replay-rt/launcher/layout.h"
+#include "replay-rt/launcher/link_image.h"
 #include "replay-rt/launcher/link_libraries.h"
 #include "replay-rt/launcher/link_symbols.h"
 #include "replay-rt/launcher/workers.h"
@@ -32,13 +33,14 @@
 #define HINT_COMPILER "install the packages clang-" LLVM_MAJOR ", lld-" LLVM_MAJOR " and libomp-" LLVM_MAJOR "-dev"
 #define TEXT_BYTES_MOST (256u << 20)
 
+struct build_unit { const struct elf_unit *unit; size_t image; char name[48]; };     /* name: of its files, without suffix */
+
 struct builder {
     const struct store *store;
-    const struct elf_file *program;
+    const struct images *images;
     const struct build_options *options;
-    uint64_t image_base;
     char *compiler, *plugin, *runtime;    /* paths */
-    const struct elf_unit *units;
+    struct build_unit *units;
     size_t unit_count;
     char *folder;                         /* where this build is made */
     _Atomic size_t next_unit;
@@ -87,10 +89,10 @@ static enum pcere_status tools_find(struct builder *builder, struct pcere_error 
     if (!status)
         status = build_find_plugin(options->library_directory, &builder->plugin, error);
     for (size_t i = 0; !status && i < builder->unit_count; i++)
-        if (builder->units[i].header.llvm_major > PCERE_LLVM_MAJOR)
+        if (builder->units[i].unit->header.llvm_major > PCERE_LLVM_MAJOR)
             status = pcere_fail(error, PCERE_REFUSED, 0, "build PCERE for that version (cmake -DPCERE_LLVM_MAJOR=...)",
                                 "the program's bitcode was written by LLVM %u, this PCERE is built for %d",
-                                builder->units[i].header.llvm_major, PCERE_LLVM_MAJOR);
+                                builder->units[i].unit->header.llvm_major, PCERE_LLVM_MAJOR);
     return status;
 }
 
@@ -110,15 +112,20 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
         status = host_cpu_features(&processor, error);
     if (status)
         return status;
-    text_addf(&text, "2|%s|%s|%s|%lld.%ld|%lld|%" PRIx64 "|%" PRIx64 "|%" PRIx64, processor, flags, builder->compiler,
-              (long long)compiler.st_mtim.tv_sec, compiler.st_mtim.tv_nsec, (long long)compiler.st_size, plugin, runtime,
-              builder->image_base);
+    text_addf(&text, "3|%s|%s|%s|%lld.%ld|%lld|%" PRIx64 "|%" PRIx64, processor, flags, builder->compiler,
+              (long long)compiler.st_mtim.tv_sec, compiler.st_mtim.tv_nsec, (long long)compiler.st_size, plugin, runtime);
     for (size_t i = 0; i < builder->unit_count; i++)
-        text_addf(&text, "|%" PRIx64, builder->units[i].header.unit_id);
-    const struct elf_symbol *symbols;
-    size_t count = elf_file_tables(builder->program, &symbols);
-    for (size_t i = 0; i < count; i++)
-        text_addf(&text, "|%" PRIx64 ":%s", symbols[i].address, symbols[i].name);
+        text_addf(&text, "|%s", builder->units[i].name);
+    for (size_t k = 0; k < builder->images->count; k++) {
+        const struct loaded_image *image = &builder->images->items[k];
+        const struct elf_symbol *symbols;
+        size_t count = image->elf ? elf_file_tables(image->elf, &symbols) : 0;
+        text_addf(&text, "|%" PRIx64 "|%" PRIx64, image->base, image->bias);
+        for (size_t i = 0; i < count; i++)
+            text_addf(&text, "|%" PRIx64 ":%s", symbols[i].address, symbols[i].name);
+        for (size_t i = 0; k && i < image->file.export_count; i++)
+            text_addf(&text, "|%" PRIx64 ":%s", image->file.exports[i].address, image->file.exports[i].name);
+    }
     if (!text.failed)
         *ret_key = XXH3_64bits(text.data, text.length);
     status = text.failed ? pcere_fail_memory(error, "the build's key") : PCERE_OK;
@@ -196,14 +203,14 @@ static enum pcere_status fail_log(const char *what, const char *subject, const c
     return status;
 }
 
-static enum pcere_status unit_compile(struct builder *builder, const struct elf_unit *unit, struct pcere_error *error)
+static enum pcere_status unit_compile(struct builder *builder, const struct build_unit *build_unit, struct pcere_error *error)
 {
-    char base[32];
+    const struct elf_unit *unit = build_unit->unit;
+    const char *base = build_unit->name;
     struct text path = {0};
     struct arguments arguments = {0};
     void *bitcode = NULL;
     size_t bytes = 0;
-    snprintf(base, sizeof base, "%016" PRIx64, unit->header.unit_id);
     enum pcere_status status = elf_unit_bitcode(unit, &bitcode, &bytes, error);
     if (status)
         return status;
@@ -217,6 +224,10 @@ static enum pcere_status unit_compile(struct builder *builder, const struct elf_
     arguments_addf(&arguments, "-fpass-plugin=%s", builder->plugin);
     arguments_add(&arguments, "-mllvm");
     arguments_add(&arguments, "-pcere-codelet");
+    if (build_unit->image) {
+        arguments_add(&arguments, "-mllvm");
+        arguments_add(&arguments, "-pcere-codelet-library");
+    }
     unit_flags_add(&arguments, builder, unit);
     arguments_add(&arguments, "-c");
     arguments_add(&arguments, "-o");
@@ -298,81 +309,116 @@ static enum pcere_status symbols_assemble(const struct builder *builder, const s
     return status;
 }
 
-static enum pcere_status link_once(const struct builder *builder, const char *extra_object, const char *log, int *ret_code,
-                                   struct pcere_error *error)
+static void units_add(const struct builder *builder, size_t image, struct arguments *arguments)
+{
+    for (size_t i = 0; i < builder->unit_count; i++)
+        if (builder->units[i].image == image)
+            arguments_addf(arguments, "%s/%s.o", builder->folder, builder->units[i].name);
+}
+
+static enum pcere_status program_link(const struct builder *builder, const char *extra_object, const char *log, int *ret_code,
+                                      struct pcere_error *error)
 {
     struct arguments arguments = {0};
-    struct image image;
-    char *program = NULL;
-    enum pcere_status status = store_file(builder->store, "program", &program, error);
-    if (!status)
-        status = image_open(program, &image, error);
-    free(program);
-    if (status)
-        return status;
     static const char *const fixed[] = {
         "-no-pie", "-nostartfiles", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
         "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wl,--no-as-needed", "-Wno-unused-command-line-argument"};
     arguments_add(&arguments, builder->compiler);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         arguments_add(&arguments, fixed[i]);
-    arguments_addf(&arguments, "-Wl,--image-base=0x%" PRIx64, builder->image_base);
+    arguments_addf(&arguments, "-Wl,--image-base=0x%" PRIx64, builder->images->items[0].base);
     arguments_add(&arguments, "-l:Scrt1.o");     /* start files of position-independent code: the base is beyond 32 bits */
     arguments_add(&arguments, "-l:crti.o");
     arguments_add(&arguments, "-o");
     arguments_addf(&arguments, "%s/codelet", builder->folder);
-    for (size_t i = 0; i < builder->unit_count; i++)
-        arguments_addf(&arguments, "%s/%016" PRIx64 ".o", builder->folder, builder->units[i].header.unit_id);
+    units_add(builder, 0, &arguments);
     arguments_addf(&arguments, "%s/symbols.o", builder->folder);
     if (extra_object)
         arguments_addf(&arguments, "%s/%s.o", builder->folder, extra_object);
     arguments_add(&arguments, builder->runtime);
     arguments_add(&arguments, "-l:libunwind.so.8");
-    link_libraries_add(&arguments, builder->store, builder->program, &image, builder->folder);
+    for (size_t i = 1; i < builder->images->count; i++)
+        if (builder->images->items[i].elf)
+            arguments_addf(&arguments, "%s/image-%zu.so", builder->folder, i);
+    if (builder->images->count > 1) {
+        arguments_add(&arguments, "-Wl,--no-allow-shlib-undefined");
+        arguments_add(&arguments, "-Wl,-rpath,$ORIGIN");
+    }
+    link_libraries_add(&arguments, builder->store, builder->images, 0, false, builder->folder);
     arguments_add(&arguments, "-l:crtn.o");
-    status = command_run(&arguments, log, ret_code, error);
-    image_close(&image);
+    enum pcere_status status = command_run(&arguments, log, ret_code, error);
     arguments_done(&arguments);
     return status;
 }
 
-/* What no unit and no library defines: code and data of objects without bitcode lie at their captured addresses; what the original
- * does not have any more gets an address where every access is a fault with its name. */
-static enum pcere_status undefined_place(const struct builder *builder, const char *log, struct text *missing, size_t *ret_count,
-                                         struct pcere_error *error)
+/* A shared object for one address: -Bsymbolic where only the library's own code saw its names. */
+static enum pcere_status library_link(const struct builder *builder, size_t index, const char *log, int *ret_code, struct pcere_error *error)
+{
+    const struct loaded_image *image = &builder->images->items[index];
+    struct arguments arguments = {0};
+    static const char *const fixed[] = {
+        "-shared", "-nostartfiles", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
+        "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wno-unused-command-line-argument"};
+    arguments_add(&arguments, builder->compiler);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        arguments_add(&arguments, fixed[i]);
+    if (!image->global)
+        arguments_add(&arguments, "-Wl,-Bsymbolic");
+    arguments_addf(&arguments, "-Wl,--image-base=0x%" PRIx64, image->base);
+    arguments_addf(&arguments, "-Wl,-soname,image-%zu.so", index);
+    arguments_add(&arguments, "-o");
+    arguments_addf(&arguments, "%s/image-%zu.so", builder->folder, index);
+    units_add(builder, index, &arguments);
+    arguments_addf(&arguments, "%s/symbols-%zu.o", builder->folder, index);
+    arguments_addf(&arguments, "%s/symbols-%zu.ld", builder->folder, index);
+    link_libraries_add(&arguments, builder->store, builder->images, index, false, builder->folder);
+    enum pcere_status status = command_run(&arguments, log, ret_code, error);
+    arguments_done(&arguments);
+    return status;
+}
+
+/* Names that a log calls undefined, each with an address: where an object without bitcode has it, or one where every access is a fault with
+ * its name. `slot`: where such addresses begin. */
+struct placed { char **names; uint64_t *addresses; size_t count; };
+
+static void placed_done(struct placed *placed)
+{
+    for (size_t i = 0; i < placed->count; i++)
+        free(placed->names[i]);
+    free(placed->names);
+    free(placed->addresses);
+    *placed = (struct placed){0};
+}
+
+static enum pcere_status undefined_place(const struct builder *builder, size_t index, uint64_t slot, const char *log, struct text *missing,
+                                         struct placed *ret_placed, struct pcere_error *error)
 {
     void *text = NULL;
-    size_t bytes = 0, count = 0, missing_count = 0;
-    char **names = NULL;
-    struct text source = {0};
-    uint64_t bias = store_manifest(builder->store)->image_bias;
-    uint64_t slot = builder->image_base - LAYOUT_MISSING_BYTES;
+    size_t bytes = 0, missing_count = 0;
+    struct placed placed = {0};
+    const struct loaded_image *image = &builder->images->items[index];
     enum pcere_status status = file_read(AT_FDCWD, log, TEXT_BYTES_MOST, &text, &bytes, error);
     if (!status)
-        status = link_symbols_undefined(text, &names, &count, error);
-    for (size_t i = 0; !status && i < count; i++) {
-        uint64_t address = 0;
-        if (!link_symbol_find(builder->program, bias, names[i], &address)) {
-            address = slot + LAYOUT_MISSING_SLOT / 2;
-            text_addf(missing, "0x%" PRIx64 " %s\n", slot, names[i]);
+        status = link_symbols_undefined(text, &placed.names, &placed.count, error);
+    if (!status && !(placed.addresses = calloc(placed.count + 1, sizeof *placed.addresses)))
+        status = pcere_fail_memory(error, "names of symbols");
+    for (size_t i = 0; !status && i < placed.count; i++) {
+        if (!link_symbol_find(image->elf, image->bias, placed.names[i], &placed.addresses[i])) {
+            placed.addresses[i] = slot + LAYOUT_MISSING_SLOT / 2;
+            text_addf(missing, "0x%" PRIx64 " %s\n", slot, placed.names[i]);
             slot += LAYOUT_MISSING_SLOT;
             missing_count++;
         }
         if (missing_count > LAYOUT_MISSING_BYTES / LAYOUT_MISSING_SLOT)
             status = pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original",
                                 "the original does not have %zu variables that the rebuilt program needs, among them '%s'",
-                                missing_count, names[0]);
-        link_symbol_write(&source, names[i], address);
+                                missing_count, placed.names[0]);
     }
-    if (!status && count)
-        status = symbols_assemble(builder, &source, "others", error);
-    for (size_t i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
     free(text);
-    text_done(&source);
-    if (!status)
-        *ret_count = count;
+    if (status)
+        placed_done(&placed);
+    else
+        *ret_placed = placed;
     return status;
 }
 
@@ -396,30 +442,91 @@ static enum pcere_status link_fail(const char *log, struct pcere_error *error)
     return status;
 }
 
+/* Code and data of objects without bitcode lie at their captured addresses. Libraries may need such names of the program. */
+static enum pcere_status program_link_all(const struct builder *builder, const char *log, struct text *missing, int *ret_code,
+                                          struct pcere_error *error)
+{
+    struct text symbols = {0}, others = {0};
+    struct placed placed = {0};
+    enum pcere_status status = link_symbols_units(builder->images, &symbols, error);
+    if (!status)
+        status = symbols_assemble(builder, &symbols, "symbols", error);
+    if (!status)
+        status = program_link(builder, NULL, log, ret_code, error);
+    if (!status && *ret_code)
+        status = undefined_place(builder, 0, builder->images->items[0].base - LAYOUT_MISSING_BYTES, log, missing, &placed, error);
+    bool shared = builder->images->count > 1;
+    for (size_t i = 0; i < placed.count; i++)
+        if (!shared || !link_symbol_share(&others, placed.names[i], placed.addresses[i]))
+            link_symbol_write(&others, placed.names[i], placed.addresses[i]);
+    if (!status && placed.count) {
+        unlink(log);
+        status = symbols_assemble(builder, &others, "others", error);
+        if (!status)
+            status = program_link(builder, "others", log, ret_code, error);
+    }
+    placed_done(&placed);
+    text_done(&symbols);
+    text_done(&others);
+    return status;
+}
+
+static enum pcere_status script_write(const struct builder *builder, const char *name, const struct text *script, struct pcere_error *error)
+{
+    char *path = NULL;
+    if (script->failed || asprintf(&path, "%s/%s.ld", builder->folder, name) < 0)
+        return pcere_fail_memory(error, "a library's symbols");
+    enum pcere_status status = file_replace(AT_FDCWD, path, script->data, script->length, false, NULL, error);
+    free(path);
+    return status;
+}
+
+static enum pcere_status library_link_all(const struct builder *builder, size_t index, const char *log, struct text *missing, int *ret_code,
+                                          struct pcere_error *error)
+{
+    struct text assembly = {0}, script = {0};
+    struct placed placed = {0};
+    char name[32];
+    uint64_t slots = builder->images->items[index].base + LAYOUT_LIBRARY_BYTES - LAYOUT_MISSING_BYTES;
+    snprintf(name, sizeof name, "symbols-%zu", index);
+    enum pcere_status status = link_image_write(builder->images, index, &assembly, &script, error);
+    if (!status)
+        status = symbols_assemble(builder, &assembly, name, error);
+    if (!status)
+        status = script_write(builder, name, &script, error);
+    if (!status)
+        status = library_link(builder, index, log, ret_code, error);
+    if (!status && *ret_code)
+        status = undefined_place(builder, index, slots, log, missing, &placed, error);
+    for (size_t i = 0; i < placed.count; i++)
+        if (link_symbol_is_writable(placed.names[i]))
+            text_addf(&script, "HIDDEN(\"%s\" = 0x%" PRIx64 ");\n", placed.names[i], placed.addresses[i]);
+    if (!status && placed.count) {
+        unlink(log);
+        status = script_write(builder, name, &script, error);
+        if (!status)
+            status = library_link(builder, index, log, ret_code, error);
+    }
+    placed_done(&placed);
+    text_done(&assembly);
+    text_done(&script);
+    return status;
+}
+
 static enum pcere_status codelet_link(const struct builder *builder, struct text *missing, struct pcere_error *error)
 {
     char *log = NULL;
     int code = 0;
-    size_t placed = 0;
-    struct text symbols = {0};
     if (asprintf(&log, "%s/link.log", builder->folder) < 0)
         return pcere_fail_memory(error, "a path");
     enum pcere_status status = libraries_choose(builder, error);
-    if (!status)
-        status = link_symbols_units(builder->program, store_manifest(builder->store)->image_bias, &symbols, error);
-    if (!status)
-        status = symbols_assemble(builder, &symbols, "symbols", error);
-    if (!status)
-        status = link_once(builder, NULL, log, &code, error);
-    if (!status && code)
-        status = undefined_place(builder, log, missing, &placed, error);
-    if (!status && placed) {
-        unlink(log);
-        status = link_once(builder, "others", log, &code, error);
-    }
+    for (size_t i = 1; !status && !code && i < builder->images->count; i++)
+        if (builder->images->items[i].elf)
+            status = library_link_all(builder, i, log, missing, &code, error);
+    if (!status && !code)
+        status = program_link_all(builder, log, missing, &code, error);
     if (!status && code)
         status = link_fail(log, error);
-    text_done(&symbols);
     free(log);
     return status;
 }
@@ -541,17 +648,35 @@ static enum pcere_status build_make(struct builder *builder, const char *final, 
     return status;
 }
 
-enum pcere_status build_codelets(const struct store *store, const struct elf_file *program, uint64_t image_base,
-                                 const struct build_options *options, struct build *ret_build, struct pcere_error *error)
+static enum pcere_status units_list(struct builder *builder, struct pcere_error *error)
 {
-    struct builder builder = {.store = store, .program = program, .options = options, .image_base = image_base,
-                              .lock = PTHREAD_MUTEX_INITIALIZER};
+    size_t capacity = 0;
+    for (size_t k = 0; k < builder->images->count; k++) {
+        const struct elf_unit *units;
+        size_t count = builder->images->items[k].elf ? elf_file_units(builder->images->items[k].elf, &units) : 0;
+        for (size_t i = 0; i < count; i++) {
+            if (!array_reserve(&builder->units, &capacity, builder->unit_count + 1, sizeof *builder->units))
+                return pcere_fail_memory(error, "the list of units");
+            struct build_unit *unit = &builder->units[builder->unit_count++];
+            *unit = (struct build_unit){.unit = &units[i], .image = k};
+            if (k)
+                snprintf(unit->name, sizeof unit->name, "%zu-%016" PRIx64, k, units[i].header.unit_id);
+            else
+                snprintf(unit->name, sizeof unit->name, "%016" PRIx64, units[i].header.unit_id);
+        }
+    }
+    return PCERE_OK;
+}
+
+enum pcere_status build_codelets(const struct store *store, const struct images *images, const struct build_options *options,
+                                 struct build *ret_build, struct pcere_error *error)
+{
+    struct builder builder = {.store = store, .images = images, .options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
     struct build build = {0};
     char *builds = NULL, *final = NULL;
     uint64_t key = 0;
-    builder.unit_count = elf_file_units(program, &builder.units);
-    enum pcere_status status = PCERE_OK;
-    if (!builder.unit_count)
+    enum pcere_status status = units_list(&builder, error);
+    if (!status && !builder.unit_count)
         status = pcere_fail(error, PCERE_DATA, 0, "compile it with clang -fopenmp -fpass-plugin=PCEREPass.so, and capture it again",
                             "the stored program carries no bitcode");
     if (!status)
@@ -576,6 +701,7 @@ enum pcere_status build_codelets(const struct store *store, const struct elf_fil
     free(builder.plugin);
     free(builder.runtime);
     free(builder.folder);
+    free(builder.units);
     if (status)
         build_done(&build);
     else

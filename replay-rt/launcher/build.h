@@ -1,6 +1,7 @@
 /* replay-rt/launcher/build.h - the executable that holds all regions of a stored program, compiled from its bitcode, and cached.
  *
  *   STORE/build/KEY/    codelet     the executable
+ *                       image-K.so  what is rebuilt of shared library K
  *                       codelet.xxh its hash: what was finished
  *                       missing     variables that the original does not have, a line each: address, name
  *                       libraries/  links to those of the store's libraries that it uses
@@ -11,9 +12,9 @@
 #ifndef PCERE_REPLAY_LAUNCHER_BUILD_H
 #define PCERE_REPLAY_LAUNCHER_BUILD_H
 
-#include "core/elf_file.h"
 #include "core/error.h"
 #include "replay-rt/launcher/command.h"
+#include "replay-rt/launcher/images.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -35,11 +36,11 @@ struct build {
     size_t missing_count;
 };
 
-/* `image_base`: link address (layout_choose). PCERE_REFUSED: compiler, linker or plugin is missing, or the bitcode is of a newer
+/* The images' `base` says where what is rebuilt of each is linked. PCERE_REFUSED: compiler, linker or plugin is missing, or the bitcode is of a newer
  * compiler. PCERE_NO: a unit does not compile, or linking fails; the message holds the first error, the log in build/ all.
  * PCERE_DATA: the stored program is damaged, or has no bitcode. */
-enum pcere_status build_codelets(const struct store *store, const struct elf_file *program, uint64_t image_base,
-                                 const struct build_options *options, struct build *ret_build, struct pcere_error *error);
+enum pcere_status build_codelets(const struct store *store, const struct images *images, const struct build_options *options,
+                                 struct build *ret_build, struct pcere_error *error);
 void build_done(struct build *build);
 
 /* Name of the missing variable that lies at an address, or NULL. Borrowed. */

@@ -13,7 +13,7 @@
 struct maker {
     struct codelet_memory memory;
     const struct page_pool *pool;
-    uint64_t page_bytes, bias;
+    uint64_t page_bytes;
     uint64_t zero_pages;                  /* of the pool's hole, given away */
     size_t mapping_capacity, before_capacity, expected_capacity;
 };
@@ -138,17 +138,17 @@ static bool image_mapping(struct maker *maker, uint64_t page, uint32_t protectio
 }
 
 /* Pages of a file are never absent to the program that maps them: text and constants that nobody dumped come from the file. */
-static enum pcere_status segment_add(struct maker *maker, const struct store_codelet *codelet, const struct image_segment *segment,
-                                     struct pcere_error *error)
+static enum pcere_status segment_add(struct maker *maker, const struct store_codelet *codelet, const struct loaded_image *image,
+                                     const struct image_segment *segment, struct pcere_error *error)
 {
     struct codelet_memory *memory = &maker->memory;
-    uint64_t low = segment->address + maker->bias, high = low + segment->file_bytes;
+    uint64_t low = segment->address + image->bias, high = low + segment->file_bytes;
     for (uint64_t page = low - low % maker->page_bytes; page < high; page += maker->page_bytes) {
         if (is_captured(codelet, page, maker->page_bytes))
             continue;
         const struct store_mapping *mapping = mapping_above(codelet, page);
         bool mapped = mapping && mapping->start <= page, fresh = mapped && mapping->start == page;
-        const struct plan_copy copy = {.address = page, .pages = 1, .source = page - maker->bias - maker->pool->image_low};
+        const struct plan_copy copy = {.address = page, .pages = 1, .source = page - image->low + image->pool_offset};
         if ((!mapped && !image_mapping(maker, page, segment->protection, &fresh))
             || !copy_add(&memory->before, &memory->before_count, &maker->before_capacity, &copy, maker->page_bytes, fresh))
             return pcere_fail_memory(error, "the pages of a codelet");
@@ -214,16 +214,17 @@ static enum pcere_status contents_add(const struct page_pool *pool, const struct
 }
 
 enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool, const struct store_codelet *codelet,
-                                     const struct image *image, bool expected, struct codelet_memory *ret_memory,
+                                     const struct images *images, bool expected, struct codelet_memory *ret_memory,
                                      struct pcere_error *error)
 {
-    struct maker maker = {.pool = pool, .page_bytes = pool->page_bytes, .bias = store_manifest(store)->image_bias};
+    struct maker maker = {.pool = pool, .page_bytes = pool->page_bytes};
     struct codelet_memory *memory = &maker.memory;
     enum pcere_status status = mappings_add(&maker, codelet, error);
     for (size_t i = 0; !status && i < codelet->before_count; i++)
         status = run_add(&maker, codelet, &codelet->before[i], false, error);
-    for (size_t i = 0; !status && i < image->segment_count; i++)
-        status = segment_add(&maker, codelet, &image->segments[i], error);
+    for (size_t i = 0; !status && i < images->count; i++)
+        for (size_t j = 0; !status && image_is_present(images, i, codelet) && j < images->items[i].file.segment_count; j++)
+            status = segment_add(&maker, codelet, &images->items[i], &images->items[i].file.segments[j], error);
     if (!status && memory->mapping_count)
         qsort(memory->mappings, memory->mapping_count, sizeof *memory->mappings, mapping_order);
     if (!status && memory->before_count)

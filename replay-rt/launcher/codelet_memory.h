@@ -4,7 +4,7 @@
 
 #include "core/elf_file.h"
 #include "core/error.h"
-#include "replay-rt/launcher/image.h"
+#include "replay-rt/launcher/images.h"
 #include "replay-rt/launcher/page_pool.h"
 #include "replay-rt/protocol.h"
 #include "store/store.h"
@@ -17,9 +17,9 @@ struct codelet_memory {
 };
 
 /* What the codelet had at its start, and with `expected` what it had after the region, as pieces of the pool, whose pages this
- * loads. Parts of the program's image that were not captured come from its file. PCERE_DATA: damage. PCERE_SYSTEM: no memory. */
+ * loads. Parts of images that were not captured come from their files. PCERE_DATA: damage. PCERE_SYSTEM: no memory. */
 enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool, const struct store_codelet *codelet,
-                                     const struct image *image, bool expected, struct codelet_memory *ret_memory,
+                                     const struct images *images, bool expected, struct codelet_memory *ret_memory,
                                      struct pcere_error *error);
 void codelet_memory_done(struct codelet_memory *memory);    /* accepts half-built */
 
@@ -30,8 +30,8 @@ struct plan_file {                    /* one process's plan */
 };
 
 enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,
-                                const struct page_pool *pool, const struct codelet_memory *memory, const struct image *image,
-                                const struct elf_file *program, const struct plan_policy *policy, struct plan_file *ret_file,
+                                const struct page_pool *pool, const struct codelet_memory *memory, const struct images *images,
+                                const struct plan_policy *policy, struct plan_file *ret_file,
                                 struct pcere_error *error);
 /* Make a used plan ready for another process. */
 void plan_file_reset(struct plan_file *file);

@@ -115,17 +115,30 @@ static enum pcere_status base_choose(struct export_work *work, struct pcere_erro
     return status;
 }
 
+static enum pcere_status region_check(const struct export_work *work, struct pcere_error *error)
+{
+    size_t image = images_of_region(&work->session.images, &work->codelet);
+    if (!image)
+        return PCERE_OK;
+    return pcere_fail(error, PCERE_NO, 0, "'pcere replay' runs it; to export it, link that library's sources into the program and capture that",
+                      "region '%s' lies in the shared library '%.120s': only the program's own regions are exported", work->codelet.region,
+                      work->session.images.items[image].file_name);
+}
+
 static enum pcere_status codelet_open(struct export_work *work, struct pcere_error *error)
 {
     static const struct plan_policy policy = {.task = PLAN_VERIFY};
     struct store *store = work->session.store;
+    const struct images program = {work->session.images.items, 1};    /* libraries run from this machine's copies */
     enum pcere_status status = store_codelet_load(store, work->target->class->codelet, &work->codelet, error);
     if (!status)
-        status = codelet_memory_new(store, &work->session.pool, &work->codelet, &work->session.image, work->codelet.has_after,
+        status = region_check(work, error);
+    if (!status)
+        status = codelet_memory_new(store, &work->session.pool, &work->codelet, &program, work->codelet.has_after,
                                     &work->memory, error);
     if (!status)
-        status = plan_file_new(&work->codelet, store_manifest(store), &work->session.pool, &work->memory, &work->session.image,
-                               work->session.program, &policy, &work->plan, error);
+        status = plan_file_new(&work->codelet, store_manifest(store), &work->session.pool, &work->memory, &program,
+                               &policy, &work->plan, error);
     return status;
 }
 

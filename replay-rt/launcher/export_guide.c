@@ -39,7 +39,7 @@ static enum pcere_status libraries_add(struct export_work *work, struct text *ou
 {
     static const char option[] = "-l:";
     struct arguments arguments = {0};
-    link_libraries_add(&arguments, work->session.store, work->session.program, &work->session.image, "");
+    link_libraries_add(&arguments, work->session.store, &work->session.images, 0, true, "");
     enum pcere_status status = arguments.failed ? pcere_fail_memory(error, "the list of libraries") : PCERE_OK;
     if (store_library_count(work->session.store))
         text_add(out, " -Llibraries -Wl,--disable-new-dtags '-Wl,-rpath,$$ORIGIN/libraries'");

@@ -1,4 +1,4 @@
-/* replay-rt/launcher/image.c - reads program headers, dynamic relocations and run paths of the original executable with libelf. */
+/* replay-rt/launcher/image.c - reads program headers, dynamic relocations, exported names and run paths with libelf. */
 #include "replay-rt/launcher/image.h"
 
 #include "core/text.h"
@@ -30,12 +30,22 @@ static enum pcere_status segments_read(Elf *elf, const char *path, struct image 
         GElf_Phdr header;
         if (!gelf_getphdr(elf, (int)i, &header))
             return fail_damaged(path, "a program header cannot be read", error);
-        if (header.p_type != PT_LOAD)
+        if (header.p_type != PT_LOAD && header.p_type != PT_TLS)
             continue;
         if (header.p_filesz > header.p_memsz || header.p_offset > image->file_bytes
             || header.p_filesz > image->file_bytes - header.p_offset || header.p_memsz > (1ull << 47)
             || header.p_vaddr > (1ull << 47))
             return fail_damaged(path, "a segment lies outside the file", error);
+        if (header.p_type == PT_TLS) {
+            if (header.p_memsz > (1u << 30) || header.p_align > (1u << 20) || (header.p_align & (header.p_align - 1)))
+                return fail_damaged(path, "its thread-local variables make no sense", error);
+            image->tls_address = header.p_vaddr;
+            image->tls_bytes = header.p_memsz;
+            image->tls_file_bytes = header.p_filesz;
+            image->tls_align = header.p_align ? header.p_align : 1;
+            image->tls_initial = (const char *)image->file + header.p_offset;
+            continue;
+        }
         if (!array_reserve(&image->segments, &capacity, image->segment_count + 1, sizeof *image->segments))
             return pcere_fail_memory(error, "segments");
         image->segments[image->segment_count++] = (struct image_segment){
@@ -52,7 +62,7 @@ static enum pcere_status segments_read(Elf *elf, const char *path, struct image 
 
 struct relocation_table { Elf *elf; Elf_Data *entries, *symbols; size_t strings; };
 
-/* The relocation against a symbol that the program does not define itself; false: none of our business. */
+/* The relocation, if what it needs can be another thing in a replay; false: none of our business. */
 static bool relocation_take(const struct relocation_table *table, size_t index, struct image_relocation *ret_relocation)
 {
     GElf_Rela entry;
@@ -65,8 +75,14 @@ static bool relocation_take(const struct relocation_table *table, size_t index, 
     switch (GELF_R_TYPE(entry.r_info)) {
     case R_X86_64_GLOB_DAT:
     case R_X86_64_JUMP_SLOT:
-        kind = IMAGE_RELOCATION_ADDRESS;
+        kind = GELF_R_TYPE(entry.r_info) == R_X86_64_GLOB_DAT ? IMAGE_RELOCATION_ADDRESS : IMAGE_RELOCATION_SLOT;
         addend = 0;
+        break;
+    case R_X86_64_DTPMOD64:
+        kind = IMAGE_RELOCATION_MODULE;
+        break;
+    case R_X86_64_TPOFF64:
+        kind = IMAGE_RELOCATION_THREAD;
         break;
     case R_X86_64_64:
         kind = IMAGE_RELOCATION_DATA;
@@ -78,12 +94,15 @@ static bool relocation_take(const struct relocation_table *table, size_t index, 
     default:
         return false;
     }
-    if (kind != IMAGE_RELOCATION_COPY && symbol.st_shndx != SHN_UNDEF)
+    bool local = GELF_R_SYM(entry.r_info) == 0, own = local || symbol.st_shndx != SHN_UNDEF;
+    if (own && (kind == IMAGE_RELOCATION_ADDRESS || kind == IMAGE_RELOCATION_DATA))
         return false;
-    const char *name = elf_strptr(table->elf, table->strings, symbol.st_name);
-    if (!name || !*name)
+    const char *name = local ? "" : elf_strptr(table->elf, table->strings, symbol.st_name);
+    if (!name || (!*name && kind != IMAGE_RELOCATION_MODULE && kind != IMAGE_RELOCATION_THREAD))
         return false;
-    *ret_relocation = (struct image_relocation){.address = entry.r_offset, .addend = addend, .kind = kind, .name = name};
+    if (kind == IMAGE_RELOCATION_THREAD && own && !local)
+        addend += (int64_t)symbol.st_value;
+    *ret_relocation = (struct image_relocation){.address = entry.r_offset, .addend = addend, .kind = kind, .name = name, .own = own};
     return true;
 }
 
@@ -107,6 +126,57 @@ static enum pcere_status relocations_read(Elf *elf, Elf_Scn *section, const GElf
         image->relocations[image->relocation_count++] = relocation;
     }
     return PCERE_OK;
+}
+
+/* ---- the names that it offers ---------------------------------------------------------------------------------------------- */
+
+static int export_order(const void *left, const void *right)
+{
+    const struct image_export *a = left, *b = right;
+    return strcmp(a->name, b->name);
+}
+
+static enum pcere_status exports_read(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct image *image, struct pcere_error *error)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    size_t capacity = image->export_count, kept = 0;
+    for (size_t i = 1; data && header->sh_entsize && i < header->sh_size / header->sh_entsize; i++) {
+        GElf_Sym symbol;
+        if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS)
+            continue;
+        unsigned char binding = GELF_ST_BIND(symbol.st_info), type = GELF_ST_TYPE(symbol.st_info);
+        const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+        if (!name || !*name || binding == STB_LOCAL || type == STT_GNU_IFUNC)
+            continue;
+        if (!array_reserve(&image->exports, &capacity, image->export_count + 1, sizeof *image->exports) || !(name = strdup(name)))
+            return pcere_fail_memory(error, "exported names");
+        image->exports[image->export_count++] = (struct image_export){
+            .name = name, .address = symbol.st_value, .bytes = symbol.st_size,
+            .kind = type == STT_TLS ? PCERE_SYMBOL_TLS : type == STT_FUNC ? PCERE_SYMBOL_FUNCTION : PCERE_SYMBOL_VARIABLE};
+    }
+    if (image->export_count)
+        qsort(image->exports, image->export_count, sizeof *image->exports, export_order);
+    for (size_t i = 0; i < image->export_count; i++)     /* the same name in several versions */
+        if (kept && !strcmp(image->exports[kept - 1].name, image->exports[i].name))
+            free((void *)(uintptr_t)image->exports[i].name);
+        else
+            image->exports[kept++] = image->exports[i];
+    image->export_count = kept;
+    return PCERE_OK;
+}
+
+const struct image_export *image_export_find(const struct image *image, const char *name)
+{
+    const struct image_export key = {.name = name};
+    return image->export_count ? bsearch(&key, image->exports, image->export_count, sizeof key, export_order) : NULL;
+}
+
+static void copies_mark(struct image *image)
+{
+    for (size_t i = 0; i < image->relocation_count; i++)
+        for (size_t j = 0; image->relocations[i].kind == IMAGE_RELOCATION_COPY && j < image->export_count; j++)
+            if (image->exports[j].address == image->relocations[i].address)
+                image->exports[j].copy = true;
 }
 
 static enum pcere_status run_paths_add(struct image *image, const char *paths, struct pcere_error *error)
@@ -159,9 +229,12 @@ static enum pcere_status sections_read(Elf *elf, struct image *image, struct pce
             status = relocations_read(elf, section, &header, image, &capacity, error);
         else if (header.sh_type == SHT_DYNAMIC)
             status = dynamic_read(elf, section, &header, image, error);
+        else if (header.sh_type == SHT_DYNSYM)
+            status = exports_read(elf, section, &header, image, error);
         if (status)
             return status;
     }
+    copies_mark(image);
     return PCERE_OK;
 }
 
@@ -211,6 +284,9 @@ void image_close(struct image *image)
 {
     for (size_t i = 0; i < image->relocation_count; i++)
         free((void *)(uintptr_t)image->relocations[i].name);
+    for (size_t i = 0; i < image->export_count; i++)
+        free((void *)(uintptr_t)image->exports[i].name);
+    free(image->exports);
     for (size_t i = 0; image->run_paths && image->run_paths[i]; i++)
         free(image->run_paths[i]);
     free(image->relocations);

@@ -46,3 +46,20 @@ enum pcere_status layout_choose(const struct store_range *taken, size_t taken_co
     return pcere_fail(error, PCERE_REFUSED, 0, "build the program as position-independent code (-fPIE -pie), or with less static data",
                       "no addresses are free for a codelet within 2 GiB of the program's image");
 }
+
+enum pcere_status layout_choose_library(const struct store_range *taken, size_t taken_count, uint64_t image_low, uint64_t image_high,
+                                        uint64_t *ret_base, struct pcere_error *error)
+{
+    uint64_t start = image_low - image_low % STEP_BYTES, end = (image_high + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
+    for (uint64_t below = LAYOUT_LIBRARY_BYTES; below < REACH_BYTES - LAYOUT_IMAGE_BYTES && below + LOWEST_ADDRESS < start; below += STEP_BYTES)
+        if (is_free(taken, taken_count, start - below, start - below + LAYOUT_LIBRARY_BYTES)) {
+            *ret_base = start - below;
+            return PCERE_OK;
+        }
+    for (uint64_t above = end; above + LAYOUT_LIBRARY_BYTES < image_low + REACH_BYTES; above += STEP_BYTES)
+        if (is_free(taken, taken_count, above, above + LAYOUT_LIBRARY_BYTES)) {
+            *ret_base = above;
+            return PCERE_OK;
+        }
+    return pcere_fail(error, PCERE_REFUSED, 0, NULL, "no addresses are free for the rebuilt code of a shared library within 2 GiB of it");
+}

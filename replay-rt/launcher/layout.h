@@ -24,4 +24,11 @@
 enum pcere_status layout_choose(const struct store_range *taken, size_t taken_count, uint64_t image_low, uint64_t image_high,
                                 bool absolute32, uint64_t *ret_base, struct pcere_error *error);
 
+#define LAYOUT_LIBRARY_BYTES (48ull << 20)
+
+/* The same for what is rebuilt of a shared library that lay at `image_low` to `image_high`: LAYOUT_LIBRARY_BYTES from *ret_base on, below the library
+ * if there is room, else above. */
+enum pcere_status layout_choose_library(const struct store_range *taken, size_t taken_count, uint64_t image_low, uint64_t image_high,
+                                        uint64_t *ret_base, struct pcere_error *error);
+
 #endif

@@ -82,10 +82,20 @@ static bool is_implied_library(const char *name)
 }
 
 /* Folders in which the original found its libraries: run path, then LD_LIBRARY_PATH of the capture. */
-static void folders_add(struct arguments *arguments, const struct store *store, const struct image *image)
+static const char *captured_path(const struct store *store, const struct loaded_image *image)
+{
+    for (size_t i = 0; *image->name && i < store_library_count(store); i++)
+        if (!strcmp(store_library(store, i)->name, image->name))
+            return store_library(store, i)->file;
+    const char *program = store_manifest(store)->program_file;
+    return program ? program : "";
+}
+
+static void folders_add(struct arguments *arguments, const struct store *store, const struct loaded_image *loaded)
 {
     const struct store_manifest *manifest = store_manifest(store);
-    const char *program = manifest->program_file ? manifest->program_file : "";
+    const struct image *image = &loaded->file;
+    const char *program = captured_path(store, loaded);
     const char *slash = strrchr(program, '/');
     int origin_length = slash ? (int)(slash - program) : 0;
     for (char **path = image->run_paths; path && *path; path++) {
@@ -109,14 +119,28 @@ static void folders_add(struct arguments *arguments, const struct store *store, 
     }
 }
 
-void link_libraries_add(struct arguments *arguments, const struct store *store, const struct elf_file *program, const struct image *image,
+static bool is_captured(const struct images *images, const char *name)
+{
+    for (size_t i = 1; i < images->count; i++) {
+        const char *soname = images->items[i].elf ? elf_file_soname(images->items[i].elf) : NULL;
+        if (images->items[i].elf && (!strcmp(name, images->items[i].file_name) || (soname && !strcmp(name, soname))))
+            return true;
+    }
+    return false;
+}
+
+void link_libraries_add(struct arguments *arguments, const struct store *store, const struct images *images, size_t index, bool captured,
                         const char *build)
 {
+    const struct elf_file *program = images->items[index].elf;
     const char *const *names;
     size_t count = elf_file_needed(program, &names);
     arguments_addf(arguments, "-L%s/" LINK_LIBRARIES_FOLDER, build);
-    folders_add(arguments, store, image);
-    for (size_t i = 0; i < count; i++)
-        if (!is_implied_library(names[i]))
-            arguments_addf(arguments, "-l:%s", names[i]);
+    folders_add(arguments, store, &images->items[index]);
+    for (size_t i = 0; i < count; i++) {
+        const char *slash = strrchr(names[i], '/');     /* a library without a soname can be named by its path */
+        const char *name = slash ? slash + 1 : names[i];
+        if (!is_implied_library(name) && (captured || !is_captured(images, name)))
+            arguments_addf(arguments, slash ? "%s" : "-l:%s", names[i]);
+    }
 }

@@ -8,7 +8,7 @@
 
 #include "core/elf_file.h"
 #include "replay-rt/launcher/command.h"
-#include "replay-rt/launcher/image.h"
+#include "replay-rt/launcher/images.h"
 #include "store/store.h"
 
 #define LINK_LIBRARIES_FOLDER "libraries"
@@ -18,8 +18,9 @@
  * the links to the store's libraries: "/path/to/store/libraries", or relative to the folder. */
 enum pcere_status link_libraries_choose(const struct store *store, const char *folder, const char *prefix, struct pcere_error *error);
 
-/* Arguments for the linker: folders, then the libraries that the program names. */
-void link_libraries_add(struct arguments *arguments, const struct store *store, const struct elf_file *program, const struct image *image,
+/* Arguments for the linker: folders, then the libraries that the image names. Without `captured`, those that are captured like the program are left
+ * out. */
+void link_libraries_add(struct arguments *arguments, const struct store *store, const struct images *images, size_t index, bool captured,
                         const char *build);
 
 #endif

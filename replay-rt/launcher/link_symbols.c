@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool name_is_writable(const char *name)
+bool link_symbol_is_writable(const char *name)
 {
     if (!*name)
         return false;
@@ -17,7 +17,7 @@ static bool name_is_writable(const char *name)
 
 bool link_symbol_write(struct text *out, const char *name, uint64_t address)
 {
-    if (!name_is_writable(name))
+    if (!link_symbol_is_writable(name))
         return false;
     text_addf(out, ".globl \"%s\"\n.hidden \"%s\"\n.set \"%s\", 0x%llx\n", name, name, name, (unsigned long long)address);
     return true;
@@ -29,10 +29,40 @@ static int symbol_order(const void *left, const void *right)
     return strcmp((*a)->name, (*b)->name);
 }
 
-/* A global variable may stand in several units' tables: inline and tentative definitions. */
-static enum pcere_status globals_write(const struct elf_symbol *symbols, size_t count, uint64_t bias, struct text *out,
-                                       struct pcere_error *error)
+bool link_symbol_share(struct text *out, const char *name, uint64_t address)
 {
+    if (!link_symbol_is_writable(name))
+        return false;
+    text_addf(out, ".globl \"%s\"\n.type \"%s\", @object\n.set \"%s\", 0x%llx\n", name, name, name, (unsigned long long)address);
+    return true;
+}
+
+/* Does the executable offer the variable to libraries that are captured like it? */
+static bool is_shared(const struct images *images, const char *name)
+{
+    const struct image_export *symbol = images->count > 1 ? image_export_find(&images->items[0].file, name) : NULL;
+    return symbol && !symbol->copy;
+}
+
+/* Copies that the executable keeps of variables of captured libraries: the captured ones are what all refer to. */
+static bool copies_write(const struct images *images, struct text *out)
+{
+    const struct image *program = &images->items[0].file;
+    bool good = true;
+    for (size_t i = 0; good && i < program->export_count; i++) {
+        const struct image_export *symbol = &program->exports[i], *found = NULL;
+        if (symbol->copy && images_resolve(images, 0, symbol->name, &found) == 0)
+            good = link_symbol_share(out, symbol->name, symbol->address + images->items[0].bias);
+    }
+    return good;
+}
+
+/* A global variable may stand in several units' tables: inline and tentative definitions. */
+static enum pcere_status globals_write(const struct images *images, struct text *out, struct pcere_error *error)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_tables(images->items[0].elf, &symbols);
+    uint64_t bias = images->items[0].bias;
     const struct elf_symbol **globals = calloc(count ? count : 1, sizeof(struct elf_symbol *));
     if (!globals)
         return pcere_fail_memory(error, "the program's symbols");
@@ -44,16 +74,20 @@ static enum pcere_status globals_write(const struct elf_symbol *symbols, size_t 
     bool good = true;
     for (size_t i = 0; good && i < found; i++)
         if (!i || strcmp(globals[i]->name, globals[i - 1]->name) != 0)
-            good = link_symbol_write(out, globals[i]->name, globals[i]->address + bias);
+            good = is_shared(images, globals[i]->name) ? link_symbol_share(out, globals[i]->name, globals[i]->address + bias)
+                                                       : link_symbol_write(out, globals[i]->name, globals[i]->address + bias);
     free(globals);
     return good ? PCERE_OK : pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the stored program has a damaged symbol name");
 }
 
-enum pcere_status link_symbols_units(const struct elf_file *program, uint64_t bias, struct text *out, struct pcere_error *error)
+enum pcere_status link_symbols_units(const struct images *images, struct text *out, struct pcere_error *error)
 {
     const struct elf_symbol *symbols;
-    size_t count = elf_file_tables(program, &symbols);
-    enum pcere_status status = globals_write(symbols, count, bias, out, error);
+    size_t count = elf_file_tables(images->items[0].elf, &symbols);
+    uint64_t bias = images->items[0].bias;
+    enum pcere_status status = globals_write(images, out, error);
+    if (!status && !copies_write(images, out))
+        status = pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the stored program has a damaged symbol name");
     struct text name = {0};
     for (size_t i = 0; !status && i < count; i++) {
         const struct elf_symbol *symbol = &symbols[i];
@@ -109,16 +143,17 @@ bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char 
 
 enum pcere_status link_symbols_undefined(const char *log_text, char ***ret_names, size_t *ret_count, struct pcere_error *error)
 {
-    static const char mark[] = " symbol: ";
+    static const char mark[] = " symbol: ", by_library[] = " reference: ";
     char **names = NULL;
     size_t count = 0, capacity = 0;
     for (const char *line = log_text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         size_t line_length = strcspn(line, "\n");
         const char *word = memmem(line, line_length, "error: undefined ", 17);
         const char *at = word ? memmem(word, line_length - (size_t)(word - line), mark, sizeof mark - 1) : NULL;
-        if (!at)
+        const char *shared = word ? memmem(word, line_length - (size_t)(word - line), by_library, sizeof by_library - 1) : NULL;
+        if (!at && !shared)
             continue;
-        at += sizeof mark - 1;
+        at = at ? at + sizeof mark - 1 : shared + sizeof by_library - 1;
         size_t length = strcspn(at, "\n");
         bool known = false;
         for (size_t i = 0; i < count; i++)

@@ -5,19 +5,25 @@
 #include "core/elf_file.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "replay-rt/launcher/images.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Define every variable, function and thread-local variable of the program's units, as include/pcere/codelet_abi.h names them.
- * `bias`: captured minus link-time addresses. PCERE_DATA: a name that no compiler writes. */
-enum pcere_status link_symbols_units(const struct elf_file *program, uint64_t bias, struct text *out, struct pcere_error *error);
+/* Define every variable, function and thread-local variable of the executable's units, as include/pcere/codelet_abi.h names them. Variables that
+ * it shares with captured libraries stay visible to them. PCERE_DATA: a name that no compiler writes. */
+enum pcere_status link_symbols_units(const struct images *images, struct text *out, struct pcere_error *error);
 
+/* Can the name stand in quotes in assembly and linker scripts? */
+bool link_symbol_is_writable(const char *name);
 /* One hidden absolute symbol. False: such a name cannot be written. */
 bool link_symbol_write(struct text *out, const char *name, uint64_t address);
 
-/* Captured address of a global symbol of the program that none of its units defines (objects without bitcode); false: there is
+/* One absolute symbol of a variable, which shared objects see. */
+bool link_symbol_share(struct text *out, const char *name, uint64_t address);
+
+/* Captured address of a global symbol of an image that none of its units defines (objects without bitcode); false: there is
  * none, or it is a copy of a library's variable, which must be the new library's. */
 bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char *name, uint64_t *ret_address);
 

@@ -278,11 +278,12 @@ static void statics_add(struct objects *objects)
     const struct store_codelet *codelet = objects->source.codelet;
     const struct debug_variable *variables;
     size_t count = debug_info_variables(objects->source.info, &variables);
+    const struct loaded_image *image = &objects->source.images->items[objects->source.image];
     for (size_t i = 0; i < count; i++) {
         if (variables[i].where == DEBUG_AT_ADDRESS)
-            variable_add(objects, &variables[i], variables[i].address + objects->source.image_bias, 0);
+            variable_add(objects, &variables[i], variables[i].address + image->bias, 0);
         for (size_t t = 0; variables[i].where == DEBUG_IN_THREAD && t < codelet->thread_count; t++)
-            if (variables[i].address < codelet->threads[t].tls_bytes)
+            if (codelet->threads[t].image == objects->source.image && variables[i].address < codelet->threads[t].tls_bytes)
                 variable_add(objects, &variables[i], codelet->threads[t].tls_address + variables[i].address, codelet->threads[t].number + 1);
     }
 }
@@ -340,9 +341,11 @@ static uint64_t frame_pointer_saved(struct objects *objects, size_t i, uint64_t 
 static enum pcere_status frames_add(struct objects *objects, struct pcere_error *error)
 {
     const struct store_codelet *codelet = objects->source.codelet;
+    const struct loaded_image *image = &objects->source.images->items[objects->source.image];
     uint64_t stack_pointer = codelet->stack_pointer;
     for (size_t i = 0; i < codelet->frame_count && stack_pointer; i++) {
-        struct debug_frame frame = {.pc = codelet->frames[i].address - objects->source.image_bias, .stack_pointer = stack_pointer,
+        uint64_t pc = codelet->frames[i].address;
+        struct debug_frame frame = {.pc = pc >= image->low && pc < image->high ? pc - image->bias : UINT64_MAX, .stack_pointer = stack_pointer,
                                     .canonical_address = frame_end(objects, i, stack_pointer)};
         frame.frame_pointer = frame.canonical_address ? frame.canonical_address - BELOW_RETURN : frame_pointer_saved(objects, i, stack_pointer);
         struct debug_variable *variables;
@@ -358,10 +361,11 @@ static enum pcere_status frames_add(struct objects *objects, struct pcere_error 
     return PCERE_OK;
 }
 
-static void symbols_add(struct objects *objects)
+static void image_symbols_add(struct objects *objects, uint32_t number)
 {
+    const struct loaded_image *image = &objects->source.images->items[number];
     const struct elf_symbol *lists[2];
-    size_t counts[2] = {elf_file_tables(objects->source.program, &lists[0]), elf_file_symbols(objects->source.program, &lists[1])};
+    size_t counts[2] = {elf_file_tables(image->elf, &lists[0]), elf_file_symbols(image->elf, &lists[1])};
     const struct store_codelet *codelet = objects->source.codelet;
     for (int list = 0; list < 2; list++)
         for (size_t i = 0; i < counts[list]; i++) {
@@ -371,15 +375,22 @@ static void symbols_add(struct objects *objects)
                 object.address = codelet->threads[t].tls_address + symbol->address;
                 object.thread = codelet->threads[t].number + 1;
                 object.group = mixed(object.address, 2);
-                if (symbol->address < codelet->threads[t].tls_bytes && object.bytes <= codelet->threads[t].tls_bytes - symbol->address)
+                if (codelet->threads[t].image == number && symbol->address < codelet->threads[t].tls_bytes && object.bytes <= codelet->threads[t].tls_bytes - symbol->address)
                     object_add(objects, &object);
             }
-            object.address = symbol->address + objects->source.image_bias;
+            object.address = symbol->address + image->bias;
             object.thread = 0;
             object.group = mixed(object.address, 2);
             if (symbol->kind == PCERE_SYMBOL_VARIABLE && object.bytes && object.bytes <= UINT64_MAX - object.address)
                 object_add(objects, &object);
         }
+}
+
+static void symbols_add(struct objects *objects)
+{
+    for (size_t i = 0; i < objects->source.images->count; i++)
+        if (image_is_present(objects->source.images, i, objects->source.codelet))
+            image_symbols_add(objects, (uint32_t)i);
 }
 
 /* ---- who has an address ------------------------------------------------------------------------------------------------------ */

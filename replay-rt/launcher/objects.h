@@ -9,20 +9,20 @@
 #ifndef PCERE_REPLAY_LAUNCHER_OBJECTS_H
 #define PCERE_REPLAY_LAUNCHER_OBJECTS_H
 
-#include "core/elf_file.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "replay-rt/launcher/captured_view.h"
 #include "replay-rt/launcher/debug_info.h"
+#include "replay-rt/launcher/images.h"
 #include "store/store.h"
 
 struct objects_source {               /* all borrowed, and needed as long as the objects are */
-    struct debug_info *info;
-    const struct elf_file *program;
+    struct debug_info *info;              /* of the image that holds the region */
+    const struct images *images;
+    size_t image;                         /* that image */
     const struct store_codelet *codelet;
     const struct store_region *region;
     struct captured_view *view;
-    uint64_t image_bias;
 };
 
 

@@ -30,35 +30,38 @@ struct loading {
     struct pcere_error error;
 };
 
-static enum pcere_status image_write(const struct page_pool *pool, const struct image *image, struct pcere_error *error)
+static enum pcere_status image_write(const struct page_pool *pool, const struct loaded_image *image, struct pcere_error *error)
 {
     enum pcere_status status = PCERE_OK;
-    for (size_t i = 0; !status && i < image->segment_count; i++) {
-        const struct image_segment *segment = &image->segments[i];
+    for (size_t i = 0; !status && i < image->file.segment_count; i++) {
+        const struct image_segment *segment = &image->file.segments[i];
         if (segment->file_bytes)
-            status = file_write_all(pool->fd, (int64_t)(segment->address - pool->image_low),
-                                    (const char *)image->file + segment->file_offset, segment->file_bytes, "a memory file", NULL, error);
+            status = file_write_all(pool->fd, (int64_t)(image->pool_offset + segment->address + image->bias - image->low),
+                                    (const char *)image->file.file + segment->file_offset, segment->file_bytes, "a memory file", NULL, error);
     }
     return status;
 }
 
-enum pcere_status page_pool_new(const struct image *image, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
+/* Each image takes its span of addresses; what its file does not fill is a hole. */
+static uint64_t images_place(struct images *images, uint64_t page_bytes)
+{
+    uint64_t offset = 0;
+    for (size_t i = 0; i < images->count && offset <= FILE_BYTES_MOST; i++) {
+        images->items[i].pool_offset = offset;
+        offset += (images->items[i].high - images->items[i].low + page_bytes - 1) / page_bytes * page_bytes;
+    }
+    return offset;
+}
+
+enum pcere_status page_pool_new(struct images *images, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
                                 struct page_pool *ret_pool, struct pcere_error *error)
 {
-    uint64_t low = UINT64_MAX, high = 0;
-    for (size_t i = 0; i < image->segment_count; i++) {
-        uint64_t end = image->segments[i].address + image->segments[i].file_bytes;
-        low = image->segments[i].address < low ? image->segments[i].address : low;
-        high = end > high ? end : high;
-    }
-    low = low == UINT64_MAX ? 0 : low - low % page_bytes;
-    uint64_t image_bytes = high > low ? (high - low + page_bytes - 1) / page_bytes * page_bytes : 0;
+    uint64_t image_bytes = images_place(images, page_bytes);
     uint64_t most = FILE_BYTES_MOST / page_bytes;
     if (image_bytes > FILE_BYTES_MOST || zero_pages > most || page_count > most)
         return pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the store's codelets are larger than any memory");
     struct page_pool pool = {
         .page_bytes = page_bytes,
-        .image_low = low,
         .zeros_offset = image_bytes,
         .pages_offset = image_bytes + zero_pages * page_bytes,
         .zero_pages = zero_pages,
@@ -71,8 +74,8 @@ enum pcere_status page_pool_new(const struct image *image, uint64_t page_bytes, 
         status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a memory file");
     else if (!(pool.loaded = calloc(page_count ? page_count : 1, 1)))
         status = pcere_fail_memory(error, "the table of pages");
-    else
-        status = image_write(&pool, image, error);
+    for (size_t i = 0; !status && i < images->count; i++)
+        status = image_write(&pool, &images->items[i], error);
     if (status)
         page_pool_done(&pool);
     else

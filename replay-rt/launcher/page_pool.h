@@ -1,7 +1,7 @@
 /* replay-rt/launcher/page_pool.h - all pages that a store's codelets need, decompressed once, in one memory file that every
  * process maps.
  *
- *   | image: the program's file, laid out as loaded | zeros: a hole | pages of the store, by number: holes until needed |
+ *   | images: their files, laid out as loaded | zeros: a hole | pages of the store, by number: holes until needed |
  *
  * Processes map it privately, so that pages which a region only reads, or never touches, are not copied for anyone.
  */
@@ -10,13 +10,12 @@
 
 #include "core/error.h"
 #include "replay-rt/launcher/external_table.h"
-#include "replay-rt/launcher/image.h"
+#include "replay-rt/launcher/images.h"
 #include "store/store.h"
 
 struct page_pool {
     int fd;
     uint64_t page_bytes;
-    uint64_t image_low;               /* link-time address of offset 0 */
     uint64_t zeros_offset, pages_offset, file_bytes;
     uint64_t zero_pages, page_count;  /* room for so many */
     unsigned char *loaded;            /* a byte per page of the store */
@@ -24,9 +23,9 @@ struct page_pool {
     struct external_table externals;  /* of the codelet whose turn it is: every page is searched for pointers to them when it is loaded */
 };
 
-/* `zero_pages`: most zero pages of any codelet; `page_count`: one more than the highest page number of any. PCERE_SYSTEM: no
+/* Sets pool_offset of the images. `zero_pages`: most zero pages of any codelet; `page_count`: one more than the highest page number of any. PCERE_SYSTEM: no
  * memory. */
-enum pcere_status page_pool_new(const struct image *image, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
+enum pcere_status page_pool_new(struct images *images, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
                                 struct page_pool *ret_pool, struct pcere_error *error);
 void page_pool_done(struct page_pool *pool);    /* accepts half-built */
 

@@ -5,6 +5,7 @@
 #include "replay-rt/launcher/sources.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,14 +71,13 @@ static void ignored_collect(const struct store_codelet *codelet, struct ranges *
     ranges_merge(ranges);
 }
 
-static void zeroed_collect(const struct elf_file *program, uint64_t bias, struct ranges *ranges)
+static void zeroed_collect(const struct loaded_image *image, struct ranges *ranges)
 {
     const struct elf_symbol *symbols;
-    size_t count = elf_file_symbols(program, &symbols);
+    size_t count = elf_file_symbols(image->elf, &symbols);
     for (size_t i = 0; i < count; i++)
         if (!strncmp(symbols[i].name, CRITICAL_PREFIX, sizeof CRITICAL_PREFIX - 1))
-            range_add(ranges, symbols[i].address + bias, CRITICAL_BYTES);
-    ranges_merge(ranges);
+            range_add(ranges, symbols[i].address + image->bias, CRITICAL_BYTES);
 }
 
 static struct plan_table table_add(struct text *out, const void *items, size_t count, size_t item_bytes)
@@ -93,7 +93,7 @@ static struct plan_table threads_add(struct text *out, const struct store_codele
 {
     struct plan_table table = table_add(out, NULL, 0, 0);
     for (size_t i = 0; i < codelet->thread_count; i++) {
-        struct plan_thread thread = {codelet->threads[i].number, codelet->threads[i].tls_address, codelet->threads[i].tls_bytes};
+        struct plan_thread thread = {codelet->threads[i].number, codelet->threads[i].image, codelet->threads[i].tls_address, codelet->threads[i].tls_bytes};
         text_add_bytes(out, &thread, sizeof thread);
         table.count++;
     }
@@ -134,19 +134,70 @@ static struct plan_table externals_add(struct text *out, struct text *strings, c
     return table;
 }
 
-static struct plan_table relocations_add(struct text *out, struct text *strings, const struct image *image, uint64_t bias)
+/* What a word of an image becomes. Words that hold addresses of other images are right as they were captured. False: it stays. */
+static bool relocation_make(const struct images *images, size_t index, const struct image_relocation *from, struct text *strings,
+                            struct plan_relocation *relocation)
 {
-    static const uint32_t kinds[] = {
-        [IMAGE_RELOCATION_ADDRESS] = PLAN_RELOCATION_ADDRESS,
-        [IMAGE_RELOCATION_DATA] = PLAN_RELOCATION_DATA,
-        [IMAGE_RELOCATION_COPY] = PLAN_RELOCATION_COPY,
-    };
+    const struct image_export *symbol = NULL;
+    size_t owner = *from->name ? images_resolve(images, index, from->name, &symbol) : from->own ? index : SIZE_MAX;
+    bool here = owner != SIZE_MAX;
+    *relocation = (struct plan_relocation){.address = from->address + images->items[index].bias, .addend = from->addend};
+    switch (from->kind) {
+    case IMAGE_RELOCATION_SLOT:
+        if (here && symbol->kind != PCERE_SYMBOL_FUNCTION)
+            return false;
+        relocation->kind = here ? PLAN_RELOCATION_VALUE : PLAN_RELOCATION_ADDRESS;
+        relocation->addend = here ? (int64_t)(symbol->address + images->items[owner].bias) : 0;
+        break;
+    case IMAGE_RELOCATION_MODULE:
+    case IMAGE_RELOCATION_THREAD:
+        owner = from->own ? index : owner;
+        if (owner == SIZE_MAX || !owner)
+            return false;
+        if (!from->own)
+            relocation->addend += (int64_t)symbol->address;
+        relocation->kind = from->kind == IMAGE_RELOCATION_MODULE ? PLAN_RELOCATION_MODULE : PLAN_RELOCATION_THREAD;
+        relocation->name = (uint32_t)owner;
+        return true;
+    default:
+        relocation->kind = from->kind == IMAGE_RELOCATION_ADDRESS ? PLAN_RELOCATION_ADDRESS
+                           : from->kind == IMAGE_RELOCATION_DATA  ? PLAN_RELOCATION_DATA : PLAN_RELOCATION_COPY;
+        if (from->kind == IMAGE_RELOCATION_COPY)
+            here = here && symbol->copy;
+        if (here)
+            return false;
+    }
+    if (!here && from->own && from->kind != IMAGE_RELOCATION_COPY)
+        return false;
+    relocation->name = here ? 0 : string_add(strings, from->name);
+    return true;
+}
+
+static struct plan_table relocations_add(struct text *out, struct text *strings, const struct images *images,
+                                         const struct store_codelet *codelet)
+{
     struct plan_table table = table_add(out, NULL, 0, 0);
-    for (size_t i = 0; i < image->relocation_count; i++) {
-        const struct image_relocation *from = &image->relocations[i];
-        struct plan_relocation relocation = {.address = from->address + bias, .addend = from->addend, .kind = kinds[from->kind],
-                                             .name = string_add(strings, from->name)};
-        text_add_bytes(out, &relocation, sizeof relocation);
+    for (size_t i = 0; i < images->count; i++)
+        for (size_t j = 0; image_is_present(images, i, codelet) && j < images->items[i].file.relocation_count; j++) {
+            struct plan_relocation relocation;
+            if (!relocation_make(images, i, &images->items[i].file.relocations[j], strings, &relocation))
+                continue;
+            text_add_bytes(out, &relocation, sizeof relocation);
+            table.count++;
+        }
+    return table;
+}
+
+static struct plan_table images_add(struct text *out, struct text *strings, const struct images *images, const struct store_codelet *codelet)
+{
+    struct plan_table table = table_add(out, NULL, 0, 0);
+    for (size_t i = 0; i < images->count; i++) {
+        const struct loaded_image *from = &images->items[i];
+        struct plan_image image = {.low = from->low, .high = from->high, .base = from->base, .present = image_is_present(images, i, codelet)};
+        char name[64];
+        snprintf(name, sizeof name, "__pcere_image_%zu", i);
+        image.table = string_add(strings, name);
+        text_add_bytes(out, &image, sizeof image);
         table.count++;
     }
     return table;
@@ -207,8 +258,8 @@ _Static_assert(sizeof(struct plan_random) == sizeof(struct store_random), "copie
 _Static_assert(PLAN_LOCK_GONE == STORE_LOCK_GONE, "alike");
 
 enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,
-                                const struct page_pool *pool, const struct codelet_memory *memory, const struct image *image,
-                                const struct elf_file *program, const struct plan_policy *policy, struct plan_file *ret_file,
+                                const struct page_pool *pool, const struct codelet_memory *memory, const struct images *images,
+                                const struct plan_policy *policy, struct plan_file *ret_file,
                                 struct pcere_error *error)
 {
     struct text out = {0}, strings = {0};
@@ -238,7 +289,10 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->directory = string_add(&strings, manifest->working_directory);
     plan->does_io = codelet->does_io;
     ignored_collect(codelet, &ignored);
-    zeroed_collect(program, manifest->image_bias, &zeroed);
+    for (size_t i = 0; i < images->count; i++)
+        if (image_is_present(images, i, codelet))
+            zeroed_collect(&images->items[i], &zeroed);
+    ranges_merge(&zeroed);
     text_add_bytes(&out, plan, sizeof *plan);
     plan->words = table_add(&out, codelet->words, codelet->word_count, sizeof *codelet->words);
     plan->mappings = table_add(&out, memory->mappings, memory->mapping_count, sizeof *memory->mappings);
@@ -252,9 +306,11 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     descriptors_add(&out, &strings, codelet, plan);
     plan->contents = table_add(&out, memory->contents, memory->content_count, sizeof *memory->contents);
     plan->streams = streams_add(&out, codelet);
+    plan->relocations = relocations_add(&out, &strings, images, codelet);
+    plan->images = images_add(&out, &strings, images, codelet);
+    plan->image = (uint32_t)images_of_region(images, codelet);
     plan->randoms = table_add(&out, codelet->randoms, codelet->random_count, sizeof *codelet->randoms);
     plan->externals = externals_add(&out, &strings, &pool->externals);
-    plan->relocations = relocations_add(&out, &strings, image, manifest->image_bias);
     plan->strings = out.length;
     text_add_bytes(&out, strings.data, strings.length);
     plan->bytes = out.length;

@@ -168,7 +168,7 @@ static enum pcere_status target_measure(const struct replay_session *session, co
     if (!status)
         status = sampling_choose(options, codelet, result->sample.threads, &policy.plan, &result->refusal, error);
     if (!status)
-        status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->image, session->program,
+        status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
                                &policy.plan, &plan, error);
     result->sample.warmups = policy.plan.warmups;
     while (!status) {
@@ -251,7 +251,9 @@ static void target_run(struct measuring *measuring, const struct replay_target *
     enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &codelet, &failure);
     enum pcere_status status = loaded;
     if (!status)
-        status = codelet_memory_new(session->store, &session->pool, &codelet, &session->image, false, &memory, &failure);
+        status = images_check(&session->images, &codelet, &failure);
+    if (!status)
+        status = codelet_memory_new(session->store, &session->pool, &codelet, &session->images, false, &memory, &failure);
     uint64_t load_ns = replay_session_clock_ns() - start_ns;
     for (size_t i = 0; i < session->options->thread_count; i++) {
         struct replay_result *result = result_add(measuring, target, session->options->threads[i]);

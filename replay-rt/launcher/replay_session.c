@@ -65,8 +65,41 @@ static enum pcere_status extent_find(struct store *store, struct extent *extent,
     return status;
 }
 
+static enum pcere_status range_take(struct extent *extent, uint64_t low, uint64_t high, struct pcere_error *error)
+{
+    if (!array_reserve(&extent->taken, &extent->taken_capacity, extent->taken_count + 1, sizeof *extent->taken))
+        return pcere_fail_memory(error, "captured ranges");
+    extent->taken[extent->taken_count++] = (struct store_range){low, high - low};
+    return PCERE_OK;
+}
+
+static enum pcere_status images_lay_out(struct images *images, struct extent *extent, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 1; !status && i < images->count; i++)
+        if (images->items[i].elf)
+            status = range_take(extent, images->items[i].low, images->items[i].high, error);
+    struct loaded_image *program = &images->items[0];
+    uint64_t low = 0, high = 0;
+    elf_file_near_span(program->elf, &low, &high);
+    if (!status)
+        status = layout_choose(extent->taken, extent->taken_count, low + program->bias, high + program->bias, !elf_file_is_pie(program->elf),
+                               &program->base, error);
+    if (!status)
+        status = range_take(extent, program->base - LAYOUT_MISSING_BYTES, program->base + LAYOUT_IMAGE_BYTES, error);
+    for (size_t i = 1; !status && i < images->count; i++) {
+        struct loaded_image *image = &images->items[i];
+        if (!image->elf)
+            continue;
+        status = layout_choose_library(extent->taken, extent->taken_count, image->low, image->high, &image->base, error);
+        if (!status)
+            status = range_take(extent, image->base, image->base + LAYOUT_LIBRARY_BYTES, error);
+    }
+    return status;
+}
+
 /* One address for the whole store, so that one executable serves all its codelets. */
-static enum pcere_status replay_session_build(struct replay_session *session, const struct extent *extent, struct pcere_error *error)
+static enum pcere_status replay_session_build(struct replay_session *session, struct extent *extent, struct pcere_error *error)
 {
     const struct replay_options *options = session->options;
     const struct build_options build = {
@@ -75,13 +108,10 @@ static enum pcere_status replay_session_build(struct replay_session *session, co
         .search_path = options->search_path,
         .library_directory = options->library_directory,
     };
-    uint64_t low = 0, high = 0, base = 0, start_ns = replay_session_clock_ns();
-    uint64_t bias = store_manifest(session->store)->image_bias;
-    elf_file_near_span(session->program, &low, &high);
-    enum pcere_status status = layout_choose(extent->taken, extent->taken_count, low + bias, high + bias,
-                                             !elf_file_is_pie(session->program), &base, error);
+    uint64_t start_ns = replay_session_clock_ns();
+    enum pcere_status status = images_lay_out(&session->images, extent, error);
     if (!status)
-        status = build_codelets(session->store, session->program, base, &build, &session->build, error);
+        status = build_codelets(session->store, &session->images, &build, &session->build, error);
     session->build_ns = replay_session_clock_ns() - start_ns;
     return status;
 }
@@ -91,26 +121,22 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
 {
     struct replay_session session = {.store = store, .options = options, .pool = {.fd = -1}};
     struct extent extent = {0};
-    char *program = NULL;
     enum pcere_status status = environment_check(options, error);
     if (!status)
-        status = store_file(store, "program", &program, error);
-    if (!status)
-        status = elf_file_open(program, &session.program, error);
-    if (!status)
-        status = image_open(program, &session.image, error);
+        status = images_open(store, &session.images, error);
     if (!status && store_manifest(store)->page_size != (uint64_t)sysconf(_SC_PAGESIZE))
         status = pcere_fail(error, PCERE_REFUSED, 0, "replay it on a machine with pages of that size", "the capture has pages of %llu bytes, this machine of %ld",
                             (unsigned long long)store_manifest(store)->page_size, sysconf(_SC_PAGESIZE));
+    if (!status)
+        session.program = session.images.items[0].elf;
     if (!status)
         status = extent_find(store, &extent, error);
     if (!status)
         status = replay_session_build(&session, &extent, error);
     if (!status)
-        status = page_pool_new(&session.image, store_manifest(store)->page_size, extent.zero_pages, extent.page_count, &session.pool,
+        status = page_pool_new(&session.images, store_manifest(store)->page_size, extent.zero_pages, extent.page_count, &session.pool,
                                error);
     free(extent.taken);
-    free(program);
     if (status)
         replay_session_close(&session);
     else
@@ -122,9 +148,7 @@ void replay_session_close(struct replay_session *session)
 {
     page_pool_done(&session->pool);
     build_done(&session->build);
-    image_close(&session->image);
-    if (session->program)
-        elf_file_close(session->program);
+    images_close(&session->images);
     *session = (struct replay_session){.pool = {.fd = -1}};
 }
 

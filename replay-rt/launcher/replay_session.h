@@ -5,15 +5,15 @@
 
 #include "core/elf_file.h"
 #include "replay-rt/launcher/build.h"
-#include "replay-rt/launcher/image.h"
+#include "replay-rt/launcher/images.h"
 #include "replay-rt/launcher/codelet_memory.h"
 #include "replay-rt/launcher/replay.h"
 
 struct replay_session {
     struct store *store;
     const struct replay_options *options;
-    struct elf_file *program;
-    struct image image;
+    struct images images;
+    const struct elf_file *program;   /* of images */
     struct build build;
     uint64_t build_ns;
     struct page_pool pool;

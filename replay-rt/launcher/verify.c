@@ -5,6 +5,7 @@
 #include "replay-rt/launcher/replay.h"
 #include "replay-rt/launcher/replay_session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define RUNS 2u
@@ -12,7 +13,7 @@
 
 struct verifier {
     struct replay_session session;
-    struct debug_info *info;              /* read when something differs */
+    struct debug_info **infos;            /* of each image: read when something differs */
 };
 
 struct subject {                          /* one codelet */
@@ -46,7 +47,7 @@ static enum pcere_status run_once(const struct verifier *verifier, const struct 
     struct plan_file plan = {.fd = -1};
     uint64_t wall_ns = 0;
     enum pcere_status status = plan_file_new(&subject->codelet, store_manifest(session->store), &session->pool, &subject->memory,
-                                             &session->image, session->program, &policy, &plan, error);
+                                             &session->images, &policy, &plan, error);
     if (!status)
         status = replay_session_process(session, &subject->codelet, &plan, result->threads, &wall_ns, error);
     if (!status)
@@ -69,25 +70,32 @@ static enum pcere_status objects_prepare(struct verifier *verifier, struct subje
 {
     const struct replay_session *session = &verifier->session;
     enum pcere_status status = PCERE_OK;
-    char *program = NULL;
+    char *name = NULL, *file = NULL;
+    size_t image = images_of_region(&session->images, &subject->codelet);
     if (subject->objects)
         return PCERE_OK;
-    if (!verifier->info)
-        status = store_file(session->store, "program", &program, error);
-    if (!status && !verifier->info)
-        status = debug_info_open(program, &verifier->info, error);
-    free(program);
+    if (!verifier->infos && !(verifier->infos = calloc(session->images.count, sizeof *verifier->infos)))
+        return pcere_fail_memory(error, "debug information");
+    if (!verifier->infos[image]) {
+        if (asprintf(&name, image ? "libraries/%s" : "program", session->images.items[image].name) < 0)
+            return pcere_fail_memory(error, "a path");
+        status = store_file(session->store, name, &file, error);
+        if (!status)
+            status = debug_info_open(file, &verifier->infos[image], error);
+        free(name);
+        free(file);
+    }
     if (!status && !subject->view.pages)
         status = captured_view_open(&session->pool, &subject->memory, &subject->view, error);
     if (status)
         return status;
     const struct objects_source source = {
-        .info = verifier->info,
-        .program = session->program,
+        .info = verifier->infos[image],
+        .images = &session->images,
+        .image = image,
         .codelet = &subject->codelet,
         .region = subject->target->region,
         .view = &subject->view,
-        .image_bias = store_manifest(session->store)->image_bias,
     };
     return objects_new(&source, &subject->objects, error);
 }
@@ -140,7 +148,9 @@ static void target_verify(struct verifier *verifier, const struct replay_target 
         status = pcere_fail(&failure, PCERE_NO, 0, NULL, "region '%s' cannot be verified: its end was not seen in the original",
                             target->region->name);
     if (!status)
-        status = codelet_memory_new(session->store, &session->pool, &subject.codelet, &session->image, true, &subject.memory, &failure);
+        status = images_check(&session->images, &subject.codelet, &failure);
+    if (!status)
+        status = codelet_memory_new(session->store, &session->pool, &subject.codelet, &session->images, true, &subject.memory, &failure);
     for (size_t i = 0; i < counts; i++) {
         struct verify_result *result = &report->results[report->result_count];
         *result = (struct verify_result){.target = target, .error = failure};
@@ -161,7 +171,7 @@ static void target_verify(struct verifier *verifier, const struct replay_target 
 enum pcere_status verify_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct verify_report *ret_report, struct pcere_error *error)
 {
-    struct verifier verifier = {.info = NULL};
+    struct verifier verifier = {.infos = NULL};
     struct replay_session *session = &verifier.session;
     struct verify_report report = {0};
     enum pcere_status status = replay_session_open(store, options, session, error);
@@ -176,7 +186,9 @@ enum pcere_status verify_run(struct store *store, const struct replay_target *ta
             target_verify(&verifier, &targets[i], &report, total);
     else
         status = pcere_fail_memory(error, "results");
-    debug_info_close(verifier.info);
+    for (size_t i = 0; verifier.infos && i < session->images.count; i++)
+        debug_info_close(verifier.infos[i]);
+    free(verifier.infos);
     replay_session_close(session);
     if (!status)
         *ret_report = report;

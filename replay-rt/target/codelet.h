@@ -127,6 +127,16 @@ void pcere_state_compare(struct memory *memory, uint32_t state, uint64_t address
 /* Bytes of one thread-local variable against what the original had at `captured`. */
 void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *found, uint64_t bytes, uint32_t thread);
 
+/* ---- images.c: the executable and the shared objects with what was rebuilt of libraries ------------------------------------ */
+
+/* Find their tables; ends the process with PLAN_COLLIDED if one does not lie where it was linked for. While the process has its first stack. */
+void pcere_images_open(struct codelet *codelet);
+size_t pcere_images_count(void);
+/* Its tables: empty ones if it was not loaded when the region began. Borrowed. */
+const struct codelet_image *pcere_image(size_t index);
+/* The dynamic linker's number of its thread-local variables, or 0. */
+uint64_t pcere_image_module(size_t index);
+
 /* ---- overlay.c: new code beneath old addresses ------------------------------------------------------------------------------ */
 
 /* Look up the library symbols that the overlay needs. To be called while the process has its first stack: the dynamic linker's

@@ -96,6 +96,7 @@ int main(int argc, char **argv)
     if (argc != 3 || !pcere_plan_open(argv[1], argv[2], &codelet))
         return 2;
     uint64_t start = 0, end = 0;
+    pcere_images_open(&codelet);
     pcere_overlay_prepare(&codelet);
     if (stack_find(&start, &end) && meets_captured(&codelet, start, end))
         leave_first_stack(&codelet, argv, start, end);

@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct codelet_function __start_pcere_functions[] __attribute__((weak, visibility("hidden")));
-extern const struct codelet_function __stop_pcere_functions[] __attribute__((weak, visibility("hidden")));
-
 enum { JUMP_BYTES = 5 };
 
 static int function_order(const void *left, const void *right)
@@ -37,13 +34,16 @@ static bool function_redirect(struct memory *memory, const struct codelet_functi
 static void functions_redirect(struct memory *memory)
 {
     struct plan_result *result = &memory->codelet->plan->result;
-    size_t count = (size_t)(__stop_pcere_functions - __start_pcere_functions), known = 0;
+    size_t count = 0, known = 0;
+    for (size_t k = 0; k < pcere_images_count(); k++)
+        count += (size_t)(pcere_image(k)->functions_end - pcere_image(k)->functions);
     const struct codelet_function **functions = calloc(count ? count : 1, sizeof(struct codelet_function *));
     if (!functions)
         pcere_plan_end(memory->codelet, PLAN_FAILED, "no memory for the list of functions");
-    for (size_t i = 0; i < count; i++)
-        if (__start_pcere_functions[i].captured)
-            functions[known++] = &__start_pcere_functions[i];
+    for (size_t k = 0; k < pcere_images_count(); k++)
+        for (const struct codelet_function *f = pcere_image(k)->functions; f < pcere_image(k)->functions_end; f++)
+            if (f->captured)
+                functions[known++] = f;
     qsort(functions, known, sizeof(struct codelet_function *), function_order);
     for (size_t i = 0; i < known; i++) {
         uint64_t at = (uint64_t)functions[i]->captured;
@@ -71,12 +71,49 @@ void pcere_overlay_prepare(struct codelet *codelet)
     if (!symbols)
         pcere_plan_end(codelet, PLAN_FAILED, "no memory for the list of symbols");
     for (uint64_t i = 0; i < count; i++)
-        symbols[i] = dlsym(RTLD_DEFAULT, pcere_plan_string(codelet->plan, relocations[i].name));
+        if (relocations[i].kind <= PLAN_RELOCATION_COPY)
+            symbols[i] = dlsym(RTLD_DEFAULT, pcere_plan_string(codelet->plan, relocations[i].name));
     pcere_externals_prepare(codelet);
+}
+
+/* A TLS block of a library that was there from the start lies at the same distance from every thread's pointer. */
+static bool block_distance(size_t image, uint64_t *ret_distance)
+{
+    const struct codelet_tls *block = pcere_image(image)->tls;
+    if (block == pcere_image(image)->tls_end)
+        return false;
+    *ret_distance = (uint64_t)block->address() - (uint64_t)__builtin_thread_pointer();
+    return true;
+}
+
+static bool relocation_value(const struct plan_relocation *relocation, uint64_t *ret_value)
+{
+    uint64_t distance = 0;
+    switch (relocation->kind) {
+    case PLAN_RELOCATION_VALUE:
+        *ret_value = (uint64_t)relocation->addend;
+        return true;
+    case PLAN_RELOCATION_MODULE:
+        *ret_value = pcere_image_module(relocation->name);
+        return *ret_value != 0;
+    case PLAN_RELOCATION_THREAD:
+        if (!block_distance(relocation->name, &distance))
+            return false;
+        *ret_value = distance + (uint64_t)relocation->addend;
+        return true;
+    default:
+        return false;
+    }
 }
 
 static void relocation_apply(struct memory *memory, const struct plan_relocation *relocation, const char *symbol)
 {
+    if (relocation->kind > PLAN_RELOCATION_COPY) {
+        uint64_t value = 0;
+        if (relocation_value(relocation, &value))
+            pcere_memory_adjust(memory, relocation->address, &value, sizeof value);
+        return;
+    }
     if (!symbol)
         return;
     if (relocation->kind == PLAN_RELOCATION_COPY) {

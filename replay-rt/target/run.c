@@ -12,9 +12,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-extern const struct codelet_region __start_pcere_regions[] __attribute__((weak, visibility("hidden")));
-extern const struct codelet_region __stop_pcere_regions[] __attribute__((weak, visibility("hidden")));
-
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
 struct run {
@@ -32,7 +29,8 @@ static void region_find(struct run *run)
 {
     const struct replay_plan *plan = run->codelet->plan;
     const char *name = pcere_plan_string(plan, plan->region);
-    for (const struct codelet_region *region = __start_pcere_regions; region < __stop_pcere_regions; region++) {
+    const struct codelet_image *image = pcere_image(plan->image);
+    for (const struct codelet_region *region = image->regions; region < image->regions_end; region++) {
         if (strcmp(region->name, name) != 0 || region->word_count != plan->words.count
             || (plan->unit_id && region->unit_id != plan->unit_id))
             continue;

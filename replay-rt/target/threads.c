@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct codelet_tls __start_pcere_tls[] __attribute__((weak, visibility("hidden")));
-extern const struct codelet_tls __stop_pcere_tls[] __attribute__((weak, visibility("hidden")));
-
 void omp_init_lock_with_hint(void *lock, uint64_t hint);
 void omp_init_nest_lock_with_hint(void *lock, uint64_t hint);
 void omp_set_lock(void *lock);
@@ -29,8 +26,9 @@ struct thread_state {
 static size_t variables_bytes(void)
 {
     size_t bytes = 0;
-    for (const struct codelet_tls *v = __start_pcere_tls; v < __stop_pcere_tls; v++)
-        bytes += v->bytes;
+    for (size_t k = 0; k < pcere_images_count(); k++)
+        for (const struct codelet_tls *v = pcere_image(k)->tls; v < pcere_image(k)->tls_end; v++)
+            bytes += v->bytes;
     return bytes;
 }
 
@@ -41,10 +39,11 @@ static void initial_save(void *context, uint32_t thread, uint32_t threads)
     if (thread >= state->threads || !state->initial[thread])
         return;
     unsigned char *to = state->initial[thread];
-    for (const struct codelet_tls *v = __start_pcere_tls; v < __stop_pcere_tls; v++) {
-        memcpy(to, v->address(), v->bytes);
-        to += v->bytes;
-    }
+    for (size_t k = 0; k < pcere_images_count(); k++)
+        for (const struct codelet_tls *v = pcere_image(k)->tls; v < pcere_image(k)->tls_end; v++) {
+            memcpy(to, v->address(), v->bytes);
+            to += v->bytes;
+        }
 }
 
 struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads)
@@ -63,12 +62,12 @@ struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads)
     return state;
 }
 
-static const struct plan_thread *captured_thread(const struct thread_state *state, uint32_t number)
+static const struct plan_thread *captured_thread(const struct thread_state *state, uint32_t number, size_t image)
 {
     const struct codelet *codelet = state->memory->codelet;
     const struct plan_thread *threads = PLAN_TABLE(codelet, threads, struct plan_thread);
     for (uint64_t i = 0; i < codelet->plan->threads.count; i++)
-        if (threads[i].number == number && threads[i].tls_bytes)
+        if (threads[i].number == number && threads[i].image == image && threads[i].tls_bytes)
             return &threads[i];
     return NULL;
 }
@@ -88,12 +87,14 @@ static void variables_restore(void *context, uint32_t number, uint32_t threads)
     struct thread_state *state = context;
     if (number >= state->threads)
         return;
-    const struct plan_thread *thread = captured_thread(state, number);
     const unsigned char *initial = state->initial[number];
-    for (const struct codelet_tls *v = __start_pcere_tls; v < __stop_pcere_tls; v++) {
-        uint64_t captured = captured_variable(thread, v);
-        memcpy(v->address(), captured ? (const void *)captured : initial, v->bytes);
-        initial += v->bytes;
+    for (size_t k = 0; initial && k < pcere_images_count(); k++) {
+        const struct plan_thread *thread = captured_thread(state, number, k);
+        for (const struct codelet_tls *v = pcere_image(k)->tls; v < pcere_image(k)->tls_end; v++) {
+            uint64_t captured = captured_variable(thread, v);
+            memcpy(v->address(), captured ? (const void *)captured : initial, v->bytes);
+            initial += v->bytes;
+        }
     }
 }
 
@@ -172,7 +173,7 @@ static void locks_compare(void *context, uint32_t number, uint32_t threads)
 
 void pcere_threads_restore(struct thread_state *state)
 {
-    if (__stop_pcere_tls - __start_pcere_tls)
+    if (variables_bytes())
         pcere_team_run(variables_restore, state);
     locks_restore(state);
 }
@@ -184,19 +185,19 @@ static void variables_compare(void *context, uint32_t number, uint32_t threads)
 {
     (void)threads;
     struct thread_state *state = context;
-    const struct plan_thread *thread = number == state->turn ? captured_thread(state, number) : NULL;
-    if (!thread)
-        return;
-    for (const struct codelet_tls *v = __start_pcere_tls; v < __stop_pcere_tls; v++) {
-        uint64_t captured = captured_variable(thread, v);
-        if (captured)
-            pcere_bytes_compare(state->memory, captured, v->address(), v->bytes, number);
+    for (size_t k = 0; number == state->turn && k < pcere_images_count(); k++) {
+        const struct plan_thread *thread = captured_thread(state, number, k);
+        for (const struct codelet_tls *v = pcere_image(k)->tls; v < pcere_image(k)->tls_end; v++) {
+            uint64_t captured = captured_variable(thread, v);
+            if (captured)
+                pcere_bytes_compare(state->memory, captured, v->address(), v->bytes, number);
+        }
     }
 }
 
 void pcere_threads_compare(struct thread_state *state)
 {
-    bool variables = __stop_pcere_tls - __start_pcere_tls, locks = state->memory->codelet->plan->locks.count;
+    bool variables = variables_bytes() > 0, locks = state->memory->codelet->plan->locks.count;
     for (state->turn = 0; state->turn < state->threads; state->turn++) {
         if (variables)
             pcere_team_run(variables_compare, state);

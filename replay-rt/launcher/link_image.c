@@ -1,0 +1,127 @@
+/* replay-rt/launcher/link_image.c - the assembly and the script of one library. */
+#include "replay-rt/launcher/link_image.h"
+
+#include "replay-rt/launcher/link_symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK "__pcere_tls_block"
+
+static bool belongs_to_runtime(const char *name)
+{
+    size_t length = strlen(name);
+    return !strncmp(name, ".gomp_critical_user_", 20) || (length >= 7 && !strcmp(name + length - 7, ".cache."));
+}
+
+static void export_write(const struct loaded_image *image, const struct image_export *symbol, struct text *out)
+{
+    if (belongs_to_runtime(symbol->name) || !link_symbol_is_writable(symbol->name))
+        return;
+    const char *name = symbol->name;
+    if (symbol->kind == PCERE_SYMBOL_TLS)
+        text_addf(out, ".globl \"%s\"\n.type \"%s\", @object\n.set \"%s\", " BLOCK "+%llu\n.size \"%s\", %llu\n", name, name, name,
+                  (unsigned long long)symbol->address, name, (unsigned long long)symbol->bytes);
+    else
+        text_addf(out, ".weak \"%s\"\n.type \"%s\", %s\n.set \"%s\", 0x%llx\n", name, name,
+                  symbol->kind == PCERE_SYMBOL_FUNCTION ? "@function" : "@object", name,
+                  (unsigned long long)(symbol->address + image->bias));
+}
+
+/* Words of a TLS block, initial ones first. A linker puts what has content before what has none. */
+static void block_write(const struct image *file, struct text *out)
+{
+    const unsigned char *initial = file->tls_initial;
+    unsigned shift = 0;
+    while ((1ull << shift) < file->tls_align)
+        shift++;
+    text_addf(out, ".section .tdata,\"awT\",@progbits\n.p2align %u\n.hidden " BLOCK "\n.type " BLOCK ", @object\n" BLOCK ":\n", shift);
+    for (uint64_t i = 0; i < file->tls_file_bytes; i++)
+        text_addf(out, i % 32 ? ",%u" : "\n.byte %u", initial[i]);
+    text_addf(out, "\n.zero %llu\n.size " BLOCK ", %llu\n", (unsigned long long)(file->tls_bytes - file->tls_file_bytes),
+              (unsigned long long)file->tls_bytes);
+    text_add(out, ".text\n.type pcere.tls_block, @function\npcere.tls_block:\nsubq $8, %rsp\n.byte 0x66\nleaq " BLOCK "@tlsgd(%rip), %rdi\n"
+                  ".value 0x6666\nrex64\ncall __tls_get_addr@PLT\naddq $8, %rsp\nret\n");
+    text_addf(out, ".section pcere_tls,\"awR\",@progbits\n.p2align 3\n.quad 1, pcere.tls_block, %llu\n", (unsigned long long)file->tls_bytes);
+}
+
+static void tables_write(size_t index, struct text *out)
+{
+    static const char *const tables[] = {"regions", "functions", "tls"};
+    text_addf(out, ".section .data.rel.ro.pcere,\"awR\",@progbits\n.p2align 3\n.globl __pcere_image_%zu\n.type __pcere_image_%zu, @object\n"
+                   "__pcere_image_%zu:\n", index, index, index);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        text_addf(out, ".weak __start_pcere_%s, __stop_pcere_%s\n.hidden __start_pcere_%s, __stop_pcere_%s\n"
+                       ".quad __start_pcere_%s, __stop_pcere_%s\n", tables[i], tables[i], tables[i], tables[i], tables[i], tables[i]);
+    text_add(out, ".weak __dso_handle\n.hidden __dso_handle\n__dso_handle: .quad 0\n.section .note.GNU-stack,\"\",@progbits\n");
+}
+
+/* What a unit refers to by a name that nobody else can use: its static variables, and what the library does not offer. */
+static bool unit_symbol_write(const struct loaded_image *image, const struct elf_symbol *symbol, struct text *name, struct text *assembly,
+                              struct text *script)
+{
+    unsigned long long unit = symbol->unit_id, address = symbol->address + image->bias;
+    name->length = 0;
+    if (symbol->kind == PCERE_SYMBOL_FUNCTION) {
+        text_addf(name, "__pcere_old.%016llx.%s", unit, symbol->name);
+        return !name->failed && link_symbol_write(assembly, name->data, address);
+    }
+    if (belongs_to_runtime(symbol->name) || (!symbol->local && image_export_find(&image->file, symbol->name)))
+        return true;
+    if (symbol->local)
+        text_addf(name, "%s.pcere.%016llx", symbol->name, unit);
+    else
+        text_add(name, symbol->name);
+    if (name->failed || !link_symbol_is_writable(name->data))
+        return false;
+    if (symbol->kind == PCERE_SYMBOL_TLS)
+        text_addf(assembly, ".globl \"%s\"\n.hidden \"%s\"\n.type \"%s\", @object\n.set \"%s\", " BLOCK "+%llu\n", name->data, name->data,
+                  name->data, name->data, (unsigned long long)symbol->address);
+    else
+        text_addf(script, "HIDDEN(\"%s\" = 0x%llx);\n", name->data, address);
+    return true;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct elf_symbol *const *a = left, *const *b = right;
+    int order = strcmp((*a)->name, (*b)->name);
+    return order ? order : ((*a)->unit_id > (*b)->unit_id) - ((*a)->unit_id < (*b)->unit_id);
+}
+
+/* A global name may stand in several units' tables: inline and tentative definitions. */
+static bool is_repeated(const struct elf_symbol *symbol, const struct elf_symbol *before)
+{
+    return before && !strcmp(symbol->name, before->name) &&
+           (symbol->unit_id == before->unit_id || (symbol->kind != PCERE_SYMBOL_FUNCTION && !symbol->local && !before->local));
+}
+
+enum pcere_status link_image_write(const struct images *images, size_t index, struct text *assembly, struct text *script,
+                                   struct pcere_error *error)
+{
+    const struct loaded_image *image = &images->items[index];
+    const struct elf_symbol *symbols;
+    struct text name = {0};
+    size_t count = elf_file_tables(image->elf, &symbols);
+    const struct elf_symbol **sorted = calloc(count + 1, sizeof(struct elf_symbol *));
+    if (!sorted)
+        return pcere_fail_memory(error, "a library's symbols");
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &symbols[i];
+    qsort(sorted, count, sizeof(struct elf_symbol *), by_name);
+    bool good = true;
+    for (size_t i = 0; good && i < count; i++)
+        if (!is_repeated(sorted[i], i ? sorted[i - 1] : NULL))
+            good = unit_symbol_write(image, sorted[i], &name, assembly, script);
+    free(sorted);
+    text_done(&name);
+    for (size_t i = 0; good && i < image->file.export_count; i++)
+        export_write(image, &image->file.exports[i], assembly);
+    if (image->file.tls_bytes)
+        block_write(&image->file, assembly);
+    tables_write(index, assembly);
+    text_add(script, "\n");
+    if (!good)
+        return pcere_fail(error, PCERE_DATA, 0, "capture the program again", "a stored library has a damaged symbol name");
+    return assembly->failed || script->failed ? pcere_fail_memory(error, "a library's symbols") : PCERE_OK;
+}
