@@ -39,6 +39,7 @@ static void thread_note(int32_t *global_number, int32_t *number, ...)
     struct capture_thread *thread = &state->log->stop.threads[*number];
     thread->thread_pointer = target_thread_pointer();
     thread->present = 1;
+    target_modules_touch();
 }
 
 static void region_run(runtime_microtask *microtask, int32_t num_threads, int32_t proc_bind)
@@ -60,10 +61,12 @@ void target_runtime_threads(struct target_state *state, int32_t num_threads, int
 {
     struct capture_thread *threads = state->log->stop.threads;
     memset(threads, 0, sizeof state->log->stop.threads);
+    target_modules_find();
     if (__kmpc_fork_call && (num_threads > 1 || (num_threads <= 0 && target_runtime_max_threads() > 1)))
         region_run(thread_note, num_threads, proc_bind);
     threads[0].thread_pointer = target_thread_pointer();
     threads[0].present = 1;
+    target_modules_touch();
 }
 
 static void (*visit_each)(uint32_t thread);

@@ -86,6 +86,10 @@ int target_runtime_team(int level);     /* size of that team */
 const void *target_runtime_address(void);   /* somewhere in its text, or NULL */
 void target_runtime_each(void (*visit)(uint32_t thread), int32_t num_threads, int32_t proc_bind);   /* on each thread of a team */
 
+/* modules.c: which libraries of the user have thread-local variables; make the calling thread's. */
+void target_modules_find(void);
+void target_modules_touch(void);
+
 /* arena.c: memory for the OpenMP runtime, apart from the program's heap. */
 bool target_arena_open(void);
 void target_arena_range(uint64_t *ret_start, uint64_t *ret_end);

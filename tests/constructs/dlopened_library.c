@@ -1,4 +1,4 @@
-/* dlopened_library.c - a region inside a library (in_library.c) that is loaded while the program runs; its path is PLUGIN. */
+/* dlopened_library.c - a region inside a library (in_library.c) that is loaded while the program runs; its path is PLUGIN_1. */
 #include "check.h"
 #include <dlfcn.h>
 
@@ -8,7 +8,7 @@ typedef long (*calls_function)(void);
 int main(void)
 {
     static double values[300];
-    void *library = dlopen(PLUGIN, RTLD_NOW);
+    void *library = dlopen(PLUGIN_1, RTLD_NOW);
     if (!library)
         fprintf(stderr, "%s\n", dlerror());
     CHECK(library);

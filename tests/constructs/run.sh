@@ -50,7 +50,7 @@ step() { local name=$1; shift; status=0; timeout -k 5 $limit_s "$@" >"$name.out"
 message() { grep -m1 -E "$2" "$1.err" || grep -m1 . "$1.err" || true; }
 
 program_compile() {
-    local compiler=$CLANG part part_file objects=() link=() defines=() shared=(-fPIC -shared)
+    local compiler=$CLANG part part_file library loaded=0 flags_of_part objects=() link=() defines=() shared=(-fPIC -shared)
     local common=(-g -fopenmp "-I$here" -Wno-unused-command-line-argument "-fpass-plugin=$("$PCERE" version --plugin)")
     case $program in *.cpp) compiler=${CLANG/clang/clang++}; common+=(-std=c++17) ;; *) common+=(-std=gnu17) ;; esac
     # shellcheck disable=SC2206
@@ -61,10 +61,14 @@ program_compile() {
         object:*) objects+=("$part_file") ;;
         archive:*) "$compiler" "${common[@]}" -c "$part_file" -o part.o && "llvm-ar${CLANG#clang}" rcs libpart.a part.o || return
                    link+=(libpart.a) ;;
-        library:*) "$compiler" "${common[@]/-fno-pie/}" "${shared[@]}" "$part_file" -o libpart.so || return
-                   link+=(-L. -lpart "-Wl,-rpath,$PWD") ;;
-        loaded:*) "$compiler" "${common[@]/-fno-pie/}" "${shared[@]}" "$part_file" -o libpart.so || return
-                  defines+=("-DPLUGIN=\"$PWD/libpart.so\"") ;;
+        library:*|plain:*|loaded:*|plain-loaded:*)
+            library=$(basename "${part#*:}") library=${library%.*}
+            case $part in plain*) flags_of_part=("${common[@]//-fpass-plugin=*/}") ;; *) flags_of_part=("${common[@]}") ;; esac
+            "$compiler" ${flags_of_part[@]/-fno-pie/} "${shared[@]}" "$part_file" -o "lib$library.so" || return
+            case $part in
+            *loaded:*) loaded=$((loaded + 1)); defines+=("-DPLUGIN_$loaded=\"$PWD/lib$library.so\"") ;;
+            *) link+=(-L. "-l$library" "-Wl,-rpath,$PWD") ;;
+            esac ;;
         esac
     done
     # one unit after the other, as a build would
