@@ -296,7 +296,7 @@ static enum pcere_status arguments_add(struct objects *objects, bool by_referenc
     struct debug_variable *arguments;
     size_t count;
     const char *caller = codelet->frame_count ? codelet->frames[0].symbol : "";
-    uint64_t pc = codelet->frame_count ? codelet->frames[0].address - objects->source.image_bias - 1 : 0;
+    uint64_t pc = codelet->frame_count ? codelet->frames[0].address - objects->source.images->items[objects->source.image].bias - 1 : 0;
     enum pcere_status status = debug_info_arguments(objects->source.info, region->file ? region->file : "", region->line, caller, pc,
                                                     &arguments, &count, error);
     if (status)
@@ -517,9 +517,8 @@ enum pcere_status objects_new(const struct objects_source *source, struct object
     if (!objects)
         return pcere_fail_memory(error, "the variables");
     objects->source = *source;
-    elf_file_span(source->program, &objects->image_low, &objects->image_end);
-    objects->image_low += source->image_bias;
-    objects->image_end += source->image_bias;
+    objects->image_low = source->images->items[source->image].low;
+    objects->image_end = source->images->items[source->image].high;
     blocks_collect(objects);
     statics_add(objects);
     enum pcere_status status = arguments_add(objects, true, error);
