@@ -1,7 +1,7 @@
 # A packed store is all that another machine needs: the program, its sources, its libraries and the original store are gone, the processor, the
 # layout of addresses and the name of the machine differ.
 source "$SOURCE/tests/cli/common.sh" || exit 1
-mkdir -p build/lib there
+mkdir -p build/lib there machine
 pass="-fpass-plugin=$(plugin)"
 cd build || exit 1
 
@@ -47,6 +47,7 @@ void wide(void) {
     for (int i = 0; i < 1000; i++) a[i] = a[i] * 0.5 + i;
 }
 END
+# of the machine, by its name: the replay loads what the machine has
 cat >taken.c <<'END'
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -93,11 +94,11 @@ int main(void) {
 END
 # LWP: instructions that no compiler emits by itself, and that no processor has had for years.
 {
-    "$CLANG" -O2 -shared -fPIC taken.c -o lib/libtaken.so &&
-    "$CLANG" -O2 -g -fopenmp "$pass" -mlwp -c wide.c && "$CLANG" -O2 -g -fopenmp "$pass" odd.c wide.o -o odd -Llib -Wl,--no-as-needed -ltaken '-Wl,-rpath,$ORIGIN/lib'
+    "$CLANG" -O2 -shared -fPIC taken.c -o ../machine/libnss_taken.so &&
+    "$CLANG" -O2 -g -fopenmp "$pass" -mlwp -c wide.c && "$CLANG" -O2 -g -fopenmp "$pass" odd.c wide.o -o odd -L../machine -Wl,--no-as-needed -lnss_taken
 } || { echo "NOT OK: odd.c does not build"; exit 1; }
 touch leave-it
-LEAVE_IT=1 run "$PCERE" capture --all-classes ./odd; says "a program with odd regions is captured" 0
+LEAVE_IT=1 LD_LIBRARY_PATH=$work/machine run "$PCERE" capture --all-classes ./odd; says "a program with odd regions is captured" 0
 run "$PCERE" pack odd.pcere -o ../there/odd.tar.zst; says "and packed" 0
 
 # ---- there ----------------------------------------------------------------------------------------------------------------------
