@@ -25,6 +25,8 @@ static struct link links[6];
 static struct fixture {
     struct debug_info *info;
     struct elf_file *program;
+    struct loaded_image image;
+    struct images images;
     struct store_mapping mapping;
     struct store_codelet codelet;
     struct store_region region;
@@ -75,7 +77,9 @@ static bool fixture_begin(void)
     fixture.copy = (struct plan_copy){.address = start, .pages = (end - start) / PAGE};
     fixture.view = (struct captured_view){.pages = fixture.snapshot, .pages_bytes = end - start, .page_bytes = PAGE, .copies = &fixture.copy,
                                           .copy_count = 1};
-    const struct objects_source source = {fixture.info, fixture.program, &fixture.codelet, &fixture.region, &fixture.view, fixture.bias};
+    fixture.image = (struct loaded_image){.elf = fixture.program, .bias = fixture.bias, .low = low + fixture.bias, .high = high + fixture.bias};
+    fixture.images = (struct images){&fixture.image, 1};
+    const struct objects_source source = {fixture.info, &fixture.images, 0, &fixture.codelet, &fixture.region, &fixture.view};
     return objects_new(&source, &fixture.objects, &error) == PCERE_OK;
 }
 
