@@ -78,9 +78,12 @@ static struct environment environment_make(const struct child_setup *setup)
     const struct capture_options *options = setup->options;
     struct environment result = {0};
     bool preloaded = false;
+    const char *inner = "";                             /* ",N..." for regions inside regions: stays as the user has it */
     char number[64];
     for (size_t i = 0; options->environment && options->environment[i]; i++) {
         const char *variable = options->environment[i];
+        if (has_name(variable, "OMP_NUM_THREADS") && strchr(variable, ','))
+            inner = strchr(variable, ',');
         if (has_name(variable, CAPTURE_ENVIRONMENT) || has_name(variable, "OMP_NUM_THREADS"))
             continue;
         if (has_name(variable, "LD_PRELOAD") && variable[sizeof "LD_PRELOAD"] != '\0') {
@@ -90,7 +93,7 @@ static struct environment environment_make(const struct child_setup *setup)
             environment_add(&result, "%s%s%s", variable, "", "");
     }
     snprintf(number, sizeof number, "%u", options->threads ? options->threads : 1);
-    environment_add(&result, "OMP_NUM_THREADS=%s%s%s", number, "", "");
+    environment_add(&result, "OMP_NUM_THREADS=%s%s%s", number, inner, "");
     if (!options->keep_affinity && !places_are_set(options->environment)) {
         environment_add(&result, "OMP_PROC_BIND=true%s%s%s", "", "", "");
         environment_add(&result, "OMP_PLACES=cores%s%s%s", "", "", "");

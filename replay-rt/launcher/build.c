@@ -625,6 +625,8 @@ static void failure_keep(struct builder *builder, const char *final, struct pcer
 static enum pcere_status build_make(struct builder *builder, const char *final, struct pcere_error *error)
 {
     struct text missing = {0};
+    if (strchr(final, '%'))      /* it makes something else of the sign where it writes */
+        return pcere_fail(error, PCERE_USAGE, 0, "rename it, or name it by another path", "LLVM's linker cannot write to '%s', which has a '%%' in it", final);
     if (asprintf(&builder->folder, "%s.%ld.partial", final, (long)getpid()) < 0)
         return pcere_fail_memory(error, "a path");
     enum pcere_status status = tree_remove(AT_FDCWD, builder->folder, error);

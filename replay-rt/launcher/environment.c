@@ -66,8 +66,12 @@ enum pcere_status environment_make(const struct store_manifest *manifest, const 
 {
     struct arguments list = {0};
     bool places = options->places, bind = options->bind;
+    const char *inner = "";                   /* of the capture's OMP_NUM_THREADS: for regions inside regions */
     const char *library_path = NULL;          /* of the capture: "LD_LIBRARY_PATH=..." */
-    arguments_addf(&list, "OMP_NUM_THREADS=%u", threads);
+    for (char **variable = manifest->environment; variable && *variable; variable++)
+        if (begins(*variable, "OMP_NUM_THREADS") && strchr(*variable, ','))
+            inner = strchr(*variable, ',');
+    arguments_addf(&list, "OMP_NUM_THREADS=%u%s", threads, inner);
     arguments_add(&list, "KMP_WARNINGS=false");
     for (char **variable = manifest->environment; variable && *variable; variable++) {
         bool affinity = begins(*variable, "KMP_AFFINITY") || begins(*variable, "GOMP_CPU_AFFINITY");

@@ -20,10 +20,10 @@ done_or_skipped() {
 whole() {
     local where=$1 program=$2 wanted=$3 name=${2##*/}
     shift 3
-    rm -rf "$name.pcere"
+    rm -rf "./$name.pcere"
     run "$@" "$PCERE" capture -q --all-classes "$program"
     says "$where: captured" 0 out "$wanted"
-    replayed "$where" "$name.pcere" "$@"
+    replayed "$where" "./$name.pcere" "$@"
 }
 # replayed WHERE STORE [WRAPPER...]: the same for a store that is there
 replayed() {
