@@ -80,6 +80,17 @@ static void indirect_note(struct capture_stop *stop, uint64_t resolver)
     stop->indirect[stop->indirect_count++] = (struct capture_indirect){resolver, resolve()};
 }
 
+static bool is_this_library(const struct dl_phdr_info *info)
+{
+    uintptr_t here = (uintptr_t)&known;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t low = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && here >= low && here < low + info->dlpi_phdr[i].p_memsz)
+            return true;
+    }
+    return false;
+}
+
 struct walk { struct capture_stop *stop; bool executable; };
 
 static int object_note(struct dl_phdr_info *info, size_t bytes, void *context)
@@ -89,7 +100,7 @@ static int object_note(struct dl_phdr_info *info, size_t bytes, void *context)
     bool executable = walk->executable;
     struct table table;
     walk->executable = false;
-    if (strncmp(info->dlpi_name, "linux-vdso", 10) == 0 || !table_find(info, &table))
+    if (strncmp(info->dlpi_name, "linux-vdso", 10) == 0 || is_this_library(info) || !table_find(info, &table))
         return 0;
     for (size_t i = 1; i < table.count; i++) {
         const ElfW(Sym) *symbol = &table.symbols[i];

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -127,6 +128,43 @@ static void function_redirect(const struct function *function)
         patch(function->address, jump, sizeof jump);
 }
 
+/* Where the capture's libraries had a function that captured data may point to, stands a jump to ours; where a constant, a copy. Ascending. */
+struct external { uint64_t address; const char *symbol; uint64_t bytes; };
+extern const struct external externals[], externals_end[];
+enum { FAR_JUMP_BYTES = 14 };
+
+static uint64_t external_end(const struct external *external)
+{
+    return external->address + (external->bytes ? external->bytes : FAR_JUMP_BYTES);
+}
+
+static int external_is_wanted(const struct external *external)
+{
+    return external->symbol && (uint64_t)external->symbol != external->address && !is_captured((void *)external->address);
+}
+
+static void externals_place(void)
+{
+    static const unsigned char jump[FAR_JUMP_BYTES - 8] = {0xff, 0x25};     /* jmp *0(%rip), and the address behind it */
+    uint64_t mapped = 0, used = 0;
+    for (const struct external *external = externals; external < externals_end; external++) {
+        uint64_t start = external->address & ~(PAGE_BYTES - 1), end = (external_end(external) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+        if (!external_is_wanted(external) || external->address < used)      /* another name of the same */
+            continue;
+        start = start < mapped ? mapped : start;
+        if (start < end && mmap((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != (void *)start) {
+            fprintf(stderr, "addresses of the capture's libraries are taken: run again\n");
+            exit(1);
+        }
+        mapped = end > mapped ? end : mapped;
+        used = external_end(external);
+        memcpy((void *)external->address, external->bytes ? external->symbol : (const char *)jump, external->bytes ? external->bytes : sizeof jump);
+        if (!external->bytes)
+            memcpy((char *)external->address + sizeof jump, &external->symbol, sizeof external->symbol);
+    }
+}
+
 /* C++ streams: each unit of a program asks for them in a constructor, and constructors are not run again. */
 extern void streams_start(void *object) __asm__("_ZNSt8ios_base4InitC1Ev") __attribute__((weak));
 
@@ -141,13 +179,17 @@ void support_start(void)
     for (const struct function *function = functions; function < functions_end; function++)
         if (function->code)
             function_redirect(function);
+    externals_place();
 }
 
 /* ---- locks: states of the OpenMP runtime, made anew ---------------------------------------------------------------------------- */
 
 void support_restore(void)
 {
-#define LOCK(kind, address, hint) omp_init_##kind##_with_hint((void *)address, (omp_sync_hint_t)hint);
+#define LOCK(kind, address, hint, held)                                         \
+    omp_init_##kind##_with_hint((void *)address, (omp_sync_hint_t)hint);        \
+    for (int i = 0; i < held; i++)                                              \
+        omp_set_##kind((void *)address);
     LOCKS(LOCK)
     if (THREAD_LOCAL_BYTES) {
 #pragma omp parallel

@@ -157,6 +157,13 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
     if (!status && codelet->does_io && codelet->has_after)
         status = export_limit(work, error, "the region reads or writes: files and streams that it found open are not open here, and those that it "
                                            "opens for writing are written");
+    bool held = false;
+    for (size_t i = 0; i < codelet->lock_count; i++)
+        held |= codelet->locks[i].owner > 0;
+    if (!status && held)
+        status = export_limit(work, error, "another thread than the initial one holds a lock where the region starts: here nobody does");
+    if (!status && codelet->random_count)
+        status = export_limit(work, error, "random numbers of the C library (rand, random, drand48) start anew here");
     bool libraries = false;
     for (size_t i = 0; i < codelet->mapping_count; i++)
         libraries |= codelet->mappings[i].role == STORE_ROLE_LIBRARY;

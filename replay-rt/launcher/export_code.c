@@ -117,6 +117,20 @@ static void library_words_write(const struct export_work *work, struct text *out
     text_add(out, "library_words_end:\n");
 }
 
+static void externals_write(const struct export_work *work, struct text *out)
+{
+    const struct plan_external *externals = EXPORT_TABLE(work, externals, struct plan_external);
+    const char *strings = (const char *)work->plan.plan + work->plan.plan->strings;
+    text_add(out, "\n# What the capture's libraries had where, as captured data may point there: a function (0 bytes), or a constant of so many bytes.\n"
+                  ".globl externals, externals_end\nexternals:\n");
+    for (uint64_t i = 0; i < work->plan.plan->externals.count; i++) {
+        const char *name = strings + externals[i].name;
+        if (is_writable_name(name))
+            text_addf(out, ".weak \"%s\"\n.quad 0x%" PRIx64 ", \"%s\", %" PRIu32 "\n", name, externals[i].address, name, externals[i].bytes);
+    }
+    text_add(out, "externals_end:\n");
+}
+
 static int symbol_order(const void *left, const void *right)
 {
     const struct elf_symbol *const *a = left, *const *b = right;
@@ -163,6 +177,7 @@ static enum pcere_status addresses_write(const struct export_work *work, struct 
     enum pcere_status status = variables_write(work, &out, error);
     if (!status) {
         library_words_write(work, &out);
+        externals_write(work, &out);
         status = functions_write(work, &out, error);
     }
     if (!status)
@@ -219,10 +234,10 @@ static void thread_locals_write(const struct export_work *work, struct text *out
 
 static void locks_write(const struct export_work *work, struct text *out)
 {
-    text_add(out, "\n/* OpenMP locks that were initialised: kind, address, hint. */\n#define LOCKS(X)");
+    text_add(out, "\n/* OpenMP locks that were initialised: kind, address, hint, how often the initial thread holds it. */\n#define LOCKS(X)");
     for (size_t i = 0; i < work->codelet.lock_count; i++)
-        text_addf(out, " \\\n    X(%s, 0x%" PRIx64 ", %" PRIu32 ")", work->codelet.locks[i].kind ? "nest_lock" : "lock", work->codelet.locks[i].address,
-                  work->codelet.locks[i].hint);
+        text_addf(out, " \\\n    X(%s, 0x%" PRIx64 ", %" PRIu32 ", %" PRIu32 ")", work->codelet.locks[i].kind ? "nest_lock" : "lock",
+                  work->codelet.locks[i].address, work->codelet.locks[i].hint, work->codelet.locks[i].owner ? 0 : work->codelet.locks[i].held);
     text_add(out, "\n");
 }
 

@@ -66,6 +66,7 @@ statics weigh@statics_inline.h:8 statics_one.c statics_two.c
 pointers blocks@pointers.c:54 pointers.c
 objects total<double>@objects.cpp:30 objects.cpp
 objects main@objects.cpp:55 objects.cpp
+externals use@externals.c:15 externals.c
 END
     program blocks blocks.cpp
     captured blocks --force
