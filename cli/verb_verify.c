@@ -261,7 +261,8 @@ const struct cli_verb cli_verb_verify = {
     .synopsis = "[STORE] [REGION...]",
     .description =
         "Runs each codelet from its captured memory and compares all memory afterwards with the memory that the original had after the same "
-        "invocation. Left out is what belongs to the OpenMP runtime, the dead stack below the region's frame, and OpenMP's locks.\n\n"
+        "invocation. Left out is what belongs to the OpenMP runtime, the dead stack below the region's frame, and the words of OpenMP's "
+        "locks; how often they are held is compared.\n\n"
         "With one thread and the original's flags, memory must be the same bit for bit. With more, sums are added in another order: floating-point "
         "values may differ by a bound that the table shows, whole numbers and pointers may not. Where there are several threads each codelet runs "
         "twice: what differs between the two is told apart from what is wrong.\n\n"
