@@ -40,7 +40,7 @@ static int runtime_find(struct dl_phdr_info *info, size_t bytes, void *context)
 
 void pcere_asks_watch(_Atomic uint64_t *ret_asked)
 {
-    uintptr_t inside = (uintptr_t)dlsym(RTLD_DEFAULT, "__kmpc_fork_call");
+    uintptr_t inside = (uintptr_t)dlsym(RTLD_NEXT, "__kmpc_fork_call");     /* this executable may have one in front of it */
     if (!runtime.high)
         dl_iterate_phdr(runtime_find, &inside);
     asked = ret_asked;
