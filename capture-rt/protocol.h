@@ -16,7 +16,8 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 5u
+#define CAPTURE_VERSION 6u
+#define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
 #define CAPTURE_LIBRARY "libpcere-capture.so"
 
@@ -168,6 +169,8 @@ struct capture_log {
     uint64_t stream_list;       /* address of the GNU C library's list of open streams (_IO_list_all), or 0 */
     uint64_t stream_tables[2];  /* of the functions of plain files' streams: narrow, wide */
     uint64_t standard_streams[3];       /* addresses of the structures of stdin, stdout, stderr */
+    uint64_t memory_streams[CAPTURE_MEMORY_STREAMS];     /* of open_memstream, which the list does not hold; some may be closed by now */
+    uint64_t memory_stream_count;       /* ever made: the last CAPTURE_MEMORY_STREAMS are there */
     uint64_t plt_low, plt_high; /* words of the executable's image that the dynamic linker fills on first use; may be empty */
     uint64_t tls_low;           /* lowest address of the initial thread's static TLS (that of shared objects included) */
     uint64_t initial_thread;    /* its thread pointer */

@@ -188,6 +188,44 @@ static uint64_t stream_table(const struct store_stream *stream)
     return table;
 }
 
+#define STREAM_MAGIC 0xfbad0000u
+#define STREAM_MAGIC_MASK 0xffff0000u
+
+static bool foreign_add(pid_t pid, const struct store_stream *stream, struct files *files)
+{
+    const FILE words = stream_words(stream);
+    for (size_t i = 0; i < files->foreign_count; i++)
+        if (files->foreign[i].address == stream->address)
+            return true;
+    if (((uint32_t)words._flags & STREAM_MAGIC_MASK) != STREAM_MAGIC)
+        return true;
+    if (!array_reserve(&files->foreign, &files->foreign_capacity, files->foreign_count + 1, sizeof *files->foreign))
+        return false;
+    struct file_foreign *foreign = &files->foreign[files->foreign_count++];
+    *foreign = (struct file_foreign){.address = stream->address, .descriptor = words._fileno, .wide = words._mode > 0};
+    memcpy(foreign->bytes, stream->bytes, sizeof foreign->bytes);
+    if (foreign->wide)
+        memory_read(pid, (uintptr_t)words._wide_data, foreign->wide_words, sizeof foreign->wide_words);
+    return true;
+}
+
+static bool has_plain_table(const struct store_stream *stream, const struct capture_log *log)
+{
+    return stream_table(stream) == log->stream_tables[0] || stream_table(stream) == log->stream_tables[1];
+}
+
+/* Streams that write to growing memory are on no list. One that was closed may be anything by now, but for a stream. */
+static bool memory_streams_read(pid_t pid, const struct capture_log *log, struct files *files)
+{
+    for (uint32_t i = 0; i < CAPTURE_MEMORY_STREAMS; i++) {
+        struct store_stream stream = {.address = log->memory_streams[i]};
+        if (memory_read(pid, stream.address, stream.bytes, sizeof stream.bytes) && !has_plain_table(&stream, log)
+            && !foreign_add(pid, &stream, files))
+            return false;
+    }
+    return true;
+}
+
 /* Streams into memory or of the program's own making (fmemopen, fopencookie) have other tables. */
 static bool streams_read(pid_t pid, const struct capture_log *log, struct files *files)
 {
@@ -202,14 +240,16 @@ static bool streams_read(pid_t pid, const struct capture_log *log, struct files 
         for (uint32_t i = 0; i < 3; i++)
             if (at == log->standard_streams[i])
                 stream.kind = STORE_STREAM_STDIN + i;
-        bool plain = (stream_table(&stream) == log->stream_tables[0] || stream_table(&stream) == log->stream_tables[1]) && words._mode <= 0;
+        bool plain = has_plain_table(&stream, log) && words._mode <= 0;
+        if (!plain && !foreign_add(pid, &stream, files))
+            return false;
         if (plain && !array_reserve(&files->streams, &files->stream_capacity, files->stream_count + 1, sizeof *files->streams))
             return false;
         if (plain)
             files->streams[files->stream_count++] = stream;
         at = (uint64_t)(uintptr_t)words._chain;
     }
-    return true;
+    return memory_streams_read(pid, log, files);
 }
 
 enum pcere_status files_read(pid_t pid, const struct capture_log *log, int own, struct files *ret_files, struct pcere_error *error)
@@ -229,6 +269,7 @@ void files_done(struct files *files)
     free(files->descriptors);
     free(files->facts);
     free(files->streams);
+    free(files->foreign);
     *files = (struct files){0};
 }
 
@@ -294,6 +335,32 @@ static void stream_compare(struct files *before, const struct store_stream *old,
         descriptor->marks |= STORE_DESCRIPTOR_READ;
 }
 
+static bool foreign_is_used(const struct file_foreign *before, const struct files *after)
+{
+    FILE was, is;
+    memcpy(&was, before->bytes, sizeof was);
+    for (size_t i = 0; i < after->foreign_count; i++)
+        if (after->foreign[i].address == before->address) {
+            memcpy(&is, after->foreign[i].bytes, sizeof is);
+            return was._IO_read_ptr != is._IO_read_ptr || was._IO_read_end != is._IO_read_end || was._IO_write_base != is._IO_write_base
+                   || was._IO_write_ptr != is._IO_write_ptr || was._IO_buf_base != is._IO_buf_base
+                   || memcmp(before->wide_words, after->foreign[i].wide_words, sizeof before->wide_words) != 0;
+        }
+    return true;                      /* closed */
+}
+
+/* A stream that the region itself made wide is one in the replay as well, and yet not as it was: their words are no plain stream's. */
+static void foreign_compare(struct files *before, const struct files *after)
+{
+    for (size_t i = 0; i < before->foreign_count && !before->used.address; i++)
+        if (foreign_is_used(&before->foreign[i], after))
+            before->used = before->foreign[i];
+    for (size_t i = 0; i < after->foreign_count && !before->used.address; i++)
+        for (size_t j = 0; j < before->stream_count && !before->used.address; j++)
+            if (after->foreign[i].wide && before->streams[j].address == after->foreign[i].address)
+                before->used = after->foreign[i];
+}
+
 void files_compare(struct files *before, const struct files *after)
 {
     bool read = after->read_bytes != before->read_bytes, written = after->written_bytes != before->written_bytes;
@@ -314,6 +381,7 @@ void files_compare(struct files *before, const struct files *after)
         for (size_t j = 0; j < after->stream_count; j++)
             if (before->streams[i].address == after->streams[j].address && before->streams[i].descriptor == after->streams[j].descriptor)
                 stream_compare(before, &before->streams[i], &after->streams[j], read);
+    foreign_compare(before, after);
 }
 
 /* ---- in words -------------------------------------------------------------------------------------------------------------- */
@@ -372,6 +440,21 @@ enum pcere_status files_words(const struct files *before, const struct files *af
     return PCERE_OK;
 }
 
+/* Such streams keep addresses of the C library's own data, which a replay's library has elsewhere. */
+static enum pcere_status foreign_obstacle(const struct files *before, char **ret_reason, struct pcere_error *error)
+{
+    *ret_reason = NULL;
+    if (!before->used.address)
+        return PCERE_OK;
+    struct text text = {0};
+    if (before->used.wide && before->used.descriptor >= 0)
+        text_addf(&text, "it uses a stream of wide characters (descriptor %d), which no replay can have", before->used.descriptor);
+    else
+        text_add(&text, "it uses a stream in memory, or one of the program's own making (fmemopen, open_memstream, fopencookie), which no replay can have");
+    *ret_reason = text_take(&text);
+    return *ret_reason ? PCERE_OK : pcere_fail_memory(error, "a reason");
+}
+
 enum pcere_status files_obstacle(const struct files *before, char **ret_reason, struct pcere_error *error)
 {
     for (size_t i = 0; i < before->count; i++) {
@@ -387,8 +470,7 @@ enum pcere_status files_obstacle(const struct files *before, char **ret_reason, 
         *ret_reason = text_take(&text);
         return *ret_reason ? PCERE_OK : pcere_fail_memory(error, "a reason");
     }
-    *ret_reason = NULL;
-    return PCERE_OK;
+    return foreign_obstacle(before, ret_reason, error);
 }
 
 /* ---- contents -------------------------------------------------------------------------------------------------------------- */

@@ -20,12 +20,22 @@ struct file_facts {
     uint64_t waiting_bytes;          /* that can be read from a pipe, socket or terminal without waiting */
 };
 
+struct file_foreign {                /* a stream that no replay can have: wide, in memory, of the program's own making */
+    uint64_t address;
+    int32_t descriptor;              /* of a wide one, or below 0 */
+    bool wide;
+    unsigned char bytes[STORE_STREAM_BYTES], wide_words[64];
+};
+
 struct files {                       /* at one moment */
     struct store_descriptor *descriptors;   /* ascending, all of them */
     struct file_facts *facts;        /* one each */
     size_t count, capacity, fact_capacity;
     struct store_stream *streams;
     size_t stream_count, stream_capacity;
+    struct file_foreign *foreign;
+    size_t foreign_count, foreign_capacity;
+    struct file_foreign used;        /* one that the region used, as files_compare finds; address 0: none */
     uint64_t read_bytes, written_bytes;     /* by the process since its start */
 };
 
@@ -43,7 +53,7 @@ void files_compare(struct files *before, const struct files *after);
 /* "reads mesh.dat; writes standard output", or NULL if nothing was read or written. *ret_words is malloc'ed. PCERE_SYSTEM: no memory. */
 enum pcere_status files_words(const struct files *before, const struct files *after, char **ret_words, struct pcere_error *error);
 
-/* Why the region cannot be replayed: it reads from what no replay has. NULL if nothing says so. *ret_reason is malloc'ed. */
+/* Why the region cannot be replayed: it reads from what no replay has, or uses such a stream. NULL if nothing says so. *ret_reason is malloc'ed. */
 enum pcere_status files_obstacle(const struct files *before, char **ret_reason, struct pcere_error *error);
 
 enum { FILES_CONTENT_BYTES_MOST = 16 << 20 };  /* of one file that is kept */

@@ -51,6 +51,64 @@ for flags in "-O2" "-O0 -fno-pie"; do
     is "none came, none went" "$(ls -A)" "$names"
 done
 
+# ---- streams that no replay can have ------------------------------------------------------------------------------------------------
+compile streams <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+static void wide(FILE *stream) {
+    #pragma omp parallel
+    #pragma omp single
+    fwprintf(stream, L"%d\n", 7);
+}
+static void becomes(FILE *stream) {
+    #pragma omp parallel
+    #pragma omp single
+    fwprintf(stream, L"%d\n", 7);
+}
+static void room(FILE *stream) {
+    #pragma omp parallel
+    #pragma omp single
+    fprintf(stream, "%d\n", 7);
+}
+static void growing(FILE *stream) {
+    #pragma omp parallel
+    #pragma omp single
+    for (int i = 0; i < 1000; i++) fprintf(stream, "%d\n", i);
+}
+static int bystander;
+static void beside(void) {
+    #pragma omp parallel
+    #pragma omp atomic
+    bystander++;
+}
+int main(void) {
+    static char memory[4000];
+    char *grown;
+    size_t bytes;
+    FILE *was = fopen("/dev/null", "w"), *is = fopen("/dev/null", "w"), *fixed = fmemopen(memory, sizeof memory, "w"), *more = open_memstream(&grown, &bytes);
+    fwprintf(was, L"first");
+    wide(was), becomes(is), room(fixed), growing(more), beside();
+    fclose(fixed), fclose(more);
+    puts(bystander > 0 && !strcmp(memory, "7\n") && bytes > 3000 ? "PASS" : "FAIL");
+}
+END
+run "$PCERE" capture --all-classes ./streams
+says "a program with streams of all kinds runs and is captured" 0 out '^PASS'
+run "$PCERE" regions --json streams.pcere
+for name in wide becomes; do
+    is "a stream of wide characters is named as the reason: $name" "$(region $name reason | numbers)" \
+        "it uses a stream of wide characters (descriptor N), which no replay can have"
+done
+for name in room growing; do
+    is "so is one in memory: $name" "$(region $name reason)" \
+        "it uses a stream in memory, or one of the program's own making (fmemopen, open_memstream, fopencookie), which no replay can have"
+done
+is "a region beside them is captured" "$(region beside status)" captured
+run "$PCERE" verify streams.pcere
+says "and verified" 0 out 'beside@.*identical'
+
 # ---- where nothing can be guarded -------------------------------------------------------------------------------------------------
 cat >unguarded.c <<'END'
 #include <errno.h>

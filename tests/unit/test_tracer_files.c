@@ -115,6 +115,18 @@ static void test_streams(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(find_stream(&files, stdout));
     CU_ASSERT_EQUAL(find_stream(&files, stdout)->kind, STORE_STREAM_STDOUT);
     CU_ASSERT_PTR_NULL(find_stream(&files, text));
+    CU_ASSERT_EQUAL(files.foreign_count, 1);
+    CU_ASSERT_EQUAL(files.foreign[0].address, (uintptr_t)text);
+    struct files after = look(-1);
+    files_compare(&files, &after);
+    CU_ASSERT_EQUAL(files.used.address, 0);
+    files_done(&after);
+    fputs("used", text);
+    after = look(-1);
+    files_compare(&files, &after);
+    CU_ASSERT_EQUAL(files.used.address, (uintptr_t)text);
+    CU_ASSERT_FALSE(files.used.wide);
+    files_done(&after);
     files_done(&files);
     fclose(text);
     fclose(file);
