@@ -158,7 +158,7 @@ struct plan_result {
     _Atomic uint32_t sampling;      /* 1: samples_ns are extrapolated times of shots (while it runs: a shot is being run) */
     uint32_t reserved;
     uint64_t sample_real_ns;        /* what the shots really took */
-    uint64_t sample_iterations, sample_run;     /* of the loops: iterations that there were, and those that were timed */
+    uint64_t sample_iterations, sample_run;     /* of the loops: iterations that there are, and those that were timed, in all shots together */
     char refusal[160];              /* why it was replayed whole although the plan asks for shots */
     char message[256];
     uint64_t samples_ns[PLAN_SAMPLES];          /* wall time of each timed repetition */

@@ -85,9 +85,10 @@ enum pcere_status sampling_take(const struct plan_result *from, struct store_sam
 {
     if (!atomic_load(&from->sampling))
         return PCERE_OK;
-    if (!from->sample_run || from->sample_run > from->sample_iterations || !from->sample_count)
+    if (!from->sample_run || from->sample_run / PLAN_SAMPLES > from->sample_iterations || !from->sample_count)
         return pcere_fail(error, PCERE_NO, 0, "replay it with --sample off", "the codelet says that it ran %llu of %llu iterations",
                           (unsigned long long)from->sample_run, (unsigned long long)from->sample_iterations);
-    sample->sampled_ratio = (double)from->sample_run / (double)from->sample_iterations;
+    double ratio = (double)from->sample_run / (double)from->sample_iterations;
+    sample->sampled_ratio = ratio < 1 ? ratio : 1;    /* shots of few iterations may meet some twice */
     return PCERE_OK;
 }

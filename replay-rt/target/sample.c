@@ -222,7 +222,8 @@ static double phases_sum(const struct sample_shot *shot)
 
 static void outcome_take(struct sample_shot *shot, uint64_t end_ns, struct outcome *ret_outcome)
 {
-    struct outcome outcome = {.real_ns = end_ns - shot->start_ns};
+    uint64_t stolen_ns = shot->threads[0].clock.stolen_ns, real_ns = end_ns - shot->start_ns;
+    struct outcome outcome = {.real_ns = real_ns > stolen_ns ? real_ns - stolen_ns : 1};
     uint64_t last_ns = 0;
     for (uint32_t t = 0; t < shot->team; t++) {
         if (shot->threads[t].leave_ns > last_ns)
@@ -433,7 +434,9 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
             return refuse(codelet, reason);
         }
         result->samples_ns[result->sample_count++] = (uint64_t)(outcome.time_ns + 0.5);
-        result->sample_iterations += outcome.iterations;
+        if (outcome.run >= outcome.iterations)
+            return refuse(codelet, "it has no loop that is long enough");
+        result->sample_iterations = outcome.iterations;
         result->sample_run += outcome.run;
         if (result->sample_count >= policy->sample_shots_least && !trend_found(result)
             && (result->sample_count >= policy->sample_shots / 2 || half_width(result->samples_ns, result->sample_count) <= INTERVAL_GOOD))
@@ -443,7 +446,5 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
     }
     if (trend_found(result))
         return refuse(codelet, "each shot is faster than the one before: its data are warm in the program and cold in a sample");
-    if (!result->sample_run || result->sample_run >= result->sample_iterations)
-        return refuse(codelet, "it has no loop that is long enough");
-    return true;
+    return result->sample_run > 0 || refuse(codelet, "it has no loop that is long enough");
 }

@@ -156,7 +156,7 @@ static void nonsense_is_refused(void)
     result->sample_count = 5;
     result->sample_iterations = 100;
     CU_ASSERT_EQUAL(sampling_take(result, &sample, &error), PCERE_NO);
-    result->sample_run = 200;
+    result->sample_run = 100 * PLAN_SAMPLES + PLAN_SAMPLES;
     CU_ASSERT_EQUAL(sampling_take(result, &sample, &error), PCERE_NO);
     result->sample_run = 7;
     CU_ASSERT_EQUAL(sampling_take(result, &sample, &error), PCERE_OK);
