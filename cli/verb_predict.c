@@ -59,18 +59,23 @@ static void regions_print(const struct prediction *prediction)
     static const char *const headings[] = {"region", ">threads", "in vitro", ">share", ">in vivo", ">difference", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     const struct predict_result *result = &prediction->result;
-    size_t small = 0;
+    size_t small = 0, nested = 0;
     putchar('\n');
     for (size_t i = 0; table && i < prediction->manifest->region_count; i++) {
-        bool shown = false;
+        bool shown = false, inside = result->point_count > 0;
+        for (size_t j = 0; j < result->point_count; j++)
+            inside = inside && result->points[j].regions[i].basis == PREDICT_NESTED;
         for (size_t j = 0; j < result->point_count; j++)
             shown = shown || result->points[j].regions[i].time_ns * 100 >= result->points[j].time_ns;
-        small += !shown;
+        small += !shown && !inside;
+        nested += !shown && inside;
         for (size_t j = 0; shown && j < result->point_count; j++)
             region_row(table, prediction, &result->points[j], &result->points[j].regions[i]);
     }
     cli_table_print(table, stdout);
     cli_table_free(table);
+    if (nested)
+        printf("%zu region%s inside others: %s time is in theirs\n", nested, nested == 1 ? " runs" : "s run", nested == 1 ? "its" : "their");
     if (small)
         printf("%zu region%s under 1 %% of the time %s not listed\n", small, small == 1 ? "" : "s", small == 1 ? "is" : "are");
 }

@@ -40,6 +40,8 @@ static json_t *run_value(const struct capture_run *run, bool *failed)
         json_put(entry, "region", json_from_string(region->name), failed);
         json_put(entry, "invocations", json_from_u64(region->invocations), failed);
         json_put(entry, "time_ns", json_from_u64(region->time_ns), failed);
+        json_put(entry, "nested", json_from_u64(region->nested), failed);
+        json_put(entry, "nested_ns", json_from_u64(region->nested_ns), failed);
         json_put(entry, "time_ns_median", median_ns ? json_from_u64(median_ns) : json_null(), failed);
         if (json_array_append_new(regions, entry) != 0)
             *failed = true;

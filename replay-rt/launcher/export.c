@@ -154,6 +154,9 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
         status = export_limit(work, error, "it holds for at most %u threads, those of the capture: %s", codelet->capture_threads, sized);
     if (!status && codelet->num_threads > 0)
         status = export_limit(work, error, "the construct asks for %d threads (num_threads); here THREADS decides", codelet->num_threads);
+    if (!status && codelet->setting.level_count)
+        status = export_limit(work, error, "the region lies in %u others; here it runs by itself, and omp_get_level() and its like say so",
+                              codelet->setting.level_count);
     if (!status && codelet->does_io && codelet->has_after)
         status = export_limit(work, error, "the region reads or writes: files and streams that it found open are not open here, and those that it "
                                            "opens for writing are written");
