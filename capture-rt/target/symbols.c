@@ -124,7 +124,7 @@ static int objects_count(struct dl_phdr_info *info, size_t bytes, void *context)
 static bool lies_in_library(const struct capture_stop *stop, uint64_t address)
 {
     for (uint32_t i = 0; i < stop->range_count; i++)
-        if (stop->ranges[i].kind == CAPTURE_RANGE_OBJECT && address >= stop->ranges[i].start && address < stop->ranges[i].end)
+        if (stop->ranges[i].kind != CAPTURE_RANGE_OWN && address >= stop->ranges[i].start && address < stop->ranges[i].end)
             return true;
     return false;
 }
