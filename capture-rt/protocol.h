@@ -34,7 +34,11 @@
 #define CAPTURE_NAME_BYTES 1024u
 #define CAPTURE_LEVELS_MAX 16u
 
-enum capture_mode { CAPTURE_MODE_TIMING = 1, CAPTURE_MODE_CAPTURING = 2 };
+enum capture_mode {
+    CAPTURE_MODE_TIMING = 1,    /* never stops */
+    CAPTURE_MODE_PLANNED = 2,   /* stops at the invocations in log->plan */
+    CAPTURE_MODE_CHOOSING = 3,  /* stops where the target finds it worth it, by log->policy */
+};
 
 struct capture_region_entry {   /* one source region; the tracer fills name and plan of known ones, the target adds the others */
     uint32_t ready;             /* 1 once name, function, file and line are there */
@@ -59,10 +63,11 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
 enum {                          /* flags of a record */
     CAPTURE_RECORD_CPU = 1,     /* cpu_ns, faults and switches were measured */
     CAPTURE_RECORD_STOPPED = 2, /* the program was stopped for a dump here: end_ns - begin_ns is not a plain time */
+    CAPTURE_RECORD_NEAR = 4,    /* the first of its region since a stop, or a stop came while it ran: caches and page tables are not as usual */
 };
 
 struct capture_record {         /* one invocation, written when it ends; 64 bytes, one cache line */
-    uint64_t begin_ns, end_ns;  /* CLOCK_MONOTONIC */
+    uint64_t begin_ns, end_ns;  /* CLOCK_MONOTONIC; end_ns less what stops took in between */
     uint64_t invocation;        /* from 1 in its region */
     uint64_t words_hash;        /* of the fork's argument words */
     uint64_t cpu_ns;            /* CPU time of the thread that enters it */
@@ -70,8 +75,9 @@ struct capture_record {         /* one invocation, written when it ends; 64 byte
     uint32_t faults;            /* minor page faults of that thread */
     uint32_t switches;          /* involuntary context switches of it */
     int32_t num_threads;        /* the clause, or 0 */
-    uint16_t path;              /* enum pcere_path */
-    uint16_t flags;
+    uint8_t path;               /* enum pcere_path */
+    uint8_t flags;
+    uint16_t expected;          /* how long, as a magnitude, in a choosing run where that was foretold with some certainty; else 0 */
     uint32_t parent;            /* the region around it: its index plus one; 0: none; CAPTURE_PARENT_UNKNOWN */
 };
 #define CAPTURE_PARENT_UNKNOWN UINT32_MAX
@@ -135,6 +141,48 @@ struct capture_stop {           /* filled by the target just before it sends a m
     struct capture_indirect indirect[CAPTURE_INDIRECT_MAX];
 };
 
+/* What stops may cost in a choosing run. Two purses: one for stops whose use is not known yet (regions that were never seen, light ones), one
+ * for classes that are known to weigh. Each may spend so many ns and so many millionths of the time since the start. */
+struct capture_policy {
+    uint64_t early_ns, heavy_ns;
+    uint32_t early_ppm, heavy_ppm;
+    uint32_t weight_ppm;        /* a class that takes this much of the time so far is worth a stop; 0: every class is */
+    uint32_t reserved;
+};
+
+/* Times as magnitudes: 16 log2(ns), about. */
+static inline uint32_t capture_magnitude(uint64_t ns)
+{
+    ns = ns < 16 ? 16 : ns;
+    uint32_t top = 63u - (uint32_t)__builtin_clzll(ns);
+    return top * 16 + (uint32_t)(ns >> (top - 4) & 15);
+}
+
+static inline uint64_t capture_magnitude_ns(uint32_t magnitude)     /* the least time of that magnitude; at least 64 */
+{
+    return (uint64_t)(16 + magnitude % 16) << (magnitude / 16 - 4);
+}
+
+#define CAPTURE_MAGNITUDES 1024u
+#define CAPTURE_MAGNITUDE_NEAR 4u               /* apart, 13 to 25 %: about as long */
+#define CAPTURE_MAGNITUDE_STEP 4u               /* in one place of a histogram: a quarter octave */
+#define CAPTURE_COVERED_MAX 64u
+
+struct capture_history {        /* what a region did so far, in a choosing run; the target's alone but for `unwanted` */
+    uint32_t unwanted;          /* the tracer: do not stop here again */
+    uint32_t covered_count;
+    uint32_t captured;          /* invocations */
+    uint32_t reserved;
+    uint64_t stops_seen;        /* of all stops, when it last ended */
+    uint16_t last, before_last; /* magnitudes */
+    uint32_t count[CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP];
+    uint64_t time_ns[CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP];
+    struct { uint16_t magnitude, settled; } covered[CAPTURE_COVERED_MAX];   /* captured ones; settled: not among the first of their kind */
+};
+
+#define CAPTURE_CONTEXTS (1u << 16)             /* a power of two */
+struct capture_context { uint32_t tag; uint16_t magnitude; uint8_t error, count; };     /* what followed such a beginning last */
+
 struct capture_log {
     /* by the tracer, before the program starts */
     uint64_t magic;
@@ -149,6 +197,7 @@ struct capture_log {
     uint32_t hold_expired;      /* set while threads run again that were held for a captured invocation which has not ended: nobody else
                                    may begin one */
     uint32_t plan_count;
+    struct capture_policy policy;
     char library[4096];         /* the path that was put before LD_PRELOAD */
     uint32_t plan[CAPTURE_PLAN_MAX];
 
@@ -166,6 +215,7 @@ struct capture_log {
     uint32_t tracking_errno;    /* why there is no userfaultfd, or 0 */
     uint64_t image_bias;        /* of the executable */
     uint64_t image_low, image_high;     /* where it lies */
+    uint64_t text_low, text_high;       /* where its code lies */
     uint64_t stream_list;       /* address of the GNU C library's list of open streams (_IO_list_all), or 0 */
     uint64_t stream_tables[2];  /* of the functions of plain files' streams: narrow, wide */
     uint64_t standard_streams[3];       /* addresses of the structures of stdin, stdout, stderr */
@@ -180,6 +230,9 @@ struct capture_log {
     uint64_t threads_dropped;   /* threads that no state was left for: their regions are not seen */
     uint64_t stall_ns;          /* time spent stopped, all stops together, as the program saw it */
     uint64_t stall_ns_last;
+    uint64_t stops;             /* begun */
+    uint64_t early_spent_ns, heavy_spent_ns;    /* of the policy's purses */
+    uint64_t probe_ns;          /* what reading the clock adds to an invocation's own time */
     uint32_t region_count;
     uint32_t site_count;
     uint64_t runtime_thread_count;      /* threads that the OpenMP runtime ever made */
@@ -189,12 +242,15 @@ struct capture_log {
     struct capture_stop stop;
     uint64_t lock_blocks[CAPTURE_LOCK_SLOTS / CAPTURE_LOCK_BLOCK / 64];     /* a bit for each block of slots that was ever used */
     struct capture_lock locks[CAPTURE_LOCK_SLOTS];
+    struct capture_history histories[CAPTURE_REGIONS_MAX];
+    struct capture_context contexts[CAPTURE_CONTEXTS];
 };
 
 enum capture_message_type {
     CAPTURE_MESSAGE_BEGIN = 1,
     CAPTURE_MESSAGE_END = 2,
     CAPTURE_MESSAGE_LEFT = 3,   /* a captured invocation was left in some other way; the program is not to be stopped */
+    CAPTURE_MESSAGE_FORGET = 4, /* a captured invocation turned out to be of no use; likewise */
 };
 
 struct capture_message {        /* target to tracer; a userfaultfd rides beside the first one */
@@ -213,6 +269,6 @@ struct capture_message {        /* target to tracer; a userfaultfd rides beside 
 
 enum capture_answer_type { CAPTURE_ANSWER_GO = 1, CAPTURE_ANSWER_NO_MORE = 2 /* go, and never stop again */ };
 
-struct capture_answer { uint32_t type; uint32_t reserved; };
+struct capture_answer { uint32_t type; uint32_t cpu_us; };    /* cpu_us: what the stop took the tracer, whatever else the machine did */
 
 #endif

@@ -10,6 +10,7 @@ struct series {                  /* finished invocations, one array a property; 
     size_t count;
     uint64_t *time_ns, *begin_ns, *arguments_hash, *number;
     uint32_t *faults, *switches;
+    bool *captured, any_captured;
     uint64_t preempted_ns;       /* left out of time_ns */
     bool measured_cpu;
 };
@@ -22,6 +23,7 @@ static void series_done(struct series *series)
     free(series->number);
     free(series->faults);
     free(series->switches);
+    free(series->captured);
 }
 
 #define PREEMPTED_RATIO 1.1
@@ -29,7 +31,7 @@ static void series_done(struct series *series)
 /* With one thread, an invocation that other processes interrupted took the program no longer than its CPU time. */
 static uint64_t preempted_ns(const struct capture_invocation *invocation, uint32_t threads)
 {
-    uint64_t wall_ns = invocation->end_ns - invocation->begin_ns;
+    uint64_t wall_ns = invocation->time_ns;
     bool clear = threads == 1 && invocation->measured_cpu && invocation->switches > 0 && invocation->cpu_ns > 0 &&
                  (double)wall_ns > PREEMPTED_RATIO * (double)invocation->cpu_ns;
     return clear ? wall_ns - invocation->cpu_ns : 0;
@@ -43,8 +45,10 @@ static enum pcere_status series_init(const struct capture_region *region, bool n
     struct series series = {
         .time_ns = calloc(most, sizeof(uint64_t)), .begin_ns = calloc(most, sizeof(uint64_t)), .arguments_hash = calloc(most, sizeof(uint64_t)),
         .number = calloc(most, sizeof(uint64_t)), .faults = calloc(most, sizeof(uint32_t)), .switches = calloc(most, sizeof(uint32_t)),
+        .captured = calloc(most, sizeof(bool)),
     };
-    if (!series.time_ns || !series.begin_ns || !series.arguments_hash || !series.number || !series.faults || !series.switches) {
+    if (!series.time_ns || !series.begin_ns || !series.arguments_hash || !series.number || !series.faults || !series.switches ||
+        !series.captured) {
         series_done(&series);
         return pcere_fail_memory(error, "the invocations");
     }
@@ -55,10 +59,12 @@ static enum pcere_status series_init(const struct capture_region *region, bool n
         size_t at = series.count++;
         uint64_t preempted = preempted_ns(invocation, threads);
         series.preempted_ns += preempted;
-        series.time_ns[at] = invocation->end_ns - invocation->begin_ns - preempted;
+        series.time_ns[at] = invocation->time_ns - preempted;
         series.begin_ns[at] = invocation->begin_ns;
         series.arguments_hash[at] = invocation->words_hash;
         series.number[at] = invocation->number;
+        series.captured[at] = invocation->captured;
+        series.any_captured |= invocation->captured;
         series.faults[at] = invocation->measured_cpu ? invocation->faults : 0;
         series.switches[at] = invocation->measured_cpu && !preempted ? invocation->switches : 0;
         series.measured_cpu = series.measured_cpu || invocation->measured_cpu;
@@ -210,22 +216,36 @@ static enum pcere_status series_keep(struct choose_context *choose, const struct
 #define LIGHT_NS 60000000u               /* stops for light regions, all together: this, or LIGHT_RATIO of the run if that is more */
 #define LIGHT_RATIO 0.02
 
+static bool is_captured(const struct capture_region *region, uint64_t number)
+{
+    for (size_t i = 0; i < region->list_count; i++)
+        if (region->list[i].number == number)
+            return region->list[i].captured;
+    return false;
+}
+
 /* Where a stop costs next to nothing, a region that is too light to matter for prediction is kept all the same, so that it can be looked
  * at: by the class with most members. */
-static void light_keep(struct choose_context *choose, const struct capture_run *run, struct store_class *classes, size_t count)
+static void light_keep(struct choose_context *choose, const struct capture_run *run, const struct capture_region *region,
+                       struct store_class *classes, size_t count)
 {
-    size_t largest = 0;
+    size_t largest = count;
     for (size_t i = 0; i < count; i++) {
         if (classes[i].captured)
             return;
-        if (classes[i].members > classes[largest].members)
+        if ((largest == count || classes[i].members > classes[largest].members) &&
+            (!run->stopped || is_captured(region, classes[i].representative)))
             largest = i;
     }
-    uint64_t cost_ns = (uint64_t)(2 * (STOP_NS + STOP_NS_PER_BYTE * (double)run->peak_bytes));
-    uint64_t most_ns = (uint64_t)(LIGHT_RATIO * (double)run->wall_ns);
-    if (choose->light_ns + cost_ns > (most_ns > LIGHT_NS ? most_ns : LIGHT_NS))
+    if (largest == count)
         return;
-    choose->light_ns += cost_ns;
+    if (!run->stopped) {
+        uint64_t cost_ns = (uint64_t)(2 * (STOP_NS + STOP_NS_PER_BYTE * (double)run->peak_bytes));
+        uint64_t most_ns = (uint64_t)(LIGHT_RATIO * (double)run->wall_ns);
+        if (choose->light_ns + cost_ns > (most_ns > LIGHT_NS ? most_ns : LIGHT_NS))
+            return;
+        choose->light_ns += cost_ns;
+    }
     classes[largest].captured = true;
     free(classes[largest].reason);
     classes[largest].reason = NULL;
@@ -248,7 +268,7 @@ static enum pcere_status choose_some(struct choose_context *choose, const struct
     struct classes_input input = {
         .count = series.count, .time_ns = series.time_ns, .arguments_hash = series.arguments_hash,
         .minor_faults = series.measured_cpu ? series.faults : NULL, .preemptions = series.measured_cpu ? series.switches : NULL,
-        .begin_ns = series.begin_ns, .near_ns = settled_at(run),
+        .begin_ns = series.begin_ns, .near_ns = settled_at(run), .at_hand = series.any_captured ? series.captured : NULL,
     };
     struct classes_options options = {
         .max_classes = choose->max_classes, .min_share_ratio = choose->min_share_ratio, .wall_ns = run->wall_ns, .seed = 1,
@@ -266,7 +286,7 @@ static enum pcere_status choose_some(struct choose_context *choose, const struct
                 overlap_remove(measured, *ret_classes, *ret_count);
             for (size_t i = 0; i < *ret_count; i++)
                 (*ret_classes)[i].nested = nested;
-            light_keep(choose, run, *ret_classes, *ret_count);
+            light_keep(choose, run, measured, *ret_classes, *ret_count);
             if (!nested)
                 status = series_keep(choose, run, (size_t)(measured - run->regions), &series, &found, error);
         }

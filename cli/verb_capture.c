@@ -15,7 +15,7 @@
 struct capture_words {
     const char *output, *regions;
     uint64_t threads, max_classes;
-    bool force, all_classes, no_after;
+    bool force, all_classes, no_after, two_runs;
 };
 
 static enum pcere_status store_path_choose(const struct cli *cli, const char *given, char **ret_path, struct pcere_error *error)
@@ -67,6 +67,9 @@ static enum pcere_status cost_add(json_t *document, const char *path, const stru
     json_put(document, "stall_ns", json_from_u64(result->stall_ns), &failed);
     json_put(document, "writing_ns", json_from_u64(result->writing_ns), &failed);
     json_put(document, "tracking", json_boolean(result->tracking), &failed);
+    json_put(document, "runs", json_from_u64(result->runs), &failed);
+    json_put(document, "second_run_reason", result->second_reason ? json_from_string(result->second_reason) : json_null(), &failed);
+    json_put(document, "probe_ns", json_from_u64(result->timing.probe_ns), &failed);
     json_t *stops = json_array(), *notes = json_array();
     for (size_t i = 0; i < result->stop_count; i++) {
         const struct capture_stop_cost *stop = &result->stops[i];
@@ -91,9 +94,9 @@ static void cost_print(const char *path, const struct capture_result *result, FI
 {
     char plain[UNITS_TEXT_BYTES], capturing[UNITS_TEXT_BYTES], stall[UNITS_TEXT_BYTES], writing[UNITS_TEXT_BYTES];
     fprintf(out, "\n%s: %zu of %zu codelets\n", path, result->captured, result->wanted);
-    fprintf(out, "timing run %s, capturing run %s (stopped %s in %zu stops), writing %s\n", units_format_ns(result->timing.wall_ns, plain),
-            units_format_ns(result->capture_wall_ns, capturing), units_format_ns(result->stall_ns, stall), result->stop_count,
-            units_format_ns(result->writing_ns, writing));
+    fprintf(out, "%s run%s: %s unstopped, %s captured (stopped %s in %zu stops), writing %s\n", result->runs == 1 ? "one" : "two",
+            result->runs == 1 ? "" : "s", units_format_ns(result->timing.wall_ns, plain), units_format_ns(result->capture_wall_ns, capturing),
+            units_format_ns(result->stall_ns, stall), result->stop_count, units_format_ns(result->writing_ns, writing));
 }
 
 /* Why there is nothing to replay, if so. */
@@ -176,6 +179,8 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
         options.force = words->force;
         options.pattern = words->regions;
         options.no_after = words->no_after;
+        options.two_runs = words->two_runs;
+        options.every_class = choose.min_share_ratio == 0;
         options.choose = choose_classes;
         options.choose_context = &choose;
         options.faults = faults;
@@ -200,6 +205,8 @@ static const struct cli_option options[] = {
      "Capture classes that weigh less than 0.5 % of the run, too; --regions does so for the regions that it names.", 0, 0},
     {"no-after", 0, CLI_FLAG, offsetof(struct capture_words, no_after), NULL,
      "Do not record the memory after each region: half the stops, but nothing can be verified.", 0, 0},
+    {"two-runs", 0, CLI_FLAG, offsetof(struct capture_words, two_runs), NULL,
+     "Run the program once to time it and once more to capture it. Times are those of a run that nothing stopped.", 0, 0},
     {"force", 0, CLI_FLAG, offsetof(struct capture_words, force), NULL, "Replace an existing store.", 0, 0},
 };
 
@@ -208,9 +215,12 @@ const struct cli_verb cli_verb_capture = {
     .summary = "run a program and keep the memory of its parallel regions: PROGRAM.pcere",
     .synopsis = "PROGRAM [ARGUMENT...]",
     .description =
-        "Runs the program twice: once at plain speed, to time every invocation of every region, and once more to stop it at one "
-        "representative invocation of each class and read its memory from outside. Both times it runs to its own end; the second "
-        "time its output is its own.\n\n"
+        "Runs the program, times every invocation of every region, and stops it at a few of them, one or more of each kind, to read its "
+        "memory from outside. Which ones is decided before they begin, by arguments, call path and what came before. When the program has "
+        "ended, invocations that perform alike become classes, each represented by one that was captured.\n\n"
+        "Where that fails (a class that weighs has no captured member), the program runs a second time, without output, and is stopped at "
+        "chosen invocations; a note says so. A program that changes files that it reads, or takes its input from a pipe or a terminal, "
+        "should not need that: with --two-runs a pipe is kept for both runs.\n\n"
         "The program must have been compiled with the plugin and linked dynamically. What follows its path is its own, options "
         "included.\n\n"
         "The table of regions goes to standard error, since standard output is the program's. With --json the document goes to "

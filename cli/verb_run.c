@@ -16,7 +16,7 @@ static uint64_t median_of(const struct capture_region *region)
     size_t count = 0;
     for (size_t i = 0; times && i < region->list_count; i++)
         if (region->list[i].end_ns)
-            times[count++] = (double)(region->list[i].end_ns - region->list[i].begin_ns);
+            times[count++] = (double)region->list[i].time_ns;
     uint64_t median = 0;
     if (count) {
         statistics_sort(times, count);

@@ -411,6 +411,64 @@ static enum pcere_status few_find(struct finder *finder, struct pcere_error *err
     return status;
 }
 
+/* ---- what is at hand ------------------------------------------------------------------------------------------------------- */
+
+#define AT_HAND_RATIO 1.25
+#define RARE_ONE_IN 50
+
+/* The nearest class that can represent class `c`, or `count`. */
+static size_t stand_in(const struct finder *finder, const bool *at_hand, size_t c)
+{
+    size_t nearest = finder->class_count;
+    double least = log(AT_HAND_RATIO);
+    for (size_t other = 0; other < finder->class_count; other++) {
+        if (!at_hand[other] || (finder->kinds[other] != CLASSES_ALIKE && finder->kinds[other] != CLASSES_SCALED))
+            continue;
+        double away = fabs(log(fmax((double)finder->groups[other].median_ns, 1) / fmax((double)finder->groups[c].median_ns, 1)));
+        if (away <= least) {
+            least = away;
+            nearest = other;
+        }
+    }
+    return nearest;
+}
+
+/* Rule 9: classes of which nothing is at hand join. Renumbers group_of, kinds and targets. */
+static enum pcere_status absent_join(struct finder *finder, struct pcere_error *error)
+{
+    const struct classes_input *input = finder->input;
+    size_t count = finder->class_count, kept = 0;
+    if (!input->at_hand)
+        return PCERE_OK;
+    bool *at_hand = calloc(count, sizeof *at_hand);
+    uint32_t *number = calloc(count, sizeof *number);
+    size_t *joins = calloc(count, sizeof *joins);
+    finder->group_count = count;
+    enum pcere_status status = at_hand && number && joins ? groups_measure(finder, error) : pcere_fail_memory(error, "a region's classes");
+    if (status == PCERE_OK) {
+        for (size_t i = 0; i < input->count; i++)
+            at_hand[finder->group_of[i]] |= input->at_hand[i];
+        for (size_t c = 0; c < count; c++)
+            joins[c] = at_hand[c] || finder->kinds[c] == CLASSES_NOISE ? count : stand_in(finder, at_hand, c);
+        for (size_t c = 0; c < count; c++)
+            if (joins[c] == count) {
+                finder->kinds[kept] = finder->kinds[c];
+                finder->targets[kept] = finder->targets[c];
+                number[c] = (uint32_t)kept++;
+            }
+        for (size_t c = 0; c < count; c++)
+            if (joins[c] != count)
+                number[c] = number[joins[c]];
+        for (size_t i = 0; i < input->count; i++)
+            finder->group_of[i] = number[finder->group_of[i]];
+        finder->class_count = kept;
+    }
+    free(at_hand);
+    free(number);
+    free(joins);
+    return status;
+}
+
 /* ---- classes from groups -------------------------------------------------------------------------------------------------- */
 
 #define EQUALLY_GOOD 0.05               /* from the target, relative */
@@ -434,7 +492,7 @@ static uint64_t away_from(const struct classes_input *input, size_t i)
 static enum pcere_status representatives_choose(const struct finder *finder, struct classes_class *classes, struct pcere_error *error)
 {
     const struct classes_input *input = finder->input;
-    struct { struct candidate any, later; uint64_t seen; } *choices = calloc(finder->class_count, sizeof *choices);
+    struct { struct candidate any, later, at_hand, later_at_hand; uint64_t seen; } *choices = calloc(finder->class_count, sizeof *choices);
     if (!choices)
         return pcere_fail_memory(error, "choosing representatives");
     for (size_t i = 0; i < input->count; i++) {
@@ -446,13 +504,20 @@ static enum pcere_status representatives_choose(const struct finder *finder, str
         if (input->begin_ns && distance < EQUALLY_GOOD)
             distance = 0;
         const struct candidate offered = {.distance = distance, .away_ns = away_from(input, i), .invocation = i + 1};
+        bool at_hand = input->at_hand && input->at_hand[i], later = ++choices[c].seen > 3;
         candidate_offer(&choices[c].any, offered);
-        if (++choices[c].seen > 3)
+        if (later)
             candidate_offer(&choices[c].later, offered);
+        if (at_hand)
+            candidate_offer(&choices[c].at_hand, offered);
+        if (at_hand && later)
+            candidate_offer(&choices[c].later_at_hand, offered);
     }
     for (size_t c = 0; c < finder->class_count; c++) {
-        struct candidate any = choices[c].any, later = choices[c].later;
-        bool use_later = classes[c].members > 6 && later.distance <= fmax(any.distance + 0.02, 0.05);
+        bool at_hand = choices[c].at_hand.invocation > 0;
+        struct candidate any = at_hand ? choices[c].at_hand : choices[c].any;
+        struct candidate later = at_hand ? choices[c].later_at_hand : choices[c].later;
+        bool use_later = classes[c].members > 6 && later.invocation && later.distance <= fmax(any.distance + 0.02, 0.05);
         classes[c].representative = use_later ? later.invocation : any.invocation;
         classes[c].representative_ns = input->time_ns[classes[c].representative - 1];
     }
@@ -465,9 +530,14 @@ static void class_judge(const struct finder *finder, struct classes_class *class
     if (class->kind == CLASSES_ALIKE &&
         amdahl_class_weight(class->members, class->time_ns, class->representative_ns) != (double)class->members)
         class->kind = CLASSES_SCALED;
-    class->wanted = class->kind != CLASSES_NOISE && !weighs_little(finder, class->time_ns);
+    const struct classes_input *input = finder->input;
+    bool absent = input->at_hand && !input->at_hand[class->representative - 1];
+    bool rare = absent && input->count > SMALL_COUNT && class->members <= (input->count / RARE_ONE_IN > 1 ? input->count / RARE_ONE_IN : 1);
+    class->wanted = class->kind != CLASSES_NOISE && !rare && !weighs_little(finder, class->time_ns);
     if (class->kind == CLASSES_NOISE)
         snprintf(class->reason, sizeof class->reason, "rare interruptions: in-vivo time is kept");
+    else if (rare)
+        snprintf(class->reason, sizeof class->reason, "rare, and none was captured: in-vivo time is kept");
     else if (!class->wanted)
         snprintf(class->reason, sizeof class->reason, "%.2g %% of the run: in-vivo time is kept",
                  100 * (double)class->time_ns / (double)finder->options.wall_ns);
@@ -573,6 +643,8 @@ enum pcere_status classes_find(const struct classes_input *input, const struct c
     enum pcere_status status = finder_init(&finder, input, options, error);
     if (status == PCERE_OK)
         status = input->count <= SMALL_COUNT ? few_find(&finder, error) : many_find(&finder, error);
+    if (status == PCERE_OK)
+        status = absent_join(&finder, error);
     if (status == PCERE_OK)
         status = result_make(&finder, ret_result, error);
     finder_done(&finder);

@@ -24,6 +24,10 @@
  *     logarithm of their ratio), and count scaled; the heavier one's median is then what the representative is near to.
  *  8. A class that weighs less than `min_share_ratio` of the program's wall time is not wanted: its in-vivo time is kept. Light first
  *     invocations form one class together, light neighbours in a steadily changing region too.
+ *  9. Where only some invocations are at hand (captured already), these represent. A class with none at hand, but with a median within a factor
+ *     1.25 of that of a class with some (not of first invocations), joins it, the nearest one, and counts scaled. If it is rare
+ *     (one of more than ten invocations, at most 1 in 50), it is not wanted: where it comes about again could not be told. Else its
+ *     representative is not at hand, and it has to be captured.
  * There are never more than `max_classes` classes, first touch and noise included: with 1 there is neither, with 2 there is no noise.
  */
 #ifndef PCERE_PREDICTOR_CLASSES_H
@@ -46,6 +50,7 @@ struct classes_input {                   /* invocations of one region in program
     const uint32_t *minor_faults;        /* NULL, or page faults during each invocation */
     const uint32_t *preemptions;         /* NULL, or involuntary context switches during each invocation */
     const uint64_t *begin_ns;            /* NULL, or when each invocation began */
+    const bool *at_hand;                 /* NULL: all are; or which invocations can represent at no cost */
     uint64_t near_ns;                    /* on the same clock: where in the program representatives are wanted */
 };
 

@@ -78,8 +78,8 @@ struct store_manifest {
     char *host;                  /* a JSON object as text: core/host.h writes it */
     uint64_t page_size;          /* bytes */
     uint32_t threads;            /* OMP_NUM_THREADS of the capture */
-    uint64_t wall_ns, serial_ns; /* timing run: whole program, and what lies outside regions */
-    uint64_t capture_wall_ns;    /* the capturing run, or 0 */
+    uint64_t wall_ns, serial_ns; /* whole program, less stops and what they slowed down; what lies outside regions */
+    uint64_t capture_wall_ns;    /* the run that was stopped, stops included, or 0 */
     int32_t program_status;      /* as waitpid gave it */
     bool foreign_allocator;      /* the program's malloc was not the C library's: no sizes in front of its blocks */
     uint64_t image_bias;         /* load address minus link-time address of the executable */

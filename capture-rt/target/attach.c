@@ -120,6 +120,10 @@ static int image_note(struct dl_phdr_info *info, size_t bytes, void *context)
             facts->log->image_low = facts->log->image_low && facts->log->image_low < low ? facts->log->image_low : low;
             facts->log->image_high = facts->log->image_high > low + header->p_memsz ? facts->log->image_high : low + header->p_memsz;
         }
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_X) && executable) {
+            facts->log->text_low = facts->log->text_low && facts->log->text_low < low ? facts->log->text_low : low;
+            facts->log->text_high = facts->log->text_high > low + header->p_memsz ? facts->log->text_high : low + header->p_memsz;
+        }
         if (header->p_type == PT_LOAD && (header->p_flags & PF_X) && facts->runtime >= low &&
             facts->runtime < low + header->p_memsz) {
             facts->runtime_low = low;
@@ -203,6 +207,17 @@ static struct target_state *state_new(void)
     return state;
 }
 
+/* What an invocation of no length would be measured as. */
+static uint64_t clock_cost_ns(void)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 100; i++) {
+        uint64_t begin_ns = target_clock_ns(), taken_ns = target_clock_ns() - begin_ns;
+        least = taken_ns < least ? taken_ns : least;
+    }
+    return least;
+}
+
 __attribute__((constructor)) static void attach(void)
 {
     int error = errno, log_descriptor, socket;
@@ -220,9 +235,11 @@ __attribute__((constructor)) static void attach(void)
 
     state->log = log;
     state->records = (struct capture_record *)((char *)log + log->records_offset);
-    state->socket = log->mode == CAPTURE_MODE_CAPTURING ? socket : -1;
+    state->socket = log->mode != CAPTURE_MODE_TIMING ? socket : -1;
     pthread_mutex_init(&state->stopping, NULL);
+    pthread_mutex_init(&state->choosing, NULL);
     pthread_mutex_init(&state->claiming, NULL);
+    state->attached_ns = target_clock_ns();
     state->initial_thread = log->initial_thread = target_thread_pointer();
     images_learn(log, state->initial_thread);
     if (state->socket >= 0)
@@ -231,6 +248,7 @@ __attribute__((constructor)) static void attach(void)
     target_locks_resolve();
     target_allocator_resolve();
     streams_learn(log);
+    log->probe_ns = clock_cost_ns();
     log->pid = getpid();
     __atomic_store_n(&log->region_count, log->known_regions, __ATOMIC_RELAXED);
     target_state = state;

@@ -47,7 +47,7 @@ static void resolve_early(void)
 static struct capture_log *table(void)
 {
     const struct target_state *state = target_state;
-    return state->active && state->log->mode == CAPTURE_MODE_CAPTURING ? state->log : NULL;
+    return state->active && state->log->mode != CAPTURE_MODE_TIMING ? state->log : NULL;
 }
 
 extern int omp_test_lock(void *lock) __attribute__((weak));

@@ -140,14 +140,18 @@ static void depth_set(struct target_thread *thread, uint32_t depth)
 }
 
 /* The end of a captured invocation: `seen`, or it was left in some other way. */
-static void capture_end(struct target_state *state, const struct capture_record *record, uintptr_t stack_pointer, bool seen)
+static void capture_end(struct target_state *state, const struct target_open *open, uintptr_t stack_pointer, bool seen)
 {
-    bool told = target_stop_enter(state, false);
+    const struct capture_record *record = &open->record;
+    bool told = target_stop_enter(state, false), choosing = state->log->mode == CAPTURE_MODE_CHOOSING;
+    bool forget = seen && choosing && state->log->after && !target_choice_keep(state, &open->choice, record->end_ns - record->begin_ns);
     if (told && (!seen || state->log->after)) {
         struct capture_message message = {
-            .type = seen ? CAPTURE_MESSAGE_END : CAPTURE_MESSAGE_LEFT, .region = record->region, .invocation = record->invocation,
-            .stack_pointer = stack_pointer, .thread_pointer = target_thread_pointer()};
+            .type = forget ? CAPTURE_MESSAGE_FORGET : seen ? CAPTURE_MESSAGE_END : CAPTURE_MESSAGE_LEFT, .region = record->region,
+            .invocation = record->invocation, .stack_pointer = stack_pointer, .thread_pointer = target_thread_pointer()};
         target_stop(state, &message);
+        if (choosing && seen && !forget)
+            target_choice_paid(state, &open->choice, false);
     }
     target_fresh_close();
     state->captures_open -= state->captures_open > 0;
@@ -161,7 +165,7 @@ static void open_abandon(struct target_state *state, struct target_open *open)
     open->record.end_ns = 0;
     record_write(state, &open->record);
     if (open->captured)
-        capture_end(state, &open->record, 0, false);
+        capture_end(state, open, 0, false);
 }
 
 static void open_truncate(struct target_state *state, struct target_thread *thread, uint32_t depth)
@@ -207,22 +211,32 @@ static uint64_t words_hash(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
+static bool is_wanted(struct target_state *state, struct target_open *open)
+{
+    const struct capture_log *log = state->log;
+    struct capture_record *record = &open->record;
+    if (log->mode == CAPTURE_MODE_CHOOSING)
+        return target_choice_begin(state, &open->choice, record, open->stack_pointer);
+    return is_planned(log, &log->regions[record->region], record->invocation);
+}
+
 /* Read the words; where the program is to stop, tell the tracer of them. */
 static bool capture_begin(struct target_state *state, const struct pcere_site *site, struct target_open *open, int32_t proc_bind,
                           uint32_t words, va_list arguments)
 {
     struct capture_log *log = state->log;
     struct capture_record *record = &open->record;
-    bool stop = state->socket >= 0 && target_runtime_level() <= (int)CAPTURE_LEVELS_MAX &&
-                is_planned(log, &log->regions[record->region], record->invocation) && target_stop_enter(state, true);
+    va_list again;
+    va_copy(again, arguments);
     uint64_t hash = words;
-    for (uint32_t i = 0; i < words; i++) {
-        uint64_t word = va_arg(arguments, uint64_t);
-        hash = words_hash(hash, word);
-        if (stop && i < CAPTURE_WORDS_MAX)
-            log->stop.words[i] = word;
-    }
+    for (uint32_t i = 0; i < words; i++)
+        hash = words_hash(hash, va_arg(arguments, uint64_t));
     record->words_hash = hash;
+    bool stop = state->socket >= 0 && target_runtime_level() <= (int)CAPTURE_LEVELS_MAX && is_wanted(state, open) &&
+                target_stop_enter(state, true);
+    for (uint32_t i = 0; stop && i < words && i < CAPTURE_WORDS_MAX; i++)
+        log->stop.words[i] = va_arg(again, uint64_t);
+    va_end(again);
     if (!stop)
         return false;
     struct capture_message message = {
@@ -230,6 +244,8 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
         .num_threads = record->num_threads, .proc_bind = proc_bind, .word_count = words, .words_hash = hash,
         .unit_id = site->unit_id, .stack_pointer = open->stack_pointer, .thread_pointer = target_thread_pointer()};
     target_stop(state, &message);
+    if (log->mode == CAPTURE_MODE_CHOOSING)
+        target_choice_paid(state, &open->choice, true);
     state->captures_open++;
     target_fresh_open();
     target_stop_leave(state);
@@ -270,7 +286,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     struct target_open *open = &thread->open[thread->depth];
     *open = (struct target_open){
         .site = site, .stack_pointer = stack_pointer, .place = place, .nested = nested,
-        .record = {.invocation = invocation, .region = index, .num_threads = num_threads, .path = (uint16_t)path,
+        .record = {.invocation = invocation, .region = index, .num_threads = num_threads, .path = (uint8_t)path,
                    .parent = target_nesting_parent(state, thread, levels, team)}};
     va_list arguments;
     va_start(arguments, argc);
@@ -282,6 +298,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
         open->record.flags |= CAPTURE_RECORD_CPU;
         costs_read(&open->cpu_before_ns, &open->faults_before, &open->switches_before);
     }
+    open->stall_before_ns = __atomic_load_n(&log->stall_ns, __ATOMIC_RELAXED);
     depth_set(thread, thread->depth + 1);
     open->record.begin_ns = target_clock_ns();
 }
@@ -290,6 +307,8 @@ static void open_close(struct target_state *state, struct target_open *open)
 {
     struct capture_record *record = &open->record;
     record->end_ns = target_clock_ns();
+    uint64_t stall_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED) - open->stall_before_ns;
+    record->end_ns -= stall_ns < record->end_ns - record->begin_ns ? stall_ns : record->end_ns - record->begin_ns;
     if (record->flags & CAPTURE_RECORD_CPU) {
         uint64_t cpu_ns, faults, switches;
         costs_read(&cpu_ns, &faults, &switches);
@@ -301,6 +320,8 @@ static void open_close(struct target_state *state, struct target_open *open)
     uint64_t time_ns = record->end_ns - record->begin_ns;
     __atomic_store_n(&region->last_ns, time_ns, __ATOMIC_RELAXED);
     __atomic_fetch_add(open->nested ? &region->nested_ns : &region->time_ns, time_ns, __ATOMIC_RELAXED);
+    if (state->socket >= 0 && state->log->mode == CAPTURE_MODE_CHOOSING)
+        target_choice_end(state, &open->choice, record, open->captured);
     record_write(state, record);
 }
 
@@ -326,5 +347,5 @@ TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
     open_close(state, open);
     depth_set(thread, depth - 1);
     if (open->captured)
-        capture_end(state, &open->record, (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), true);
+        capture_end(state, open, (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), true);
 }

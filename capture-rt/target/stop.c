@@ -125,13 +125,14 @@ static bool message_send(int socket, const struct capture_message *message, int 
     return sent == (ssize_t)sizeof *message;
 }
 
-static bool answer_wait(int socket)
+static bool answer_wait(int socket, uint64_t *ret_cpu_ns)
 {
     struct capture_answer answer;
     ssize_t received;
     do
         received = recv(socket, &answer, sizeof answer, 0);
     while (received < 0 && errno == EINTR);
+    *ret_cpu_ns = received == (ssize_t)sizeof answer ? answer.cpu_us * UINT64_C(1000) : 0;
     return received == (ssize_t)sizeof answer && answer.type == CAPTURE_ANSWER_GO;
 }
 
@@ -163,8 +164,11 @@ void target_stop(struct target_state *state, struct capture_message *message)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     message->tid = (int32_t)syscall(SYS_gettid);
     message->max_threads = target_runtime_max_threads();
-    ranges_fill(state);
-    target_symbols_fill(&state->log->stop, alone);
+    if (message->type == CAPTURE_MESSAGE_BEGIN || message->type == CAPTURE_MESSAGE_END) {
+        ranges_fill(state);
+        target_symbols_fill(&state->log->stop, alone);
+        __atomic_fetch_add(&state->log->stops, 1, __ATOMIC_RELAXED);
+    }
     if (message->type == CAPTURE_MESSAGE_BEGIN) {
         signals_fill(&state->log->stop);
         target_runtime_settings(&state->log->stop);
@@ -178,7 +182,7 @@ void target_stop(struct target_state *state, struct capture_message *message)
         state->log->stops_lost++;
     if (tracking >= 0)
         close(tracking);
-    go_on = go_on && answer_wait(state->socket);
+    go_on = go_on && answer_wait(state->socket, &state->stop_cpu_ns);
     state->log->stall_ns_last = target_clock_ns() - begin_ns;
     state->log->stall_ns += state->log->stall_ns_last;
     if (!go_on)

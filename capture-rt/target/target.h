@@ -18,12 +18,25 @@
 #define TARGET_EXPORT __attribute__((visibility("default")))
 #define TARGET_DEPTH_MAX 64u
 
+#define TARGET_CONTEXTS 4
+
+struct target_choice {              /* of choice.c: what was thought of an invocation before it began */
+    uint64_t keys[TARGET_CONTEXTS];
+    uint64_t stops_before;
+    uint32_t region, magnitude;
+    bool made;                      /* false: nothing was */
+    bool known, sure;               /* how long it takes was foretold: magnitude; by what was right lately */
+    bool early, settled;            /* which purse a stop is paid from; others of its kind came before */
+};
+
 struct target_open {                /* a region that a thread began and has not ended */
     const struct pcere_site *site;
     uintptr_t stack_pointer;        /* of the program, just before the begin probe was called */
     uint64_t place;                 /* which thread of which teams began it: see target_nesting_place */
     struct capture_record record;
     uint64_t cpu_before_ns, faults_before, switches_before;
+    uint64_t stall_before_ns;       /* of all stops until then: later ones are no part of its time */
+    struct target_choice choice;
     bool nested, captured;
 };
 
@@ -43,7 +56,11 @@ struct target_state {
     int socket;                     /* -1: nobody to stop for */
     bool tracking_sent;
     pthread_mutex_t stopping;       /* log->stop, the socket and captures_open belong to its owner */
+    uint64_t stop_cpu_ns;           /* what the last stop took the tracer */
     uint32_t captures_open;         /* captured invocations that have not ended */
+    pthread_mutex_t choosing;       /* contexts and histories in the log */
+    uint64_t attached_ns;
+    uint64_t begin_cost_ns, end_cost_ns;    /* of recent stops; 0: none yet */
     pthread_mutex_t claiming;       /* threads[thread_count] */
     uint32_t thread_count;
     struct target_thread threads[CAPTURE_THREADS_MAX];
@@ -73,6 +90,13 @@ uint32_t target_nesting_parent(const struct target_state *state, const struct ta
 bool target_stop_enter(struct target_state *state, bool begins);
 void target_stop(struct target_state *state, struct capture_message *message);
 void target_stop_leave(struct target_state *state);
+
+/* choice.c, in a choosing run. An invocation begins: is it worth a stop? It was stopped for: what that took. It ended: is its codelet worth
+ * keeping; and, before its record is written, learn from it. */
+bool target_choice_begin(struct target_state *state, struct target_choice *choice, struct capture_record *record, uintptr_t stack_pointer);
+void target_choice_paid(struct target_state *state, const struct target_choice *choice, bool begins);
+bool target_choice_keep(struct target_state *state, const struct target_choice *choice, uint64_t time_ns);
+void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured);
 
 /* runtime.c: start the OpenMP runtime by an empty region; note each thread's thread pointer in log->stop.threads. Both restore the clauses
  * that may have been pushed for the region to come: the number of threads (0: none) and the binding (-1: none). */

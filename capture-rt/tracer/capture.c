@@ -1,8 +1,9 @@
-/* capture-rt/tracer/capture.c - the whole capture: timing run, classes, store, capturing run, manifest. */
+/* capture-rt/tracer/capture.c - the whole capture: store, run, classes, a second run where one was not enough, manifest. */
 #include "capture-rt/tracer/session.h"
 
 #include "capture-rt/tracer/manifest.h"
 #include "capture-rt/tracer/measure.h"
+#include "capture-rt/tracer/undisturbed.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -18,7 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DUMPS_RESERVED 2u
 #define WORKER_NICE 19
 
 static enum pcere_status note(struct capture_result *result, char *sentence, struct pcere_error *error)
@@ -49,6 +49,7 @@ void capture_result_done(struct capture_result *result)
         free(result->notes[i]);
     free(result->notes);
     free(result->stops);
+    free(result->second_reason);
     *result = (struct capture_result){0};
 }
 
@@ -67,12 +68,12 @@ static uint64_t memory_available(void)
     return kib * 1024;
 }
 
-/* Room for what the stops bring faster than it can be compressed and written. Never most of what the machine has left; and not much more than
- * one dump, since memory that is touched for the first time is dear in virtual machines. */
-static uint64_t reserve_bytes(const struct capture_run *run, size_t wanted)
+/* Room for what the stops bring faster than it can be compressed and written: about one dump of what is known or guessed to be there, since
+ * memory that is touched for the first time is dear in virtual machines. Never most of what the machine has left. */
+static uint64_t reserve_bytes(uint64_t dump_bytes)
 {
-    uint64_t most = memory_available() / 3, dumps = wanted < DUMPS_RESERVED ? wanted : DUMPS_RESERVED;
-    return dumps == 0 ? 0 : run->peak_bytes < most / dumps ? run->peak_bytes * dumps : most;
+    uint64_t most = memory_available() / 3;
+    return dump_bytes < most ? dump_bytes : most;
 }
 
 static unsigned workers_of(const struct capture_options *options)
@@ -97,8 +98,8 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
     const struct capture_run *run = &session->result->timing;
     enum pcere_status status = PCERE_OK;
     if (run->randomized)
-        status = capture_note(session->result, "address-space randomisation could not be turned off: addresses differ between the two "
-                              "runs, and a replay may have to try several times", error);
+        status = capture_note(session->result, "address-space randomisation could not be turned off: a replay may have to try several "
+                              "times", error);
     if (status == PCERE_OK && run->region_count > 0 && !run->runtime_separate)
         status = capture_note(session->result, "the OpenMP runtime is part of the program, or shares an allocator with it that is: its own words are "
                               "captured and compared like the program's", error);
@@ -108,6 +109,28 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
         status = note(session->result, text_take(&text), error);
     }
     return status;
+}
+
+#define SHORT_NS 2000u
+#define SHORT_MANY 1000u                 /* fewer invocations are not worth a word */
+
+/* Regions that take about as long as looking at them. */
+static enum pcere_status short_note(struct capture_result *result, struct pcere_error *error)
+{
+    const struct capture_run *run = &result->timing;
+    size_t regions = 0;
+    uint64_t invocations = 0;
+    for (size_t i = 0; i < run->region_count; i++)
+        if (run->regions[i].list_count && run->regions[i].time_ns < SHORT_NS * run->regions[i].invocations) {
+            regions++;
+            invocations += run->regions[i].invocations;
+        }
+    if (invocations < SHORT_MANY)
+        return PCERE_OK;
+    struct text text = {0};
+    text_addf(&text, "%zu region%s take%s less than 2 us: from each of the %" PRIu64 " times, %" PRIu64 " ns for reading the clock are taken off; the rest "
+              "of a probe, about 150 ns, counts as serial time", regions, regions == 1 ? "" : "s", regions == 1 ? "s" : "", invocations, run->probe_ns);
+    return note(result, text_take(&text), error);
 }
 
 struct opening { struct session *session; enum pcere_status status; struct pcere_error error; };
@@ -136,17 +159,13 @@ static enum pcere_status writer_open_nice(struct session *session, struct pcere_
     return opening.status;
 }
 
-static enum pcere_status store_begin(struct session *session, struct pcere_error *error)
+static enum pcere_status store_begin(struct session *session, uint64_t dump_bytes, struct pcere_error *error)
 {
-    const struct capture_options *options = session->options;
     enum pcere_status status = writer_open_nice(session, error);
-    if (status != PCERE_OK)
-        return status;
-    status = store_writer_program(session->writer, options->program, error);
-    if (status == PCERE_OK && session->result->wanted > 0)
-        status = store_writer_reserve(session->writer, reserve_bytes(&session->result->timing, session->result->wanted), error);
-    if (status == PCERE_OK && !options->force)          /* a store that is to be replaced stands until the new one is complete */
-        status = store_writer_manifest(session->writer, &session->manifest, error);
+    if (status == PCERE_OK)
+        status = store_writer_program(session->writer, session->options->program, error);
+    if (status == PCERE_OK)
+        status = store_writer_reserve(session->writer, reserve_bytes(dump_bytes), error);
     return status;
 }
 
@@ -158,9 +177,11 @@ static const char *missing_reason(const struct session *session)
         return session->trouble.message;
     if (session->connection_lost)
         return "the program closed the capture's connection before it came to this invocation";
+    if (session->choosing)
+        return "none of its kind was captured, and the program was not run again";
     if (session->child_status != session->result->timing.program_status)
-        return "the capturing run ended differently from the timing run, before it came to this invocation";
-    return "the capturing run did not come to this invocation";
+        return "the second run ended differently from the first, before it came to this invocation";
+    return "the second run did not come to this invocation";
 }
 
 static size_t captured_count(const struct store_manifest *manifest)
@@ -175,7 +196,9 @@ static size_t captured_count(const struct store_manifest *manifest)
 static enum pcere_status store_end(struct session *session, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
-    session_settle(session);
+    enum pcere_status stored = kept_store(session, error);
+    if (stored != PCERE_OK && session->trouble.status == PCERE_OK)
+        return stored;
     result->captured = captured_count(&session->manifest);
     if (session->trouble.status != PCERE_OK && result->captured == 0)
         return PCERE_OK;                        /* nothing worth keeping */
@@ -186,7 +209,7 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
     }
     session->manifest.complete = true;
     session->manifest.capture_wall_ns = result->capture_wall_ns;
-    session->manifest.program_status = session->child_status;
+    session->manifest.program_status = result->program_status;
     enum pcere_status status = manifest_settle(session->options, &result->timing, missing_reason(session), &session->manifest, error);
     return status == PCERE_OK ? store_writer_manifest(session->writer, &session->manifest, error) : status;
 }
@@ -198,60 +221,210 @@ static enum pcere_status trouble_tell(const struct session *session, struct pcer
     return session->trouble.status;
 }
 
-static enum pcere_status run_and_finish(struct session *session, const int descriptors[3], struct pcere_error *error)
+static enum pcere_status finish(struct session *session, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
-    enum pcere_status status = session_run(session, descriptors, error);
-    if (status != PCERE_OK)
-        return status;
     uint64_t ended_ns = clock_ns();
     if (session->options->progress)
-        session->options->progress(session->options->progress_context, CAPTURE_PHASE_WRITING, 0, result->stop_count, result->wanted);
-    status = store_end(session, error);
+        session->options->progress(session->options->progress_context, CAPTURE_PHASE_WRITING, 0, result->stop_count, 0);
+    enum pcere_status status = store_end(session, error);
     result->writing_ns = clock_ns() - ended_ns;
     if (session->trouble.status != PCERE_OK)
         return trouble_tell(session, error);
     return status;
 }
 
-/* Whoever ends the timing run from outside does not want the next run. */
-static enum pcere_status interruption_check(struct capture_result *result, struct pcere_error *error)
+/* ---- runs and classes ------------------------------------------------------------------------------------------------------ */
+
+static bool was_interrupted(int32_t ended)
 {
-    int32_t ended = result->timing.program_status;
-    if (!WIFSIGNALED(ended) || (WTERMSIG(ended) != SIGINT && WTERMSIG(ended) != SIGQUIT && WTERMSIG(ended) != SIGTERM))
-        return PCERE_OK;
-    result->program_status = ended;
-    return pcere_fail(error, PCERE_NO, 0, NULL, "interrupted in the timing run: nothing was captured");
+    return WIFSIGNALED(ended) && (WTERMSIG(ended) == SIGINT || WTERMSIG(ended) == SIGQUIT || WTERMSIG(ended) == SIGTERM);
 }
 
-static enum pcere_status with_input(struct session *session, const int input[2], struct pcere_error *error)
+static uint64_t kept_pages(const void *context, size_t region, uint64_t invocation)
+{
+    const struct kept *kept = kept_find(context, region, invocation);
+    return kept ? kept->rewritten_pages : 0;
+}
+
+static void captured_mark(const struct session *session, struct capture_run *run)
+{
+    for (size_t i = 0; i < session->kept_count; i++) {
+        const struct kept *kept = &session->kept[i];
+        struct capture_region *region = kept->region < run->region_count ? &run->regions[kept->region] : NULL;
+        for (size_t j = 0; region && j < region->list_count; j++)
+            if (region->list[j].number == kept->invocation)
+                region->list[j].captured = true;
+    }
+}
+
+static enum pcere_status classes_make(struct session *session, struct pcere_error *error)
 {
     const struct capture_options *options = session->options;
     struct capture_result *result = session->result;
-    const int quiet[3] = {input[0] >= 0 ? input[0] : STDIN_FILENO, -1, -1};
-    const int own[3] = {input[1] >= 0 ? input[1] : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
-    bool store_made = false;
-    enum pcere_status status = measure_run(options, quiet, &result->timing, error);
-    if (status == PCERE_OK)
-        status = interruption_check(result, error);
-    if (status == PCERE_OK)
-        status = manifest_begin(options, &result->timing, session->elf, &session->manifest, error);
-    if (status == PCERE_OK && options->progress)
+    uint64_t image_bias = session->manifest.image_bias;
+    bool foreign_allocator = session->manifest.foreign_allocator;
+    captured_mark(session, &result->timing);
+    store_manifest_done(&session->manifest);
+    session->manifest = (struct store_manifest){0};
+    enum pcere_status status = manifest_begin(options, &result->timing, session->elf, &session->manifest, error);
+    if (status != PCERE_OK)
+        return status;
+    if (image_bias)
+        session->manifest.image_bias = image_bias;
+    session->manifest.foreign_allocator = foreign_allocator;
+    if (options->progress)
         options->progress(options->progress_context, CAPTURE_PHASE_CHOOSING, 0, 0, 0);
-    if (status == PCERE_OK)
-        status = manifest_choose(options, &result->timing, &session->manifest, error);
+    status = manifest_choose(options, &result->timing, &session->manifest, error);
     if (status == PCERE_OK)
         status = notes_before(session, error);
+    if (status == PCERE_OK)
+        status = short_note(result, error);
+    result->wanted = wanted_count(&session->manifest);
+    return status;
+}
+
+/* Classes that are wanted and have no captured member. *ret_first names one of them. */
+static size_t missing_count(const struct session *session, uint64_t *ret_ns, size_t *ret_region)
+{
+    size_t missing = 0;
+    *ret_ns = 0;
+    for (size_t i = 0; i < session->manifest.region_count; i++)
+        for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
+            const struct store_class *class = &session->manifest.regions[i].classes[j];
+            if (!class->captured || kept_find(session, i, class->representative))
+                continue;
+            *ret_region = missing++ ? *ret_region : i;
+            *ret_ns += class->time_ns;
+        }
+    return missing;
+}
+
+static enum pcere_status second_explain(struct session *session, size_t missing, uint64_t missing_ns, size_t region, bool possible,
+                                        const char *obstacle, struct pcere_error *error)
+{
+    struct capture_result *result = session->result;
+    struct text text = {0};
+    text_addf(&text, "%zu class%s of invocations (%.2g %% of the run, the first in %s) had no captured member when the program ended: how long an "
+              "invocation takes was not to be foretold there", missing, missing == 1 ? "" : "es",
+              100 * (double)missing_ns / (double)(result->timing.wall_ns ? result->timing.wall_ns : 1), session->manifest.regions[region].name);
+    if (possible)
+        text_add(&text, "; it runs a second time for them");
+    else
+        text_addf(&text, ", and %s", obstacle);
+    char *sentence = text_take(&text);
+    if (!sentence)
+        return pcere_fail_memory(error, "the notes");
+    enum pcere_status status = capture_note(result, sentence, error);
+    if (possible)
+        result->second_reason = sentence;
+    else
+        free(sentence);
+    return status;
+}
+
+#define MISSING_RATIO 0.01               /* of the run: less is not worth another run */
+#define MISSING_NS 1000000u              /* nor is what one run and the next differ by anyway */
+
+static enum pcere_status missing_forgo(struct session *session, struct pcere_error *error)
+{
+    for (size_t i = 0; i < session->manifest.region_count; i++)
+        for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
+            struct store_class *class = &session->manifest.regions[i].classes[j];
+            if (!class->captured || kept_find(session, i, class->representative))
+                continue;
+            class->captured = false;
+            free(class->reason);
+            if (!(class->reason = strdup("none of its members was captured, and it weighs too little for a second run: in-vivo time is kept")))
+                return pcere_fail_memory(error, "the classes");
+        }
+    session->result->wanted = wanted_count(&session->manifest);
+    return PCERE_OK;
+}
+
+/* Codelets of both runs go into one store: the program must lie where it lay. */
+static void scattered_forget(struct session *session)
+{
+    if (session->result->timing.randomized)
+        kept_done(session);
+}
+
+static enum pcere_status second_run(struct session *session, int input, bool input_once, struct pcere_error *error)
+{
+    const int quiet[3] = {input >= 0 ? input : STDIN_FILENO, -1, -1};
+    size_t region = 0;
+    uint64_t missing_ns;
+    size_t missing = missing_count(session, &missing_ns, &region);
+    if (!missing || session->trouble.status != PCERE_OK || session->connection_lost || WIFSIGNALED(session->result->program_status))
+        return PCERE_OK;
+    if (!session->options->every_class &&
+        (missing_ns < MISSING_NS || (double)missing_ns < MISSING_RATIO * (double)session->result->timing.wall_ns))
+        return missing_forgo(session, error);
+    enum pcere_status status = second_explain(session, missing, missing_ns, region, !input_once,
+                                              "its input cannot be had again: --two-runs keeps it, or give it as a file", error);
+    if (status != PCERE_OK || input_once)
+        return status;
+    scattered_forget(session);
+    session->result->runs = 2;
+    return session_run(session, false, quiet, error);
+}
+
+static enum pcere_status one_run(struct session *session, const int input[2], bool input_once, bool *ret_store_made, struct pcere_error *error)
+{
+    struct capture_result *result = session->result;
+    const int own[3] = {input[0] >= 0 ? input[0] : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+    session->manifest.page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+    enum pcere_status status = store_begin(session, 0, error);
+    *ret_store_made = session->writer != NULL;
+    if (status == PCERE_OK)
+        status = session_run(session, true, own, error);
+    result->program_status = session->child_status;
+    if (status != PCERE_OK)
+        return status;
+    result->runs = 1;
+    result->timing.stopped = true;
+    undisturbed_fill(&result->timing, kept_pages, session);
+    status = classes_make(session, error);
+    if (status == PCERE_OK)
+        status = second_run(session, input[1], input_once, error);
+    return status == PCERE_OK ? finish(session, error) : status;
+}
+
+/* Whoever ends the timing run from outside does not want the next run. */
+static enum pcere_status two_runs(struct session *session, const int input[2], bool *ret_store_made, struct pcere_error *error)
+{
+    struct capture_result *result = session->result;
+    const int quiet[3] = {input[0] >= 0 ? input[0] : STDIN_FILENO, -1, -1};
+    const int own[3] = {input[1] >= 0 ? input[1] : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+    enum pcere_status status = measure_run(session->options, quiet, &result->timing, error);
+    if (status != PCERE_OK)
+        return status;
+    result->program_status = result->timing.program_status;
+    if (was_interrupted(result->program_status))
+        return pcere_fail(error, PCERE_NO, 0, NULL, "interrupted in the timing run: nothing was captured");
+    status = classes_make(session, error);
     if (status == PCERE_OK) {
-        result->wanted = wanted_count(&session->manifest);
-        status = store_begin(session, error);
-        store_made = session->writer != NULL;
+        status = store_begin(session, result->wanted ? result->timing.peak_bytes : 0, error);
+        *ret_store_made = session->writer != NULL;
     }
     if (status == PCERE_OK)
-        status = run_and_finish(session, own, error);
+        status = session_run(session, false, own, error);
+    if (status != PCERE_OK)
+        return status;
+    result->runs = 2;
+    result->program_status = session->child_status;
+    return finish(session, error);
+}
+
+static enum pcere_status with_input(struct session *session, const int input[2], bool input_once, struct pcere_error *error)
+{
+    const struct capture_options *options = session->options;
+    bool store_made = false;
+    enum pcere_status status = options->two_runs ? two_runs(session, input, &store_made, error)
+                                                 : one_run(session, input, input_once, &store_made, error);
     store_writer_close(session->writer);
     session->writer = NULL;
-    if (store_made && !options->force && status != PCERE_OK && result->captured == 0)
+    if (store_made && !options->force && status != PCERE_OK && session->result->captured == 0)
         tree_remove(AT_FDCWD, options->store, NULL);        /* made by us a moment ago, and of no use to anybody */
     return status;
 }
@@ -269,6 +442,7 @@ static enum pcere_status directory_check(struct pcere_error *error)
 enum pcere_status capture_program(const struct capture_options *options, struct capture_result *ret_result, struct pcere_error *error)
 {
     int input[2];
+    bool input_once;
     struct session session = {.options = options, .result = ret_result, .mutex = PTHREAD_MUTEX_INITIALIZER,
                               .changed = PTHREAD_COND_INITIALIZER, .socket = -1};
     *ret_result = (struct capture_result){0};
@@ -283,13 +457,14 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
     status = elf_file_open(options->program, &session.elf, error);
     if (status != PCERE_OK)
         return status;
-    status = child_input_share(STDIN_FILENO, input, error);
+    status = child_input_share(STDIN_FILENO, options->two_runs, input, &input_once, error);
     if (status == PCERE_OK) {
-        status = with_input(&session, input, error);
+        status = with_input(&session, input, input_once, error);
         for (int i = 0; i < 2; i++)
             if (input[i] >= 0)
                 close(input[i]);
     }
+    kept_done(&session);
     libraries_done(&session.libraries);
     externals_done(&session.externals);
     store_manifest_done(&session.manifest);

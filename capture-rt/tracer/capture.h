@@ -1,8 +1,9 @@
-/* capture-rt/tracer/capture.h - running an instrumented program under observation: once for times, once more for memory.
+/* capture-rt/tracer/capture.h - running an instrumented program under observation: for times, and for memory.
  *
- * A timing run at plain speed yields every invocation's times; the caller's `choose` makes classes of them; a capturing run, with the
- * program's own standard input and output, is stopped at each wanted representative while its memory is read from outside. Nothing
- * of the program is traced outside these stops, and whatever goes wrong here, the program runs to its end.
+ * Usually one run gives both. The program itself finds which invocations are worth a stop, before they begin; while it is stopped there its
+ * memory is read from outside. When it has ended, the caller's `choose` makes classes of all invocations' times, represented by captured ones.
+ * A second run, which is stopped at chosen invocations, follows only where a class that weighs has no captured member. Nothing of the program
+ * is traced outside stops, and whatever goes wrong here, the program runs to its end.
  *
  * While a program runs, SIGINT and SIGQUIT are ignored by the calling process as system(3) does it: Ctrl-C ends the program, and what was
  * captured until then stays valid. Not thread-safe: one run at a time in a process.
@@ -21,6 +22,7 @@
 
 struct capture_invocation {      /* one of a region, on whatever thread */
     uint64_t begin_ns, end_ns;   /* CLOCK_MONOTONIC; end_ns is 0 if it was left by exit, longjmp or a crash */
+    uint64_t time_ns;            /* what it takes when nobody stops the program or looks on: see tracer/undisturbed.h */
     uint64_t number;             /* from 1 in its region */
     uint64_t words_hash;         /* of the fork's argument words */
     uint64_t cpu_ns;             /* CPU time of the thread that enters it; valid if measured_cpu */
@@ -31,6 +33,10 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     size_t region;               /* in the run's regions */
     bool nested;                 /* inside another parallel region */
     size_t parent;               /* that one, in the run's regions; SIZE_MAX: none, or unknown */
+    bool captured;               /* there is a codelet of it */
+    bool stopped;                /* the program was stopped at its beginning */
+    bool near;                   /* the first of its region after a stop, or one came while it ran */
+    uint16_t expected;           /* capture_magnitude of how long it was expected to take; 0: who knows */
     bool measured_cpu;           /* regions whose invocations take under 50 us go without */
 };
 
@@ -51,13 +57,16 @@ struct capture_region {
 };
 
 struct capture_run {
-    uint64_t wall_ns;            /* from just before the program's process was made until its end was seen by its parent */
+    uint64_t wall_ns;            /* from just before the program's process was made until its end was seen by its parent, less stops and what they
+                                    slowed down */
     uint64_t serial_ns;          /* wall_ns minus time_ns of all regions */
+    uint64_t probe_ns;           /* already taken off every invocation's time: what reading the clock adds to it */
     uint64_t peak_bytes;         /* largest resident memory */
     int32_t program_status;      /* as waitpid gave it */
     uint32_t threads;            /* OMP_NUM_THREADS */
     uint64_t dropped;            /* invocations without a record of their own (they are in time_ns) */
     uint64_t image_bias;
+    bool stopped;                /* it was captured while it was measured: some invocations are `captured`, and only these cost nothing more */
     bool randomized;             /* the kernel refused to turn address-space randomisation off */
     bool runtime_separate;       /* the OpenMP runtime's allocations were kept out of the program's heap */
     char **environment;          /* NULL-terminated: OMP_*, KMP_*, GOMP_* and LD_LIBRARY_PATH that the program saw */
@@ -77,7 +86,8 @@ enum capture_phase { CAPTURE_PHASE_TIMING, CAPTURE_PHASE_CHOOSING, CAPTURE_PHASE
 typedef void capture_progress_fn(void *context, enum capture_phase phase, uint64_t elapsed_ns, size_t stops, size_t planned);
 
 /* Make classes of a region's invocations (run->regions[region].list). Classes with `captured` set are wanted; a class that is not names its
- * `reason` (malloc) or weighs too little. *ret_classes is malloc'ed. Any failure ends the capture with it. */
+ * `reason` (malloc) or weighs too little. *ret_classes is malloc'ed. Any failure ends the capture with it. A wanted class whose representative is
+ * none of the captured invocations costs a second run. */
 typedef enum pcere_status capture_choose_fn(void *context, const struct capture_run *run, size_t region,
                                             struct store_class **ret_classes, size_t *ret_count, struct pcere_error *error);
 
@@ -104,6 +114,8 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
     int stdout_descriptor, stderr_descriptor;
 
     /* capture_program */
+    bool two_runs;               /* measure in a run of its own, before the one that is stopped */
+    bool every_class;            /* stops may cost what they like: choose() will want every class */
     const char *store;           /* path of the store to make */
     bool force;                  /* replace an existing store */
     const char *pattern;         /* only regions whose name contains it, or matches it by fnmatch(3), are dumped; NULL: all */
@@ -133,10 +145,12 @@ struct capture_stop_cost {       /* one stop of the program */
 
 struct capture_result {
     struct capture_run timing;
-    uint64_t capture_wall_ns;    /* the capturing run, measured as wall_ns is */
+    unsigned runs;               /* of the program: 1 or 2 */
+    char *second_reason;         /* why there were two, where one was to do, or NULL */
+    uint64_t capture_wall_ns;    /* the run that was stopped, as it was: stops included; with a second run, that one */
     uint64_t writing_ns;         /* from its end until the store was complete */
     uint64_t stall_ns;           /* all stops together */
-    int32_t program_status;      /* of the capturing run, as waitpid gave it */
+    int32_t program_status;      /* of the run whose output was the program's own, as waitpid gave it */
     bool tracking;               /* the kernel told which pages were written, so that later stops read only these */
     size_t captured, wanted;     /* codelets */
     struct capture_stop_cost *stops;
@@ -146,9 +160,9 @@ struct capture_result {
 
 void capture_result_done(struct capture_result *result);
 
-/* Timing run, choice of classes, capturing run, store. *ret_result is set as far as the capture came, whatever is returned, since the program's
+/* One run (or two), classes, store. *ret_result is set as far as the capture came, whatever is returned, since the program's
  * status counts once it has run: capture_result_done it in any case. As capture_measure, and
- * PCERE_NO: ended from outside (SIGINT, SIGQUIT, SIGTERM) in the timing run; program_status tells. PCERE_USAGE: the store exists. PCERE_REFUSED: ptrace is forbidden (the program ran to its end all the same). PCERE_SYSTEM: the
+ * PCERE_NO: ended from outside (SIGINT, SIGQUIT, SIGTERM) in a timing run; program_status tells. PCERE_USAGE: the store exists. PCERE_REFUSED: ptrace is forbidden (the program ran to its end all the same). PCERE_SYSTEM: the
  * store could not be written (likewise). */
 enum pcere_status capture_program(const struct capture_options *options, struct capture_result *ret_result, struct pcere_error *error);
 

@@ -348,17 +348,20 @@ static enum pcere_status pipe_keep(int descriptor, int *ret_file, struct pcere_e
     return PCERE_OK;
 }
 
-enum pcere_status child_input_share(int descriptor, int both[2], struct pcere_error *error)
+enum pcere_status child_input_share(int descriptor, bool keep, int both[2], bool *ret_once, struct pcere_error *error)
 {
     struct stat facts;
     both[0] = both[1] = -1;
+    *ret_once = false;
     if (fstat(descriptor, &facts) != 0)
         return PCERE_OK;                        /* closed: as it is */
     if (S_ISREG(facts.st_mode)) {
-        both[0] = file_again(descriptor);
+        both[keep ? 0 : 1] = file_again(descriptor);
         return PCERE_OK;
     }
-    if (!S_ISFIFO(facts.st_mode) && !S_ISSOCK(facts.st_mode))
+    bool flows = S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode);
+    *ret_once = !keep && (flows || isatty(descriptor));
+    if (!keep || !flows)
         return PCERE_OK;
     enum pcere_status status = pipe_keep(descriptor, &both[0], error);
     if (status != PCERE_OK)

@@ -39,8 +39,9 @@ bool child_wait(struct child *child, int socket, int timeout_ms);
 /* Free, and give back the signals' old actions. Waits for an end that was not seen. */
 void child_done(struct child *child);
 
-/* Standard input for two runs of the same program: `both[0]` for the timing run, `both[1]` for the capturing run; -1: as the caller's own
- * (inherit 0). A file is opened again at the same place, a pipe is read to its end first. */
-enum pcere_status child_input_share(int descriptor, int both[2], struct pcere_error *error);
+/* Standard input for runs of the same program: `both[0]` for the first, `both[1]` for the second; -1: as the caller's own (inherit 0). A file is
+ * opened again at the same place. A pipe is read to its end first if `keep`; else *ret_once is set: it goes to the first run as it is, and
+ * so does a terminal. */
+enum pcere_status child_input_share(int descriptor, bool keep, int both[2], bool *ret_once, struct pcere_error *error);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define RECORDS_MOST (4u << 20)
+#define PROBE_NS_MOST 2000u
 
 #define LOADER_FAILED 127               /* the dynamic linker's status, if it cannot load all that a program needs */
 
@@ -190,7 +191,8 @@ static enum pcere_status invocations_read(const struct shared_log *shared, struc
             .number = record->invocation, .words_hash = record->words_hash, .cpu_ns = record->cpu_ns, .faults = record->faults,
             .switches = record->switches, .num_threads = record->num_threads, .path = record->path, .nested = record->parent != 0,
             .parent = record->parent && record->parent <= run->region_count ? record->parent - 1 : SIZE_MAX,
-            .measured_cpu = record->flags & CAPTURE_RECORD_CPU};
+            .measured_cpu = record->flags & CAPTURE_RECORD_CPU, .stopped = record->flags & CAPTURE_RECORD_STOPPED,
+            .near = record->flags & CAPTURE_RECORD_NEAR, .expected = record->expected};
     }
     for (size_t i = 0; i < run->region_count; i++) {
         const struct capture_region *region = &run->regions[i];
@@ -260,7 +262,7 @@ enum pcere_status shared_log_read(const struct shared_log *log, struct child *ch
     struct capture_run run = {
         .wall_ns = child->end_ns - child->start_ns, .peak_bytes = child->peak_bytes, .program_status = child->status,
         .threads = options->threads ? options->threads : 1, .randomized = child->randomized, .image_bias = log->log->image_bias,
-        .runtime_separate = log->log->runtime_separate};
+        .runtime_separate = log->log->runtime_separate, .probe_ns = log->log->probe_ns < PROBE_NS_MOST ? log->log->probe_ns : 0};
     if (log->log->attached != CAPTURE_VERSION && WIFEXITED(child->status) && WEXITSTATUS(child->status) == LOADER_FAILED)
         return pcere_fail(error, PCERE_NO, 0, "run it by itself: a library may be missing, or memory too little (ulimit -v, ulimit -d)",
                           "'%s' did not start (status %d)", options->program, LOADER_FAILED);
@@ -280,6 +282,7 @@ enum pcere_status shared_log_read(const struct shared_log *log, struct child *ch
         capture_run_done(&run);
         return status;
     }
+    run.wall_ns -= log->log->stall_ns < run.wall_ns ? log->log->stall_ns : run.wall_ns;
     run.serial_ns = serial_of(&run);
     run.environment = child->environment;
     child->environment = NULL;

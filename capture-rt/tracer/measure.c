@@ -1,6 +1,8 @@
 /* capture-rt/tracer/measure.c - the timing run: the program at plain speed, its invocations read from the log afterwards. */
 #include "capture-rt/tracer/measure.h"
 
+#include "capture-rt/tracer/undisturbed.h"
+
 #include <unistd.h>
 
 enum pcere_status measure_run(const struct capture_options *options, const int descriptors[3], struct capture_run *ret_run,
@@ -21,6 +23,8 @@ enum pcere_status measure_run(const struct capture_options *options, const int d
                 options->progress(options->progress_context, CAPTURE_PHASE_TIMING, clock_ns() - child.start_ns, 0, 0);
         }
         status = shared_log_read(&log, &child, options, ret_run, error);
+        if (status == PCERE_OK)
+            undisturbed_fill(ret_run, NULL, NULL);
         child_done(&child);
     }
     shared_log_close(&log);

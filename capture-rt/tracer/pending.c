@@ -1,4 +1,6 @@
-/* capture-rt/tracer/pending.c - codelets between the beginning of their region and the disk. */
+/* capture-rt/tracer/pending.c - codelets between the beginning of their region and the disk.
+ *
+ * Pages are written while the program runs; codelets, which say which pages lie where, wait in memory until it is known whom they represent. */
 #include "capture-rt/tracer/session.h"
 
 #include "core/text.h"
@@ -20,7 +22,6 @@ static void codelet_settled(void *context, const char *name, uint64_t stored_byt
     if (!failed && name && (class->codelet = strdup(name))) {
         class->memory_bytes = settling->memory_bytes;
         class->stored_bytes = stored_bytes;
-        session->settled++;
     } else if (failed) {
         class->reason = class->reason ? class->reason : strdup(error->message);
         if (session->trouble.status == PCERE_OK)
@@ -99,37 +100,119 @@ void pending_drop(struct session *session, struct pending *pending)
     store_codelet_done(&pending->codelet);
     run_list_done(&pending->before);
     files_done(&pending->files);
+    free(pending->io);
+    free(pending->reason);
     pending_remove(session, pending);
 }
 
-enum pcere_status pending_send(struct session *session, struct pending *pending, struct pcere_error *error)
+static struct kept *kept_add(struct session *session)
 {
-    struct settling *settling = malloc(sizeof *settling);
-    enum pcere_status status = settling ? codelet_finish(session->log.log, pending->threads, session->elf, &session->libraries, pending->end_stack_pointer,
-                                                         &pending->codelet, error)
-                                        : pcere_fail_memory(error, "a codelet");
+    if (!array_reserve(&session->kept, &session->kept_capacity, session->kept_count + 1, sizeof *session->kept))
+        return NULL;
+    struct kept *kept = &session->kept[session->kept_count++];
+    *kept = (struct kept){0};
+    return kept;
+}
+
+enum pcere_status pending_keep(struct session *session, struct pending *pending, struct pcere_error *error)
+{
+    struct kept *kept = kept_add(session);
+    enum pcere_status status = kept ? codelet_finish(session->log.log, pending->threads, session->elf, &session->libraries, pending->end_stack_pointer,
+                                                     &pending->codelet, error)
+                                    : pcere_fail_memory(error, "a codelet");
     if (status != PCERE_OK) {
-        free(settling);
+        session->kept_count -= kept != NULL;
         pending_drop(session, pending);
         return status;
     }
-    struct store_codelet codelet = pending->codelet;
-    codelet.before = pending->before.runs;
-    codelet.before_count = pending->before.count;
-    codelet.does_io |= !codelet.has_after;
-    files_move(&pending->files, &codelet);
-    *settling = (struct settling){session, pending->region, pending->class,
-                                  run_list_pages(&pending->before) * session->manifest.page_size};
+    *kept = (struct kept){.region = pending->region, .invocation = pending->codelet.invocation, .codelet = pending->codelet,
+                          .read_bytes = pending->read_bytes, .written_bytes = pending->written_bytes, .io = pending->io,
+                          .reason = pending->reason, .rewritten_pages = pending->rewritten_pages};
+    if (kept->reason) {
+        store_codelet_done(&kept->codelet);
+        kept->codelet = (struct store_codelet){0};
+        run_list_done(&pending->before);
+        files_done(&pending->files);
+    } else {
+        kept->codelet.before = pending->before.runs;
+        kept->codelet.before_count = pending->before.count;
+        kept->codelet.does_io |= !kept->codelet.has_after;
+        files_move(&pending->files, &kept->codelet);
+        kept->memory_bytes = run_list_pages(&pending->before) * session->manifest.page_size;
+    }
     pending_remove(session, pending);
+    return PCERE_OK;
+}
+
+/* ---- kept ones ------------------------------------------------------------------------------------------------------------- */
+
+struct kept *kept_find(const struct session *session, size_t region, uint64_t invocation)
+{
+    for (size_t i = 0; i < session->kept_count; i++)
+        if (session->kept[i].region == region && session->kept[i].invocation == invocation)
+            return &session->kept[i];
+    return NULL;
+}
+
+static void kept_free(struct kept *kept)
+{
+    store_codelet_done(&kept->codelet);
+    free(kept->io);
+    free(kept->reason);
+    *kept = (struct kept){0};
+}
+
+void kept_done(struct session *session)
+{
+    for (size_t i = 0; i < session->kept_count; i++)
+        kept_free(&session->kept[i]);
+    free(session->kept);
+    session->kept = NULL;
+    session->kept_count = session->kept_capacity = 0;
+}
+
+/* What is known of the class's representative goes into it, and its codelet to the writer. */
+static enum pcere_status class_store(struct session *session, size_t region, size_t index, struct kept *kept, struct pcere_error *error)
+{
+    struct store_class *class = &session->manifest.regions[region].classes[index];
+    class->read_bytes = kept->read_bytes;
+    class->written_bytes = kept->written_bytes;
+    class->io = kept->io;
+    kept->io = NULL;
+    if (kept->reason) {
+        class->reason = kept->reason;
+        kept->reason = NULL;
+        return PCERE_OK;
+    }
+    struct settling *settling = malloc(sizeof *settling);
+    if (!settling)
+        return pcere_fail_memory(error, "a codelet");
+    *settling = (struct settling){session, region, index, kept->memory_bytes};
+    kept->codelet.members = class->members;
+    kept->codelet.in_vivo_ns = class->representative_ns;
     pthread_mutex_lock(&session->mutex);
     session->under_way++;
     pthread_mutex_unlock(&session->mutex);
-    status = store_writer_codelet_async(session->writer, &codelet, codelet_settled, settling, error);
+    enum pcere_status status = store_writer_codelet_async(session->writer, &kept->codelet, codelet_settled, settling, error);
     if (status != PCERE_OK) {
         pthread_mutex_lock(&session->mutex);
         session->under_way--;
         pthread_mutex_unlock(&session->mutex);
         free(settling);
     }
+    return status;
+}
+
+enum pcere_status kept_store(struct session *session, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; i < session->manifest.region_count; i++)
+        for (size_t j = 0; j < session->manifest.regions[i].class_count && status == PCERE_OK; j++) {
+            const struct store_class *class = &session->manifest.regions[i].classes[j];
+            struct kept *kept = class->captured ? kept_find(session, i, class->representative) : NULL;
+            if (kept)
+                status = class_store(session, i, j, kept, error);
+        }
+    session_settle(session);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "capture-rt/tracer/session.h"
 
+#include "capture-rt/tracer/manifest.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- the plan -------------------------------------------------------------------------------------------------------------- */
@@ -32,7 +34,7 @@ static void text_put(char *to, const char *from, size_t bytes)
     to[length] = '\0';
 }
 
-/* Regions keep the numbers that they had in the timing run. */
+/* Regions keep the numbers that they had in the first run. */
 static void plan_fill(struct session *session)
 {
     struct capture_log *log = session->log.log;
@@ -48,7 +50,8 @@ static void plan_fill(struct session *session)
         entry->name_hash = name_hash(region->name);
         entry->plan_first = next;
         for (size_t j = 0; j < region->class_count && next < CAPTURE_PLAN_MAX; j++)
-            if (region->classes[j].captured && region->classes[j].representative <= UINT32_MAX)
+            if (region->classes[j].captured && region->classes[j].representative <= UINT32_MAX &&
+                !kept_find(session, i, region->classes[j].representative))
                 log->plan[next++] = (uint32_t)region->classes[j].representative;
         entry->plan_count = next - entry->plan_first;
         qsort(&log->plan[entry->plan_first], entry->plan_count, sizeof *log->plan, number_compare);
@@ -56,21 +59,56 @@ static void plan_fill(struct session *session)
     }
     log->plan_count = next;
     log->known_regions = (uint32_t)manifest->region_count;
-    log->after = !session->options->no_after;
-    log->tracking = !(session->options->faults & (CAPTURE_FAULT_TRACKING | CAPTURE_FAULT_PAGEMAP_SCAN));
 }
 
-static bool class_find(const struct session *session, const struct capture_message *message, size_t *ret_class)
+/* Together with what the library itself costs, these keep a capture of a second or more well below 1.25 times a plain run. */
+#define EARLY_NS 60000000u
+#define EARLY_PPM 30000u
+#define HEAVY_NS 100000000u
+#define HEAVY_PPM 60000u
+#define WEIGHT_PPM 2500u                 /* half of what makes a class worth having: the rest of the run may weigh less than what was */
+
+static struct capture_policy policy_of(const struct capture_options *options)
+{
+    if (options->every_class)
+        return (struct capture_policy){.early_ns = UINT64_MAX / 4, .heavy_ns = UINT64_MAX / 4};
+    return (struct capture_policy){EARLY_NS, HEAVY_NS, EARLY_PPM, HEAVY_PPM, WEIGHT_PPM, 0};
+}
+
+static bool is_planned(const struct session *session, const struct capture_message *message)
 {
     if (message->region >= session->manifest.region_count)
         return false;
     const struct store_region *region = &session->manifest.regions[message->region];
     for (size_t i = 0; i < region->class_count; i++)
-        if (region->classes[i].captured && region->classes[i].representative == message->invocation) {
-            *ret_class = i;
+        if (region->classes[i].captured && region->classes[i].representative == message->invocation)
             return true;
-        }
     return false;
+}
+
+static char *region_name(const struct session *session, uint32_t region)
+{
+    const struct capture_region_entry *entry = &session->log.log->regions[region];
+    return strndup(entry->name, strnlen(entry->name, sizeof entry->name - 1));
+}
+
+/* The program asks: what the user did not ask for it is not to ask about again. */
+static enum pcere_status is_wanted(struct session *session, const struct capture_message *message, bool *ret_wanted, struct pcere_error *error)
+{
+    *ret_wanted = false;
+    if (message->region >= CAPTURE_REGIONS_MAX)
+        return PCERE_OK;
+    if (!session->choosing) {
+        *ret_wanted = is_planned(session, message);
+        return PCERE_OK;
+    }
+    char *name = region_name(session, message->region);
+    if (!name)
+        return pcere_fail_memory(error, "a region's name");
+    *ret_wanted = region_matches(name, session->options->pattern) && !kept_find(session, message->region, message->invocation);
+    session->log.log->histories[message->region].unwanted = !*ret_wanted;
+    free(name);
+    return PCERE_OK;
 }
 
 /* ---- a stop ---------------------------------------------------------------------------------------------------------------- */
@@ -119,7 +157,7 @@ static const struct capture_invocation *timed(const struct session *session, siz
         return NULL;
     const struct capture_region *measured = &session->result->timing.regions[region];
     bool known = invocation > 0 && invocation <= measured->list_count && measured->list[invocation - 1].number == invocation;
-    return known ? &measured->list[invocation - 1] : NULL;
+    return known && !session->choosing ? &measured->list[invocation - 1] : NULL;
 }
 
 /* Does another stop follow the end of this invocation at once? */
@@ -176,8 +214,7 @@ static enum pcere_status files_look(struct session *session, struct pending *pen
     return status;
 }
 
-static enum pcere_status begin_read(struct session *session, const struct capture_message *message, size_t class_index, int tracking,
-                                    struct pcere_error *error)
+static enum pcere_status begin_read(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
 {
     enum pcere_status status = snapshot(session, message, tracking, error);
     if (status != PCERE_OK)
@@ -185,12 +222,9 @@ static enum pcere_status begin_read(struct session *session, const struct captur
     struct pending *pending = pending_add(session);
     if (!pending)
         return pcere_fail_memory(error, "a codelet");
-    const struct store_region *region = &session->manifest.regions[message->region];
-    const struct store_class *class = &region->classes[class_index];
     pending->region = message->region;
-    pending->class = class_index;
-    pending->codelet = (struct store_codelet){.region = strdup(region->name), .members = class->members,
-                                              .in_vivo_ns = class->representative_ns};
+    const struct capture_invocation *known = timed(session, message->region, message->invocation);
+    pending->codelet = (struct store_codelet){.region = region_name(session, message->region), .in_vivo_ns = known ? known->time_ns : 0};
     memcpy(pending->threads, session->log.log->stop.threads, sizeof pending->threads);
     if (!pending->codelet.region)
         return pcere_fail_memory(error, "a codelet");
@@ -212,16 +246,23 @@ static bool stop_note(struct session *session, const struct capture_message *mes
         return false;
     result->stops = stops;
     stops[result->stop_count++] = (struct capture_stop_cost){
-        .region = message->region < session->manifest.region_count ? message->region : SIZE_MAX, .invocation = message->invocation,
+        .region = message->region, .invocation = message->invocation,
         .at_end = message->type == CAPTURE_MESSAGE_END,
         .present_bytes = run_list_pages(&session->snapshotter.last) * session->manifest.page_size,
         .read_bytes = session->snapshotter.read_bytes};
     return true;
 }
 
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static void answer(struct session *session, enum capture_answer_type type)
 {
-    struct capture_answer answer = {.type = type};
+    struct capture_answer answer = {.type = type, .cpu_us = (uint32_t)((cpu_ns() - session->served_cpu_ns) / 1000)};
     while (send(session->socket, &answer, sizeof answer, MSG_NOSIGNAL) < 0 && errno == EINTR)
         ;
     if (type == CAPTURE_ANSWER_NO_MORE) {
@@ -254,45 +295,39 @@ static enum pcere_status after_begin(struct session *session, const struct captu
         if (status != PCERE_OK)
             return status;
     }
-    return session->options->no_after ? pending_send(session, pending, error) : PCERE_OK;
+    return session->options->no_after ? pending_keep(session, pending, error) : PCERE_OK;
 }
 
-/* What the region read and wrote goes into its class. *ret_dropped: there is no use in its codelet, and it is no longer pending. */
-static enum pcere_status io_judge(struct session *session, struct pending *pending, const struct files *after, bool *ret_dropped,
-                                  struct pcere_error *error)
+/* What the region read and wrote. A reason that is found means that there is no use in its codelet. */
+static enum pcere_status io_judge(struct pending *pending, const struct files *after, struct pcere_error *error)
 {
-    char *words = NULL, *reason = NULL;
-    enum pcere_status status = files_words(&pending->files, after, &words, error);
+    enum pcere_status status = files_words(&pending->files, after, &pending->io, error);
     if (status == PCERE_OK)
-        status = files_obstacle(&pending->files, &reason, error);
-    if (status != PCERE_OK) {
-        free(words);
-        return status;
-    }
-    pthread_mutex_lock(&session->mutex);
-    struct store_class *class = &session->manifest.regions[pending->region].classes[pending->class];
-    class->read_bytes = after->read_bytes - pending->files.read_bytes;
-    class->written_bytes = after->written_bytes - pending->files.written_bytes;
-    class->io = words;
-    class->reason = reason;
-    pthread_mutex_unlock(&session->mutex);
-    pending->codelet.does_io = words != NULL;
-    if (reason)
-        pending_drop(session, pending);
-    *ret_dropped = reason != NULL;
-    return PCERE_OK;
+        status = files_obstacle(&pending->files, &pending->reason, error);
+    pending->read_bytes = after->read_bytes - pending->files.read_bytes;
+    pending->written_bytes = after->written_bytes - pending->files.written_bytes;
+    pending->codelet.does_io = pending->io != NULL;
+    return status;
+}
+
+/* Pages that were there before and are different now: each cost a fault, if writing is tracked. */
+static uint64_t rewritten(const struct session *session, const struct pending *pending, const struct run_list *changed)
+{
+    uint64_t now = run_list_pages(&session->snapshotter.last), before = run_list_pages(&pending->before);
+    uint64_t new = now > before ? now - before : 0, pages = run_list_pages(changed);
+    return session->snapshotter.pagemap.tracking >= 0 && pages > new ? pages - new : 0;
 }
 
 static enum pcere_status after_end(struct session *session, struct pending *pending, const struct files *files, struct pcere_error *error)
 {
-    bool dropped;
-    enum pcere_status status = io_judge(session, pending, files, &dropped, error);
-    if (status != PCERE_OK || dropped)
+    enum pcere_status status = io_judge(pending, files, error);
+    if (status != PCERE_OK)
         return status;
     struct run_list changed, after;
     uint64_t page_bytes = session->manifest.page_size;
     if (!run_list_difference(&pending->before, &session->snapshotter.last, page_bytes, &changed))
         return pcere_fail_memory(error, "the list of pages");
+    pending->rewritten_pages = rewritten(session, pending, &changed);
     /* What the region mapped itself, a replay maps elsewhere. */
     bool enough = run_list_inside(&changed, pending->codelet.mappings, pending->codelet.mapping_count, page_bytes, &after);
     run_list_done(&changed);
@@ -301,7 +336,7 @@ static enum pcere_status after_end(struct session *session, struct pending *pend
     pending->codelet.after = after.runs;
     pending->codelet.after_count = after.count;
     pending->codelet.has_after = true;
-    return pending_send(session, pending, error);
+    return pending_keep(session, pending, error);
 }
 
 /* At a beginning, `ret_hold` is what threads are to be held for, or 0; it is NULL at an end. */
@@ -350,20 +385,22 @@ static enum pcere_status expired_serve(struct session *session, struct pending *
     if (tracking >= 0)
         close(tracking);
     answer(session, CAPTURE_ANSWER_GO);
-    pthread_mutex_lock(&session->mutex);
-    struct store_class *class = &session->manifest.regions[pending->region].classes[pending->class];
-    bool noted = class->reason || (class->reason = strdup(NOT_ALONE));
-    pthread_mutex_unlock(&session->mutex);
-    pending_drop(session, pending);
-    return noted ? PCERE_OK : pcere_fail_memory(error, "the classes");
+    if (session->choosing) {        /* perhaps it takes long by itself: a second run knows how long to wait */
+        pending_drop(session, pending);
+        return PCERE_OK;
+    }
+    free(pending->reason);
+    pending->reason = strdup(NOT_ALONE);
+    return pending->reason ? pending_keep(session, pending, error) : pcere_fail_memory(error, "the classes");
 }
 
 static enum pcere_status begin_serve(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
 {
-    size_t class;
-    bool wanted = class_find(session, message, &class);
+    bool wanted;
     uint64_t hold = 0;
-    enum pcere_status status = wanted ? frozen(session, message, &hold, error) : PCERE_OK;
+    enum pcere_status status = is_wanted(session, message, &wanted, error);
+    if (status == PCERE_OK && wanted)
+        status = frozen(session, message, &hold, error);
     if (status != PCERE_OK || !wanted) {
         if (tracking >= 0)
             close(tracking);
@@ -371,7 +408,7 @@ static enum pcere_status begin_serve(struct session *session, const struct captu
             answer(session, CAPTURE_ANSWER_GO);
         return status;
     }
-    status = begin_read(session, message, class, tracking, error);
+    status = begin_read(session, message, tracking, error);
     thawed(session);
     if (status != PCERE_OK) {
         freeze_let_go(&session->freeze, hold);
@@ -420,7 +457,11 @@ static enum pcere_status message_serve(struct session *session, const struct cap
         close(tracking);
     answer(session, CAPTURE_ANSWER_GO);
     struct pending *pending = pending_find(session, message);
-    return pending ? pending_send(session, pending, error) : PCERE_OK;
+    if (pending && message->type == CAPTURE_MESSAGE_FORGET)
+        pending_drop(session, pending);
+    else if (pending)
+        return pending_keep(session, pending, error);
+    return PCERE_OK;
 }
 
 /* ---- the run --------------------------------------------------------------------------------------------------------------- */
@@ -432,7 +473,7 @@ static void stall_note(struct session *session)
     const struct capture_log *log = session->log.log;
     if (result->stop_count > 0 && result->stops[result->stop_count - 1].stall_ns == 0)
         result->stops[result->stop_count - 1].stall_ns = log->stall_ns_last;
-    result->stall_ns = log->stall_ns;
+    result->stall_ns = session->earlier_stalls_ns + log->stall_ns;
 }
 
 static bool message_receive(struct session *session, struct capture_message *message, int *ret_tracking)
@@ -449,7 +490,7 @@ static bool message_receive(struct session *session, struct capture_message *mes
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
         memcpy(ret_tracking, CMSG_DATA(header), sizeof(int));
     bool whole = bytes == (ssize_t)sizeof *message &&
-                 (message->type == CAPTURE_MESSAGE_BEGIN || message->type == CAPTURE_MESSAGE_END || message->type == CAPTURE_MESSAGE_LEFT);
+                 message->type >= CAPTURE_MESSAGE_BEGIN && message->type <= CAPTURE_MESSAGE_FORGET;
     if (!whole && *ret_tracking >= 0)
         close(*ret_tracking);
     return whole;
@@ -469,18 +510,6 @@ static void trouble_note(struct session *session, enum pcere_status status, cons
         answer(session, CAPTURE_ANSWER_NO_MORE);
 }
 
-/* While nothing else is to be done: let the manifest on disk tell of the codelets that are there. (A store that replaces another is not
- * seen before it is complete.) */
-static void manifest_refresh(struct session *session)
-{
-    struct pcere_error ignored;
-    pthread_mutex_lock(&session->mutex);
-    bool due = !session->options->force && session->under_way == 0 && session->settled > session->settled_told;
-    pthread_mutex_unlock(&session->mutex);
-    if (due && store_writer_manifest(session->writer, &session->manifest, &ignored) == PCERE_OK)
-        session->settled_told = session->settled;
-}
-
 static void session_watch(struct session *session)
 {
     const struct capture_options *options = session->options;
@@ -491,10 +520,9 @@ static void session_watch(struct session *session)
         if (!message_there) {
             if (session->child.ended)
                 break;
-            manifest_refresh(session);
             if (options->progress)
                 options->progress(options->progress_context, CAPTURE_PHASE_CAPTURING, clock_ns() - session->child.start_ns,
-                                  session->result->stop_count, session->result->wanted * (options->no_after ? 1 : 2));
+                                  session->result->stop_count, session->choosing ? 0 : session->planned_stops);
             continue;
         }
         struct capture_message message;
@@ -507,6 +535,7 @@ static void session_watch(struct session *session)
         }
         stall_note(session);
         uint64_t begin_ns = clock_ns();
+        session->served_cpu_ns = cpu_ns();
         enum pcere_status status = message_serve(session, &message, tracking, &error);
         holds_extend(session, clock_ns() - begin_ns);
         if (status != PCERE_OK)
@@ -555,13 +584,33 @@ static void session_close(struct session *session)
     shared_log_close(&session->log);
 }
 
-enum pcere_status session_run(struct session *session, const int descriptors[3], struct pcere_error *error)
+/* As for a run of its own: what the run before learnt of another process is of no use. */
+static void session_reset(struct session *session)
+{
+    session->begun = session->near = session->connection_lost = false;
+    session->excluded = NULL;
+    session->pending = NULL;
+    session->pending_count = session->pending_capacity = 0;
+    session->facts = (struct map_facts){0};
+    session->earlier_stalls_ns = session->result->stall_ns;
+}
+
+enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct pcere_error *error)
 {
     int sockets[2];
-    enum pcere_status status = shared_log_open(session->options, CAPTURE_MODE_CAPTURING, &session->log, error);
+    const struct capture_options *options = session->options;
+    session_reset(session);
+    session->choosing = choosing;
+    enum pcere_status status = shared_log_open(options, choosing ? CAPTURE_MODE_CHOOSING : CAPTURE_MODE_PLANNED, &session->log, error);
     if (status != PCERE_OK)
         return status;
-    plan_fill(session);
+    struct capture_log *log = session->log.log;
+    log->after = !options->no_after;
+    log->tracking = !(options->faults & (CAPTURE_FAULT_TRACKING | CAPTURE_FAULT_PAGEMAP_SCAN));
+    log->policy = policy_of(options);
+    if (!choosing)
+        plan_fill(session);
+    session->planned_stops = log->plan_count * (options->no_after ? 1 : 2);
     status = sockets_make(sockets, error);
     if (status != PCERE_OK) {
         shared_log_close(&session->log);
@@ -569,7 +618,7 @@ enum pcere_status session_run(struct session *session, const int descriptors[3],
     }
     session->socket = sockets[0];
     session->far_socket = sockets[1];
-    struct child_setup setup = {.options = session->options, .log = session->log.descriptor, .socket = sockets[1],
+    struct child_setup setup = {.options = options, .log = session->log.descriptor, .socket = sockets[1],
                                 .descriptors = {descriptors[0], descriptors[1], descriptors[2]}};
     status = child_start(&setup, &session->child, error);
     close(sockets[1]);
@@ -583,15 +632,17 @@ enum pcere_status session_run(struct session *session, const int descriptors[3],
             while (!session->child.ended)
                 child_wait(&session->child, -1, -1);
         }
-        struct pcere_error sending = {0};
+        struct pcere_error keeping = {0};
         while (session->pending_count)
-            if (pending_send(session, &session->pending[0], &sending) != PCERE_OK)
-                trouble_note(session, sending.status, &sending);
+            if (pending_keep(session, &session->pending[0], &keeping) != PCERE_OK)
+                trouble_note(session, keeping.status, &keeping);
         session->result->capture_wall_ns = session->child.end_ns - session->child.start_ns;
-        session->result->program_status = session->child_status = session->child.status;
+        session->child_status = session->child.status;
         notes_after(session);
+        if (choosing)
+            status = shared_log_read(&session->log, &session->child, options, &session->result->timing, error);
     }
-    session->connection_lost = session->log.log->stops_lost > 0;
+    session->connection_lost = log->stops_lost > 0;
     session_close(session);
     return status;
 }

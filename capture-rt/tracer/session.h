@@ -1,4 +1,4 @@
-/* capture-rt/tracer/session.h - the capturing run: the program goes at its own pace, and is held at the planned invocations. */
+/* capture-rt/tracer/session.h - a capturing run: the program goes at its own pace, and is held where it asks for it. */
 #ifndef PCERE_CAPTURE_TRACER_SESSION_H
 #define PCERE_CAPTURE_TRACER_SESSION_H
 
@@ -23,8 +23,6 @@ struct session {
     pthread_mutex_t mutex;
     pthread_cond_t changed;          /* under_way */
     size_t under_way;                /* codelets handed to the writer and not settled, under `mutex` */
-    size_t settled_told;             /* settled codelets that the manifest on disk tells of */
-    size_t settled;                  /* under `mutex` */
 
     struct shared_log log;
     struct child child;
@@ -47,12 +45,18 @@ struct session {
     size_t pending_count, pending_capacity;
     uint64_t holds;                  /* captured invocations for which threads were held so far */
     struct callpath other_callpath;  /* of threads that may have to be held */
+    struct kept *kept;               /* captured invocations that have ended, of all runs */
+    size_t kept_count, kept_capacity;
+    size_t planned_stops;
+    uint64_t served_cpu_ns;          /* this thread's CPU time when the message came that is served */
+    uint64_t earlier_stalls_ns;      /* of an earlier run */
+    bool choosing;                   /* the program itself finds what is worth a stop */
     bool near;                       /* the end that was read last was to be followed by another stop at once */
 };
 
 /* A codelet whose region has not ended: what must be known of its beginning, until then. */
 struct pending {
-    size_t region, class;            /* in the manifest */
+    size_t region;                   /* in the log */
     uint64_t hold;                   /* what threads are held for; 0: none are */
     uint64_t deadline_ns;            /* CLOCK_MONOTONIC: when they are let go */
     bool expired;                    /* they were let go before its end: its memory afterwards is not the region's alone */
@@ -62,6 +66,20 @@ struct pending {
     size_t content_capacity;         /* of codelet.contents */
     struct capture_thread threads[CAPTURE_THREADS_MAX];     /* log->stop.threads as it was */
     uint64_t end_stack_pointer;      /* of the program at the end probe, or 0 */
+    uint64_t read_bytes, written_bytes;
+    char *io, *reason;               /* see struct kept */
+    uint64_t rewritten_pages;
+};
+
+struct kept {                        /* a captured invocation that has ended */
+    size_t region;                   /* in the log, and in the run */
+    uint64_t invocation;
+    struct store_codelet codelet;    /* empty where there is a reason */
+    uint64_t memory_bytes;
+    uint64_t read_bytes, written_bytes;     /* by the region */
+    char *io;                        /* what it read and wrote, in words, or NULL */
+    char *reason;                    /* why it cannot be replayed, or NULL */
+    uint64_t rewritten_pages;        /* that were there before and were written: each cost a fault, for tracking */
 };
 
 /* ---- pending.c ----------------------------------------------------------------------------------------------------------- */
@@ -70,15 +88,22 @@ struct pending {
 struct pending *pending_add(struct session *session);
 /* NULL: it is not captured. */
 struct pending *pending_find(struct session *session, const struct capture_message *message);
-/* It is as whole as it will get: hand it to the writer. It is no longer pending, whatever is returned. */
-enum pcere_status pending_send(struct session *session, struct pending *pending, struct pcere_error *error);
+/* It is as whole as it will get. It is no longer pending, whatever is returned. */
+enum pcere_status pending_keep(struct session *session, struct pending *pending, struct pcere_error *error);
 void pending_drop(struct session *session, struct pending *pending);
 /* Between messages: let go the threads that were held for too long. */
 void pending_watch(struct session *session);
 
-/* Run the program; result's capture times, stops and status are set. Failures of the capture itself go to session->trouble: the
- * program runs to its end. Anything else that is returned means that it was not started. */
-enum pcere_status session_run(struct session *session, const int descriptors[3], struct pcere_error *error);
+/* NULL: that invocation was not captured. */
+struct kept *kept_find(const struct session *session, size_t region, uint64_t invocation);
+/* Hand what represents a class of the manifest to the writer, and wait until it is on disk. */
+enum pcere_status kept_store(struct session *session, struct pcere_error *error);
+void kept_done(struct session *session);
+
+/* Run the program, stopping where it finds it worth it (`choosing`: the result's timing is of this run, and session->manifest need not be
+ * there) or at the manifest's representatives that are not kept yet. The result's capture times, stops and status are set. Failures
+ * of the capture itself go to session->trouble: the program runs to its end. What is returned means that it was not started, or left no log. */
+enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct pcere_error *error);
 
 /* Wait until every codelet is on disk, or is known to have failed. */
 void session_settle(struct session *session);

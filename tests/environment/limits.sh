@@ -17,7 +17,7 @@ run limit -v 100000 "$PCERE" capture --force ./solver; says "100 MB of address s
 holds "the store is as it was" "$PCERE" regions solver.pcere
 if command -v prlimit >/dev/null; then
     whole "with 300 MB of data" ./solver '^residual' prlimit --data=300000000
-    run prlimit --data=8000000 "$PCERE" capture --force ./solver; says "with 8 MB of data the program does not start, and it says so" 1 err "'./solver' did not start" err 'hint: .*ulimit -d'
+    run prlimit --data=8000000 "$PCERE" run ./solver; says "with 8 MB of data the program does not start, and it says so" 1 err "'./solver' did not start" err 'hint: .*ulimit -d'
 else left_out "no prlimit"; fi
 
 # ---- files and processes ---------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ static enum pcere_status choose_first(void *context, const struct capture_run *r
         return pcere_fail_memory(error, "the classes");
     for (size_t i = 0; i < count; i++) {
         const struct capture_invocation *invocation = &measured->list[i];
-        uint64_t ns = invocation->end_ns ? invocation->end_ns - invocation->begin_ns : 0;
+        uint64_t ns = invocation->time_ns;
         classes[i] = (struct store_class){.representative = invocation->number, .members = 1, .time_ns = ns, .time_ns_median = ns,
                                           .representative_ns = ns, .captured = true};
     }
@@ -79,13 +79,17 @@ static void regions_print(const char *path)
 int main(int argc, char **argv)
 {
     size_t first = 2;
-    struct capture_options options = {.environment = environ, .library = PCERE_CAPTURE_LIBRARY, .store = "test.pcere",
+    struct capture_options options = {.environment = environ, .library = PCERE_CAPTURE_LIBRARY, .store = "test.pcere", .two_runs = true,
                                       .choose = choose_first, .choose_context = &first};
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         const char *option = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(option, "--no-after") == 0) {
             options.no_after = true;
+            continue;
+        }
+        if (strcmp(option, "--one-run") == 0) {
+            options.two_runs = false;
             continue;
         }
         if (strcmp(option, "--force") == 0) {

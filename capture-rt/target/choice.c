@@ -1,0 +1,287 @@
+/* capture-rt/target/choice.c - which invocations are worth a stop, decided before they begin.
+ *
+ * Four contexts foretell how long an invocation will take: its argument words and call path, either of them alone, and what the region's last
+ * two invocations took. Whichever of them was wrong least so far is believed. A stop is worth it where nothing that takes
+ * about as long was captured, and such invocations weigh enough for what a stop costs; the first invocation of a region could be its last.
+ */
+#include "capture-rt/target/target.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FIRST_ERROR 8u                  /* of a context that was met once */
+#define SURE_DOUBT 6u                   /* magnitudes that a context is off at most for its word to be taken */
+#define SETTLED_COUNT 3u                /* so many of a kind come before the one that represents it */
+#define LONG_TIMES 8u                   /* one of the first of its kind: where it takes this many times what the stop costs */
+#define FREE_TIMES 4u                   /* a class that took this many times what a stop costs may have it, whatever is left in the purse */
+#define COARSE 8u                       /* half octaves: so that the same pattern is recognised although times scatter */
+#define CAPTURED_ONE_IN 3u              /* invocations of a region at most, */
+#define CAPTURED_MORE 5u                /* but for two at its beginning */
+#define PATH_WORDS 64u                  /* of the stack, looked through for return addresses */
+#define FIRST_STOP_NS 2000000u
+#define LATER_STOP_NS 1000000u
+#define STOP_AROUND_NS 100000u          /* of a stop, beside what the tracer does in it */
+#define BYTES_PER_NS 4u                 /* that the first stop reads */
+#define PLACES (CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP)
+
+extern char *__libc_stack_end __attribute__((weak));
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+/* Without frame pointers, and without the 10 us that unwinding takes: the depth of the stack, and what looks like return addresses nearby. Words
+ * left over in dead parts of frames make one path look like several; then the context is seldom met again, and others are believed. */
+static uint64_t path_hash(const struct capture_log *log, uintptr_t stack_pointer)
+{
+    uint64_t hash = stack_pointer;
+    uintptr_t end = (uintptr_t)__libc_stack_end;
+    const uintptr_t *words = (const uintptr_t *)stack_pointer;
+    if (stack_pointer >= end || stack_pointer % sizeof *words)
+        return hash;                    /* another thread's stack, whose end is not known */
+    uintptr_t count = (end - stack_pointer) / sizeof *words;
+    for (uintptr_t i = 0; i < PATH_WORDS && i < count; i++)
+        if (words[i] >= log->text_low && words[i] < log->text_high)
+            hash = mix(hash, words[i]);
+    return hash;
+}
+
+/* ---- contexts -------------------------------------------------------------------------------------------------------------- */
+
+static struct capture_context *context_at(struct capture_log *log, uint64_t key)
+{
+    return &log->contexts[key % CAPTURE_CONTEXTS];
+}
+
+static uint32_t tag_of(uint64_t key)
+{
+    return (uint32_t)(key >> 32) | 1;
+}
+
+/* choice->magnitude is set where something is known. */
+static bool foretell(struct capture_log *log, struct target_choice *choice)
+{
+    uint32_t best = UINT32_MAX;
+    for (int i = 0; i < TARGET_CONTEXTS; i++) {
+        const struct capture_context *context = context_at(log, choice->keys[i]);
+        if (context->tag != tag_of(choice->keys[i]) || context->count == 0)
+            continue;
+        uint32_t doubt = context->error + (context->count < 2 ? CAPTURE_MAGNITUDE_STEP : 0u);
+        if (doubt < best) {
+            best = doubt;
+            choice->magnitude = context->magnitude;
+        }
+    }
+    choice->sure = best <= SURE_DOUBT;
+    return best != UINT32_MAX;
+}
+
+static void context_learn(struct capture_log *log, uint64_t key, uint32_t magnitude, bool usual)
+{
+    struct capture_context *context = context_at(log, key);
+    bool known = context->tag == tag_of(key);
+    if (!known)
+        *context = (struct capture_context){.tag = tag_of(key), .error = FIRST_ERROR};
+    else if (!usual && context->count) {
+        if (magnitude < context->magnitude)     /* what was disturbed takes longer, never less */
+            context->magnitude = (uint16_t)magnitude;
+        return;
+    }
+    if (context->count) {
+        uint32_t off = magnitude > context->magnitude ? magnitude - context->magnitude : context->magnitude - magnitude;
+        uint32_t error = (3u * context->error + (off > 255 ? 255 : off) + 1) / 4;
+        context->error = (uint8_t)error;
+    }
+    context->magnitude = (uint16_t)magnitude;
+    context->count = (uint8_t)(context->count < 255 ? context->count + usual : 255);
+    if (!usual)
+        context->count = 1;
+}
+
+/* ---- what it costs --------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of this process in memory. */
+static uint64_t resident_bytes(void)
+{
+    char text[128];
+    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : 0;
+    if (file >= 0)
+        close(file);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    char *at = text;
+    strtoul(at, &at, 10);
+    return strtoul(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t stop_cost_ns(const struct target_state *state)
+{
+    if (state->begin_cost_ns)
+        return state->begin_cost_ns + (state->log->after ? state->end_cost_ns : 0);
+    return FIRST_STOP_NS + resident_bytes() / BYTES_PER_NS;
+}
+
+/* `share`: of the time so far as well, not only of what is granted at once. `part`: one so-manieth of it. */
+static bool affordable(const struct target_state *state, bool early, bool share, unsigned part, uint64_t cost_ns, uint64_t elapsed_ns)
+{
+    const struct capture_policy *policy = &state->log->policy;
+    uint64_t spent = early ? state->log->early_spent_ns : state->log->heavy_spent_ns;
+    uint64_t purse = (early ? policy->early_ns : policy->heavy_ns) / part;
+    if (share)
+        purse += elapsed_ns / 1000000 * (early ? policy->early_ppm : policy->heavy_ppm);
+    return spent + cost_ns <= purse;
+}
+
+/* By the tracer's CPU time: on a busy machine both wait, and the program would have waited without a stop. */
+void target_choice_paid(struct target_state *state, const struct target_choice *choice, bool begins)
+{
+    uint64_t paid_ns = state->stop_cpu_ns + STOP_AROUND_NS;
+    uint64_t *spent = choice->early ? &state->log->early_spent_ns : &state->log->heavy_spent_ns;
+    uint64_t *cost = begins ? &state->begin_cost_ns : &state->end_cost_ns;
+    *spent += paid_ns;
+    if (!*cost)             /* the first one reads everything, later ones do not */
+        *cost = paid_ns < LATER_STOP_NS ? paid_ns : LATER_STOP_NS;
+    else
+        *cost = (3 * *cost + paid_ns) / 4;
+    if (!state->end_cost_ns)
+        state->end_cost_ns = state->begin_cost_ns / 2;
+}
+
+/* ---- decisions ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_covered(const struct capture_history *history, uint32_t magnitude, bool settled)
+{
+    for (uint32_t i = 0; i < history->covered_count; i++) {
+        uint32_t known = history->covered[i].magnitude;
+        if ((history->covered[i].settled || !settled) && (known > magnitude ? known - magnitude : magnitude - known) <= CAPTURE_MAGNITUDE_NEAR)
+            return true;
+    }
+    return false;
+}
+
+static void cover(struct capture_history *history, uint32_t magnitude, bool settled)
+{
+    for (uint32_t i = 0; i < history->covered_count; i++)
+        if (history->covered[i].magnitude == magnitude && (history->covered[i].settled || !settled))
+            return;
+    if (history->covered_count < CAPTURE_COVERED_MAX) {
+        history->covered[history->covered_count].magnitude = (uint16_t)magnitude;
+        history->covered[history->covered_count++].settled = settled;
+    }
+}
+
+/* Of those that took about as long. */
+static void like(const struct capture_history *history, uint32_t magnitude, uint64_t *ret_count, uint64_t *ret_ns)
+{
+    uint32_t place = magnitude / CAPTURE_MAGNITUDE_STEP;
+    *ret_count = *ret_ns = 0;
+    for (uint32_t i = place ? place - 1 : 0; i <= place + 1 && i < PLACES; i++) {
+        *ret_count += history->count[i];
+        *ret_ns += history->time_ns[i];
+    }
+}
+
+static bool worth(struct target_state *state, struct target_choice *choice, uint64_t invocation, bool known, uint64_t elapsed_ns)
+{
+    const struct capture_history *history = &state->log->histories[choice->region];
+    uint64_t weight_ppm = state->log->policy.weight_ppm, count, spent_ns, cost_ns = stop_cost_ns(state);
+    choice->early = true;
+    if (invocation == 1)
+        return affordable(state, true, true, 1, cost_ns, elapsed_ns);
+    if (!known)
+        return false;
+    like(history, choice->magnitude, &count, &spent_ns);
+    spent_ns += capture_magnitude_ns(choice->magnitude);
+    bool heavy = spent_ns >= elapsed_ns / 1000000 * weight_ppm;
+    choice->settled = count >= SETTLED_COUNT;
+    choice->early = !heavy;
+    if (choice->settled && heavy && spent_ns >= FREE_TIMES * cost_ns)
+        return true;
+    if (choice->settled)            /* heavy, but not so much yet as a stop costs: only from what is granted at once */
+        return affordable(state, !heavy, !heavy || 2 * spent_ns >= cost_ns, 1, cost_ns, elapsed_ns);
+    if (!heavy || is_covered(history, choice->magnitude, false))
+        return false;
+    return affordable(state, false, capture_magnitude_ns(choice->magnitude) >= LONG_TIMES * cost_ns, 2, cost_ns, elapsed_ns);
+}
+
+static bool begin(struct target_state *state, struct target_choice *choice, struct capture_record *record, uintptr_t stack_pointer)
+{
+    struct capture_log *log = state->log;
+    struct capture_history *history = &log->histories[record->region];
+    uint64_t region = mix(1, record->region), path = mix(path_hash(log, stack_pointer), region);
+    *choice = (struct target_choice){.made = true, .region = record->region, .stops_before = __atomic_load_n(&log->stops, __ATOMIC_RELAXED),
+        .keys = {mix(path, record->words_hash), mix(region, record->words_hash), mix(path, 1),
+                 mix(mix(region, history->last / COARSE), history->before_last / COARSE)}};
+    if (history->stops_seen != choice->stops_before)
+        record->flags |= CAPTURE_RECORD_NEAR;
+    bool known = foretell(log, choice);
+    record->expected = (uint16_t)(known && choice->sure ? choice->magnitude : 0);
+    bool often = log->policy.weight_ppm && CAPTURED_ONE_IN * history->captured > record->invocation + CAPTURED_MORE;
+    if (history->unwanted || often || history->covered_count >= CAPTURE_COVERED_MAX ||
+        (record->invocation > 1 && known && is_covered(history, choice->magnitude, true)))
+        return false;
+    choice->known = known;
+    return worth(state, choice, record->invocation, known, target_clock_ns() - state->attached_ns);
+}
+
+bool target_choice_keep(struct target_state *state, const struct target_choice *choice, uint64_t time_ns)
+{
+    const struct capture_log *log = state->log;
+    uint64_t elapsed_ns = target_clock_ns() - state->attached_ns;
+    if (!choice->early || time_ns >= elapsed_ns / 1000000 * log->policy.weight_ppm)
+        return true;
+    return affordable(state, true, true, 2, state->end_cost_ns, elapsed_ns);
+}
+
+static void end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured)
+{
+    struct capture_log *log = state->log;
+    struct capture_history *history = &log->histories[choice->region];
+    uint64_t stops = __atomic_load_n(&log->stops, __ATOMIC_RELAXED), time_ns = record->end_ns - record->begin_ns;
+    uint32_t magnitude = capture_magnitude(time_ns);
+    if (stops != choice->stops_before + captured)
+        record->flags |= CAPTURE_RECORD_NEAR;
+    bool usual = !(record->flags & (CAPTURE_RECORD_NEAR | CAPTURE_RECORD_STOPPED));
+    for (int i = 0; i < TARGET_CONTEXTS; i++)
+        context_learn(log, choice->keys[i], magnitude, usual);
+    if (captured) {
+        if (record->invocation > 1)     /* the first one touches memory first: nothing is known of the others yet */
+            cover(history, magnitude, choice->settled);
+        if (choice->known)          /* taken to be what was foretold, unless it is faster */
+            cover(history, choice->magnitude, choice->settled && choice->magnitude <= magnitude + CAPTURE_MAGNITUDE_NEAR);
+        history->captured++;
+    } else {
+        history->count[magnitude / CAPTURE_MAGNITUDE_STEP]++;
+        history->time_ns[magnitude / CAPTURE_MAGNITUDE_STEP] += time_ns;
+    }
+    if (usual || !history->last) {
+        history->before_last = history->last;
+        history->last = (uint16_t)magnitude;
+    }
+    history->stops_seen = stops;
+}
+
+/* Threads that come at the same time go without: neither decided about nor learnt from. */
+bool target_choice_begin(struct target_state *state, struct target_choice *choice, struct capture_record *record, uintptr_t stack_pointer)
+{
+    choice->made = pthread_mutex_trylock(&state->choosing) == 0;
+    bool stop = choice->made && begin(state, choice, record, stack_pointer);
+    if (choice->made)
+        pthread_mutex_unlock(&state->choosing);
+    return stop;
+}
+
+void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured)
+{
+    if (!choice->made)
+        record->flags |= CAPTURE_RECORD_NEAR;
+    else if (pthread_mutex_trylock(&state->choosing) == 0) {
+        end(state, choice, record, captured);
+        pthread_mutex_unlock(&state->choosing);
+    }
+}

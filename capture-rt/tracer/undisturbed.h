@@ -1,0 +1,22 @@
+/* capture-rt/tracer/undisturbed.h - what invocations would have taken without stops, in a run that was stopped.
+ *
+ * A stop leaves cold caches, and pages that cost their next writer a fault. That concerns the captured invocation, and the first one of every
+ * region after it. Where the target had foretold how long it takes, it gets the median of undisturbed ones nearby that took about as long. Where not, that
+ * of the slowest group of undisturbed ones nearby that are not slower than it: a disturbed one takes longer, never less. Otherwise (a region that
+ * is entered once or twice) the measured time stands, less the faults that tracking has cost: those that its region goes without at other
+ * times, or as counted at its end. What only follows a stop is never made slower by this.
+ *
+ * The clock itself takes part in what is measured: run->probe_ns is taken off every invocation.
+ */
+#ifndef PCERE_CAPTURE_TRACER_UNDISTURBED_H
+#define PCERE_CAPTURE_TRACER_UNDISTURBED_H
+
+#include "capture-rt/tracer/capture.h"
+
+/* How many pages a captured invocation wrote that tracking had protected; 0: unknown, or none. */
+typedef uint64_t undisturbed_pages_fn(const void *context, size_t region, uint64_t invocation);
+
+/* `pages` NULL: no page is known to have been written. Fill in time_ns of all invocations; set right time_ns and nested_ns of all regions and wall_ns of the run, while serial_ns stays. */
+void undisturbed_fill(struct capture_run *run, undisturbed_pages_fn *pages, const void *context);
+
+#endif
