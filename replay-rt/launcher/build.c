@@ -337,6 +337,7 @@ static enum pcere_status program_link(const struct builder *builder, const char 
         arguments_addf(&arguments, "%s/%s.o", builder->folder, extra_object);
     arguments_add(&arguments, builder->runtime);
     arguments_add(&arguments, "-l:libunwind.so.8");
+    arguments_add(&arguments, "-lm");
     for (size_t i = 1; i < builder->images->count; i++)
         if (builder->images->items[i].elf)
             arguments_addf(&arguments, "%s/image-%zu.so", builder->folder, i);

@@ -14,9 +14,24 @@ static bool belongs_to_runtime(const char *name)
     return !strncmp(name, ".gomp_critical_user_", 20) || (length >= 7 && !strcmp(name + length - 7, ".cache."));
 }
 
+/* A codelet allocates before captured memory is there, and has an allocator of its own for all. */
+static bool allocates(const char *name)
+{
+    static const char *const names[] = {"malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "memalign", "aligned_alloc", "posix_memalign",
+                                        "valloc", "pvalloc", "malloc_usable_size"};
+    static const char *const operators[] = {"_Znw", "_Zna", "_Zdl", "_Zda"};    /* C++: new, new[], delete, delete[] */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (!strncmp(name, operators[i], strlen(operators[i])))
+            return true;
+    return !strncmp(name, "__libc_", 7);
+}
+
 static void export_write(const struct loaded_image *image, const struct image_export *symbol, struct text *out)
 {
-    if (belongs_to_runtime(symbol->name) || !link_symbol_is_writable(symbol->name))
+    if (belongs_to_runtime(symbol->name) || allocates(symbol->name) || !link_symbol_is_writable(symbol->name))
         return;
     const char *name = symbol->name;
     if (symbol->kind == PCERE_SYMBOL_TLS)
