@@ -83,6 +83,16 @@ bool image_is_present(const struct images *images, size_t index, const struct st
     return false;
 }
 
+/* How often the image has the unit. */
+static size_t has_unit(const struct loaded_image *image, uint64_t unit_id)
+{
+    const struct elf_unit *units;
+    size_t count = image->elf ? elf_file_units(image->elf, &units) : 0, found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += units[i].header.unit_id == unit_id;
+    return found;
+}
+
 enum pcere_status images_check(const struct images *images, const struct store_codelet *codelet, struct pcere_error *error)
 {
     for (size_t i = 0; i < codelet->mapping_count; i++) {
@@ -94,6 +104,9 @@ enum pcere_status images_check(const struct images *images, const struct store_c
             return pcere_fail(error, PCERE_DATA, 0, "capture the program again while its libraries stay where they are",
                               "the store has no copy of the shared library '%.63s' that the region '%s' needs", mapping->name, codelet->region);
     }
+    if (has_unit(&images->items[images_of_region(images, codelet)], codelet->unit_id) > 1)
+        return pcere_fail(error, PCERE_NO, 0, "link that object once, or compile it so that the copies differ",
+                          "the object with region '%s' is linked twice into one image: which of the two ran cannot be told", codelet->region);
     return PCERE_OK;
 }
 
@@ -120,16 +133,6 @@ size_t images_resolve(const struct images *images, size_t from, const char *name
         return index;
     }
     return SIZE_MAX;
-}
-
-static bool has_unit(const struct loaded_image *image, uint64_t unit_id)
-{
-    const struct elf_unit *units;
-    size_t count = image->elf ? elf_file_units(image->elf, &units) : 0;
-    for (size_t i = 0; i < count; i++)
-        if (units[i].header.unit_id == unit_id)
-            return true;
-    return false;
 }
 
 size_t images_of_region(const struct images *images, const struct store_codelet *codelet)

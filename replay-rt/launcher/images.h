@@ -28,7 +28,8 @@ void images_close(struct images *images);    /* accepts half-built */
 
 /* Was the image mapped when the codelet's region began? */
 bool image_is_present(const struct images *images, size_t index, const struct store_codelet *codelet);
-/* Every library that the codelet needs must be in the store. PCERE_DATA: one is not. */
+/* Can the codelet be replayed with these? PCERE_DATA: a library that it needs is not in the store. PCERE_NO: the object that holds its region is
+ * linked twice into one image, so that nobody knows which copy ran. */
 enum pcere_status images_check(const struct images *images, const struct store_codelet *codelet, struct pcere_error *error);
 
 /* What image `from` found when it looked for a symbol, as the dynamic linker searches: first the images whose names serve all, in their

@@ -1,0 +1,49 @@
+# What is special about libraries: a program without bitcode of its own, flags, packing, libraries that are gone, exporting, one object twice.
+source "$SOURCE/tests/cli/common.sh" || exit 1
+pass="-fpass-plugin=$(plugin)"
+mkdir -p lib
+cat >part.c <<'END'
+static double table[64] = {1, 2, 3};
+static long calls;
+double part_sum(int n) {
+    double sum = 0;
+    calls++;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < n; i++) { table[i % 64] += i; sum += table[i % 3] + calls; }
+    return sum;
+}
+END
+cat >uses.c <<'END'
+#include <stdio.h>
+double part_sum(int);
+int main(void) { double sum = 0; for (int i = 0; i < 4; i++) sum += part_sum(64); printf("%g\n", sum); return 0; }
+END
+cat >twice.c <<'END'
+static double table[100];
+__attribute__((constructor)) static void work(void) {
+    #pragma omp parallel for
+    for (int i = 0; i < 100; i++) table[i] += i + 1;
+}
+END
+echo 'int main(void) { return 0; }' >empty.c
+{
+    "$CLANG" -O2 -g -fopenmp "$pass" -shared -fPIC part.c -o lib/libpart.so &&
+    "$CLANG" -O2 uses.c -o uses -Llib -lpart '-Wl,-rpath,$ORIGIN/lib' &&
+    "$CLANG" -O2 -g -fopenmp "$pass" -c twice.c && cp twice.o again.o && "$CLANG" -fopenmp empty.c twice.o again.o -o twice
+} || { echo "NOT OK: the programs do not build"; exit 1; }
+
+run "$PCERE" capture --all-classes ./uses; says "a program whose library alone has regions is captured" 0
+is "the library is an image of the store" "$(jq -r '.images[] | "\(.library) \(.global)"' uses.pcere/manifest.json)" "libpart.so true"
+run "$PCERE" verify uses.pcere; says "memory after the library's region is identical" 0 out 'part_sum@part.c.*identical'
+run "$PCERE" replay uses.pcere --threads 1,2 --repeat 2 --flags "-O1"; says "other flags rebuild the library's units" 0 out 'part_sum@part.c'
+run "$PCERE" export uses.pcere part_sum -o exported; says "exporting it is refused with the reason" 1 err "lies in the shared library 'libpart.so'" err 'hint: '
+holds "and leaves nothing" test ! -e exported
+run "$PCERE" pack uses.pcere -o packed; says "it is packed" 0
+rm -rf lib uses uses.pcere
+run "$PCERE" unpack packed -o there.pcere; says "and unpacked where program and library are gone" 0
+run "$PCERE" verify there.pcere; says "where it is as good" 0 out 'part_sum@part.c.*identical'
+
+run "$PCERE" capture --all-classes ./twice; says "a program with the same object twice is captured" 0
+run "$PCERE" verify twice.pcere; says "that nobody knows which copy ran is said" 1 out 'linked twice'
+run "$PCERE" replay twice.pcere --repeat 2; says "in replays, too" 1 err 'linked twice' err 'hint: link that object once'
+finish
