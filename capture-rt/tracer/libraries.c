@@ -41,6 +41,17 @@ static size_t units_of(const struct elf_file *elf)
     return elf_file_units(elf, &units);
 }
 
+/* A codelet allocates for itself: what an allocator notes inside a region is no result. */
+static bool is_allocator(const struct elf_file *elf)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(elf, &symbols);
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i].kind == PCERE_SYMBOL_FUNCTION && !symbols[i].local && strcmp(symbols[i].name, "malloc") == 0)
+            return true;
+    return false;
+}
+
 bool library_is_rebuilt(const char *path, const char **ret_reason)
 {
     struct elf_file *elf;
@@ -130,7 +141,7 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
         }
         uint64_t low = 0, high = 0;
         if (!every_machine_has_it(base_name(path)) && elf_file_open(path, &new.elf, NULL) == PCERE_OK) {
-            if (is_of_the_system(path) && units_of(new.elf) == 0) {
+            if ((is_of_the_system(path) || is_allocator(new.elf)) && units_of(new.elf) == 0) {
                 elf_file_close(new.elf);
                 new.elf = NULL;
             } else {
