@@ -201,6 +201,11 @@ static enum verify_verdict value_judge(struct judge *judge, struct value *value,
 
 /* ---- words to values ---------------------------------------------------------------------------------------------------------- */
 
+static const struct plan_difference *difference_at(const struct difference_list *list, size_t index)
+{
+    return index < list->count ? &list->items[index] : NULL;
+}
+
 /* Words that differ in any of the runs, in the lists' order. */
 static bool words_merge(struct judge *judge)
 {
@@ -209,8 +214,8 @@ static bool words_merge(struct judge *judge)
     while (judge->words) {
         const struct plan_difference *first = NULL;
         for (size_t run = 0; run < judge->run_count; run++) {
-            const struct plan_difference *own = &judge->runs[run].items[next[run]];
-            if (next[run] < judge->runs[run].count && (!first || difference_order(own, first) < 0))
+            const struct plan_difference *own = difference_at(&judge->runs[run], next[run]);
+            if (own && (!first || difference_order(own, first) < 0))
                 first = own;
         }
         if (!first)
@@ -218,8 +223,8 @@ static bool words_merge(struct judge *judge)
         struct word word = {.address = first->address, .thread = first->thread_local_of, .bytes = first->bytes};
         memcpy(word.expected, &first->expected, WORD);
         for (size_t run = 0; run < judge->run_count; run++) {
-            const struct plan_difference *own = &judge->runs[run].items[next[run]];
-            bool differs = next[run] < judge->runs[run].count && !difference_order(own, first);
+            const struct plan_difference *own = difference_at(&judge->runs[run], next[run]);
+            bool differs = own && !difference_order(own, first);
             memcpy(word.found[run], differs ? &own->found : &first->expected, WORD);
             next[run] += differs;
         }

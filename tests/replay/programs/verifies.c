@@ -40,11 +40,12 @@ static double sums(float *single_out)
     return sum;
 }
 
-/* Each thread waits for all others, then all write without asking, until each has met another often. */
+/* Each thread waits for all others, then all write without asking, until one has met another often. */
 static void races(void)
 {
     static int arrived;
-    arrived = 0;
+    static volatile int enough;
+    arrived = enough = 0;
     #pragma omp parallel
     {
         #pragma omp atomic
@@ -54,11 +55,13 @@ static void races(void)
             all = arrived;
         }
         volatile long *shared = &clashes;
-        int most = omp_get_num_threads() > 1 ? 20000000 : 1000;
-        for (int i = 0, met = 0; i < most && met < 1000; i++) {
+        long most = omp_get_num_threads() > 1 ? 4000000000 : 1000;
+        for (long i = 0, met = 0; i < most && !enough; i++) {
             long seen = *shared;
             *shared = seen + 1;
             met += *shared != seen + 1;
+            if (met == 1000)
+                enough = 1;
         }
     }
 }
