@@ -73,7 +73,7 @@ static enum pcere_status captured_again(struct cli *cli, const struct replay_set
         const struct capture_options options = {
             .program = stage.program, .arguments = store_manifest(cli->store)->arguments, .environment = stage.environment,
             .library = stage.library, .threads = threads, .stdout_descriptor = -1, .stderr_descriptor = -1,
-            .store = place->path, .choose = wanted_choose, .choose_context = &wanted,
+            .two_runs = true, .store = place->path, .choose = wanted_choose, .choose_context = &wanted,
         };
         snprintf(text, sizeof text, "running the program with %u thread%s", threads, threads == 1 ? "" : "s");
         cli_progress(cli, text);
