@@ -1,5 +1,6 @@
 /* cli/replay_options.c - what `replay` and `verify` share. */
 #include "cli/replay_options.h"
+#include "core/json.h"
 #include "core/text.h"
 
 #include <stdlib.h>
@@ -52,6 +53,32 @@ void replay_setup_done(struct replay_setup *setup)
     free(setup->targets);
     free(setup->threads);
     free(setup->library_directory);
+}
+
+static json_t *compiler_value(const struct replay_compiler *compiler, bool *failed)
+{
+    json_t *value = json_object();
+    json_put(value, "written_by", json_from_u64(compiler->written_by), failed);
+    json_put(value, "rebuilt_by", compiler->rebuilt_by ? json_from_u64(compiler->rebuilt_by) : json_null(), failed);
+    json_put(value, "units", json_from_u64(compiler->units), failed);
+    return value;
+}
+
+enum pcere_status replay_compilers_show(struct cli *cli, const struct replay_compiler *compilers, size_t count, struct pcere_error *error)
+{
+    bool failed = false;
+    json_t *list = cli->json ? json_array() : NULL;
+    for (size_t i = 0; i < count; i++)
+        if (list)
+            failed |= json_array_append_new(list, compiler_value(&compilers[i], &failed)) != 0;
+        else if (!compilers[i].rebuilt_by)
+            printf("%zu unit%s of LLVM %u: no compiler here reads the bitcode.\n", compilers[i].units, compilers[i].units == 1 ? "" : "s", compilers[i].written_by);
+        else if (compilers[i].rebuilt_by != compilers[i].written_by)
+            printf("%zu unit%s of LLVM %u rebuilt by clang %u.\n", compilers[i].units, compilers[i].units == 1 ? "" : "s", compilers[i].written_by,
+                   compilers[i].rebuilt_by);
+    if (list)
+        json_put(cli->document, "compilers", list, &failed);
+    return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
 
 char *replay_target_name(const struct replay_target *target)

@@ -18,6 +18,16 @@ struct replay_setup {
 enum pcere_status replay_setup_init(struct cli *cli, const struct cli_threads *threads, struct replay_setup *setup, struct pcere_error *error);
 void replay_setup_done(struct replay_setup *setup);
 
+/* Texts of the options that say how codelets are rebuilt, the same for both. */
+#define REPLAY_FLAGS_HELP "Compiler flags such as \"-O2 -march=native\" in place of the original's optimisation."
+#define REPLAY_PASSES_HELP \
+    "Run these passes of LLVM, in the syntax of opt -passes=PIPELINE, after the compiler's own; with --flags -O0 they are the only ones."
+#define REPLAY_PLUGIN_HELP "Load a pass plugin of your own: its passes can be named in --passes, and what it hooks into the pipeline runs there."
+#define REPLAY_COMPILER_HELP "The clang that rebuilds the codelets; if not given, the version that compiled the program, or the next newer one."
+
+/* Which versions of LLVM the program's units were written and rebuilt by: as "compilers" in the document, or as a line where they differ. */
+enum pcere_status replay_compilers_show(struct cli *cli, const struct replay_compiler *compilers, size_t count, struct pcere_error *error);
+
 /* "conj_grad@cg.c:405 #12": a region and the invocation that was captured. free() it; NULL: no memory. */
 char *replay_target_name(const struct replay_target *target);
 

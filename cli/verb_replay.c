@@ -13,7 +13,7 @@
 
 struct replay_words {
     struct cli_threads threads;
-    const char *warmup, *sample, *flags, *schedule, *places, *bind, *compiler, *precision, *budget;
+    const char *warmup, *sample, *flags, *schedule, *places, *bind, *passes, *pass_plugin, *compiler, *precision, *budget;
     uint64_t repeat;
 };
 
@@ -79,7 +79,8 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     return value;
 }
 
-static enum pcere_status report_add(json_t *document, const struct replay_report *report, bool foreign, struct pcere_error *error)
+static enum pcere_status report_add(json_t *document, const struct replay_words *words, const struct replay_report *report, bool foreign,
+                                    struct pcere_error *error)
 {
     bool failed = false;
     json_t *list = json_array();
@@ -87,6 +88,8 @@ static enum pcere_status report_add(json_t *document, const struct replay_report
         if (json_array_append_new(list, result_value(&report->results[i], &failed)) != 0)
             failed = true;
     json_put(document, "replays", list, &failed);
+    json_put(document, "passes", words->passes ? json_from_string(words->passes) : json_null(), &failed);
+    json_put(document, "pass_plugin", words->pass_plugin ? json_from_string(words->pass_plugin) : json_null(), &failed);
     json_put(document, "cost_ns", json_from_u64(report->cost_ns), &failed);
     json_put(document, "build_ns", json_from_u64(report->build_ns), &failed);
     json_put(document, "build_cached", json_boolean(report->build_cached), &failed);
@@ -214,6 +217,8 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         setup.options.schedule = words->schedule;
         setup.options.places = words->places;
         setup.options.bind = words->bind;
+        setup.options.passes = words->passes;
+        setup.options.pass_plugin = words->pass_plugin;
         setup.options.compiler = words->compiler;
         status = replay_run(cli->store, setup.targets, setup.target_count, &setup.options, &report, error);
         cli_progress(cli, NULL);
@@ -223,10 +228,12 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         struct pcere_error shown;
         if (!cli->json)
             report_print(&report, setup.options.precision_ratio, store_manifest(cli->store), foreign);
-        else if (report_add(cli->document, &report, foreign, &shown) != PCERE_OK && status == PCERE_OK) {
+        else if (report_add(cli->document, words, &report, foreign, &shown) != PCERE_OK && status == PCERE_OK) {
             *error = shown;
             status = shown.status;
         }
+        if (status == PCERE_OK)
+            status = replay_compilers_show(cli, report.compilers, report.compiler_count, error);
         if (status == PCERE_OK)
             status = failures_count(&report, error);
         replay_report_done(&report);
@@ -248,11 +255,13 @@ static const struct cli_option options[] = {
      "More processes until each median's 95 % interval is no wider than this to either side, such as 1%; within --budget, or 20 seconds each.", 0, 0},
     {"budget", 0, CLI_TEXT, offsetof(struct replay_words, budget), "TIME",
      "Wall time for all measurements together, such as 10s, spent on each region as it weighs in the program; each is measured at least once.", 0, 0},
-    {"flags", 0, CLI_TEXT, offsetof(struct replay_words, flags), "FLAGS", "Compiler flags such as \"-O2 -march=native\" in place of the original's optimisation.", 0, 0},
+    {"flags", 0, CLI_TEXT, offsetof(struct replay_words, flags), "FLAGS", REPLAY_FLAGS_HELP, 0, 0},
+    {"passes", 0, CLI_TEXT, offsetof(struct replay_words, passes), "PIPELINE", REPLAY_PASSES_HELP, 0, 0},
+    {"load-pass-plugin", 0, CLI_TEXT, offsetof(struct replay_words, pass_plugin), "FILE", REPLAY_PLUGIN_HELP, 0, 0},
     {"schedule", 0, CLI_TEXT, offsetof(struct replay_words, schedule), "KIND[,CHUNK]", "Schedule of loops that say schedule(runtime).", 0, 0},
     {"places", 0, CLI_TEXT, offsetof(struct replay_words, places), "PLACES", "OMP_PLACES of the codelets.", 0, 0},
     {"bind", 0, CLI_TEXT, offsetof(struct replay_words, bind), "BIND", "OMP_PROC_BIND of the codelets.", 0, 0},
-    {"compiler", 0, CLI_TEXT, offsetof(struct replay_words, compiler), "CLANG", "The clang that rebuilds the codelets.", 0, 0},
+    {"compiler", 0, CLI_TEXT, offsetof(struct replay_words, compiler), "CLANG", REPLAY_COMPILER_HELP, 0, 0},
 };
 
 const struct cli_verb cli_verb_replay = {
@@ -266,7 +275,8 @@ const struct cli_verb cli_verb_replay = {
         "replayed. Each sample is added to the store together with this machine's name.\n\n"
         "The table shows the median with its 95 % interval. In vivo is the time of the same invocation inside the program; it is shown where "
         "the number of threads is that of the capture. A codelet that crashes leaves a backtrace and exit status 1, and does not stop the others.",
-    .examples = "pcere replay --threads 1,2,4,8\npcere replay resid --threads 2 --repeat 30\npcere replay cg.A.pcere '*conj_grad*' --flags \"-O3 -march=native\"\n",
+    .examples = "pcere replay --threads 1,2,4,8\npcere replay resid --threads 2 --repeat 30\npcere replay cg.A.pcere '*conj_grad*' --flags \"-O3 -march=native\"\n"
+                "pcere replay resid --flags -O0 --passes 'default<O1>,function(loop-vectorize)'\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct replay_words),
     .operands = CLI_OPERANDS_STORE_REGIONS,
     .needs = CLI_NEEDS_STORE,

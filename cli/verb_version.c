@@ -1,23 +1,36 @@
 /* cli/verb_version.c - which PCERE this is, and where its plugin lies. */
 #include "cli/verbs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-struct version_options { bool plugin; };
+struct version_options { bool plugin; uint64_t llvm; };
+
+/* "pcere/PCEREPass-22.so", or the one that finds it for any compiler. */
+static enum pcere_status plugin_find(uint64_t llvm, char **ret_path, struct pcere_error *error)
+{
+    char name[48] = "PCEREPass.so";
+    if (llvm)
+        snprintf(name, sizeof name, "pcere/PCEREPass-%llu.so", (unsigned long long)llvm);
+    enum pcere_status status = cli_file_find(name, ret_path, error);
+    if (status != PCERE_OK && llvm && error)
+        snprintf(error->hint, sizeof error->hint, "install llvm-%llu-dev, then build and install PCERE again", (unsigned long long)llvm);
+    return status;
+}
 
 static enum pcere_status version_run(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct version_options *options = raw;
     char *plugin = NULL;
     struct pcere_error missing = {0};
-    enum pcere_status status = cli_file_find("PCEREPass.so", &plugin, &missing);
-    if (status != PCERE_OK && options->plugin) {
+    enum pcere_status status = plugin_find(options->llvm, &plugin, &missing);
+    if (status != PCERE_OK && (options->plugin || options->llvm)) {
         *error = missing;
         return status;
     }
     if (cli->json)
         json_object_update_new(cli->document, json_pack("{si ss*}", "llvm", PCERE_LLVM_MAJOR, "plugin", plugin));
-    else if (options->plugin)
+    else if (options->plugin || options->llvm)
         puts(plugin);
     else
         printf("pcere %s (LLVM %d)\n", PCERE_VERSION, PCERE_LLVM_MAJOR);
@@ -28,14 +41,18 @@ static enum pcere_status version_run(struct cli *cli, void *raw, struct pcere_er
 static const struct cli_option options[] = {
     {"plugin", 0, CLI_FLAG, offsetof(struct version_options, plugin), NULL,
      "Print the path of the compiler plugin alone, for -fpass-plugin=$(pcere version --plugin).", 0, 0},
+    {"llvm", 0, CLI_NUMBER, offsetof(struct version_options, llvm), "MAJOR",
+     "Print the path of the plugin for this version of LLVM alone; the other one finds it by itself.", 1, 999},
 };
 
 const struct cli_verb cli_verb_version = {
     .name = "version",
     .summary = "the version of PCERE, and where its compiler plugin lies",
     .synopsis = "",
-    .description = "Prints the version of PCERE and the major version of LLVM that it works with.",
-    .examples = "clang-19 -O3 -g -fopenmp -fpass-plugin=$(pcere version --plugin) x.c -o x\n",
+    .description = "Prints the version of PCERE and the major version of LLVM that it works with by default. The plugin works with each version that PCERE was "
+                   "built for: it hands over to the right one.",
+    .examples = "clang-19 -O3 -g -fopenmp -fpass-plugin=$(pcere version --plugin) x.c -o x\n"
+                "flang-22 -O3 -g -fopenmp -fpass-plugin=$(pcere version --plugin) x.f90 -o x -L/usr/lib/llvm-19/lib\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct version_options),
     .operands = CLI_OPERANDS_NONE,
     .run = version_run,

@@ -5,6 +5,7 @@
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
+#include "Compatible.h"
 #include "Sampling.h"
 #include "Stages.h"
 
@@ -12,22 +13,18 @@
 #include "include/pcere/rt_abi.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
-#include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
 namespace pcere {
 
-static constexpr const char *RegionMetadata = "pcere.region"; ///< on the outlined function: the region's name, how many words
+static constexpr const char *RegionMetadata = "pcere.region"; ///< on the outlined function: the region's name, how many words, how it is entered
 
 static std::string suffix(const Module &M) {
   return utohexstr(unitId(M), /*LowerCase=*/true, /*Width=*/16);
@@ -45,7 +42,7 @@ static void relaxMath(Function &F, unsigned Rules) {
   for (Instruction &I : instructions(F)) {
     if (auto *Test = dyn_cast<IntrinsicInst>(&I); Test && Test->getIntrinsicID() == Intrinsic::is_fpclass) {
       uint64_t Classes = cast<ConstantInt>(Test->getArgOperand(1))->getZExtValue(); // isnan, isinf, ...: what cannot be is not asked for
-      Classes &= ~uint64_t(((Rules & 2) ? fcNan : fcNone) | ((Rules & 4) ? fcInf : fcNone));
+      Classes &= ~(((Rules & 2) ? uint64_t(fcNan) : 0) | ((Rules & 4) ? uint64_t(fcInf) : 0));
       Test->setArgOperand(1, ConstantInt::get(Test->getArgOperand(1)->getType(), Classes));
     }
     if (!isa<FPMathOperator>(I))
@@ -67,15 +64,7 @@ static void relaxMath(Function &F, unsigned Rules) {
 static std::string missingFeatures(const Function &F) {
   if (Triple(F.getParent()->getTargetTriple()).getArch() != Triple(sys::getProcessTriple()).getArch())
     return "";
-#if LLVM_VERSION_MAJOR >= 19
-  static const StringMap<bool> Host = sys::getHostCPUFeatures();
-#else
-  static const StringMap<bool> Host = [] {
-    StringMap<bool> Features;
-    sys::getHostCPUFeatures(Features);
-    return Features;
-  }();
-#endif
+  static const StringMap<bool> Host = hostFeatures();
   SmallVector<StringRef, 64> Wanted;
   F.getFnAttribute("target-features").getValueAsString().split(Wanted, ',', -1, false);
   std::string Missing;
@@ -101,7 +90,8 @@ void prepareCodelet(Module &M, bool Retarget, unsigned FastMath) {
   for (const Entry &E : Table.Entries) {
     const Region &R = Table.Regions[E.RegionIndex];
     Metadata *Fields[] = {MDString::get(Context, R.Name),
-                          ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(Context), E.Words.size()))};
+                          ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(Context), E.Words.size())),
+                          ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(Context), static_cast<uint64_t>(E.Path)))};
     R.Microtask->setMetadata(RegionMetadata, MDNode::get(Context, Fields));
     if (R.Microtask->hasLocalLinkage() && isOnlySerial(Table, E)) {
       R.Microtask->setLinkage(GlobalValue::ExternalLinkage);
@@ -191,7 +181,19 @@ class CodeletBuilder {
     return F;
   }
 
-  Constant *serialFunction(Function &Microtask, Constant *Ident, unsigned Words) {
+  /// Words: the condition, and an argument that the function may not have.
+  Constant *forkIfFunction(Function &Microtask, Constant *Ident) {
+    Function *F = entryFunction("pcere.fork.if");
+    IRBuilder<> Builder(&F->getEntryBlock());
+    auto *Type = FunctionType::get(Builder.getVoidTy(), {Pointer, Int32, Pointer, Int32, Pointer}, false);
+    Value *Arguments[] = {Ident, Builder.getInt32(static_cast<uint32_t>(Microtask.arg_size()) - 2), &Microtask, word(Builder, F, 0, Int32), word(Builder, F, 1, Pointer)};
+    Builder.CreateCall(M.getOrInsertFunction("__kmpc_fork_call_if", Type), Arguments);
+    Builder.CreateRetVoid();
+    return F;
+  }
+
+  /// The arguments are the region's words from \p First on.
+  Constant *serialFunction(Function &Microtask, Constant *Ident, unsigned First) {
     Function *F = entryFunction("pcere.serial");
     IRBuilder<> Builder(&F->getEntryBlock());
     Value *Thread = Builder.CreateAlloca(Int32), *Bound = Builder.CreateAlloca(Int32);
@@ -202,8 +204,8 @@ class CodeletBuilder {
     Builder.CreateStore(Number, Thread);
     Builder.CreateStore(Builder.getInt32(0), Bound);
     SmallVector<Value *, 24> Arguments{Thread, Bound};
-    for (unsigned I = 0; I < Words; ++I)
-      Arguments.push_back(word(Builder, F, I, Microtask.getFunctionType()->getParamType(I + 2)));
+    for (unsigned I = 2; I < Microtask.arg_size(); ++I)
+      Arguments.push_back(word(Builder, F, I - 2 + First, Microtask.getFunctionType()->getParamType(I)));
     Builder.CreateCall(&Microtask, Arguments)->setCallingConv(Microtask.getCallingConv());
     Builder.CreateCall(M.getOrInsertFunction("__kmpc_end_serialized_parallel", SerialType), {Ident, Number});
     Builder.CreateRetVoid();
@@ -220,13 +222,15 @@ public:
     if (!Node || Microtask.isDeclaration() || Microtask.arg_size() < 2)
       return;
     auto Words = static_cast<unsigned>(mdconst::extract<ConstantInt>(Node->getOperand(1))->getZExtValue());
-    if (Microtask.arg_size() != Words + 2)
+    bool Conditional = mdconst::extract<ConstantInt>(Node->getOperand(2))->getZExtValue() == PCERE_PATH_FORK_IF;
+    if (Conditional ? Words != 2 || Microtask.arg_size() > 3 : Microtask.arg_size() != Words + 2)
       return;
     Constant *Ident = ident(Microtask);
     Sampling Samples = samplingOf(Microtask);
     tableEntry("pcere_regions", ConstantStruct::getAnon({string(cast<MDString>(Node->getOperand(0))->getString()),
-                                                         forkFunction(Microtask, Ident, Words),
-                                                         serialFunction(Microtask, Ident, Words),
+                                                         Conditional ? forkIfFunction(Microtask, Ident)
+                                                                     : forkFunction(Microtask, Ident, Words),
+                                                         serialFunction(Microtask, Ident, Conditional),
                                                          ConstantInt::get(Int64, Words), ConstantInt::get(Int64, unitId(M)),
                                                          string(missingFeatures(Microtask)), string(Samples.Whole),
                                                          ConstantInt::get(Int64, Samples.OneBlock ? CODELET_SAMPLE_ONE_BLOCK : 0)}));
@@ -243,6 +247,23 @@ public:
     uint64_t Size = M.getDataLayout().getTypeAllocSize(V.getValueType());
     tableEntry("pcere_tls", ConstantStruct::getAnon({absolute("__pcere_tls." + Suffix + "." + V.getName()), Address,
                                                      ConstantInt::get(Int64, Size)}));
+  }
+
+  /// Each process has copies of its own; the linker must not take the original's cache for this one.
+  void threadprivateCache(GlobalVariable &Cache) {
+    Cache.setName(Cache.getName() + ".pcere.own");
+    for (User *U : Cache.users()) {
+      auto *Call = dyn_cast<CallBase>(U);
+      if (!Call || calleeName(*Call) != "__kmpc_threadprivate_cached" || Call->arg_size() != 5)
+        continue;
+      auto *V = dyn_cast<GlobalVariable>(Call->getArgOperand(2)->stripPointerCasts());
+      auto *Bytes = dyn_cast<ConstantInt>(Call->getArgOperand(3));
+      if (!V || !Bytes || V->isDeclarationForLinker())
+        continue;
+      auto *Initial = new GlobalVariable(M, V->getValueType(), true, GlobalValue::PrivateLinkage, V->getInitializer(), "pcere.initial");
+      tableEntry("pcere_caches", ConstantStruct::getAnon({&Cache, V, Initial, Bytes}));
+      return;
+    }
   }
 
   /// The variable lives where the original had it.
@@ -275,13 +296,17 @@ void finishCodelet(Module &M, bool Library) {
 
   CodeletBuilder Builder(M);
   SmallVector<Function *, 64> Functions;
-  SmallVector<GlobalVariable *, 64> Variables;
+  SmallVector<GlobalVariable *, 64> Variables, Caches;
   for (Function &F : M)
     if (!F.isDeclarationForLinker())
       Functions.push_back(&F);
   for (GlobalVariable &V : M.globals())
     if (!V.isDeclarationForLinker() && !V.isConstant() && !V.hasAppendingLinkage() && !isRuntimeState(V))
       Variables.push_back(&V);
+    else if (!V.isDeclaration() && isThreadprivateCache(V))
+      Caches.push_back(&V);
+  for (GlobalVariable *V : Caches)
+    Builder.threadprivateCache(*V); // while variables still have their initialisers
   for (Function *F : Functions) {
     if (!F->hasLocalLinkage() || F->hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true))
       Builder.function(*F);

@@ -1,5 +1,6 @@
 //===- passes/Embed.cpp - bitcode and addresses in sections that are not loaded ----------------------------------------===//
 
+#include "Compatible.h"
 #include "Stages.h"
 
 #include "include/pcere/rt_abi.h"
@@ -7,14 +8,12 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Mangler.h"
 #include "llvm/Support/Compression.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace llvm;
 
@@ -29,8 +28,12 @@ uint64_t unitId(const Module &M) {
   return mdconst::extract<ConstantInt>(Node->getOperand(0)->getOperand(0))->getZExtValue();
 }
 
+bool isThreadprivateCache(const GlobalVariable &Variable) {
+  return Variable.getName().ends_with(".cache.") || (Variable.getName().ends_with(".cache") && Variable.hasCommonLinkage());
+}
+
 bool isRuntimeState(const GlobalVariable &Variable) {
-  return Variable.getName().starts_with(".gomp_critical_user_") || Variable.getName().ends_with(".cache.");
+  return Variable.getName().starts_with(".gomp_critical_user_") || isThreadprivateCache(Variable);
 }
 
 /// cc1's arguments that shape code after the frontend and that the driver takes in the same spelling.
@@ -52,17 +55,22 @@ static bool isDriverCodeFlag(StringRef A) {
   return A.starts_with("-f") && !A.contains('/') && none_of(Others, [&](StringRef Prefix) { return A.starts_with(Prefix); });
 }
 
-/// Arguments of this compilation that shape code, in the driver's spelling. The driver runs cc1 inside its own process when it has
-/// one job, so that they are found in either form.
-static std::vector<std::string> codeFlags() {
-  std::vector<std::string> Arguments, Flags;
+std::vector<std::string> commandLine() {
+  std::vector<std::string> Arguments;
   if (auto Buffer = MemoryBuffer::getFileAsStream("/proc/self/cmdline")) {
     SmallVector<StringRef, 128> Parts;
     (*Buffer)->getBuffer().split(Parts, '\0', -1, false);
     for (StringRef Part : Parts)
       Arguments.push_back(Part.str());
   }
-  bool Frontend = is_contained(Arguments, "-cc1");
+  return Arguments;
+}
+
+/// Arguments of this compilation that shape code, in the driver's spelling. The driver runs cc1 inside its own process when it has
+/// one job, so that they are found in either form; flang's frontend is called fc1.
+static std::vector<std::string> codeFlags() {
+  std::vector<std::string> Arguments = commandLine(), Flags;
+  bool Frontend = is_contained(Arguments, "-cc1") || is_contained(Arguments, "-fc1");
   bool VectorizesLoops = false, VectorizesSLP = false;
   for (size_t I = 1; I < Arguments.size(); ++I) {
     StringRef A = Arguments[I];
@@ -114,7 +122,7 @@ static SmallString<0> writeBitcode(const Module &M) {
 
 void embedBitcode(Module &M, OptimizationLevel Level) {
   LLVMContext &Context = M.getContext();
-  uint64_t Id = xxh3_64bits(StringRef(writeBitcode(M)));
+  uint64_t Id = contentHash(writeBitcode(M));
   Id += Id == 0;
   Metadata *Value = ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(Context), Id));
   M.getOrInsertNamedMetadata(UnitMetadata)->addOperand(MDNode::get(Context, Value));

@@ -1,19 +1,35 @@
-//===- passes/Plugin.cpp - PCEREPass.so: where the stages hang in clang's pipeline ---------------------------------------===//
+//===- passes/Plugin.cpp - where the stages hang in the compiler's pipeline ------------------------------------------------------===//
 //
 //   clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so x.c
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
+#include "Compatible.h"
 #include "Sampling.h"
 #include "Stages.h"
 
 #include "llvm/IR/Verifier.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Passes/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 
+#include <dlfcn.h>
+#include <unistd.h>
+
 using namespace llvm;
+
+/// Before anything of another LLVM is touched, which would be a crash. PCEREPass.so never gets here.
+__attribute__((constructor(101))) static void refuseOtherVersions() {
+  unsigned Major = LLVM_VERSION_MAJOR, Minor, Patch;
+  auto *Version = reinterpret_cast<void (*)(unsigned *, unsigned *, unsigned *)>(dlsym(RTLD_DEFAULT, "LLVMGetVersion"));
+  if (Version)
+    Version(&Major, &Minor, &Patch);
+  if (Major == LLVM_VERSION_MAJOR)
+    return;
+  dprintf(STDERR_FILENO, "error: PCEREPass-%d.so is PCERE's plugin for LLVM %d, and this compiler is of LLVM %u\n"
+                         "hint: -fpass-plugin=$(pcere version --plugin) finds the right one\n", LLVM_VERSION_MAJOR, LLVM_VERSION_MAJOR, Major);
+  _exit(1);
+}
 
 static cl::opt<bool> CodeletMode("pcere-codelet", cl::desc("build a captured unit for a codelet"), cl::Hidden);
 static cl::opt<std::string> ExportFile("pcere-export", cl::desc("write a captured unit as text for a build without this plugin"), cl::Hidden);
@@ -21,6 +37,7 @@ static cl::opt<std::string> ExportSuffix("pcere-export-suffix", cl::desc("what i
 static cl::opt<bool> Library("pcere-codelet-library", cl::Hidden, cl::desc("with -pcere-codelet: the unit is a shared library's"));
 static cl::opt<bool> Retarget("pcere-codelet-retarget", cl::Hidden,
                               cl::desc("drop the attributes of the original's flags, so that those of this compilation apply"));
+static cl::opt<std::string> Passes("pcere-codelet-passes", cl::Hidden, cl::desc("run these passes, in opt's syntax, after those of the compiler"));
 
 static cl::opt<unsigned> FastMath("pcere-fast-math", cl::Hidden, cl::init(0),
                                   cl::desc("rules that floating-point instructions of a retargeted unit need not keep: 1 order of sums, 2 NaN, 4 infinities, "
@@ -44,6 +61,7 @@ struct StartPass : PassInfoMixin<StartPass> {
     } else if (CodeletMode) {
       pcere::prepareCodelet(M, Retarget, FastMath);
     } else {
+      pcere::nameSource(M);
       pcere::embedBitcode(M, Level);
       pcere::insertProbes(M, pcere::findRegions(M));
     }
@@ -68,13 +86,34 @@ struct EndPass : PassInfoMixin<EndPass> {
   static bool isRequired() { return true; }
 };
 
+bool AddsUserPasses = false; ///< a pipeline such as default<O2> has the extension points of this plugin, too
+
+void addUserPasses(PassBuilder &Builder, ModulePassManager &Manager) {
+  if (Passes.empty())
+    return;
+  ModulePassManager Own;
+  AddsUserPasses = true;
+  Error Wrong = Builder.parsePassPipeline(Own, Passes);
+  AddsUserPasses = false;
+  if (Wrong)
+    report_fatal_error(Twine("error: the passes are not understood: ") + toString(std::move(Wrong)), /*gen_crash_diag=*/false);
+  Manager.addPass(std::move(Own));
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  InitializeNativeTargetAsmParser(); // module assembly is fatal without it, and flang does not see to it
   return {LLVM_PLUGIN_API_VERSION, "PCEREPass", PCERE_VERSION, [](PassBuilder &Builder) {
             Builder.registerPipelineStartEPCallback(
-                [](ModulePassManager &Manager, OptimizationLevel Level) { Manager.addPass(StartPass(Level)); });
-            Builder.registerOptimizerLastEPCallback([](ModulePassManager &Manager, OptimizationLevel) {
+                [](ModulePassManager &Manager, OptimizationLevel Level) {
+                  if (!AddsUserPasses)
+                    Manager.addPass(StartPass(Level));
+                });
+            pcere::atPipelineEnd(Builder, [&Builder](ModulePassManager &Manager) {
+              if (AddsUserPasses)
+                return;
+              addUserPasses(Builder, Manager);
               Manager.addPass(GlobalDCEPass()); // clang's own comes after this point: what it drops must not be listed
               Manager.addPass(EndPass());
             });

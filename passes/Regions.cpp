@@ -1,6 +1,6 @@
 //===- passes/Regions.cpp - finding and naming OpenMP regions -----------------------------------------------------------===//
 
-#include "Regions.h"
+#include "Stages.h"
 
 #include "include/pcere/rt_abi.h"
 
@@ -112,9 +112,11 @@ static bool parseIdent(Value *Ident, std::string &File, std::string &FunctionNam
 
 /// The source function around \p F: outlined functions carry its name before the first ".omp" part.
 static std::string sourceFunction(const Function &F) {
-  std::string Name = F.getName().split(".omp").first.str();
+  std::string Name = F.getName().split(".omp").first.rtrim('.').str();
   if (Name.empty())
     Name = F.getName().str();
+  if (isFortran(*F.getParent()))
+    return fortranName(Name);
   ItaniumPartialDemangler Demangler;
   if (!Demangler.partialDemangle(Name.c_str()) && Demangler.isFunction()) {
     size_t Size = 0;

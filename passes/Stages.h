@@ -56,6 +56,21 @@ bool isOnlySerial(const RegionTable &Table, const Entry &E);
 /// The unit's identity, or 0 where embedBitcode has not seen it.
 uint64_t unitId(const llvm::Module &M);
 
+/// The words of this compilation's command line.
+std::vector<std::string> commandLine();
+
+/// Was \p M compiled by flang?
+bool isFortran(const llvm::Module &M);
+
+/// flang calls every module FIRModule: give it the name of its source file.
+void nameSource(llvm::Module &M);
+
+/// A procedure's name as its source has it: _QMwork_arraysPfill is work_arrays::fill, `solve_` is solve, the main program is main.
+std::string fortranName(llvm::StringRef Symbol);
+
+/// Is \p Variable where the OpenMP runtime notes each thread's copy of a threadprivate variable (-fnoopenmp-use-tls, and flang)?
+bool isThreadprivateCache(const llvm::GlobalVariable &Variable);
+
 /// Locks of critical constructs and caches of threadprivate variables: state of the OpenMP runtime, not of the program.
 bool isRuntimeState(const llvm::GlobalVariable &Variable);
 

@@ -17,7 +17,6 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -60,17 +59,24 @@ bool readsThreadVariable(const CallBase &Call) {
   return Data && Data->isCString() && Data->getAsCString() == "OMP_NUM_THREADS";
 }
 
+bool readsNumber(StringRef Name) {
+  Name.consume_front("__isoc23_");
+  static constexpr StringLiteral Known[] = {"atoi", "atol", "atoll", "strtol", "strtoul", "strtoll", "strtoull"};
+  return is_contained(Known, Name);
+}
+
 /// Arguments of an allocation that make its size: first, and how many; 0: it is none.
 std::pair<unsigned, unsigned> allocationSize(StringRef Name) {
   if (Name.starts_with("_Znwm") || Name.starts_with("_Znam"))
     return {0, 1};
-  return StringSwitch<std::pair<unsigned, unsigned>>(Name)
-      .Cases("malloc", "valloc", "omp_alloc", {0, 1})
-      .Case("calloc", {0, 2})
-      .Case("reallocarray", {1, 2})
-      .Cases("realloc", "aligned_alloc", "memalign", "mmap", "omp_aligned_alloc", "__kmpc_alloc", {1, 1})
-      .Case("posix_memalign", {2, 1})
-      .Default({0, 0});
+  static const std::pair<StringLiteral, std::pair<unsigned, unsigned>> Known[] = {
+      {"malloc", {0, 1}},        {"valloc", {0, 1}},   {"omp_alloc", {0, 1}}, {"calloc", {0, 2}}, {"reallocarray", {1, 2}},
+      {"realloc", {1, 1}},       {"memalign", {1, 1}}, {"mmap", {1, 1}},      {"aligned_alloc", {1, 1}},
+      {"omp_aligned_alloc", {1, 1}}, {"__kmpc_alloc", {1, 1}}, {"posix_memalign", {2, 1}}};
+  for (const auto &[Function, Arguments] : Known)
+    if (Name == Function)
+      return Arguments;
+  return {0, 0};
 }
 
 /// What is known of a value or of a class of memory.
@@ -244,8 +250,7 @@ class ThreadFlow {
           Edges.push_back({returned(*Callee), node(&Call), nullptr});
       }
     } else if (isa<IntrinsicInst>(Call) ||
-               StringSwitch<bool>(Name).Cases("atoi", "atol", "atoll", "strtol", "strtoul", "strtoll", "strtoull", "__isoc23_strtol",
-                                              "__isoc23_strtoul", true).Default(false)) {
+               readsNumber(Name)) {
       if (!Call.getType()->isVoidTy())
         for (const Use &U : Call.args())
           if (!carriesNothing(U))

@@ -363,8 +363,8 @@ static void symbols_ignore(const struct elf_symbol *symbols, size_t count, uint6
 {
     for (size_t i = 0; i < count; i++) {
         const struct elf_symbol *symbol = &symbols[i];
-        if (symbol->kind == PCERE_SYMBOL_VARIABLE && symbol->size < (1u << 20) &&
-            (strncmp(symbol->name, ".gomp_critical_user_", 20) == 0 || ends_with(symbol->name, ".cache.")))
+        bool cache = ends_with(symbol->name, ".cache.") /* of clang */ || (!symbol->local && ends_with(symbol->name, ".cache")) /* of flang */;
+        if (symbol->kind == PCERE_SYMBOL_VARIABLE && symbol->size < (1u << 20) && (cache || strncmp(symbol->name, ".gomp_critical_user_", 20) == 0))
             range_list_add(list, bias + symbol->address, bias + symbol->address + symbol->size);
     }
 }

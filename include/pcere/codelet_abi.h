@@ -6,7 +6,7 @@
  *   - each mutable variable that is not thread-local is an undefined symbol: a global one keeps its name, an internal one is NAME.pcere.UNIT.
  *     The launcher defines these as absolute symbols: the captured addresses, from .pcere.sym;
  *   - locks of critical constructs (.gomp_critical_user_*) and threadprivate caches stay definitions: they belong to the new process;
- *   - three tables lie in sections whose start and end the linker provides (__start_NAME, __stop_NAME).
+ *   - four tables lie in sections whose start and end the linker provides (__start_NAME, __stop_NAME).
  * The units of a shared library (-mllvm -pcere-codelet-library) become a shared object of their own, linked where the captured library is near. In
  * them thread-local variables, too, are undefined symbols of these names: the launcher gives the object a TLS block like the original's.
  * The object offers its tables in a struct codelet_image called __pcere_image_NUMBER.
@@ -45,6 +45,13 @@ struct codelet_image {
     const struct codelet_region *regions, *regions_end;
     const struct codelet_function *functions, *functions_end;
     const struct codelet_tls *tls, *tls_end;
+};
+
+struct codelet_cache {           /* section pcere_caches: each threadprivate variable of the unit that is no thread-local one (-fnoopenmp-use-tls, flang) */
+    void ***cache;               /* a list by the OpenMP runtime's thread number: __kmpc_threadprivate_cached takes what stands there */
+    void *original;              /* captured address of the variable, which is the initial thread's copy */
+    const void *initial;         /* what it was initialised with */
+    uint64_t bytes;
 };
 
 #endif

@@ -5,11 +5,13 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "replay-rt/launcher/command.h"
+#include "replay-rt/launcher/compilers.h"
 #include "replay-rt/launcher/images.h"
 #include "replay-rt/launcher/layout.h"
 #include "replay-rt/launcher/link_image.h"
 #include "replay-rt/launcher/link_libraries.h"
 #include "replay-rt/launcher/link_symbols.h"
+#include "replay-rt/launcher/user_passes.h"
 #include "replay-rt/launcher/workers.h"
 
 #include <errno.h>
@@ -27,19 +29,21 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define STRING_OF(macro) STRING_OF_(macro)
-#define STRING_OF_(text) #text
-#define LLVM_MAJOR STRING_OF(PCERE_LLVM_MAJOR)
-#define HINT_COMPILER "install the packages clang-" LLVM_MAJOR ", lld-" LLVM_MAJOR " and libomp-" LLVM_MAJOR "-dev"
 #define TEXT_BYTES_MOST (256u << 20)
 
-struct build_unit { const struct elf_unit *unit; size_t image; char name[48]; };     /* name: of its files, without suffix */
+struct build_unit {
+    const struct elf_unit *unit;
+    const struct compiler *compiler;      /* NULL: left out */
+    size_t image;
+    char name[48];                        /* of its files, without suffix */
+};
 
 struct builder {
     const struct store *store;
     const struct images *images;
     const struct build_options *options;
-    char *compiler, *plugin, *runtime;    /* paths */
+    struct compilers compilers;
+    char *runtime;                        /* path */
     struct build_unit *units;
     size_t unit_count;
     char *folder;                         /* where this build is made */
@@ -70,52 +74,57 @@ static enum pcere_status library_find(const char *directory, const char *name, c
 
 static const char hint_install[] = "build and install PCERE completely (scripts/build)";
 
-enum pcere_status build_find_plugin(const char *library_directory, char **ret_path, struct pcere_error *error)
+/* Fails if no unit can be read; one that cannot stays without a compiler. */
+static enum pcere_status units_choose(struct builder *builder, struct build *build, struct pcere_error *error)
 {
-    return library_find(library_directory, "PCEREPass.so", hint_install, ret_path, error);
+    size_t readable = 0;
+    build->origins = calloc(builder->unit_count, sizeof *build->origins);
+    if (!build->origins)
+        return pcere_fail_memory(error, "the units");
+    build->origin_count = builder->unit_count;
+    for (size_t i = 0; i < builder->unit_count; i++) {
+        struct build_unit *unit = &builder->units[i];
+        struct build_origin *origin = &build->origins[i];
+        *origin = (struct build_origin){.unit_id = unit->unit->header.unit_id, .written_by = unit->unit->header.llvm_major};
+        if (compilers_choose(&builder->compilers, origin->written_by, unit->unit->source, &unit->compiler, &origin->refusal))
+            continue;
+        origin->rebuilt_by = unit->compiler->major;
+        readable++;
+    }
+    if (!readable && error)
+        *error = build->origins[0].refusal;
+    return readable ? PCERE_OK : PCERE_REFUSED;
 }
 
-static enum pcere_status tools_find(struct builder *builder, struct pcere_error *error)
+static enum pcere_status tools_find(struct builder *builder, struct build *build, struct pcere_error *error)
 {
     const struct build_options *options = builder->options;
-    char *linker = NULL;
-    const char *name = options->compiler ? options->compiler : "clang-" LLVM_MAJOR;
-    enum pcere_status status = command_find(name, options->search_path, HINT_COMPILER, &builder->compiler, error);
+    enum pcere_status status = user_passes_check(options, error);
     if (!status)
-        status = command_find("ld.lld-" LLVM_MAJOR, options->search_path, HINT_COMPILER, &linker, error);
-    free(linker);
+        status = compilers_find(options->compiler, options->search_path, options->library_directory, &builder->compilers, error);
     if (!status)
         status = library_find(options->library_directory, "libpcere-replay.a", hint_install, &builder->runtime, error);
     if (!status)
-        status = build_find_plugin(options->library_directory, &builder->plugin, error);
-    for (size_t i = 0; !status && i < builder->unit_count; i++)
-        if (builder->units[i].unit->header.llvm_major > PCERE_LLVM_MAJOR)
-            status = pcere_fail(error, PCERE_REFUSED, 0, "build PCERE for that version (cmake -DPCERE_LLVM_MAJOR=...)",
-                                "the program's bitcode was written by LLVM %u, this PCERE is built for %d",
-                                builder->units[i].unit->header.llvm_major, PCERE_LLVM_MAJOR);
+        status = units_choose(builder, build, error);
     return status;
 }
 
 static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_key, struct pcere_error *error)
 {
     struct text text = {0};
-    struct stat compiler;
-    uint64_t plugin = 0, runtime = 0, bytes = 0;
+    uint64_t runtime = 0, bytes = 0;
     const char *flags = builder->options->flags ? builder->options->flags : "";
     char *processor = NULL;                       /* several machines may share a store over a network */
-    if (stat(builder->compiler, &compiler))
-        return pcere_fail(error, PCERE_REFUSED, errno, HINT_COMPILER, "cannot use '%s'", builder->compiler);
-    enum pcere_status status = file_hash(AT_FDCWD, builder->plugin, &plugin, &bytes, error);
-    if (!status)
-        status = file_hash(AT_FDCWD, builder->runtime, &runtime, &bytes, error);
+    enum pcere_status status = file_hash(AT_FDCWD, builder->runtime, &runtime, &bytes, error);
     if (!status)
         status = host_cpu_features(&processor, error);
-    if (status)
-        return status;
-    text_addf(&text, "3|%s|%s|%s|%lld.%ld|%lld|%" PRIx64 "|%" PRIx64, processor, flags, builder->compiler,
-              (long long)compiler.st_mtim.tv_sec, compiler.st_mtim.tv_nsec, (long long)compiler.st_size, plugin, runtime);
+    text_addf(&text, "4|%s|%s|%" PRIx64, processor ? processor : "", flags, runtime);
+    if (!status)
+        status = compilers_describe(&builder->compilers, &text, error);
+    if (!status)
+        status = user_passes_describe(builder->options, &text, error);
     for (size_t i = 0; i < builder->unit_count; i++)
-        text_addf(&text, "|%s", builder->units[i].name);
+        text_addf(&text, "|%s:%u", builder->units[i].name, builder->units[i].compiler ? builder->units[i].compiler->major : 0);
     for (size_t k = 0; k < builder->images->count; k++) {
         const struct loaded_image *image = &builder->images->items[k];
         const struct elf_symbol *symbols;
@@ -126,9 +135,10 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
         for (size_t i = 0; k && i < image->file.export_count; i++)
             text_addf(&text, "|%" PRIx64 ":%s", image->file.exports[i].address, image->file.exports[i].name);
     }
-    if (!text.failed)
+    if (!status && text.failed)
+        status = pcere_fail_memory(error, "the build's key");
+    if (!status)
         *ret_key = XXH3_64bits(text.data, text.length);
-    status = text.failed ? pcere_fail_memory(error, "the build's key") : PCERE_OK;
     text_done(&text);
     free(processor);
     return status;
@@ -206,6 +216,7 @@ static enum pcere_status fail_log(const char *what, const char *subject, const c
 static enum pcere_status unit_compile(struct builder *builder, const struct build_unit *build_unit, struct pcere_error *error)
 {
     const struct elf_unit *unit = build_unit->unit;
+    const struct compiler *compiler = build_unit->compiler;
     const char *base = build_unit->name;
     struct text path = {0};
     struct arguments arguments = {0};
@@ -218,16 +229,17 @@ static enum pcere_status unit_compile(struct builder *builder, const struct buil
     status = path.failed ? pcere_fail_memory(error, "a path")
                          : file_replace(AT_FDCWD, path.data, bitcode, bytes, false, NULL, error);
     free(bitcode);
-    arguments_add(&arguments, builder->compiler);
+    arguments_add(&arguments, compiler->clang);
     arguments_add(&arguments, "-Wno-unused-command-line-argument");
-    arguments_addf(&arguments, "-fplugin=%s", builder->plugin);
-    arguments_addf(&arguments, "-fpass-plugin=%s", builder->plugin);
+    arguments_addf(&arguments, "-fplugin=%s", compiler->plugin);
+    arguments_addf(&arguments, "-fpass-plugin=%s", compiler->plugin);
     arguments_add(&arguments, "-mllvm");
     arguments_add(&arguments, "-pcere-codelet");
     if (build_unit->image) {
         arguments_add(&arguments, "-mllvm");
         arguments_add(&arguments, "-pcere-codelet-library");
     }
+    user_passes_add(builder->options, &arguments);
     unit_flags_add(&arguments, builder, unit);
     arguments_add(&arguments, "-c");
     arguments_add(&arguments, "-o");
@@ -243,7 +255,7 @@ static enum pcere_status unit_compile(struct builder *builder, const struct buil
     if (!status)
         status = command_run(&arguments, log, &code, error);
     if (!status && code)
-        status = fail_log("compile", unit->source, log, error);
+        status = user_passes_fail(builder->options, compiler->major, log, error) ? PCERE_USAGE : fail_log("compile", unit->source, log, error);
     free(log);
     text_done(&path);
     arguments_done(&arguments);
@@ -258,7 +270,8 @@ static void *units_work(void *context)
         if (index >= builder->unit_count)
             return NULL;
         struct pcere_error error = {0};
-        enum pcere_status status = unit_compile(builder, &builder->units[index], &error);
+        const struct build_unit *unit = &builder->units[index];
+        enum pcere_status status = unit->compiler ? unit_compile(builder, unit, &error) : PCERE_OK;
         if (!status)
             continue;
         pthread_mutex_lock(&builder->lock);
@@ -293,7 +306,7 @@ static enum pcere_status symbols_assemble(const struct builder *builder, const s
         status = pcere_fail_memory(error, "the program's symbols");
     if (!status)
         status = file_replace(AT_FDCWD, path, source->data ? source->data : "", source->length, false, NULL, error);
-    arguments_add(&arguments, builder->compiler);
+    arguments_add(&arguments, builder->compilers.linker);
     arguments_add(&arguments, "-c");
     arguments_add(&arguments, "-o");
     arguments_addf(&arguments, "%s/%s.o", builder->folder, name);
@@ -312,7 +325,7 @@ static enum pcere_status symbols_assemble(const struct builder *builder, const s
 static void units_add(const struct builder *builder, size_t image, struct arguments *arguments)
 {
     for (size_t i = 0; i < builder->unit_count; i++)
-        if (builder->units[i].image == image)
+        if (builder->units[i].image == image && builder->units[i].compiler)
             arguments_addf(arguments, "%s/%s.o", builder->folder, builder->units[i].name);
 }
 
@@ -323,7 +336,7 @@ static enum pcere_status program_link(const struct builder *builder, const char 
     static const char *const fixed[] = {
         "-no-pie", "-nostartfiles", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
         "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wl,--no-as-needed", "-Wno-unused-command-line-argument"};
-    arguments_add(&arguments, builder->compiler);
+    arguments_add(&arguments, builder->compilers.linker);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         arguments_add(&arguments, fixed[i]);
     arguments_addf(&arguments, "-Wl,--image-base=0x%" PRIx64, builder->images->items[0].base);
@@ -360,7 +373,7 @@ static enum pcere_status library_link(const struct builder *builder, size_t inde
     static const char *const fixed[] = {
         "-shared", "-nostartfiles", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
         "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wno-unused-command-line-argument"};
-    arguments_add(&arguments, builder->compiler);
+    arguments_add(&arguments, builder->compilers.linker);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         arguments_add(&arguments, fixed[i]);
     if (!image->global)
@@ -683,7 +696,7 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
         status = pcere_fail(error, PCERE_DATA, 0, "compile it with clang -fopenmp -fpass-plugin=PCEREPass.so, and capture it again",
                             "the stored program carries no bitcode");
     if (!status)
-        status = tools_find(&builder, error);
+        status = tools_find(&builder, &build, error);
     if (!status)
         status = key_make(&builder, &key, error);
     if (!status)
@@ -700,8 +713,7 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
         status = libraries_find(final, &build, error);
     free(builds);
     free(final);
-    free(builder.compiler);
-    free(builder.plugin);
+    compilers_done(&builder.compilers);
     free(builder.runtime);
     free(builder.folder);
     free(builder.units);
@@ -717,6 +729,7 @@ void build_done(struct build *build)
     for (size_t i = 0; i < build->missing_count; i++)
         free(build->missing[i].name);
     free(build->missing);
+    free(build->origins);
     free(build->executable);
     free(build->libraries);
     *build = (struct build){0};
@@ -728,4 +741,15 @@ const char *build_missing_at(const struct build *build, uint64_t address)
         if (address >= build->missing[i].address && address - build->missing[i].address < LAYOUT_MISSING_SLOT)
             return build->missing[i].name;
     return NULL;
+}
+
+enum pcere_status build_unit_check(const struct build *build, uint64_t unit_id, struct pcere_error *error)
+{
+    for (size_t i = 0; unit_id && i < build->origin_count; i++)
+        if (build->origins[i].unit_id == unit_id && !build->origins[i].rebuilt_by) {
+            if (error)
+                *error = build->origins[i].refusal;
+            return PCERE_REFUSED;
+        }
+    return PCERE_OK;
 }

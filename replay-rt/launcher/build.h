@@ -23,7 +23,13 @@
 
 struct build_options {
     const char *flags;                /* instead of the original's optimisation; NULL or "" for the original's */
-    const char *compiler, *search_path, *library_directory;     /* as in struct replay_options */
+    const char *passes, *pass_plugin, *compiler, *search_path, *library_directory;  /* as in struct replay_options */
+};
+
+struct build_origin {                 /* of one unit */
+    uint64_t unit_id;
+    uint32_t written_by, rebuilt_by;  /* versions of LLVM; rebuilt_by 0: left out, since no compiler here reads it */
+    struct pcere_error refusal;       /* why it was left out */
 };
 
 struct build_missing { uint64_t address; char *name; };
@@ -32,13 +38,16 @@ struct build {
     char *executable;                 /* path */
     char *libraries;                  /* path of the folder with the store's libraries that it uses; NULL: it uses none */
     bool cached;                      /* it was there */
+    struct build_origin *origins;
+    size_t origin_count;
     struct build_missing *missing;    /* touching one of LAYOUT_MISSING_SLOT bytes from `address` is a fault that names it */
     size_t missing_count;
 };
 
-/* The images' `base` says where what is rebuilt of each is linked. PCERE_REFUSED: compiler, linker or plugin is missing, or the bitcode is of a newer
- * compiler. PCERE_NO: a unit does not compile, or linking fails; the message holds the first error, the log in build/ all.
- * PCERE_DATA: the stored program is damaged, or has no bitcode. */
+/* The images' `base` says where what is rebuilt of each is linked. A unit whose bitcode no compiler here reads is left out: its functions run at their captured
+ * addresses, its regions cannot be run (build_unit_check). PCERE_REFUSED: compiler, linker or plugin is missing, or no unit can be read.
+ * PCERE_NO: a unit does not compile, or linking fails; the message holds the first error, the log in build/ all. PCERE_USAGE: passes that
+ * the compiler does not know. PCERE_DATA: the stored program is damaged, or has no bitcode. */
 enum pcere_status build_codelets(const struct store *store, const struct images *images, const struct build_options *options,
                                  struct build *ret_build, struct pcere_error *error);
 void build_done(struct build *build);
@@ -46,8 +55,8 @@ void build_done(struct build *build);
 /* Name of the missing variable that lies at an address, or NULL. Borrowed. */
 const char *build_missing_at(const struct build *build, uint64_t address);
 
-/* Path of the compiler plugin; *ret_path is malloc'ed. PCERE_REFUSED: it is not there. */
-enum pcere_status build_find_plugin(const char *library_directory, char **ret_path, struct pcere_error *error);
+/* PCERE_REFUSED: the unit was left out; the reason. Unit 0 is any. */
+enum pcere_status build_unit_check(const struct build *build, uint64_t unit_id, struct pcere_error *error);
 
 /* Compiler flags with which a unit was built, without the optimisation level if `retarget`; last the one that says how position-
  * independent it is. */

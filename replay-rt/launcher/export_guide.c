@@ -74,17 +74,22 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
     const struct export_report *report = &work->report;
     const char *flags = report->units[0].flags;
     int length = flags_length(flags);
+    char compiler[32], linker[32];
     struct text out = {0};
+    snprintf(compiler, sizeof compiler, "clang-%u", work->compiler_major);
+    snprintf(linker, sizeof linker, work->compiler_major == PCERE_LLVM_MAJOR ? "$(CC)" : "clang-" LLVM_MAJOR);
     text_addf(&out,
               "# Builds and runs one OpenMP region; README.md says what it is.\n\n"
               "CC = %s\n"
+              "# A clang that finds the OpenMP runtime.\n"
+              "LINK = %s\n"
               "FLAGS = %.*s\n"
               "THREADS = %u\n"
               "REPEAT = %d\n"
               "# The code lies near the program's data, at an address that is free. With the GNU linker:\n"
               "#   make PLACE='-fuse-ld=bfd -Wl,--no-relax,-Ttext-segment=0x%" PRIx64 "'\n"
               "PLACE = -fuse-ld=lld -Wl,--image-base=0x%" PRIx64 "\n\n",
-              work->options->compiler ? work->options->compiler : "clang-" LLVM_MAJOR, length, flags,
+              work->options->compiler ? work->options->compiler : compiler, linker, length, flags,
               store_manifest(work->session.store)->threads, work->codelet.in_vivo_ns > LONG_REGION_NS ? 3 : 10, report->base, report->base);
     text_add(&out, "UNITS =");
     for (size_t i = 0; i < report->unit_count; i++)
@@ -110,7 +115,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
     text_add(&out, "\nCFLAGS = -O2 -std=gnu17 -fPIE -fopenmp -Wall\n"
                    "OBJECTS = $(UNITS:=.o) addresses.o driver.o memory.o support.o check.o\n\n"
                    "codelet: $(OBJECTS)\n"
-                   "\t$(CC) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(LIBRARIES) -l:crtn.o\n\n"
+                   "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(LIBRARIES) -l:crtn.o\n\n"
                    "run: codelet\n"
                    "\tenv $(SETTINGS) OMP_NUM_THREADS=$(THREADS) ./codelet $(REPEAT)\n\n"
                    "check: codelet\n"
@@ -178,7 +183,7 @@ static void use_add(const struct export_work *work, struct text *out)
 {
     text_addf(out,
               "## Build and run\n\n"
-              "Linux on x86-64, make, GNU sed, clang " LLVM_MAJOR ", lld or the GNU linker, and libomp are needed; nothing else. Other versions of clang "
+              "Linux on x86-64, make, GNU sed, clang %u, lld or the GNU linker, and libomp are needed; nothing else. Other versions of clang "
               "usually read the text of `region.ll`, too, but LLVM does not promise it.\n\n"
               "```\n"
               "make                                   # builds ./codelet\n"
@@ -192,7 +197,7 @@ static void use_add(const struct export_work *work, struct text *out)
               "than the program had, linking may end with *undefined symbol*: such a variable did not survive in the program, and has no address.\n\n"
               "To look at the compiler alone: the region is the function `%s` in `region.ll`, which is the compiler's input before any optimisation "
               "(`clang %.*s -S region.ll`, `opt`, `llvm-extract` and the like work on it).\n\n",
-              flags_length(work->report.units[0].flags), work->report.units[0].flags, work->microtask, flags_length(work->report.units[0].flags),
+              work->compiler_major, flags_length(work->report.units[0].flags), work->report.units[0].flags, work->microtask, flags_length(work->report.units[0].flags),
               work->report.units[0].flags);
 }
 

@@ -7,6 +7,7 @@
 #include "replay-rt/launcher/export_work.h"
 
 #include "core/files.h"
+#include "replay-rt/launcher/compilers.h"
 #include "replay-rt/launcher/link_symbols.h"
 
 #include <errno.h>
@@ -20,8 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STRING_OF(macro) STRING_OF_(macro)
-#define STRING_OF_(text) #text
 #define FILE_BYTES_MOST (1u << 30)
 
 static const char hint_damaged[] = "remove the folder build/ of the store, and try again";
@@ -85,10 +84,13 @@ static enum pcere_status objects_read(struct export_work *work, struct pcere_err
         return pcere_fail_memory(error, "the list of units");
     for (size_t i = 0; !status && i < count; i++) {
         char name[32];
+        if (build_unit_check(&work->session.build, units[i].header.unit_id, NULL))
+            continue;                 /* as an object without bitcode */
         snprintf(name, sizeof name, "%016" PRIx64 ".o", units[i].header.unit_id);
         char *path = build_path(work, name);
-        work->objects[work->object_count++].unit = &units[i];
-        status = path ? object_read(path, &work->objects[i], error) : pcere_fail_memory(error, "a path");
+        struct export_object *object = &work->objects[work->object_count++];
+        object->unit = &units[i];
+        status = path ? object_read(path, object, error) : pcere_fail_memory(error, "a path");
         free(path);
     }
     return status;
@@ -259,18 +261,27 @@ static enum pcere_status others_tell(struct export_work *work, struct pcere_erro
     return status;
 }
 
-/* ---- their texts ------------------------------------------------------------------------------------------------------------------ */
-
-static enum pcere_status tools_find(const struct export_work *work, char **ret_compiler, char **ret_plugin, struct pcere_error *error)
+/* One compiler for all units: it must read the newest. */
+static enum pcere_status compiler_choose(struct export_work *work, struct compilers *compilers, const struct compiler **ret_compiler,
+                                         struct pcere_error *error)
 {
     const struct replay_options *options = work->options;
-    const char *name = options->compiler ? options->compiler : "clang-" STRING_OF(PCERE_LLVM_MAJOR);
-    enum pcere_status status = command_find(name, options->search_path, NULL, ret_compiler, error);
-    return status ? status : build_find_plugin(options->library_directory, ret_plugin, error);
+    const struct build *build = &work->session.build;
+    uint32_t newest = 0;
+    for (size_t i = 0; i < build->origin_count; i++)
+        newest = build->origins[i].rebuilt_by > newest ? build->origins[i].rebuilt_by : newest;
+    enum pcere_status status = compilers_find(options->compiler, options->search_path, options->library_directory, compilers, error);
+    if (!status)
+        status = compilers_choose(compilers, newest, "the region", ret_compiler, error);
+    if (!status)
+        work->compiler_major = (*ret_compiler)->major;
+    return status;
 }
 
-static enum pcere_status unit_write(const struct export_work *work, const struct export_chosen *chosen, const char *compiler,
-                                    const char *plugin, struct pcere_error *error)
+/* ---- their texts ------------------------------------------------------------------------------------------------------------------ */
+
+static enum pcere_status unit_write(const struct export_work *work, const struct export_chosen *chosen, const struct compiler *compiler,
+                                    struct pcere_error *error)
 {
     struct arguments arguments = {0};
     void *bitcode = NULL;
@@ -283,9 +294,9 @@ static enum pcere_status unit_write(const struct export_work *work, const struct
     if (!status && asprintf(&log, "%s/unit.log", work->folder_path) < 0)
         status = pcere_fail_memory(error, "a path");
     free(bitcode);
-    arguments_add(&arguments, compiler);
-    arguments_addf(&arguments, "-fplugin=%s", plugin);
-    arguments_addf(&arguments, "-fpass-plugin=%s", plugin);
+    arguments_add(&arguments, compiler->clang);
+    arguments_addf(&arguments, "-fplugin=%s", compiler->plugin);
+    arguments_addf(&arguments, "-fpass-plugin=%s", compiler->plugin);
     arguments_add(&arguments, "-mllvm");
     arguments_addf(&arguments, "-pcere-export=%s/%s", work->folder_path, chosen->file);
     arguments_add(&arguments, "-mllvm");
@@ -374,11 +385,11 @@ static enum pcere_status unit_describe(struct export_work *work, const struct ex
 }
 
 /* The region's unit first; reading it shows which others are needed, and so on. */
-static enum pcere_status units_follow(struct export_work *work, const char *compiler, const char *plugin, struct pcere_error *error)
+static enum pcere_status units_follow(struct export_work *work, const struct compiler *compiler, struct pcere_error *error)
 {
     enum pcere_status status = region_unit_choose(work, error);
     for (size_t i = 0; !status && i < work->chosen_count; i++) {
-        status = unit_write(work, &work->chosen[i], compiler, plugin, error);
+        status = unit_write(work, &work->chosen[i], compiler, error);
         if (!status)
             status = unit_text_read(work, &work->chosen[i], error);
         if (!status)
@@ -420,19 +431,21 @@ static enum pcere_status old_code_place(struct export_work *work, struct pcere_e
 
 enum pcere_status export_units_write(struct export_work *work, struct pcere_error *error)
 {
-    char *compiler = NULL, *plugin = NULL;
-    enum pcere_status status = objects_read(work, error);
+    struct compilers compilers = {0};
+    const struct compiler *compiler = NULL;
+    enum pcere_status status = build_unit_check(&work->session.build, work->codelet.unit_id, error);
+    if (!status)
+        status = objects_read(work, error);
     if (!status)
         status = others_read(work, error);
     if (!status)
-        status = tools_find(work, &compiler, &plugin, error);
+        status = compiler_choose(work, &compilers, &compiler, error);
     if (!status)
-        status = units_follow(work, compiler, plugin, error);
+        status = units_follow(work, compiler, error);
     if (!status)
         status = old_code_place(work, error);
     if (!status)
         status = others_tell(work, error);
-    free(compiler);
-    free(plugin);
+    compilers_done(&compilers);
     return status;
 }

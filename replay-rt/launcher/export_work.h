@@ -50,6 +50,7 @@ struct export_work {
     struct export_chosen *chosen;     size_t chosen_count;
     struct export_other *others;      size_t other_count, other_capacity;
     struct names reached;             /* functions, and variables of other units, that the region uses; sorted at the end */
+    uint32_t compiler_major;          /* version of LLVM that wrote the units' texts, and reads them */
     char *microtask;                  /* symbol of the region's function */
     int folder;                       /* descriptor of the directory that is being written */
     const char *folder_path;

@@ -35,8 +35,8 @@ static enum pcere_status host_load(struct host *ret_host, struct pcere_error *er
 char *replay_settings_text(const struct replay_options *options)
 {
     struct text text = {0};
-    const char *names[] = {"schedule", "places", "bind"};
-    const char *values[] = {options->schedule, options->places, options->bind};
+    const char *names[] = {"schedule", "places", "bind", "passes", "pass-plugin"};
+    const char *values[] = {options->schedule, options->places, options->bind, options->passes, options->pass_plugin};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (values[i])
             text_addf(&text, "%s%s=%s", text.length ? " " : "", names[i], values[i]);
@@ -251,6 +251,8 @@ static void target_run(struct measuring *measuring, const struct replay_target *
     enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &codelet, &failure);
     enum pcere_status status = loaded;
     if (!status)
+        status = build_unit_check(&session->build, codelet.unit_id, &failure);
+    if (!status)
         status = images_check(&session->images, &codelet, &failure);
     if (!status)
         status = codelet_memory_new(session->store, &session->pool, &codelet, &session->images, false, &memory, &failure);
@@ -301,8 +303,12 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
             target_run(&measuring, &targets[i]);
     else
         status = pcere_fail_memory(error, "results");
-    replay_session_close(&session);
     if (!status)
+        status = replay_session_compilers(&session, &report.compilers, &report.compiler_count, error);
+    replay_session_close(&session);
+    if (status)
+        replay_report_done(&report);
+    else
         *ret_report = report;
 done:
     free(host.name);
@@ -317,5 +323,6 @@ void replay_report_done(struct replay_report *report)
         free(report->results[i].refusal);
     }
     free(report->results);
+    free(report->compilers);
     *report = (struct replay_report){0};
 }

@@ -42,9 +42,11 @@ struct replay_options {
     const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */
     double tolerance_ratio;           /* verify: how far floating-point values may differ; negative: chosen by the time that the region took */
     const char *places, *bind;        /* OMP_PLACES, OMP_PROC_BIND, or NULL: the capture's, or else one thread a core */
-    const char *compiler;             /* NULL: clang-MAJOR of the plugin */
+    const char *passes;               /* run after the compiler's own, in opt's syntax; NULL: none */
+    const char *pass_plugin;          /* a shared object with passes of the user's own; NULL: none */
+    const char *compiler;             /* NULL: for each unit the clang that wrote its bitcode, else a newer one */
     const char *search_path;          /* where compilers are looked for, as in PATH; NULL: the usual folders */
-    const char *library_directory;    /* holds libpcere-replay.a and PCEREPass.so (or has it one or two levels up) */
+    const char *library_directory;    /* holds libpcere-replay.a and pcere/PCEREPass-MAJOR.so (or has them one or two levels up) */
     int diagnostics_fd;               /* codelets' standard error: backtraces of crashes; -1: dropped */
     bool keep_layout;                 /* for tests: codelets run without address randomisation */
     void (*progress)(void *context, const char *region, uint64_t representative, uint32_t threads, size_t done, size_t total);
@@ -70,7 +72,11 @@ struct replay_result {
     struct pcere_error error;         /* status PCERE_OK: measured */
 };
 
+struct replay_compiler { uint32_t written_by, rebuilt_by; size_t units; };    /* versions of LLVM; rebuilt_by 0: no compiler here reads them */
+
 struct replay_report {
+    struct replay_compiler *compilers;      /* of the program's units */
+    size_t compiler_count;
     struct replay_result *results;    /* by target, then by thread count */
     size_t result_count;
     uint64_t build_ns;                /* compiling and linking; near 0 if it was there */
@@ -127,6 +133,8 @@ struct verify_result {
 };
 
 struct verify_report {
+    struct replay_compiler *compilers;      /* of the program's units */
+    size_t compiler_count;
     struct verify_result *results;
     size_t result_count;
     uint64_t build_ns;

@@ -104,6 +104,8 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
     const struct replay_options *options = session->options;
     const struct build_options build = {
         .flags = options->flags,
+        .passes = options->passes,
+        .pass_plugin = options->pass_plugin,
         .compiler = options->compiler,
         .search_path = options->search_path,
         .library_directory = options->library_directory,
@@ -150,6 +152,28 @@ void replay_session_close(struct replay_session *session)
     build_done(&session->build);
     images_close(&session->images);
     *session = (struct replay_session){.pool = {.fd = -1}};
+}
+
+enum pcere_status replay_session_compilers(const struct replay_session *session, struct replay_compiler **ret_compilers, size_t *ret_count,
+                                           struct pcere_error *error)
+{
+    const struct build *build = &session->build;
+    struct replay_compiler *compilers = calloc(build->origin_count + 1, sizeof *compilers);
+    size_t count = 0;
+    if (!compilers)
+        return pcere_fail_memory(error, "the compilers");
+    for (size_t i = 0; i < build->origin_count; i++) {
+        const struct build_origin *unit = &build->origins[i];
+        size_t at = 0;
+        while (at < count && (compilers[at].written_by != unit->written_by || compilers[at].rebuilt_by != unit->rebuilt_by))
+            at++;
+        if (at == count)
+            compilers[count++] = (struct replay_compiler){unit->written_by, unit->rebuilt_by, 0};
+        compilers[at].units++;
+    }
+    *ret_compilers = compilers;
+    *ret_count = count;
+    return PCERE_OK;
 }
 
 uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads)

@@ -24,6 +24,10 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
                                struct pcere_error *error);
 void replay_session_close(struct replay_session *session);    /* accepts half-built */
 
+/* With which compilers its units were rebuilt; *ret_compilers is malloc'ed. */
+enum pcere_status replay_session_compilers(const struct replay_session *session, struct replay_compiler **ret_compilers, size_t *ret_count,
+                                           struct pcere_error *error);
+
 /* How many threads the region gets where OMP_NUM_THREADS is `threads`: that many, or what the program itself asked for by a num_threads clause or
  * omp_set_num_threads, told by its being another number than OMP_NUM_THREADS of the capture. */
 uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads);

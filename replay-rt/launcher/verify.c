@@ -144,6 +144,8 @@ static void target_verify(struct verifier *verifier, const struct replay_target 
     size_t counts = options->thread_count ? options->thread_count : 1;
     enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &subject.codelet, &failure);
     enum pcere_status status = loaded;
+    if (!status)
+        status = build_unit_check(&session->build, subject.codelet.unit_id, &failure);
     if (!status && !subject.codelet.has_after)
         status = pcere_fail(&failure, PCERE_NO, 0, NULL, "region '%s' cannot be verified: its end was not seen in the original",
                             target->region->name);
@@ -189,8 +191,12 @@ enum pcere_status verify_run(struct store *store, const struct replay_target *ta
     for (size_t i = 0; verifier.infos && i < session->images.count; i++)
         debug_info_close(verifier.infos[i]);
     free(verifier.infos);
-    replay_session_close(session);
     if (!status)
+        status = replay_session_compilers(session, &report.compilers, &report.compiler_count, error);
+    replay_session_close(session);
+    if (status)
+        verify_report_done(&report);
+    else
         *ret_report = report;
     return status;
 }
@@ -203,6 +209,7 @@ void verify_report_done(struct verify_report *report)
         free(report->results[i].causes);
     }
     free(report->results);
+    free(report->compilers);
     *report = (struct verify_report){0};
 }
 

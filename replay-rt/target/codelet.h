@@ -51,6 +51,8 @@ typedef void team_fn(void *context, uint32_t thread, uint32_t threads);
 void pcere_team_run(team_fn *run, void *context);
 /* The same with a num_threads clause. */
 void pcere_team_run_of(uint32_t threads, team_fn *run, void *context);
+/* The calling thread's number in the OpenMP runtime's own tables. */
+uint32_t pcere_team_runtime_number(void);
 /* Call function(words) with the stack pointer at `stack` (rounded down to 16 bytes), as if called from the captured frame. */
 void pcere_call_on_stack(void (*function)(const uint64_t *words), const uint64_t *words, uint64_t stack);
 

@@ -36,6 +36,11 @@ void pcere_team_run(team_fn *run, void *context)
     __kmpc_fork_call(&location, 2, (microtask_fn *)(void (*)(void))team_microtask, run, context);
 }
 
+uint32_t pcere_team_runtime_number(void)
+{
+    return (uint32_t)__kmpc_global_thread_num(NULL);
+}
+
 /* Frame pointer and unwind directives let a backtrace of the region reach the codelet's own frames. */
 __asm__(".text\n"
         ".globl pcere_call_on_stack\n"

@@ -2,15 +2,15 @@
 # tests/constructs/run.sh - each program of constructs.list in each configuration: compiled with the plugin, run, captured, verified,
 # replayed; what happened is held against what the list expects, and printed as a table. Status 0 only if all is as expected.
 #
-#   run.sh [-j N] [--configurations A,B|all] [--programs PATTERN] [--threads N] [--table FILE] [--work DIR] [--judge DIR]
+#   run.sh [-j N] [--configurations A,B|all] [--programs PATTERN] [--threads N] [--llvm N] [--table FILE] [--work DIR] [--judge DIR]
 #
-# --threads: threads of the capture (1). --table: the same as markdown. --work: leave everything there instead of removing it. --judge: run
+# --threads: threads of the capture (1). --llvm: compile with clang-N, whatever the configuration says. --table: the same as markdown. --work: leave everything there instead of removing it. --judge: run
 # nothing, and hold what an earlier --work left against the list.
-# PCERE is the command, CLANG the compiler.
+# PCERE is the command, CLANG the compiler, FLANG that of Fortran; without it, Fortran programs are skipped.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-: "${PCERE:=pcere}" "${CLANG:=clang-19}" "${CONSTRUCTS_LIST:=$here/constructs.list}"
-export PCERE CLANG CONSTRUCTS_LIST OMP_WAIT_POLICY=passive LC_ALL=C
+: "${PCERE:=pcere}" "${CLANG:=clang-19}" "${FLANG:=flang-22}" "${CONSTRUCTS_LIST:=$here/constructs.list}"
+export PCERE CLANG FLANG CONSTRUCTS_LIST OMP_WAIT_POLICY=passive LC_ALL=C
 unset NO_COLOR PCERE_HOST PCERE_FAULTS PCERE_REFUSE OMP_NUM_THREADS
 limit_s=60
 
@@ -49,22 +49,47 @@ how_it_ended() { case $1 in 124|137) echo "no end within $limit_s s" ;; *) echo 
 step() { local name=$1; shift; status=0; timeout -k 5 $limit_s "$@" >"$name.out" 2>"$name.err" </dev/null || status=$?; }
 message() { grep -m1 -E "$2" "$1.err" || grep -m1 . "$1.err" || true; }
 
+# compilers_choose: clang and its archiver for this configuration, and what a clang without an OpenMP runtime of its own needs to use the default's
+compilers_choose() {
+    local version=${CONSTRUCTS_LLVM:-} word
+    clang=$CLANG runtime=()
+    for word in $flags; do case $word in llvm:*) version=${version:-${word#llvm:}} ;; esac; done
+    flags=${flags//llvm:[0-9][0-9]/}
+    if [ -n "$version" ] && [ "clang-$version" != "$CLANG" ]; then
+        clang=clang-$version
+        runtime=(-idirafter "$("$CLANG" -print-resource-dir)/include" "-L$(dirname "$(realpath "$("$CLANG" -print-file-name=libomp.so)")")")
+    fi
+    fortran_runtime=("-L$("$CLANG" -print-resource-dir)/../..")
+}
+
+# unit_compile FILE FLAG...: by the compiler of its language
+unit_compile() {
+    local file=$1
+    shift
+    case $file in
+    *.f90) "$FLANG" "${common[@]}" "$@" "$file" ;;
+    *.cpp) "${clang/clang/clang++}" "${common[@]}" "${runtime[@]}" -std=c++17 -Wno-unused-command-line-argument "$@" "$file" ;;
+    *) "$clang" "${common[@]}" "${runtime[@]}" -std=gnu17 -Wno-unused-command-line-argument "$@" "$file" ;;
+    esac
+}
+
 program_compile() {
-    local compiler=$CLANG part part_file library loaded=0 flags_of_part objects=() link=() defines=() shared=(-fPIC -shared)
-    local common=(-g -fopenmp "-I$here" -Wno-unused-command-line-argument "-fpass-plugin=$("$PCERE" version --plugin)")
-    case $program in *.cpp) compiler=${CLANG/clang/clang++}; common+=(-std=c++17) ;; *) common+=(-std=gnu17) ;; esac
+    local clang runtime fortran_runtime part part_file file number=0 units=() link=() defines=() shared=(-fPIC -shared) linker library loaded=0 flags_of_part
+    compilers_choose
+    local common=(-g -fopenmp "-I$here" "-fpass-plugin=$("$PCERE" version --plugin)")
     # shellcheck disable=SC2206
     common+=($flags "${options[@]}")
+    local objects=("$here/$program")
     for part in "${parts[@]}"; do
         part_file=$here/${part#*:}
         case $part in
         object:*) objects+=("$part_file") ;;
-        archive:*) "$compiler" "${common[@]}" -c "$part_file" -o part.o && "llvm-ar${CLANG#clang}" rcs libpart.a part.o || return
+        archive:*) unit_compile "$part_file" -c -o part.o && "llvm-ar${CLANG#clang}" rcs libpart.a part.o || return
                    link+=(libpart.a) ;;
         library:*|plain:*|loaded:*|plain-loaded:*)
             library=$(basename "${part#*:}") library=${library%.*}
             case $part in plain*) flags_of_part=("${common[@]//-fpass-plugin=*/}") ;; *) flags_of_part=("${common[@]}") ;; esac
-            "$compiler" ${flags_of_part[@]/-fno-pie/} "${shared[@]}" "$part_file" -o "lib$library.so" || return
+            (common=("${flags_of_part[@]/-fno-pie/}"); unit_compile "$part_file" "${shared[@]}" -o "lib$library.so") || return
             case $part in
             *loaded:*) loaded=$((loaded + 1)); defines+=("-DPLUGIN_$loaded=\"$PWD/lib$library.so\"") ;;
             *) link+=(-L. "-l$library" "-Wl,-rpath,$PWD") ;;
@@ -72,12 +97,16 @@ program_compile() {
         esac
     done
     # one unit after the other, as a build would
-    local file number=0 units=()
-    for file in "$here/$program" "${objects[@]}"; do
-        "$compiler" "${common[@]}" "${defines[@]}" -c "$file" -o "unit$number.o" || return
+    linker=("$clang" "${runtime[@]}")
+    for file in "${objects[@]}"; do
+        unit_compile "$file" "${defines[@]}" -c -o "unit$number.o" || return
         units+=("unit$number.o") number=$((number + 1))
+        case $file in
+        *.cpp) linker[0]=${clang/clang/clang++} ;;
+        *.f90) linker=("$FLANG" "${fortran_runtime[@]}") ;;
+        esac
     done
-    "$compiler" "${common[@]}" "${units[@]}" "${link[@]}" -lm -o program
+    "${linker[@]}" "${common[@]}" "${units[@]}" "${link[@]}" -lm -o program
 }
 
 check_regions() {
@@ -130,6 +159,10 @@ cell() {
         case $token in -*) options+=("$token") ;; *:*) parts+=("$token") ;; *=*) environment+=("$token") ;; esac
     done
     : >skips_seen
+    if [[ "$program ${parts[*]}" = *.f90* ]] && ! command -v "$FLANG" >/dev/null; then
+        echo "$FLANG is not installed" >skipped
+        return
+    fi
     if ! program_compile >compile.out 2>compile.err; then
         fails compile "$(message compile 'error|undefined|cannot find')"
         return
@@ -163,10 +196,11 @@ cell() {
 }
 
 # ---- what happened against what is expected -----------------------------------------------------------------------------------
-# verdict PROGRAM CONFIGURATION: "pass", "without", "xfail STEPS", "FAIL STEPS" or "XPASS STEPS"
+# verdict PROGRAM CONFIGURATION: "pass", "without", "skip", "xfail STEPS", "FAIL STEPS" or "XPASS STEPS"
 verdict() {
     local directory=$CONSTRUCTS_WORK/$2/$1 kind subject words unexpected=() known=() missing=() expected without
     expected=$(expectations "$1" "$2")
+    [ -e "$directory/skipped" ] && { echo skip; return; }
     [ -e "$directory/happened" ] || { echo "FAIL run.sh"; return; }
     without=$(sed -n $'s/^without compile\t//p' <<<"$expected")
     if [ -n "$without" ] && grep -q $'^compile\t' "$directory/happened" && grep -qF -- "$without" "$directory/happened"; then echo without; return; fi
@@ -185,24 +219,25 @@ verdict() {
 
 if [ "${1:-}" = --cell ]; then cell "$2" "$3"; exit 0; fi
 
-jobs=$(nproc) chosen='' pattern='*' table='' work='' judge='' CONSTRUCTS_THREADS=1
+jobs=$(nproc) chosen='' pattern='*' table='' work='' judge='' CONSTRUCTS_THREADS=1 CONSTRUCTS_LLVM=''
 while [ $# -gt 0 ]; do
-    case $1 in -j|--configurations|--programs|--threads|--table|--work|--judge) [ $# -gt 1 ] || fail "$1 wants a value" ;; esac
+    case $1 in -j|--configurations|--programs|--threads|--llvm|--table|--work|--judge) [ $# -gt 1 ] || fail "$1 wants a value" ;; esac
     case $1 in
     -j) jobs=$2 ;;
     --configurations) chosen=$2 ;;
     --programs) pattern=$2 ;;
     --threads) CONSTRUCTS_THREADS=$2 ;;
+    --llvm) CONSTRUCTS_LLVM=$2 ;;
     --table) table=$(realpath -m "$2") ;;
     --work) work=$(realpath -m "$2") ;;
     --judge) work=$(realpath -m "$2") judge=1; [ -d "$work" ] || fail "no such folder: $2" ;;
-    -h|--help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) fail "no such option: $1" ;;
     esac
     shift 2
 done
 if [ -z "$work" ]; then work=$(mktemp -d "${TMPDIR:-/tmp}/pcere-constructs.XXXXXX"); trap 'rm -rf "$work"' EXIT; else mkdir -p "$work"; fi
-export CONSTRUCTS_WORK=$work CONSTRUCTS_THREADS
+export CONSTRUCTS_WORK=$work CONSTRUCTS_THREADS CONSTRUCTS_LLVM
 command -v jq >/dev/null || fail "jq is missing"
 "$PCERE" version >/dev/null || fail "no pcere: set PCERE"
 mapfile -t all < <(configuration_names)
@@ -219,14 +254,14 @@ done | xargs -P "$jobs" -n 2 "${BASH_SOURCE[0]}" --cell
 
 # ---- the table ----------------------------------------------------------------------------------------------------------------
 declare -A verdicts
-bad=0 cells=0 passed=0 without=0
+bad=0 cells=0 passed=0 without=0 skipped=0
 width=0
 for program in "${programs[@]}"; do
     [ ${#program} -gt $width ] && width=${#program}
     for configuration in "${configurations[@]}"; do
         verdicts[$program,$configuration]=$(verdict "$program" "$configuration")
         cells=$((cells + 1))
-        case ${verdicts[$program,$configuration]} in pass) passed=$((passed + 1)) ;; without) without=$((without + 1)) ;; xfail*) ;; *) bad=$((bad + 1)) ;; esac
+        case ${verdicts[$program,$configuration]} in pass) passed=$((passed + 1)) ;; without) without=$((without + 1)) ;; skip) skipped=$((skipped + 1)) ;; xfail*) ;; *) bad=$((bad + 1)) ;; esac
     done
 done
 printf "%-${width}s" construct; printf '  %-16s' "${configurations[@]}"; echo
@@ -240,12 +275,13 @@ for program in "${programs[@]}"; do
     for configuration in "${configurations[@]}"; do
         case ${verdicts[$program,$configuration]} in pass|without) continue ;; esac
         printf '%s %s %s\n' "${verdicts[$program,$configuration]%% *}" "$program" "$configuration"
+        [ -e "$work/$configuration/$program/skipped" ] && sed 's/^/    skipped: /' "$work/$configuration/$program/skipped" && continue
         sed 's/^/    now: /; s/\t/: /' "$work/$configuration/$program/happened"
         expectations "$program" "$configuration" | sed 's/^/    expected: /; s/\t/: /'
     done
 done
-printf '\n%d cells: %d pass, %d fail as the list says, %d are beyond the compiler, %d not as expected\n' $cells $passed \
-    $((cells - passed - without - bad)) $without $bad
+printf '\n%d cells: %d pass, %d fail as the list says, %d are beyond the compiler, %d skipped, %d not as expected\n' $cells $passed \
+    $((cells - passed - without - skipped - bad)) $without $skipped $bad
 
 if [ -n "$table" ]; then
     source "$here/table.sh"

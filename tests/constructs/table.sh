@@ -4,7 +4,7 @@
 cell_text() {
     case $1 in
     pass) echo pass ;;
-    without|"xfail compile") echo "–" ;;
+    without|skip|"xfail compile") echo "–" ;;
     xfail*|FAIL*) echo "**${1#* }**" ;;
     *) echo "$1" ;;
     esac
@@ -39,7 +39,7 @@ END
     printf '\n%d cells, %d pass.\n\n## What does not pass\n' "$cells" "$passed"
     for program in "${programs[@]}"; do
         for configuration in "${configurations[@]}"; do
-            case ${verdicts[$program,$configuration]} in pass|without) continue ;; esac
+            case ${verdicts[$program,$configuration]} in pass|without|skip) continue ;; esac
             while IFS=$'\t' read -r step words; do
                 reason=$(expectations "$program" "$configuration" | sed -n -E "s/^(xfail|maybe) $step\t//p" | head -n 1)
                 printf '%s\t%s\t%s\t%s\n' "$program" "$step" "${reason:-unknown}" "$configuration"
