@@ -585,12 +585,13 @@ void pcere_sample_nested(void)
 
 __asm__(".text\n"
         ".hidden pcere_sample_active, pcere_sample_armed, pcere_sample_task, pcere_sample_real\n"
-        ".hidden pcere_sample_static_init, pcere_sample_static_fini, pcere_sample_enter, pcere_sample_leave, pcere_sample_nested\n"
-        STATIC_INIT("__kmpc_for_static_init_4", "0")
-        STATIC_INIT("__kmpc_for_static_init_4u", "1")
-        STATIC_INIT("__kmpc_for_static_init_8", "2")
-        STATIC_INIT("__kmpc_for_static_init_8u", "3")
+        ".hidden pcere_sample_static_init, pcere_sample_static_fini, pcere_sample_enter, pcere_sample_leave, pcere_sample_nested\n");
+__asm__(".text\n" STATIC_INIT("__kmpc_for_static_init_4", "0"));
+__asm__(".text\n" STATIC_INIT("__kmpc_for_static_init_4u", "1"));
+__asm__(".text\n" STATIC_INIT("__kmpc_for_static_init_8", "2"));
+__asm__(".text\n" STATIC_INIT("__kmpc_for_static_init_8u", "3"));
 
+__asm__(".text\n"
         ".globl __kmpc_for_static_fini\n"
         ".type __kmpc_for_static_fini, @function\n"
         "__kmpc_for_static_fini:\n"
