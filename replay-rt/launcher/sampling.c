@@ -69,7 +69,7 @@ enum pcere_status sampling_choose(const struct replay_options *options, const st
     policy->sample_shots = SHOTS_MOST;
     policy->sample_shots_least = SHOTS_LEAST;
     policy->sample_blocks = BLOCKS;
-    policy->sample_fraction = ratio / SHOTS_USUAL;
+    policy->sample_fraction = ratio / (double)SHOTS_USUAL;
     return PCERE_OK;
 }
 
