@@ -15,7 +15,7 @@
 struct capture_words {
     const char *output, *regions;
     uint64_t threads, max_classes;
-    bool force, all_classes, no_after, two_runs;
+    bool force, all_classes, no_after, one_run;
 };
 
 static enum pcere_status store_path_choose(const struct cli *cli, const char *given, char **ret_path, struct pcere_error *error)
@@ -179,7 +179,7 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
         options.force = words->force;
         options.pattern = words->regions;
         options.no_after = words->no_after;
-        options.two_runs = words->two_runs;
+        options.two_runs = !words->one_run;
         options.every_class = choose.min_share_ratio == 0;
         options.choose = choose_classes;
         options.choose_context = &choose;
@@ -205,8 +205,8 @@ static const struct cli_option options[] = {
      "Capture classes that weigh less than 0.5 % of the run, too; --regions does so for the regions that it names.", 0, 0},
     {"no-after", 0, CLI_FLAG, offsetof(struct capture_words, no_after), NULL,
      "Do not record the memory after each region: half the stops, but nothing can be verified.", 0, 0},
-    {"two-runs", 0, CLI_FLAG, offsetof(struct capture_words, two_runs), NULL,
-     "Run the program once to time it and once more to capture it. Times are those of a run that nothing stopped.", 0, 0},
+    {"one-run", 0, CLI_FLAG, offsetof(struct capture_words, one_run), NULL,
+     "Time and capture in the same run, where that can be: for programs that should not run twice, or take long. Predictions are less accurate.", 0, 0},
     {"force", 0, CLI_FLAG, offsetof(struct capture_words, force), NULL, "Replace an existing store.", 0, 0},
 };
 
@@ -215,12 +215,12 @@ const struct cli_verb cli_verb_capture = {
     .summary = "run a program and keep the memory of its parallel regions: PROGRAM.pcere",
     .synopsis = "PROGRAM [ARGUMENT...]",
     .description =
-        "Runs the program, times every invocation of every region, and stops it at a few of them, one or more of each kind, to read its "
-        "memory from outside. Which ones is decided before they begin, by arguments, call path and what came before. When the program has "
-        "ended, invocations that perform alike become classes, each represented by one that was captured.\n\n"
-        "Where that fails (a class that weighs has no captured member), the program runs a second time, without output, and is stopped at "
-        "chosen invocations; a note says so. A program that changes files that it reads, or takes its input from a pipe or a terminal, "
-        "should not need that: with --two-runs a pipe is kept for both runs.\n\n"
+        "Runs the program twice: once at plain speed, to time every invocation of every region, and once more to stop it at one "
+        "representative invocation of each class and read its memory from outside. Both times it runs to its own end; the second "
+        "time its output is its own. What it reads from a pipe is kept for both runs.\n\n"
+        "With --one-run it is timed and stopped in the same run. Which invocations are worth a stop is decided before they begin, by arguments, call path "
+        "and what came before; what stops disturb is taken out of the times, which are less certain for it. Where that fails (a class that weighs has no captured "
+        "member), the program runs a second time, without output, and a note says so.\n\n"
         "The program must have been compiled with the plugin and linked dynamically. What follows its path is its own, options "
         "included.\n\n"
         "The table of regions goes to standard error, since standard output is the program's. With --json the document goes to "

@@ -361,7 +361,7 @@ static enum pcere_status second_run(struct session *session, int input, bool inp
         (missing_ns < MISSING_NS || (double)missing_ns < MISSING_RATIO * (double)session->result->timing.wall_ns))
         return missing_forgo(session, error);
     enum pcere_status status = second_explain(session, missing, missing_ns, region, !input_once,
-                                              "its input cannot be had again: --two-runs keeps it, or give it as a file", error);
+                                              "its input cannot be had again: it is kept without --one-run, or give it as a file", error);
     if (status != PCERE_OK || input_once)
         return status;
     scattered_forget(session);

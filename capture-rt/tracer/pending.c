@@ -1,6 +1,7 @@
 /* capture-rt/tracer/pending.c - codelets between the beginning of their region and the disk.
  *
- * Pages are written while the program runs; codelets, which say which pages lie where, wait in memory until it is known whom they represent. */
+ * Pages are written while the program runs; codelets, which say which pages lie where, wait in memory until it is known whom they represent: in the
+ * only run of a capture to its end, else not at all. */
 #include "capture-rt/tracer/session.h"
 
 #include "core/text.h"
@@ -28,6 +29,7 @@ static void codelet_settled(void *context, const char *name, uint64_t stored_byt
             session->trouble = *error;
     }
     session->under_way--;
+    session->settled++;
     pthread_cond_broadcast(&session->changed);
     pthread_mutex_unlock(&session->mutex);
     free(settling);
@@ -105,6 +107,18 @@ void pending_drop(struct session *session, struct pending *pending)
     pending_remove(session, pending);
 }
 
+static enum pcere_status class_store(struct session *session, size_t region, size_t index, struct kept *kept, struct pcere_error *error);
+
+/* Where it is known whom it represents, a codelet goes to disk at once: a capture that is killed keeps it. */
+static enum pcere_status planned_store(struct session *session, struct kept *kept, struct pcere_error *error)
+{
+    const struct store_region *region = kept->region < session->manifest.region_count ? &session->manifest.regions[kept->region] : NULL;
+    for (size_t i = 0; region && !session->choosing && i < region->class_count; i++)
+        if (region->classes[i].captured && region->classes[i].representative == kept->invocation)
+            return class_store(session, kept->region, i, kept, error);
+    return PCERE_OK;
+}
+
 static struct kept *kept_add(struct session *session)
 {
     if (!array_reserve(&session->kept, &session->kept_capacity, session->kept_count + 1, sizeof *session->kept))
@@ -141,7 +155,7 @@ enum pcere_status pending_keep(struct session *session, struct pending *pending,
         kept->memory_bytes = run_list_pages(&pending->before) * session->manifest.page_size;
     }
     pending_remove(session, pending);
-    return PCERE_OK;
+    return planned_store(session, kept, error);
 }
 
 /* ---- kept ones ------------------------------------------------------------------------------------------------------------- */
@@ -175,6 +189,7 @@ void kept_done(struct session *session)
 static enum pcere_status class_store(struct session *session, size_t region, size_t index, struct kept *kept, struct pcere_error *error)
 {
     struct store_class *class = &session->manifest.regions[region].classes[index];
+    kept->stored = true;
     class->read_bytes = kept->read_bytes;
     class->written_bytes = kept->written_bytes;
     class->io = kept->io;
@@ -210,7 +225,7 @@ enum pcere_status kept_store(struct session *session, struct pcere_error *error)
         for (size_t j = 0; j < session->manifest.regions[i].class_count && status == PCERE_OK; j++) {
             const struct store_class *class = &session->manifest.regions[i].classes[j];
             struct kept *kept = class->captured ? kept_find(session, i, class->representative) : NULL;
-            if (kept)
+            if (kept && !kept->stored)
                 status = class_store(session, i, j, kept, error);
         }
     session_settle(session);

@@ -510,6 +510,18 @@ static void trouble_note(struct session *session, enum pcere_status status, cons
         answer(session, CAPTURE_ANSWER_NO_MORE);
 }
 
+/* While nothing else is to be done: let the manifest on disk tell of the codelets that are there. (A store that replaces another is not
+ * seen before it is complete.) */
+static void manifest_refresh(struct session *session)
+{
+    struct pcere_error ignored;
+    pthread_mutex_lock(&session->mutex);
+    bool due = !session->options->force && session->under_way == 0 && session->settled > session->settled_told;
+    pthread_mutex_unlock(&session->mutex);
+    if (due && store_writer_manifest(session->writer, &session->manifest, &ignored) == PCERE_OK)
+        session->settled_told = session->settled;
+}
+
 static void session_watch(struct session *session)
 {
     const struct capture_options *options = session->options;
@@ -520,6 +532,7 @@ static void session_watch(struct session *session)
         if (!message_there) {
             if (session->child.ended)
                 break;
+            manifest_refresh(session);
             if (options->progress)
                 options->progress(options->progress_context, CAPTURE_PHASE_CAPTURING, clock_ns() - session->child.start_ns,
                                   session->result->stop_count, session->choosing ? 0 : session->planned_stops);

@@ -22,6 +22,7 @@ struct session {
     struct store_manifest manifest;  /* classes' codelet, sizes and reasons are set on the writer's thread: under `mutex` */
     pthread_mutex_t mutex;
     pthread_cond_t changed;          /* under_way */
+    size_t settled, settled_told;    /* codelets on disk, and those of which the manifest on disk tells */
     size_t under_way;                /* codelets handed to the writer and not settled, under `mutex` */
 
     struct shared_log log;
@@ -74,7 +75,8 @@ struct pending {
 struct kept {                        /* a captured invocation that has ended */
     size_t region;                   /* in the log, and in the run */
     uint64_t invocation;
-    struct store_codelet codelet;    /* empty where there is a reason */
+    struct store_codelet codelet;    /* empty where there is a reason, and once it is stored */
+    bool stored;                     /* it went to the writer */
     uint64_t memory_bytes;
     uint64_t read_bytes, written_bytes;     /* by the region */
     char *io;                        /* what it read and wrote, in words, or NULL */

@@ -1,4 +1,4 @@
-# tests/cli/one_run.sh - one run of the program is enough for a capture, unless nothing tells what an invocation will take: then a second one follows,
+# tests/cli/one_run.sh - with --one-run, one run of the program is enough for a capture, unless nothing tells what an invocation will take: then a second one follows,
 # and a note says why.
 . "$SOURCE/tests/cli/common.sh"
 
@@ -6,7 +6,7 @@
 fewest_runs() {
     local best=9 runs
     for _ in 1 2 3; do
-        run "$PCERE" capture --force --json -o best.pcere "$@"
+        run "$PCERE" capture --one-run --force --json -o best.pcere "$@"
         [ "$status" -eq 0 ] || { echo failed; return; }
         runs=$(json .runs)
         [ "$runs" -lt "$best" ] && best=$runs
@@ -48,7 +48,7 @@ int main(void)
 C
 is "arguments, call path and what came before tell kinds of invocations apart: one run" "$(fewest_runs ./kinds)" 1
 rm -f times
-run "$PCERE" capture --force --json -o kinds.pcere ./kinds
+run "$PCERE" capture --one-run --force --json -o kinds.pcere ./kinds
 holds "the document says how many runs there were, and why" jq -e '(.runs == 1 and .second_run_reason == null) or (.runs == 2 and (.second_run_reason | length > 0))' .out
 is "one run is one run" "$(wc -l <times)" "$(json .runs)"
 holds "a region that is entered once is captured, with its time" jq -e '[.regions[] | select(.invocations == 1 and .status == "captured" and .classes[0].representative == 1 and .time_ns > 1000000)] | length == 1' .out
@@ -58,8 +58,8 @@ holds "times of the run are those without stops" jq -e '.wall_ns + .stall_ns <= 
 run "$PCERE" verify --json kinds.pcere
 holds "its codelets are the program's memory" jq -e '([.codelets[] | .identical] | all) and (.codelets | length >= 4)' .out
 rm -f times
-run "$PCERE" capture --two-runs --force --json -o kinds.pcere ./kinds
-is "--two-runs runs it twice" "$(json .runs) $(wc -l <times)" "2 2"
+run "$PCERE" capture --force --json -o kinds.pcere ./kinds
+is "without --one-run it runs twice" "$(json .runs) $(wc -l <times)" "2 2"
 holds "as was asked for: there is no reason to give" jq -e '.second_run_reason == null' .out
 
 # ---- a program whose invocations cannot ----------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ echo words >input
 # A stop may meet one of the eight by chance.
 for _ in 1 2 3; do
     status=0
-    "$PCERE" capture --force --json -o surprising.pcere ./surprising <input >.out 2>.err || status=$?
+    "$PCERE" capture --one-run --force --json -o surprising.pcere ./surprising <input >.out 2>.err || status=$?
     [ "$(json .runs)" = 2 ] && break
 done
 is "where nothing tells of long invocations, the program runs a second time" "$(json .runs)" 2
@@ -101,16 +101,16 @@ holds "so does a note" jq -e '.notes | map(test("no captured member")) | any' .o
 holds "both kinds are captured" jq -e '.regions[0].classes | map(select(.reason == null)) | length >= 2 and (map(.time_ns_median) | max > 20 * min)' .out
 for _ in 1 2 3; do
     status=0
-    echo words | "$PCERE" capture --force --json -o piped.pcere ./surprising >.out 2>.err || status=$?
-    [ "$(json '.notes | map(test("--two-runs")) | any')" = true ] && break
+    echo words | "$PCERE" capture --one-run --force --json -o piped.pcere ./surprising >.out 2>.err || status=$?
+    [ "$(json '.notes | map(test("--one-run")) | any')" = true ] && break
 done
 says "what comes through a pipe comes once" 0 err '^read words'
 is "then one run has to do" "$(json .runs)" 1
-holds "and it says what would help" jq -e '.notes | map(test("--two-runs")) | any' .out
+holds "and it says what would help" jq -e '.notes | map(test("--one-run")) | any' .out
 holds "what is missing says so" jq -e '.regions[0].classes | map(select(.reason != null and (.reason | test("not run again")))) | length == 1' .out
 status=0
-echo words | "$PCERE" capture --two-runs --force --json -o piped.pcere ./surprising >.out 2>.err || status=$?
-holds "--two-runs keeps a pipe for both" jq -e '.runs == 2 and (.regions[0].classes | map(select(.reason == null)) | length >= 2)' .out
+echo words | "$PCERE" capture --force --json -o piped.pcere ./surprising >.out 2>.err || status=$?
+holds "without --one-run a pipe is kept for both" jq -e '.runs == 2 and (.regions[0].classes | map(select(.reason == null)) | length >= 2)' .out
 
 # ---- the NAS benchmarks ----------------------------------------------------------------------------------------------------------------
 make -s -C "$SOURCE/cNPB" CLASS=S CFLAGS="-O3 -g -fpass-plugin=$(plugin)" BINDIR="$work/bin" OBJDIR="$work/obj" cg ep is lu >make.log 2>&1 ||

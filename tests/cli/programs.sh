@@ -146,7 +146,15 @@ int main(void) {
     return 0;
 }
 C
-# a region was captured: its memory is on the way to disk
+# a codelet is on disk, and the manifest has had time to tell of it
+codelet_awaited() {
+    for _ in $(seq 100); do
+        if ls slow.pcere/codelets/*.codelet >/dev/null 2>&1; then sleep 0.5; return 0; fi
+        sleep 0.1
+    done
+    return 1
+}
+# a region was captured in the only run: its memory is on the way to disk
 pages_awaited() {
     for _ in $(seq 100); do
         if [ "$(stat -c %s slow.pcere/pages 2>/dev/null || echo 0)" -gt 100000 ]; then sleep 0.5; return 0; fi
@@ -164,21 +172,37 @@ interrupt() {
     status=0
     wait $leader || status=$?
 }
-interrupt --two-runs sleep 1
-says "Ctrl-C in a timing run ends all of it" 130 err 'interrupted in the timing run'
+whole_codelets() {
+    # The signal may come while a captured region runs: that one has no memory to be compared with.
+    run "$PCERE" verify --json slow.pcere
+    holds "and what was captured until then is whole" jq -e 'any(.codelets[]; .identical) and
+        ([.codelets[] | .identical or ((.reason // "") | test("its end was not seen"))] | all)' .out
+    rm -rf slow.pcere
+}
+interrupt --all-classes sleep 1
+says "Ctrl-C in the timing run ends all of it" 130 err 'interrupted in the timing run'
 holds "and leaves no store" test ! -e slow.pcere
-interrupt --all-classes pages_awaited
-says "Ctrl-C ends with status 130" 130 err 'killed by signal 2' err 'slow.pcere'
-# The signal may come while a captured region runs: that one has no memory to be compared with.
-run "$PCERE" verify --json slow.pcere
-holds "and what was captured until then is whole" jq -e 'any(.codelets[]; .identical) and
-    ([.codelets[] | .identical or ((.reason // "") | test("its end was not seen"))] | all)' .out
+interrupt --all-classes codelet_awaited
+says "Ctrl-C in the capturing run ends with status 130" 130 err 'killed by signal 2' err 'slow.pcere'
+whole_codelets
+interrupt --one-run pages_awaited
+says "Ctrl-C in the only run ends with status 130" 130 err 'killed by signal 2' err 'slow.pcere'
+whole_codelets
+# killed COMMAND OPTION...: starts a capture with the options, waits for the command, and kills the capture
+killed() {
+    local awaited=$1
+    shift
+    "$PCERE" capture "$@" ./slow >.slow 2>&1 </dev/null &
+    local leader=$!
+    "$awaited"; kill -KILL $leader; wait $leader 2>/dev/null
+    for _ in $(seq 50); do if grep -q '^end' .slow; then break; fi; sleep 0.1; done
+    holds "a capture that is killed leaves the program running to its end ($*)" grep -q '^end' .slow
+    run "$PCERE" regions --json slow.pcere; says "and a store that opens" 0
+}
+killed codelet_awaited --all-classes
+run "$PCERE" verify slow.pcere; says "in which every codelet is whole" 0 out identical
 rm -rf slow.pcere
-"$PCERE" capture --all-classes ./slow >.slow 2>&1 </dev/null &
-leader=$!; pages_awaited; kill -KILL $leader; wait $leader 2>/dev/null
-for _ in $(seq 50); do if grep -q '^end' .slow; then break; fi; sleep 0.1; done
-holds "a capture that is killed leaves the program running to its end" grep -q '^end' .slow
-run "$PCERE" regions --json slow.pcere; says "and a store that opens" 0
+killed pages_awaited --one-run --all-classes
 holds "in which no codelet is half there" jq -e '[.regions[] | select(.status == "captured")] == []' .out
 
 # ---- in vivo ----------------------------------------------------------------------------------------------------------------------
