@@ -34,8 +34,7 @@ static bool copy_add(struct plan_copy **copies, size_t *count, size_t *capacity,
     return true;
 }
 
-/* The mapping that holds the address, or the next one above it, or NULL. */
-static const struct store_mapping *mapping_above(const struct store_codelet *codelet, uint64_t address)
+const struct store_mapping *codelet_mapping_above(const struct store_codelet *codelet, uint64_t address)
 {
     size_t low = 0, high = codelet->mapping_count;
     while (low < high) {
@@ -57,7 +56,7 @@ static enum pcere_status run_add(struct maker *maker, const struct store_codelet
     bool zero = run->page == STORE_PAGE_ZERO;
     for (uint64_t done = 0; done < run->count;) {
         struct plan_copy copy = {.address = run->address + done * maker->page_bytes, .zero = zero};
-        const struct store_mapping *mapping = mapping_above(codelet, copy.address);
+        const struct store_mapping *mapping = codelet_mapping_above(codelet, copy.address);
         if (!mapping || mapping->start > copy.address)
             return pcere_fail(error, PCERE_DATA, 0, "capture the program again", "a page of region '%s' lies outside its mappings",
                               codelet->region);
@@ -146,7 +145,7 @@ static enum pcere_status segment_add(struct maker *maker, const struct store_cod
     for (uint64_t page = low - low % maker->page_bytes; page < high; page += maker->page_bytes) {
         if (is_captured(codelet, page, maker->page_bytes))
             continue;
-        const struct store_mapping *mapping = mapping_above(codelet, page);
+        const struct store_mapping *mapping = codelet_mapping_above(codelet, page);
         bool mapped = mapping && mapping->start <= page, fresh = mapped && mapping->start == page;
         const struct plan_copy copy = {.address = page, .pages = 1, .source = page - image->low + image->pool_offset};
         if ((!mapped && !image_mapping(maker, page, segment->protection, &fresh))

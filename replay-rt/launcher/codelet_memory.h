@@ -37,4 +37,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
 void plan_file_reset(struct plan_file *file);
 void plan_file_done(struct plan_file *file);
 
+/* The captured mapping that holds the address, or the next one above it; NULL: there is none. */
+const struct store_mapping *codelet_mapping_above(const struct store_codelet *codelet, uint64_t address);
+
 #endif

@@ -35,16 +35,8 @@ static uint32_t object_add(struct objects *objects, const struct object *object)
 
 static const struct store_mapping *mapping_at(const struct objects *objects, uint64_t address)
 {
-    const struct store_codelet *codelet = objects->source.codelet;
-    size_t low = 0, high = codelet->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (codelet->mappings[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < codelet->mapping_count && codelet->mappings[low].start <= address ? &codelet->mappings[low] : NULL;
+    const struct store_mapping *mapping = codelet_mapping_above(objects->source.codelet, address);
+    return mapping && mapping->start <= address ? mapping : NULL;
 }
 
 static uint64_t word_read(const struct objects *objects, uint64_t address)

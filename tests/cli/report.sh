@@ -1,26 +1,6 @@
 # pcere report: the page holds all that the store knows and loads nothing, whatever names it holds; tables for other tools; errors.
 source "$(dirname "$0")/common.sh"
-compile work <<'END'
-#include <stdio.h>
-static double a[40000];
-int main(void)
-{
-    for (int i = 0; i < 12; i++) {
-#pragma omp parallel for
-        for (int j = 0; j < 40000; j++)
-            a[j] += i * 0.5 + j;
-    }
-#line 7 "<!--<script><b>,\"x.c"
-#pragma omp parallel
-    {
-#pragma omp for
-        for (int j = 0; j < 40000; j++)
-            a[j] *= 1.5;
-    }
-    printf("%g\n", a[7]);
-    return 0;
-}
-END
+compile work <"$SOURCE/tests/cli/two_regions.c"
 run "$PCERE" capture --all-classes ./work
 says "a program is captured" 0
 run "$PCERE" report

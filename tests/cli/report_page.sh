@@ -1,23 +1,7 @@
 # The page of pcere report in a browser: it draws itself without a complaint on its console and asks the network for nothing.
 source "$(dirname "$0")/common.sh"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || { echo "skipped: there is no Chromium"; exit 77; }
-compile work <<'END'
-#include <stdio.h>
-static double a[40000];
-int main(void)
-{
-    for (int i = 0; i < 12; i++) {
-#pragma omp parallel for
-        for (int j = 0; j < 40000; j++)
-            a[j] += i * 0.5 + j;
-    }
-#pragma omp parallel for
-    for (int j = 0; j < 40000; j++)
-        a[j] *= 1.5;
-    printf("%g\n", a[7]);
-    return 0;
-}
-END
+compile work <"$SOURCE/tests/cli/two_regions.c"
 # Its DOM once it is drawn; what it says goes to the console, what it asks for to the network log.
 browse() {
     HOME=$work run timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update --no-first-run \
