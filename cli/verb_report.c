@@ -107,14 +107,6 @@ static void runs_put(struct report *report)
     json_put(report->document, "runs", list, &report->failed);
 }
 
-static json_t *numbers_value(struct report *report, const uint64_t *numbers, size_t count)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        append(report, list, json_from_u64(numbers[i]));
-    return list;
-}
-
 static enum pcere_status invocations_put(struct report *report, struct pcere_error *error)
 {
     struct store_series *series;
@@ -127,10 +119,10 @@ static enum pcere_status invocations_put(struct report *report, struct pcere_err
         json_t *value = json_object();
         json_put(value, "region", json_from_string(series[i].region), &report->failed);
         json_put(value, "invocations", json_from_u64(series[i].invocations), &report->failed);
-        json_put(value, "number", numbers_value(report, series[i].number, series[i].count), &report->failed);
-        json_put(value, "begin_ns", numbers_value(report, series[i].begin_ns, series[i].count), &report->failed);
-        json_put(value, "time_ns", numbers_value(report, series[i].time_ns, series[i].count), &report->failed);
-        json_put(value, "representative", numbers_value(report, series[i].representative, series[i].count), &report->failed);
+        json_put(value, "number", json_from_numbers(series[i].number, series[i].count, &report->failed), &report->failed);
+        json_put(value, "begin_ns", json_from_numbers(series[i].begin_ns, series[i].count, &report->failed), &report->failed);
+        json_put(value, "time_ns", json_from_numbers(series[i].time_ns, series[i].count, &report->failed), &report->failed);
+        json_put(value, "representative", json_from_numbers(series[i].representative, series[i].count, &report->failed), &report->failed);
         append(report, list, value);
     }
     store_series_free(series, count);

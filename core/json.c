@@ -179,3 +179,12 @@ enum pcere_status json_write(const json_t *value, FILE *file, const char *name, 
         return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot write the JSON document to %s", name);
     return PCERE_OK;
 }
+
+json_t *json_from_numbers(const uint64_t *numbers, size_t count, bool *failed)
+{
+    json_t *list = numbers ? json_array() : json_null();
+    for (size_t i = 0; numbers && i < count; i++)
+        if (json_array_append_new(list, json_from_u64(numbers[i])) != 0)
+            *failed = true;
+    return list;
+}

@@ -39,6 +39,8 @@ uint64_t json_read_hex64(struct json_reader *reader, const json_t *object, const
 json_t *json_from_u64(uint64_t value);
 json_t *json_from_string(const char *string);
 json_t *json_from_hex64(uint64_t value);
+/* An array of them; NULL gives JSON null. *failed becomes true if memory runs out. */
+json_t *json_from_numbers(const uint64_t *numbers, size_t count, bool *failed);
 
 /* Set a key to a new reference, which is taken. *failed becomes true if `value` is NULL or memory runs out. */
 void json_put(json_t *object, const char *key, json_t *value, bool *failed);

@@ -35,24 +35,15 @@ void store_series_free(struct store_series *series, size_t count)
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------- */
 
-static json_t *numbers_encode(const uint64_t *numbers, size_t count, bool *failed)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(list, json_from_u64(numbers[i])) != 0)
-            *failed = true;
-    return list;
-}
-
 static json_t *series_encode(const struct store_series *series, bool *failed)
 {
     json_t *object = json_object();
     json_put(object, "region", json_from_string(series->region), failed);
     json_put(object, "invocations", json_from_u64(series->invocations), failed);
-    json_put(object, "number", numbers_encode(series->number, series->count, failed), failed);
-    json_put(object, "begin_ns", numbers_encode(series->begin_ns, series->count, failed), failed);
-    json_put(object, "time_ns", numbers_encode(series->time_ns, series->count, failed), failed);
-    json_put(object, "representative", numbers_encode(series->representative, series->count, failed), failed);
+    json_put(object, "number", json_from_numbers(series->number, series->count, failed), failed);
+    json_put(object, "begin_ns", json_from_numbers(series->begin_ns, series->count, failed), failed);
+    json_put(object, "time_ns", json_from_numbers(series->time_ns, series->count, failed), failed);
+    json_put(object, "representative", json_from_numbers(series->representative, series->count, failed), failed);
     return object;
 }
 

@@ -48,15 +48,6 @@ static const char *or_empty(const char *string)
     return string ? string : "";
 }
 
-static json_t *numbers_encode(const uint64_t *numbers, size_t count, bool *failed)
-{
-    json_t *list = numbers ? json_array() : json_null();
-    for (size_t i = 0; numbers && i < count; i++)
-        if (json_array_append_new(list, json_from_u64(numbers[i])) != 0)
-            *failed = true;
-    return list;
-}
-
 static enum pcere_status sample_encode(const struct store_sample *sample, struct text *line, struct pcere_error *error)
 {
     json_t *host = json_loads(sample->host && *sample->host ? sample->host : "{}", JSON_REJECT_DUPLICATES, NULL);
@@ -75,10 +66,10 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
     json_put(object, "warmup", json_from_string(or_empty(sample->warmup)), &failed);
     json_put(object, "flags", json_from_string(or_empty(sample->flags)), &failed);
     json_put(object, "settings", json_from_string(or_empty(sample->settings)), &failed);
-    json_put(object, "samples_ns", sample->sample_count ? numbers_encode(sample->samples_ns, sample->sample_count, &failed) : json_array(), &failed);
-    json_put(object, "cpu_ns", numbers_encode(sample->cpu_ns, sample->sample_count, &failed), &failed);
-    json_put(object, "process_counts", numbers_encode(sample->process_counts, sample->process_count, &failed), &failed);
-    json_put(object, "switches", numbers_encode(sample->switches, sample->sample_count, &failed), &failed);
+    json_put(object, "samples_ns", sample->sample_count ? json_from_numbers(sample->samples_ns, sample->sample_count, &failed) : json_array(), &failed);
+    json_put(object, "cpu_ns", json_from_numbers(sample->cpu_ns, sample->sample_count, &failed), &failed);
+    json_put(object, "process_counts", json_from_numbers(sample->process_counts, sample->process_count, &failed), &failed);
+    json_put(object, "switches", json_from_numbers(sample->switches, sample->sample_count, &failed), &failed);
     if (sample->sampled_ratio > 0)
         json_put(object, "sampled_ratio", json_real(sample->sampled_ratio), &failed);
     json_put(object, "cost_ns", json_from_u64(sample->cost_ns), &failed);
