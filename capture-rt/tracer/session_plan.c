@@ -1,0 +1,106 @@
+/* capture-rt/tracer/session_plan.c - what a capturing run is to stop at: the plan of a second run, what stops may cost in a first one, and
+ * what the user asked for. */
+#include "capture-rt/tracer/session_private.h"
+
+#include "capture-rt/tracer/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t name_hash(const char *name)     /* as the target computes it */
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    return hash;
+}
+
+static int number_compare(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static void text_put(char *to, const char *from, size_t bytes)
+{
+    size_t length = strnlen(from, bytes - 1);
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+/* Regions keep the numbers that they had in the first run. */
+void session_plan_fill(struct session *session)
+{
+    struct capture_log *log = session->log.log;
+    const struct store_manifest *manifest = &session->manifest;
+    uint32_t next = 0;
+    for (size_t i = 0; i < manifest->region_count; i++) {
+        const struct store_region *region = &manifest->regions[i];
+        struct capture_region_entry *entry = &log->regions[i];
+        text_put(entry->name, region->name, sizeof entry->name);
+        text_put(entry->function, region->function, sizeof entry->function);
+        text_put(entry->file, region->file, sizeof entry->file);
+        entry->line = region->line;
+        entry->name_hash = name_hash(region->name);
+        entry->plan_first = next;
+        for (size_t j = 0; j < region->class_count && next < CAPTURE_PLAN_MAX; j++)
+            if (region->classes[j].captured && region->classes[j].representative <= UINT32_MAX &&
+                !kept_find(session, i, region->classes[j].representative))
+                log->plan[next++] = (uint32_t)region->classes[j].representative;
+        entry->plan_count = next - entry->plan_first;
+        qsort(&log->plan[entry->plan_first], entry->plan_count, sizeof *log->plan, number_compare);
+        entry->ready = 1;
+    }
+    log->plan_count = next;
+    log->known_regions = (uint32_t)manifest->region_count;
+}
+
+/* Together with what the library itself costs, these keep a capture of a second or more well below 1.25 times a plain run. */
+#define EARLY_NS 60000000u
+#define EARLY_PPM 30000u
+#define HEAVY_NS 100000000u
+#define HEAVY_PPM 60000u
+#define WEIGHT_PPM 2500u                 /* half of what makes a class worth having: the rest of the run may weigh less than what was */
+
+struct capture_policy session_policy(const struct capture_options *options)
+{
+    if (options->every_class)
+        return (struct capture_policy){.early_ns = UINT64_MAX / 4, .heavy_ns = UINT64_MAX / 4};
+    return (struct capture_policy){EARLY_NS, HEAVY_NS, EARLY_PPM, HEAVY_PPM, WEIGHT_PPM, 0};
+}
+
+static bool is_planned(const struct session *session, const struct capture_message *message)
+{
+    if (message->region >= session->manifest.region_count)
+        return false;
+    const struct store_region *region = &session->manifest.regions[message->region];
+    for (size_t i = 0; i < region->class_count; i++)
+        if (region->classes[i].captured && region->classes[i].representative == message->invocation)
+            return true;
+    return false;
+}
+
+char *session_region_name(const struct session *session, uint32_t region)
+{
+    const struct capture_region_entry *entry = &session->log.log->regions[region];
+    return strndup(entry->name, strnlen(entry->name, sizeof entry->name - 1));
+}
+
+/* The program asks: what the user did not ask for it is not to ask about again. */
+enum pcere_status session_wants(struct session *session, const struct capture_message *message, bool *ret_wanted, struct pcere_error *error)
+{
+    *ret_wanted = false;
+    if (message->region >= CAPTURE_REGIONS_MAX)
+        return PCERE_OK;
+    if (!session->choosing) {
+        *ret_wanted = is_planned(session, message);
+        return PCERE_OK;
+    }
+    char *name = session_region_name(session, message->region);
+    if (!name)
+        return pcere_fail_memory(error, "a region's name");
+    *ret_wanted = region_matches(name, session->options->pattern) && !kept_find(session, message->region, message->invocation);
+    session->log.log->histories[message->region].unwanted = !*ret_wanted;
+    free(name);
+    return PCERE_OK;
+}

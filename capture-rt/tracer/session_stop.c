@@ -1,0 +1,364 @@
+/* capture-rt/tracer/session_stop.c - one stop of the program: what is read at an invocation's beginning and at its end, and what is made of it when
+ * the program runs again. */
+#include "capture-rt/tracer/session_private.h"
+
+#include "core/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static enum pcere_status facts_update(struct session *session, const struct capture_message *message, struct pcere_error *error)
+{
+    const struct capture_log *log = session->log.log;
+    uint32_t count = log->stop.range_count;
+    if (count > CAPTURE_RANGES_MAX)
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "the log of the program is damaged");
+    if (!session->excluded && !(session->excluded = calloc(CAPTURE_RANGES_MAX, sizeof *session->excluded)))
+        return pcere_fail_memory(error, "the ranges that are left out");
+    enum pcere_status status = libraries_look(&session->libraries, session->child.pid, &log->stop, error);
+    if (status != PCERE_OK)
+        return status;
+    /* The ranges that are left out from the front, the user's libraries from the back. */
+    session->facts.excluded = session->excluded;
+    session->facts.excluded_count = session->facts.library_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct capture_range range = log->stop.ranges[i];
+        bool users = range.kind == CAPTURE_RANGE_OBJECT && libraries_image_at(&session->libraries, range.start);
+        session->excluded[users ? CAPTURE_RANGES_MAX - ++session->facts.library_count : session->facts.excluded_count++] =
+            (struct store_range){range.start, range.end > range.start ? range.end - range.start : 0};
+    }
+    session->facts.libraries = session->excluded + CAPTURE_RANGES_MAX - session->facts.library_count;
+    session->facts.heap_high = log->stop.heap_end;
+    if (session->begun)
+        return PCERE_OK;
+    (void)message;
+    session->manifest.foreign_allocator = log->foreign_allocator;
+    session->manifest.image_bias = log->image_bias;     /* where addresses are random, not that of the timing run */
+    session->facts.page_bytes = session->manifest.page_size;
+    elf_file_span(session->elf, &session->facts.image_low, &session->facts.image_high);
+    session->facts.image_low += log->image_bias;
+    session->facts.image_high += log->image_bias;
+    return maps_process_facts(session->child.pid, &session->facts, error);
+}
+
+#define NOT_ALONE "it did not come to its end while the program's other threads were held: it waits for what they do, and a replay has none of them"
+#define NEAR_NS 5000000u                 /* between two stops so close little is written: what the first one read need not be read again */
+
+/* The invocation as the timing run saw it, or NULL. */
+static const struct capture_invocation *timed(const struct session *session, size_t region, uint64_t invocation)
+{
+    if (region >= session->result->timing.region_count)
+        return NULL;
+    const struct capture_region *measured = &session->result->timing.regions[region];
+    bool known = invocation > 0 && invocation <= measured->list_count && measured->list[invocation - 1].number == invocation;
+    return known && !session->choosing ? &measured->list[invocation - 1] : NULL;
+}
+
+/* Does another stop follow the end of this invocation at once? */
+static bool next_stop_is_near(const struct session *session, const struct capture_message *message)
+{
+    const struct capture_invocation *this = timed(session, message->region, message->invocation);
+    for (size_t i = 0; this && i < session->manifest.region_count; i++)
+        for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
+            const struct store_class *class = &session->manifest.regions[i].classes[j];
+            const struct capture_invocation *other = class->captured ? timed(session, i, class->representative) : NULL;
+            if (other && other->begin_ns >= this->end_ns && other->begin_ns - this->end_ns < NEAR_NS)
+                return true;
+        }
+    return false;
+}
+
+static enum pcere_status snapshot(struct session *session, const struct capture_message *message, int tracking,
+                                  struct pcere_error *error)
+{
+    bool at_end = message->type == CAPTURE_MESSAGE_END;
+    if (at_end)
+        session->near = next_stop_is_near(session, message);
+    bool scan = !(session->options->faults & CAPTURE_FAULT_PAGEMAP_SCAN);
+    enum pcere_status status = facts_update(session, message, error);
+    if (!session->begun) {
+        if (status == PCERE_OK)
+            status = snapshotter_track(&session->snapshotter, tracking, scan, error);
+        else if (tracking >= 0)
+            close(tracking);
+        session->begun = true;
+        session->result->tracking = session->snapshotter.pagemap.tracking >= 0;
+    } else if (tracking >= 0)
+        close(tracking);
+    if (status == PCERE_OK)
+        status = maps_read(session->child.pid, &session->facts, &session->maps, error);
+    if (status == PCERE_OK)
+        status = snapshotter_take(&session->snapshotter, &session->maps, !at_end || session->near, error);
+    return status;
+}
+
+/* What is open, and what a replay will not find where it is. `now`: filled in; that of the pending codelet, or what is there at its end. */
+static enum pcere_status files_look(struct session *session, struct pending *pending, struct files *now, struct pcere_error *error)
+{
+    struct store_codelet *codelet = &pending->codelet;
+    bool at_end = now != &pending->files;
+    enum pcere_status status = files_read(session->child.pid, session->log.log, session->far_socket, now, error);
+    if (status == PCERE_OK && at_end)
+        files_compare(&pending->files, now);
+    else if (status == PCERE_OK)
+        files_settle(now);
+    if (status == PCERE_OK)
+        status = files_contents(session->child.pid, &pending->files, !at_end, session->writer, session->manifest.page_size, &codelet->contents,
+                                &codelet->content_count, &pending->content_capacity, error);
+    return status;
+}
+
+static enum pcere_status begin_read(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
+{
+    enum pcere_status status = snapshot(session, message, tracking, error);
+    if (status != PCERE_OK)
+        return status;
+    struct pending *pending = pending_add(session);
+    if (!pending)
+        return pcere_fail_memory(error, "a codelet");
+    pending->region = message->region;
+    const struct capture_invocation *known = timed(session, message->region, message->invocation);
+    pending->codelet = (struct store_codelet){.region = session_region_name(session, message->region), .in_vivo_ns = known ? known->time_ns : 0};
+    memcpy(pending->threads, session->log.log->stop.threads, sizeof pending->threads);
+    if (!pending->codelet.region)
+        return pcere_fail_memory(error, "a codelet");
+    status = codelet_begin(session->log.log, message, session->elf, &session->libraries, &session->maps, session->child.pid, &pending->codelet, error);
+    externals_note(&session->externals, &session->log.log->stop);
+    if (status == PCERE_OK)
+        status = callpath_read(&session->callpath, (pid_t)message->tid, &session->facts,
+                               &pending->codelet.frames, &pending->codelet.frame_count, error);
+    if (status == PCERE_OK)
+        status = files_look(session, pending, &pending->files, error);
+    return status;
+}
+
+static bool stop_note(struct session *session, const struct capture_message *message)
+{
+    struct capture_result *result = session->result;
+    struct capture_stop_cost *stops = realloc(result->stops, (result->stop_count + 1) * sizeof *stops);
+    if (!stops)
+        return false;
+    result->stops = stops;
+    stops[result->stop_count++] = (struct capture_stop_cost){
+        .region = message->region, .invocation = message->invocation,
+        .at_end = message->type == CAPTURE_MESSAGE_END,
+        .present_bytes = run_list_pages(&session->snapshotter.last) * session->manifest.page_size,
+        .read_bytes = session->snapshotter.read_bytes};
+    return true;
+}
+
+uint64_t session_cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void session_answer(struct session *session, enum capture_answer_type type)
+{
+    struct capture_answer answer = {.type = type, .cpu_us = (uint32_t)((session_cpu_ns() - session->served_cpu_ns) / 1000)};
+    while (send(session->socket, &answer, sizeof answer, MSG_NOSIGNAL) < 0 && errno == EINTR)
+        ;
+    if (type == CAPTURE_ANSWER_NO_MORE) {
+        close(session->socket);
+        session->socket = -1;
+    }
+}
+
+/* What can be done when the program runs again. */
+static enum pcere_status after_begin(struct session *session, const struct capture_message *message, struct pcere_error *error)
+{
+    struct pending *pending = &session->pending[session->pending_count - 1];
+    callpath_name(&session->callpath, session->child.pid, pending->codelet.frames, &pending->codelet.frame_count);
+    libraries_see(&session->libraries, session->child.pid, &session->facts);
+    if (!session->options->no_after && !session->near)
+        snapshotter_learn(&session->snapshotter);
+    if (!run_list_copy(&session->snapshotter.last, &pending->before))
+        return pcere_fail_memory(error, "the list of pages");
+    enum pcere_status known = externals_see(&session->externals, session->child.pid, &session->facts, session->writer, &pending->codelet, error);
+    if (known != PCERE_OK)
+        return known;
+    const struct capture_invocation *measured = timed(session, message->region, message->invocation);
+    if (measured && measured->words_hash != message->words_hash) {
+        struct text text = {0};
+        text_addf(&text, "%s, invocation %" PRIu64 ": its arguments differ between the timing run and the capturing run",
+                  pending->codelet.region, message->invocation);
+        char *sentence = text_take(&text);
+        enum pcere_status status = sentence ? capture_note(session->result, sentence, error) : PCERE_OK;
+        free(sentence);
+        if (status != PCERE_OK)
+            return status;
+    }
+    return session->options->no_after ? pending_keep(session, pending, error) : PCERE_OK;
+}
+
+/* What the region read and wrote. A reason that is found means that there is no use in its codelet. */
+static enum pcere_status io_judge(struct pending *pending, const struct files *after, struct pcere_error *error)
+{
+    enum pcere_status status = files_words(&pending->files, after, &pending->io, error);
+    if (status == PCERE_OK)
+        status = files_obstacle(&pending->files, &pending->reason, error);
+    pending->read_bytes = after->read_bytes - pending->files.read_bytes;
+    pending->written_bytes = after->written_bytes - pending->files.written_bytes;
+    pending->codelet.does_io = pending->io != NULL;
+    return status;
+}
+
+/* Pages that were there before and are different now: each cost a fault, if writing is tracked. */
+static uint64_t rewritten(const struct session *session, const struct pending *pending, const struct run_list *changed)
+{
+    uint64_t now = run_list_pages(&session->snapshotter.last), before = run_list_pages(&pending->before);
+    uint64_t new = now > before ? now - before : 0, pages = run_list_pages(changed);
+    return session->snapshotter.pagemap.tracking >= 0 && pages > new ? pages - new : 0;
+}
+
+static enum pcere_status after_end(struct session *session, struct pending *pending, const struct files *files, struct pcere_error *error)
+{
+    enum pcere_status status = io_judge(pending, files, error);
+    if (status != PCERE_OK)
+        return status;
+    struct run_list changed, after;
+    uint64_t page_bytes = session->manifest.page_size;
+    if (!run_list_difference(&pending->before, &session->snapshotter.last, page_bytes, &changed))
+        return pcere_fail_memory(error, "the list of pages");
+    pending->rewritten_pages = rewritten(session, pending, &changed);
+    /* What the region mapped itself, a replay maps elsewhere. */
+    bool enough = run_list_inside(&changed, pending->codelet.mappings, pending->codelet.mapping_count, page_bytes, &after);
+    run_list_done(&changed);
+    if (!enough)
+        return pcere_fail_memory(error, "the list of pages");
+    pending->codelet.after = after.runs;
+    pending->codelet.after_count = after.count;
+    pending->codelet.has_after = true;
+    return pending_keep(session, pending, error);
+}
+
+/* At a beginning, `ret_hold` is what threads are to be held for, or 0; it is NULL at an end. */
+static enum pcere_status frozen(struct session *session, const struct capture_message *message, uint64_t *ret_hold, struct pcere_error *error)
+{
+    if (session->options->faults & CAPTURE_FAULT_PTRACE)
+        return pcere_fail(error, PCERE_REFUSED, EPERM, "allow ptrace: 'pcere check' tells more", "cannot trace the program");
+    bool any = false;
+    bool choose = ret_hold && !session->options->no_after;
+    enum pcere_status status = choose ? hold_freeze(&session->child, session->log.log, &session->other_callpath, message, session->holds + 1,
+                                                    &session->freeze, &any, error)
+                                      : freeze_all(&session->child, (pid_t)message->tid, &session->freeze, error);
+    if (status == PCERE_OK)
+        store_writer_pause(session->writer, true);
+    if (status == PCERE_OK && ret_hold)
+        *ret_hold = any ? ++session->holds : 0;
+    return status;
+}
+
+static void thawed(struct session *session)
+{
+    store_writer_pause(session->writer, false);
+    freeze_release(&session->freeze);
+}
+
+#define HOLD_NS 1000000000u              /* threads are held so long, and this many times what the invocation took in vivo */
+#define HOLD_RUNS 10u
+
+static void hold_begin(struct pending *pending, uint64_t hold)
+{
+    uint64_t in_vivo_ns = pending->codelet.in_vivo_ns < UINT64_MAX / (4 * HOLD_RUNS) ? pending->codelet.in_vivo_ns : 0;
+    pending->hold = hold;
+    pending->deadline_ns = clock_ns() + HOLD_NS + HOLD_RUNS * in_vivo_ns;
+}
+
+/* Time that the program stood still is none that it had. */
+void session_holds_extend(struct session *session, uint64_t stopped_ns)
+{
+    for (size_t i = 0; i < session->pending_count; i++)
+        session->pending[i].deadline_ns += stopped_ns;
+}
+
+/* The end of an invocation that did not come to it while other threads stood still. */
+static enum pcere_status expired_serve(struct session *session, struct pending *pending, int tracking, struct pcere_error *error)
+{
+    if (tracking >= 0)
+        close(tracking);
+    session_answer(session, CAPTURE_ANSWER_GO);
+    if (session->choosing) {        /* perhaps it takes long by itself: a second run knows how long to wait */
+        pending_drop(session, pending);
+        return PCERE_OK;
+    }
+    free(pending->reason);
+    pending->reason = strdup(NOT_ALONE);
+    return pending->reason ? pending_keep(session, pending, error) : pcere_fail_memory(error, "the classes");
+}
+
+static enum pcere_status begin_serve(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
+{
+    bool wanted;
+    uint64_t hold = 0;
+    enum pcere_status status = session_wants(session, message, &wanted, error);
+    if (status == PCERE_OK && wanted)
+        status = frozen(session, message, &hold, error);
+    if (status != PCERE_OK || !wanted) {
+        if (tracking >= 0)
+            close(tracking);
+        if (status == PCERE_OK)
+            session_answer(session, CAPTURE_ANSWER_GO);
+        return status;
+    }
+    status = begin_read(session, message, tracking, error);
+    thawed(session);
+    if (status != PCERE_OK) {
+        freeze_let_go(&session->freeze, hold);
+        return status;
+    }
+    hold_begin(&session->pending[session->pending_count - 1], hold);
+    session_answer(session, CAPTURE_ANSWER_GO);
+    return stop_note(session, message) ? after_begin(session, message, error) : pcere_fail_memory(error, "the list of stops");
+}
+
+static enum pcere_status end_serve(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
+{
+    struct files files = {0};
+    struct pending *pending = pending_find(session, message);
+    if (pending && pending->expired)
+        return expired_serve(session, pending, tracking, error);
+    enum pcere_status status = pending ? frozen(session, message, NULL, error) : PCERE_OK;
+    if (status != PCERE_OK || !pending) {
+        if (tracking >= 0)
+            close(tracking);
+        if (status == PCERE_OK)
+            session_answer(session, CAPTURE_ANSWER_GO);
+        return status;
+    }
+    status = snapshot(session, message, tracking, error);
+    codelet_end(session->log.log, &pending->codelet);
+    if (status == PCERE_OK)
+        status = files_look(session, pending, &files, error);
+    thawed(session);
+    if (status == PCERE_OK) {
+        session_answer(session, CAPTURE_ANSWER_GO);
+        pending->end_stack_pointer = message->stack_pointer;
+        status = stop_note(session, message) ? after_end(session, pending, &files, error) : pcere_fail_memory(error, "the list of stops");
+    }
+    files_done(&files);
+    return status;
+}
+
+enum pcere_status session_serve(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
+{
+    if (message->type == CAPTURE_MESSAGE_BEGIN)
+        return begin_serve(session, message, tracking, error);
+    if (message->type == CAPTURE_MESSAGE_END)
+        return end_serve(session, message, tracking, error);
+    if (tracking >= 0)
+        close(tracking);
+    session_answer(session, CAPTURE_ANSWER_GO);
+    struct pending *pending = pending_find(session, message);
+    if (pending && message->type == CAPTURE_MESSAGE_FORGET)
+        pending_drop(session, pending);
+    else if (pending)
+        return pending_keep(session, pending, error);
+    return PCERE_OK;
+}

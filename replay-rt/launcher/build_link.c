@@ -1,0 +1,267 @@
+/* replay-rt/launcher/build_link.c - links what was compiled of a stored program: an executable, and a shared object for each of its libraries, whose
+ * names lead to captured addresses. */
+#include "replay-rt/launcher/build_work.h"
+
+#include "core/files.h"
+#include "replay-rt/launcher/layout.h"
+#include "replay-rt/launcher/link_image.h"
+#include "replay-rt/launcher/link_libraries.h"
+#include "replay-rt/launcher/link_symbols.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum pcere_status symbols_assemble(const struct builder *builder, const struct text *source, const char *name,
+                                          struct pcere_error *error)
+{
+    struct arguments arguments = {0};
+    char *path = NULL, *log = NULL;
+    int code = 0;
+    enum pcere_status status = PCERE_OK;
+    if (source->failed || asprintf(&path, "%s/%s.s", builder->folder, name) < 0
+        || asprintf(&log, "%s/%s.log", builder->folder, name) < 0)
+        status = pcere_fail_memory(error, "the program's symbols");
+    if (!status)
+        status = file_replace(AT_FDCWD, path, source->data ? source->data : "", source->length, false, NULL, error);
+    arguments_add(&arguments, builder->compilers.linker);
+    arguments_add(&arguments, "-c");
+    arguments_add(&arguments, "-o");
+    arguments_addf(&arguments, "%s/%s.o", builder->folder, name);
+    if (path)
+        arguments_add(&arguments, path);
+    if (!status)
+        status = command_run(&arguments, log, &code, error);
+    if (!status && code)
+        status = build_fail_log("assemble", "symbols.s", log, error);
+    free(path);
+    free(log);
+    arguments_done(&arguments);
+    return status;
+}
+
+static void units_add(const struct builder *builder, size_t image, struct arguments *arguments)
+{
+    for (size_t i = 0; i < builder->unit_count; i++)
+        if (builder->units[i].image == image && builder->units[i].compiler)
+            arguments_addf(arguments, "%s/%s.o", builder->folder, builder->units[i].name);
+}
+
+static enum pcere_status program_link(const struct builder *builder, const char *extra_object, const char *log, int *ret_code,
+                                      struct pcere_error *error)
+{
+    struct arguments arguments = {0};
+    static const char *const fixed[] = {
+        "-no-pie", "-nostartfiles", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
+        "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wl,--no-as-needed", "-Wno-unused-command-line-argument"};
+    arguments_add(&arguments, builder->compilers.linker);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        arguments_add(&arguments, fixed[i]);
+    arguments_addf(&arguments, "-Wl,--image-base=0x%" PRIx64, builder->images->items[0].base);
+    arguments_add(&arguments, "-l:Scrt1.o");     /* start files of position-independent code: the base is beyond 32 bits */
+    arguments_add(&arguments, "-l:crti.o");
+    arguments_add(&arguments, "-o");
+    arguments_addf(&arguments, "%s/codelet", builder->folder);
+    units_add(builder, 0, &arguments);
+    arguments_addf(&arguments, "%s/symbols.o", builder->folder);
+    if (extra_object)
+        arguments_addf(&arguments, "%s/%s.o", builder->folder, extra_object);
+    arguments_add(&arguments, builder->runtime);
+    arguments_add(&arguments, "-l:libunwind.so.8");
+    arguments_add(&arguments, "-lm");
+    for (size_t i = 1; i < builder->images->count; i++)
+        if (builder->images->items[i].elf)
+            arguments_addf(&arguments, "%s/image-%zu.so", builder->folder, i);
+    if (builder->images->count > 1) {
+        arguments_add(&arguments, "-Wl,--no-allow-shlib-undefined");
+        arguments_add(&arguments, "-Wl,-rpath,$ORIGIN");
+    }
+    link_libraries_add(&arguments, builder->store, builder->images, 0, false, builder->folder);
+    arguments_add(&arguments, "-l:crtn.o");
+    enum pcere_status status = command_run(&arguments, log, ret_code, error);
+    arguments_done(&arguments);
+    return status;
+}
+
+/* A shared object for one address: -Bsymbolic where only the library's own code saw its names. */
+static enum pcere_status library_link(const struct builder *builder, size_t index, const char *log, int *ret_code, struct pcere_error *error)
+{
+    const struct loaded_image *image = &builder->images->items[index];
+    struct arguments arguments = {0};
+    static const char *const fixed[] = {
+        "-shared", "-nostartfiles", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
+        "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wno-unused-command-line-argument"};
+    arguments_add(&arguments, builder->compilers.linker);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        arguments_add(&arguments, fixed[i]);
+    if (!image->global)
+        arguments_add(&arguments, "-Wl,-Bsymbolic");
+    arguments_addf(&arguments, "-Wl,--image-base=0x%" PRIx64, image->base);
+    arguments_addf(&arguments, "-Wl,-soname,image-%zu.so", index);
+    arguments_add(&arguments, "-o");
+    arguments_addf(&arguments, "%s/image-%zu.so", builder->folder, index);
+    units_add(builder, index, &arguments);
+    arguments_addf(&arguments, "%s/symbols-%zu.o", builder->folder, index);
+    arguments_addf(&arguments, "%s/symbols-%zu.ld", builder->folder, index);
+    link_libraries_add(&arguments, builder->store, builder->images, index, false, builder->folder);
+    enum pcere_status status = command_run(&arguments, log, ret_code, error);
+    arguments_done(&arguments);
+    return status;
+}
+
+/* Names that a log calls undefined, each with an address: where an object without bitcode has it, or one where every access is a fault with
+ * its name. `slot`: where such addresses begin. */
+struct placed { char **names; uint64_t *addresses; size_t count; };
+
+static void placed_done(struct placed *placed)
+{
+    for (size_t i = 0; i < placed->count; i++)
+        free(placed->names[i]);
+    free(placed->names);
+    free(placed->addresses);
+    *placed = (struct placed){0};
+}
+
+static enum pcere_status undefined_place(const struct builder *builder, size_t index, uint64_t slot, const char *log, struct text *missing,
+                                         struct placed *ret_placed, struct pcere_error *error)
+{
+    void *text = NULL;
+    size_t bytes = 0, missing_count = 0;
+    struct placed placed = {0};
+    const struct loaded_image *image = &builder->images->items[index];
+    enum pcere_status status = file_read(AT_FDCWD, log, BUILD_TEXT_BYTES_MOST, &text, &bytes, error);
+    if (!status)
+        status = link_symbols_undefined(text, &placed.names, &placed.count, error);
+    if (!status && !(placed.addresses = calloc(placed.count + 1, sizeof *placed.addresses)))
+        status = pcere_fail_memory(error, "names of symbols");
+    for (size_t i = 0; !status && i < placed.count; i++) {
+        if (!link_symbol_find(image->elf, image->bias, placed.names[i], &placed.addresses[i])) {
+            placed.addresses[i] = slot + LAYOUT_MISSING_SLOT / 2;
+            text_addf(missing, "0x%" PRIx64 " %s\n", slot, placed.names[i]);
+            slot += LAYOUT_MISSING_SLOT;
+            missing_count++;
+        }
+        if (missing_count > LAYOUT_MISSING_BYTES / LAYOUT_MISSING_SLOT)
+            status = pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original",
+                                "the original does not have %zu variables that the rebuilt program needs, among them '%s'",
+                                missing_count, placed.names[0]);
+    }
+    free(text);
+    if (status)
+        placed_done(&placed);
+    else
+        *ret_placed = placed;
+    return status;
+}
+
+/* The store is three folders above the links, wherever it is moved. */
+static enum pcere_status libraries_choose(const struct builder *builder, struct pcere_error *error)
+{
+    char *folder = NULL;
+    if (asprintf(&folder, "%s/" LINK_LIBRARIES_FOLDER, builder->folder) < 0)
+        return pcere_fail_memory(error, "a path");
+    enum pcere_status status = link_libraries_choose(builder->store, folder, "../../../libraries", error);
+    free(folder);
+    return status;
+}
+
+static enum pcere_status link_fail(const char *log, struct pcere_error *error)
+{
+    enum pcere_status status = build_fail_log("link", "the codelets", log, error);
+    if (error && strstr(error->message, "unable to find library"))
+        status = pcere_fail(error, PCERE_REFUSED, 0, "install the package that brings it, or capture the program again to have it in the store",
+                            "a shared library of the program is missing here: %s", strstr(error->message, "unable to find library"));
+    return status;
+}
+
+/* Code and data of objects without bitcode lie at their captured addresses. Libraries may need such names of the program. */
+static enum pcere_status program_link_all(const struct builder *builder, const char *log, struct text *missing, int *ret_code,
+                                          struct pcere_error *error)
+{
+    struct text symbols = {0}, others = {0};
+    struct placed placed = {0};
+    enum pcere_status status = link_symbols_units(builder->images, &symbols, error);
+    if (!status)
+        status = symbols_assemble(builder, &symbols, "symbols", error);
+    if (!status)
+        status = program_link(builder, NULL, log, ret_code, error);
+    if (!status && *ret_code)
+        status = undefined_place(builder, 0, builder->images->items[0].base - LAYOUT_MISSING_BYTES, log, missing, &placed, error);
+    bool shared = builder->images->count > 1;
+    for (size_t i = 0; i < placed.count; i++)
+        if (!shared || !link_symbol_share(&others, placed.names[i], placed.addresses[i]))
+            link_symbol_write(&others, placed.names[i], placed.addresses[i]);
+    if (!status && placed.count) {
+        unlink(log);
+        status = symbols_assemble(builder, &others, "others", error);
+        if (!status)
+            status = program_link(builder, "others", log, ret_code, error);
+    }
+    placed_done(&placed);
+    text_done(&symbols);
+    text_done(&others);
+    return status;
+}
+
+static enum pcere_status script_write(const struct builder *builder, const char *name, const struct text *script, struct pcere_error *error)
+{
+    char *path = NULL;
+    if (script->failed || asprintf(&path, "%s/%s.ld", builder->folder, name) < 0)
+        return pcere_fail_memory(error, "a library's symbols");
+    enum pcere_status status = file_replace(AT_FDCWD, path, script->data, script->length, false, NULL, error);
+    free(path);
+    return status;
+}
+
+static enum pcere_status library_link_all(const struct builder *builder, size_t index, const char *log, struct text *missing, int *ret_code,
+                                          struct pcere_error *error)
+{
+    struct text assembly = {0}, script = {0};
+    struct placed placed = {0};
+    char name[32];
+    uint64_t slots = builder->images->items[index].base + LAYOUT_LIBRARY_BYTES - LAYOUT_MISSING_BYTES;
+    snprintf(name, sizeof name, "symbols-%zu", index);
+    enum pcere_status status = link_image_write(builder->images, index, &assembly, &script, error);
+    if (!status)
+        status = symbols_assemble(builder, &assembly, name, error);
+    if (!status)
+        status = script_write(builder, name, &script, error);
+    if (!status)
+        status = library_link(builder, index, log, ret_code, error);
+    if (!status && *ret_code)
+        status = undefined_place(builder, index, slots, log, missing, &placed, error);
+    for (size_t i = 0; i < placed.count; i++)
+        if (link_symbol_is_writable(placed.names[i]))
+            text_addf(&script, "HIDDEN(\"%s\" = 0x%" PRIx64 ");\n", placed.names[i], placed.addresses[i]);
+    if (!status && placed.count) {
+        unlink(log);
+        status = script_write(builder, name, &script, error);
+        if (!status)
+            status = library_link(builder, index, log, ret_code, error);
+    }
+    placed_done(&placed);
+    text_done(&assembly);
+    text_done(&script);
+    return status;
+}
+
+enum pcere_status build_link(const struct builder *builder, struct text *missing, struct pcere_error *error)
+{
+    char *log = NULL;
+    int code = 0;
+    if (asprintf(&log, "%s/link.log", builder->folder) < 0)
+        return pcere_fail_memory(error, "a path");
+    enum pcere_status status = libraries_choose(builder, error);
+    for (size_t i = 1; !status && !code && i < builder->images->count; i++)
+        if (builder->images->items[i].elf)
+            status = library_link_all(builder, i, log, missing, &code, error);
+    if (!status && !code)
+        status = program_link_all(builder, log, missing, &code, error);
+    if (!status && code)
+        status = link_fail(log, error);
+    free(log);
+    return status;
+}

@@ -1,0 +1,157 @@
+/* replay-rt/launcher/build_units.c - compiles the units of a stored program, each with the flags of the original or with the user's. */
+#include "replay-rt/launcher/build_work.h"
+
+#include "core/files.h"
+#include "replay-rt/launcher/user_passes.h"
+#include "replay-rt/launcher/workers.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void build_unit_flags(const struct elf_unit *unit, bool retarget, struct arguments *arguments)
+{
+    bool has_level = false;
+    const char *end = unit->flags + unit->header.flags_bytes;
+    for (const char *flag = unit->flags; flag < end; flag += strlen(flag) + 1) {
+        bool is_level = !strncmp(flag, "-O", 2);
+        has_level |= is_level;
+        if (*flag && !(retarget && is_level))
+            arguments_add(arguments, flag);
+    }
+    uint32_t size_level = unit->header.optimisation / PCERE_OPT_SIZE;
+    if (!retarget && !has_level && size_level)
+        arguments_add(arguments, size_level > 1 ? "-Oz" : "-Os");
+    else if (!retarget && !has_level)
+        arguments_addf(arguments, "-O%u", unit->header.optimisation % PCERE_OPT_SIZE);
+    arguments_add(arguments, unit->header.pie_level    ? (unit->header.pie_level > 1 ? "-fPIE" : "-fpie")
+                             : unit->header.pic_level ? (unit->header.pic_level > 1 ? "-fPIC" : "-fpic")
+                                                      : "-fno-pie");
+}
+
+/* Bitcode has its floating-point rules on each instruction, where the compiler's flags no longer reach them: the plugin puts them there. */
+static void fast_math_take(const char *flag, size_t length, unsigned *rules)
+{
+    enum { REASSOC = 1, NNAN = 2, NINF = 4, NSZ = 8, ARCP = 16, CONTRACT = 32, AFN = 64, ALL = 127, UNSAFE = REASSOC | NSZ | ARCP | CONTRACT | AFN };
+    static const struct { const char *flag; unsigned add, drop; } known[] = {
+        {"-ffast-math", ALL, 0}, {"-Ofast", ALL, 0}, {"-fno-fast-math", 0, ALL}, {"-funsafe-math-optimizations", UNSAFE, 0},
+        {"-ffinite-math-only", NNAN | NINF, 0}, {"-fno-finite-math-only", 0, NNAN | NINF}, {"-fno-honor-nans", NNAN, 0}, {"-fno-honor-infinities", NINF, 0},
+        {"-fno-signed-zeros", NSZ, 0}, {"-fsigned-zeros", 0, NSZ}, {"-freciprocal-math", ARCP, 0}, {"-fassociative-math", REASSOC, 0},
+        {"-fno-associative-math", 0, REASSOC}, {"-fapprox-func", AFN, 0}, {"-ffp-contract=fast", CONTRACT, 0}, {"-ffp-contract=off", 0, CONTRACT},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].flag) == length && !strncmp(known[i].flag, flag, length))
+            *rules = (*rules & ~known[i].drop) | known[i].add;
+}
+
+static void unit_flags_add(struct arguments *arguments, const struct builder *builder, const struct elf_unit *unit)
+{
+    const char *flags = builder->options->flags;
+    bool retarget = flags && *flags;
+    unsigned rules = 0;
+    build_unit_flags(unit, retarget, arguments);
+    if (!retarget)
+        return;
+    arguments_add(arguments, "-mllvm");
+    arguments_add(arguments, "-pcere-codelet-retarget");
+    for (const char *at = flags; *at;) {
+        at += strspn(at, " \t");
+        size_t length = strcspn(at, " \t");
+        if (length)
+            arguments_addf(arguments, "%.*s", (int)length, at);
+        fast_math_take(at, length, &rules);
+        at += length;
+    }
+    if (rules) {
+        arguments_add(arguments, "-mllvm");
+        arguments_addf(arguments, "-pcere-fast-math=%u", rules);
+    }
+}
+
+enum pcere_status build_fail_log(const char *what, const char *subject, const char *log, struct pcere_error *error)
+{
+    char *line = command_first_error(log);
+    enum pcere_status status = pcere_fail(error, PCERE_NO, 0, NULL, "cannot %s '%.120s': %.300s", what, subject, line ? line : "");
+    free(line);
+    return status;
+}
+
+static enum pcere_status unit_compile(struct builder *builder, const struct build_unit *build_unit, struct pcere_error *error)
+{
+    const struct elf_unit *unit = build_unit->unit;
+    const struct compiler *compiler = build_unit->compiler;
+    const char *base = build_unit->name;
+    struct text path = {0};
+    struct arguments arguments = {0};
+    void *bitcode = NULL;
+    size_t bytes = 0;
+    enum pcere_status status = elf_unit_bitcode(unit, &bitcode, &bytes, error);
+    if (status)
+        return status;
+    text_addf(&path, "%s/%s.bc", builder->folder, base);
+    status = path.failed ? pcere_fail_memory(error, "a path")
+                         : file_replace(AT_FDCWD, path.data, bitcode, bytes, false, NULL, error);
+    free(bitcode);
+    arguments_add(&arguments, compiler->clang);
+    arguments_add(&arguments, "-Wno-unused-command-line-argument");
+    arguments_addf(&arguments, "-fplugin=%s", compiler->plugin);
+    arguments_addf(&arguments, "-fpass-plugin=%s", compiler->plugin);
+    arguments_add(&arguments, "-mllvm");
+    arguments_add(&arguments, "-pcere-codelet");
+    if (build_unit->image) {
+        arguments_add(&arguments, "-mllvm");
+        arguments_add(&arguments, "-pcere-codelet-library");
+    }
+    user_passes_add(builder->options, &arguments);
+    unit_flags_add(&arguments, builder, unit);
+    arguments_add(&arguments, "-c");
+    arguments_add(&arguments, "-o");
+    arguments_addf(&arguments, "%s/%s.o", builder->folder, base);
+    arguments_add(&arguments, "-x");
+    arguments_add(&arguments, "ir");
+    if (!path.failed)
+        arguments_add(&arguments, path.data);
+    char *log = NULL;
+    int code = 0;
+    if (!status && asprintf(&log, "%s/%s.log", builder->folder, base) < 0)
+        status = pcere_fail_memory(error, "a path");
+    if (!status)
+        status = command_run(&arguments, log, &code, error);
+    if (!status && code)
+        status = user_passes_fail(builder->options, compiler->major, log, error) ? PCERE_USAGE : build_fail_log("compile", unit->source, log, error);
+    free(log);
+    text_done(&path);
+    arguments_done(&arguments);
+    return status;
+}
+
+static void *units_work(void *context)
+{
+    struct builder *builder = context;
+    for (;;) {
+        size_t index = atomic_fetch_add(&builder->next_unit, 1);
+        if (index >= builder->unit_count)
+            return NULL;
+        struct pcere_error error = {0};
+        const struct build_unit *unit = &builder->units[index];
+        enum pcere_status status = unit->compiler ? unit_compile(builder, unit, &error) : PCERE_OK;
+        if (!status)
+            continue;
+        pthread_mutex_lock(&builder->lock);
+        if (!builder->status) {
+            builder->status = status;
+            builder->error = error;
+        }
+        pthread_mutex_unlock(&builder->lock);
+        atomic_store(&builder->next_unit, builder->unit_count);
+    }
+}
+
+enum pcere_status build_units_compile(struct builder *builder, struct pcere_error *error)
+{
+    workers_run(units_work, builder, builder->unit_count);
+    if (builder->status && error)
+        *error = builder->error;
+    return builder->status;
+}

@@ -1,0 +1,174 @@
+/* replay-rt/target/sample_dispatch.c - loops that ask for chunks, of which some are run: in place of the loop's chunks the runtime hands out numbers. */
+#include "replay-rt/target/sample_hooks.h"
+
+enum { PIECES = 64 };                     /* blocks for each thread where a schedule has no chunks of its own */
+
+typedef void dispatch_init_fn(const struct location *, int32_t, int32_t, uint64_t, uint64_t, uint64_t, uint64_t);
+typedef int dispatch_next_fn(const struct location *, int32_t, int32_t *, void *, void *, void *);
+void omp_get_schedule(int *kind, int *chunk);
+int omp_get_num_threads(void);
+
+static struct { dispatch_init_fn *init[4]; dispatch_next_fn *next[4]; } real;
+
+void pcere_sample_dispatch_find(void)
+{
+    static const char *const inits[] = {"__kmpc_dispatch_init_4", "__kmpc_dispatch_init_4u", "__kmpc_dispatch_init_8", "__kmpc_dispatch_init_8u"};
+    static const char *const nexts[] = {"__kmpc_dispatch_next_4", "__kmpc_dispatch_next_4u", "__kmpc_dispatch_next_8", "__kmpc_dispatch_next_8u"};
+    for (int i = 0; i < 4; i++) {
+        pcere_sample_find(&real.init[i], inits[i]);
+        pcere_sample_find(&real.next[i], nexts[i]);
+    }
+}
+
+bool pcere_sample_dispatch_ready(void)
+{
+    bool ready = true;
+    for (int i = 0; i < 4; i++)
+        ready = ready && real.init[i] && real.next[i];
+    return ready;
+}
+
+/* What the runtime's settings make of the schedule, and the iterations of one chunk; false: such loops are run whole. */
+static bool chunk_choose(uint32_t *schedule, uint64_t *chunk, uint64_t iterations)
+{
+    if (*schedule == RUNTIME || *schedule == AUTO) {
+        static const uint32_t known[] = {0, STATIC, DYNAMIC, GUIDED, STATIC};
+        int kind = 0, given = 0;
+        omp_get_schedule(&kind, &given);
+        uint32_t plain = *schedule == AUTO ? 4 : (uint32_t)kind & 0x7fffffffu;
+        if (plain < 1 || plain > 4)
+            return false;
+        *schedule = known[plain] == STATIC && given > 0 && plain == 1 ? STATIC_CHUNKED : known[plain];
+        *chunk = given > 0 ? (uint64_t)given : 1;
+    }
+    uint64_t pieces = (uint64_t)omp_get_num_threads() * PIECES, piece = iterations / pieces;
+    *chunk = (int64_t)*chunk > 0 ? *chunk : 1;
+    if (*schedule == GUIDED || *schedule == STEAL) {
+        *schedule = DYNAMIC;
+        *chunk = *chunk > piece ? *chunk : piece;
+    } else if (*schedule == STATIC) {
+        *chunk = piece;
+    } else if (*schedule != DYNAMIC && *schedule != STATIC_CHUNKED)
+        return false;
+    *chunk = *chunk ? *chunk : 1;
+    return true;
+}
+
+static bool dispatch_begin(struct sample_thread *thread, uint32_t *schedule, uint64_t low, uint64_t high, uint64_t increment, uint64_t chunk, uint32_t kind,
+                           uint64_t address)
+{
+    uint64_t iterations = trip_count(low, high, increment, kind);
+    uint32_t site = pcere_sample_site(address);
+    enum sample_instance instance = pcere_sample_instance(thread, site);
+    thread->site_instances[site]++;
+    if (instance != SAMPLE_INSTANCE_ITERATIONS) {
+        thread->dispatch = (struct sample_dispatch){.active = true, .iterations = iterations, .site = site, .instance = instance};
+        return true;
+    }
+    if (!iterations || pcere_sample_shot.tiny[site] || thread->shared_count == SAMPLE_DISPATCHES_MOST || !chunk_choose(schedule, &chunk, iterations)) {
+        if (thread->shared_count == SAMPLE_DISPATCHES_MOST)
+            pcere_sample_shot.overflow = true;
+        return false;
+    }
+    uint64_t chunks = (iterations - 1) / chunk + 1, threads = (uint64_t)omp_get_num_threads();
+    uint64_t count = (uint64_t)((double)chunks * pcere_sample_shot.shape.fraction) + 1;
+    count = count < threads ? threads : count;            /* at least one each */
+    if (count * 2 > chunks)
+        return false;
+    thread->dispatch = (struct sample_dispatch){.active = true, .first = low, .increment = increment, .iterations = iterations, .chunk = chunk, .chunks = chunks,
+                                                .count = count, .key = instance_key(thread, site, address), .site = site};
+    return true;
+}
+
+static void dispatch_init(const struct location *location, int32_t number, int32_t schedule, uint64_t low, uint64_t high, uint64_t increment,
+                          uint64_t chunk, uint32_t kind, uint64_t address)
+{
+    struct sample_thread *thread = pcere_sample_own;
+    uint32_t plain = (uint32_t)schedule & ~SAMPLE_MODIFIERS;
+    if (!thread || thread->loop.iterations || thread->dispatch.active
+        || !dispatch_begin(thread, &plain, widened(low, kind), widened(high, kind), increment_of(increment, kind), increment_of(chunk, kind), kind, address)) {
+        real.init[kind](location, number, schedule, low, high, increment, chunk);
+        return;
+    }
+    if (thread->dispatch.instance == SAMPLE_INSTANCE_SKIPPED)
+        real.init[kind](location, number, schedule, 1, 0, 1, chunk);       /* no iteration */
+    else if (thread->dispatch.instance != SAMPLE_INSTANCE_ITERATIONS)
+        real.init[kind](location, number, schedule, low, high, increment, chunk);
+    else
+        real.init[kind](location, number, (int32_t)plain, 0, thread->dispatch.count - 1, 1, 1);
+    pcere_sample_other(thread);
+    thread->dispatch.start_ns = thread->mark_ns;
+}
+
+static void dispatch_end(struct sample_thread *thread)
+{
+    struct sample_dispatch *dispatch = &thread->dispatch;
+    if (dispatch->instance != SAMPLE_INSTANCE_ITERATIONS) {
+        thread->mark_ns = pcere_sample_clock_ns(&thread->clock);
+        pcere_sample_instance_end(thread, dispatch->site, dispatch->instance, thread->mark_ns - dispatch->start_ns);
+        dispatch->active = false;
+        return;
+    }
+    pcere_sample_other(thread);               /* what was run counts as it is; shared_spread adds the rest */
+    thread->shared[thread->shared_count++] = (struct sample_shared){
+        .phase = thread->phase, .site = dispatch->site, .loop_ns = thread->mark_ns - dispatch->start_ns, .run = dispatch->run, .iterations = dispatch->iterations};
+    dispatch->active = false;
+}
+
+static int dispatch_next(const struct location *location, int32_t number, int32_t *last, void *lower, void *upper, void *stride, uint32_t kind)
+{
+    struct sample_thread *thread = pcere_sample_own;
+    struct sample_dispatch *dispatch = thread ? &thread->dispatch : NULL;
+    if (!thread || !dispatch->active)
+        return real.next[kind](location, number, last, lower, upper, stride);
+    if (dispatch->instance != SAMPLE_INSTANCE_ITERATIONS) {
+        int more = real.next[kind](location, number, last, lower, upper, stride);
+        if (!more)
+            dispatch_end(thread);
+        return more;
+    }
+    if (dispatch->next == dispatch->end) {
+        uint64_t low = 0, high = 0, step = 0;
+        if (!real.next[kind](location, number, last, &low, &high, &step)) {
+            dispatch_end(thread);
+            return 0;
+        }
+        dispatch->next = widened(low, kind);
+        dispatch->end = widened(high, kind) + 1;
+    }
+    uint64_t chunk = pcere_sample_stratum(pcere_sample_shot.number, dispatch->key, dispatch->next++, dispatch->count, dispatch->chunks);
+    uint64_t first = chunk * dispatch->chunk;
+    uint64_t count = dispatch->iterations - first < dispatch->chunk ? dispatch->iterations - first : dispatch->chunk;
+    dispatch->run += count;
+    value_put(lower, kind, dispatch->first + first * dispatch->increment);
+    value_put(upper, kind, dispatch->first + (first + count - 1) * dispatch->increment);
+    value_put(stride, kind, dispatch->increment);
+    if (last)
+        *last = first + count == dispatch->iterations;
+    return 1;
+}
+
+#define DISPATCH(suffix, type, kind)                                                                                                                  \
+    HOOK void __kmpc_dispatch_init_##suffix(const struct location *location, int32_t number, int32_t schedule, type low, type high, type increment,   \
+                                            type chunk);                                                                                              \
+    HOOK void __kmpc_dispatch_init_##suffix(const struct location *location, int32_t number, int32_t schedule, type low, type high, type increment,   \
+                                            type chunk)                                                                                               \
+    {                                                                                                                                                 \
+        if (!pcere_sample_active)                                                                                                                     \
+            real.init[kind](location, number, schedule, (uint64_t)low, (uint64_t)high, (uint64_t)increment, (uint64_t)chunk);                         \
+        else                                                                                                                                          \
+            dispatch_init(location, number, schedule, (uint64_t)low, (uint64_t)high, (uint64_t)increment, (uint64_t)chunk, kind,                      \
+                          (uint64_t)__builtin_return_address(0));                                                                                     \
+    }                                                                                                                                                 \
+    HOOK int __kmpc_dispatch_next_##suffix(const struct location *location, int32_t number, int32_t *last, void *low, void *high, void *stride);      \
+    HOOK int __kmpc_dispatch_next_##suffix(const struct location *location, int32_t number, int32_t *last, void *low, void *high, void *stride)       \
+    {                                                                                                                                                 \
+        if (!pcere_sample_active)                                                                                                                     \
+            return real.next[kind](location, number, last, low, high, stride);                                                                        \
+        return dispatch_next(location, number, last, low, high, stride, kind);                                                                        \
+    }
+
+DISPATCH(4, int32_t, SAMPLE_INT32)
+DISPATCH(4u, uint32_t, SAMPLE_UINT32)
+DISPATCH(8, int64_t, SAMPLE_INT64)
+DISPATCH(8u, uint64_t, SAMPLE_UINT64)
