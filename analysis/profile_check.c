@@ -1,0 +1,100 @@
+/* analysis/profile_check.c - see profile.h: what must hold in a profile, and which profiles belong together. */
+#include "analysis/profile.h"
+
+#include <string.h>
+
+static enum pcere_status broken(const char *where, const char *what, struct pcere_error *error)
+{
+    return pcere_fail(error, PCERE_DATA, 0, "measure the profile again, or copy it again from where it came", "%s is damaged: %s", where, what);
+}
+
+static enum pcere_status tables_check(const struct profile *profile, const char *where, struct pcere_error *error)
+{
+    if (!profile->run_count || profile->run_count > PROFILE_RUNS_MOST)
+        return broken(where, "it names no run", error);
+    for (size_t i = 0; i < profile->event_count; i++) {
+        if (profile->events[i].run >= profile->run_count)
+            return broken(where, "an event is of a run that is not there", error);
+        if (!profile->low[i] != !profile->high[i])
+            return broken(where, "an interval has one end", error);
+    }
+    for (size_t i = 0; i < profile->dropped_count; i++)
+        if (profile->dropped[i].run >= profile->run_count || profile->dropped[i].construct >= profile->construct_count ||
+            (unsigned)profile->dropped[i].kind >= PROFILE_KIND_COUNT)
+            return broken(where, "what was dropped is of no type or run", error);
+    return PCERE_OK;
+}
+
+static enum pcere_status segments_check(const struct profile *profile, const char *where, struct pcere_error *error)
+{
+    for (size_t i = 0; i < profile->segments.count; i++) {
+        if (profile->segments.xu[i] >= profile->count)
+            return broken(where, "a segment is of an XU that is not there", error);
+        if (profile->segments.begin_ns[i] > UINT64_MAX - profile->segments.active_ns[i])
+            return broken(where, "a segment ends after all time", error);
+    }
+    return PCERE_OK;
+}
+
+enum pcere_status profile_check(const struct profile *profile, const char *where, struct pcere_error *error)
+{
+    enum pcere_status status = tables_check(profile, where, error);
+    if (status != PCERE_OK)
+        return status;
+    for (size_t i = 0; i < profile->count; i++) {
+        if (profile->construct[i] >= profile->construct_count || profile->kinds[i] >= PROFILE_KIND_COUNT)
+            return broken(where, "an XU is of a construct or kind that is not there", error);
+        if (profile->start_ns[i] > UINT64_MAX - profile->active_ns[i])
+            return broken(where, "an XU ends after all time", error);
+        if (profile->text_at && profile->text_at[i] >= profile->texts_bytes)
+            return broken(where, "a label lies outside of the labels", error);
+        if (profile->in_label_order && i && profile_row_compare(profile, i - 1, i) > 0)
+            return broken(where, "labels are not in order", error);
+    }
+    for (size_t event = 0; event < profile->event_count; event++)
+        for (size_t i = 0; profile->low[event] && i < profile->count; i++)
+            if (profile->low[event][i] > profile->counts[event][i] || profile->high[event][i] < profile->counts[event][i])
+                return broken(where, "a count lies outside of its interval", error);
+    return segments_check(profile, where, error);
+}
+
+#define HINT_SAME "combine profiles of the same program, arguments, threads and OMP_ and KMP_ settings; profile it again where one differs"
+
+static enum pcere_status lists_same(char *const *a, size_t a_count, const char *a_name, char *const *b, size_t b_count, const char *b_name,
+                                    const char *what, struct pcere_error *error)
+{
+    for (size_t i = 0; i < a_count || i < b_count; i++) {
+        const char *x = i < a_count ? a[i] : NULL, *y = i < b_count ? b[i] : NULL;
+        if (!x || !y || strcmp(x, y) != 0)
+            return pcere_fail(error, PCERE_DATA, 0, HINT_SAME, "%.80s and %.80s differ in their %s: %s%.60s%s and %s%.60s%s", a_name, b_name, what,
+                              x ? "'" : "", x ? x : "none", x ? "'" : "", y ? "'" : "", y ? y : "none", y ? "'" : "");
+    }
+    return PCERE_OK;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+enum pcere_status profile_same_run(const struct profile_run *a, const char *a_name, const struct profile_run *b, const char *b_name,
+                                   struct pcere_error *error)
+{
+    bool ids = *a->build_id && *b->build_id;
+    if (ids && strcmp(a->build_id, b->build_id) != 0)
+        return pcere_fail(error, PCERE_DATA, 0, HINT_SAME, "%.80s and %.80s are of different programs: '%.60s' and '%.60s' have other build ids", a_name,
+                          b_name, base_name(a->program), base_name(b->program));
+    if (!ids && strcmp(base_name(a->program), base_name(b->program)) != 0)
+        return pcere_fail(error, PCERE_DATA, 0, HINT_SAME, "%.80s and %.80s are of different programs: '%.60s' and '%.60s'", a_name, b_name,
+                          base_name(a->program), base_name(b->program));
+    if (strcmp(a->region ? a->region : "", b->region ? b->region : "") != 0)
+        return pcere_fail(error, PCERE_DATA, 0, HINT_SAME, "%.80s and %.80s are not of the same code: '%.80s' and '%.80s'", a_name, b_name,
+                          a->region ? a->region : "the whole program", b->region ? b->region : "the whole program");
+    if (a->threads != b->threads)
+        return pcere_fail(error, PCERE_DATA, 0, HINT_SAME, "%.80s and %.80s ran with %u and %u threads", a_name, b_name, a->threads, b->threads);
+    enum pcere_status status = lists_same(a->arguments, a->argument_count, a_name, b->arguments, b->argument_count, b_name, "arguments", error);
+    if (status == PCERE_OK)
+        status = lists_same(a->settings, a->setting_count, a_name, b->settings, b->setting_count, b_name, "settings", error);
+    return status;
+}
