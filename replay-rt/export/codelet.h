@@ -25,6 +25,10 @@ struct page *page_of(const void *address);          /* NULL: no such page */
 bool is_captured(const void *address);
 bool range_holds(const struct range *ranges, size_t count, const char *address);
 
+/* ---- team.c: what the OpenMP runtime knew --------------------------------------------------------------------------------------- */
+
+void team_enter(void (*go_on)(void));               /* call it, on the thread that stands for the captured one; it never returns */
+
 /* ---- support.c: what belongs to threads, to the OpenMP runtime and to libraries -------------------------------------------------- */
 
 void support_start(void);                           /* once, before the first run */

@@ -82,17 +82,23 @@ static void start_again(const char *reason)
     exit(2);
 }
 
-static void work(void)
+/* Other threads may still wait in regions around this one. */
+static void finish(int status)
 {
-    if (!memory_map())
-        start_again("captured addresses are taken in this process");
+    fflush(NULL);
+    _exit(status);
+}
+
+/* Inside the regions that were around it in the program. */
+static void region_work(void)
+{
     memory_restore();
     support_start();
     memory_protect();
     support_restore();
     region_us();
     if (checks)
-        exit(memory_check());
+        finish(memory_check());
     written_find();
     double *times_us = calloc((size_t)repetitions, sizeof *times_us);
     for (int i = 0; i < repetitions; i++) {
@@ -104,7 +110,14 @@ static void work(void)
     printf("%s, invocation %d: %d repetitions with OMP_NUM_THREADS=%d\n", REGION, INVOCATION, repetitions, omp_get_max_threads());
     printf("minimum %.3f us, median %.3f us; in the program, with %d: %.3f us\n", times_us[0],
            (times_us[(repetitions - 1) / 2] + times_us[repetitions / 2]) / 2, CAPTURE_THREADS, IN_VIVO_US);
-    exit(0);
+    finish(0);
+}
+
+static void work(void)
+{
+    if (!memory_map())
+        start_again("captured addresses are taken in this process");
+    team_enter(region_work);
 }
 
 int main(int count, char **arguments)

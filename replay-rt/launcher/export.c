@@ -23,13 +23,15 @@
 EMBED(driver, "driver.c");
 EMBED(memory, "memory.c");
 EMBED(support, "support.c");
+EMBED(team, "team.c");
 EMBED(check, "check.c");
 EMBED(header, "codelet.h");
 EMBED(place, "place.sed");
 
 static const struct { const char *name, *content; } fixed_files[] = {
     {"driver.c", pcere_export_driver}, {"memory.c", pcere_export_memory},  {"support.c", pcere_export_support},
-    {"check.c", pcere_export_check},   {"codelet.h", pcere_export_header}, {"place.sed", pcere_export_place},
+    {"check.c", pcere_export_check},   {"team.c", pcere_export_team},      {"codelet.h", pcere_export_header},
+    {"place.sed", pcere_export_place},
 };
 
 /* ---- lists of names -------------------------------------------------------------------------------------------------------- */
@@ -154,9 +156,6 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
         status = export_limit(work, error, "it holds for at most %u threads, those of the capture: %s", codelet->capture_threads, sized);
     if (!status && codelet->num_threads > 0)
         status = export_limit(work, error, "the construct asks for %d threads (num_threads); here THREADS decides", codelet->num_threads);
-    if (!status && codelet->setting.level_count)
-        status = export_limit(work, error, "the region lies in %u others; here it runs by itself, and omp_get_level() and its like say so",
-                              codelet->setting.level_count);
     if (!status && codelet->does_io && codelet->has_after)
         status = export_limit(work, error, "the region reads or writes: files and streams that it found open are not open here, and those that it "
                                            "opens for writing are written");

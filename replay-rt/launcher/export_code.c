@@ -241,6 +241,18 @@ static void locks_write(const struct export_work *work, struct text *out)
     text_add(out, "\n");
 }
 
+static void setting_write(const struct export_work *work, struct text *out)
+{
+    const struct store_setting *setting = &work->codelet.setting;
+    text_add(out, "\n/* Parallel regions around this one, the outermost first: size of the team, number of the thread that enters the next. */\n#define LEVELS(X)");
+    for (uint32_t i = 0; i < setting->level_count; i++)
+        text_addf(out, " \\\n    X(%" PRIu32 ", %" PRIu32 ")", setting->levels[i].team, setting->levels[i].number);
+    text_addf(out, "\n\n/* What the program had set; 0, -1, 0: unknown. */\n"
+                   "#define MAX_ACTIVE_LEVELS %" PRId32 "\n#define DYNAMIC %" PRId32 "\n#define SCHEDULE_KIND (int)0x%" PRIx32 "\n#define SCHEDULE_CHUNK %" PRId32
+                   "\n",
+              setting->max_active_levels, setting->dynamic, (uint32_t)setting->schedule_kind, setting->schedule_chunk);
+}
+
 static enum pcere_status header_write(const struct export_work *work, struct pcere_error *error)
 {
     const struct store_codelet *codelet = &work->codelet;
@@ -270,6 +282,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
                    "int32_t __kmpc_global_thread_num(struct source_location *where);\n"
                    "void __kmpc_serialized_parallel(struct source_location *where, int32_t thread);\n"
                    "void __kmpc_end_serialized_parallel(struct source_location *where, int32_t thread);\n");
+    setting_write(work, &out);
     thread_locals_write(work, &out);
     locks_write(work, &out);
     text_add(&out, "\n#endif\n");

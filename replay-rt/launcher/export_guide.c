@@ -90,7 +90,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
               "#   make PLACE='-fuse-ld=bfd -Wl,--no-relax,-Ttext-segment=0x%" PRIx64 "'\n"
               "PLACE = -fuse-ld=lld -Wl,--image-base=0x%" PRIx64 "\n\n",
               work->options->compiler ? work->options->compiler : compiler, linker, length, flags,
-              store_manifest(work->session.store)->threads, work->codelet.in_vivo_ns > LONG_REGION_NS ? 3 : 10, report->base, report->base);
+              replay_team(&work->codelet, store_manifest(work->session.store), store_manifest(work->session.store)->threads), work->codelet.in_vivo_ns > LONG_REGION_NS ? 3 : 10, report->base, report->base);
     text_add(&out, "UNITS =");
     for (size_t i = 0; i < report->unit_count; i++)
         text_addf(&out, " %.*s", (int)(strrchr(report->units[i].file, '.') - report->units[i].file), report->units[i].file);
@@ -113,7 +113,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                       own_length, own, (int)strlen(report->units[i].file) - 2, report->units[i].file, own + own_length + (own_length != 0));
         }
     text_add(&out, "\nCFLAGS = -O2 -std=gnu17 -fPIE -fopenmp -Wall\n"
-                   "OBJECTS = $(UNITS:=.o) addresses.o driver.o memory.o support.o check.o\n\n"
+                   "OBJECTS = $(UNITS:=.o) addresses.o driver.o memory.o support.o team.o check.o\n\n"
                    "codelet: $(OBJECTS)\n"
                    "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(LIBRARIES) -l:crtn.o\n\n"
                    "run: codelet\n"
@@ -127,7 +127,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                    "\t$(CC) -Wa,--no-warn -c $*.placed.s -o $@\n\n"
                    "addresses.o: addresses.s\n"
                    "\t$(CC) -c $< -o $@\n\n"
-                   "driver.o memory.o support.o check.o: %.o: %.c codelet.h region.h\n"
+                   "driver.o memory.o support.o team.o check.o: %.o: %.c codelet.h region.h\n"
                    "\t$(CC) $(CFLAGS) -c $< -o $@\n\n"
                    ".flags: always\n"
                    "\t@echo '$(CC) $(FLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS)' > $@\n\n"
@@ -208,6 +208,7 @@ static void files_add(const struct export_work *work, struct text *out)
                   "| `driver.c` | start here: enters the region and times it |\n"
                   "| `memory.c` | maps the captured memory at its addresses, restores what a run wrote; describes `memory.txt` |\n"
                   "| `support.c` | thread-local variables, locks, addresses of functions and libraries, captured heap blocks |\n"
+                  "| `team.c` | settings of the OpenMP runtime, and the parallel regions around this one |\n"
                   "| `check.c` | compares |\n"
                   "| `region.ll`");
     for (size_t i = 1; i < work->report.unit_count; i++)

@@ -192,7 +192,8 @@ static bool temporary_skip(struct memory_writer *writer, uint64_t address, const
         if (!memcmp(&codelet->words[i], after, sizeof *codelet->words))
             return skip_add(writer, address, 8);
     for (size_t half = 0; codelet->path == PCERE_PATH_SERIALIZED && half < 8; half += sizeof zeros)
-        if (!memcmp(after + half, zeros, sizeof zeros) && !skip_add(writer, address + half, sizeof zeros))
+        if ((!memcmp(after + half, zeros, sizeof zeros) || !memcmp(after + half, &codelet->setting.global_thread, sizeof zeros))
+            && !skip_add(writer, address + half, sizeof zeros))
             return false;
     return true;
 }

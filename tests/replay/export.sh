@@ -86,6 +86,35 @@ sed -i 's/^    X(0, 0x\([0-9a-f]*\), /    X(0, 0x\1 + 4, /' team/region.h
 alone make -s -C team check THREADS=3
 says "others would be seen" 2 out 'captured at 0x.* the program had' out '^check: [0-9]+ of [0-9]+ bytes differ'
 
+# Regions inside others: each asks for its level, its ancestors' numbers and their teams, and counts wrong answers in memory.
+for name in nested_team nested_depth3; do
+    "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$SOURCE/tests/constructs/$name.c" -o "$name" || exit 1
+    run "$PCERE" capture --all-classes "./$name"
+    says "$name is captured" 0
+done
+nested() {   # STORE REGION LEVELS: each of its first three captured invocations; LEVELS is a pattern
+    local invocation levels
+    for invocation in $("$PCERE" regions "$1.pcere" --json |
+                        jq ".regions[] | select(.region | startswith(\"$2\")) | [.classes[] | select(.captured) | .representative][:3][]"); do
+        rm -rf inner
+        run "$PCERE" export "$1.pcere" "$2" --invocation "$invocation" -o inner
+        says "invocation $invocation of $2, which lies in others, is exported" 0
+        levels=$(sed -n '/define LEVELS/,/^$/s/^ *\(X([0-9, ]*)\).*/\1/p' inner/region.h | tr -d '\n')
+        holds "with the teams around it" grep -qE "^$3\$" <<<"$levels"
+        seen+=$levels
+        alone make -s -C inner check
+        says "and leaves the program's memory, inside the same teams" 0 out '^check: identical, [0-9]{4,} bytes'
+        alone make -s -C inner run REPEAT=2
+        says "and is timed there" 0 out '^minimum'
+    done
+}
+seen=
+nested nested_team main@nested_team.c:19 'X\(3, [0-2]\)'
+nested nested_depth3 middle 'X\(2, [01]\)'
+nested nested_depth3 innermost 'X\(2, [01]\)X\(1, 0\)'
+holds "also where another thread than the first went on inward" grep -qE '[23], [12]\)' <<<"$seen"
+holds "the README does not say otherwise" test "$(grep -c 'runs by itself, and omp_get_level' inner/README.md)" = 0
+
 program mixed mixed.c plain.c
 captured mixed --force
 region=$("$PCERE" regions mixed.pcere --json | jq -r '[.regions[] | select(.function == "main")][0].region')
