@@ -15,6 +15,7 @@
 
 #define FLAG_LINKED 0x0080                /* in the library's list of streams */
 #define FLAG_2_NEED_LOCK 0x80             /* other threads may use it */
+#define FLAGS_2_OFFSET (offsetof(FILE, _fileno) + sizeof(int))    /* a bit-field in newer libraries */
 
 _Static_assert(PLAN_STREAM_BYTES == sizeof(FILE) + sizeof(void *), "a stream is a FILE and the address of its table");
 
@@ -55,7 +56,7 @@ static void stream_adopt(struct memory *memory, const struct plan_stream *stream
     memcpy(&words, stream->bytes, sizeof words);
     words_adopt(&words, lender, threads);
     ADJUST(memory, stream->address, &words, _flags);
-    ADJUST(memory, stream->address, &words, _flags2);
+    adjust(memory, stream->address, &words, FLAGS_2_OFFSET, sizeof words._fileno);
     ADJUST(memory, stream->address, &words, _chain);
     ADJUST(memory, stream->address, &words, _lock);
     ADJUST(memory, stream->address, &words, _wide_data);
