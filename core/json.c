@@ -3,6 +3,7 @@
 #include "core/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,17 @@ int64_t json_read_i64(struct json_reader *reader, const json_t *object, const ch
     json_int_t number = json_integer_value(value);
     if (reader->status || !json_is_integer(value) || number < least || number > most) {
         reader_fail(reader, key, "a whole number in its range");
+        return 0;
+    }
+    return number;
+}
+
+double json_read_number(struct json_reader *reader, const json_t *object, const char *key, double least, double most)
+{
+    const json_t *value = json_object_get(object, key);
+    double number = json_number_value(value);
+    if (reader->status || !json_is_number(value) || !(number >= least && number <= most)) {
+        reader_fail(reader, key, "a number in its range");
         return 0;
     }
     return number;
@@ -143,6 +155,11 @@ uint64_t json_read_hex64(struct json_reader *reader, const json_t *object, const
 json_t *json_from_u64(uint64_t value)
 {
     return value > INT64_MAX ? NULL : json_integer((json_int_t)value);
+}
+
+json_t *json_from_double(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
 json_t *json_from_string(const char *string)

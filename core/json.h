@@ -25,6 +25,8 @@ enum pcere_status json_parse(const char *text, size_t bytes, const char *where, 
 /* Value of `key` in `object`, which must be there and have the type; zero, false or NULL after a failure. */
 uint64_t json_read_u64(struct json_reader *reader, const json_t *object, const char *key, uint64_t most);
 int64_t json_read_i64(struct json_reader *reader, const json_t *object, const char *key, int64_t least, int64_t most);
+/* Any number, whole or not, that is not below `least` nor above `most`. */
+double json_read_number(struct json_reader *reader, const json_t *object, const char *key, double least, double most);
 bool json_read_bool(struct json_reader *reader, const json_t *object, const char *key);
 json_t *json_read_array(struct json_reader *reader, const json_t *object, const char *key);     /* borrowed */
 json_t *json_read_object(struct json_reader *reader, const json_t *object, const char *key);    /* borrowed */
@@ -39,6 +41,7 @@ uint64_t json_read_hex64(struct json_reader *reader, const json_t *object, const
 json_t *json_from_u64(uint64_t value);
 json_t *json_from_string(const char *string);
 json_t *json_from_hex64(uint64_t value);
+json_t *json_from_double(double value);     /* what is not finite gives JSON null */
 /* An array of them; NULL gives JSON null. *failed becomes true if memory runs out. */
 json_t *json_from_numbers(const uint64_t *numbers, size_t count, bool *failed);
 

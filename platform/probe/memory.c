@@ -1,0 +1,205 @@
+/* platform/probe/memory.c - how long one access takes, and how many bytes a second pass, by size of what is used. */
+#include "probe.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE_BYTES = 64,
+    INTERVAL_NS = 2000000,      /* what one timing lasts at least: the clock's steps and an interrupt count for little */
+};
+
+/* ---- latency ------------------------------------------------------------------------------------------------------------- */
+
+struct line { struct line *next; char rest[LINE_BYTES - sizeof(struct line *)]; };
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* One cycle through all lines (Sattolo): no prefetcher guesses it, and no line is left out. */
+static struct line *chain_new(size_t bytes)
+{
+    size_t count = bytes / LINE_BYTES ? bytes / LINE_BYTES : 1;
+    struct line *lines = probe_memory(count * sizeof *lines);
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    for (size_t i = 0; i < count; i++)
+        lines[i].next = &lines[i];
+    for (size_t i = count - 1; i > 0; i--) {
+        size_t other = (size_t)(random_next(&state) % i);
+        struct line *next = lines[i].next;
+        lines[i].next = lines[other].next;
+        lines[other].next = next;
+    }
+    return lines;
+}
+
+static struct line *chain_follow(struct line *at, size_t steps)
+{
+    for (size_t i = 0; i < steps; i += 8)
+        at = at->next->next->next->next->next->next->next->next;
+    return at;
+}
+
+void probe_latency(const struct probe *probe)
+{
+    probe_pin(probe->cpus[0]);
+    struct line *at = chain_new(probe->bytes);
+    size_t lines = probe->bytes / LINE_BYTES;
+    size_t steps = 1024;
+    at = chain_follow(at, lines < (1u << 20) ? lines * 2 + 8 : 1u << 20);
+    for (uint64_t took = 0; took < INTERVAL_NS; steps *= 2) {
+        uint64_t start = probe_now_ns();
+        at = chain_follow(at, steps * 2);
+        took = probe_now_ns() - start;
+    }
+    for (unsigned i = 0; i < probe->repeats; i++) {
+        uint64_t start = probe_now_ns();
+        at = chain_follow(at, steps);
+        uint64_t end = probe_now_ns();
+        probe_keep(at);
+        probe_print((double)(end - start) / (double)steps);
+    }
+}
+
+/* ---- bandwidth ----------------------------------------------------------------------------------------------------------- */
+
+#if defined __x86_64__
+#define FOR_EACH_VECTOR_WIDTH __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define FOR_EACH_VECTOR_WIDTH
+#endif
+
+/* Each passes over `count` doubles in all. */
+FOR_EACH_VECTOR_WIDTH static double pass_read(const double *restrict from, size_t count)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < count; i++)
+        sum += from[i];
+    return sum;
+}
+
+FOR_EACH_VECTOR_WIDTH static void pass_write(double *restrict to, size_t count, double value)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        to[i] = value;
+}
+
+FOR_EACH_VECTOR_WIDTH static void pass_copy(double *restrict to, const double *restrict from, size_t count)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        to[i] = from[i] * 3.0;      /* a plain copy would become memcpy, which may go past the caches */
+}
+
+FOR_EACH_VECTOR_WIDTH static void pass_triad(double *restrict to, const double *restrict a, const double *restrict b, size_t count)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        to[i] = a[i] + 3.0 * b[i];
+}
+
+enum stream_kind { STREAM_READ, STREAM_WRITE, STREAM_COPY, STREAM_TRIAD, STREAM_KINDS };
+static const char *const stream_names[STREAM_KINDS] = {"read", "write", "copy", "triad"};
+static const size_t stream_arrays[STREAM_KINDS] = {1, 1, 2, 3};
+
+struct stream {
+    enum stream_kind kind;
+    size_t count;               /* doubles in one array */
+    size_t passes;              /* of one timing */
+    unsigned repeats;
+    pthread_barrier_t barrier;
+    struct stream_thread { struct stream *stream; unsigned cpu; uint64_t start_ns, end_ns; } *threads;
+    size_t thread_count;
+};
+
+static void stream_pass(enum stream_kind kind, double *memory, size_t count, size_t passes)
+{
+    double sum = 0;
+    for (size_t i = 0; i < passes; i++) {
+        switch (kind) {
+        case STREAM_READ: sum += pass_read(memory, count); break;
+        case STREAM_WRITE: pass_write(memory, count, (double)i); break;
+        case STREAM_COPY: pass_copy(memory + count, memory, count); break;
+        default: pass_triad(memory + 2 * count, memory, memory + count, count); break;
+        }
+        probe_keep(memory);
+    }
+    probe_keep(&sum);
+}
+
+static void *stream_run(void *raw)
+{
+    struct stream_thread *thread = raw;
+    struct stream *stream = thread->stream;
+    bool first = thread == stream->threads;
+    probe_pin(thread->cpu);
+    size_t doubles = stream->count * stream_arrays[stream->kind];
+    double *memory = probe_memory(doubles * sizeof *memory);
+    for (size_t i = 0; i < doubles; i++)
+        memory[i] = 1.0;
+    stream_pass(stream->kind, memory, stream->count, 2);
+    for (bool enough = false; !enough;) {
+        pthread_barrier_wait(&stream->barrier);
+        uint64_t start = probe_now_ns();
+        stream_pass(stream->kind, memory, stream->count, stream->passes);
+        uint64_t took = probe_now_ns() - start;
+        pthread_barrier_wait(&stream->barrier);
+        if (first && took < INTERVAL_NS)
+            stream->passes *= took < INTERVAL_NS / 16 ? 8 : 2;
+        else if (first)
+            stream->repeats |= 1u << 31;
+        pthread_barrier_wait(&stream->barrier);
+        enough = stream->repeats >> 31;
+    }
+    unsigned repeats = stream->repeats & ~(1u << 31);
+    for (unsigned i = 0; i < repeats; i++) {
+        pthread_barrier_wait(&stream->barrier);
+        thread->start_ns = probe_now_ns();
+        stream_pass(stream->kind, memory, stream->count, stream->passes);
+        thread->end_ns = probe_now_ns();
+        pthread_barrier_wait(&stream->barrier);
+        if (first) {
+            uint64_t start = thread->start_ns, end = thread->end_ns;
+            for (size_t other = 1; other < stream->thread_count; other++) {
+                start = stream->threads[other].start_ns < start ? stream->threads[other].start_ns : start;
+                end = stream->threads[other].end_ns > end ? stream->threads[other].end_ns : end;
+            }
+            probe_print((double)(stream->passes * doubles * sizeof(double) * stream->thread_count) / ((double)(end - start) / 1e9));
+        }
+        pthread_barrier_wait(&stream->barrier);
+    }
+    return NULL;
+}
+
+void probe_bandwidth(const struct probe *probe)
+{
+    enum stream_kind kind = STREAM_READ;
+    while (kind < STREAM_KINDS && strcmp(probe->kind, stream_names[kind]) != 0)
+        kind++;
+    if (kind == STREAM_KINDS)
+        probe_refuse("'%s' is not a kind of bandwidth", probe->kind);
+    size_t count = probe->bytes / sizeof(double) / stream_arrays[kind];
+    struct stream stream = {.kind = kind, .count = count ? count : 1, .passes = 1, .repeats = probe->repeats, .thread_count = probe->cpu_count};
+    stream.threads = calloc(probe->cpu_count, sizeof *stream.threads);
+    pthread_t *ids = calloc(probe->cpu_count, sizeof *ids);
+    if (!stream.threads || !ids || pthread_barrier_init(&stream.barrier, NULL, (unsigned)probe->cpu_count) != 0)
+        probe_refuse("no memory for %zu threads", probe->cpu_count);
+    for (size_t i = 0; i < probe->cpu_count; i++)
+        stream.threads[i] = (struct stream_thread){.stream = &stream, .cpu = probe->cpus[i]};
+    for (size_t i = 1; i < probe->cpu_count; i++)
+        if (pthread_create(&ids[i], NULL, stream_run, &stream.threads[i]) != 0)
+            probe_refuse("thread %zu cannot be started", i);
+    stream_run(&stream.threads[0]);
+    for (size_t i = 1; i < probe->cpu_count; i++)
+        pthread_join(ids[i], NULL);
+}

@@ -1,0 +1,463 @@
+/* platform/signature.c - the form of a signature as JSON, in both directions, and what no machine can be. */
+#include "platform/signature.h"
+
+#include "core/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA "pcere.platform/1"
+enum { LIST_MOST = 4096, NUMBER_MOST = 1 << 20 };
+
+const struct quantity quantity_unknown = {NAN, NAN, NAN};
+
+bool quantity_known(const struct quantity *quantity) { return !isnan(quantity->value); }
+
+static void transfer_done(struct platform_transfer *transfer)
+{
+    free(transfer->pieces);
+    free(transfer->points);
+}
+
+void signature_done(struct platform_signature *signature)
+{
+    free(signature->name);
+    free(signature->title);
+    free(signature->isa);
+    for (size_t i = 0; i < signature->level_count; i++)
+        free(signature->levels[i].bandwidths);
+    for (size_t i = 0; i < signature->pair_count; i++) {
+        free(signature->pairs[i].relation);
+        transfer_done(&signature->pairs[i].read);
+        transfer_done(&signature->pairs[i].write);
+    }
+    for (size_t i = 0; i < signature->arithmetic_count; i++)
+        free(signature->arithmetic[i].kind);
+    for (size_t i = 0; i < signature->overhead_count; i++)
+        free(signature->overheads[i].construct);
+    for (size_t i = 0; i < signature->source_count; i++)
+        free(signature->sources[i]);
+    free(signature->levels);
+    free(signature->pairs);
+    free(signature->arithmetic);
+    free(signature->overheads);
+    free(signature->clocks);
+    free(signature->sources);
+    *signature = (struct platform_signature){0};
+}
+
+unsigned signature_cores(const struct platform_signature *signature) { return signature->sockets * signature->cores_per_socket; }
+
+unsigned signature_threads(const struct platform_signature *signature)
+{
+    return signature_cores(signature) * signature->threads_per_core;
+}
+
+const struct platform_bandwidth *level_bandwidth(const struct platform_level *level, unsigned threads)
+{
+    const struct platform_bandwidth *nearest = level->bandwidth_count ? level->bandwidths : NULL;
+    for (size_t i = 1; i < level->bandwidth_count; i++)
+        if (level->bandwidths[i].threads <= threads)
+            nearest = &level->bandwidths[i];
+    return nearest;
+}
+
+/* ---- what no machine can be ---------------------------------------------------------------------------------------------- */
+
+/* Measured values of neighbouring levels may cross by noise; what is farther may look better by this much. */
+#define CROSSING_MOST 1.25
+
+struct check { const char *where; struct pcere_error *error; enum pcere_status status; };
+
+static void breach(struct check *check, const char *field, size_t index, const char *rest, const char *what)
+{
+    if (!check->status)
+        check->status = pcere_fail(check->error, PCERE_DATA, 0, "docs/format/platform.md says what a signature holds", "%s: %s[%zu]%s %s", check->where,
+                                   field, index, rest, what);
+}
+
+static bool quantity_sound(const struct quantity *quantity)
+{
+    return !quantity_known(quantity) || (quantity->value > 0 && !(quantity->low > quantity->value) && !(quantity->high < quantity->value));
+}
+
+static void levels_check(struct check *check, const struct platform_signature *signature)
+{
+    for (size_t i = 0; i < signature->level_count; i++) {
+        const struct platform_level *level = &signature->levels[i], *nearer = i ? &signature->levels[i - 1] : NULL;
+        bool last = i + 1 == signature->level_count;
+        if ((level->level == 0) != last)
+            breach(check, "levels", i, ".level", "is out of order: caches come nearest first, memory (0) last");
+        if (nearer && !last && level->level <= nearer->level)
+            breach(check, "levels", i, ".level", "is not above that of the level before");
+        if (nearer && level->bytes <= nearer->bytes && !last)
+            breach(check, "levels", i, ".bytes", "is not more than that of a nearer cache");
+        if (!quantity_sound(&level->latency_ns))
+            breach(check, "levels", i, ".latency_ns", "is not above zero, or outside of its interval");
+        for (size_t k = 0; k < i; k++)
+            if (level->latency_ns.value * CROSSING_MOST < signature->levels[k].latency_ns.value)
+                breach(check, "levels", i, ".latency_ns", "is below that of a nearer level");
+        for (size_t b = 0; b < level->bandwidth_count; b++) {
+            const struct platform_bandwidth *bandwidth = &level->bandwidths[b];
+            if (!quantity_sound(&bandwidth->read) || !quantity_sound(&bandwidth->write) || !quantity_sound(&bandwidth->triad))
+                breach(check, "levels", i, ".bandwidths", "hold a value that is not above zero, or outside of its interval");
+            if (!bandwidth->threads || (b && bandwidth->threads <= bandwidth[-1].threads))
+                breach(check, "levels", i, ".bandwidths", "are not in ascending order of their threads");
+            const struct platform_bandwidth *near = nearer ? level_bandwidth(nearer, bandwidth->threads) : NULL;
+            if (near && near->threads == bandwidth->threads && bandwidth->read.value > near->read.value * CROSSING_MOST)
+                breach(check, "levels", i, ".bandwidths", "pass more than those of a nearer level");
+        }
+    }
+}
+
+enum pcere_status signature_check(const struct platform_signature *signature, const char *where, struct pcere_error *error)
+{
+    struct check check = {.where = where, .error = error};
+    if (!signature->level_count)
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "%s: levels are empty: at least memory is needed", where);
+    levels_check(&check, signature);
+    for (size_t i = 0; i < signature->pair_count; i++) {
+        const struct platform_pair *pair = &signature->pairs[i];
+        if (pair->read.alpha_ns < 0 || pair->read.beta_ns_per_byte < 0 || pair->write.alpha_ns < 0 || pair->write.beta_ns_per_byte < 0)
+            breach(&check, "pairs", i, "", "has a latency or a time per byte below zero");
+        if (!quantity_sound(&pair->line_ns))
+            breach(&check, "pairs", i, ".line_ns", "is not above zero, or outside of its interval");
+    }
+    for (size_t i = 0; i < signature->arithmetic_count; i++)
+        if (!quantity_sound(&signature->arithmetic[i].flops_per_s))
+            breach(&check, "arithmetic", i, ".flops_per_s", "is not above zero, or outside of its interval");
+    for (size_t i = 0; i < signature->clock_count; i++)
+        if (!quantity_sound(&signature->clocks[i].hz))
+            breach(&check, "clocks", i, ".hz", "is not above zero, or outside of its interval");
+    return check.status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------- */
+
+static struct quantity quantity_read(struct json_reader *reader, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (json_is_null(value) || !value)
+        return quantity_unknown;
+    struct quantity quantity = quantity_unknown;
+    quantity.value = json_read_number(reader, value, "value", -1e300, 1e300);
+    if (!json_is_null(json_object_get(value, "low")))
+        quantity.low = json_read_number(reader, value, "low", -1e300, 1e300);
+    if (!json_is_null(json_object_get(value, "high")))
+        quantity.high = json_read_number(reader, value, "high", -1e300, 1e300);
+    return quantity;
+}
+
+/* An array of objects under `key` as zeroed memory of `size` bytes each. */
+static void *list_read(struct json_reader *reader, const json_t *object, const char *key, size_t size, const json_t **ret_array, size_t *ret_count)
+{
+    const json_t *array = json_read_array(reader, object, key);
+    size_t count = json_array_size(array);
+    if (count > LIST_MOST && !reader->status)
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, "%s: \"%s\" has more than %d entries", reader->where, key, LIST_MOST);
+    void *list = calloc(count ? count : 1, size);
+    if (!list && !reader->status)
+        reader->status = pcere_fail_memory(reader->error, reader->where);
+    *ret_array = array;
+    *ret_count = reader->status || !list ? 0 : count;
+    return list;
+}
+
+static unsigned small_read(struct json_reader *reader, const json_t *object, const char *key)
+{
+    return (unsigned)json_read_u64(reader, object, key, NUMBER_MOST);
+}
+
+static void transfer_read(struct json_reader *reader, const json_t *object, const char *key, struct platform_transfer *transfer)
+{
+    const json_t *value = json_read_object(reader, object, key), *list;
+    transfer->alpha_ns = json_read_number(reader, value, "alpha_ns", -1e300, 1e300);
+    transfer->beta_ns_per_byte = json_read_number(reader, value, "beta_ns_per_byte", -1e300, 1e300);
+    transfer->r2 = json_is_null(json_object_get(value, "r2")) ? NAN : json_read_number(reader, value, "r2", -1e300, 1);
+    transfer->worst_residual_ratio =
+        json_is_null(json_object_get(value, "worst_residual_ratio")) ? NAN : json_read_number(reader, value, "worst_residual_ratio", 0, 1e300);
+    transfer->pieces = list_read(reader, value, "pieces", sizeof *transfer->pieces, &list, &transfer->piece_count);
+    for (size_t i = 0; i < transfer->piece_count; i++) {
+        const json_t *piece = json_array_get(list, i);
+        transfer->pieces[i] = (struct platform_piece){
+            .from_bytes = json_read_u64(reader, piece, "from_bytes", INT64_MAX),
+            .to_bytes = json_read_u64(reader, piece, "to_bytes", INT64_MAX),
+            .alpha_ns = json_read_number(reader, piece, "alpha_ns", 0, 1e300),
+            .beta_ns_per_byte = json_read_number(reader, piece, "beta_ns_per_byte", 0, 1e300),
+        };
+    }
+    transfer->points = list_read(reader, value, "points", sizeof *transfer->points, &list, &transfer->point_count);
+    for (size_t i = 0; i < transfer->point_count; i++) {
+        const json_t *point = json_array_get(list, i);
+        transfer->points[i].bytes = json_read_u64(reader, point, "bytes", INT64_MAX);
+        transfer->points[i].time_ns = quantity_read(reader, point, "time_ns");
+    }
+}
+
+static void levels_read(struct json_reader *reader, const json_t *object, struct platform_signature *signature)
+{
+    const json_t *levels, *bandwidths;
+    signature->levels = list_read(reader, object, "levels", sizeof *signature->levels, &levels, &signature->level_count);
+    for (size_t i = 0; i < signature->level_count; i++) {
+        const json_t *from = json_array_get(levels, i);
+        struct platform_level *level = &signature->levels[i];
+        level->level = small_read(reader, from, "level");
+        level->bytes = json_read_u64(reader, from, "bytes", INT64_MAX);
+        level->line_bytes = small_read(reader, from, "line_bytes");
+        level->ways = small_read(reader, from, "ways");
+        level->shared_by = small_read(reader, from, "shared_by");
+        level->latency_ns = quantity_read(reader, from, "latency_ns");
+        level->bandwidths = list_read(reader, from, "bandwidths", sizeof *level->bandwidths, &bandwidths, &level->bandwidth_count);
+        for (size_t b = 0; b < level->bandwidth_count; b++) {
+            const json_t *bandwidth = json_array_get(bandwidths, b);
+            level->bandwidths[b] = (struct platform_bandwidth){
+                .threads = small_read(reader, bandwidth, "threads"),
+                .read = quantity_read(reader, bandwidth, "read_bytes_per_s"),
+                .write = quantity_read(reader, bandwidth, "write_bytes_per_s"),
+                .triad = quantity_read(reader, bandwidth, "triad_bytes_per_s"),
+            };
+        }
+    }
+}
+
+static void pairs_read(struct json_reader *reader, const json_t *object, struct platform_signature *signature)
+{
+    const json_t *pairs;
+    signature->pairs = list_read(reader, object, "pairs", sizeof *signature->pairs, &pairs, &signature->pair_count);
+    for (size_t i = 0; i < signature->pair_count; i++) {
+        const json_t *from = json_array_get(pairs, i), *cpus = json_read_array(reader, from, "cpus");
+        struct platform_pair *pair = &signature->pairs[i];
+        pair->relation = json_read_string(reader, from, "relation", false);
+        for (size_t c = 0; c < 2; c++)
+            pair->cpus[c] = (unsigned)json_integer_value(json_array_get(cpus, c));
+        transfer_read(reader, from, "read", &pair->read);
+        transfer_read(reader, from, "write", &pair->write);
+        pair->line_ns = quantity_read(reader, from, "line_ns");
+    }
+}
+
+static void costs_read(struct json_reader *reader, const json_t *object, struct platform_signature *signature)
+{
+    const json_t *list;
+    signature->arithmetic = list_read(reader, object, "arithmetic", sizeof *signature->arithmetic, &list, &signature->arithmetic_count);
+    for (size_t i = 0; i < signature->arithmetic_count; i++) {
+        const json_t *from = json_array_get(list, i);
+        signature->arithmetic[i] = (struct platform_arithmetic){json_read_string(reader, from, "kind", false), small_read(reader, from, "bits"),
+                                                                quantity_read(reader, from, "flops_per_s")};
+    }
+    signature->overheads = list_read(reader, object, "overheads", sizeof *signature->overheads, &list, &signature->overhead_count);
+    for (size_t i = 0; i < signature->overhead_count; i++) {
+        const json_t *from = json_array_get(list, i);
+        signature->overheads[i] = (struct platform_overhead){json_read_string(reader, from, "construct", false), small_read(reader, from, "threads"),
+                                                             quantity_read(reader, from, "time_ns")};
+    }
+    signature->clocks = list_read(reader, object, "clocks", sizeof *signature->clocks, &list, &signature->clock_count);
+    for (size_t i = 0; i < signature->clock_count; i++) {
+        const json_t *from = json_array_get(list, i);
+        signature->clocks[i] = (struct platform_clock){small_read(reader, from, "threads"), quantity_read(reader, from, "hz")};
+    }
+    signature->sources = list_read(reader, object, "sources", sizeof *signature->sources, &list, &signature->source_count);
+    for (size_t i = 0; i < signature->source_count; i++)
+        signature->sources[i] = json_value_string(reader, json_array_get(list, i), "sources");
+}
+
+static unsigned counted_read(struct json_reader *reader, const json_t *object, const char *key)
+{
+    unsigned number = small_read(reader, object, key);
+    if (!number && !reader->status)
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, "%s: \"%s\" is zero", reader->where, key);
+    return number;
+}
+
+static void signature_fill(struct json_reader *reader, const json_t *object, struct platform_signature *signature)
+{
+    signature->name = json_read_string(reader, object, "name", false);
+    signature->title = json_read_string(reader, object, "title", false);
+    char *basis = json_read_string(reader, object, "basis", false);
+    signature->basis = basis && strcmp(basis, "published") == 0 ? PLATFORM_PUBLISHED : PLATFORM_MEASURED;
+    if (basis && signature->basis == PLATFORM_MEASURED && strcmp(basis, "measured") != 0 && !reader->status)
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, "%s: \"basis\" is neither \"measured\" nor \"published\"", reader->where);
+    free(basis);
+    signature->isa = json_read_string(reader, object, "isa", false);
+    signature->frequency_hz = json_read_number(reader, object, "frequency_hz", 0, 1e12);
+    signature->sockets = counted_read(reader, object, "sockets");
+    signature->cores_per_socket = counted_read(reader, object, "cores_per_socket");
+    signature->threads_per_core = counted_read(reader, object, "threads_per_core");
+    signature->numa_nodes = counted_read(reader, object, "numa_nodes");
+    signature->vector_bits = small_read(reader, object, "vector_bits");
+    signature->fma = json_read_bool(reader, object, "fma");
+    signature->page_bytes = json_read_u64(reader, object, "page_bytes", INT64_MAX);
+    signature->pinned = json_read_bool(reader, object, "pinned");
+    levels_read(reader, object, signature);
+    pairs_read(reader, object, signature);
+    costs_read(reader, object, signature);
+}
+
+enum pcere_status signature_read(const char *text, size_t bytes, const char *where, struct platform_signature *ret_signature,
+                                 struct pcere_error *error)
+{
+    json_t *object;
+    enum pcere_status status = json_parse(text, bytes, where, &object, error);
+    if (status)
+        return status;
+    const char *schema = json_string_value(json_object_get(object, "schema"));
+    if (!schema || strcmp(schema, SCHEMA) != 0) {
+        status = pcere_fail(error, PCERE_DATA, 0, "'pcere platform discover' writes one that this version reads", "%s: its schema is %s%.40s%s, not \"" SCHEMA "\"", where,
+                            schema ? "\"" : "", schema ? schema : "missing", schema ? "\"" : "");
+        json_decref(object);
+        return status;
+    }
+    struct json_reader reader = {.where = where, .error = error};
+    struct platform_signature signature = {0};
+    signature_fill(&reader, object, &signature);
+    json_decref(object);
+    status = reader.status ? reader.status : signature_check(&signature, where, error);
+    if (status)
+        signature_done(&signature);
+    else
+        *ret_signature = signature;
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------------- */
+
+static json_t *quantity_object(const struct quantity *quantity, bool *failed)
+{
+    if (!quantity_known(quantity))
+        return json_null();
+    json_t *object = json_object();
+    json_put(object, "value", json_from_double(quantity->value), failed);
+    json_put(object, "low", json_from_double(quantity->low), failed);
+    json_put(object, "high", json_from_double(quantity->high), failed);
+    return object;
+}
+
+static json_t *list_grow(json_t *array, bool *failed)
+{
+    json_t *object = json_object();
+    if (json_array_append_new(array, object) != 0)
+        *failed = true;
+    return object;
+}
+
+static json_t *transfer_object(const struct platform_transfer *transfer, bool *failed)
+{
+    json_t *object = json_object(), *pieces = json_array(), *points = json_array();
+    json_put(object, "alpha_ns", json_from_double(transfer->alpha_ns), failed);
+    json_put(object, "beta_ns_per_byte", json_from_double(transfer->beta_ns_per_byte), failed);
+    json_put(object, "r2", json_from_double(transfer->r2), failed);
+    json_put(object, "worst_residual_ratio", json_from_double(transfer->worst_residual_ratio), failed);
+    json_put(object, "pieces", pieces, failed);
+    json_put(object, "points", points, failed);
+    for (size_t i = 0; i < transfer->piece_count && !*failed; i++) {
+        json_t *piece = list_grow(pieces, failed);
+        json_put(piece, "from_bytes", json_from_u64(transfer->pieces[i].from_bytes), failed);
+        json_put(piece, "to_bytes", json_from_u64(transfer->pieces[i].to_bytes), failed);
+        json_put(piece, "alpha_ns", json_from_double(transfer->pieces[i].alpha_ns), failed);
+        json_put(piece, "beta_ns_per_byte", json_from_double(transfer->pieces[i].beta_ns_per_byte), failed);
+    }
+    for (size_t i = 0; i < transfer->point_count && !*failed; i++) {
+        json_t *point = list_grow(points, failed);
+        json_put(point, "bytes", json_from_u64(transfer->points[i].bytes), failed);
+        json_put(point, "time_ns", quantity_object(&transfer->points[i].time_ns, failed), failed);
+    }
+    return object;
+}
+
+static json_t *levels_array(const struct platform_signature *signature, bool *failed)
+{
+    json_t *levels = json_array();
+    for (size_t i = 0; i < signature->level_count && !*failed; i++) {
+        const struct platform_level *level = &signature->levels[i];
+        json_t *object = list_grow(levels, failed), *bandwidths = json_array();
+        json_put(object, "level", json_from_u64(level->level), failed);
+        json_put(object, "bytes", json_from_u64(level->bytes), failed);
+        json_put(object, "line_bytes", json_from_u64(level->line_bytes), failed);
+        json_put(object, "ways", json_from_u64(level->ways), failed);
+        json_put(object, "shared_by", json_from_u64(level->shared_by), failed);
+        json_put(object, "latency_ns", quantity_object(&level->latency_ns, failed), failed);
+        json_put(object, "bandwidths", bandwidths, failed);
+        for (size_t b = 0; b < level->bandwidth_count && !*failed; b++) {
+            json_t *one = list_grow(bandwidths, failed);
+            json_put(one, "threads", json_from_u64(level->bandwidths[b].threads), failed);
+            json_put(one, "read_bytes_per_s", quantity_object(&level->bandwidths[b].read, failed), failed);
+            json_put(one, "write_bytes_per_s", quantity_object(&level->bandwidths[b].write, failed), failed);
+            json_put(one, "triad_bytes_per_s", quantity_object(&level->bandwidths[b].triad, failed), failed);
+        }
+    }
+    return levels;
+}
+
+static json_t *pairs_array(const struct platform_signature *signature, bool *failed)
+{
+    json_t *pairs = json_array();
+    for (size_t i = 0; i < signature->pair_count && !*failed; i++) {
+        const struct platform_pair *pair = &signature->pairs[i];
+        json_t *object = list_grow(pairs, failed);
+        json_put(object, "relation", json_from_string(pair->relation), failed);
+        json_put(object, "cpus", json_from_numbers((const uint64_t[]){pair->cpus[0], pair->cpus[1]}, 2, failed), failed);
+        json_put(object, "read", transfer_object(&pair->read, failed), failed);
+        json_put(object, "write", transfer_object(&pair->write, failed), failed);
+        json_put(object, "line_ns", quantity_object(&pair->line_ns, failed), failed);
+    }
+    return pairs;
+}
+
+static void costs_put(json_t *object, const struct platform_signature *signature, bool *failed)
+{
+    json_t *arithmetic = json_array(), *overheads = json_array(), *clocks = json_array(), *sources = json_array();
+    json_put(object, "arithmetic", arithmetic, failed);
+    json_put(object, "overheads", overheads, failed);
+    json_put(object, "clocks", clocks, failed);
+    json_put(object, "sources", sources, failed);
+    for (size_t i = 0; i < signature->arithmetic_count && !*failed; i++) {
+        json_t *one = list_grow(arithmetic, failed);
+        json_put(one, "kind", json_from_string(signature->arithmetic[i].kind), failed);
+        json_put(one, "bits", json_from_u64(signature->arithmetic[i].bits), failed);
+        json_put(one, "flops_per_s", quantity_object(&signature->arithmetic[i].flops_per_s, failed), failed);
+    }
+    for (size_t i = 0; i < signature->overhead_count && !*failed; i++) {
+        json_t *one = list_grow(overheads, failed);
+        json_put(one, "construct", json_from_string(signature->overheads[i].construct), failed);
+        json_put(one, "threads", json_from_u64(signature->overheads[i].threads), failed);
+        json_put(one, "time_ns", quantity_object(&signature->overheads[i].time_ns, failed), failed);
+    }
+    for (size_t i = 0; i < signature->clock_count && !*failed; i++) {
+        json_t *one = list_grow(clocks, failed);
+        json_put(one, "threads", json_from_u64(signature->clocks[i].threads), failed);
+        json_put(one, "hz", quantity_object(&signature->clocks[i].hz, failed), failed);
+    }
+    for (size_t i = 0; i < signature->source_count && !*failed; i++)
+        if (json_array_append_new(sources, json_from_string(signature->sources[i])) != 0)
+            *failed = true;
+}
+
+enum pcere_status signature_write(const struct platform_signature *signature, json_t **ret_object, struct pcere_error *error)
+{
+    bool failed = false;
+    json_t *object = json_object();
+    json_put(object, "schema", json_from_string(SCHEMA), &failed);
+    json_put(object, "name", json_from_string(signature->name), &failed);
+    json_put(object, "title", json_from_string(signature->title), &failed);
+    json_put(object, "basis", json_from_string(signature->basis == PLATFORM_PUBLISHED ? "published" : "measured"), &failed);
+    json_put(object, "isa", json_from_string(signature->isa), &failed);
+    json_put(object, "frequency_hz", json_from_double(signature->frequency_hz), &failed);
+    json_put(object, "sockets", json_from_u64(signature->sockets), &failed);
+    json_put(object, "cores_per_socket", json_from_u64(signature->cores_per_socket), &failed);
+    json_put(object, "threads_per_core", json_from_u64(signature->threads_per_core), &failed);
+    json_put(object, "numa_nodes", json_from_u64(signature->numa_nodes), &failed);
+    json_put(object, "vector_bits", json_from_u64(signature->vector_bits), &failed);
+    json_put(object, "fma", json_boolean(signature->fma), &failed);
+    json_put(object, "page_bytes", json_from_u64(signature->page_bytes), &failed);
+    json_put(object, "pinned", json_boolean(signature->pinned), &failed);
+    json_put(object, "levels", levels_array(signature, &failed), &failed);
+    json_put(object, "pairs", pairs_array(signature, &failed), &failed);
+    costs_put(object, signature, &failed);
+    if (failed) {
+        json_decref(object);
+        return pcere_fail_memory(error, "a signature");
+    }
+    *ret_object = object;
+    return PCERE_OK;
+}
