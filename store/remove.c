@@ -44,9 +44,11 @@ static bool is_library(const char *name, bool directory)
     return !directory && codelet_name_valid(name);
 }
 
-/* KEY, KEY.failed, KEY.PID.partial: the key is 16 hexadecimal digits. */
+/* KEY, KEY.failed, KEY.PID.partial: the key is 16 hexadecimal digits; memory: decompressed pages. */
 static bool is_build(const char *name, bool directory)
 {
+    if (directory && !strcmp(name, "memory"))
+        return true;
     size_t digits = strspn(name, "0123456789abcdef");
     return directory && digits == 16 && (!name[16] || strcmp(name + 16, ".failed") == 0 || ends_in(name + 16, ".partial"));
 }

@@ -37,6 +37,11 @@ const char *store_path(const struct store *store)
     return store->path;
 }
 
+uint64_t store_identity(const struct store *store)
+{
+    return store->files.store_id;
+}
+
 const struct store_manifest *store_manifest(const struct store *store)
 {
     return &store->manifest;

@@ -309,6 +309,7 @@ struct store;
 enum pcere_status store_open(const char *path, struct store **ret_store, struct pcere_error *error);
 void store_close(struct store *store);
 const char *store_path(const struct store *store);
+uint64_t store_identity(const struct store *store);    /* the store_id of its files: what was made from one store does not fit another */
 /* Borrowed. Strings are never NULL but where struct store_manifest says so; program and others are "" if the capture was killed
  * early. */
 const struct store_manifest *store_manifest(const struct store *store);

@@ -2,7 +2,10 @@
 #include "replay-rt/launcher/layout.h"
 
 #define STEP_BYTES (16ull << 20)
-#define PREFERRED_GAP_BYTES (256ull << 20)
+/* The kernel puts the process's heap up to a GiB behind its image, anywhere: there it should not meet what was captured. */
+#define HEAP_OFFSET_BYTES (1ull << 30)
+#define HEAP_ROOM_BYTES (128ull << 20)
+#define PREFERRED_GAP_BYTES (LAYOUT_MISSING_BYTES + LAYOUT_IMAGE_BYTES + HEAP_OFFSET_BYTES + HEAP_ROOM_BYTES)
 #define REACH_BYTES ((1ull << 31) - (1ull << 20))   /* of a 32-bit distance, less some room for offsets into variables */
 #define LOWEST_ADDRESS (1ull << 20)                 /* above vm.mmap_min_addr of any usual machine */
 

@@ -1,4 +1,4 @@
-/* replay-rt/launcher/page_pool.c - fills the memory file that codelets map. */
+/* replay-rt/launcher/page_pool.c - fills the file that codelets map. */
 #include "replay-rt/launcher/page_pool.h"
 
 #include "core/files.h"
@@ -53,7 +53,20 @@ static uint64_t images_place(struct images *images, uint64_t page_bytes)
     return offset;
 }
 
-enum pcere_status page_pool_new(struct images *images, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
+/* The cache's file, with what it holds already; else one in memory. */
+static bool file_open(const struct store *store, struct page_pool *pool)
+{
+    pool->layout = (struct page_cache_layout){store_identity(store), pool->page_bytes, pool->zeros_offset, pool->pages_offset, pool->page_count};
+    pool->fd = page_cache_open(store, &pool->layout, pool->file_bytes, &pool->cache, &pool->before);
+    pool->loaded = pool->before.loaded;
+    pool->loaded_pages = pool->before.loaded_pages;
+    pool->before.loaded = NULL;
+    if (pool->fd < 0)
+        pool->fd = memfd_create("pcere-pages", MFD_CLOEXEC);
+    return pool->fd >= 0 && (pool->cache.directory >= 0 || !ftruncate(pool->fd, (off_t)pool->file_bytes));
+}
+
+enum pcere_status page_pool_new(const struct store *store, struct images *images, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
                                 struct page_pool *ret_pool, struct pcere_error *error)
 {
     uint64_t image_bytes = images_place(images, page_bytes);
@@ -68,11 +81,10 @@ enum pcere_status page_pool_new(struct images *images, uint64_t page_bytes, uint
         .page_count = page_count,
     };
     pool.file_bytes = pool.pages_offset + page_count * page_bytes;
-    pool.fd = memfd_create("pcere-pages", MFD_CLOEXEC);
     enum pcere_status status = PCERE_OK;
-    if (pool.fd < 0 || ftruncate(pool.fd, (off_t)pool.file_bytes))
+    if (!file_open(store, &pool))
         status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a memory file");
-    else if (!(pool.loaded = calloc(page_count ? page_count : 1, 1)))
+    else if (!pool.loaded && !(pool.loaded = calloc(page_count ? page_count : 1, 1)))
         status = pcere_fail_memory(error, "the table of pages");
     for (size_t i = 0; !status && i < images->count; i++)
         status = image_write(&pool, &images->items[i], error);
@@ -88,8 +100,20 @@ void page_pool_done(struct page_pool *pool)
     if (pool->fd >= 0)
         close(pool->fd);
     free(pool->loaded);
+    page_cache_done(&pool->cache);
+    page_cache_index_done(&pool->before);
     external_table_done(&pool->externals);
-    *pool = (struct page_pool){.fd = -1};
+    *pool = PAGE_POOL_NONE;
+}
+
+void page_pool_keep(struct page_pool *pool)
+{
+    const struct external_table *table = &pool->externals;
+    struct page_cache_index index = pool->before;
+    if (table->run_count)
+        index = (struct page_cache_index){.runs = table->runs, .run_count = table->run_count, .found = table->found, .found_count = table->count};
+    index.loaded = pool->loaded;
+    page_cache_save(&pool->cache, &pool->layout, &index);
 }
 
 static enum pcere_status piece_load(const struct loading *loading, const struct piece *piece, void *buffer, struct pcere_error *error)
@@ -171,6 +195,8 @@ enum pcere_status page_pool_load(struct page_pool *pool, struct store *store, co
         else if (!pieces_add(pool, &runs[i], &pieces, &count, &capacity))
             status = pcere_fail_memory(error, "the list of pages");
     }
+    if (!status && count && !pool->externals.run_count)
+        page_cache_index_done(&pool->before);     /* these were not searched for them */
     struct loading loading = {.pool = pool, .store = store, .pieces = pieces, .count = count, .lock = PTHREAD_MUTEX_INITIALIZER};
     if (!status && count)
         status = pieces_load(&loading, error);
@@ -183,6 +209,17 @@ enum pcere_status page_pool_load(struct page_pool *pool, struct store *store, co
     return status;
 }
 
+/* True: earlier sessions searched the pages that are there for the same table. */
+static bool found_before(struct page_pool *pool, const struct store_codelet *codelet)
+{
+    const struct page_cache_index *before = &pool->before;
+    if (!before->runs || before->run_count != codelet->external_count || before->found_count != pool->externals.count
+        || memcmp(before->runs, codelet->externals, before->run_count * sizeof *before->runs))
+        return false;
+    memcpy(pool->externals.found, before->found, before->found_count);
+    return true;
+}
+
 enum pcere_status page_pool_externals(struct page_pool *pool, struct store *store, const struct store_codelet *codelet,
                                       struct pcere_error *error)
 {
@@ -190,8 +227,11 @@ enum pcere_status page_pool_externals(struct page_pool *pool, struct store *stor
         enum pcere_status status = external_table_read(store, codelet->externals, codelet->external_count, pool->page_bytes, &pool->externals, error);
         if (status)
             return status;
-        memset(pool->loaded, 0, pool->page_count);
-        pool->loaded_pages = 0;
+        if (!found_before(pool, codelet)) {
+            memset(pool->loaded, 0, pool->page_count);
+            pool->loaded_pages = 0;
+        }
+        page_cache_index_done(&pool->before);
     }
     external_table_search(&pool->externals, codelet->words, codelet->word_count);
     return PCERE_OK;
@@ -200,7 +240,7 @@ enum pcere_status page_pool_externals(struct page_pool *pool, struct store *stor
 void page_pool_trim(struct page_pool *pool)
 {
     uint64_t memory_pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
-    if (pool->loaded_pages <= memory_pages / 3)
+    if (pool->cache.directory >= 0 || pool->loaded_pages <= memory_pages / 3)
         return;
     if (fallocate(pool->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)pool->pages_offset,
                   (off_t)(pool->page_count * pool->page_bytes)))

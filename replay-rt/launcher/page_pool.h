@@ -1,5 +1,5 @@
-/* replay-rt/launcher/page_pool.h - all pages that a store's codelets need, decompressed once, in one memory file that every
- * process maps.
+/* replay-rt/launcher/page_pool.h - all pages that a store's codelets need, decompressed once, in one file that every process maps: the one in the
+ * store's build/ folder, which later replays find again (page_cache.h), or one in memory.
  *
  *   | images: their files, laid out as loaded | zeros: a hole | pages of the store, by number: holes until needed |
  *
@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "replay-rt/launcher/external_table.h"
 #include "replay-rt/launcher/images.h"
+#include "replay-rt/launcher/page_cache.h"
 #include "store/store.h"
 
 struct page_pool {
@@ -20,14 +21,20 @@ struct page_pool {
     uint64_t zero_pages, page_count;  /* room for so many */
     unsigned char *loaded;            /* a byte per page of the store */
     uint64_t loaded_pages;
+    struct page_cache cache;          /* that the file belongs to */
+    struct page_cache_layout layout;
+    struct page_cache_index before;   /* of earlier sessions; `loaded` is NULL, the rest is there as long as it holds for `loaded` above */
     struct external_table externals;  /* of the codelet whose turn it is: every page is searched for pointers to them when it is loaded */
 };
 
-/* Sets pool_offset of the images. `zero_pages`: most zero pages of any codelet; `page_count`: one more than the highest page number of any. PCERE_SYSTEM: no
+/* With `store`, the file may be that of its page cache. Sets pool_offset of the images. `zero_pages`: most zero pages of any codelet; `page_count`: one more than the highest page number of any. PCERE_SYSTEM: no
  * memory. */
-enum pcere_status page_pool_new(struct images *images, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
+enum pcere_status page_pool_new(const struct store *store, struct images *images, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
                                 struct page_pool *ret_pool, struct pcere_error *error);
 void page_pool_done(struct page_pool *pool);    /* accepts half-built */
+#define PAGE_POOL_NONE (struct page_pool){.fd = -1, .cache = {.directory = -1}}
+/* At the end of a session: what is there stays for the next one, if the file is the cache's. */
+void page_pool_keep(struct page_pool *pool);
 
 /* Before any other page of the codelet: what its pages may point to. Where that is not what held before, all pages are loaded again. Its
  * arguments are searched as well. PCERE_DATA: damage. */
@@ -38,7 +45,7 @@ enum pcere_status page_pool_externals(struct page_pool *pool, struct store *stor
 enum pcere_status page_pool_load(struct page_pool *pool, struct store *store, const struct store_run *runs, size_t run_count,
                                  struct pcere_error *error);
 
-/* Forget all pages if they take more than a third of this machine's memory: the next codelet loads its own again. */
+/* Forget all pages of a file in memory if they take more than a third of this machine's memory: the next codelet loads its own again. */
 void page_pool_trim(struct page_pool *pool);
 
 #endif

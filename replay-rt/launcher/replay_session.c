@@ -121,7 +121,7 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
 enum pcere_status replay_session_open(struct store *store, const struct replay_options *options, struct replay_session *ret_session,
                                struct pcere_error *error)
 {
-    struct replay_session session = {.store = store, .options = options, .pool = {.fd = -1}};
+    struct replay_session session = {.store = store, .options = options, .pool = PAGE_POOL_NONE};
     struct extent extent = {0};
     enum pcere_status status = environment_check(options, error);
     if (!status)
@@ -136,7 +136,7 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
     if (!status)
         status = replay_session_build(&session, &extent, error);
     if (!status)
-        status = page_pool_new(&session.images, store_manifest(store)->page_size, extent.zero_pages, extent.page_count, &session.pool,
+        status = page_pool_new(store, &session.images, store_manifest(store)->page_size, extent.zero_pages, extent.page_count, &session.pool,
                                error);
     free(extent.taken);
     if (status)
@@ -148,10 +148,11 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
 
 void replay_session_close(struct replay_session *session)
 {
+    page_pool_keep(&session->pool);
     page_pool_done(&session->pool);
     build_done(&session->build);
     images_close(&session->images);
-    *session = (struct replay_session){.pool = {.fd = -1}};
+    *session = (struct replay_session){.pool = PAGE_POOL_NONE};
 }
 
 enum pcere_status replay_session_compilers(const struct replay_session *session, struct replay_compiler **ret_compilers, size_t *ret_count,
