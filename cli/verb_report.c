@@ -1,4 +1,5 @@
 /* cli/verb_report.c - pcere report: all that a store knows, as one page, as a table, or for other tools. */
+#include "cli/architectures.h"
 #include "cli/capture_table.h"
 #include "cli/prediction.h"
 #include "cli/verbs.h"
@@ -84,6 +85,37 @@ static void hosts_put(struct report *report)
             append(report, list, host);
     }
     json_put(report->document, "replay_hosts", list, &report->failed);
+}
+
+/* The signature of a machine of this name, if it was measured; published ones are of other machines. */
+static enum pcere_status platform_put(json_t *list, const char *name, struct report *report, struct pcere_error *error)
+{
+    struct platform_signature signature;
+    json_t *object = NULL;
+    char *path;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (strcmp(json_string_value(json_object_get(json_array_get(list, i), "name")), name) == 0)
+            return PCERE_OK;
+    if (architecture_read(name, &signature, &path, NULL) != PCERE_OK)
+        return PCERE_OK;        /* not measured, or damaged: 'pcere platform list' tells */
+    free(path);
+    enum pcere_status status = signature.basis == PLATFORM_MEASURED && strcmp(signature.name, name) == 0 ? signature_write(&signature, &object, error) : PCERE_OK;
+    if (object)
+        append(report, list, object);
+    signature_done(&signature);
+    return status;
+}
+
+static enum pcere_status platforms_put(struct report *report, struct pcere_error *error)
+{
+    json_t *list = json_array();
+    const char *name = json_string_value(json_object_get(json_object_get(report->document, "captured_host"), "name"));
+    enum pcere_status status = name && !strchr(name, '/') ? platform_put(list, name, report, error) : PCERE_OK;
+    for (size_t i = 0; i < report->sample_count && status == PCERE_OK; i++)
+        if (!strchr(report->samples[i].host_name, '/'))
+            status = platform_put(list, report->samples[i].host_name, report, error);
+    json_put(report->document, "platforms", list, &report->failed);
+    return status;
 }
 
 static void runs_put(struct report *report)
@@ -186,7 +218,9 @@ static enum pcere_status document_fill(struct report *report, struct pcere_error
     capture_put(report, manifest);
     hosts_put(report);
     runs_put(report);
-    status = predictions_put(report, error);
+    status = platforms_put(report, error);
+    if (status == PCERE_OK)
+        status = predictions_put(report, error);
     if (status == PCERE_OK)
         status = invocations_put(report, error);
     store_samples_free(report->samples, report->sample_count);

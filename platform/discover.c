@@ -302,32 +302,42 @@ static enum pcere_status experiment_run(struct plan *plan, struct experiment *ex
     return status;
 }
 
+static enum pcere_status round_run(struct plan *plan, size_t round, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; i < plan->experiment_count && status == PCERE_OK; i++) {
+        struct experiment *experiment = &plan->experiments[i];
+        if (experiment->refused)
+            continue;
+        if (plan->options->progress) {
+            char text[160];
+            snprintf(text, sizeof text, "round %zu, %zu of %zu: %s %s", round + 1, i + 1, plan->experiment_count, experiment->task,
+                     experiment->kind ? experiment->kind : "");
+            plan->options->progress(plan->options->context, text);
+        }
+        status = experiment_run(plan, experiment, error);
+    }
+    return status;
+}
+
+static void numbers_settle(struct plan *plan);
+
+/* As many rounds as there is time for. A quick discovery has one, and more only while what was measured cannot be true: the machine was disturbed. */
 static enum pcere_status rounds_run(struct plan *plan, struct discover_summary *summary, struct pcere_error *error)
 {
     uint64_t start = now_ns();
-    unsigned rounds = plan->options->quick ? 1 : ROUNDS_MOST;
-    for (unsigned round = 0; round < rounds; round++) {
+    enum pcere_status status = PCERE_OK;
+    while (summary->rounds < ROUNDS_MOST && status == PCERE_OK) {
         uint64_t spent = now_ns() - start;
         /* a round takes as long as those before did on average */
-        if (round && plan->options->budget_ns && spent + spent / round > plan->options->budget_ns)
+        if (summary->rounds && plan->options->budget_ns && spent + spent / summary->rounds > plan->options->budget_ns)
             break;
-        for (size_t i = 0; i < plan->experiment_count; i++) {
-            struct experiment *experiment = &plan->experiments[i];
-            if (experiment->refused)
-                continue;
-            if (plan->options->progress) {
-                char text[160];
-                snprintf(text, sizeof text, "round %u, %zu of %zu: %s %s", round + 1, i + 1, plan->experiment_count, experiment->task,
-                         experiment->kind ? experiment->kind : "");
-                plan->options->progress(plan->options->context, text);
-            }
-            enum pcere_status status = experiment_run(plan, experiment, error);
-            if (status)
-                return status;
-        }
-        summary->rounds++;
+        if (summary->rounds && plan->options->quick && signature_check(&plan->signature, "", NULL) == PCERE_OK)
+            break;
+        status = round_run(plan, summary->rounds++, error);
+        numbers_settle(plan);
     }
-    return PCERE_OK;
+    return status;
 }
 
 /* Can threads be pinned here? One short probe that is pinned tells. */
@@ -384,16 +394,22 @@ static enum pcere_status pairs_fit(struct plan *plan, struct pcere_error *error)
     return status;
 }
 
-static enum pcere_status numbers_settle(struct plan *plan, struct discover_summary *summary, struct pcere_error *error)
+static void numbers_settle(struct plan *plan)
 {
-    struct platform_signature *signature = &plan->signature;
     for (size_t i = 0; i < plan->experiment_count; i++) {
         struct experiment *experiment = &plan->experiments[i];
-        *experiment->result = quantity_from(experiment->samples, experiment->sample_count, signature->pinned);
-        summary->refused += experiment->refused;
+        *experiment->result = quantity_from(experiment->samples, experiment->sample_count, plan->signature.pinned);
     }
+}
+
+/* What the machine cannot do is left out, and what follows from several numbers is worked out. */
+static enum pcere_status signature_finish(struct plan *plan, struct discover_summary *summary, struct pcere_error *error)
+{
+    struct platform_signature *signature = &plan->signature;
     enum pcere_status status = pairs_fit(plan, error);
     size_t kept = 0;
+    for (size_t i = 0; i < plan->experiment_count; i++)
+        summary->refused += plan->experiments[i].refused;
     for (size_t i = 0; i < signature->arithmetic_count; i++) {
         struct platform_arithmetic *one = &signature->arithmetic[i];
         if (!quantity_known(&one->flops_per_s)) {
@@ -430,7 +446,7 @@ enum pcere_status platform_discover(const struct discover_options *options, stru
     if (status == PCERE_OK)
         status = rounds_run(&plan, &summary, error);
     if (status == PCERE_OK)
-        status = numbers_settle(&plan, &summary, error);
+        status = signature_finish(&plan, &summary, error);
     for (size_t i = 0; i < plan.experiment_count; i++)
         free(plan.experiments[i].samples);
     free(plan.experiments);

@@ -1,7 +1,8 @@
 /* platform/discover.h - finding out a machine's signature by experiment: which probes to run, for how long, and what their numbers say.
  *
  * Probes are processes (platform/probe/); the caller runs them, so that recorded answers can take their place. Rounds go over all experiments one
- * after another, a process each time, since a process has an offset of its own; when time is up the rounds that are left are not begun.
+ * after another, a process each time, since a process has an offset of its own; when time is up the rounds that are left are not begun. A quick discovery has
+ * one round, and more only while what it found cannot be true.
  */
 #ifndef PCERE_PLATFORM_DISCOVER_H
 #define PCERE_PLATFORM_DISCOVER_H

@@ -313,6 +313,48 @@ function cost() {
   if (rows.length) $("cost-body").append(plainTable(["machine", ">threads", ">all replays", ">acceleration"], rows));
 }
 
+const quantityText = (one, unit) => one ? `${Number((one.value / unit).toPrecision(3))}` + (one.low === null ? "" : ` [${Number((one.low / unit).toPrecision(3))}, ${Number((one.high / unit).toPrecision(3))}]`) : "–";
+const levelName = level => level.level ? `L${level.level}` : "memory";
+
+// Read bandwidth of each level over threads.
+function bandwidths(platform) {
+  const counts = [...new Set(platform.levels.flatMap(level => level.bandwidths.map(one => one.threads)))].sort((a, b) => a - b);
+  const sets = platform.levels.flatMap((level, i) => {
+    const points = level.bandwidths.filter(one => one.read_bytes_per_s).map(one => ({x: one.threads, y: one.read_bytes_per_s.value / 1e9,
+      low: (one.read_bytes_per_s.low ?? one.read_bytes_per_s.value) / 1e9, high: (one.read_bytes_per_s.high ?? one.read_bytes_per_s.value) / 1e9}));
+    return points.length ? banded(levelName(level), points, seriesColour(i)) : [];
+  });
+  const tip = item => `${item.dataset.label}: ${digits(item.parsed.y)} GB/s with ${plural(item.parsed.x, "thread")}`;
+  return {type: "line", data: {datasets: sets}, options: options(threadAxis(counts), axis("read, GB/s", {type: "logarithmic"}), tip)};
+}
+
+// What a processor pays for data that another has just written, over their size: measured, and by the lines after Hockney.
+function transfers(platform) {
+  const sets = platform.pairs.flatMap((pair, i) => [["read", pair.read], ["write", pair.write]].flatMap(([kind, transfer], k) => {
+    const shade = seriesColour(2 * i + k), name = `${kind}, sharing ${pair.relation} (${pair.cpus.join(", ")})`;
+    const line = transfer.pieces.flatMap(one => [one.from_bytes, one.to_bytes].map(x => ({x, y: one.alpha_ns + one.beta_ns_per_byte * x}))).filter(point => point.y > 0);
+    return [{label: name, data: transfer.points.map(one => ({x: one.bytes, y: one.time_ns.value})), showLine: false, borderColor: shade, backgroundColor: shade, pointRadius: 2.5},
+            {label: "_" + name, data: line, borderColor: shade, borderWidth: 1.5, pointRadius: 0}];
+  }));
+  const tip = item => `${item.dataset.label}: ${timeText(item.parsed.y)} for ${bytesText(item.parsed.x)}`;
+  const x = axis("bytes", {type: "logarithmic", ticks: {color: colour("--quiet"), callback: value => bytesText(value), maxTicksLimit: 6}});
+  return {type: "line", data: {datasets: sets}, options: options(x, timeAxis("time", {type: "logarithmic"}), tip)};
+}
+
+function signature(platform) {
+  const rows = platform.levels.flatMap(level => (level.bandwidths.length ? level.bandwidths : [{}]).map((one, i) => [i ? "" : levelName(level), i ? "" : bytesText(level.bytes),
+    i ? "" : quantityText(level.latency_ns, 1), one.threads ? String(one.threads) : "–", quantityText(one.read_bytes_per_s, 1e9), quantityText(one.write_bytes_per_s, 1e9),
+    quantityText(one.triad_bytes_per_s, 1e9)]));
+  const constructs = [...new Set(platform.overheads.map(one => one.construct))], counts = [...new Set(platform.overheads.map(one => one.threads))];
+  const overheads = constructs.map(name => [name, ...counts.map(threads => quantityText((platform.overheads.find(one => one.construct === name && one.threads === threads) || {}).time_ns, 1))]);
+  return element("div", {}, element("h3", {}, `Signature of ${platform.name}`), element("p", {class: "quiet"}, platform.sources.join("; ")),
+    element("div", {class: "pair"}, element("div", {}, chart("bandwidth of each level over threads", () => bandwidths(platform), true)),
+      platform.pairs.length ? element("div", {}, chart("time of transfers between processors over their size", () => transfers(platform), true)) : null),
+    plainTable(["level", ">size", ">latency, ns", ">threads", ">read, GB/s", ">write, GB/s", ">triad, GB/s"], rows), element("p", {}),
+    plainTable(["arithmetic", ">bits", ">Gflop/s of a core"], platform.arithmetic.map(one => [one.kind, String(one.bits), quantityText(one.flops_per_s, 1e9)])), element("p", {}),
+    overheads.length ? plainTable(["overhead of", ...counts.map(threads => `>ns, ${plural(threads, "thread")}`)], overheads) : null);
+}
+
 function machines() {
   const describe = (words, host) => host && element("div", {}, element("h3", {}, `${words}: ${host.name || "without a name"}`), facts([
     ["processor", host.cpu], ["architecture", host.architecture], ["cores", host.cores], ["hardware threads", host.threads],
@@ -321,7 +363,7 @@ function machines() {
   const list = [describe("captured on", report.captured_host)];
   for (const host of report.replay_hosts || [])
     if (!report.captured_host || host.name !== report.captured_host.name) list.push(describe("replayed on", host));
-  $("host-body").append(element("div", {class: "pair"}, list.filter(Boolean)));
+  $("host-body").append(element("div", {class: "pair"}, list.filter(Boolean)), ...(report.platforms || []).map(signature));
 }
 
 top();

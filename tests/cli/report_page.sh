@@ -28,6 +28,14 @@ for size in 1200,1000 400,800; do
     is "$size: the charts are drawn, those of the heaviest region, too" "$(grep -o '<canvas[^>]*style="[^"]*height' .out | wc -l)" 4
     is "$size: the heaviest region is open" "$(grep -o '<tr class="detail"' .out | wc -l)" 1
 done
+# A machine that was measured shows its signature.
+export XDG_DATA_HOME=$work/data
+run "$PCERE" platform discover --quick
+run "$PCERE" report -o measured.html
+browse measured.html 1200,1000
+quiet "a measured machine"
+says "a measured machine: its signature is there" 0 out 'Signature of ' out '<td[^>]*>L1</td>' out '<td[^>]*>barrier</td>'
+is "a measured machine: its charts are drawn, too" "$(grep -o '<canvas[^>]*style="[^"]*height' .out | wc -l)" "$([ "$(nproc)" -gt 1 ] && echo 6 || echo 5)"
 sed 's/JSON.parse(document/JSON.purse(document/' full.html >broken.html
 browse broken.html 1200,1000
 holds "a page that fails is noticed" test "$(grep -c 'CONSOLE' .err)" -gt 0
