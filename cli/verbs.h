@@ -12,6 +12,7 @@ extern const struct cli_verb cli_verb_replay;
 extern const struct cli_verb cli_verb_verify;
 extern const struct cli_verb cli_verb_predict;
 extern const struct cli_verb cli_verb_tune;
+extern const struct cli_verb cli_verb_profile;
 extern const struct cli_verb cli_verb_platform;
 extern const struct cli_verb cli_verb_report;
 extern const struct cli_verb cli_verb_export;

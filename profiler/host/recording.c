@@ -1,0 +1,232 @@
+/* profiler/host/recording.c - starting the user's program with the library and its trace file, and waiting for its end. */
+#include "profiler/host/recording.h"
+
+#include "core/elf_file.h"
+#include "core/text.h"
+#include "profiler/host/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- which program ------------------------------------------------------------------------------------------------------------ */
+
+static bool needs(const struct elf_file *file, const char *beginning)
+{
+    const char *const *names;
+    size_t count = elf_file_needed(file, &names);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(names[i], beginning, strlen(beginning)) == 0)
+            return true;
+    return false;
+}
+
+static enum pcere_status program_check(const char *program, struct pcere_error *error)
+{
+    struct elf_file *file;
+    enum pcere_status status = elf_file_open(program, &file, error);
+    if (status != PCERE_OK)
+        return status;
+    struct stat facts;
+    if (elf_file_is_static(file))
+        status = pcere_fail(error, PCERE_REFUSED, 0, "link it dynamically", "'%s' is statically linked: the profiler's library cannot be brought in", program);
+    else if (needs(file, "libgomp.so") && !needs(file, "libomp.so"))
+        status = pcere_fail(error, PCERE_DATA, 0, "build it with clang -fopenmp, or link it with -lomp in place of -lgomp",
+                            "'%s' uses gcc's OpenMP runtime (libgomp), which has no tool interface", program);
+    else if (stat(program, &facts) == 0 && facts.st_mode & (S_ISUID | S_ISGID) && geteuid() != 0)
+        status = pcere_fail(error, PCERE_REFUSED, 0, "profile a copy without these rights", "'%s' runs with the rights of another user: no library can be brought in", program);
+    elf_file_close(file);
+    return status;
+}
+
+/* ---- environment -------------------------------------------------------------------------------------------------------------- */
+
+struct environment { char **list; size_t count, capacity; bool failed; };
+
+static bool has_name(const char *variable, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+static void variable_add(struct environment *environment, const char *name, const char *value)
+{
+    struct text text = {0};
+    text_addf(&text, "%s%s%s", name, *name ? "=" : "", value);
+    char *variable = text_take(&text);
+    if (!variable || !array_reserve(&environment->list, &environment->capacity, environment->count + 2, sizeof(char *))) {
+        free(variable);
+        environment->failed = true;
+        return;
+    }
+    environment->list[environment->count++] = variable;
+    environment->list[environment->count] = NULL;
+}
+
+static void environment_done(struct environment *environment)
+{
+    for (size_t i = 0; i < environment->count; i++)
+        free(environment->list[i]);
+    free(environment->list);
+}
+
+static struct environment environment_make(const struct recording_options *options, int trace)
+{
+    struct environment result = {0};
+    struct text preload = {0};
+    text_add(&preload, options->library);
+    for (size_t i = 0; options->environment && options->environment[i]; i++) {
+        const char *variable = options->environment[i];
+        if (has_name(variable, "LD_PRELOAD") && variable[sizeof "LD_PRELOAD"])
+            text_addf(&preload, ":%s", variable + sizeof "LD_PRELOAD");
+        /* A tool that is disabled or chosen there would keep ours out. */
+        bool replaced = has_name(variable, "LD_PRELOAD") || has_name(variable, TRACE_ENVIRONMENT) || has_name(variable, "OMP_TOOL") ||
+                        (options->threads && has_name(variable, "OMP_NUM_THREADS"));
+        if (!replaced)
+            variable_add(&result, "", variable);
+    }
+    char number[32];
+    if (options->threads) {
+        snprintf(number, sizeof number, "%u", options->threads);
+        variable_add(&result, "OMP_NUM_THREADS", number);
+    }
+    snprintf(number, sizeof number, "%d", trace);
+    variable_add(&result, TRACE_ENVIRONMENT, number);
+    variable_add(&result, "LD_PRELOAD", preload.failed ? "" : preload.data);
+    result.failed = result.failed || preload.failed;
+    text_done(&preload);
+    return result;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------------------------------ */
+
+struct signals { struct sigaction interrupt, quit; };
+
+static void signals_ignore(struct signals *before)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGINT, &ignore, &before->interrupt);
+    sigaction(SIGQUIT, &ignore, &before->quit);
+}
+
+static void signals_restore(const struct signals *before)
+{
+    sigaction(SIGINT, &before->interrupt, NULL);
+    sigaction(SIGQUIT, &before->quit, NULL);
+}
+
+static enum pcere_status start_failure(const char *program, int errnum, struct pcere_error *error)
+{
+    bool system = errnum == ENOMEM || errnum == EAGAIN || errnum == EMFILE || errnum == ENFILE || errnum == EIO;
+    enum pcere_status status = system ? PCERE_SYSTEM : errnum == ENOEXEC ? PCERE_DATA : PCERE_USAGE;
+    return pcere_fail(error, status, errnum, NULL, "cannot run '%s'", program);
+}
+
+static enum pcere_status process_start(const struct recording_options *options, int trace, const struct signals *before, pid_t *ret_pid,
+                                       struct pcere_error *error)
+{
+    struct environment environment = environment_make(options, trace);
+    size_t count = 0;
+    while (options->arguments && options->arguments[count])
+        count++;
+    char **arguments = calloc(count + 2, sizeof *arguments);
+    if (environment.failed || !arguments) {
+        environment_done(&environment);
+        free(arguments);
+        return pcere_fail_memory(error, "the program's environment");
+    }
+    arguments[0] = (char *)(uintptr_t)options->program;
+    for (size_t i = 0; i < count; i++)
+        arguments[i + 1] = options->arguments[i];
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t plain;
+    sigemptyset(&plain);
+    if (before->interrupt.sa_handler != SIG_IGN)
+        sigaddset(&plain, SIGINT);
+    if (before->quit.sa_handler != SIG_IGN)
+        sigaddset(&plain, SIGQUIT);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_adddup2(&actions, trace, trace);       /* to itself: it stays open in the program */
+    if (options->stdout_descriptor >= 0)
+        posix_spawn_file_actions_adddup2(&actions, options->stdout_descriptor, STDOUT_FILENO);
+    posix_spawnattr_setsigdefault(&attributes, &plain);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    int errnum = posix_spawn(ret_pid, options->program, &actions, &attributes, arguments, environment.list);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    environment_done(&environment);
+    free(arguments);
+    return errnum ? start_failure(options->program, errnum, error) : PCERE_OK;
+}
+
+static enum pcere_status trace_make(const struct recording_options *options, int *ret_trace, struct pcere_error *error)
+{
+    struct trace_header *header = calloc(1, sizeof *header);
+    if (!header)
+        return pcere_fail_memory(error, "a trace file's header");
+    header->clock_wanted = (uint32_t)options->clock;
+    header->event_count = (uint32_t)options->event_count;
+    header->bytes_most = options->bytes_most ? options->bytes_most : (uint64_t)16 << 30;
+    for (size_t i = 0; i < options->event_count; i++)
+        header->events[i] = options->events[i];
+    enum pcere_status status = PCERE_OK;
+    if (strlen(options->library) >= sizeof header->library)
+        status = pcere_fail(error, PCERE_SYSTEM, ENAMETOOLONG, NULL, "cannot name '%s'", options->library);
+    else
+        memcpy(header->library, options->library, strlen(options->library) + 1);
+    if (status == PCERE_OK)
+        status = trace_file_make(options->trace, header, ret_trace, error);
+    free(header);
+    return status;
+}
+
+enum pcere_status recording_make(const struct recording_options *options, struct recording *ret_recording, struct pcere_error *error)
+{
+    int trace;
+    enum pcere_status status = program_check(options->program, error);
+    if (status == PCERE_OK && options->event_count > TRACE_EVENTS_MOST)
+        status = pcere_fail(error, PCERE_USAGE, 0, "ask for fewer, in several runs", "more than %u events", TRACE_EVENTS_MOST);
+    if (status == PCERE_OK)
+        status = trace_make(options, &trace, error);
+    if (status != PCERE_OK)
+        return status;
+    struct signals before;
+    struct recording recording = {0};
+    pid_t pid;
+    signals_ignore(&before);
+    uint64_t start_ns = now_ns();
+    status = process_start(options, trace, &before, &pid, error);
+    if (status == PCERE_OK) {
+        int program_status = 0;
+        while (waitpid(pid, &program_status, 0) < 0 && errno == EINTR)
+            continue;
+        recording.wall_ns = now_ns() - start_ns;
+        recording.program_status = program_status;
+        status = trace_file_seal(trace, program_status, recording.wall_ns, error);
+    }
+    signals_restore(&before);
+    close(trace);
+    if (status != PCERE_OK) {
+        unlink(options->trace);
+        return status;
+    }
+    *ret_recording = recording;
+    return PCERE_OK;
+}

@@ -1,0 +1,33 @@
+/* profiler/host/recording.h - one run of a program with the profiler's library in it, and the trace that it leaves. */
+#ifndef PCERE_PROFILER_HOST_RECORDING_H
+#define PCERE_PROFILER_HOST_RECORDING_H
+
+#include "core/error.h"
+#include "profiler/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct recording_options {       /* all pointers borrowed */
+    const char *program;         /* a path; never searched in PATH */
+    char *const *arguments;      /* NULL-terminated, without the program itself; NULL: none */
+    char *const *environment;    /* NULL-terminated */
+    const char *library;         /* absolute path of libpcere-profiler.so */
+    const char *trace;           /* path of the file to make; it must not exist */
+    uint32_t threads;            /* OMP_NUM_THREADS; 0: as the environment has it */
+    enum trace_clock clock;      /* TRACE_CLOCK_NONE: the best there is */
+    const struct trace_event *events;
+    size_t event_count;
+    uint64_t bytes_most;         /* of the trace; 0: 16 GiB */
+    int stdout_descriptor;       /* where the program's output goes; -1: the caller's */
+};
+
+struct recording { int32_t program_status; uint64_t wall_ns; };
+
+/* Run it to its end and seal the trace. While it runs SIGINT and SIGQUIT are ignored here as system(3) does it. Not thread-safe.
+ * PCERE_USAGE: the program does not exist or cannot be executed. PCERE_DATA: it is no ELF executable, or one of gcc's OpenMP. PCERE_REFUSED: it is
+ * statically linked, or runs privileged: no library can be brought in. A program that fails is no failure of this. */
+enum pcere_status recording_make(const struct recording_options *options, struct recording *ret_recording, struct pcere_error *error);
+
+#endif

@@ -1,0 +1,352 @@
+/* profiler/host/trace_file.c - reading a sealed trace file: header, index, tables, and each thread's records in order. */
+#include "profiler/host/trace_file.h"
+
+#include "core/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define BLOCK_ROOM (TRACE_BLOCK_BYTES - (uint32_t)sizeof(struct trace_block))
+#define BLOCK_SLOTS (BLOCK_ROOM / (uint32_t)sizeof(struct trace_record))
+
+static enum pcere_status damaged(struct pcere_error *error, const char *path, const char *what)
+{
+    return pcere_fail(error, PCERE_DATA, 0, "record it again", "'%s' is damaged: %s", path, what);
+}
+
+static enum pcere_status header_check(const struct trace_file *file, const char *path, struct pcere_error *error)
+{
+    const struct trace_header *header = file->header;
+    if (file->map_bytes < TRACE_HEADER_BYTES || memcmp(header->magic, TRACE_MAGIC, sizeof header->magic) != 0)
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "'%s' is no trace of PCERE", path);
+    if (header->version != TRACE_VERSION)
+        return pcere_fail(error, PCERE_DATA, 0, "record it again, or use the PCERE that wrote it", "'%s' has version %u of the trace format, not %u", path,
+                          header->version, TRACE_VERSION);
+    if (!header->sealed)
+        return pcere_fail(error, PCERE_DATA, 0, "record it again", "'%s' was never finished: what recorded it was ended before its program", path);
+    struct trace_header *copy = malloc(TRACE_HEADER_BYTES);
+    if (!copy)
+        return pcere_fail_memory(error, "a trace file's header");
+    memcpy(copy, header, TRACE_HEADER_BYTES);
+    copy->header_checksum = 0;
+    bool same = XXH64(copy, TRACE_HEADER_BYTES, 0) == header->header_checksum;
+    free(copy);
+    if (!same || header->header_bytes != TRACE_HEADER_BYTES || header->block_bytes != TRACE_BLOCK_BYTES || header->event_count > TRACE_EVENTS_MOST ||
+        header->runtime[sizeof header->runtime - 1] || header->library[sizeof header->library - 1])
+        return damaged(error, path, "its header does not have its checksum");
+    for (uint32_t i = 0; i < header->event_count; i++)
+        if (!memchr(header->events[i].name, '\0', sizeof header->events[i].name))
+            return damaged(error, path, "the name of an event does not end");
+    if (header->index_offset > file->map_bytes || header->index_offset % 8 ||
+        header->index_count != (file->map_bytes - header->index_offset) / sizeof(struct trace_index))
+        return damaged(error, path, "it does not end where its index does");
+    return PCERE_OK;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------------------ */
+
+/* The n-th field, from 0, of ";file;function;line;column"; false: there is none. */
+static bool source_field(const char *source, size_t n, const char **ret_field, size_t *ret_bytes)
+{
+    const char *at = source;
+    for (size_t i = 0; i <= n; i++) {
+        if (*at != ';')
+            return false;
+        at++;
+        if (i < n)
+            at += strcspn(at, ";");
+    }
+    *ret_field = at;
+    *ret_bytes = strcspn(at, ";");
+    return true;
+}
+
+static bool construct_source(struct trace_construct *construct, const char *source)
+{
+    const char *field;
+    size_t bytes;
+    if (source_field(source, 0, &field, &bytes) && bytes && !(bytes == 7 && memcmp(field, "unknown", 7) == 0) &&
+        !(construct->file = strndup(field, bytes)))
+        return false;
+    if (source_field(source, 1, &field, &bytes) && bytes && !(bytes == 7 && memcmp(field, "unknown", 7) == 0) &&
+        !(construct->function = strndup(field, bytes)))
+        return false;
+    if (source_field(source, 2, &field, &bytes) && bytes < 10)
+        construct->line = (uint32_t)strtoul(field, NULL, 10);
+    if (source_field(source, 3, &field, &bytes) && bytes < 10)
+        construct->column = (uint32_t)strtoul(field, NULL, 10);
+    return true;
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool construct_place(const struct trace_file *file, struct trace_construct *construct)
+{
+    struct text place = {0};
+    if (construct->file && construct->line)
+        text_addf(&place, "%s:%u", base_of(construct->file), construct->line);
+    else if (construct->basis == TRACE_BY_ID)
+        text_addf(&place, "pcere:%016llx", (unsigned long long)construct->id);
+    else if (construct->module && construct->module < file->module_count && file->modules[construct->module].path)
+        text_addf(&place, "%s+0x%llx", file->modules[construct->module].path[0] ? base_of(file->modules[construct->module].path) : "main",
+                  (unsigned long long)construct->offset);
+    else
+        text_add(&place, "unknown");
+    construct->place = text_take(&place);
+    for (char *at = construct->place; at && *at; at++)
+        if ((unsigned char)*at < ' ' || *at == '@')
+            *at = '_';                           /* a label is one line, and '@' is its own */
+    return construct->place != NULL;
+}
+
+static enum pcere_status entry_read(struct trace_file *file, const struct trace_entry *entry, const char *path, struct pcere_error *error)
+{
+    const char *text = entry->text, *end = (const char *)entry + entry->bytes;
+    if (entry->kind == TRACE_ENTRY_CONSTRUCT) {
+        if (entry->index == 0 || entry->index >= file->construct_count || entry->construct_kind >= TRACE_KINDS || !memchr(text, '\0', (size_t)(end - text)))
+            return damaged(error, path, "a construct in its tables");
+        struct trace_construct *construct = &file->constructs[entry->index];
+        if (construct->kind)
+            return damaged(error, path, "a construct is there twice");
+        *construct = (struct trace_construct){.id = entry->id, .kind = entry->construct_kind, .basis = entry->basis, .module = entry->module, .offset = entry->offset};
+        if (!construct_source(construct, text))
+            return pcere_fail_memory(error, "a construct's name");
+    } else if (entry->kind == TRACE_ENTRY_MODULE) {
+        const char *first = memchr(text, '\0', (size_t)(end - text));
+        if (entry->index == 0 || entry->index >= file->module_count || !first || !memchr(first + 1, '\0', (size_t)(end - first - 1)))
+            return damaged(error, path, "a module in its tables");
+        file->modules[entry->index] = (struct trace_module){text, first + 1};
+    } else if (entry->kind == TRACE_ENTRY_THREAD) {
+        if (entry->index >= file->thread_count)
+            return damaged(error, path, "a thread in its tables");
+        file->threads[entry->index].kernel_id = entry->module;
+    }
+    return PCERE_OK;
+}
+
+static enum pcere_status table_read(struct trace_file *file, const struct trace_block *block, const char *path, struct pcere_error *error)
+{
+    const char *room = (const char *)(block + 1);
+    enum pcere_status status = PCERE_OK;
+    for (uint32_t at = 0; status == PCERE_OK && at < block->used;) {
+        const struct trace_entry *entry = (const void *)(room + at);
+        if (block->used - at < sizeof *entry || entry->bytes < sizeof *entry || entry->bytes % 8 || entry->bytes > block->used - at)
+            return damaged(error, path, "an entry of its tables has no length");
+        status = entry_read(file, entry, path, error);
+        at += entry->bytes;
+    }
+    return status;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct trace_block *const *left = a, *const *right = b;
+    return (*left)->sequence < (*right)->sequence ? -1 : (*left)->sequence > (*right)->sequence;
+}
+
+static enum pcere_status block_check(const struct trace_file *file, const struct trace_index *index, const char *path, struct pcere_error *error)
+{
+    if (index->offset < TRACE_HEADER_BYTES || (index->offset - TRACE_HEADER_BYTES) % TRACE_BLOCK_BYTES ||
+        index->offset > file->header->index_offset || file->header->index_offset - index->offset < TRACE_BLOCK_BYTES)
+        return damaged(error, path, "a block lies outside of it");
+    const struct trace_block *block = (const void *)((const char *)file->map + index->offset);
+    bool records = block->kind == TRACE_BLOCK_RECORDS;
+    if (block->magic != TRACE_BLOCK_MAGIC || block->used > (records ? BLOCK_SLOTS : BLOCK_ROOM) || block->used != index->used)
+        return damaged(error, path, "the head of a block");
+    if (XXH64(block + 1, records ? (size_t)block->used * sizeof(struct trace_record) : block->used, 0) != block->checksum)
+        return damaged(error, path, "a block does not have its checksum");
+    return PCERE_OK;
+}
+
+static enum pcere_status blocks_read(struct trace_file *file, const char *path, struct pcere_error *error)
+{
+    const struct trace_index *index = (const void *)((const char *)file->map + file->header->index_offset);
+    uint64_t count = file->header->index_count;
+    for (uint64_t i = 0; i < count; i++) {
+        enum pcere_status status = block_check(file, &index[i], path, error);
+        if (status != PCERE_OK)
+            return status;
+        const struct trace_block *block = (const void *)((const char *)file->map + index[i].offset);
+        if (block->kind != TRACE_BLOCK_RECORDS)
+            continue;
+        if (block->thread >= file->thread_count)
+            return damaged(error, path, "a block of a thread that is not there");
+        file->threads[block->thread].block_count++;
+        file->slots += block->used;
+    }
+    for (size_t i = 0; i < file->thread_count; i++) {
+        file->threads[i].blocks = calloc(file->threads[i].block_count + 1, sizeof *file->threads[i].blocks);
+        if (!file->threads[i].blocks)
+            return pcere_fail_memory(error, "a trace's blocks");
+        file->threads[i].block_count = 0;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const struct trace_block *block = (const void *)((const char *)file->map + index[i].offset);
+        if (block->kind == TRACE_BLOCK_RECORDS) {
+            struct trace_thread *thread = &file->threads[block->thread];
+            thread->blocks[thread->block_count++] = block;
+        } else {
+            enum pcere_status status = table_read(file, block, path, error);
+            if (status != PCERE_OK)
+                return status;
+        }
+    }
+    for (size_t i = 0; i < file->thread_count; i++)
+        qsort(file->threads[i].blocks, file->threads[i].block_count, sizeof *file->threads[i].blocks, by_sequence);
+    return PCERE_OK;
+}
+
+/* Between the run's two anchors; a killed program has none at its end, and its last block serves. */
+static void clock_fit(struct trace_file *file)
+{
+    const struct trace_header *header = file->header;
+    const struct trace_anchor *start = &header->start;
+    uint64_t ticks = header->end.ticks, ns = header->end.monotonic_ns;
+    for (size_t i = 0; !header->ended && i < file->thread_count; i++)
+        for (size_t j = 0; j < file->threads[i].block_count; j++)
+            if (file->threads[i].blocks[j]->base_ticks > ticks) {
+                ticks = file->threads[i].blocks[j]->base_ticks;
+                ns = file->threads[i].blocks[j]->monotonic_ns;
+            }
+    bool fits = header->clock == TRACE_CLOCK_TSC && ticks > start->ticks && ns > start->monotonic_ns;
+    file->ns_per_tick = fits ? (double)(ns - start->monotonic_ns) / (double)(ticks - start->ticks) : 1;
+}
+
+uint64_t trace_ns(const struct trace_file *file, uint64_t ticks)
+{
+    uint64_t start = file->header->start.ticks;
+    double ns = ticks > start ? (double)(ticks - start) * file->ns_per_tick : 0;
+    return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
+}
+
+static enum pcere_status file_fill(struct trace_file *file, const char *path, struct pcere_error *error)
+{
+    enum pcere_status status = header_check(file, path, error);
+    if (status != PCERE_OK)
+        return status;
+    const struct trace_header *header = file->header;
+    if (header->thread_count > TRACE_THREADS_MOST || header->construct_count >= TRACE_CONSTRUCTS_MOST)
+        return damaged(error, path, "it has more threads or constructs than there can be");
+    file->thread_count = header->thread_count;
+    file->construct_count = (size_t)header->construct_count + 1;
+    file->module_count = 513;
+    file->threads = calloc(file->thread_count + 1, sizeof *file->threads);
+    file->constructs = calloc(file->construct_count, sizeof *file->constructs);
+    file->modules = calloc(file->module_count, sizeof *file->modules);
+    if (!file->threads || !file->constructs || !file->modules)
+        return pcere_fail_memory(error, "a trace's tables");
+    status = blocks_read(file, path, error);
+    for (size_t i = 0; status == PCERE_OK && i < file->construct_count; i++)
+        if (!construct_place(file, &file->constructs[i]))
+            status = pcere_fail_memory(error, "a construct's name");
+    clock_fit(file);
+    return status;
+}
+
+enum pcere_status trace_file_open(const char *path, struct trace_file **ret_file, struct pcere_error *error)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat facts;
+    if (descriptor < 0)
+        return pcere_fail(error, errno == ENOENT ? PCERE_USAGE : PCERE_SYSTEM, errno, NULL, "cannot open '%s'", path);
+    if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size < (off_t)TRACE_HEADER_BYTES) {
+        close(descriptor);
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "'%s' is no trace of PCERE", path);
+    }
+    void *map = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    int errnum = errno;
+    close(descriptor);
+    struct trace_file *file = calloc(1, sizeof *file);
+    if (map == MAP_FAILED || !file) {
+        if (map != MAP_FAILED)
+            munmap(map, (size_t)facts.st_size);
+        free(file);
+        return pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot map '%s'", path);
+    }
+    file->map = map;
+    file->map_bytes = (size_t)facts.st_size;
+    file->header = map;
+    enum pcere_status status = file_fill(file, path, error);
+    if (status != PCERE_OK) {
+        trace_file_close(file);
+        return status;
+    }
+    *ret_file = file;
+    return PCERE_OK;
+}
+
+void trace_file_close(struct trace_file *file)
+{
+    if (!file)
+        return;
+    for (size_t i = 0; file->constructs && i < file->construct_count; i++) {
+        free(file->constructs[i].file);
+        free(file->constructs[i].function);
+        free(file->constructs[i].place);
+    }
+    for (size_t i = 0; file->threads && i < file->thread_count; i++)
+        free(file->threads[i].blocks);
+    free(file->constructs);
+    free(file->threads);
+    free(file->modules);
+    munmap(file->map, file->map_bytes);
+    free(file);
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------------------- */
+
+void trace_cursor_start(struct trace_cursor *cursor, const struct trace_file *file, size_t thread)
+{
+    *cursor = (struct trace_cursor){.file = file, .thread = &file->threads[thread]};
+    if (cursor->thread->block_count)
+        cursor->base_ticks = cursor->thread->blocks[0]->base_ticks;
+}
+
+static void block_next(struct trace_cursor *cursor)
+{
+    cursor->block++;
+    cursor->slot = 0;
+    if (cursor->block < cursor->thread->block_count)
+        cursor->base_ticks = cursor->thread->blocks[cursor->block]->base_ticks;
+}
+
+bool trace_cursor_next(struct trace_cursor *cursor, struct trace_item *ret_item)
+{
+    uint32_t count_slots = (cursor->file->header->event_count + 1) / 2;
+    while (cursor->block < cursor->thread->block_count) {
+        const struct trace_block *block = cursor->thread->blocks[cursor->block];
+        if (cursor->slot >= block->used) {
+            block_next(cursor);
+            continue;
+        }
+        const struct trace_record *record = (const struct trace_record *)(const void *)(block + 1) + cursor->slot;
+        uint32_t slots = 1 + (record->word & TRACE_COUNTS ? count_slots : 0), type = TRACE_TYPE(record->word);
+        if (slots > block->used - cursor->slot || type == 0 || type >= TRACE_TYPES) {
+            cursor->torn++;
+            block_next(cursor);
+            continue;
+        }
+        cursor->slot += slots;
+        if (type == TRACE_TIME) {
+            cursor->base_ticks = record->value;
+            continue;
+        }
+        *ret_item = (struct trace_item){.ticks = cursor->base_ticks + record->time, .value = record->value, .type = type,
+                                        .flags = TRACE_FLAGS(record->word), .extra = TRACE_EXTRA(record->word),
+                                        .counts = slots > 1 ? (const uint64_t *)(const void *)(record + 1) : NULL};
+        return true;
+    }
+    return false;
+}

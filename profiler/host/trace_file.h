@@ -1,0 +1,72 @@
+/* profiler/host/trace_file.h - the trace file on this side: making it for a run, sealing it afterwards, reading it.
+ *
+ * docs/format/trace.md is normative. What is read is hostile: every count and offset is checked, checksums are compared when the file is
+ * opened, and a walk over its records never leaves a block. The file stays mapped while it is open: nobody may cut it meanwhile.
+ */
+#ifndef PCERE_PROFILER_HOST_TRACE_FILE_H
+#define PCERE_PROFILER_HOST_TRACE_FILE_H
+
+#include "core/error.h"
+#include "profiler/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Make PATH (mode 0600; it must not exist) with the header's words of the runner, of which magic, version, sizes and identity are filled in.
+ * *ret_file is O_CLOEXEC and the caller's. PCERE_USAGE: it exists. PCERE_SYSTEM. */
+enum pcere_status trace_file_make(const char *path, const struct trace_header *wanted, int *ret_file, struct pcere_error *error);
+
+/* The program has ended: close the blocks that it left open, put checksums and the index. PCERE_DATA: the program damaged the file.
+ * PCERE_SYSTEM: no room. */
+enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns, struct pcere_error *error);
+
+struct trace_module { const char *path, *build_id; };       /* path "": the executable */
+
+struct trace_construct {
+    uint64_t id;
+    uint32_t kind;               /* enum trace_construct_kind; 0: an index that the tables do not have */
+    uint32_t basis;              /* enum trace_basis */
+    uint32_t line, column;       /* 0: unknown */
+    uint32_t module;             /* of `modules`, from 1; 0: unknown */
+    uint64_t offset;
+    char *file, *function;       /* NULL: unknown */
+    char *place;                 /* "cg.c:405", "cg+0x1234", "pcere:0123456789abcdef": the same in each run, not unique */
+};
+
+struct trace_thread {
+    uint32_t kernel_id;
+    const struct trace_block **blocks;      /* in their order */
+    size_t block_count;
+};
+
+struct trace_file {
+    const struct trace_header *header;
+    struct trace_construct *constructs;     /* [0] is what is not known */
+    size_t construct_count;
+    struct trace_module *modules;           /* [0] is none */
+    size_t module_count;
+    struct trace_thread *threads;
+    size_t thread_count;
+    uint64_t slots;                         /* of all records */
+    double ns_per_tick;
+    void *map;
+    size_t map_bytes;
+};
+
+/* PCERE_USAGE: there is no such file. PCERE_DATA: damaged, cut, not sealed, of another version. PCERE_SYSTEM. */
+enum pcere_status trace_file_open(const char *path, struct trace_file **ret_file, struct pcere_error *error);
+void trace_file_close(struct trace_file *file);             /* accepts NULL */
+
+/* Since the run's start. */
+uint64_t trace_ns(const struct trace_file *file, uint64_t ticks);
+
+struct trace_item { uint64_t ticks, value; uint32_t type, flags, extra; const uint64_t *counts; /* of all events, or NULL */ };
+
+struct trace_cursor { const struct trace_file *file; const struct trace_thread *thread; size_t block; uint32_t slot; uint64_t base_ticks; uint64_t torn; };
+
+void trace_cursor_start(struct trace_cursor *cursor, const struct trace_file *file, size_t thread);
+/* The thread's next record; false: no more. TRACE_TIME is seen to. Records that make no sense end their block, counted in `torn`. */
+bool trace_cursor_next(struct trace_cursor *cursor, struct trace_item *ret_item);
+
+#endif

@@ -1,0 +1,174 @@
+/* profiler/host/trace_seal.c - a trace file before and after the run: made, and sealed with counts, checksums and index.
+ *
+ * The program could write anything into the file, and may have been killed while it did.
+ */
+#include "profiler/host/trace_file.h"
+
+#include "core/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define BLOCK_ROOM (TRACE_BLOCK_BYTES - (uint32_t)sizeof(struct trace_block))
+#define BLOCK_SLOTS (BLOCK_ROOM / (uint32_t)sizeof(struct trace_record))
+
+enum pcere_status trace_file_make(const char *path, const struct trace_header *wanted, int *ret_file, struct pcere_error *error)
+{
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0)
+        return pcere_fail(error, errno == EEXIST ? PCERE_USAGE : PCERE_SYSTEM, errno, errno == EEXIST ? "name another file, or remove it" : NULL,
+                          "cannot make '%s'", path);
+    struct stat facts;
+    struct trace_header *header = calloc(1, TRACE_HEADER_BYTES);
+    enum pcere_status status = PCERE_OK;
+    if (!header)
+        status = pcere_fail_memory(error, "a trace file's header");
+    else if (fstat(file, &facts) != 0)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot look at '%s'", path);
+    if (status == PCERE_OK) {
+        *header = *wanted;
+        memcpy(header->magic, TRACE_MAGIC, sizeof header->magic);
+        header->version = TRACE_VERSION;
+        header->header_bytes = TRACE_HEADER_BYTES;
+        header->block_bytes = TRACE_BLOCK_BYTES;
+        header->device = (uint64_t)facts.st_dev;
+        header->inode = (uint64_t)facts.st_ino;
+        status = file_write_all(file, 0, header, TRACE_HEADER_BYTES, path, "trace.write", error);
+    }
+    free(header);
+    if (status != PCERE_OK) {
+        close(file);
+        unlink(path);
+        return status;
+    }
+    *ret_file = file;
+    return PCERE_OK;
+}
+
+/* Slots that hold whole records in a block that was never closed: up to the first that was not written. */
+static uint32_t open_slots(const struct trace_block *block, uint32_t count_slots)
+{
+    const struct trace_record *records = (const void *)(block + 1);
+    uint32_t slot = 0;
+    while (slot < BLOCK_SLOTS && records[slot].word) {
+        uint32_t next = slot + 1 + (records[slot].word & TRACE_COUNTS ? count_slots : 0);
+        if (next > BLOCK_SLOTS)
+            break;
+        slot = next;
+    }
+    return slot;
+}
+
+static uint32_t open_entries(const struct trace_block *block)
+{
+    const char *room = (const char *)(block + 1);
+    uint32_t used = 0;
+    while (BLOCK_ROOM - used >= sizeof(struct trace_entry)) {
+        const struct trace_entry *entry = (const void *)(room + used);
+        if (entry->bytes < sizeof *entry || entry->bytes % 8 || entry->bytes > BLOCK_ROOM - used)
+            break;
+        used += entry->bytes;
+    }
+    return used;
+}
+
+static void block_times(struct trace_block *block, uint32_t count_slots)
+{
+    const struct trace_record *records = (const void *)(block + 1);
+    uint64_t base = block->base_ticks, last = base;
+    bool first = true;
+    for (uint32_t slot = 0; slot < block->used;) {
+        const struct trace_record *record = &records[slot];
+        if (TRACE_TYPE(record->word) == TRACE_TIME)
+            base = record->value;
+        last = base + record->time;
+        if (first)
+            block->first_ticks = last;
+        first = false;
+        slot += 1 + (record->word & TRACE_COUNTS ? count_slots : 0);
+    }
+    if (first)
+        block->first_ticks = last;
+    block->last_ticks = last;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct trace_index *left = a, *right = b;
+    if (left->first_ticks != right->first_ticks)
+        return left->first_ticks < right->first_ticks ? -1 : 1;
+    return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+static enum pcere_status seal_map(char *map, uint64_t blocks, struct trace_index *index, uint64_t *ret_count)
+{
+    const struct trace_header *header = (const void *)map;
+    uint32_t count_slots = (header->event_count + 1) / 2;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < blocks; i++) {
+        uint64_t offset = TRACE_HEADER_BYTES + i * TRACE_BLOCK_BYTES;
+        struct trace_block *block = (void *)(map + offset);
+        if (block->magic != TRACE_BLOCK_MAGIC)
+            continue;                            /* taken, but no room was found for it */
+        bool records = block->kind == TRACE_BLOCK_RECORDS;
+        if (!records && block->kind != TRACE_BLOCK_TABLE)
+            continue;
+        if (block->used == 0 || block->used > (records ? BLOCK_SLOTS : BLOCK_ROOM))
+            block->used = records ? open_slots(block, count_slots) : open_entries(block);
+        if (records)
+            block_times(block, count_slots);
+        block->checksum = XXH64(block + 1, records ? (size_t)block->used * sizeof(struct trace_record) : block->used, 0);
+        index[count++] = (struct trace_index){offset, block->used, block->thread, block->kind, block->first_ticks, block->last_ticks};
+    }
+    qsort(index, count, sizeof *index, by_time);
+    *ret_count = count;
+    return PCERE_OK;
+}
+
+enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns, struct pcere_error *error)
+{
+    struct stat facts;
+    if (fstat(file, &facts) != 0)
+        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot look at the trace file");
+    if (facts.st_size < (off_t)TRACE_HEADER_BYTES)
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "the program cut its trace file");
+    uint64_t blocks = ((uint64_t)facts.st_size - TRACE_HEADER_BYTES) / TRACE_BLOCK_BYTES;
+    uint64_t index_offset = TRACE_HEADER_BYTES + blocks * TRACE_BLOCK_BYTES;
+    char *map = mmap(NULL, index_offset, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (map == MAP_FAILED)
+        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot map the trace file");
+    struct trace_index *index = calloc(blocks + 1, sizeof *index);
+    struct trace_header *header = (void *)map;
+    enum pcere_status status = PCERE_OK;
+    uint64_t count = 0;
+    if (!index)
+        status = pcere_fail_memory(error, "a trace file's index");
+    else if (memcmp(header->magic, TRACE_MAGIC, sizeof header->magic) != 0 || header->version != TRACE_VERSION || header->event_count > TRACE_EVENTS_MOST)
+        status = pcere_fail(error, PCERE_DATA, 0, NULL, "the program damaged its trace file");
+    else
+        status = seal_map(map, blocks, index, &count);
+    if (status == PCERE_OK)
+        status = file_write_all(file, (int64_t)index_offset, index, (size_t)count * sizeof *index, "the trace file", "trace.write", error);
+    if (status == PCERE_OK && ftruncate(file, (off_t)(index_offset + count * sizeof *index)) != 0)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot cut the trace file to its length");
+    if (status == PCERE_OK) {
+        header->index_offset = index_offset;
+        header->index_count = count;
+        header->program_status = program_status;
+        header->wall_ns = wall_ns;
+        header->runtime[sizeof header->runtime - 1] = '\0';
+        header->library[sizeof header->library - 1] = '\0';
+        header->sealed = 1;
+        header->header_checksum = 0;
+        header->header_checksum = XXH64(header, TRACE_HEADER_BYTES, 0);
+    }
+    free(index);
+    munmap(map, index_offset);
+    return status;
+}

@@ -1,0 +1,265 @@
+/* profiler/host/unit_profile.c - execution units as rows of a profile, and in words what the run could not see. */
+#include "profiler/host/unit_profile.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the run ------------------------------------------------------------------------------------------------------------------ */
+
+struct list { char **items; size_t count, capacity; bool failed; };
+
+static void list_add(struct list *list, char *item)
+{
+    if (!item || !array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items)) {
+        free(item);
+        list->failed = true;
+        return;
+    }
+    list->items[list->count++] = item;
+}
+
+static void list_done(struct list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i]);
+    free(list->items);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const char *const *left = a, *const *right = b;
+    return strcmp(*left, *right);
+}
+
+static void settings_take(struct list *list, char *const *environment)
+{
+    for (size_t i = 0; environment && environment[i]; i++)
+        if (strncmp(environment[i], "OMP_", 4) == 0 || strncmp(environment[i], "KMP_", 4) == 0)
+            list_add(list, strdup(environment[i]));
+    if (list->count)
+        qsort(list->items, list->count, sizeof *list->items, by_bytes);
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct list *list, const char *format, ...)
+{
+    struct text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    char line[512];
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    text_add(&text, line);
+    list_add(list, text_take(&text));
+}
+
+struct constructs_seen { size_t by_id, by_source, by_address, sections, chunked; };
+
+static struct constructs_seen constructs_look(const struct units *units)
+{
+    struct constructs_seen seen = {0};
+    const struct trace_file *file = units->labels.file;
+    for (size_t i = 1; i < file->construct_count; i++) {
+        const struct trace_construct *construct = &file->constructs[i];
+        seen.by_id += construct->kind && construct->basis == TRACE_BY_ID;
+        seen.by_source += construct->kind && construct->basis == TRACE_BY_SOURCE;
+        seen.by_address += construct->kind && construct->basis == TRACE_BY_ADDRESS;
+        seen.sections += construct->kind == TRACE_SECTIONS;
+    }
+    return seen;
+}
+
+static void blind_say(struct list *list, const struct units *units, enum label_rules rules, const struct constructs_seen *seen)
+{
+    const struct trace_header *header = units->labels.file->header;
+    if (seen->by_address)
+        say(list, "%zu constructs are named by where their calls lie in the code (built without -g and without the plugin): other builds have other labels", seen->by_address);
+    if (seen->by_source)
+        say(list, "%zu constructs are named by their place in the source: two on one line and column would be one", seen->by_source);
+    if (header->unmatched)
+        say(list, "%llu constructs' calls were not seen, only what the tool interface tells of them", (unsigned long long)header->unmatched);
+    say(list, "the chunks of schedule(static,N) that one thread executes are one XU");
+    if (seen->sections)
+        say(list, "sections that one thread executes one after the other are one XU");
+    if (rules == LABEL_RULES_PAPER)
+        say(list, "by the rules of the paper, what single and sections make is named after the thread that came to them, which differs from run to run");
+    if (header->forks)
+        say(list, "the program made %llu processes by fork: what they did is not here", (unsigned long long)header->forks);
+    if (header->dropped)
+        say(list, "%llu records found no room", (unsigned long long)header->dropped);
+    if (units->torn || units->mismatches)
+        say(list, "%llu records did not fit what was open", (unsigned long long)(units->torn + units->mismatches));
+    if (units->unfinished)
+        say(list, "%llu XUs had not ended when the program did", (unsigned long long)units->unfinished);
+    if (units->duplicates)
+        say(list, "%llu XUs have a label that another one has", (unsigned long long)units->duplicates);
+    for (uint32_t i = 0; i < header->event_count; i++)
+        if (header->events[i].failed_errno)
+            say(list, "event %s could not be counted on every thread: %s", header->events[i].name, strerror((int)header->events[i].failed_errno));
+}
+
+static enum pcere_status run_add(struct profile *profile, const struct units *units, enum label_rules rules, const struct unit_profile_run *run,
+                                 struct pcere_error *error)
+{
+    const struct trace_file *file = units->labels.file;
+    const struct trace_header *header = file->header;
+    struct constructs_seen seen = constructs_look(units);
+    struct list settings = {0}, blind = {0};
+    settings_take(&settings, run->environment);
+    blind_say(&blind, units, rules, &seen);
+    const char *build_id = "";
+    for (size_t i = 1; i < file->module_count; i++)
+        if (file->modules[i].path && !file->modules[i].path[0])
+            build_id = file->modules[i].build_id;
+    bool counts_inserted = false;
+    for (uint32_t i = 0; i < header->event_count; i++)
+        counts_inserted = counts_inserted || header->events[i].backend == TRACE_BACKEND_IR;
+    bool identified = seen.by_id && !seen.by_source && !seen.by_address;
+    size_t arguments = 0;
+    while (run->arguments && run->arguments[arguments])
+        arguments++;
+    struct profile_run entry = {
+        .program = (char *)(uintptr_t)run->program, .build_id = (char *)(uintptr_t)build_id, .arguments = (char **)(uintptr_t)run->arguments,
+        .argument_count = arguments, .settings = settings.items, .setting_count = settings.count, .host = (char *)(uintptr_t)run->host,
+        .threads = units->team_most ? units->team_most : 1, .level = identified ? counts_inserted ? 2 : 1 : 0, .blind = blind.items,
+        .blind_count = blind.count, .wall_ns = header->wall_ns, .xus = units->count,
+    };
+    enum pcere_status status = settings.failed || blind.failed ? pcere_fail_memory(error, "the profile") : profile_add_run(profile, &entry, NULL, error);
+    list_done(&settings);
+    list_done(&blind);
+    return status;
+}
+
+static enum pcere_status events_add(struct profile *profile, const struct trace_header *header, struct pcere_error *error)
+{
+    static const char *const backends[] = {[0] = "time", [TRACE_BACKEND_SW] = "sw", [TRACE_BACKEND_IR] = "ir", [TRACE_BACKEND_PMU] = "pmu"};
+    enum pcere_status status = PCERE_OK;
+    for (uint32_t i = 0; status == PCERE_OK && i < header->event_count; i++) {
+        const struct trace_event *event = &header->events[i];
+        size_t length = strlen(event->name);
+        const char *unit = length > 6 && strcmp(event->name + length - 6, "-bytes") == 0 ? "bytes" : strstr(event->name, "clock") ? "ns" : "1";
+        struct profile_event entry = {.name = (char *)(uintptr_t)event->name, .unit = (char *)(uintptr_t)unit,
+                                      .backend = (char *)(uintptr_t)backends[event->backend <= TRACE_BACKEND_PMU ? event->backend : 0],
+                                      .run = 0, .exact = event->backend == TRACE_BACKEND_IR};
+        status = profile_add_event(profile, &entry, NULL, error);
+    }
+    return status;
+}
+
+/* ---- constructs --------------------------------------------------------------------------------------------------------------- */
+
+struct constructs { const struct trace_file *file; uint32_t *order, *entries; size_t count; };
+
+static int by_place(const void *a, const void *b, void *context)
+{
+    const struct constructs *constructs = context;
+    const struct trace_construct *left = &constructs->file->constructs[*(const uint32_t *)a], *right = &constructs->file->constructs[*(const uint32_t *)b];
+    if (left->line != right->line)
+        return left->line < right->line ? -1 : 1;
+    if (left->column != right->column)
+        return left->column < right->column ? -1 : 1;
+    return left->id < right->id ? -1 : left->id > right->id;
+}
+
+static enum pcere_status construct_add(struct profile *profile, const struct trace_construct *construct, uint32_t *ret_entry, struct pcere_error *error)
+{
+    for (size_t i = 0; i < profile->construct_count; i++)
+        if (profile->constructs[i].id == construct->id) {
+            *ret_entry = (uint32_t)i;
+            return PCERE_OK;
+        }
+    struct text name = {0};
+    text_addf(&name, "%s%s%s", construct->function ? construct->function : "", construct->function ? "@" : "", construct->place);
+    size_t plain = name.length;
+    for (size_t i = 0, again = 1; !name.failed && i < profile->construct_count; i++)
+        if (strcmp(profile->constructs[i].name, name.data) == 0) {
+            name.length = plain;
+            text_addf(&name, "#%zu", ++again);
+            i = SIZE_MAX;                        /* from the first again */
+        }
+    char *words = text_take(&name);
+    enum pcere_status status = words ? profile_add_construct(profile, construct->id, words, ret_entry, error) : pcere_fail_memory(error, "a construct's name");
+    free(words);
+    return status;
+}
+
+/* Those that have XUs, in the order of the source, so that names with a number are the same in each run. */
+static enum pcere_status constructs_add(struct profile *profile, const struct units *units, struct constructs *constructs, struct pcere_error *error)
+{
+    constructs->file = units->labels.file;
+    size_t all = constructs->file->construct_count;
+    constructs->order = calloc(all, sizeof *constructs->order);
+    constructs->entries = calloc(all, sizeof *constructs->entries);
+    bool *used = calloc(all, sizeof *used);
+    if (!constructs->order || !constructs->entries || !used) {
+        free(used);
+        return pcere_fail_memory(error, "the profile's constructs");
+    }
+    for (size_t i = 0; i < units->count; i++) {
+        uint32_t construct = units->labels.nodes[units->list[i].node].construct;
+        used[construct < all ? construct : 0] = true;
+    }
+    for (uint32_t i = 0; i < all; i++)
+        if (used[i])
+            constructs->order[constructs->count++] = i;
+    free(used);
+    qsort_r(constructs->order, constructs->count, sizeof *constructs->order, by_place, constructs);
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; status == PCERE_OK && i < constructs->count; i++)
+        status = construct_add(profile, &constructs->file->constructs[constructs->order[i]], &constructs->entries[constructs->order[i]], error);
+    return status;
+}
+
+/* ---- rows --------------------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status row_add(struct profile *profile, const struct units *units, size_t number, const struct constructs *constructs, struct text *label,
+                                 struct pcere_error *error)
+{
+    static const enum profile_kind kinds[] = {
+        [UNIT_TASK] = PROFILE_TASK, [UNIT_STATIC_RANGE] = PROFILE_STATIC_RANGE, [UNIT_DYNAMIC_CHUNK] = PROFILE_DYNAMIC_CHUNK,
+        [UNIT_SECTION] = PROFILE_SECTION, [UNIT_TASKLOOP_CHUNK] = PROFILE_TASKLOOP_CHUNK,
+    };
+    const struct unit *unit = &units->list[number];
+    const struct trace_file *file = units->labels.file;
+    uint32_t construct = units->labels.nodes[unit->node].construct;
+    label->length = 0;
+    label_text(&units->labels, unit->node, label);
+    if (label->failed)
+        return pcere_fail_memory(error, "a label");
+    struct profile_xu row = {
+        .label = label->data, .kind = kinds[unit->kind], .construct = constructs->entries[construct < file->construct_count ? construct : 0],
+        .thread = unit->thread, .cpu = PROFILE_NO_CPU, .start_ns = trace_ns(file, unit->start_ticks),
+        .active_ns = (uint64_t)((double)unit->active_ticks * file->ns_per_tick), .counts = units->event_count ? &units->counts[number * units->event_count] : NULL,
+    };
+    return profile_add_xu(profile, &row, error);
+}
+
+enum pcere_status unit_profile_make(const struct units *units, enum label_rules rules, const struct unit_profile_run *run, struct profile **ret_profile,
+                                    struct pcere_error *error)
+{
+    struct profile *profile = profile_new();
+    struct constructs constructs = {0};
+    struct text label = {0};
+    if (!profile)
+        return pcere_fail_memory(error, "a profile");
+    enum pcere_status status = run_add(profile, units, rules, run, error);
+    if (status == PCERE_OK)
+        status = events_add(profile, units->labels.file->header, error);
+    if (status == PCERE_OK)
+        status = constructs_add(profile, units, &constructs, error);
+    if (status == PCERE_OK)
+        status = profile_reserve(profile, units->count, error);
+    for (size_t i = 0; status == PCERE_OK && i < units->count; i++)
+        status = row_add(profile, units, i, &constructs, &label, error);
+    if (status == PCERE_OK)
+        status = profile_sort(profile, error);
+    text_done(&label);
+    free(constructs.order);
+    free(constructs.entries);
+    if (status != PCERE_OK) {
+        profile_free(profile);
+        return status;
+    }
+    *ret_profile = profile;
+    return PCERE_OK;
+}

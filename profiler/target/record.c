@@ -1,0 +1,185 @@
+/* profiler/target/record.c - records and the blocks they go to.
+ *
+ * It knows clocks, and how a thread comes to a block of the file: room is reserved before it is mapped, since a write to a mapping that the
+ * disk has no room for would kill the program.
+ */
+#include "profiler/target/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BLOCK_SLOTS ((TRACE_BLOCK_BYTES - sizeof(struct trace_block)) / sizeof(struct trace_record))
+
+__thread struct recorder *recorder_self;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t recorder_monotonic_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* The two clocks are read as near to each other as a few tries allow. */
+struct trace_anchor recorder_anchor(void)
+{
+    struct trace_anchor best = {0};
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = recorder_ticks();
+        uint64_t monotonic_ns = recorder_monotonic_ns();
+        uint64_t after = recorder_ticks();
+        if (after - before >= least)
+            continue;
+        least = after - before;
+        best.ticks = before + least / 2;
+        best.monotonic_ns = monotonic_ns;
+    }
+    best.realtime_ns = clock_ns(CLOCK_REALTIME);
+    return best;
+}
+
+static struct trace_block *block_refuse(struct trace_header *header, int errnum)
+{
+    uint32_t none = 0;
+    __atomic_compare_exchange_n(&header->full_errno, &none, (uint32_t)errnum, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+struct trace_block *recorder_block(uint16_t kind, uint16_t thread, uint32_t sequence)
+{
+    struct recorder_state *state = recorder_state;
+    struct trace_header *header = state->header;
+    if (header->full_errno)
+        return NULL;
+    int errnum = errno;
+    uint64_t number = __atomic_fetch_add(&header->block_count, 1, __ATOMIC_RELAXED);
+    uint64_t offset = TRACE_HEADER_BYTES + number * TRACE_BLOCK_BYTES;
+    struct trace_block *block = NULL;
+    if (offset + TRACE_BLOCK_BYTES > header->bytes_most) {
+        block = block_refuse(header, EFBIG);
+    } else if (fallocate(state->file, 0, (off_t)offset, TRACE_BLOCK_BYTES) != 0) {
+        block = block_refuse(header, errno);
+    } else {
+        void *memory = mmap(NULL, TRACE_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, state->file, (off_t)offset);
+        if (memory == MAP_FAILED)
+            block = block_refuse(header, errno);
+        else
+            block = memory;
+    }
+    if (block) {
+#ifdef MADV_POPULATE_WRITE
+        madvise(block, TRACE_BLOCK_BYTES, MADV_POPULATE_WRITE);
+#endif
+        block->kind = kind;
+        block->thread = thread;
+        block->sequence = sequence;
+        block->monotonic_ns = recorder_monotonic_ns();
+        block->base_ticks = recorder_ticks();
+        __atomic_store_n(&block->magic, TRACE_BLOCK_MAGIC, __ATOMIC_RELEASE);
+    }
+    errno = errnum;
+    return block;
+}
+
+static void block_leave(struct recorder *recorder)
+{
+    if (!recorder->block)
+        return;
+    recorder->block->used = (uint32_t)(recorder->next - (struct trace_record *)(void *)(recorder->block + 1));
+    munmap(recorder->block, TRACE_BLOCK_BYTES);
+    recorder->block = NULL;
+    recorder->next = recorder->end = NULL;
+}
+
+static bool block_enter(struct recorder *recorder)
+{
+    block_leave(recorder);
+    recorder->block = recorder_block(TRACE_BLOCK_RECORDS, (uint16_t)recorder->thread, recorder->sequence);
+    if (!recorder->block)
+        return false;
+    recorder->sequence++;
+    recorder->base_ticks = recorder->block->base_ticks;
+    recorder->next = (struct trace_record *)(void *)(recorder->block + 1);
+    recorder->end = recorder->next + BLOCK_SLOTS;
+    return true;
+}
+
+void recorder_counts(struct recorder *recorder, uint64_t *slots)
+{
+    counters_read(&recorder->counters, slots);
+}
+
+void recorder_put_slow(struct recorder *recorder, uint64_t ticks, uint32_t word, uint64_t value, bool counts)
+{
+    uint32_t slots = 1 + (counts ? recorder_state->count_slots : 0);
+    if (recorder->end - recorder->next < (ptrdiff_t)slots + 1 && !block_enter(recorder)) {
+        __atomic_fetch_add(&recorder_state->header->dropped, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    if (ticks < recorder->base_ticks)       /* taken just before the block was */
+        ticks = recorder->base_ticks;
+    if ((ticks - recorder->base_ticks) >> 32) {
+        struct trace_record *base = recorder->next++;
+        base->time = 0;
+        base->value = ticks;
+        __atomic_store_n(&base->word, TRACE_WORD(TRACE_TIME, 0, 0), __ATOMIC_RELEASE);
+        recorder->base_ticks = ticks;
+    }
+    struct trace_record *record = recorder->next;
+    if (counts) {
+        recorder_counts(recorder, (uint64_t *)(void *)(record + 1));
+        word |= TRACE_COUNTS;
+    }
+    record->time = (uint32_t)(ticks - recorder->base_ticks);
+    record->value = value;
+    __atomic_store_n(&record->word, word, __ATOMIC_RELEASE);
+    recorder->next = record + slots;
+}
+
+struct recorder *recorder_start(void)
+{
+    struct recorder_state *state = recorder_state;
+    uint64_t thread = __atomic_fetch_add(&state->header->thread_count, 1, __ATOMIC_RELAXED);
+    if (thread >= TRACE_THREADS_MOST)
+        return NULL;
+    int errnum = errno;
+    void *memory = mmap(NULL, sizeof(struct recorder), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        errno = errnum;
+        return NULL;
+    }
+    struct recorder *recorder = memory;
+    recorder->thread = (uint32_t)thread;
+    recorder->counters.group = -1;
+    recorder_self = recorder;
+    recorder_thread_entry(recorder->thread, (uint32_t)syscall(SYS_gettid), 0);
+    if (state->event_count)
+        counters_open(&recorder->counters);
+    block_enter(recorder);
+    errno = errnum;
+    return recorder;
+}
+
+void recorder_thread_end(void)
+{
+    struct recorder *recorder = recorder_self;
+    if (!recorder || !recorder_state->active)
+        return;
+    recorder_put(recorder, TRACE_WORD(TRACE_THREAD_END, 0, 0), 0);
+    int errnum = errno;
+    recorder_self = NULL;
+    counters_close(&recorder->counters);
+    block_leave(recorder);
+    munmap(recorder, sizeof *recorder);
+    errno = errnum;
+}

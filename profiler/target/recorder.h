@@ -1,0 +1,146 @@
+/* profiler/target/recorder.h - what the parts of the library inside the user's process know of each other.
+ *
+ * The state lies in pages that the kernel wipes in a forked child: there `active` reads 0 and nothing is recorded. Nothing here allocates from
+ * the program's heap, prints, exits, or changes errno.
+ */
+#ifndef PCERE_PROFILER_TARGET_RECORDER_H
+#define PCERE_PROFILER_TARGET_RECORDER_H
+
+#include "profiler/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORDER_EXPORT __attribute__((visibility("default")))
+#define RECORDER_CACHE 256u     /* sites that a thread remembers; a power of two */
+
+struct recorder_site { const void *ident, *address; uint32_t index, kind; };
+
+struct recorder_counters {      /* of one thread */
+    int group;                  /* descriptor of the perf events, or -1 */
+    uint32_t group_size;
+    uint8_t group_place[TRACE_EVENTS_MOST];     /* where the n-th of the group stands among the events */
+    const uint64_t *vector;     /* of the counters that the pass inserted, or NULL */
+    uint64_t last[TRACE_EVENTS_MOST];
+};
+
+struct recorder {               /* of one thread */
+    struct trace_record *next, *end;            /* room in its block */
+    uint64_t base_ticks;
+    struct trace_block *block;  /* NULL: nothing can be recorded any more */
+    uint64_t tasks, teams;      /* made by this thread */
+    uint32_t thread;
+    uint32_t sequence;
+    uint32_t pending;           /* construct of the call that is being made, for the tool event that it will cause */
+    uint32_t inside;            /* calls of the runtime that are known from their entry */
+    struct recorder_counters counters;
+    struct recorder_site cache[RECORDER_CACHE];
+};
+
+struct recorder_state {
+    uint32_t active;            /* 0: nothing is recorded */
+    uint32_t event_count, count_slots;
+    uint32_t clock;             /* enum trace_clock */
+    struct trace_header *header;
+    int file;
+    uintptr_t runtime_low, runtime_high;        /* the OpenMP runtime's text: calls from there are its own */
+};
+
+extern struct recorder_state *recorder_state;
+extern __thread struct recorder *recorder_self __attribute__((tls_model("initial-exec")));
+
+/* ---- record.c --------------------------------------------------------------------------------------------------------------- */
+
+uint64_t recorder_monotonic_ns(void);
+struct trace_anchor recorder_anchor(void);
+/* This thread's recorder, made at the first call; NULL: there is none. */
+struct recorder *recorder_start(void);
+void recorder_thread_end(void);
+/* A new block of the file, mapped; NULL: no room. */
+struct trace_block *recorder_block(uint16_t kind, uint16_t thread, uint32_t sequence);
+/* A record where there is no room, or the time does not fit. */
+void recorder_put_slow(struct recorder *recorder, uint64_t ticks, uint32_t word, uint64_t value, bool counts);
+void recorder_counts(struct recorder *recorder, uint64_t *slots);
+
+static inline struct recorder *recorder_get(void)
+{
+    if (__builtin_expect(!recorder_state->active, 0))
+        return NULL;
+    struct recorder *recorder = recorder_self;
+    return __builtin_expect(recorder != NULL, 1) ? recorder : recorder_start();
+}
+
+static inline uint64_t recorder_ticks(void)
+{
+    return __builtin_expect(recorder_state->clock == TRACE_CLOCK_TSC, 1) ? __builtin_ia32_rdtsc() : recorder_monotonic_ns();
+}
+
+/* The word is stored last: a reader of a killed program's file finds whole records and then zeros. */
+static inline void recorder_put(struct recorder *recorder, uint32_t word, uint64_t value)
+{
+    uint64_t ticks = recorder_ticks(), passed = ticks - recorder->base_ticks;
+    struct trace_record *record = recorder->next;
+    if (__builtin_expect(recorder->end - record < (ptrdiff_t)(1 + recorder_state->count_slots) || passed >> 32, 0)) {
+        recorder_put_slow(recorder, ticks, word, value, recorder_state->count_slots != 0);
+        return;
+    }
+    if (recorder_state->count_slots) {
+        recorder_counts(recorder, (uint64_t *)(void *)(record + 1));
+        word |= TRACE_COUNTS;
+    }
+    record->time = (uint32_t)passed;
+    record->value = value;
+    __atomic_store_n(&record->word, word, __ATOMIC_RELEASE);
+    recorder->next = record + 1 + recorder_state->count_slots;
+}
+
+static inline uint64_t recorder_task_new(struct recorder *recorder)
+{
+    return (uint64_t)recorder->thread << TRACE_ID_THREAD_SHIFT | ++recorder->tasks;
+}
+
+static inline uint64_t recorder_team_new(struct recorder *recorder)
+{
+    return (uint64_t)recorder->thread << TRACE_ID_THREAD_SHIFT | ++recorder->teams;
+}
+
+/* ---- constructs.c ----------------------------------------------------------------------------------------------------------- */
+
+struct recorder_ident { int32_t reserved_1, flags, reserved_2, reserved_3; const char *source; };
+enum { RECORDER_IDENT_SECTIONS = 0x400, RECORDER_IDENT_DISTRIBUTE = 0x800 };      /* flags */
+
+uint32_t recorder_construct_slow(struct recorder *recorder, const struct recorder_ident *ident, const void *address, uint32_t kind);
+void recorder_thread_entry(uint32_t thread, uint32_t kernel_id, uint64_t type);
+
+/* Number of the construct whose call with this ident returns to `address`; 0: the table is full. */
+static inline uint32_t recorder_construct(struct recorder *recorder, const struct recorder_ident *ident, const void *address, uint32_t kind)
+{
+    uintptr_t mixed = ((uintptr_t)ident >> 4) * 31 + ((uintptr_t)address ^ (uintptr_t)address >> 7) + kind;
+    const struct recorder_site *site = &recorder->cache[mixed % RECORDER_CACHE];
+    if (__builtin_expect(site->ident == ident && site->address == address && site->kind == kind && site->index, 1))
+        return site->index;
+    return recorder_construct_slow(recorder, ident, address, kind);
+}
+
+/* ---- counters.c ------------------------------------------------------------------------------------------------------------- */
+
+/* Open this thread's counters as the header wants them, and take them as they stand. */
+void counters_open(struct recorder_counters *counters);
+void counters_close(struct recorder_counters *counters);
+/* The differences since the last call. */
+void counters_read(struct recorder_counters *counters, uint64_t *differences);
+
+/* ---- entries.c -------------------------------------------------------------------------------------------------------------- */
+
+/* The function that stands behind ours, by its name. */
+void (*recorder_next(const char *name))(void);
+
+/* Was this call made by the OpenMP runtime itself? */
+static inline bool recorder_by_runtime(const void *address)
+{
+    uintptr_t place = (uintptr_t)address;
+    return place >= recorder_state->runtime_low && place < recorder_state->runtime_high;
+}
+
+#endif

@@ -1,0 +1,183 @@
+/* profiler/target/tool.c - the OpenMP tool: teams, implicit tasks, explicit tasks, and waits, as the runtime tells of them.
+ *
+ * It also hears of loops and chunks; where those come from a call that entries.c saw, its record is better, and nothing is done here.
+ */
+#include "profiler/target/recorder.h"
+#include "profiler/target/tool_interface.h"
+
+#include <string.h>
+
+static void thread_begin(ompt_thread_t type, ompt_data_t *data)
+{
+    (void)type, (void)data;
+    recorder_get();
+}
+
+static void thread_end(ompt_data_t *data)
+{
+    (void)data;
+    recorder_thread_end();
+}
+
+/* The construct of the call that is being made, or, without one, what the runtime tells of the caller. */
+static uint32_t construct_take(struct recorder *recorder, const void *address, uint32_t kind)
+{
+    uint32_t construct = recorder->pending;
+    recorder->pending = 0;
+    if (construct)
+        return construct;
+    if (!address || recorder_by_runtime(address))
+        return 0;
+    recorder_state->header->unmatched++;
+    return recorder_construct(recorder, NULL, address, kind);
+}
+
+static void parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *team, unsigned size, int flags, const void *address)
+{
+    (void)task, (void)frame, (void)size;
+    struct recorder *recorder = recorder_get();
+    if (!recorder)
+        return;
+    bool league = (flags & (int)ompt_parallel_league) != 0;
+    team->value = recorder_team_new(recorder);
+    recorder_put(recorder, TRACE_WORD(TRACE_PARALLEL_BEGIN, league, construct_take(recorder, address, league ? TRACE_TEAMS : TRACE_PARALLEL)), team->value);
+}
+
+static void parallel_end(ompt_data_t *team, ompt_data_t *task, int flags, const void *address)
+{
+    (void)task, (void)flags, (void)address;
+    struct recorder *recorder = recorder_get();
+    if (recorder)
+        recorder_put(recorder, TRACE_WORD(TRACE_PARALLEL_END, 0, 0), team->value);
+}
+
+static void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *team, ompt_data_t *task, unsigned size, unsigned number, int flags)
+{
+    struct recorder *recorder = recorder_get();
+    if (!recorder)
+        return;
+    bool initial = (flags & (int)ompt_task_initial) != 0;
+    if (endpoint == ompt_scope_end) {
+        recorder_put(recorder, TRACE_WORD(TRACE_IMPLICIT_END, initial, 0), task->value);
+        return;
+    }
+    task->value = recorder_task_new(recorder);
+    if (!initial || (team && team->value))
+        recorder_put(recorder, TRACE_WORD(TRACE_TEAM, 0, size < TRACE_EXTRA_MOST ? size : TRACE_EXTRA_MOST), team ? team->value : 0);
+    recorder_put(recorder, TRACE_WORD(TRACE_IMPLICIT_BEGIN, initial, number < TRACE_EXTRA_MOST ? number : TRACE_EXTRA_MOST), task->value);
+}
+
+static void task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t *task, int flags, int dependences, const void *address)
+{
+    (void)parent, (void)frame, (void)dependences;
+    struct recorder *recorder = recorder_get();
+    if (!recorder || flags & (int)ompt_task_initial)
+        return;
+    bool waits = (flags & (int)ompt_task_taskwait) != 0;
+    unsigned told = (flags & (int)ompt_task_untied ? TRACE_TASK_UNTIED : 0) | (flags & (int)ompt_task_undeferred ? TRACE_TASK_UNDEFERRED : 0) |
+                    (waits ? TRACE_TASK_WAITS : 0) | (flags & (int)ompt_task_target ? TRACE_TASK_TARGET : 0);
+    task->value = recorder_task_new(recorder);
+    recorder_put(recorder, TRACE_WORD(TRACE_TASK_CREATE, told, waits ? 0 : construct_take(recorder, address, TRACE_TASK)), task->value);
+}
+
+static void task_schedule(ompt_data_t *prior, ompt_task_status_t status, ompt_data_t *next)
+{
+    (void)prior;
+    struct recorder *recorder = recorder_get();
+    if (recorder)
+        recorder_put(recorder, TRACE_WORD(TRACE_TASK_SWITCH, (unsigned)status & 15, 0), next ? next->value : 0);
+}
+
+static void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *team, ompt_data_t *task, const void *address)
+{
+    (void)team, (void)task, (void)address;
+    struct recorder *recorder = recorder_get();
+    if (!recorder)
+        return;
+    if (endpoint != ompt_scope_end)
+        recorder_put(recorder, TRACE_WORD(TRACE_WAIT_BEGIN, (unsigned)kind & 15, 0), 0);
+    if (endpoint != ompt_scope_begin)
+        recorder_put(recorder, TRACE_WORD(TRACE_WAIT_END, (unsigned)kind & 15, 0), 0);
+}
+
+static uint64_t schedule_of(ompt_work_t kind)
+{
+    return kind == ompt_work_loop_static    ? TRACE_SCHEDULE_STATIC
+           : kind == ompt_work_loop_dynamic ? TRACE_SCHEDULE_DYNAMIC
+           : kind == ompt_work_loop_guided  ? TRACE_SCHEDULE_GUIDED
+                                            : TRACE_SCHEDULE_OTHER;
+}
+
+static void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *team, ompt_data_t *task, uint64_t count, const void *address)
+{
+    (void)team, (void)task, (void)count;
+    struct recorder *recorder = recorder_get();
+    if (!recorder || recorder->inside || kind == ompt_work_taskloop || kind == ompt_work_scope || kind == ompt_work_workshare)
+        return;
+    bool begins = endpoint != ompt_scope_end, single = kind == ompt_work_single_executor || kind == ompt_work_single_other;
+    if (!begins && kind != ompt_work_single_other)
+        recorder_put(recorder, TRACE_WORD(single ? TRACE_SINGLE_END : TRACE_LOOP_END, 0, 0), 0);
+    if (!begins)
+        return;
+    recorder_state->header->unmatched++;
+    uint32_t what = single ? TRACE_SINGLE : kind == ompt_work_sections ? TRACE_SECTIONS : kind == ompt_work_distribute ? TRACE_DISTRIBUTE : TRACE_LOOP;
+    uint32_t construct = recorder_construct(recorder, NULL, address, what);
+    if (single)
+        recorder_put(recorder, TRACE_WORD(TRACE_SINGLE_BEGIN, 0, construct), kind == ompt_work_single_executor);
+    else
+        recorder_put(recorder, TRACE_WORD(TRACE_LOOP_BEGIN, 0, construct), schedule_of(kind));
+}
+
+static void dispatch(ompt_data_t *team, ompt_data_t *task, ompt_dispatch_t kind, ompt_data_t instance)
+{
+    (void)team, (void)task;
+    struct recorder *recorder = recorder_get();
+    if (!recorder || !instance.ptr)
+        return;
+    const ompt_dispatch_chunk_t *chunk = instance.ptr;
+    if (kind == ompt_dispatch_taskloop_chunk)
+        recorder_put(recorder, TRACE_WORD(TRACE_TASKLOOP_RANGE, 0, chunk->iterations < TRACE_EXTRA_MOST ? chunk->iterations : TRACE_EXTRA_MOST), chunk->start);
+    else if (!recorder->inside && (kind == ompt_dispatch_ws_loop_chunk || kind == ompt_dispatch_distribute_chunk))
+        recorder_put(recorder, TRACE_WORD(TRACE_RANGE_BEGIN, 0, chunk->iterations < TRACE_EXTRA_MOST ? chunk->iterations : TRACE_EXTRA_MOST), chunk->start);
+    else if (!recorder->inside && kind == ompt_dispatch_section)
+        recorder_put(recorder, TRACE_WORD(TRACE_RANGE_BEGIN, 0, 1), 0);
+}
+
+#define CALLBACK(event, function) {event, (ompt_callback_t)(function)}
+static const struct { ompt_callbacks_t event; ompt_callback_t function; } callbacks[] = {
+    CALLBACK(ompt_callback_thread_begin, thread_begin),     CALLBACK(ompt_callback_thread_end, thread_end),
+    CALLBACK(ompt_callback_parallel_begin, parallel_begin), CALLBACK(ompt_callback_parallel_end, parallel_end),
+    CALLBACK(ompt_callback_implicit_task, implicit_task),   CALLBACK(ompt_callback_task_create, task_create),
+    CALLBACK(ompt_callback_task_schedule, task_schedule),   CALLBACK(ompt_callback_sync_region, sync_region),
+    CALLBACK(ompt_callback_work, work),                     CALLBACK(ompt_callback_dispatch, dispatch),
+};
+
+static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data)
+{
+    (void)device, (void)data;
+    ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
+    if (!set)
+        return 0;
+    for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
+        set(callbacks[i].event, callbacks[i].function);
+    recorder_state->header->tool_started = 1;
+    return 1;
+}
+
+static void finalize(ompt_data_t *data)
+{
+    (void)data;
+}
+
+RECORDER_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime);
+RECORDER_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime)
+{
+    static ompt_start_tool_result_t result = {initialize, finalize, {0}};
+    if (!recorder_state->active)
+        return NULL;
+    struct trace_header *header = recorder_state->header;
+    header->runtime_version = version;
+    if (runtime)
+        strncpy(header->runtime, runtime, sizeof header->runtime - 1);
+    return &result;
+}
