@@ -4,6 +4,7 @@
 #define PCERE_CLI_CHECK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct check_result {
     bool ok;
@@ -26,5 +27,12 @@ void check_good(struct check_result *result, const char *format, ...) __attribut
 /* Not ok; `hint` says what to do. errnum, if not 0, is explained after the text. */
 void check_bad(struct check_result *result, int errnum, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Compile `source` in `directory`, with the plugin if that is not NULL; the compiler's first line goes to the result if it fails. */
+bool check_program_compile(const char *directory, const char *source, const char *plugin, char *ret_program, size_t program_size,
+                           struct check_result *result);
+
+/* check_profiler.c: does the OpenMP runtime tell the profiler what it needs? */
+void check_probe_profiler(struct check_result *result);
 
 #endif

@@ -78,9 +78,8 @@ static void probe_replay_library(struct check_result *result)
     probe_own_file(result, "libpcere-replay.a");
 }
 
-/* Compile `source` in `directory`; the compiler's first line goes to the result if it fails. */
-static bool program_compile(const char *directory, const char *source, const char *plugin, char *ret_program, size_t program_size,
-                            struct check_result *result)
+bool check_program_compile(const char *directory, const char *source, const char *plugin, char *ret_program, size_t program_size,
+                           struct check_result *result)
 {
     char file[4096], option[4200] = "";
     snprintf(file, sizeof file, "%s/check.c", directory);
@@ -159,7 +158,7 @@ static void probe_openmp(struct check_result *result)
     }
     static const char source[] = "#include <omp.h>\nint main(void){int n=0;\n#pragma omp parallel num_threads(2) reduction(+:n)\n"
                                  "n+=omp_get_num_threads();\nreturn n!=4;}\n";
-    if (program_compile(directory, source, NULL, program, sizeof program, result))
+    if (check_program_compile(directory, source, NULL, program, sizeof program, result))
         program_run(program, NULL, "a region with two threads runs", setup_hint, result);
     cli_directory_remove(directory);
     free(directory);
@@ -201,7 +200,7 @@ static void with_plugin(struct check_result *result, bool run)
         status = cli_directory_new(&directory, &error);
     if (status != PCERE_OK)
         check_bad(result, 0, error.hint, "%s", error.message);
-    else if (program_compile(directory, plugin_source, plugin, program, sizeof program, result) && plugin_sections(program, result) && run)
+    else if (check_program_compile(directory, plugin_source, plugin, program, sizeof program, result) && plugin_sections(program, result) && run)
         program_run(program, library, "the capture library can be loaded into a program",
                     "the loader must honour LD_PRELOAD: no setuid program, no static program", result);
     cli_directory_remove(directory);
@@ -228,5 +227,6 @@ const struct check_probe check_tool_probes[] = {
     {"capture-library", true, probe_capture_library},
     {"replay-library", true, probe_replay_library},
     {"preload", true, probe_preload},
+    {"profiler", false, check_probe_profiler},
     {NULL, false, NULL},
 };

@@ -185,6 +185,9 @@ static enum pcere_status emptiness_judge(const struct trace_header *header, cons
                           "the program uses gcc's OpenMP runtime (libgomp), which has no tool interface");
     if (!header->tool_started)
         return pcere_fail(error, PCERE_NO, 0, "an OpenMP program links with libomp (clang -fopenmp)", "the program started no OpenMP runtime: there is nothing to profile");
+    if (!units->count && header->dropped)
+        return pcere_fail(error, PCERE_SYSTEM, (int)header->full_errno, "TMPDIR may name a larger place for the trace; the program must leave its descriptors open",
+                          "what the program did found no room");
     if (!units->count)
         return pcere_fail(error, PCERE_NO, 0, "XUs are tasks, sections, and ranges of worksharing loops", "the program executed no XU: its profile is empty");
     return PCERE_OK;

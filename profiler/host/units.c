@@ -25,6 +25,7 @@ enum context_kind { CONTEXT_INITIAL, CONTEXT_IMPLICIT, CONTEXT_TASK };
 struct context {                 /* an instance of a task */
     uint8_t kind;                /* enum context_kind */
     bool running, internal;      /* internal: of the runtime, no task of the program */
+    bool at_once;                /* made by a taskloop and executed where it is made: the runtime may not tell its iterations */
     uint32_t number, team;       /* implicit: thread in the team, size of the team */
     uint64_t forced;             /* calls of next_rank_TID so far */
     uint64_t shared;             /* worksharing constructs met so far */
@@ -403,12 +404,14 @@ static void task_create(struct walk *walk, struct stream *stream, const struct t
     if (task->internal || !maker)
         return;
     const struct frame *top = &maker->frames[maker->frame_count - 1];
-    if (top->kind == FRAME_TASKLOOP)
+    if (top->kind == FRAME_TASKLOOP) {
         task->taskloop = top->node;
-    else if (maker->taskloop != LABEL_NONE && maker->node == LABEL_NONE)
+        task->at_once = item->flags & TRACE_TASK_UNDEFERRED;
+    } else if (maker->taskloop != LABEL_NONE && maker->node == LABEL_NONE) {
         task->taskloop = maker->taskloop;        /* the runtime's own, which makes the taskloop's tasks */
-    else
+    } else {
         task->node = task->frames[0].node = node_unordered(walk, maker, item->extra);
+    }
 }
 
 static void taskloop_begin(struct walk *walk, struct context *context, const struct trace_item *item)
@@ -419,13 +422,20 @@ static void taskloop_begin(struct walk *walk, struct context *context, const str
 
 static void taskloop_range(struct walk *walk, struct stream *stream, struct context *context, const struct trace_item *item)
 {
-    if (context->kind != CONTEXT_TASK || context->taskloop == LABEL_NONE || context->node != LABEL_NONE) {
+    if (context->kind != CONTEXT_TASK || context->taskloop == LABEL_NONE || (context->node != LABEL_NONE && !context->at_once)) {
         walk->units->mismatches++;
         return;
     }
+    struct frame *base = &context->frames[0];
     uint32_t construct = walk->units->labels.nodes[context->taskloop].construct;
-    context->node = context->frames[0].node = node_make(walk, context->taskloop, LABEL_FIRST, construct, item->value);
-    context->frames[0].unit = unit_new(walk, stream, context->node, UNIT_TASKLOOP_CHUNK, item->ticks, item->extra);
+    context->at_once = false;
+    context->node = base->node = node_make(walk, context->taskloop, LABEL_FIRST, construct, item->value);
+    if (base->unit == LABEL_NONE) {
+        base->unit = unit_new(walk, stream, context->node, UNIT_TASKLOOP_CHUNK, item->ticks, item->extra);
+    } else if (context->node != LABEL_NONE) {
+        walk->units->list[base->unit].node = context->node;
+        walk->units->list[base->unit].iterations = item->extra;
+    }
 }
 
 static void context_free(struct context *context)
@@ -453,6 +463,11 @@ static void task_switch(struct walk *walk, struct stream *stream, const struct t
             prior->frames = NULL;
             prior->frame_count = prior->frame_capacity = 0;
         }
+    }
+    if (next->at_once && next->node == LABEL_NONE && prior && prior->frames && prior->frames[prior->frame_count - 1].kind == FRAME_TASKLOOP) {
+        struct frame *loop = &prior->frames[prior->frame_count - 1];
+        next->node = next->frames[0].node = node_make(walk, next->taskloop, LABEL_RANKED, loop->construct, ++loop->rank);
+        next->frames[0].unit = unit_new(walk, stream, next->node, UNIT_TASKLOOP_CHUNK, item->ticks, 0);
     }
     next->running = true;
     stream->now = next->frame_count ? next : NULL;

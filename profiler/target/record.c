@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,6 +56,13 @@ static struct trace_block *block_refuse(struct trace_header *header, int errnum)
     return NULL;
 }
 
+/* The program may have closed the descriptor, and opened a file of its own by its number. */
+static bool file_is_ours(const struct recorder_state *state)
+{
+    struct stat facts;
+    return fstat(state->file, &facts) == 0 && state->header->device == (uint64_t)facts.st_dev && state->header->inode == (uint64_t)facts.st_ino;
+}
+
 struct trace_block *recorder_block(uint16_t kind, uint16_t thread, uint32_t sequence)
 {
     struct recorder_state *state = recorder_state;
@@ -67,6 +75,8 @@ struct trace_block *recorder_block(uint16_t kind, uint16_t thread, uint32_t sequ
     struct trace_block *block = NULL;
     if (offset + TRACE_BLOCK_BYTES > header->bytes_most) {
         block = block_refuse(header, EFBIG);
+    } else if (!file_is_ours(state)) {
+        block = block_refuse(header, EBADF);
     } else if (fallocate(state->file, 0, (off_t)offset, TRACE_BLOCK_BYTES) != 0) {
         block = block_refuse(header, errno);
     } else {

@@ -1,0 +1,100 @@
+/* cli/check_profiler.c - whether the OpenMP runtime tells the profiler what it needs: a program with each kind of construct is recorded, and must
+ * have just the XUs that it executes.
+ *
+ * The tool interface alone would miss some of them (static loops in teams of one), tell some twice (a task with if(0) and dependences), and leave out
+ * iterations (chunks of static,N after the first), numbers of sections, and the construct of a taskloop's tasks.
+ */
+#include "cli/check.h"
+#include "cli/cli.h"
+#include "core/text.h"
+#include "profiler/host/recording.h"
+#include "profiler/host/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char source[] =
+    "volatile int s[64];\nint main(void){int d=0;\n#pragma omp parallel num_threads(2)\n{\n"
+    "#pragma omp for schedule(static)\nfor(int i=0;i<8;i++)s[i]++;\n"                      /* 2 */
+    "#pragma omp for schedule(static,1)\nfor(int i=0;i<8;i++)s[i]++;\n"                    /* 2: 8 iterations together */
+    "#pragma omp for schedule(dynamic,2)\nfor(int i=0;i<8;i++)s[i]++;\n"                   /* 4 */
+    "#pragma omp sections\n{\n#pragma omp section\ns[8]++;\n#pragma omp section\ns[9]++;\n}\n" /* 2 */
+    "#pragma omp single\n{\n#pragma omp task depend(inout:d)\ns[10]++;\n#pragma omp task if(0) depend(inout:d)\ns[11]++;\n" /* 2 */
+    "#pragma omp taskloop grainsize(1)\nfor(int i=0;i<4;i++)s[i]++;\n}\n"                   /* 4 */
+    "#pragma omp masked\n{\n#pragma omp task untied\n{s[12]++;\n#pragma omp taskyield\ns[12]++;}\n}\n" /* 1 */
+    "#pragma omp parallel for if(0) schedule(dynamic,4)\nfor(int i=0;i<8;i++)s[i]++;\n"     /* 2: a team of one gets all at once */
+    "#pragma omp task\ns[13]++;\n}\n"                                                       /* 2 */
+    "#pragma omp parallel for num_threads(1)\nfor(int i=0;i<8;i++)s[i]++;\n"                 /* 1 */
+    "#pragma omp parallel num_threads(1)\n#pragma omp for schedule(guided,4)\nfor(int i=0;i<8;i++)s[i]++;\n" /* 1 */
+    "#pragma omp task\n{s[14]++;\n#pragma omp task\ns[15]++;\n#pragma omp taskwait\n}\n"      /* 2 */
+    "#pragma omp taskloop num_tasks(3)\nfor(int i=0;i<6;i++)s[i]++;\n"                      /* 3 */
+    "return s[12]!=2;}\n";
+
+/* Outside of parallel regions the runtime does not tell the iterations of taskloops. */
+enum { EXPECTED_XUS = 28, EXPECTED_ITERATIONS = 3 * 8 + 2 + 4 + 2 * 8 + 8 + 8 };
+
+static void trace_judge(const char *path, struct check_result *result)
+{
+    struct trace_file *file;
+    struct units units;
+    struct pcere_error error;
+    if (trace_file_open(path, &file, &error) != PCERE_OK) {
+        check_bad(result, 0, error.hint, "%s", error.message);
+        return;
+    }
+    uint64_t iterations = 0;
+    if (!file->header->tool_started) {
+        check_bad(result, 0, "another OpenMP tool may be linked into the runtime; profiles need LLVM's runtime with its tool interface",
+                  "the OpenMP runtime started no tool");
+    } else if (units_collect(file, LABEL_RULES_PCERE, &units, &error) != PCERE_OK) {
+        check_bad(result, 0, error.hint, "%s", error.message);
+    } else {
+        for (size_t i = 0; i < units.count; i++)
+            iterations += units.list[i].iterations;
+        if (units.count == EXPECTED_XUS && iterations == EXPECTED_ITERATIONS && !units.duplicates && !units.mismatches && !file->header->unmatched)
+            check_good(result, "%s: each of %d XUs of each kind of construct is seen once", file->header->runtime, EXPECTED_XUS);
+        else
+            check_bad(result, 0, "profiles of programs on this runtime are not whole; LLVM 19's is what PCERE is tried with",
+                      "%s: %zu of %d XUs, %llu of %d iterations, %llu labels twice, %llu records that do not fit", file->header->runtime, units.count,
+                      EXPECTED_XUS, (unsigned long long)iterations, EXPECTED_ITERATIONS, (unsigned long long)units.duplicates,
+                      (unsigned long long)(units.mismatches + file->header->unmatched));
+        units_done(&units);
+    }
+    trace_file_close(file);
+}
+
+static void program_record(const char *directory, const char *program, const char *library, struct check_result *result)
+{
+    struct text trace = {0};
+    text_addf(&trace, "%s/trace", directory);
+    struct recording_options options = {.program = program, .environment = environ, .library = library, .trace = trace.data,
+                                        .stdout_descriptor = STDERR_FILENO};
+    struct recording recording;
+    struct pcere_error error;
+    if (trace.failed || recording_make(&options, &recording, &error) != PCERE_OK)
+        check_bad(result, 0, trace.failed ? "" : error.hint, "%s", trace.failed ? "no memory" : error.message);
+    else if (recording.program_status != 0)
+        check_bad(result, 0, "a small OpenMP program must run with the profiler's library", "the test program failed");
+    else
+        trace_judge(trace.data, result);
+    text_done(&trace);
+}
+
+void check_probe_profiler(struct check_result *result)
+{
+    struct pcere_error error;
+    char *library = NULL, *directory = NULL, program[4096];
+    enum pcere_status status = cli_file_find(TRACE_LIBRARY, &library, &error);
+    if (status == PCERE_OK)
+        status = cli_directory_new(&directory, &error);
+    if (status != PCERE_OK)
+        check_bad(result, 0, error.hint, "%s", error.message);
+    else if (check_program_compile(directory, source, NULL, program, sizeof program, result))
+        program_record(directory, program, library, result);
+    cli_directory_remove(directory);
+    free(directory);
+    free(library);
+}
