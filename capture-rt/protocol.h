@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 6u
+#define CAPTURE_VERSION 7u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
 #define CAPTURE_LIBRARY "libpcere-capture.so"
@@ -45,7 +45,8 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint32_t line;
     uint64_t name_hash;         /* of the whole name, of which `name` may be a beginning */
     uint32_t plan_first, plan_count;    /* slice of log->plan: invocations to stop at, ascending */
-    uint32_t reserved;
+    uint32_t plain;             /* 1: of a unit without probes: the calls of the OpenMP runtime alone tell of it, and it is never stopped at */
+    uint64_t code;              /* plain: link-time address of the outlined function, in `object` */
     uint64_t invocations;       /* numbered from 1 in the order in which they begin, on whatever thread */
     uint64_t time_ns;           /* of those in no other region that ended, together */
     uint64_t nested_ns;         /* of the others that ended */

@@ -162,8 +162,7 @@ TARGET_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t byte
     TARGET_EXPORT void *name parameters;        \
     TARGET_EXPORT void *name parameters         \
     {                                           \
-        if (!next_##name)                       \
-            target_allocator_resolve();         \
+        target_runtime_attach(__builtin_return_address(0)); \
         if (!next_##name)                       \
             return NULL;                        \
         for_program++;                          \
@@ -176,10 +175,8 @@ FORWARDED(FORWARD)
 void target_allocator_resolve(void)
 {
     void *symbol;
-    if (!target_runtime_address())
-        return;
-#define RESOLVE(name, parameters, arguments)    \
-    symbol = dlsym(RTLD_NEXT, #name);           \
+#define RESOLVE(name, parameters, arguments)                                \
+    symbol = target_runtime_symbol(#name, TARGET_ADDRESS(name));            \
     memcpy(&next_##name, &symbol, sizeof symbol);
     FORWARDED(RESOLVE)
 }

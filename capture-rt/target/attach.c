@@ -78,9 +78,6 @@ static void environment_restore(const char *library)
 struct image_facts {
     struct capture_log *log;
     uintptr_t thread_pointer;
-    uintptr_t runtime;                  /* somewhere in the runtime's text */
-    uintptr_t runtime_low, runtime_high;
-    bool runtime_in_executable;
     bool first;
 };
 
@@ -124,12 +121,6 @@ static int image_note(struct dl_phdr_info *info, size_t bytes, void *context)
             facts->log->text_low = facts->log->text_low && facts->log->text_low < low ? facts->log->text_low : low;
             facts->log->text_high = facts->log->text_high > low + header->p_memsz ? facts->log->text_high : low + header->p_memsz;
         }
-        if (header->p_type == PT_LOAD && (header->p_flags & PF_X) && facts->runtime >= low &&
-            facts->runtime < low + header->p_memsz) {
-            facts->runtime_low = low;
-            facts->runtime_high = low + header->p_memsz;
-            facts->runtime_in_executable = executable;
-        }
         if (header->p_type == PT_DYNAMIC && executable)
             plt_note(facts->log, info, header);
     }
@@ -150,18 +141,63 @@ static uint64_t control_block_bytes(void)
 
 static void images_learn(struct capture_log *log, uintptr_t thread_pointer)
 {
-    struct image_facts facts = {.log = log, .thread_pointer = thread_pointer, .first = true,
-                                .runtime = (uintptr_t)target_runtime_address()};
+    struct image_facts facts = {.log = log, .thread_pointer = thread_pointer, .first = true};
     log->control_bytes = control_block_bytes();
     log->foreign_allocator = target_allocator_is_foreign();
     dl_iterate_phdr(image_note, &facts);
-    if (facts.runtime_low && !facts.runtime_in_executable) {
+}
+
+struct runtime_facts { uintptr_t inside, low, high; bool in_executable, first; };
+
+static int runtime_note(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct runtime_facts *facts = context;
+    bool executable = facts->first;
+    (void)bytes;
+    facts->first = false;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t low = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_X) && facts->inside >= low && facts->inside < low + header->p_memsz)
+            *facts = (struct runtime_facts){facts->inside, low, low + header->p_memsz, executable, false};
+    }
+    return 0;
+}
+
+static void runtime_learn(struct capture_log *log, const void *caller)
+{
+    if (!target_fork_find(caller))
+        return;
+    struct runtime_facts facts = {.inside = (uintptr_t)target_runtime_address(), .first = true};
+    dl_iterate_phdr(runtime_note, &facts);
+    if (facts.low && !facts.in_executable) {
         log->runtime_found = 1;
         if (target_allocator_is_ours() && target_arena_open()) {
-            target_allocator_separate(facts.runtime_low, facts.runtime_high);
+            target_allocator_separate(facts.low, facts.high);
             log->runtime_separate = 1;
         }
     }
+    target_runtime_resolve();
+    target_locks_resolve();
+    target_allocator_resolve();
+}
+
+void target_runtime_attach(const void *caller)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    if (__builtin_expect(target_fork_next() != NULL, 1))
+        return;
+    int error = errno;
+    if (target_state->active) {
+        pthread_mutex_lock(&mutex);
+        if (!target_fork_next())
+            runtime_learn(target_state->log, caller);
+        pthread_mutex_unlock(&mutex);
+    } else if (target_fork_find(caller)) {  /* before the constructor, or in a process that is not looked at */
+        target_locks_resolve();
+        target_allocator_resolve();
+    }
+    errno = error;
 }
 
 /* Of the GNU C library; elsewhere they are not there. */
@@ -245,8 +281,7 @@ __attribute__((constructor)) static void attach(void)
     if (state->socket >= 0)
         target_fresh_reserve();
     target_threads_resolve();
-    target_locks_resolve();
-    target_allocator_resolve();
+    runtime_learn(log, NULL);
     streams_learn(log);
     log->probe_ns = clock_cost_ns();
     log->pid = getpid();

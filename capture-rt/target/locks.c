@@ -6,7 +6,6 @@
  */
 #include "capture-rt/target/target.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -19,29 +18,34 @@ static lock_call *next_init, *next_init_nest, *next_destroy, *next_destroy_nest;
 static lock_hint_call *next_init_hint, *next_init_nest_hint;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void resolve(void *ret_function, const char *name)
+static int (*test_lock)(void *lock), (*test_nest_lock)(void *lock);
+static lock_call *unset_lock, *unset_nest_lock;
+
+TARGET_EXPORT void omp_init_lock(void *lock);
+TARGET_EXPORT void omp_init_nest_lock(void *lock);
+TARGET_EXPORT void omp_destroy_lock(void *lock);
+TARGET_EXPORT void omp_destroy_nest_lock(void *lock);
+TARGET_EXPORT void omp_init_lock_with_hint(void *lock, uintptr_t hint);
+TARGET_EXPORT void omp_init_nest_lock_with_hint(void *lock, uintptr_t hint);
+
+static void resolve(void *ret_function, const char *name, const void *own)
 {
-    void *symbol = dlsym(RTLD_NEXT, name);
+    void *symbol = target_runtime_symbol(name, own);
     memcpy(ret_function, &symbol, sizeof symbol);
 }
 
 void target_locks_resolve(void)
 {
-    if (!target_runtime_address())
-        return;
-    resolve(&next_init, "omp_init_lock");
-    resolve(&next_init_nest, "omp_init_nest_lock");
-    resolve(&next_destroy, "omp_destroy_lock");
-    resolve(&next_destroy_nest, "omp_destroy_nest_lock");
-    resolve(&next_init_hint, "omp_init_lock_with_hint");
-    resolve(&next_init_nest_hint, "omp_init_nest_lock_with_hint");
-}
-
-/* A library's constructor may make a lock before ours has run. */
-static void resolve_early(void)
-{
-    if (!next_init)
-        target_locks_resolve();
+    resolve(&next_init, "omp_init_lock", TARGET_ADDRESS(omp_init_lock));
+    resolve(&next_init_nest, "omp_init_nest_lock", TARGET_ADDRESS(omp_init_nest_lock));
+    resolve(&next_destroy, "omp_destroy_lock", TARGET_ADDRESS(omp_destroy_lock));
+    resolve(&next_destroy_nest, "omp_destroy_nest_lock", TARGET_ADDRESS(omp_destroy_nest_lock));
+    resolve(&next_init_hint, "omp_init_lock_with_hint", TARGET_ADDRESS(omp_init_lock_with_hint));
+    resolve(&next_init_nest_hint, "omp_init_nest_lock_with_hint", TARGET_ADDRESS(omp_init_nest_lock_with_hint));
+    resolve(&test_lock, "omp_test_lock", NULL);
+    resolve(&test_nest_lock, "omp_test_nest_lock", NULL);
+    resolve(&unset_lock, "omp_unset_lock", NULL);
+    resolve(&unset_nest_lock, "omp_unset_nest_lock", NULL);
 }
 
 static struct capture_log *table(void)
@@ -49,11 +53,6 @@ static struct capture_log *table(void)
     const struct target_state *state = target_state;
     return state->active && state->log->mode != CAPTURE_MODE_TIMING ? state->log : NULL;
 }
-
-extern int omp_test_lock(void *lock) __attribute__((weak));
-extern void omp_unset_lock(void *lock) __attribute__((weak));
-extern int omp_test_nest_lock(void *lock) __attribute__((weak));
-extern void omp_unset_nest_lock(void *lock) __attribute__((weak));
 
 static uint32_t slot_of(uintptr_t address)
 {
@@ -132,15 +131,15 @@ static bool lock_try(struct capture_lock *lock, uint32_t thread)
 {
     void *address = (void *)(uintptr_t)lock->address;
     if (!lock->kind) {
-        lock->held = !omp_test_lock(address);
+        lock->held = !test_lock(address);
         if (!lock->held)
-            omp_unset_lock(address);
+            unset_lock(address);
         return false;
     }
-    int count = omp_test_nest_lock(address);
+    int count = test_nest_lock(address);
     if (count <= 0)
         return true;
-    omp_unset_nest_lock(address);
+    unset_nest_lock(address);
     lock->held = (uint32_t)count - 1;
     lock->owner = lock->held ? thread : 0;
     return false;
@@ -188,7 +187,7 @@ static void locks_claim(uint32_t thread)
 void target_locks_probe(struct target_state *state, bool alone, int32_t num_threads, int32_t proc_bind)
 {
     bool others = false;
-    if (!state->log->locks_live || !omp_test_lock || !omp_unset_lock || !omp_test_nest_lock || !omp_unset_nest_lock)
+    if (!state->log->locks_live || !test_lock || !unset_lock || !test_nest_lock || !unset_nest_lock)
         return;
     pthread_mutex_lock(&mutex);
     alone_now = alone;
@@ -201,30 +200,27 @@ void target_locks_probe(struct target_state *state, bool alone, int32_t num_thre
 /* ---- the calls --------------------------------------------------------------------------------------------------------------- */
 
 #define INIT(name, next, kind)              \
-    TARGET_EXPORT void name(void *lock);    \
     TARGET_EXPORT void name(void *lock)     \
     {                                       \
-        resolve_early();                    \
+        target_runtime_attach(__builtin_return_address(0)); \
         if (next) {                         \
             next(lock);                     \
             lock_note(lock, kind, 0);       \
         }                                   \
     }
 #define INIT_HINT(name, next, kind)                         \
-    TARGET_EXPORT void name(void *lock, uintptr_t hint);    \
     TARGET_EXPORT void name(void *lock, uintptr_t hint)     \
     {                                                       \
-        resolve_early();                                    \
+        target_runtime_attach(__builtin_return_address(0)); \
         if (next) {                                         \
             next(lock, hint);                               \
             lock_note(lock, kind, hint);                    \
         }                                                   \
     }
 #define DESTROY(name, next)                 \
-    TARGET_EXPORT void name(void *lock);    \
     TARGET_EXPORT void name(void *lock)     \
     {                                       \
-        resolve_early();                    \
+        target_runtime_attach(__builtin_return_address(0)); \
         if (next) {                         \
             lock_forget(lock);              \
             next(lock);                     \

@@ -5,7 +5,6 @@
  */
 #include "capture-rt/target/target.h"
 
-#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
@@ -17,100 +16,12 @@
 #undef PCERE_RT_CALL
 
 #define COSTLY_NS 50000u                /* regions at least this long can bear system calls beside them */
-#define REGION_NONE UINT32_MAX
 
 uint64_t target_clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* ---- regions and sites --------------------------------------------------------------------------------------------------- */
-
-static uint64_t text_hash(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
-static void text_copy(char *to, const char *from, size_t bytes)
-{
-    size_t length = from ? strnlen(from, bytes - 1) : 0;
-    memcpy(to, from, length);
-    to[length] = '\0';
-}
-
-struct object_search { uintptr_t address; char *to; bool first; };
-
-static int object_name(struct dl_phdr_info *info, size_t bytes, void *context)
-{
-    struct object_search *search = context;
-    bool executable = search->first;
-    (void)bytes;
-    search->first = false;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        uintptr_t low = info->dlpi_addr + header->p_vaddr;
-        if (header->p_type != PT_LOAD || search->address < low || search->address - low >= header->p_memsz)
-            continue;
-        text_copy(search->to, executable ? "" : info->dlpi_name, CAPTURE_NAME_BYTES);
-        return 1;
-    }
-    return 0;
-}
-
-static uint32_t region_find_or_add(struct capture_log *log, const struct pcere_site *site)
-{
-    const char *name = site->region ? site->region : "";
-    uint64_t hash = text_hash(name);
-    uint32_t count = log->region_count;
-    for (uint32_t i = 0; i < count; i++)
-        if (log->regions[i].name_hash == hash && strncmp(log->regions[i].name, name, CAPTURE_NAME_BYTES - 1) == 0)
-            return i;
-    if (count >= CAPTURE_REGIONS_MAX) {
-        log->regions_dropped++;
-        return REGION_NONE;
-    }
-    struct capture_region_entry *entry = &log->regions[count];
-    entry->name_hash = hash;
-    entry->line = site->line;
-    text_copy(entry->name, name, sizeof entry->name);
-    text_copy(entry->function, site->function, sizeof entry->function);
-    text_copy(entry->file, site->file, sizeof entry->file);
-    text_copy(entry->thread_sized, site->thread_sized, sizeof entry->thread_sized);
-    dl_iterate_phdr(object_name, &(struct object_search){(uintptr_t)site, entry->object, true});
-    entry->ready = 1;
-    __atomic_store_n(&log->region_count, count + 1, __ATOMIC_RELEASE);
-    return count;
-}
-
-/* The cookie of a site is its region's index plus one; UINTPTR_MAX: nothing to be done for it. */
-static uint32_t site_enter(struct capture_log *log, struct pcere_site *site)
-{
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    uint32_t region = REGION_NONE;
-    pthread_mutex_lock(&mutex);
-    if (site->abi_version != PCERE_ABI_VERSION)
-        log->abi_mismatch = site->abi_version ? site->abi_version : UINT32_MAX;
-    else
-        region = region_find_or_add(log, site);
-    if (log->site_count < CAPTURE_SITES_MAX)
-        log->sites[log->site_count++] = (uintptr_t)site;
-    pthread_mutex_unlock(&mutex);
-    uintptr_t cookie = region == REGION_NONE ? UINTPTR_MAX : (uintptr_t)region + 1;
-    __atomic_store_n(&site->cookie, (void *)cookie, __ATOMIC_RELAXED);
-    return region;
-}
-
-static uint32_t region_of(struct capture_log *log, struct pcere_site *site)
-{
-    uintptr_t cookie = (uintptr_t)__atomic_load_n(&site->cookie, __ATOMIC_RELAXED);
-    if (__builtin_expect(cookie == 0, 0))
-        return site_enter(log, site);
-    return cookie <= CAPTURE_REGIONS_MAX ? (uint32_t)(cookie - 1) : REGION_NONE;
 }
 
 /* ---- open regions of a thread ---------------------------------------------------------------------------------------------- */
@@ -252,20 +163,11 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
     return true;
 }
 
-TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, int32_t num_threads, int32_t proc_bind,
-                                        int32_t argc, ...)
+/* The next of the thread's open regions, filled as far as it is known before it begins; NULL: there are too many. */
+static struct target_open *open_new(struct target_state *state, struct target_thread *thread, uint32_t index, const struct pcere_site *site,
+                                    uintptr_t stack_pointer)
 {
-    struct target_state *state = target_state;
-    if (!state->active)
-        return;
-    struct capture_log *log = state->log;
-    uint32_t index = region_of(log, site);
-    struct target_thread *thread = index == REGION_NONE ? NULL : target_thread_own(state);
-    if (!thread)
-        return;
-    struct capture_region_entry *region = &log->regions[index];
-    /* The call pushed the return address, the prologue the frame pointer. */
-    uintptr_t stack_pointer = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *);
+    struct capture_region_entry *region = &state->log->regions[index];
     if (thread->depth > 0)
         open_drop_stale(state, thread, site, stack_pointer);
     uint32_t levels;
@@ -276,31 +178,70 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
         __atomic_fetch_add(&region->nested, 1, __ATOMIC_RELAXED);
     else if (thread->thread_pointer != state->initial_thread)
         __atomic_fetch_add(&region->foreign, 1, __ATOMIC_RELAXED);
-    if (!nested && !__atomic_exchange_n(&state->runtime_started, 1, __ATOMIC_RELAXED))
-        target_runtime_start(num_threads, proc_bind);
     if (thread->depth >= TARGET_DEPTH_MAX) {
         thread->depth_beyond++;
-        return;
+        return NULL;
     }
-
     struct target_open *open = &thread->open[thread->depth];
     *open = (struct target_open){
         .site = site, .stack_pointer = stack_pointer, .place = place, .nested = nested,
-        .record = {.invocation = invocation, .region = index, .num_threads = num_threads, .path = (uint8_t)path,
-                   .parent = target_nesting_parent(state, thread, levels, team)}};
+        .record = {.invocation = invocation, .region = index, .parent = target_nesting_parent(state, thread, levels, team)}};
+    return open;
+}
+
+static void open_start(const struct target_state *state, struct target_thread *thread, struct target_open *open)
+{
+    if (open->captured)
+        open->record.flags |= CAPTURE_RECORD_STOPPED;
+    if (open->record.invocation == 1 || state->log->regions[open->record.region].last_ns >= COSTLY_NS) {
+        open->record.flags |= CAPTURE_RECORD_CPU;
+        costs_read(&open->cpu_before_ns, &open->faults_before, &open->switches_before);
+    }
+    open->stall_before_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED);
+    depth_set(thread, thread->depth + 1);
+    open->record.begin_ns = target_clock_ns();
+}
+
+TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, int32_t num_threads, int32_t proc_bind,
+                                        int32_t argc, ...)
+{
+    struct target_state *state = target_state;
+    target_fork_due = path != PCERE_PATH_SERIALIZED;
+    if (!state->active)
+        return;
+    target_runtime_attach(__builtin_return_address(0));
+    uint32_t index = target_site_region(state->log, site);
+    struct target_thread *thread = index == TARGET_REGION_NONE ? NULL : target_thread_own(state);
+    if (!thread)
+        return;
+    /* The call pushed the return address, the prologue the frame pointer. */
+    uintptr_t stack_pointer = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *);
+    struct target_open *open = open_new(state, thread, index, site, stack_pointer);
+    if (!(open ? open->nested : thread->depth > 0) && !__atomic_exchange_n(&state->runtime_started, 1, __ATOMIC_RELAXED))
+        target_runtime_start(num_threads, proc_bind);
+    if (!open)
+        return;
+    open->record.num_threads = num_threads;
+    open->record.path = (uint8_t)path;
     va_list arguments;
     va_start(arguments, argc);
     open->captured = capture_begin(state, site, open, proc_bind, argc < 0 ? 0 : (uint32_t)argc, arguments);
     va_end(arguments);
-    if (open->captured)
-        open->record.flags |= CAPTURE_RECORD_STOPPED;
-    if (invocation == 1 || region->last_ns >= COSTLY_NS) {
-        open->record.flags |= CAPTURE_RECORD_CPU;
-        costs_read(&open->cpu_before_ns, &open->faults_before, &open->switches_before);
-    }
-    open->stall_before_ns = __atomic_load_n(&log->stall_ns, __ATOMIC_RELAXED);
-    depth_set(thread, thread->depth + 1);
-    open->record.begin_ns = target_clock_ns();
+    open_start(state, thread, open);
+}
+
+bool target_plain_begin(struct target_state *state, struct pcere_site *site, uintptr_t stack_pointer)
+{
+    uint32_t index = target_site_region(state->log, site);
+    struct target_thread *thread = index == TARGET_REGION_NONE ? NULL : target_thread_own(state);
+    struct target_open *open = thread ? open_new(state, thread, index, site, stack_pointer) : NULL;
+    if (!open)
+        return thread != NULL;
+    /* Never stopped at, since it is not wanted; learnt of like others. */
+    if (state->socket >= 0 && state->log->mode == CAPTURE_MODE_CHOOSING)
+        target_choice_begin(state, &open->choice, &open->record, stack_pointer);
+    open_start(state, thread, open);
+    return true;
 }
 
 static void open_close(struct target_state *state, struct target_open *open)

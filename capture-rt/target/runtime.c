@@ -1,27 +1,39 @@
 /* capture-rt/target/runtime.c - what the library asks of the OpenMP runtime, if one is there to be asked.
  *
- * All references are weak. Starting the runtime reads files and allocates, which must not happen inside the program's first region: an empty
+ * Its functions are looked up. Starting the runtime reads files and allocates, which must not happen inside the program's first region: an empty
  * region starts it before. Such a region takes clauses that were pushed for the program's own with it, so they are pushed again.
  */
 #include "capture-rt/target/target.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 struct runtime_ident { int32_t reserved_1, flags, reserved_2, reserved_3; const char *source; };
-typedef void runtime_microtask(int32_t *global_number, int32_t *number, ...);
 
-extern void __kmpc_fork_call(struct runtime_ident *ident, int32_t argc, runtime_microtask *microtask, ...) __attribute__((weak));
-extern int32_t __kmpc_global_thread_num(struct runtime_ident *ident) __attribute__((weak));
-extern void __kmpc_push_num_threads(struct runtime_ident *ident, int32_t thread, int32_t number) __attribute__((weak));
-extern void __kmpc_push_proc_bind(struct runtime_ident *ident, int32_t thread, int32_t kind) __attribute__((weak));
-extern int omp_get_max_threads(void) __attribute__((weak));
-extern int omp_get_level(void) __attribute__((weak));
-extern int omp_get_ancestor_thread_num(int level) __attribute__((weak));
-extern int omp_get_team_size(int level) __attribute__((weak));
-extern void omp_get_schedule(int *ret_kind, int *ret_chunk) __attribute__((weak));
-extern int omp_get_max_active_levels(void) __attribute__((weak));
-extern int omp_get_dynamic(void) __attribute__((weak));
+#define RUNTIME_CALLS(X)                                                                                            \
+    X(int32_t, __kmpc_global_thread_num, (struct runtime_ident *ident))                                             \
+    X(void, __kmpc_push_num_threads, (struct runtime_ident *ident, int32_t thread, int32_t number))                 \
+    X(void, __kmpc_push_proc_bind, (struct runtime_ident *ident, int32_t thread, int32_t kind))                     \
+    X(int, omp_get_max_threads, (void))                                                                             \
+    X(int, omp_get_level, (void))                                                                                   \
+    X(int, omp_get_ancestor_thread_num, (int level))                                                                \
+    X(int, omp_get_team_size, (int level))                                                                          \
+    X(void, omp_get_schedule, (int *ret_kind, int *ret_chunk))                                                      \
+    X(int, omp_get_max_active_levels, (void))                                                                       \
+    X(int, omp_get_dynamic, (void))
+
+static struct {
+#define RUNTIME_POINTER(result, name, parameters) result(*name) parameters;
+    RUNTIME_CALLS(RUNTIME_POINTER)
+} runtime;
+
+void target_runtime_resolve(void)
+{
+    void *symbol;
+#define RUNTIME_RESOLVE(result, name, parameters)   \
+    symbol = target_runtime_symbol(#name, NULL);    \
+    memcpy(&runtime.name, &symbol, sizeof symbol);
+    RUNTIME_CALLS(RUNTIME_RESOLVE)
+}
 
 static struct runtime_ident ident = {0, 2 /* entered through __kmpc calls */, 0, 22, ";unknown;unknown;0;0;;"};
 
@@ -42,18 +54,18 @@ static void thread_note(int32_t *global_number, int32_t *number, ...)
     target_modules_touch();
 }
 
-static void region_run(runtime_microtask *microtask, int32_t num_threads, int32_t proc_bind)
+static void region_run(target_microtask *microtask, int32_t num_threads, int32_t proc_bind)
 {
-    __kmpc_fork_call(&ident, 0, microtask);
-    if (num_threads > 0 && __kmpc_push_num_threads && __kmpc_global_thread_num)
-        __kmpc_push_num_threads(&ident, __kmpc_global_thread_num(&ident), num_threads);
-    if (proc_bind >= 0 && __kmpc_push_proc_bind && __kmpc_global_thread_num)
-        __kmpc_push_proc_bind(&ident, __kmpc_global_thread_num(&ident), proc_bind);
+    target_fork_next()(&ident, 0, microtask);
+    if (num_threads > 0 && runtime.__kmpc_push_num_threads && runtime.__kmpc_global_thread_num)
+        runtime.__kmpc_push_num_threads(&ident, runtime.__kmpc_global_thread_num(&ident), num_threads);
+    if (proc_bind >= 0 && runtime.__kmpc_push_proc_bind && runtime.__kmpc_global_thread_num)
+        runtime.__kmpc_push_proc_bind(&ident, runtime.__kmpc_global_thread_num(&ident), proc_bind);
 }
 
 void target_runtime_start(int32_t num_threads, int32_t proc_bind)
 {
-    if (__kmpc_fork_call)
+    if (target_fork_next())
         region_run(nothing, num_threads, proc_bind);
 }
 
@@ -62,7 +74,7 @@ void target_runtime_threads(struct target_state *state, int32_t num_threads, int
     struct capture_thread *threads = state->log->stop.threads;
     memset(threads, 0, sizeof state->log->stop.threads);
     target_modules_find();
-    if (__kmpc_fork_call && (num_threads > 1 || (num_threads <= 0 && target_runtime_max_threads() > 1)))
+    if (target_fork_next() && (num_threads > 1 || (num_threads <= 0 && target_runtime_max_threads() > 1)))
         region_run(thread_note, num_threads, proc_bind);
     threads[0].thread_pointer = target_thread_pointer();
     threads[0].present = 1;
@@ -81,25 +93,25 @@ static void thread_visit(int32_t *global_number, int32_t *number, ...)
 void target_runtime_each(void (*visit)(uint32_t thread), int32_t num_threads, int32_t proc_bind)
 {
     visit_each = visit;
-    if (__kmpc_fork_call)
+    if (target_fork_next())
         region_run(thread_visit, num_threads, proc_bind);
 }
 
 int target_runtime_max_threads(void)
 {
-    return omp_get_max_threads ? omp_get_max_threads() : 0;
+    return runtime.omp_get_max_threads ? runtime.omp_get_max_threads() : 0;
 }
 
 void target_runtime_settings(struct capture_stop *stop)
 {
     int kind = 0, chunk = 0;
-    if (omp_get_schedule)
-        omp_get_schedule(&kind, &chunk);
+    if (runtime.omp_get_schedule)
+        runtime.omp_get_schedule(&kind, &chunk);
     stop->schedule_kind = kind;
     stop->schedule_chunk = chunk;
-    stop->max_active_levels = omp_get_max_active_levels ? omp_get_max_active_levels() : 0;
-    stop->dynamic = omp_get_dynamic ? omp_get_dynamic() : -1;
-    stop->global_thread = __kmpc_global_thread_num ? (uint32_t)__kmpc_global_thread_num(&ident) : 0;
+    stop->max_active_levels = runtime.omp_get_max_active_levels ? runtime.omp_get_max_active_levels() : 0;
+    stop->dynamic = runtime.omp_get_dynamic ? runtime.omp_get_dynamic() : -1;
+    stop->global_thread = runtime.__kmpc_global_thread_num ? (uint32_t)runtime.__kmpc_global_thread_num(&ident) : 0;
     int levels = target_runtime_level();
     stop->level_count = levels > 0 ? (uint32_t)levels : 0;
     for (int level = 1; level <= levels && level <= (int)CAPTURE_LEVELS_MAX; level++)
@@ -108,25 +120,20 @@ void target_runtime_settings(struct capture_stop *stop)
 
 int target_runtime_level(void)
 {
-    return omp_get_level ? omp_get_level() : 0;
+    return runtime.omp_get_level ? runtime.omp_get_level() : 0;
 }
 
 int target_runtime_number(int level)
 {
-    return omp_get_ancestor_thread_num ? omp_get_ancestor_thread_num(level) : -1;
+    return runtime.omp_get_ancestor_thread_num ? runtime.omp_get_ancestor_thread_num(level) : -1;
 }
 
 int target_runtime_team(int level)
 {
-    return omp_get_team_size ? omp_get_team_size(level) : -1;
+    return runtime.omp_get_team_size ? runtime.omp_get_team_size(level) : -1;
 }
 
 const void *target_runtime_address(void)
 {
-    const void *address = NULL;
-    if (__kmpc_fork_call) {
-        void (*function)(struct runtime_ident *, int32_t, runtime_microtask *, ...) = __kmpc_fork_call;
-        memcpy(&address, &function, sizeof address);
-    }
-    return address;
+    return TARGET_ADDRESS(target_fork_next());
 }

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TARGET_EXPORT __attribute__((visibility("default")))
 #define TARGET_DEPTH_MAX 64u
@@ -75,7 +76,40 @@ static inline uintptr_t target_thread_pointer(void)
     return pointer;
 }
 
+/* Of a function, as data. */
+#define TARGET_ADDRESS(function) target_address_of((void (*)(void))(function))
+static inline const void *target_address_of(void (*function)(void))
+{
+    const void *address;
+    memcpy(&address, &function, sizeof address);
+    return address;
+}
+
 uint64_t target_clock_ns(void);     /* CLOCK_MONOTONIC */
+
+/* probes.c: a region of a unit without probes begins, entered by code whose stack pointer this is; its end is __pcere_region_end of the same site.
+ * False: it is not followed, and has no end. */
+bool target_plain_begin(struct target_state *state, struct pcere_site *site, uintptr_t stack_pointer);
+
+/* sites.c: the region of a site: its index in log->regions, or TARGET_REGION_NONE, if it is not followed. */
+#define TARGET_REGION_NONE UINT32_MAX
+uint32_t target_site_region(struct capture_log *log, struct pcere_site *site);
+/* The site of a region without probes, made when it is first seen; its name is the one that the plugin would have given, if `source` (";file;function;
+ * line;column;;", may be NULL) tells. NULL: there is no room for more. */
+struct pcere_site *target_plain_site(struct target_state *state, const void *code, const char *source);
+
+/* fork.c: the probe was here just before, so that this thread's next entry of a region is followed already. */
+extern __thread uint32_t target_fork_due __attribute__((visibility("hidden")));
+typedef void target_microtask(int32_t *global_number, int32_t *number, ...);
+typedef void target_fork_call(void *ident, int32_t argc, target_microtask *microtask, ...);
+target_fork_call *target_fork_next(void);       /* the OpenMP runtime's own, or NULL */
+/* Look for it: among what all of the process see, or, with an address in it, what a library that was loaded for itself brought along. False: it is not there. */
+bool target_fork_find(const void *caller);
+/* Of the runtime that was found, else as this library sees it; `own`: what this library puts before it, or NULL. */
+void *target_runtime_symbol(const char *name, const void *own);
+
+/* attach.c: an OpenMP runtime was not there when the library woke up: is it now, where `caller` is? Nothing, if it was found before. */
+void target_runtime_attach(const void *caller);
 
 /* nesting.c: the calling thread's open regions. NULL: there are more threads than states. */
 struct target_thread *target_thread_own(struct target_state *state);
@@ -98,7 +132,9 @@ void target_choice_paid(struct target_state *state, const struct target_choice *
 bool target_choice_keep(struct target_state *state, const struct target_choice *choice, uint64_t time_ns);
 void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured);
 
-/* runtime.c: start the OpenMP runtime by an empty region; note each thread's thread pointer in log->stop.threads. Both restore the clauses
+/* runtime.c: find what the OpenMP runtime answers; else all below do nothing, and know nothing. */
+void target_runtime_resolve(void);
+/* Start it by an empty region; note each thread's thread pointer in log->stop.threads. Both restore the clauses
  * that may have been pushed for the region to come: the number of threads (0: none) and the binding (-1: none). */
 void target_runtime_start(int32_t num_threads, int32_t proc_bind);
 void target_runtime_threads(struct target_state *state, int32_t num_threads, int32_t proc_bind);

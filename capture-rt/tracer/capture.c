@@ -2,6 +2,7 @@
 #include "capture-rt/tracer/session.h"
 
 #include "capture-rt/tracer/manifest.h"
+#include "capture-rt/tracer/plain.h"
 #include "capture-rt/tracer/measure.h"
 #include "capture-rt/tracer/undisturbed.h"
 #include "core/files.h"
@@ -108,7 +109,8 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
         text_addf(&text, "%" PRIu64 " invocations have no record of their own: representatives come from those before", run->dropped);
         status = note(session->result, text_take(&text), error);
     }
-    return status;
+    char *plain = status == PCERE_OK ? plain_note(run) : NULL;
+    return plain ? note(session->result, plain, error) : status;
 }
 
 #define SHORT_NS 2000u

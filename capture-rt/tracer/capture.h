@@ -51,6 +51,8 @@ struct capture_region {
     uint64_t unfinished;         /* how many did not end */
     uint64_t nested;             /* how many were inside another parallel region */
     char *object;                /* path of the shared library that holds its code; NULL: the executable */
+    bool plain;                  /* of a unit that the plugin did not compile: it is timed alone, and `file` is that unit, or "" */
+    uint64_t code;               /* plain: link-time address of its outlined function, in `object` or the executable */
     uint64_t foreign;            /* how many were in no other region, and entered by a thread that is not the initial one */
     struct capture_invocation *list;  /* as they are numbered; borrowed from the run */
     size_t list_count;           /* less than `invocations` if the log overflowed */

@@ -1,6 +1,7 @@
 #include "capture-rt/tracer/log.h"
 
 #include "capture-rt/tracer/libraries.h"
+#include "capture-rt/tracer/plain.h"
 
 #include "core/elf_file.h"
 
@@ -142,7 +143,8 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
         *region = (struct capture_region){
             .name = text_of(entry->name, sizeof entry->name), .function = text_of(entry->function, sizeof entry->function),
             .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = entry->invocations,
-            .time_ns = entry->time_ns, .nested_ns = entry->nested_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign};
+            .time_ns = entry->time_ns, .nested_ns = entry->nested_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign,
+            .plain = entry->plain, .code = entry->code};
         if (entry->object[0])
             region->object = text_of(entry->object, sizeof entry->object);
         if (entry->thread_sized[0])
@@ -274,6 +276,8 @@ enum pcere_status shared_log_read(const struct shared_log *log, struct child *ch
                           "'%s' was built with another version of the plugin (calls of version %u, not %u)", options->program,
                           log->log->abi_mismatch, PCERE_ABI_VERSION);
     enum pcere_status status = regions_read(log->log, &run, error);
+    if (status == PCERE_OK)
+        status = plain_regions_name(&run, options->program, error);
     if (status == PCERE_OK)
         status = invocations_read(log, &run, error);
     if (status == PCERE_OK)

@@ -1,6 +1,7 @@
 #include "capture-rt/tracer/manifest.h"
 
 #include "capture-rt/tracer/libraries.h"
+#include "capture-rt/tracer/plain.h"
 #include "core/host.h"
 #include "core/text.h"
 
@@ -118,6 +119,13 @@ enum pcere_status manifest_begin(const struct capture_options *options, const st
 
 /* ---- classes --------------------------------------------------------------------------------------------------------------- */
 
+static bool reason_copy(char **reason, const char *text)
+{
+    free(*reason);
+    *reason = strdup(text);
+    return *reason != NULL;
+}
+
 static bool reason_set(char **reason, const char *format, double number)
 {
     struct text text = {0};
@@ -133,18 +141,18 @@ static bool class_judge(const struct capture_options *options, const struct capt
     double share = run->wall_ns ? (double)class->time_ns / (double)run->wall_ns : 1;
     if (!region_matches(name, options->pattern)) {
         class->captured = false;
-        return reason_set(&class->reason, "not asked for", 0);
+        return reason_copy(&class->reason, "not asked for");
     }
     if (obstacle) {
         class->captured = false;
-        return reason_set(&class->reason, obstacle, 0);
+        return reason_copy(&class->reason, obstacle);
     }
     if (class->captured && share < options->share_least_ratio) {
         class->captured = false;
         return reason_set(&class->reason, "weighs %.2f %% of the run: its time in vivo is kept", 100 * share);
     }
     if (!class->captured && !class->reason)
-        return reason_set(&class->reason, "not wanted: its time in vivo is kept", 0);
+        return reason_copy(&class->reason, "not wanted: its time in vivo is kept");
     return true;
 }
 
@@ -160,11 +168,17 @@ enum pcere_status manifest_choose(const struct capture_options *options, const s
         if (status != PCERE_OK)
             return status;
         const char *obstacle = NULL;
-        if (run->regions[i].object)
+        char *plain = run->regions[i].plain ? plain_reason(&run->regions[i]) : NULL;
+        if (run->regions[i].plain)
+            obstacle = plain;
+        else if (run->regions[i].object)
             library_is_rebuilt(run->regions[i].object, &obstacle);
-        for (size_t j = 0; j < region->class_count; j++)
-            if (!class_judge(options, run, region->name, obstacle, &region->classes[j]))
-                return pcere_fail_memory(error, "the classes");
+        bool enough = !run->regions[i].plain || plain;
+        for (size_t j = 0; enough && j < region->class_count; j++)
+            enough = class_judge(options, run, region->name, obstacle, &region->classes[j]);
+        free(plain);
+        if (!enough)
+            return pcere_fail_memory(error, "the classes");
     }
     return PCERE_OK;
 }

@@ -141,19 +141,29 @@ bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char 
     return promoted_find(symbols, count, bias, name, ret_address);
 }
 
+/* The name that a line of the linker's says it cannot do without, to the end of the line, or NULL. */
+static const char *name_missed(const char *line, size_t length)
+{
+    static const struct { const char *about, *before; } sayings[] = {
+        {"error: undefined ", " symbol: "}, {"error: undefined ", " reference: "}, {"error: relocation ", " absolute symbol: "}};
+    for (size_t i = 0; i < sizeof sayings / sizeof *sayings; i++) {
+        size_t bytes = strlen(sayings[i].before);
+        const char *word = memmem(line, length, sayings[i].about, strlen(sayings[i].about));
+        const char *at = word ? memmem(word, length - (size_t)(word - line), sayings[i].before, bytes) : NULL;
+        if (at)
+            return at + bytes;
+    }
+    return NULL;
+}
+
 enum pcere_status link_symbols_undefined(const char *log_text, char ***ret_names, size_t *ret_count, struct pcere_error *error)
 {
-    static const char mark[] = " symbol: ", by_library[] = " reference: ";
     char **names = NULL;
     size_t count = 0, capacity = 0;
     for (const char *line = log_text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t line_length = strcspn(line, "\n");
-        const char *word = memmem(line, line_length, "error: undefined ", 17);
-        const char *at = word ? memmem(word, line_length - (size_t)(word - line), mark, sizeof mark - 1) : NULL;
-        const char *shared = word ? memmem(word, line_length - (size_t)(word - line), by_library, sizeof by_library - 1) : NULL;
-        if (!at && !shared)
+        const char *at = name_missed(line, strcspn(line, "\n"));
+        if (!at)
             continue;
-        at = at ? at + sizeof mark - 1 : shared + sizeof by_library - 1;
         size_t length = strcspn(at, "\n");
         bool known = false;
         for (size_t i = 0; i < count; i++)

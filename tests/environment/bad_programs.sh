@@ -16,25 +16,91 @@ double plain(void) {
     for (int i = 0; i < 10000; i++) { b[i] += i; sum += b[i]; }
     return sum;
 }
+/* More words than registers take. */
+double many(double p, double q, double r, double s, double t, double u, const double *x) {
+    double sum = 0;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 1000; i++) sum += p + q + r + s + t + u + x[i];
+    return sum;
+}
+double inside(int i);
+double around(void) {
+    double sum = 0;
+    #pragma omp parallel reduction(+ : sum)
+    {
+        #pragma omp single
+        sum += inside(1);
+    }
+    return sum;
+}
+C
+cat >gnu.c <<'C'
+double gnu(void) {
+    double sum = 0;
+    #pragma omp parallel for reduction(+ : sum) schedule(dynamic)
+    for (int i = 0; i < 1000; i++) sum += i;
+    return sum;
+}
 C
 cat >mixed.c <<'C'
 #include <stdio.h>
-double plain(void);
+double plain(void), around(void), many(double, double, double, double, double, double, const double *);
+#ifdef GNU
+double gnu(void);
+#else
+static double gnu(void) { return 499500; }
+#endif
 static double a[10000];
-int main(void) {
+double inside(int from) {
     double sum = 0;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = from; i < 1000; i++) sum += i;
+    return sum;
+}
+int main(void) {
+    double sum = 0, more = 0;
     for (int step = 0; step < 4; step++) {
         sum += plain();
+        more += gnu() + around() + many(1, 2, 3, 4, 5, 6, a + 9000);
         #pragma omp parallel for
         for (int i = 0; i < 10000; i++) a[i] += i;
     }
-    printf("sum %.0f\n", sum + a[9999]);
+    printf("sum %.0f more %.0f\n", sum + a[9999], more);
     return 0;
 }
 C
-"$CLANG" -O2 -fopenmp -c plain.c && "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" mixed.c plain.o -o mixed
-whole "a unit without the plugin leaves the regions of others" ./mixed '^sum 499989996$'
-is "which are the ones that are listed" "$(jq -r '[.regions[].function] | join(" ")' mixed.pcere/manifest.json)" main
+about() { jq -r ".regions[] | select(.region | test(\"$1\")) | $2" mixed.pcere/manifest.json; }
+why='was compiled without the plugin: only its time is known'
+gnu=() more=
+if command -v gcc >/dev/null && gcc -O2 -fopenmp -c gnu.c 2>/dev/null; then gnu=(-DGNU gnu.o) more='gnu@gnu.c '; else left_out "gcc with -fopenmp"; fi
+for debug in "" -g; do
+    "$CLANG" -O2 $debug -fopenmp -c plain.c && "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" mixed.c plain.o "${gnu[@]}" -o mixed
+    whole "units without the plugin (${debug:-no -g}) leave the regions of others" ./mixed '^sum 499989996 more 61077000$'
+    is "all are listed by their names" "$(jq -r '[.regions[].region] | sort | join(" ")' mixed.pcere/manifest.json | sed 's/:[0-9]*//g')" \
+        "around@plain.c ${more}inside@mixed.c main@mixed.c many@plain.c plain@plain.c"
+    is "those without it have the reason" "$(about '^plain@' '"\(.status) \(.reason)"')" "skipped plain.c $why"
+    is "and are counted and timed" "$(about '^many@' '"\(.invocations) \(.time_ns > 0)"')" "4 true"
+    [ -z "$more" ] || is "those of GCC as well" "$(about '^gnu@' '"\(.invocations) \(.time_ns > 0) \(.reason)"')" "4 true gnu.c $why"
+    is "a region inside one of them knows where it is" "$(about '^inside@' '"\(.status) \(.nested) \(.parent)"' | sed 's/:[0-9]*//')" "captured 4 around@plain.c"
+done
+run "$PCERE" capture --force --one-run ./mixed
+says "their share of the time is told" 0 err '^pcere capture: [34] regions, [0-9.]+ % of the run.s time, are of code that was compiled without the plugin'
+cat >same.h <<'C'
+static double same(int n) {
+    double sum = 0;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < n; i++) sum += i;
+    return sum;
+}
+C
+printf '#include "same.h"\ndouble first(void) { return same(100); }\n' >first.c
+printf '#include "same.h"\n#include <stdio.h>\ndouble first(void);\nint main(void) { return printf("%%.0f\\n", first() + same(10)) < 0; }\n' >second.c
+"$CLANG" -O2 -g -fopenmp -c first.c && "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" second.c first.o -o second
+run "$PCERE" capture -q --all-classes ./second
+is "regions of one source in two units, one of them without the plugin, are told apart" \
+    "$(jq -r '[.regions[] | .region + " " + .status] | sort | join(", ")' second.pcere/manifest.json)" "same@same.h:3 captured, same@same.h:3#2 skipped"
+strip mixed && run "$PCERE" capture -q --force ./mixed; says "a stripped one is captured" 0 out '^sum 499989996'
+is "what has no name any more is named by its address" "$(jq -r '[.regions[] | select(.region | test("^(0x[0-9a-f]+@mixed|[a-z]+@(plain|mixed)[.]c(:[0-9]+)?)$") | not) | .region] | join(" ")' mixed.pcere/manifest.json)" ""
 
 cp solver other && python3 "$folder/damage.py" other llvm
 run "$PCERE" capture -q ./other; says "a program of another LLVM is captured" 0

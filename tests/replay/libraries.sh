@@ -33,6 +33,49 @@ echo 'int main(void) { return 0; }' >empty.c
 } || { echo "NOT OK: the programs do not build"; exit 1; }
 
 run "$PCERE" capture --all-classes ./uses; says "a program whose library alone has regions is captured" 0
+
+# A program that loads a library, which alone brings the OpenMP runtime, with a unit that was compiled without the plugin.
+cat >alone.c <<'END'
+#include <omp.h>
+double alone_plain(void);
+double alone(void) {
+    double sum = 0;
+    omp_lock_t lock;
+    omp_init_lock(&lock);
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 1000; i++) { omp_set_lock(&lock); sum += i; omp_unset_lock(&lock); }
+    omp_destroy_lock(&lock);
+    return sum + alone_plain();
+}
+END
+cat >alone_plain.c <<'END'
+double alone_plain(void) {
+    double sum = 0;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 1000; i++) sum += i;
+    return sum;
+}
+END
+cat >loads.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+    double sum = 0, (*work)(void);
+    void *library = dlopen("lib/libalone.so", RTLD_NOW | RTLD_LOCAL);
+    if (!library || !(*(void **)&work = dlsym(library, "alone"))) { puts(dlerror()); return 1; }
+    for (int i = 0; i < 4; i++) sum += work();
+    printf("%.0f\n", sum);
+    return 0;
+}
+END
+runtime=$(dirname "$("$CLANG" -print-file-name=libomp.so)")
+"$CLANG" -O2 -fPIC -fopenmp -c alone_plain.c && "$CLANG" -O2 -g -fPIC -shared -fopenmp "$pass" alone.c alone_plain.o "-Wl,-rpath,$runtime" -o lib/libalone.so &&
+    "$CLANG" -O2 -g "$pass" loads.c -o loads || { echo "NOT OK: the programs do not build"; exit 1; }
+run "$PCERE" capture --all-classes --threads 2 ./loads; says "an OpenMP runtime that comes with a loaded library is found" 0 out '^3996000$'
+is "its region is captured, and the one without the plugin listed" "$(jq -r '[.regions[] | .region + " " + .status] | sort | join(", ")' loads.pcere/manifest.json)" \
+    "alone@alone.c:7 captured, alone_plain@alone_plain.c skipped"
+run "$PCERE" verify loads.pcere; says "and memory after it is identical" 0 out 'alone@alone.c.*identical'
+
 is "the library is an image of the store" "$(jq -r '.images[] | "\(.library) \(.global)"' uses.pcere/manifest.json)" "libpart.so true"
 run "$PCERE" verify uses.pcere; says "memory after the library's region is identical" 0 out 'part_sum@part.c.*identical'
 run "$PCERE" replay uses.pcere --threads 1,2 --repeat 2 --flags "-O1"; says "other flags rebuild the library's units" 0 out 'part_sum@part.c'
