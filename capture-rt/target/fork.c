@@ -103,6 +103,8 @@ static void *symbol_near(const char *name, const void *own, const void *caller)
     return found == own ? NULL : found;
 }
 
+static void others_find(void);
+
 bool target_fork_find(const void *caller)
 {
     const void *own = TARGET_ADDRESS(__kmpc_fork_call);
@@ -113,6 +115,7 @@ bool target_fork_find(const void *caller)
     target_fork_call *next;
     memcpy(&next, &found, sizeof next);
     __atomic_store_n(&fork_next, next, __ATOMIC_RELEASE);
+    others_find();
     return found != NULL;
 }
 
@@ -169,12 +172,19 @@ static void *next_of(void **kept, const char *name, const void *own, const void 
     return next;
 }
 
+#define OTHERS(X)                                                                                                    \
+    X(__kmpc_fork_call_if) X(GOMP_parallel) X(GOMP_parallel_reductions) X(GOMP_parallel_sections) X(GOMP_parallel_loop_static) \
+    X(GOMP_parallel_loop_dynamic) X(GOMP_parallel_loop_guided) X(GOMP_parallel_loop_nonmonotonic_dynamic)            \
+    X(GOMP_parallel_loop_nonmonotonic_guided) X(GOMP_parallel_loop_runtime) X(GOMP_parallel_loop_nonmonotonic_runtime) \
+    X(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+#define KEPT(name) static void *kept_##name;
+OTHERS(KEPT)
+
 TARGET_EXPORT void __kmpc_fork_call_if(struct fork_ident *ident, int32_t argc, target_microtask *microtask, int32_t condition, void *arguments);
 TARGET_EXPORT void __kmpc_fork_call_if(struct fork_ident *ident, int32_t argc, target_microtask *microtask, int32_t condition, void *arguments)
 {
-    static void *kept;
     target_runtime_attach(__builtin_return_address(0));
-    void *found = next_of(&kept, "__kmpc_fork_call_if", TARGET_ADDRESS(__kmpc_fork_call_if), __builtin_return_address(0));
+    void *found = next_of(&kept___kmpc_fork_call_if, "__kmpc_fork_call_if", TARGET_ADDRESS(__kmpc_fork_call_if), __builtin_return_address(0));
     fork_if_call *next;
     memcpy(&next, &found, sizeof next);
     struct pcere_site *site = NULL;
@@ -191,8 +201,7 @@ TARGET_EXPORT void __kmpc_fork_call_if(struct fork_ident *ident, int32_t argc, t
     TARGET_EXPORT result name parameters;                                                                            \
     TARGET_EXPORT result name parameters                                                                             \
     {                                                                                                                \
-        static void *kept;                                                                                           \
-        void *found = next_of(&kept, #name, TARGET_ADDRESS(name), __builtin_return_address(0));          \
+        void *found = next_of(&kept_##name, #name, TARGET_ADDRESS(name), __builtin_return_address(0));          \
         result(*next) parameters;                                                                                    \
         memcpy(&next, &found, sizeof next);                                                                          \
         struct pcere_site *site;                                                                                     \
@@ -220,3 +229,10 @@ GNU_LOOP(GOMP_parallel_loop_nonmonotonic_guided)
 GNU_LOOP_RUNTIME(GOMP_parallel_loop_runtime)
 GNU_LOOP_RUNTIME(GOMP_parallel_loop_nonmonotonic_runtime)
 GNU_LOOP_RUNTIME(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+
+/* Before any region: looking for a name inside a captured one would free what an earlier failure of the dynamic linker left in the program's heap. */
+static void others_find(void)
+{
+#define FIND(name) kept_##name = target_runtime_symbol(#name, TARGET_ADDRESS(name));
+    OTHERS(FIND)
+}
