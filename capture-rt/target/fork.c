@@ -85,8 +85,10 @@ void *target_runtime_symbol(const char *name, const void *own)
 {
     if (runtime_alone)
         return dlsym(runtime_alone, name);
-    void *found = dlsym(RTLD_DEFAULT, name);
-    return found && found != own ? found : dlsym(RTLD_NEXT, name);
+    void *found = dlsym(RTLD_NEXT, name);
+    if (!found && (found = dlsym(RTLD_DEFAULT, name)) == own)   /* part of the executable */
+        return NULL;
+    return found;
 }
 
 /* As the object that calls would find it without this library. */

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,9 +84,18 @@ static const void *object_of(const void *address)
     return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
+/* A program of fixed addresses that points to malloc has an entry of its own for it, which all use: behind it stands the first definition. */
+static bool is_an_entry(const void *address)
+{
+    Dl_info info;
+    ElfW(Sym) *symbol = NULL;
+    return address && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx == SHN_UNDEF;
+}
+
 bool target_allocator_is_ours(void)
 {
-    return object_of(dlsym(RTLD_DEFAULT, "malloc")) == object_of(&target_next);
+    const void *first = dlsym(RTLD_DEFAULT, "malloc");
+    return is_an_entry(first) || object_of(first) == object_of(&target_next);
 }
 
 bool target_allocator_is_foreign(void)
