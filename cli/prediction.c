@@ -195,13 +195,17 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     return value;
 }
 
+/* The whole rests on replays if any region does, and on samples if any of these ran only a part of its iterations. */
 static const char *basis_name(const struct predict_result *result)
 {
+    enum predict_basis whole = PREDICT_IN_VIVO;
     for (size_t i = 0; i < result->point_count; i++)
-        for (size_t j = 0; j < result->points[i].region_count; j++)
-            if (result->points[i].regions[j].basis == PREDICT_REPLAY || result->points[i].regions[j].basis == PREDICT_SAMPLE)
-                return predict_basis_name(PREDICT_REPLAY);
-    return predict_basis_name(PREDICT_IN_VIVO);
+        for (size_t j = 0; j < result->points[i].region_count; j++) {
+            enum predict_basis basis = result->points[i].regions[j].basis;
+            if (basis == PREDICT_SAMPLE || (basis == PREDICT_REPLAY && whole == PREDICT_IN_VIVO))
+                whole = basis;
+        }
+    return predict_basis_name(whole);
 }
 
 enum pcere_status prediction_document_add(json_t *document, const struct prediction *prediction, struct pcere_error *error)

@@ -337,7 +337,8 @@ function transfers(platform) {
             {label: "_" + name, data: line, borderColor: shade, borderWidth: 1.5, pointRadius: 0}];
   }));
   const tip = item => `${item.dataset.label}: ${timeText(item.parsed.y)} for ${bytesText(item.parsed.x)}`;
-  const x = axis("bytes", {type: "logarithmic", ticks: {color: colour("--quiet"), callback: value => bytesText(value), maxTicksLimit: 6}});
+  const x = axis("size", {type: "logarithmic", ticks: {color: colour("--quiet"), callback: value => bytesText(value), maxRotation: 0},
+    afterBuildTicks: made => { made.ticks = [64, 1024, 16384, 262144, 4194304, 67108864].map(value => ({value})); }});
   return {type: "line", data: {datasets: sets}, options: options(x, timeAxis("time", {type: "logarithmic"}), tip)};
 }
 
