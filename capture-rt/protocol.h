@@ -16,7 +16,8 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 7u
+#define CAPTURE_VERSION 8u
+#define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
 #define CAPTURE_LIBRARY "libpcere-capture.so"
@@ -138,6 +139,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     struct capture_level levels[CAPTURE_LEVELS_MAX];    /* outermost first, as far as they fit */
     uint32_t random_count;
     uint32_t indirect_count;
+    char locale[2 * CAPTURE_LOCALE_BYTES];      /* as struct store_codelet has it; "": longer than fits */
     struct capture_random randoms[2];   /* those that the program, or a library of it, uses */
     struct capture_indirect indirect[CAPTURE_INDIRECT_MAX];
 };

@@ -81,6 +81,11 @@ enum pcere_status replay_compilers_show(struct cli *cli, const struct replay_com
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
 
+void replay_locale_note(struct cli *cli)
+{
+    cli_note(cli, "the program's locale is not installed here: numbers and text that depend on it are as in the C library's default");
+}
+
 char *replay_target_name(const struct replay_target *target)
 {
     struct text name = {0};

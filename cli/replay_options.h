@@ -25,6 +25,8 @@ void replay_setup_done(struct replay_setup *setup);
 #define REPLAY_PLUGIN_HELP "Load a pass plugin of your own: its passes can be named in --passes, and what it hooks into the pipeline runs there."
 #define REPLAY_COMPILER_HELP "The clang that rebuilds the codelets; if not given, the version that compiled the program, or the next newer one."
 
+/* Says that what depends on the program's locale may look different here. */
+void replay_locale_note(struct cli *cli);
 /* Which versions of LLVM the program's units were written and rebuilt by: as "compilers" in the document, or as a line where they differ. */
 enum pcere_status replay_compilers_show(struct cli *cli, const struct replay_compiler *compilers, size_t count, struct pcere_error *error);
 

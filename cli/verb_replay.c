@@ -234,6 +234,11 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         }
         if (status == PCERE_OK)
             status = replay_compilers_show(cli, report.compilers, report.compiler_count, error);
+        bool missing = false;
+        for (size_t i = 0; i < report.result_count; i++)
+            missing |= report.results[i].locale_missing;
+        if (missing)
+            replay_locale_note(cli);
         if (status == PCERE_OK)
             status = failures_count(&report, error);
         replay_report_done(&report);

@@ -243,6 +243,11 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
         status = failed ? pcere_fail_memory(error, "the result") : report_show(cli, words, &runs.report, error);
         if (status == PCERE_OK)
             status = replay_compilers_show(cli, runs.report.compilers, runs.report.compiler_count, error);
+        bool missing = false;
+        for (size_t i = 0; i < runs.report.result_count; i++)
+            missing |= runs.report.results[i].locale_missing;
+        if (missing)
+            replay_locale_note(cli);
         if (status == PCERE_OK)
             status = verdict(&runs.report, words->in_vivo, error);
     }

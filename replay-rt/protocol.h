@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 7u
+#define PLAN_VERSION 8u
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
 #define PLAN_SPILLED_MOST (1024u * PLAN_DIFFERENCES)    /* that are written there at most; more are only counted */
@@ -156,7 +156,7 @@ struct plan_result {
     uint64_t difference_count;      /* entries of differences: those found later */
     uint64_t sample_count;
     _Atomic uint32_t sampling;      /* 1: samples_ns are extrapolated times of shots (while it runs: a shot is being run) */
-    uint32_t reserved;
+    uint32_t locale_missing;        /* 1: the program's locale is not installed here, and the C library's default is used */
     uint64_t sample_real_ns;        /* what the shots really took */
     uint64_t sample_iterations, sample_run;     /* of the loops: iterations that there are, and those that were timed, in all shots together */
     char refusal[160];              /* why it was replayed whole although the plan asks for shots */
@@ -180,9 +180,11 @@ struct replay_plan {
     uint32_t region;                /* name, offset in the strings */
     int32_t schedule_kind, schedule_chunk;  /* as omp_set_schedule takes them; kind 0: leave it */
     int32_t max_active_levels, dynamic;     /* 0 and -1: leave it */
+    uint32_t locale;                /* as struct store_codelet has it, offset in the strings */
     uint32_t directory;             /* working directory of the capture, offset in the strings */
     uint32_t image;                 /* that holds the region, in `images` */
     uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
+    uint32_t reserved;
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint64_t environment;           /* captured value of environ, or 0 */
     uint32_t global_thread;         /* the OpenMP runtime's number of the entering thread, in the captured process */

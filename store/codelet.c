@@ -13,7 +13,7 @@ static const size_t part_bytes[PART_COUNT] = {
     sizeof(struct store_thread), sizeof(struct store_lock), sizeof(struct store_frame), sizeof(struct store_range),
     sizeof(struct store_signal),
     sizeof(struct store_descriptor), sizeof(struct store_stream), sizeof(struct store_run),
-    sizeof(struct store_random), sizeof(struct store_run),
+    sizeof(struct store_random), sizeof(struct store_run), 1,
 };
 
 void store_codelet_done(struct store_codelet *codelet)
@@ -21,6 +21,7 @@ void store_codelet_done(struct store_codelet *codelet)
     if (!codelet)
         return;
     free(codelet->region);
+    free(codelet->locale);
     free(codelet->words);
     free(codelet->mappings);
     free(codelet->before);
@@ -252,7 +253,7 @@ static uint64_t file_bytes_of(const struct codelet_header *header, uint64_t limi
 enum pcere_status codelet_encode(const struct store_codelet *codelet, const char *name, uint64_t store_id, uint64_t page_bytes,
                                  uint64_t page_count, void **ret_data, size_t *ret_bytes, struct pcere_error *error)
 {
-    const char *region = codelet->region ? codelet->region : "";
+    const char *region = codelet->region ? codelet->region : "", *locale = codelet->locale ? codelet->locale : "";
     const char *wrong = codelet_validate(codelet, page_bytes, page_count);
     if (wrong)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "the codelet '%s' cannot be stored: %s", name, wrong);
@@ -266,7 +267,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
         .counts = {strlen(name), strlen(region), codelet->word_count, codelet->mapping_count, codelet->before_count,
                    codelet->after_count, codelet->thread_count, codelet->lock_count, codelet->frame_count,
                    codelet->ignored_count, codelet->signal_count, codelet->descriptor_count, codelet->stream_count, codelet->content_count,
-                   codelet->random_count, codelet->external_count},
+                   codelet->random_count, codelet->external_count, strlen(locale)},
     };
     header.file_bytes = file_bytes_of(&header, STORE_CODELET_BYTES_MOST);
     if (header.file_bytes == UINT64_MAX)
@@ -292,6 +293,8 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
     text_add_bytes(&file, codelet->contents, codelet->content_count * sizeof *codelet->contents);
     text_add_bytes(&file, codelet->randoms, codelet->random_count * sizeof *codelet->randoms);
     text_add_bytes(&file, codelet->externals, codelet->external_count * sizeof *codelet->externals);
+    text_add(&file, locale);
+    add_padding(&file);
     uint64_t check = file.failed ? 0 : XXH64(file.data, file.length, 0);
     text_add_bytes(&file, &check, sizeof check);
     size_t bytes = file.length;
@@ -391,16 +394,17 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
     codelet.contents = take_part(&at, &header, PART_CONTENTS);
     codelet.randoms = take_part(&at, &header, PART_RANDOMS);
     codelet.externals = take_part(&at, &header, PART_EXTERNALS);
+    codelet.locale = take_part(&at, &header, PART_LOCALE);
     if (!codelet.region || !codelet.words || !codelet.mappings || !codelet.before || !codelet.after || !codelet.threads ||
         !codelet.locks || !codelet.frames || !codelet.ignored || !codelet.signals || !codelet.descriptors ||
-        !codelet.streams || !codelet.contents || !codelet.randoms || !codelet.externals)
+        !codelet.streams || !codelet.contents || !codelet.randoms || !codelet.externals || !codelet.locale)
         status = pcere_fail_memory(error, "a codelet");
     else {
         const char *wrong = codelet_validate(&codelet, page_bytes, page_count);
         if (wrong)
             status = damaged(error, name, wrong);
-        else if (strlen(codelet.region) != header.counts[PART_REGION])
-            status = damaged(error, name, "its region's name has a hole");
+        else if (strlen(codelet.region) != header.counts[PART_REGION] || strlen(codelet.locale) != header.counts[PART_LOCALE])
+            status = damaged(error, name, "its region's or its locale's name has a hole");
     }
     if (status) {
         store_codelet_done(&codelet);

@@ -219,6 +219,8 @@ struct store_codelet {
     struct store_run *contents;  size_t content_count;    /* of files: `address` is an offset; ascending in each file */
     struct store_random *randoms; size_t random_count;
     struct store_run *externals; size_t external_count;   /* the table of externals: `address` is an offset; none: unknown */
+    char *locale;                /* "", or lines: the C library's locale as setlocale(LC_ALL, NULL) gives it; that of the entering thread, if it has one of
+                                    its own, else ""; "c++", if std::locale() is not the classic one, else "" */
     bool does_io;                /* the region was seen to read or write, or its end was not seen */
 };
 

@@ -197,6 +197,9 @@ void target_allocator_resolve(void);
  * they hold, so that this thread's own locks count alone; of these, only nested ones can be told. */
 void target_locks_probe(struct target_state *state, bool alone, int32_t num_threads, int32_t proc_bind);
 
+/* locale.c: in which locale the calling thread reads and writes (stop.locale). */
+void target_locale_fill(struct capture_stop *stop);
+
 /* symbols.c: what only the process knows of its shared objects: which form of a function is in use (log->stop.indirect); and, from what they
  * import, the state of random numbers that the C library keeps (log->stop.randoms), which can be asked while no other thread draws any: `alone`.
  * At a stop; stop.ranges is filled. */

@@ -252,6 +252,9 @@ static enum pcere_status settings_fill(const struct capture_stop *stop, struct s
         .dynamic = stop->dynamic, .environment = stop->environment, .level_count = levels, .global_thread = stop->global_thread};
     for (uint32_t i = 0; i < levels; i++)
         codelet->setting.levels[i] = (struct store_level){stop->levels[i].team, stop->levels[i].number};
+    codelet->locale = strndup(stop->locale, strnlen(stop->locale, sizeof stop->locale));
+    if (!codelet->locale)
+        return pcere_fail_memory(error, "the locale");
     codelet->signals = calloc(count ? count : 1, sizeof *codelet->signals);
     if (!codelet->signals)
         return pcere_fail_memory(error, "the signals");

@@ -287,6 +287,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
         plan->levels[i] = (struct plan_level){codelet->setting.levels[i].team, codelet->setting.levels[i].number};
     plan->region = string_add(&strings, codelet->region);
     plan->directory = string_add(&strings, manifest->working_directory);
+    plan->locale = string_add(&strings, codelet->locale ? codelet->locale : "");
     plan->does_io = codelet->does_io;
     ignored_collect(codelet, &ignored);
     for (size_t i = 0; i < images->count; i++)

@@ -111,6 +111,7 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
     }
     sample->process_counts[sample->process_count++] = count;
     result->team = from->threads;
+    result->locale_missing = from->locale_missing;
     result->written_pages = from->written_pages;
     result->dropped_pages = from->dropped_pages;
     result->processes++;

@@ -64,6 +64,7 @@ struct replay_result {
     const struct replay_target *target;     /* borrowed */
     struct store_sample sample;       /* ready for store_sample_append; sample_count is 0 if it failed; sampled_ratio says whether it was sampled */
     uint32_t team;                    /* threads that the region really had */
+    bool locale_missing;              /* the program's is not installed here: the region ran in the C library's default */
     uint32_t processes;               /* that the samples come from */
     double precision_ratio;           /* reached: half the 95 % interval over the median; INFINITY with one process */
     uint64_t in_vivo_ns;              /* of the representative, at the capture's thread count */
@@ -127,6 +128,7 @@ struct verify_result {
     uint64_t compared_bytes, different_bytes;   /* of the run with most differences */
     uint64_t asked;                   /* functions that the region called and whose answer is another each time, a bit for each: replay_asked_name */
     uint64_t renamed_pointers;        /* to blocks that the region allocated, or into libraries: not differences */
+    bool locale_missing;              /* as struct replay_result has it */
     struct verify_cause *causes;      /* the highest verdict first, then most bytes first */
     size_t cause_count;
     struct pcere_error error;         /* PCERE_OK: compared. PCERE_NO: cannot be compared, or crashed; the message says why */

@@ -55,6 +55,7 @@ static enum pcere_status run_once(const struct verifier *verifier, const struct 
     if (!status) {
         const struct plan_result *from = &plan.plan->result;
         result->runs++;
+        result->locale_missing = from->locale_missing;
         if (result->runs == 1 || from->different_bytes > result->different_bytes) {
             result->compared_bytes = from->compared_bytes;
             result->different_bytes = from->different_bytes;

@@ -114,6 +114,8 @@ const unsigned char *pcere_memory_pristine(const struct memory *memory, uint64_t
 void pcere_settings_team(const struct codelet *codelet);
 /* The rest: environment, signal handlers and schedule. After the memory was restored once. */
 void pcere_settings_apply(const struct memory *memory);
+/* locale.c: the program's locale. On the same thread, once its environment is there. */
+void pcere_locale_apply(const struct codelet *codelet);
 bool pcere_memory_is_mapped(const struct memory *memory, uint64_t address);
 /* The protections of the capture. */
 void pcere_memory_protect(struct memory *memory);

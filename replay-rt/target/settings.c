@@ -48,5 +48,6 @@ void pcere_settings_apply(const struct memory *memory)
         omp_set_schedule(plan->schedule_kind, plan->schedule_chunk);
     if (plan->environment && pcere_memory_is_mapped(memory, plan->environment))
         environ = (char **)plan->environment;
+    pcere_locale_apply(memory->codelet);
     handlers_install(memory);
 }
