@@ -34,12 +34,19 @@ struct elf_file {
     struct elf_unit *units;
     size_t unit_count, unit_capacity;
     struct symbols tables, symbols;
+    struct elf_construct *constructs;
+    size_t construct_count, construct_capacity;
     char *names;                                   /* of `symbols` */
 };
 
 static enum pcere_status damaged(const struct elf_file *file, struct pcere_error *error, const char *what)
 {
     return pcere_fail(error, PCERE_DATA, 0, "link the program again", "'%s' is damaged: %s", file->path, what);
+}
+
+static enum pcere_status damaged_part(const struct elf_file *file, struct pcere_error *error, const char *part, const char *how)
+{
+    return pcere_fail(error, PCERE_DATA, 0, "link the program again", "'%s' is damaged: %s %s", file->path, part, how);
 }
 
 static enum pcere_status no_memory(struct pcere_error *error)
@@ -175,31 +182,86 @@ static enum pcere_status read_entry(struct elf_file *file, uint64_t unit_id, con
     return symbols_add(&file->tables, &symbol) ? PCERE_OK : no_memory(error);
 }
 
-static enum pcere_status read_tables(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error)
+typedef enum pcere_status read_entry_fn(struct elf_file *file, uint64_t unit_id, const unsigned char *at, uint64_t left, uint64_t *ret_used,
+                                        struct pcere_error *error);
+
+/* Tables of both kinds have the same header. */
+static enum pcere_status read_sequence(struct elf_file *file, const unsigned char *at, uint64_t left, const char *magic, const char *what,
+                                       read_entry_fn *read, struct pcere_error *error)
 {
     enum pcere_status status = PCERE_OK;
     while (left && !status) {
         struct pcere_symbol_header header;
         if (left < sizeof header)
-            return damaged(file, error, "a table of addresses is cut off");
+            return damaged_part(file, error, what, "is cut off");
         memcpy(&header, at, sizeof header);
-        if (memcmp(header.magic, PCERE_SYMBOLS_MAGIC, sizeof header.magic) != 0)
-            return damaged(file, error, "its table of addresses does not begin as it should");
+        if (memcmp(header.magic, magic, sizeof header.magic) != 0)
+            return damaged_part(file, error, what, "does not begin as it should");
         if (header.abi_version != PCERE_ABI_VERSION)
             return pcere_fail(error, PCERE_DATA, 0, HINT_COMPILE,
                               "'%s' was compiled with another version of PCERE's plugin (%u, not %u)", file->path, header.abi_version,
                               PCERE_ABI_VERSION);
         if (header.bytes < sizeof header || header.bytes > left || header.bytes % 16)
-            return damaged(file, error, "a table of addresses is cut off");
+            return damaged_part(file, error, what, "is cut off");
         uint64_t used = sizeof header, step = 0;
         for (uint32_t i = 0; i < header.entries && !status; i++, used += step)
-            status = read_entry(file, header.unit_id, at + used, header.bytes - used, &step, error);
+            status = read(file, header.unit_id, at + used, header.bytes - used, &step, error);
         if (!status && header.bytes - used >= 16)
-            status = damaged(file, error, "a table of addresses holds more than its entries");
+            status = damaged_part(file, error, what, "holds more than its entries");
         at += header.bytes;
         left -= header.bytes;
     }
     return status;
+}
+
+static enum pcere_status read_tables(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error)
+{
+    return read_sequence(file, at, left, PCERE_SYMBOLS_MAGIC, "a table of addresses", read_entry, error);
+}
+
+/* ---- constructs ---------------------------------------------------------------------------------------------------------- */
+
+static const char *const construct_kinds[] = {
+#define PCERE_CONSTRUCT(number, name, words) [number] = words,
+#include "include/pcere/constructs.inc"
+#undef PCERE_CONSTRUCT
+};
+
+static enum pcere_status read_construct(struct elf_file *file, uint64_t unit_id, const unsigned char *at, uint64_t left, uint64_t *ret_used,
+                                        struct pcere_error *error)
+{
+    struct elf_construct construct = {.unit_id = unit_id};
+    struct pcere_construct_entry *entry = &construct.entry;
+    if (left < sizeof *entry)
+        return damaged(file, error, "a table of constructs is cut off");
+    memcpy(entry, at, sizeof *entry);
+    if (!entry->id || !entry->kind || entry->kind >= sizeof construct_kinds / sizeof *construct_kinds)
+        return damaged(file, error, "a table of constructs has an entry of unknown kind");
+    const char **strings[] = {&construct.function, &construct.file, &construct.region};
+    const char *next = (const char *)at + sizeof *entry;
+    uint64_t text_left = entry->text_bytes;
+    bool whole = text_left % 8 == 0 && text_left <= left - sizeof *entry;
+    for (size_t i = 0; whole && i < 3; i++) {
+        const char *end = memchr(next, 0, text_left);
+        whole = end != NULL;
+        if (whole) {
+            *strings[i] = next;
+            text_left -= (uint64_t)(end + 1 - next);
+            next = end + 1;
+        }
+    }
+    if (!whole)
+        return damaged(file, error, "a name in a table of constructs has no end");
+    *ret_used = sizeof *entry + entry->text_bytes;
+    if (!array_reserve(&file->constructs, &file->construct_capacity, file->construct_count + 1, sizeof construct))
+        return no_memory(error);
+    file->constructs[file->construct_count++] = construct;
+    return PCERE_OK;
+}
+
+static enum pcere_status read_constructs(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error)
+{
+    return read_sequence(file, at, left, PCERE_CONSTRUCTS_MAGIC, "a table of constructs", read_construct, error);
 }
 
 /* ---- sections ------------------------------------------------------------------------------------------------------------ */
@@ -364,6 +426,8 @@ static enum pcere_status read_sections(struct elf_file *file, struct pcere_error
             status = read_own(file, section, &header, read_units, error);
         else if (strcmp(name, ".pcere.sym") == 0)
             status = read_own(file, section, &header, read_tables, error);
+        else if (strcmp(name, ".pcere.con") == 0)
+            status = read_own(file, section, &header, read_constructs, error);
     }
     if (!status && full)
         return read_symbols(file, full, &full_header, error);
@@ -424,6 +488,7 @@ void elf_file_close(struct elf_file *file)
     free(file->copies);
     free(file->units);
     free(file->tables.items);
+    free(file->constructs);
     free(file->symbols.items);
     free(file->names);
     free(file->path);
@@ -490,6 +555,25 @@ size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **re
 {
     *ret_symbols = file->tables.items;
     return file->tables.count;
+}
+
+size_t elf_file_constructs(const struct elf_file *file, const struct elf_construct **ret_constructs)
+{
+    *ret_constructs = file->constructs;
+    return file->construct_count;
+}
+
+const struct elf_construct *elf_file_construct(const struct elf_file *file, uint64_t id)
+{
+    for (size_t i = 0; i < file->construct_count; i++)
+        if (file->constructs[i].entry.id == id)
+            return &file->constructs[i];
+    return NULL;
+}
+
+const char *elf_construct_kind(const struct elf_construct *construct)
+{
+    return construct_kinds[construct->entry.kind];
 }
 
 size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols)

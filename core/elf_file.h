@@ -30,6 +30,13 @@ struct elf_symbol {                     /* one entry of .pcere.sym, or of .symta
     bool copy;                          /* target of a copy relocation (stdout in a non-PIE program) */
 };
 
+struct elf_construct {                  /* one entry of .pcere.con; strings borrowed from the file's mapping */
+    struct pcere_construct_entry entry;
+    uint64_t unit_id;
+    const char *function, *file;        /* as in struct pcere_site */
+    const char *region;                 /* name of the parallel region that it is or lies in; "" where that is known only at run time */
+};
+
 struct elf_file;
 
 /* PCERE_USAGE: there is no such regular file. PCERE_DATA: it is not an executable or shared object of this kind, or is damaged. */
@@ -53,6 +60,11 @@ size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **re
 size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols);  /* global and weak defined symbols of
                                                                       .symtab (else .dynsym), and .gomp_critical_user_* and *.llvm.* of any binding;
                                                                       in the file's order */
+/* Constructs in the order of the units. Several units may bring one id: inline functions, and templates. */
+size_t elf_file_constructs(const struct elf_file *file, const struct elf_construct **ret_constructs);
+/* The construct with this id, or NULL. */
+const struct elf_construct *elf_file_construct(const struct elf_file *file, uint64_t id);
+const char *elf_construct_kind(const struct elf_construct *construct);                    /* "parallel", "for", ...; static */
 /* Decode a unit's bitcode (zstd or raw): malloc'ed, header.raw_bytes long. PCERE_DATA: it does not decode to that. */
 enum pcere_status elf_unit_bitcode(const struct elf_unit *unit, void **ret_bitcode, size_t *ret_bytes, struct pcere_error *error);
 

@@ -120,6 +120,15 @@ static SmallString<0> writeBitcode(const Module &M) {
   return Bytes;
 }
 
+void embedSection(Module &M, StringRef Section, StringRef Bytes) {
+  std::string Text;
+  raw_string_ostream Out(Text);
+  Out << ".section " << Section << ",\"\",@progbits\n.p2align 4\n";
+  writeAscii(Out, Bytes);
+  Out << ".p2align 4\n.text\n";
+  M.appendModuleInlineAsm(Out.str());
+}
+
 void embedBitcode(Module &M, OptimizationLevel Level) {
   LLVMContext &Context = M.getContext();
   uint64_t Id = contentHash(writeBitcode(M));
@@ -152,15 +161,9 @@ void embedBitcode(Module &M, OptimizationLevel Level) {
   Header.raw_bytes = Bitcode.size();
   Header.stored_bytes = Stored.size();
 
-  std::string Text;
-  raw_string_ostream Out(Text);
-  Out << ".section .pcere.bc,\"\",@progbits\n.p2align 4\n";
-  writeAscii(Out, StringRef(reinterpret_cast<const char *>(&Header), sizeof Header));
-  writeAscii(Out, Flags);
-  writeAscii(Out, StringRef(Source.str().c_str(), Source.size() + 1));
-  writeAscii(Out, Stored);
-  Out << ".p2align 4\n.text\n";
-  M.appendModuleInlineAsm(Out.str());
+  std::string Bytes(reinterpret_cast<const char *>(&Header), sizeof Header);
+  Bytes.append(Flags).append(Source.str().c_str(), Source.size() + 1).append(Stored.data(), Stored.size());
+  embedSection(M, ".pcere.bc", Bytes);
 }
 
 static bool hasNoSymbolOfItsOwn(const GlobalValue &Value) {

@@ -5,6 +5,7 @@
 //===------------------------------------------------------------------------------------------------------------------------===//
 
 #include "Compatible.h"
+#include "Constructs.h"
 #include "Sampling.h"
 #include "Stages.h"
 
@@ -62,7 +63,9 @@ struct StartPass : PassInfoMixin<StartPass> {
       pcere::prepareCodelet(M, Retarget, FastMath);
     } else {
       pcere::nameSource(M);
+      std::vector<pcere::Construct> Constructs = pcere::identifyConstructs(M);
       pcere::embedBitcode(M, Level);
+      pcere::embedConstructs(M, Constructs);
       pcere::insertProbes(M, pcere::findRegions(M));
     }
     verify(M);

@@ -110,8 +110,8 @@ static bool parseIdent(Value *Ident, std::string &File, std::string &FunctionNam
   return true;
 }
 
-/// The source function around \p F: outlined functions carry its name before the first ".omp" part.
-static std::string sourceFunction(const Function &F) {
+/// Before the first ".omp" part.
+std::string sourceFunction(const Function &F) {
   std::string Name = F.getName().split(".omp").first.rtrim('.').str();
   if (Name.empty())
     Name = F.getName().str();

@@ -45,6 +45,9 @@ RegionTable findRegions(llvm::Module &M);
 /// The function that \p Call calls by name, or "".
 llvm::StringRef calleeName(const llvm::CallBase &Call);
 
+/// The source function around \p F, as users know it: outlined functions carry its name.
+std::string sourceFunction(const llvm::Function &F);
+
 /// The fork call of clang's OpenMP ABI that \p Call is, as an enum pcere_path, or -1.
 int forkPath(const llvm::CallBase &Call);
 

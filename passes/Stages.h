@@ -1,6 +1,6 @@
 //===- passes/Stages.h - what the plugin does to a module, stage by stage -------------------------------------------------===//
 //
-// In vivo (a user's build):      embedBitcode, insertProbes at the pipeline's start; flagThreadSized, embedSymbols at its end.
+// In vivo (a user's build):      identifyConstructs, embedBitcode, embedConstructs, insertProbes at the pipeline's start; flagThreadSized, embedSymbols at its end.
 // In vitro (-pcere-codelet):     prepareCodelet at the start; finishCodelet at the end. Contract: include/pcere/codelet_abi.h.
 // Exporting (-pcere-export=FILE): exportUnit at the start; nothing at the end.
 //
@@ -15,6 +15,9 @@
 #include <cstdint>
 
 namespace pcere {
+
+/// Put bytes into a section that is not loaded.
+void embedSection(llvm::Module &M, llvm::StringRef Section, llvm::StringRef Bytes);
 
 /// Put the module as it is, with what is needed to build it again, into the section .pcere.bc, which is not loaded.
 void embedBitcode(llvm::Module &M, llvm::OptimizationLevel Level);

@@ -1,10 +1,14 @@
 /* include/pcere/rt_abi.h - the contract between the pass and what runs beside an instrumented program.
  *
  * The pass emits one struct pcere_site per source region and translation unit; field order here is what it emits. The embedded
- * bitcode and the address table lie in two sections that are not loaded (docs/format/sections.md):
+ * bitcode and the tables lie in sections that are not loaded (docs/format/sections.md):
  *
  *   .pcere.bc    a sequence of units:    struct pcere_unit_header | flags | source | bitcode          | padding to 16 bytes
  *   .pcere.sym   a sequence of tables:   struct pcere_symbol_header | entries (pcere_symbol_entry | name, NUL) | padding to 16 bytes
+ *   .pcere.con   a sequence of tables:   struct pcere_construct_header | entries (pcere_construct_entry | three strings) | padding to 16 bytes
+ *
+ * Each call of a program to the OpenMP runtime that belongs to a construct carries the construct's id: the source string of its ident_t is
+ * ";file;function;line;column;" followed by PCERE_IDENT_MARK, 16 hexadecimal digits and ";".
  */
 #ifndef PCERE_RT_ABI_H
 #define PCERE_RT_ABI_H
@@ -72,6 +76,33 @@ struct pcere_symbol_entry {     /* 24 bytes, then the name as it stood in the IR
     uint16_t kind;              /* enum pcere_symbol_kind */
     uint16_t local;             /* 1 if the symbol has internal linkage */
     uint32_t name_bytes;        /* with NUL and padding */
+};
+
+#define PCERE_IDENT_MARK ";pcere:"
+#define PCERE_CONSTRUCTS_MAGIC "PCERECO1"
+
+enum pcere_construct_kind {
+#define PCERE_CONSTRUCT(number, name, words) PCERE_CONSTRUCT_##name = number,
+#include "include/pcere/constructs.inc"
+#undef PCERE_CONSTRUCT
+};
+
+struct pcere_construct_header { /* 32 bytes; as struct pcere_symbol_header */
+    char magic[8];              /* PCERE_CONSTRUCTS_MAGIC */
+    uint32_t abi_version;
+    uint32_t entries;
+    uint64_t unit_id;
+    uint64_t bytes;
+};
+
+struct pcere_construct_entry {  /* 40 bytes; then function, file, region, each NUL-terminated, zeros to a multiple of 8 */
+    uint64_t id;                /* not 0 */
+    uint64_t parent;            /* id of the construct whose body was made a function that this one lies in, or 0 */
+    uint32_t kind;              /* enum pcere_construct_kind */
+    uint32_t line;              /* 0 without -g */
+    uint32_t column;
+    uint32_t ordinal;           /* among the constructs of its function, from 0 */
+    uint64_t text_bytes;        /* of the three strings and the zeros: a multiple of 8 */
 };
 
 #endif

@@ -17,7 +17,7 @@ int elf_test_variable[25] = {1};
 _Thread_local uint64_t elf_test_tls_first[3] __attribute__((aligned(64))) = {1, 2, 3};
 _Thread_local char elf_test_tls_second;
 
-/* Two units (flags "-O2", "-g"; source "a.c", "bc.c"; 5 and 0 bytes) and a table of three entries, one of them dropped. */
+/* Two units, a table of addresses, and one of two constructs (flags "-O2", "-g"; source "a.c", "bc.c"; 5 and 0 bytes; three addresses, one of them dropped). */
 __asm__(".pushsection .pcere.bc,\"\",@progbits\n"
         ".p2align 4\n"
         ".ascii \"PCEREBC1\"\n.long 2, 19\n.quad 0x1234\n.long 0, 2, 2, 2\n.quad 7, 4, 5, 5, 0\n"
@@ -32,7 +32,14 @@ __asm__(".pushsection .pcere.bc,\"\",@progbits\n"
         ".quad elf_test_tls_second@dtpoff, 1\n.short 2, 1\n.long 8\n.ascii \"second\\0\\0\"\n"
         ".quad 0, 0\n.short 3, 0\n.long 8\n.ascii \"dropped\\0\"\n"
         ".p2align 4\n"
-        "2:\n.popsection\n");
+        "2:\n.popsection\n"
+        ".pushsection .pcere.con,\"\",@progbits\n"
+        ".p2align 4\n"
+        "3: .ascii \"PCERECO1\"\n.long 2, 2\n.quad 0x1234, 4f-3b\n"
+        ".quad 0xabc, 0\n.long 1, 7, 9, 0\n.quad 16\n.ascii \"solve\\0a.c\\0s@a.c\\0\"\n"
+        ".quad 0xdef, 0xabc\n.long 11, 0, 0, 1\n.quad 16\n.ascii \"solve\\0a.c\\0\\0\\0\\0\\0\\0\\0\"\n"
+        ".p2align 4\n"
+        "4:\n.popsection\n");
 
 static struct elf_file *open_self(void)
 {
@@ -104,6 +111,26 @@ static const struct elf_symbol *find_symbol(const struct elf_file *file, const c
         if (strcmp(symbols[i].name, name) == 0)
             return &symbols[i];
     return NULL;
+}
+
+static void test_constructs(void)
+{
+    struct elf_file *file = open_self();
+    const struct elf_construct *constructs;
+    CU_ASSERT_EQUAL_FATAL(elf_file_constructs(file, &constructs), 2);
+    CU_ASSERT_EQUAL(constructs[0].entry.id, 0xabc);
+    CU_ASSERT_EQUAL(constructs[0].entry.line, 7);
+    CU_ASSERT_EQUAL(constructs[0].unit_id, 0x1234);
+    CU_ASSERT_STRING_EQUAL(constructs[0].function, "solve");
+    CU_ASSERT_STRING_EQUAL(constructs[0].file, "a.c");
+    CU_ASSERT_STRING_EQUAL(constructs[0].region, "s@a.c");
+    CU_ASSERT_STRING_EQUAL(elf_construct_kind(&constructs[0]), "parallel");
+    CU_ASSERT_PTR_EQUAL(elf_file_construct(file, 0xdef), &constructs[1]);
+    CU_ASSERT_EQUAL(constructs[1].entry.parent, 0xabc);
+    CU_ASSERT_STRING_EQUAL(constructs[1].region, "");
+    CU_ASSERT_STRING_EQUAL(elf_construct_kind(&constructs[1]), "implicit barrier");
+    CU_ASSERT_PTR_NULL(elf_file_construct(file, 0x123));
+    elf_file_close(file);
 }
 
 static void test_symbols_and_tls(void)
@@ -260,6 +287,13 @@ static void test_bad_sections_are_refused(void)
         {"PCERESY1\2", 10, 12, 9, "cut off"},
         {"PCERESY1\2", 10, 48, 77, "unknown kind"},
         {"PCERESY1\2", 10, 55, 0xff, "no end"},
+        {"PCERECO1\2", 10, 0, 'X', "does not begin"},
+        {"PCERECO1\2", 10, 8, 9, "another version"},
+        {"PCERECO1\2", 10, 12, 1, "more than its entries"},
+        {"PCERECO1\2", 10, 25, 0xff, "cut off"},
+        {"PCERECO1\2", 10, 48, 99, "unknown kind"},
+        {"PCERECO1\2", 10, 64, 0xff, "no end"},
+        {"PCERECO1\2", 10, 87, 'x', "no end"},
     };
     void *data;
     size_t bytes;
@@ -269,7 +303,7 @@ static void test_bad_sections_are_refused(void)
         /* The string in this test matches as well: the section's has a second zero byte and lies behind it. */
         for (unsigned char *next = found; next && (next = memmem(next + 1, bytes - (size_t)(next + 1 - (unsigned char *)data),
                                                                  cases[i].find, cases[i].find_bytes));)
-            if (!memcmp(next + 8, "\2\0\0\0\23", 5) || !memcmp(next + 8, "\2\0\0\0\3", 5)) {
+            if (!memcmp(next + 8, "\2\0\0\0\23", 5) || !memcmp(next + 8, "\2\0\0\0\3", 5) || !memcmp(next + 8, "\2\0\0\0\2", 5)) {
                 found = next;
                 break;
             }
@@ -293,6 +327,7 @@ static void test_bad_sections_are_refused(void)
 static const struct unit_test tests[] = {
     {"units of bitcode are read", test_units},
     {"tables of addresses are read, without what the linker dropped", test_tables},
+    {"tables of constructs are read, and found by id", test_constructs},
     {"symbols and the place of TLS agree with the running program", test_symbols_and_tls},
     {"kind, span, libraries and build id are read", test_what_the_file_is},
     {"packed bitcode is unpacked, and damage to it found", test_packed_bitcode},
