@@ -198,6 +198,7 @@ enum pcere_status profile_json_read(const json_t *document, const char *where, s
 
 /* One line a row: label,type,construct,thread,cpu,start_ns,active_ns and the events, after a heading. Fields with commas or quotes are quoted
  * (RFC 4180). */
+void profile_csv_field(const char *field, FILE *file);                  /* one field, quoted where it must be */
 enum pcere_status profile_csv_write(const struct profile *profile, FILE *file, const char *name, struct pcere_error *error);
 
 #endif

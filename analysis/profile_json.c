@@ -458,7 +458,7 @@ enum pcere_status profile_json_write(const struct profile *profile, const json_t
     return status;
 }
 
-static void field_put(const char *field, FILE *file)
+void profile_csv_field(const char *field, FILE *file)
 {
     if (!strpbrk(field, ",\"\r\n")) {
         fputs(field, file);
@@ -479,14 +479,14 @@ enum pcere_status profile_csv_write(const struct profile *profile, FILE *file, c
     fputs("label,type,construct,thread,cpu,start_ns,active_ns", file);
     for (size_t i = 0; i < profile->event_count; i++) {
         fputc(',', file);
-        field_put(profile->events[i].name, file);
+        profile_csv_field(profile->events[i].name, file);
     }
     fputc('\n', file);
     for (size_t row = 0; row < profile->count && !ferror(file); row++) {
         char digits[33];
-        field_put(profile_label_text(profile, row, digits), file);
+        profile_csv_field(profile_label_text(profile, row, digits), file);
         fprintf(file, ",%s,", profile_kind_name(profile->kinds[row]));
-        field_put(profile->constructs[profile->construct[row]].name, file);
+        profile_csv_field(profile->constructs[profile->construct[row]].name, file);
         fprintf(file, ",%u,", profile->thread[row]);
         if (profile->cpu[row] != PROFILE_NO_CPU)
             fprintf(file, "%u", profile->cpu[row]);

@@ -13,6 +13,8 @@ extern const struct cli_verb cli_verb_verify;
 extern const struct cli_verb cli_verb_predict;
 extern const struct cli_verb cli_verb_tune;
 extern const struct cli_verb cli_verb_profile;
+extern const struct cli_verb cli_verb_combine;
+extern const struct cli_verb cli_verb_compare;
 extern const struct cli_verb cli_verb_platform;
 extern const struct cli_verb cli_verb_report;
 extern const struct cli_verb cli_verb_export;
