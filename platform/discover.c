@@ -169,29 +169,30 @@ static void pairs_plan(struct plan *plan)
     }
 }
 
-static const char *const arithmetic_kinds[] = {"add", "fma", "divide"};
-static const unsigned arithmetic_bits[] = {64, 128, 256, 512};
+static const struct { const char *kind; unsigned bits; } arithmetic_probes[] = {
+    {"add", 64}, {"add", 128}, {"add", 256}, {"add", 512}, {"fma", 64}, {"fma", 128}, {"fma", 256}, {"fma", 512},
+    {"divide", 64}, {"divide", 128}, {"divide", 256}, {"divide", 512}, {"add-chain", 64}, {"fma-chain", 64},
+};
 static const char *const construct_kinds[] = {"parallel", "for", "barrier", "single", "critical", "lock", "atomic", "reduction",
                                               "static-chunk", "dynamic-chunk", "guided-loop", "task", "taskwait"};
-enum { KINDS = 3, WIDTHS = 4, CONSTRUCTS = sizeof construct_kinds / sizeof *construct_kinds };
+enum { ARITHMETIC = sizeof arithmetic_probes / sizeof *arithmetic_probes, CONSTRUCTS = sizeof construct_kinds / sizeof *construct_kinds };
 
 static void costs_plan(struct plan *plan)
 {
     const struct topology *topology = plan->options->topology;
     struct platform_signature *signature = &plan->signature;
     unsigned cores = (unsigned)topology->core_count, counts[] = {1, 2, cores / 2, cores};
-    signature->arithmetic = calloc(KINDS * WIDTHS, sizeof *signature->arithmetic);
+    signature->arithmetic = calloc(ARITHMETIC, sizeof *signature->arithmetic);
     signature->clocks = calloc(2, sizeof *signature->clocks);
     signature->overheads = calloc(CONSTRUCTS * 4, sizeof *signature->overheads);
     plan->failed |= !signature->arithmetic || !signature->clocks || !signature->overheads;
-    for (size_t k = 0; k < KINDS && !plan->failed; k++)
-        for (size_t b = 0; b < WIDTHS; b++) {
-            struct platform_arithmetic *one = &signature->arithmetic[signature->arithmetic_count++];
-            *one = (struct platform_arithmetic){.kind = strdup(arithmetic_kinds[k]), .bits = arithmetic_bits[b]};
-            plan->failed |= !one->kind;
-            experiment_add(plan, (struct experiment){.task = "arithmetic", .kind = arithmetic_kinds[k], .cpus = topology->cpus, .cpu_count = 1,
-                                                     .bits = arithmetic_bits[b]}, &one->flops_per_s);
-        }
+    for (size_t k = 0; k < ARITHMETIC && !plan->failed; k++) {
+        struct platform_arithmetic *one = &signature->arithmetic[signature->arithmetic_count++];
+        *one = (struct platform_arithmetic){.kind = strdup(arithmetic_probes[k].kind), .bits = arithmetic_probes[k].bits};
+        plan->failed |= !one->kind;
+        experiment_add(plan, (struct experiment){.task = "arithmetic", .kind = one->kind, .cpus = topology->cpus, .cpu_count = 1, .bits = one->bits},
+                       &one->flops_per_s);
+    }
     for (size_t t = 0, most = 0; t < 4 && !plan->failed; t++) {
         if (counts[t] <= most || counts[t] > cores)
             continue;

@@ -56,7 +56,7 @@ struct platform_pair {                       /* what one thread pays for data th
 };
 
 struct platform_arithmetic {
-    char *kind;                              /* "add", "fma" (counts as two), "divide" */
+    char *kind;                              /* "add", "fma" (counts as two), "divide"; "add-chain", "fma-chain": each waits for the one before */
     unsigned bits;                           /* of a vector of doubles; 64: scalar */
     struct quantity flops_per_s;             /* of one core */
 };

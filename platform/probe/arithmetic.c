@@ -32,12 +32,27 @@ typedef double vector512 __attribute__((vector_size(64)));
     KERNEL(fma_##BITS, TYPE, REGISTER, TARGET, x[c] = x[c] * a + b)                                                                        \
     KERNEL(divide_##BITS, TYPE, REGISTER, TARGET, x[c] = a / x[c])
 
+/* One chain: each operation waits for the one before. */
+#define CHAIN(NAME, TARGET, STATEMENT)                                                                                                     \
+    TARGET static void NAME(void)                                                                                                          \
+    {                                                                                                                                      \
+        double x = 1.0, a = 1.0, b = 1e-9;                                                                                                 \
+        __asm__ volatile("" : "+x"(a), "+x"(b));                                                                                           \
+        for (int i = 0; i < ROUNDS; i++) {                                                                                                 \
+            _Pragma("clang loop unroll(full)") for (int c = 0; c < CHAINS; c++) { STATEMENT; }                                             \
+        }                                                                                                                                  \
+        __asm__ volatile("" : : "x"(x));                                                                                                   \
+    }
+
 #pragma STDC FP_CONTRACT ON
 #if defined __x86_64__
 KERNELS(64, double, "x", __attribute__((target("avx2,fma"))))
 KERNELS(128, vector128, "x", __attribute__((target("avx2,fma"))))
 KERNELS(256, vector256, "x", __attribute__((target("avx2,fma"))))
 KERNELS(512, vector512, "v", __attribute__((target("avx512f,avx512vl"))))
+CHAIN(add_chain, , x = x + b)
+CHAIN(fma_chain, __attribute__((target("avx2,fma"))), x = x * a + b)
+CHAIN(multiply_add_chain, , x = x * a + b)
 KERNEL(add_plain, double, "x", , x[c] = x[c] + b)
 KERNEL(multiply_add_plain, double, "x", , x[c] = x[c] * a + b)
 KERNEL(divide_plain, double, "x", , x[c] = a / x[c])
@@ -55,6 +70,7 @@ static const struct kernel {
     {"add", 128, true, false, 1, add_128},   {"fma", 128, true, false, 2, fma_128},   {"divide", 128, true, false, 1, divide_128},
     {"add", 256, true, false, 1, add_256},   {"fma", 256, true, false, 2, fma_256},   {"divide", 256, true, false, 1, divide_256},
     {"add", 512, true, true, 1, add_512},    {"fma", 512, true, true, 2, fma_512},    {"divide", 512, true, true, 1, divide_512},
+    {"add-chain", 64, false, false, 1, add_chain}, {"fma-chain", 64, true, false, 2, fma_chain}, {"fma-chain", 64, false, false, 2, multiply_add_chain},
     {"add", 64, false, false, 1, add_plain}, {"fma", 64, false, false, 2, multiply_add_plain}, {"divide", 64, false, false, 1, divide_plain},
 #endif
     {NULL, 0, false, false, 0, NULL},
