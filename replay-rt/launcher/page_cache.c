@@ -22,7 +22,7 @@ struct index_header {                 /* | loaded, page_count | runs | found | c
     char magic[8];
     char boot[BOOT_BYTES];
     struct page_cache_layout layout;
-    uint64_t inode;                   /* of the file: a copy of it may not be whole */
+    uint64_t identity;                /* of the file: a copy of it may not be whole */
     uint64_t run_count, found_count;
 };
 
@@ -37,18 +37,18 @@ static bool boot_read(char boot[BOOT_BYTES])
     return length >= 32;
 }
 
-static bool header_make(const struct page_cache_layout *layout, uint64_t inode, size_t run_count, size_t found_count, struct index_header *header)
+static bool header_make(const struct page_cache_layout *layout, uint64_t identity, size_t run_count, size_t found_count, struct index_header *header)
 {
     memset(header, 0, sizeof *header);
     memcpy(header->magic, INDEX_MAGIC, sizeof header->magic);
     header->layout = *layout;
-    header->inode = inode;
+    header->identity = identity;
     header->run_count = run_count;
     header->found_count = found_count;
     return boot_read(header->boot);
 }
 
-static bool index_is_sound(const unsigned char *data, size_t bytes, const struct page_cache_layout *layout, uint64_t inode,
+static bool index_is_sound(const unsigned char *data, size_t bytes, const struct page_cache_layout *layout, uint64_t identity,
                            struct index_header *header)
 {
     struct index_header wanted;
@@ -57,7 +57,7 @@ static bool index_is_sound(const unsigned char *data, size_t bytes, const struct
         return false;
     memcpy(header, data, sizeof *header);
     memcpy(&check, data + bytes - sizeof check, sizeof check);
-    if (!header_make(layout, inode, (size_t)header->run_count, (size_t)header->found_count, &wanted) || memcmp(header, &wanted, sizeof wanted)
+    if (!header_make(layout, identity, (size_t)header->run_count, (size_t)header->found_count, &wanted) || memcmp(header, &wanted, sizeof wanted)
         || XXH64(data, bytes - sizeof check, 0) != check)
         return false;
     uint64_t left = bytes - sizeof *header - sizeof check;
@@ -86,14 +86,14 @@ static void index_take(const unsigned char *data, const struct index_header *hea
         page_cache_index_done(index);
 }
 
-static void index_load(int directory, const struct page_cache_layout *layout, uint64_t inode, struct page_cache_index *ret_index)
+static void index_load(int directory, const struct page_cache_layout *layout, uint64_t identity, struct page_cache_index *ret_index)
 {
     void *data = NULL;
     size_t bytes = 0;
     struct index_header header;
     if (file_read(directory, "index", INDEX_BYTES_MOST, &data, &bytes, NULL))
         return;
-    if (index_is_sound(data, bytes, layout, inode, &header))
+    if (index_is_sound(data, bytes, layout, identity, &header))
         index_take(data, &header, ret_index);
     free(data);
 }
@@ -120,20 +120,34 @@ static int folder_open(const struct store *store)
     return directory;
 }
 
+/* Its number, and when it was made where the file system tells: numbers are used again. */
+static bool identity_read(int descriptor, uint64_t *ret_identity, uint64_t *ret_bytes)
+{
+    struct statx status;
+    if (statx(descriptor, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BTIME, &status) || !S_ISREG(status.stx_mode))
+        return false;
+    uint64_t words[3] = {status.stx_ino};
+    if (status.stx_mask & STATX_BTIME) {
+        words[1] = (uint64_t)status.stx_btime.tv_sec;
+        words[2] = status.stx_btime.tv_nsec;
+    }
+    *ret_identity = XXH64(words, sizeof words, 0);
+    *ret_bytes = status.stx_size;
+    return true;
+}
+
 /* A file that is as its index says. Other names of it may belong to stores that share it: it is added to, and never cut. */
 static int file_reopen(int directory, const struct page_cache_layout *layout, uint64_t bytes, struct page_cache *cache,
                        struct page_cache_index *ret_index)
 {
-    struct stat status;
+    uint64_t found_bytes = 0;
     int descriptor = openat(directory, "pages", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor < 0)
         return -1;
     bool own = !flock(descriptor, LOCK_EX | LOCK_NB);
     cache->in_use = !own;
-    if (own && !fstat(descriptor, &status) && S_ISREG(status.st_mode) && (uint64_t)status.st_size == bytes) {
-        cache->inode = status.st_ino;
-        index_load(directory, layout, cache->inode, ret_index);
-    }
+    if (own && identity_read(descriptor, &cache->identity, &found_bytes) && found_bytes == bytes)
+        index_load(directory, layout, cache->identity, ret_index);
     if (ret_index->loaded)
         return descriptor;
     close(descriptor);
@@ -142,16 +156,15 @@ static int file_reopen(int directory, const struct page_cache_layout *layout, ui
 
 static int file_make(int directory, uint64_t bytes, struct page_cache *cache)
 {
-    struct stat status;
+    uint64_t made_bytes = 0;
     if (unlinkat(directory, "pages", 0) && errno != ENOENT)
         return -1;
     int descriptor = openat(directory, "pages", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0)
         return -1;
-    if (!flock(descriptor, LOCK_EX | LOCK_NB) && has_room(descriptor, bytes) && !ftruncate(descriptor, (off_t)bytes) && !fstat(descriptor, &status)) {
-        cache->inode = status.st_ino;
+    if (!flock(descriptor, LOCK_EX | LOCK_NB) && has_room(descriptor, bytes) && !ftruncate(descriptor, (off_t)bytes)
+        && identity_read(descriptor, &cache->identity, &made_bytes))
         return descriptor;
-    }
     close(descriptor);
     return -1;
 }
@@ -183,7 +196,7 @@ void page_cache_save(const struct page_cache *cache, const struct page_cache_lay
 {
     struct index_header header;
     struct text text = {0};
-    if (cache->directory < 0 || !header_make(layout, cache->inode, index->run_count, index->found_count, &header))
+    if (cache->directory < 0 || !header_make(layout, cache->identity, index->run_count, index->found_count, &header))
         return;
     text_add_bytes(&text, &header, sizeof header);
     text_add_bytes(&text, index->loaded, layout->page_count);

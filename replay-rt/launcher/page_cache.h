@@ -19,7 +19,7 @@
 
 struct page_cache {
     int directory;                    /* of the folder; -1: there is no cache */
-    uint64_t inode;                   /* of the file */
+    uint64_t identity;                /* of the file */
     bool in_use;                      /* by another session */
 };
 
