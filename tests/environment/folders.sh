@@ -47,7 +47,7 @@ if [ ${#space[@]} -gt 0 ] && "${space[@]}" mount -t tmpfs none sub 2>/dev/null; 
     holds "the times are shown all the same" jq -e '(.replays | length) > 0 and ([.replays[].samples_ns | length > 0] | all)' "$work/.out"
     run within noexec "$PCERE" verify solver.pcere; says "from where nothing may be run" 5 err 'cannot start the codelet' err 'hint: .*noexec'
     run within ro,noexec env TMPDIR="$work/sub" "$PCERE" check; says "pcere check with such a TMPDIR" 3 err 'hint' out 'TMPDIR'
-    run within size=1m,remount sh -c 'dd if=/dev/zero of=filler bs=64k 2>/dev/null; exec "$@"' sh "$PCERE" capture -o full.pcere ./solver
+    run within rw sh -c 'dd if=/dev/zero of=filler bs=64k 2>/dev/null; exec "$@"' sh "$PCERE" capture -o full.pcere ./solver
     says "in a full file system it says so" 5 err 'No space left' err 'hint:'
 fi
 

@@ -19,9 +19,10 @@ whole() {
 build independent independent
 run "$PCERE" replay --sample 0.06 --threads 1 --json independent.pcere
 says "loops that are independent are replayed" 0
+# At most sixteen shots, where earlier ones find colder data; one of the stencil, which has few iterations, is a sixtieth of it.
 for region in triangular sparse_multiply stencil monte_carlo guided; do
     holds "$region is sampled" jq -e --arg region "$region" \
-        '[.replays[] | select(.region | startswith($region))] | length == 1 and all(.basis == "sample" and .sampled_ratio > 0 and .sampled_ratio < 0.2 and .sample_refusal == null)' .out
+        '[.replays[] | select(.region | startswith($region))] | length == 1 and all(.basis == "sample" and .sampled_ratio > 0 and .sampled_ratio < 0.28 and .sample_refusal == null)' .out
     holds "$region has an interval around its time, and several shots" jq -e --arg region "$region" \
         '.replays[] | select(.region | startswith($region)) | .low_ns < .median_ns and .median_ns < .high_ns and (.samples_ns | length) >= 5' .out
     # Wide enough for any machine: a prefix of the triangle would be 16 times too fast, shots that are not scaled 20 times.
