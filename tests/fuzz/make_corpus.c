@@ -44,7 +44,7 @@ static void make_store(const char *path)
     struct store_run runs[3];
     for (size_t i = 0; i < 3; i++)
         runs[i] = (struct store_run){4096 + 512 * i, pages[i], 1};
-    struct store_thread thread = {0, 4096, 64};
+    struct store_thread thread = {.number = 0, .tls_address = 4096, .tls_bytes = 64};
     struct store_lock lock = {.address = 4100};
     struct store_frame frame = {0x401000, "main"};
     struct store_range ignored = {4200, 8};

@@ -228,7 +228,7 @@ static void large_assignments_pair_all(void)
     double *values = malloc(2 * COUNT * sizeof *values);
     uint64_t state = 9;
     for (size_t i = 0; i < COUNT; i++) {
-        values[i] = (double)i / COUNT;
+        values[i] = (double)i / (double)COUNT;
         values[COUNT + i] = values[i];
     }
     for (size_t i = COUNT; i > 1; i--) {

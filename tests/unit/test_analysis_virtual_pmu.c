@@ -113,8 +113,8 @@ static void noise_has_its_size(void)
     double mean = 0, square = 0;
     for (size_t i = 0; i < COUNT; i++) {
         double part = (double)profile->counts[0][i] / 1e6 - 1;
-        mean += part / COUNT;
-        square += part * part / COUNT;
+        mean += part / (double)COUNT;
+        square += part * part / (double)COUNT;
     }
     CU_ASSERT(fabs(mean) < 0.005);
     CU_ASSERT_DOUBLE_EQUAL(sqrt(square), 0.05, 0.005);
