@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "profiler/host/events.h"
 #include "profiler/host/recording.h"
 #include "profiler/host/unit_profile.h"
 
@@ -31,6 +32,54 @@ static enum pcere_status rules_parse(const char *word, enum label_rules *ret_rul
     else
         return pcere_fail(error, PCERE_USAGE, 0, "--labels pcere or --labels paper", "--labels: there are no rules '%.60s'", word);
     return PCERE_OK;
+}
+
+static enum pcere_status event_add(const char *word, struct trace_event *events, size_t *count, struct pcere_error *error)
+{
+    if (strcmp(word, "time") == 0)
+        return PCERE_OK;                         /* always there */
+    struct trace_event found[TRACE_EVENTS_MOST];
+    size_t many = event_group(word, found, TRACE_EVENTS_MOST);
+    if (!many) {
+        enum pcere_status status = event_find(word, found, error);
+        size_t names = 0;
+        while (event_names()[names])
+            names++;
+        const char *nearest = status == PCERE_USAGE ? cli_nearest(word, event_names(), names) : NULL;
+        if (nearest)
+            snprintf(error->hint, sizeof error->hint, "did you mean %s?", nearest);
+        else if (status == PCERE_USAGE)
+            snprintf(error->hint, sizeof error->hint, "'pcere profile --help' names those of the kernel; 'sw' is all of them");
+        if (status == PCERE_OK && found->backend == TRACE_BACKEND_PMU)
+            status = event_hardware_probe(error);
+        if (status != PCERE_OK)
+            return status;
+        many = 1;
+    }
+    for (size_t i = 0; i < many; i++) {
+        for (size_t j = 0; j < *count; j++)
+            if (strcmp(events[j].name, found[i].name) == 0)
+                return pcere_fail(error, PCERE_USAGE, 0, NULL, "--events: %s is there twice", found[i].name);
+        if (*count == TRACE_EVENTS_MOST)
+            return pcere_fail(error, PCERE_USAGE, 0, "count them in several runs", "--events: more than %u", TRACE_EVENTS_MOST);
+        events[(*count)++] = found[i];
+    }
+    return PCERE_OK;
+}
+
+static enum pcere_status events_parse(const char *list, struct trace_event *events, size_t *ret_count, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    char *copy = list ? strdup(list) : NULL, *rest = copy;
+    if (list && !copy)
+        return pcere_fail_memory(error, "the events");
+    size_t count = 0;
+    for (char *word; status == PCERE_OK && (word = strsep(&rest, ","));)
+        status = *word ? event_add(word, events, &count, error) : pcere_fail(error, PCERE_USAGE, 0, NULL, "--events: an empty name in '%.100s'", list);
+    free(copy);
+    if (status == PCERE_OK)
+        *ret_count = count;
+    return status;
 }
 
 static enum pcere_status output_choose(const struct cli *cli, const struct profile_words *words, char **ret_path, struct pcere_error *error)
@@ -262,7 +311,11 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
     char *path = NULL, *library = NULL, *directory = NULL;
     struct text trace = {0};
     struct recording recording;
+    struct trace_event events[TRACE_EVENTS_MOST];
+    size_t event_count = 0;
     enum pcere_status status = rules_parse(words->labels, &rules, error);
+    if (status == PCERE_OK)
+        status = events_parse(words->events, events, &event_count, error);
     if (status == PCERE_OK)
         status = output_choose(cli, words, &path, error);
     if (status == PCERE_OK)
@@ -276,6 +329,7 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
         struct recording_options options = {
             .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .library = library, .trace = trace.data,
             .threads = (uint32_t)words->threads, .clock = words->slow_clock ? TRACE_CLOCK_MONOTONIC : TRACE_CLOCK_NONE, .stdout_descriptor = STDERR_FILENO,
+            .events = events, .event_count = event_count,
         };
         status = trace.failed ? pcere_fail_memory(error, "a path") : recording_make(&options, &recording, error);
     }
@@ -294,6 +348,9 @@ static const struct cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct profile_words, output), "FILE", "Where the profile goes; PROGRAM.pcx in the current directory if not given.", 0, 0},
     {"force", 0, CLI_FLAG, offsetof(struct profile_words, force), NULL, "Replace files that exist.", 0, 0},
     {"threads", 0, CLI_NUMBER, offsetof(struct profile_words, threads), "N", "OMP_NUM_THREADS for the program; as the environment has it if not given.", 1, 65536},
+    {"events", 0, CLI_TEXT, offsetof(struct profile_words, events), "LIST",
+     "What to count beside times, separated by commas: page-faults, minor-faults, major-faults, context-switches, cpu-migrations, task-clock (all of these: sw), or events of the "
+     "processor as libpfm4 names them.", 0, 0},
     {"labels", 0, CLI_TEXT, offsetof(struct profile_words, labels), "RULES",
      "pcere (the default): single, sections and masked are part of labels, which are then the same in each run. paper: they are not, as in the article that labels come from.", 0, 0},
     {"graph", 0, CLI_TEXT, offsetof(struct profile_words, graph), "FILE", "Write the label graph for Graphviz, too.", 0, 0},

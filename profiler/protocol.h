@@ -3,9 +3,9 @@
  *   0               header_bytes                                                  after the program's end
  *   ├─ trace_header ─┼─ block ─┼─ block ─┼─ ··· (block_bytes each, by any thread) ─┼─ index: trace_index, one entry a block, by time ─┤
  *
- * The runner makes the file with what is wanted, the target maps it and takes one block after another; a block belongs to one thread, or
- * holds tables. Each thread writes its records in order, the word of a record last, into a shared mapping, so that a killed program
- * leaves all of them. The runner seals the file: counts, checksums, index. Whoever reads it treats it as hostile.
+ * The runner makes the file with what is wanted, the target maps its header. A block belongs to one thread, or holds tables. Each thread has one
+ * block mapped, shared: it writes its records there in order, and then how many there are, so that a killed program leaves all of them. A full block is
+ * copied to another place of the file, and the mapped one begins anew. The runner seals the file: checksums, index. Whoever reads it treats it as hostile.
  */
 #ifndef PCERE_PROFILER_PROTOCOL_H
 #define PCERE_PROFILER_PROTOCOL_H
@@ -30,15 +30,19 @@ enum trace_clock { TRACE_CLOCK_NONE = 0, TRACE_CLOCK_TSC = 1, TRACE_CLOCK_MONOTO
 
 struct trace_anchor { uint64_t ticks, monotonic_ns, realtime_ns; };
 
-enum trace_backend { TRACE_BACKEND_SW = 1, TRACE_BACKEND_IR = 2, TRACE_BACKEND_PMU = 3 };
+enum trace_backend { TRACE_BACKEND_SW = 1, TRACE_BACKEND_PMU = 3 };     /* 2: kept for counts that the compiler inserts */
+
+enum trace_source { TRACE_SOURCE_NONE = 0, TRACE_SOURCE_KERNEL = 1 /* perf events */, TRACE_SOURCE_USAGE = 2 /* the thread's resource usage */ };
 
 struct trace_event {            /* a counter whose differences follow the records that have TRACE_COUNTS */
     char name[TRACE_EVENT_NAME_BYTES];
     uint32_t backend;           /* enum trace_backend */
-    uint32_t place;             /* ir: in the thread's vector */
-    uint64_t config;            /* sw, pmu: of perf_event_attr */
+    uint32_t reserved_1;
+    uint64_t config, config1, config2;  /* sw, pmu: of perf_event_attr */
     uint32_t type;              /* likewise */
-    uint32_t failed_errno;      /* by the target: it could not be opened on some thread; its differences are 0 from there on */
+    uint32_t source;            /* enum trace_source, by the target: where its counts came from */
+    uint32_t failed_errno;      /* by the target: it could not be opened on some thread, where its differences are 0 */
+    uint32_t reserved_2;
 };
 
 struct trace_header {           /* at the file's start, in TRACE_HEADER_BYTES */
@@ -72,12 +76,13 @@ struct trace_header {           /* at the file's start, in TRACE_HEADER_BYTES */
     uint64_t forks;             /* children, whose events are not here */
     uint64_t unmatched;         /* tool events of a construct whose call was not seen */
     uint64_t unnamed;           /* events whose construct could not be told (tables full) */
+    uint64_t counters_lost, counters_shared;    /* readings of kernel counters that told nothing, or of a part of the time */
     uint64_t by_id, by_source, by_address;      /* constructs, by what names them */
 
     /* by the runner again */
     uint32_t sealed;            /* 1: whole, with checksums and index */
     int32_t program_status;     /* as waitpid gives it */
-    uint64_t index_offset, index_count;
+    uint64_t index_offset, index_count, index_checksum;     /* XXH64 of the index */
     uint64_t wall_ns;           /* of the program, from before its process was made until its end was seen */
     uint64_t header_checksum;   /* XXH64 of the header with 0 here */
 };
@@ -89,11 +94,11 @@ struct trace_block {            /* 64 bytes at a block's start */
     uint16_t kind;              /* enum trace_block_kind */
     uint16_t thread;            /* whose records these are */
     uint32_t sequence;          /* from 0 in its thread, or among tables */
-    uint32_t used;              /* slots of 16 bytes, or bytes of a table; before sealing 0 while the block is written to */
+    uint32_t used;              /* slots of 16 bytes, or bytes of a table */
     uint64_t base_ticks;        /* that the times of its first records count from */
     uint64_t monotonic_ns;      /* CLOCK_MONOTONIC at base_ticks */
     uint64_t first_ticks, last_ticks;   /* by the runner, as the checksum */
-    uint64_t checksum;          /* XXH64 of the `used` slots or bytes behind this */
+    uint64_t checksum;          /* XXH64 of the `used` slots or bytes behind this head; its seed is XXH64 of the head with 0 here */
     uint64_t reserved;
 };
 
@@ -103,7 +108,7 @@ struct trace_index { uint64_t offset; uint32_t used; uint16_t thread, kind; uint
 
 struct trace_record {           /* 16 bytes, one slot */
     uint32_t time;              /* ticks since the base of the block, or of the last TRACE_TIME before */
-    uint32_t word;              /* type, TRACE_COUNTS, flags, extra; 0: nothing was written here */
+    uint32_t word;              /* type, TRACE_COUNTS, flags, extra */
     uint64_t value;
 };
 
@@ -157,7 +162,7 @@ enum trace_basis { TRACE_BY_ID = 1, TRACE_BY_SOURCE, TRACE_BY_ADDRESS };    /* w
 enum trace_entry_kind { TRACE_ENTRY_CONSTRUCT = 1, TRACE_ENTRY_MODULE, TRACE_ENTRY_THREAD };
 
 struct trace_entry {            /* of a table block; 8-byte aligned */
-    uint32_t bytes;             /* of the whole entry, a multiple of 8; written last: 0: no more */
+    uint32_t bytes;             /* of the whole entry, a multiple of 8 */
     uint16_t kind;              /* enum trace_entry_kind */
     uint8_t construct_kind;     /* enum trace_construct_kind */
     uint8_t basis;              /* enum trace_basis */

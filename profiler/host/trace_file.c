@@ -46,6 +46,8 @@ static enum pcere_status header_check(const struct trace_file *file, const char 
     if (header->index_offset > file->map_bytes || header->index_offset % 8 ||
         header->index_count != (file->map_bytes - header->index_offset) / sizeof(struct trace_index))
         return damaged(error, path, "it does not end where its index does");
+    if (XXH64((const char *)file->map + header->index_offset, header->index_count * sizeof(struct trace_index), 0) != header->index_checksum)
+        return damaged(error, path, "its index does not have its checksum");
     return PCERE_OK;
 }
 
@@ -163,9 +165,9 @@ static enum pcere_status block_check(const struct trace_file *file, const struct
         return damaged(error, path, "a block lies outside of it");
     const struct trace_block *block = (const void *)((const char *)file->map + index->offset);
     bool records = block->kind == TRACE_BLOCK_RECORDS;
-    if (block->magic != TRACE_BLOCK_MAGIC || block->used > (records ? BLOCK_SLOTS : BLOCK_ROOM) || block->used != index->used)
+    if (block->magic != TRACE_BLOCK_MAGIC || (!records && block->kind != TRACE_BLOCK_TABLE) || block->used > (records ? BLOCK_SLOTS : BLOCK_ROOM) || block->used != index->used)
         return damaged(error, path, "the head of a block");
-    if (XXH64(block + 1, records ? (size_t)block->used * sizeof(struct trace_record) : block->used, 0) != block->checksum)
+    if (trace_block_checksum(block) != block->checksum)
         return damaged(error, path, "a block does not have its checksum");
     return PCERE_OK;
 }
@@ -251,7 +253,8 @@ static enum pcere_status file_fill(struct trace_file *file, const char *path, st
     for (size_t i = 0; status == PCERE_OK && i < file->construct_count; i++)
         if (!construct_place(file, &file->constructs[i]))
             status = pcere_fail_memory(error, "a construct's name");
-    clock_fit(file);
+    if (status == PCERE_OK)
+        clock_fit(file);
     return status;
 }
 

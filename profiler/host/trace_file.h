@@ -21,6 +21,9 @@ enum pcere_status trace_file_make(const char *path, const struct trace_header *w
  * PCERE_SYSTEM: no room. */
 enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns, struct pcere_error *error);
 
+/* What a block's checksum must be. `used` must not reach beyond the block. */
+uint64_t trace_block_checksum(const struct trace_block *block);
+
 struct trace_module { const char *path, *build_id; };       /* path "": the executable */
 
 struct trace_construct {

@@ -18,6 +18,14 @@
 #define BLOCK_ROOM (TRACE_BLOCK_BYTES - (uint32_t)sizeof(struct trace_block))
 #define BLOCK_SLOTS (BLOCK_ROOM / (uint32_t)sizeof(struct trace_record))
 
+uint64_t trace_block_checksum(const struct trace_block *block)
+{
+    struct trace_block head = *block;
+    head.checksum = 0;
+    size_t bytes = block->kind == TRACE_BLOCK_RECORDS ? (size_t)block->used * sizeof(struct trace_record) : block->used;
+    return XXH64(block + 1, bytes, XXH64(&head, sizeof head, 0));
+}
+
 enum pcere_status trace_file_make(const char *path, const struct trace_header *wanted, int *ret_file, struct pcere_error *error)
 {
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -51,33 +59,6 @@ enum pcere_status trace_file_make(const char *path, const struct trace_header *w
     return PCERE_OK;
 }
 
-/* Slots that hold whole records in a block that was never closed: up to the first that was not written. */
-static uint32_t open_slots(const struct trace_block *block, uint32_t count_slots)
-{
-    const struct trace_record *records = (const void *)(block + 1);
-    uint32_t slot = 0;
-    while (slot < BLOCK_SLOTS && records[slot].word) {
-        uint32_t next = slot + 1 + (records[slot].word & TRACE_COUNTS ? count_slots : 0);
-        if (next > BLOCK_SLOTS)
-            break;
-        slot = next;
-    }
-    return slot;
-}
-
-static uint32_t open_entries(const struct trace_block *block)
-{
-    const char *room = (const char *)(block + 1);
-    uint32_t used = 0;
-    while (BLOCK_ROOM - used >= sizeof(struct trace_entry)) {
-        const struct trace_entry *entry = (const void *)(room + used);
-        if (entry->bytes < sizeof *entry || entry->bytes % 8 || entry->bytes > BLOCK_ROOM - used)
-            break;
-        used += entry->bytes;
-    }
-    return used;
-}
-
 static void block_times(struct trace_block *block, uint32_t count_slots)
 {
     const struct trace_record *records = (const void *)(block + 1);
@@ -106,6 +87,35 @@ static int by_time(const void *a, const void *b)
     return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
+static int by_place(const void *a, const void *b, void *map)
+{
+    const struct trace_index *left = a, *right = b;
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
+    if (left->thread != right->thread)
+        return left->thread < right->thread ? -1 : 1;
+    const struct trace_block *l = (const void *)((const char *)map + left->offset), *r = (const void *)((const char *)map + right->offset);
+    if (l->sequence != r->sequence)
+        return l->sequence < r->sequence ? -1 : 1;
+    return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+/* A program that is killed after it copied a full block and before it began the next leaves it twice. */
+static uint64_t copies_drop(char *map, struct trace_index *index, uint64_t count)
+{
+    qsort_r(index, count, sizeof *index, by_place, map);
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const struct trace_index *last = kept ? &index[kept - 1] : NULL;
+        const struct trace_block *block = (const void *)(map + index[i].offset);
+        if (last && index[i].kind == TRACE_BLOCK_RECORDS && last->kind == TRACE_BLOCK_RECORDS && last->thread == index[i].thread &&
+            ((const struct trace_block *)(const void *)(map + last->offset))->sequence == block->sequence)
+            continue;
+        index[kept++] = index[i];
+    }
+    return kept;
+}
+
 static enum pcere_status seal_map(char *map, uint64_t blocks, struct trace_index *index, uint64_t *ret_count)
 {
     const struct trace_header *header = (const void *)map;
@@ -119,15 +129,15 @@ static enum pcere_status seal_map(char *map, uint64_t blocks, struct trace_index
         bool records = block->kind == TRACE_BLOCK_RECORDS;
         if (!records && block->kind != TRACE_BLOCK_TABLE)
             continue;
-        if (block->used == 0 || block->used > (records ? BLOCK_SLOTS : BLOCK_ROOM))
-            block->used = records ? open_slots(block, count_slots) : open_entries(block);
+        if (block->used > (records ? BLOCK_SLOTS : BLOCK_ROOM))
+            block->used = 0;                     /* the program wrote over it */
         if (records)
             block_times(block, count_slots);
-        block->checksum = XXH64(block + 1, records ? (size_t)block->used * sizeof(struct trace_record) : block->used, 0);
+        block->checksum = trace_block_checksum(block);
         index[count++] = (struct trace_index){offset, block->used, block->thread, block->kind, block->first_ticks, block->last_ticks};
     }
-    qsort(index, count, sizeof *index, by_time);
-    *ret_count = count;
+    *ret_count = copies_drop(map, index, count);
+    qsort(index, *ret_count, sizeof *index, by_time);
     return PCERE_OK;
 }
 
@@ -160,6 +170,7 @@ enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns
     if (status == PCERE_OK) {
         header->index_offset = index_offset;
         header->index_count = count;
+        header->index_checksum = XXH64(index, count * sizeof *index, 0);
         header->program_status = program_status;
         header->wall_ns = wall_ns;
         header->runtime[sizeof header->runtime - 1] = '\0';

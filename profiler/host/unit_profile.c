@@ -93,9 +93,16 @@ static void blind_say(struct list *list, const struct units *units, enum label_r
         say(list, "%llu XUs had not ended when the program did", (unsigned long long)units->unfinished);
     if (units->duplicates)
         say(list, "%llu XUs have a label that another one has", (unsigned long long)units->duplicates);
-    for (uint32_t i = 0; i < header->event_count; i++)
+    if (header->counters_lost)
+        say(list, "%llu readings of counters told nothing: the kernel had given the counters to others", (unsigned long long)header->counters_lost);
+    if (header->counters_shared)
+        say(list, "%llu readings of counters covered a part of the time only", (unsigned long long)header->counters_shared);
+    for (uint32_t i = 0; i < header->event_count; i++) {
         if (header->events[i].failed_errno)
             say(list, "event %s could not be counted on every thread: %s", header->events[i].name, strerror((int)header->events[i].failed_errno));
+        else if (header->events[i].source == TRACE_SOURCE_USAGE)
+            say(list, "event %s was taken from the threads' resource usage, since perf events are forbidden here", header->events[i].name);
+    }
 }
 
 static enum pcere_status run_add(struct profile *profile, const struct units *units, enum label_rules rules, const struct unit_profile_run *run,
@@ -111,9 +118,6 @@ static enum pcere_status run_add(struct profile *profile, const struct units *un
     for (size_t i = 1; i < file->module_count; i++)
         if (file->modules[i].path && !file->modules[i].path[0])
             build_id = file->modules[i].build_id;
-    bool counts_inserted = false;
-    for (uint32_t i = 0; i < header->event_count; i++)
-        counts_inserted = counts_inserted || header->events[i].backend == TRACE_BACKEND_IR;
     bool identified = seen.by_id && !seen.by_source && !seen.by_address;
     size_t arguments = 0;
     while (run->arguments && run->arguments[arguments])
@@ -121,7 +125,7 @@ static enum pcere_status run_add(struct profile *profile, const struct units *un
     struct profile_run entry = {
         .program = (char *)(uintptr_t)run->program, .build_id = (char *)(uintptr_t)build_id, .arguments = (char **)(uintptr_t)run->arguments,
         .argument_count = arguments, .settings = settings.items, .setting_count = settings.count, .host = (char *)(uintptr_t)run->host,
-        .threads = units->team_most ? units->team_most : 1, .level = identified ? counts_inserted ? 2 : 1 : 0, .blind = blind.items,
+        .threads = units->team_most ? units->team_most : 1, .level = identified, .blind = blind.items,
         .blind_count = blind.count, .wall_ns = header->wall_ns, .xus = units->count,
     };
     enum pcere_status status = settings.failed || blind.failed ? pcere_fail_memory(error, "the profile") : profile_add_run(profile, &entry, NULL, error);
@@ -132,7 +136,7 @@ static enum pcere_status run_add(struct profile *profile, const struct units *un
 
 static enum pcere_status events_add(struct profile *profile, const struct trace_header *header, struct pcere_error *error)
 {
-    static const char *const backends[] = {[0] = "time", [TRACE_BACKEND_SW] = "sw", [TRACE_BACKEND_IR] = "ir", [TRACE_BACKEND_PMU] = "pmu"};
+    static const char *const backends[] = {[0] = "time", [TRACE_BACKEND_SW] = "sw", [TRACE_BACKEND_PMU] = "pmu"};
     enum pcere_status status = PCERE_OK;
     for (uint32_t i = 0; status == PCERE_OK && i < header->event_count; i++) {
         const struct trace_event *event = &header->events[i];
@@ -140,7 +144,7 @@ static enum pcere_status events_add(struct profile *profile, const struct trace_
         const char *unit = length > 6 && strcmp(event->name + length - 6, "-bytes") == 0 ? "bytes" : strstr(event->name, "clock") ? "ns" : "1";
         struct profile_event entry = {.name = (char *)(uintptr_t)event->name, .unit = (char *)(uintptr_t)unit,
                                       .backend = (char *)(uintptr_t)backends[event->backend <= TRACE_BACKEND_PMU ? event->backend : 0],
-                                      .run = 0, .exact = event->backend == TRACE_BACKEND_IR};
+                                      .run = 0, .exact = false};
         status = profile_add_event(profile, &entry, NULL, error);
     }
     return status;

@@ -464,7 +464,7 @@ static void task_switch(struct walk *walk, struct stream *stream, const struct t
             prior->frame_count = prior->frame_capacity = 0;
         }
     }
-    if (next->at_once && next->node == LABEL_NONE && prior && prior->frames && prior->frames[prior->frame_count - 1].kind == FRAME_TASKLOOP) {
+    if (next->at_once && next->node == LABEL_NONE && next->frame_count && prior && prior->frame_count && prior->frames[prior->frame_count - 1].kind == FRAME_TASKLOOP) {
         struct frame *loop = &prior->frames[prior->frame_count - 1];
         next->node = next->frames[0].node = node_make(walk, next->taskloop, LABEL_RANKED, loop->construct, ++loop->rank);
         next->frames[0].unit = unit_new(walk, stream, next->node, UNIT_TASKLOOP_CHUNK, item->ticks, 0);
@@ -480,6 +480,8 @@ static void task_switch(struct walk *walk, struct stream *stream, const struct t
 static void item_apply(struct walk *walk, struct stream *stream, const struct trace_item *item)
 {
     charge(walk, stream, item);
+    if (stream->now && !stream->now->frame_count)
+        stream->now = NULL;                      /* a task that ended, and was gone on with all the same */
     struct context *context = stream->now;
     bool known = true;
     switch ((enum trace_type)item->type) {

@@ -43,7 +43,6 @@ static uint64_t text_hash(uint64_t hash, const char *text, size_t bytes)
 static void *table_room(uint32_t bytes)
 {
     if (tables.table && sizeof(struct trace_block) + tables.table_used + bytes > TRACE_BLOCK_BYTES) {
-        tables.table->used = tables.table_used;
         munmap(tables.table, TRACE_BLOCK_BYTES);
         tables.table = NULL;
     }
@@ -53,9 +52,7 @@ static void *table_room(uint32_t bytes)
     }
     if (!tables.table)
         return NULL;
-    void *room = (char *)(tables.table + 1) + tables.table_used;
-    tables.table_used += bytes;
-    return room;
+    return (char *)(tables.table + 1) + tables.table_used;
 }
 
 /* `texts` are put one behind the other, each with its NUL, each cut to what an entry may hold. */
@@ -69,14 +66,16 @@ static bool entry_add(const struct trace_entry *entry, const char *const *texts,
     struct trace_entry *room = table_room((uint32_t)bytes);
     if (!room)
         return false;
-    *room = *entry;                      /* its `bytes` are 0 until all of it is there */
+    *room = *entry;
+    room->bytes = (uint32_t)bytes;
     char *text = room->text;
     for (size_t i = 0; i < count; i++) {
         size_t length = lengths[i] < TEXT_MOST ? lengths[i] : TEXT_MOST;
         memcpy(text, texts[i], length);
         text += length + 1;
     }
-    __atomic_store_n(&room->bytes, (uint32_t)bytes, __ATOMIC_RELEASE);
+    tables.table_used += (uint32_t)bytes;
+    __atomic_store_n(&tables.table->used, tables.table_used, __ATOMIC_RELEASE);     /* all of it, or nothing */
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* profiler/target/record.c - records and the blocks they go to.
  *
- * It knows clocks, and how a thread comes to a block of the file: room is reserved before it is mapped, since a write to a mapping that the
- * disk has no room for would kill the program.
+ * It knows clocks, and how a thread's records come into the file: each thread has one block of it mapped, and copies that to another place when it is full. Room
+ * is reserved before it is mapped, since a write to a mapping that the disk has no room for would kill the program.
  */
 #include "profiler/target/recorder.h"
 
@@ -49,11 +49,11 @@ struct trace_anchor recorder_anchor(void)
     return best;
 }
 
-static struct trace_block *block_refuse(struct trace_header *header, int errnum)
+static uint64_t room_refuse(struct trace_header *header, int errnum)
 {
     uint32_t none = 0;
     __atomic_compare_exchange_n(&header->full_errno, &none, (uint32_t)errnum, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    return NULL;
+    return 0;
 }
 
 /* The program may have closed the descriptor, and opened a file of its own by its number. */
@@ -63,26 +63,30 @@ static bool file_is_ours(const struct recorder_state *state)
     return fstat(state->file, &facts) == 0 && state->header->device == (uint64_t)facts.st_dev && state->header->inode == (uint64_t)facts.st_ino;
 }
 
-struct trace_block *recorder_block(uint16_t kind, uint16_t thread, uint32_t sequence)
+/* Offset of a block of the file that nobody has; 0: there is no room. */
+static uint64_t room_take(const struct recorder_state *state)
 {
-    struct recorder_state *state = recorder_state;
     struct trace_header *header = state->header;
     if (header->full_errno)
-        return NULL;
+        return 0;
+    if (!file_is_ours(state))
+        return room_refuse(header, EBADF);
+    uint64_t offset = TRACE_HEADER_BYTES + __atomic_fetch_add(&header->block_count, 1, __ATOMIC_RELAXED) * TRACE_BLOCK_BYTES;
+    return offset + TRACE_BLOCK_BYTES > header->bytes_most ? room_refuse(header, EFBIG) : offset;
+}
+
+struct trace_block *recorder_block(uint16_t kind, uint16_t thread, uint32_t sequence)
+{
+    const struct recorder_state *state = recorder_state;
     int errnum = errno;
-    uint64_t number = __atomic_fetch_add(&header->block_count, 1, __ATOMIC_RELAXED);
-    uint64_t offset = TRACE_HEADER_BYTES + number * TRACE_BLOCK_BYTES;
+    uint64_t offset = room_take(state);
     struct trace_block *block = NULL;
-    if (offset + TRACE_BLOCK_BYTES > header->bytes_most) {
-        block = block_refuse(header, EFBIG);
-    } else if (!file_is_ours(state)) {
-        block = block_refuse(header, EBADF);
-    } else if (fallocate(state->file, 0, (off_t)offset, TRACE_BLOCK_BYTES) != 0) {
-        block = block_refuse(header, errno);
-    } else {
+    if (offset && fallocate(state->file, 0, (off_t)offset, TRACE_BLOCK_BYTES) != 0) {
+        room_refuse(state->header, errno);
+    } else if (offset) {
         void *memory = mmap(NULL, TRACE_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, state->file, (off_t)offset);
         if (memory == MAP_FAILED)
-            block = block_refuse(header, errno);
+            room_refuse(state->header, errno);
         else
             block = memory;
     }
@@ -101,27 +105,40 @@ struct trace_block *recorder_block(uint16_t kind, uint16_t thread, uint32_t sequ
     return block;
 }
 
+static void block_start(struct recorder *recorder)
+{
+    recorder->base_ticks = recorder->block->base_ticks;
+    recorder->next = (struct trace_record *)(void *)(recorder->block + 1);
+    recorder->end = recorder->next + BLOCK_SLOTS;
+}
+
 static void block_leave(struct recorder *recorder)
 {
-    if (!recorder->block)
-        return;
-    recorder->block->used = (uint32_t)(recorder->next - (struct trace_record *)(void *)(recorder->block + 1));
-    munmap(recorder->block, TRACE_BLOCK_BYTES);
+    if (recorder->block)
+        munmap(recorder->block, TRACE_BLOCK_BYTES);
     recorder->block = NULL;
     recorder->next = recorder->end = NULL;
 }
 
-static bool block_enter(struct recorder *recorder)
+/* A full block is copied to its place, and the mapped one, whose pages are warm, is used again. */
+static bool block_flush(struct recorder *recorder)
 {
-    block_leave(recorder);
-    recorder->block = recorder_block(TRACE_BLOCK_RECORDS, (uint16_t)recorder->thread, recorder->sequence);
-    if (!recorder->block)
-        return false;
-    recorder->sequence++;
-    recorder->base_ticks = recorder->block->base_ticks;
-    recorder->next = (struct trace_record *)(void *)(recorder->block + 1);
-    recorder->end = recorder->next + BLOCK_SLOTS;
-    return true;
+    const struct recorder_state *state = recorder_state;
+    struct trace_block *block = recorder->block;
+    int errnum = errno;
+    uint64_t offset = block ? room_take(state) : 0;
+    bool written = offset && pwrite(state->file, block, TRACE_BLOCK_BYTES, (off_t)offset) == (ssize_t)TRACE_BLOCK_BYTES;
+    if (offset && !written)
+        room_refuse(state->header, errno);
+    if (written) {
+        __atomic_store_n(&block->used, 0, __ATOMIC_RELEASE);
+        block->sequence++;
+        block->monotonic_ns = recorder_monotonic_ns();
+        block->base_ticks = recorder_ticks();
+        block_start(recorder);
+    }
+    errno = errnum;
+    return written;
 }
 
 void recorder_counts(struct recorder *recorder, uint64_t *slots)
@@ -132,7 +149,7 @@ void recorder_counts(struct recorder *recorder, uint64_t *slots)
 void recorder_put_slow(struct recorder *recorder, uint64_t ticks, uint32_t word, uint64_t value, bool counts)
 {
     uint32_t slots = 1 + (counts ? recorder_state->count_slots : 0);
-    if (recorder->end - recorder->next < (ptrdiff_t)slots + 1 && !block_enter(recorder)) {
+    if (recorder->end - recorder->next < (ptrdiff_t)slots + 1 && !block_flush(recorder)) {
         __atomic_fetch_add(&recorder_state->header->dropped, 1, __ATOMIC_RELAXED);
         return;
     }
@@ -142,7 +159,7 @@ void recorder_put_slow(struct recorder *recorder, uint64_t ticks, uint32_t word,
         struct trace_record *base = recorder->next++;
         base->time = 0;
         base->value = ticks;
-        __atomic_store_n(&base->word, TRACE_WORD(TRACE_TIME, 0, 0), __ATOMIC_RELEASE);
+        base->word = TRACE_WORD(TRACE_TIME, 0, 0);
         recorder->base_ticks = ticks;
     }
     struct trace_record *record = recorder->next;
@@ -152,8 +169,9 @@ void recorder_put_slow(struct recorder *recorder, uint64_t ticks, uint32_t word,
     }
     record->time = (uint32_t)(ticks - recorder->base_ticks);
     record->value = value;
-    __atomic_store_n(&record->word, word, __ATOMIC_RELEASE);
+    record->word = word;
     recorder->next = record + slots;
+    recorder_publish(recorder);
 }
 
 struct recorder *recorder_start(void)
@@ -170,12 +188,13 @@ struct recorder *recorder_start(void)
     }
     struct recorder *recorder = memory;
     recorder->thread = (uint32_t)thread;
-    recorder->counters.group = -1;
     recorder_self = recorder;
     recorder_thread_entry(recorder->thread, (uint32_t)syscall(SYS_gettid), 0);
     if (state->event_count)
         counters_open(&recorder->counters);
-    block_enter(recorder);
+    recorder->block = recorder_block(TRACE_BLOCK_RECORDS, (uint16_t)recorder->thread, 0);
+    if (recorder->block)
+        block_start(recorder);
     errno = errnum;
     return recorder;
 }

@@ -17,11 +17,14 @@
 
 struct recorder_site { const void *ident, *address; uint32_t index, kind; };
 
+#define RECORDER_GROUPS 2        /* of kernel counters */
+
 struct recorder_counters {      /* of one thread */
-    int group;                  /* descriptor of the perf events, or -1 */
-    uint32_t group_size;
-    uint8_t group_place[TRACE_EVENTS_MOST];     /* where the n-th of the group stands among the events */
-    const uint64_t *vector;     /* of the counters that the pass inserted, or NULL */
+    uint32_t backends;          /* a bit for each that has events here */
+    int groups[RECORDER_GROUPS];        /* descriptors of the leaders, or -1 */
+    uint32_t sizes[RECORDER_GROUPS];
+    int descriptors[RECORDER_GROUPS][TRACE_EVENTS_MOST];
+    uint8_t places[RECORDER_GROUPS][TRACE_EVENTS_MOST];         /* of the group's n-th among all events */
     uint64_t last[TRACE_EVENTS_MOST];
 };
 
@@ -31,7 +34,6 @@ struct recorder {               /* of one thread */
     struct trace_block *block;  /* NULL: nothing can be recorded any more */
     uint64_t tasks, teams;      /* made by this thread */
     uint32_t thread;
-    uint32_t sequence;
     uint32_t pending;           /* construct of the call that is being made, for the tool event that it will cause */
     uint32_t inside;            /* calls of the runtime that are known from their entry */
     struct recorder_counters counters;
@@ -76,7 +78,13 @@ static inline uint64_t recorder_ticks(void)
     return __builtin_expect(recorder_state->clock == TRACE_CLOCK_TSC, 1) ? __builtin_ia32_rdtsc() : recorder_monotonic_ns();
 }
 
-/* The word is stored last: a reader of a killed program's file finds whole records and then zeros. */
+/* What the block holds counts from now on: a killed program leaves whole records. */
+static inline void recorder_publish(struct recorder *recorder)
+{
+    const struct trace_record *first = (const struct trace_record *)(const void *)(recorder->block + 1);
+    __atomic_store_n(&recorder->block->used, (uint32_t)(recorder->next - first), __ATOMIC_RELEASE);
+}
+
 static inline void recorder_put(struct recorder *recorder, uint32_t word, uint64_t value)
 {
     uint64_t ticks = recorder_ticks(), passed = ticks - recorder->base_ticks;
@@ -91,8 +99,9 @@ static inline void recorder_put(struct recorder *recorder, uint32_t word, uint64
     }
     record->time = (uint32_t)passed;
     record->value = value;
-    __atomic_store_n(&record->word, word, __ATOMIC_RELEASE);
+    record->word = word;
     recorder->next = record + 1 + recorder_state->count_slots;
+    recorder_publish(recorder);
 }
 
 static inline uint64_t recorder_task_new(struct recorder *recorder)

@@ -170,6 +170,17 @@ first=$(json '[.xus[].label] | sort | join(" ")')
 run "$PCERE" profile --force --json ./bare
 is "and the same in the next run" "$(json '[.xus[].label] | sort | join(" ")')" "$first"
 
+# ---- with the plugin -------------------------------------------------------------------------------------------------------------
+"$CLANG" -O2 -fopenmp "-fpass-plugin=$(plugin)" bare.c -o with_plugin
+run "$PCERE" profile --force --json ./with_plugin
+is "with the plugin, and without -g, there are 16 labels" "$(json '[.xus[].label] | unique | length')" 16
+is "and the profile is of level 1" "$(json '.runs[0].level')" 1
+holds "labels name constructs by their ids" jq -e 'all(.xus[]; .label | test("@pcere:[0-9a-f]{16}"))' .out
+optimised=$(json '[.xus[].label] | sort | join(" ")')
+"$CLANG" -O0 -fopenmp "-fpass-plugin=$(plugin)" bare.c -o with_plugin
+run "$PCERE" profile --force --json ./with_plugin
+is "which another build has, too" "$(json '[.xus[].label] | sort | join(" ")')" "$optimised"
+
 # ---- what a profile adds up to ---------------------------------------------------------------------------------------------------
 cp "$programs/fibonacci.c" .
 plain fibonacci

@@ -1,0 +1,26 @@
+/* profiler/host/events.h - events by their names: what the kernel counts, and what the processor counts.
+ *
+ * "page-faults" and its like are the kernel's (sw); names of the processor's events are libpfm4's ("INST_RETIRED:ANY"), where PCERE was built with it.
+ */
+#ifndef PCERE_PROFILER_HOST_EVENTS_H
+#define PCERE_PROFILER_HOST_EVENTS_H
+
+#include "core/error.h"
+#include "profiler/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Fill in an event. PCERE_USAGE: there is none of that name. PCERE_REFUSED: it is one of a processor, but not of this one, or PCERE was built
+ * without libpfm4. */
+enum pcere_status event_find(const char *name, struct trace_event *ret_event, struct pcere_error *error);
+
+/* Names of the kernel's events; NULL behind the last. */
+const char *const *event_names(void);
+/* All events of a back end by its name, "sw": how many went to `ret_events`, which has room for `most`; 0: no such back end. */
+size_t event_group(const char *backend, struct trace_event *ret_events, size_t most);
+
+/* Can this machine count events of its processor? PCERE_REFUSED says why not. */
+enum pcere_status event_hardware_probe(struct pcere_error *error);
+
+#endif

@@ -1,0 +1,87 @@
+/* profiler/target/counters_kernel.c - counters of the kernel: software events, and those of the processor's performance monitoring unit.
+ *
+ * All software events of a thread form one group, and those of the processor another: one call reads a group. The processor's group is pinned: it counts
+ * all the time or not at all, and when the kernel had to give it up, reading it says so.
+ */
+#include "profiler/target/answers.h"
+#include "profiler/target/counters.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { GROUP_SW, GROUP_PMU };
+
+static bool kernel_owns(const struct trace_event *event)
+{
+    return event->backend == TRACE_BACKEND_SW || event->backend == TRACE_BACKEND_PMU;
+}
+
+static int event_open(const struct trace_event *event, int leader, bool user_only)
+{
+    struct perf_event_attr attributes = {
+        .size = sizeof attributes, .type = event->type, .config = event->config, .config1 = event->config1, .config2 = event->config2,
+        .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .exclude_kernel = user_only, .exclude_hv = user_only, .pinned = leader < 0 && event->backend == TRACE_BACKEND_PMU,
+    };
+    return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
+}
+
+static void group_open(struct recorder_counters *counters, struct trace_header *header, int group, uint32_t backend)
+{
+    for (uint32_t i = 0; i < header->event_count; i++) {
+        struct trace_event *event = &header->events[i];
+        if (event->backend != backend || event->source == TRACE_SOURCE_USAGE)
+            continue;
+        /* The kernel's part of a program's work is its own, too, but ordinary users may not count it everywhere. */
+        int descriptor = event_open(event, counters->groups[group], backend == TRACE_BACKEND_PMU);
+        if (descriptor < 0 && (errno == EACCES || errno == EPERM) && backend == TRACE_BACKEND_SW) {
+            event->source = TRACE_SOURCE_USAGE;          /* see counters_usage.c */
+            continue;
+        }
+        if (descriptor < 0) {
+            event->failed_errno = (uint32_t)errno;
+            continue;
+        }
+        event->source = TRACE_SOURCE_KERNEL;
+        if (counters->groups[group] < 0)
+            counters->groups[group] = descriptor;
+        counters->descriptors[group][counters->sizes[group]] = descriptor;
+        counters->places[group][counters->sizes[group]++] = (uint8_t)i;
+    }
+}
+
+static void kernel_open(struct recorder_counters *counters, struct trace_header *header)
+{
+    group_open(counters, header, GROUP_SW, TRACE_BACKEND_SW);
+    group_open(counters, header, GROUP_PMU, TRACE_BACKEND_PMU);
+}
+
+static void kernel_read(struct recorder_counters *counters, const struct trace_header *header, uint64_t *values)
+{
+    (void)header;
+    for (int group = 0; group < RECORDER_GROUPS; group++) {
+        uint64_t answer[3 + TRACE_EVENTS_MOST];          /* how many, time enabled, time running, counts */
+        if (counters->groups[group] < 0)
+            continue;
+        int errnum = errno;
+        ssize_t bytes = read(counters->groups[group], answer, sizeof answer);
+        enum counter_answer judged = counter_answer_judge(answer, bytes, counters->sizes[group]);
+        if (judged != COUNTER_ANSWER_GOOD)
+            __atomic_fetch_add(judged == COUNTER_ANSWER_LOST ? &recorder_state->header->counters_lost : &recorder_state->header->counters_shared, 1, __ATOMIC_RELAXED);
+        for (uint32_t i = 0; judged != COUNTER_ANSWER_LOST && i < counters->sizes[group]; i++)
+            values[counters->places[group][i]] = answer[3 + i];
+        errno = errnum;
+    }
+}
+
+static void kernel_close(struct recorder_counters *counters)
+{
+    for (int group = 0; group < RECORDER_GROUPS; group++)
+        for (uint32_t i = 0; i < counters->sizes[group]; i++)
+            close(counters->descriptors[group][i]);
+}
+
+const struct counter_backend counters_kernel = {kernel_owns, kernel_open, kernel_read, kernel_close};

@@ -1,0 +1,393 @@
+/* tests/unit/test_profiler_trace.c - trace files that are damaged, cut, torn; clocks that disagree; the kernel's answers about counters. */
+#include "core/files.h"
+#include "profiler/host/trace_file.h"
+#include "profiler/host/units.h"
+#include "profiler/target/answers.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/pcere-trace-XXXXXX", path[256];
+
+/* ---- a program's part, played here ------------------------------------------------------------------------------------------- */
+
+struct player { int file; uint64_t offset; struct trace_block block; struct trace_record records[4092]; uint32_t used; };
+static struct player players[3];
+static uint64_t blocks_taken;
+static int trace;
+
+static void directory_remove(void)
+{
+    unlink(path);
+    rmdir(directory);
+}
+
+static void trace_begin(unsigned events)
+{
+    static bool made;
+    if (!made) {
+        CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(directory));
+        atexit(directory_remove);
+    }
+    made = true;
+    snprintf(path, sizeof path, "%s/trace", directory);
+    unlink(path);
+    struct trace_header wanted = {.event_count = events, .bytes_most = 1u << 30};
+    for (unsigned i = 0; i < events; i++)
+        snprintf(wanted.events[i].name, sizeof wanted.events[i].name, "event-%u", i);
+    struct pcere_error error;
+    CU_ASSERT_EQUAL_FATAL(trace_file_make(path, &wanted, &trace, &error), PCERE_OK);
+    blocks_taken = 0;
+    memset(players, 0, sizeof players);
+}
+
+static void block_put(const struct trace_block *block, const void *data, size_t bytes)
+{
+    static char whole[TRACE_BLOCK_BYTES];
+    memset(whole, 0, sizeof whole);
+    memcpy(whole, block, sizeof *block);
+    memcpy(whole + sizeof *block, data, bytes);
+    CU_ASSERT_EQUAL_FATAL(pwrite(trace, whole, sizeof whole, (off_t)(TRACE_HEADER_BYTES + blocks_taken++ * TRACE_BLOCK_BYTES)), (ssize_t)sizeof whole);
+}
+
+static void record(unsigned thread, uint64_t ticks, uint32_t type, uint32_t flags, uint32_t extra, uint64_t value)
+{
+    players[thread].records[players[thread].used++] = (struct trace_record){(uint32_t)ticks, TRACE_WORD(type, flags, extra), value};
+}
+
+static void record_counted(unsigned thread, uint64_t ticks, uint32_t type, uint32_t extra, uint64_t value, uint64_t count)
+{
+    struct player *player = &players[thread];
+    player->records[player->used++] = (struct trace_record){(uint32_t)ticks, TRACE_WORD(type, 0, extra) | TRACE_COUNTS, value};
+    uint64_t counts[2] = {count, 0};
+    memcpy(&player->records[player->used++], counts, sizeof counts);
+}
+
+static void player_put(unsigned thread, uint32_t sequence)
+{
+    struct trace_block block = {.magic = TRACE_BLOCK_MAGIC, .kind = TRACE_BLOCK_RECORDS, .thread = (uint16_t)thread, .sequence = sequence, .used = players[thread].used};
+    block_put(&block, players[thread].records, players[thread].used * sizeof(struct trace_record));
+    players[thread].used = 0;
+}
+
+/* Constructs 1 to 3 on lines 10, 20, 30: a region, a loop, a task. */
+static void tables_put(void)
+{
+    static const uint8_t kinds[] = {TRACE_PARALLEL, TRACE_LOOP, TRACE_TASK};
+    char data[512] = {0};
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trace_entry entry = {.bytes = sizeof(struct trace_entry) + 40, .kind = TRACE_ENTRY_CONSTRUCT, .construct_kind = kinds[i], .basis = TRACE_BY_SOURCE,
+                                    .index = i + 1, .id = 100 + i};
+        memcpy(data + used, &entry, sizeof entry);
+        snprintf(data + used + sizeof entry, 40, ";dir/x.c;f;%u;5", 10 * (i + 1));
+        used += entry.bytes;
+    }
+    struct trace_block block = {.magic = TRACE_BLOCK_MAGIC, .kind = TRACE_BLOCK_TABLE, .used = used};
+    block_put(&block, data, used);
+}
+
+static void trace_end(unsigned threads)
+{
+    struct trace_header header;
+    CU_ASSERT_EQUAL_FATAL(pread(trace, &header, sizeof header, 0), (ssize_t)sizeof header);
+    header.attached = TRACE_VERSION;
+    header.tool_started = 1;
+    header.clock = TRACE_CLOCK_MONOTONIC;
+    header.thread_count = threads;
+    header.construct_count = 3;
+    header.block_count = blocks_taken;
+    CU_ASSERT_EQUAL_FATAL(pwrite(trace, &header, sizeof header, 0), (ssize_t)sizeof header);
+    struct pcere_error error;
+    CU_ASSERT_EQUAL_FATAL(trace_file_seal(trace, 0, 1000, &error), PCERE_OK);
+    close(trace);
+}
+
+static uint64_t id(unsigned thread, uint64_t count)
+{
+    return (uint64_t)thread << TRACE_ID_THREAD_SHIFT | count;
+}
+
+/* A region of two threads; thread 0 has the range from 0 and makes a task there, which thread 1 runs while it waits. */
+static void example_put(uint64_t worker_delay)
+{
+    record(0, 100, TRACE_IMPLICIT_BEGIN, 1, 0, id(0, 1));
+    record(0, 200, TRACE_PARALLEL_BEGIN, 0, 1, id(0, 1));
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t t = i ? worker_delay : 0;
+        record(i, t + 300, TRACE_TEAM, 0, 2, id(0, 1));
+        record(i, t + 310, TRACE_IMPLICIT_BEGIN, 0, i, id(i, i ? 1 : 2));
+        record(i, t + 400, TRACE_LOOP_BEGIN, 0, 2, TRACE_SCHEDULE_STATIC);
+        record(i, t + 410, TRACE_RANGE_BEGIN, 0, 4, i ? 4 : 0);
+        if (i == 0)
+            record(i, t + 450, TRACE_TASK_CREATE, 0, 3, id(0, 3));
+        record(i, t + 500, TRACE_LOOP_END, 0, 0, 0);
+        record(i, t + 510, TRACE_WAIT_BEGIN, 9, 0, 0);
+        if (i == 1) {
+            record(i, t + 600, TRACE_TASK_SWITCH, 7, 0, id(0, 3));
+            record(i, t + 625, TRACE_TASK_SWITCH, 1, 0, id(1, 1));
+        }
+        record(i, t + 700, TRACE_WAIT_END, 9, 0, 0);
+        record(i, t + 800, TRACE_IMPLICIT_END, 0, 0, id(i, i ? 1 : 2));
+    }
+    record(0, 900, TRACE_PARALLEL_END, 0, 0, id(0, 1));
+    player_put(0, 0);
+    player_put(1, 0);
+}
+
+static struct trace_file *opened(void)
+{
+    struct trace_file *file = NULL;
+    struct pcere_error error = {0};
+    CU_ASSERT_EQUAL_FATAL(trace_file_open(path, &file, &error), PCERE_OK);
+    return file;
+}
+
+static void units_of(struct trace_file *file, struct units *units)
+{
+    struct pcere_error error;
+    CU_ASSERT_EQUAL_FATAL(units_collect(file, LABEL_RULES_PCERE, units, &error), PCERE_OK);
+}
+
+static bool has_unit(const struct units *units, const char *label, uint64_t active)
+{
+    for (size_t i = 0; i < units->count; i++) {
+        struct text text = {0};
+        label_text(&units->labels, units->list[i].node, &text);
+        bool same = strcmp(text.data, label) == 0 && units->list[i].active_ticks == active;
+        text_done(&text);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+static void example_check(uint64_t worker_delay)
+{
+    struct units units;
+    trace_begin(0);
+    tables_put();
+    example_put(worker_delay);
+    trace_end(2);
+    struct trace_file *file = opened();
+    units_of(file, &units);
+    CU_ASSERT_EQUAL(units.count, 3);
+    CU_ASSERT_EQUAL(units.mismatches + units.duplicates + units.torn + units.unfinished, 0);
+    CU_ASSERT_EQUAL(units.team_most, 2);
+    CU_ASSERT_TRUE(has_unit(&units, "0.1@x.c:10.1@x.c:20.0", 90));
+    CU_ASSERT_TRUE(has_unit(&units, "0.1@x.c:10.1@x.c:20.4", 90));
+    CU_ASSERT_TRUE(has_unit(&units, "0.1@x.c:10.1@x.c:20.0.1@x.c:30", 25));
+    CU_ASSERT_EQUAL(units.outside[1].waiting_ticks, 600 - 510 + 700 - 625);
+    units_done(&units);
+    trace_file_close(file);
+}
+
+static void an_example(void)
+{
+    example_check(0);
+}
+
+static void clocks_that_disagree(void)
+{
+    example_check((uint64_t)-250);      /* the worker's clock is behind: it runs the task before it was made */
+    example_check(100000);
+}
+
+/* ---- the sum of the parts ----------------------------------------------------------------------------------------------------- */
+
+static void a_task_that_moves(void)
+{
+    struct units units;
+    trace_begin(1);
+    tables_put();
+    record_counted(0, 100, TRACE_IMPLICIT_BEGIN, 0, id(0, 1), 5);
+    players[0].records[0].word |= 1u << 8;          /* the initial task */
+    record_counted(0, 110, TRACE_TASK_CREATE, 3, id(0, 2), 1);
+    record_counted(0, 120, TRACE_TASK_SWITCH, 0, id(0, 2), 1);
+    record_counted(0, 150, TRACE_TASK_SWITCH, 0, id(0, 1), 30);     /* suspended after 30 ticks and 30 events */
+    record_counted(0, 400, TRACE_IMPLICIT_END, 0, id(0, 1), 7);
+    record_counted(1, 90, TRACE_IMPLICIT_BEGIN, 0, id(1, 1), 2);
+    players[1].records[0].word |= 1u << 8;
+    record_counted(1, 200, TRACE_TASK_SWITCH, 0, id(0, 2), 3);
+    record_counted(1, 220, TRACE_TASK_SWITCH, 0, id(1, 1), 20);
+    player_put(0, 0);
+    player_put(1, 0);
+    trace_end(2);
+    struct trace_file *file = opened();
+    units_of(file, &units);
+    CU_ASSERT_EQUAL_FATAL(units.count, 1);
+    CU_ASSERT_EQUAL(units.list[0].active_ticks, 50);
+    CU_ASSERT_EQUAL(units.list[0].start_ticks, 120);
+    CU_ASSERT_EQUAL(units.counts[0], 50);
+    uint64_t all = 0, outside = 0;
+    for (size_t i = 0; i < units.thread_count; i++) {
+        all += units.outside[i].total_counts[0];
+        outside += units.outside[i].counts[0];
+    }
+    CU_ASSERT_EQUAL(all, 5 + 1 + 1 + 30 + 7 + 2 + 3 + 20);
+    CU_ASSERT_EQUAL(outside + units.counts[0], all);
+    units_done(&units);
+    trace_file_close(file);
+}
+
+/* ---- damage ------------------------------------------------------------------------------------------------------------------- */
+
+static enum pcere_status reading(struct pcere_error *error)
+{
+    struct trace_file *file;
+    struct units units;
+    enum pcere_status status = trace_file_open(path, &file, error);
+    if (status != PCERE_OK)
+        return status;
+    status = units_collect(file, LABEL_RULES_PCERE, &units, error);
+    if (status == PCERE_OK)
+        units_done(&units);
+    trace_file_close(file);
+    return status;
+}
+
+static void every_flipped_byte(void)
+{
+    trace_begin(0);
+    tables_put();
+    example_put(0);
+    trace_end(2);
+    void *data;
+    size_t bytes, refused = 0, tried = 0;
+    struct pcere_error error = {0};
+    CU_ASSERT_EQUAL_FATAL(file_read(AT_FDCWD, path, 1u << 24, &data, &bytes, &error), PCERE_OK);
+    char *original = data;
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    /* The heads and the used parts of all three blocks, and the index. */
+    for (size_t at = TRACE_HEADER_BYTES; at < bytes; at++) {
+        size_t within = (at - TRACE_HEADER_BYTES) % TRACE_BLOCK_BYTES;
+        if (within >= 64 + 160)
+            continue;
+        char flipped = (char)(original[at] ^ 0x11);
+        CU_ASSERT_EQUAL_FATAL(pwrite(file, &flipped, 1, (off_t)at), 1);
+        error.message[0] = '\0';
+        enum pcere_status status = reading(&error);
+        tried++;
+        refused += status == PCERE_DATA && error.message[0];
+        CU_ASSERT_EQUAL_FATAL(pwrite(file, original + at, 1, (off_t)at), 1);
+    }
+    CU_ASSERT_EQUAL(refused, tried);
+    CU_ASSERT_EQUAL(reading(&error), PCERE_OK);
+    for (size_t at = 0; at < TRACE_HEADER_BYTES; at += 251) {
+        char flipped = (char)(original[at] ^ 1);
+        CU_ASSERT_EQUAL_FATAL(pwrite(file, &flipped, 1, (off_t)at), 1);
+        CU_ASSERT_EQUAL(reading(&error), PCERE_DATA);
+        CU_ASSERT_EQUAL_FATAL(pwrite(file, original + at, 1, (off_t)at), 1);
+    }
+    for (size_t length = bytes; length > 0; length = length / 2) {
+        CU_ASSERT_EQUAL_FATAL(ftruncate(file, (off_t)length - 1), 0);
+        CU_ASSERT_EQUAL(reading(&error), PCERE_DATA);
+    }
+    close(file);
+    free(data);
+}
+
+static void a_file_that_was_never_sealed(void)
+{
+    struct pcere_error error;
+    trace_begin(0);
+    tables_put();
+    close(trace);
+    CU_ASSERT_EQUAL(reading(&error), PCERE_DATA);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "never finished"));
+    unlink(path);
+    CU_ASSERT_EQUAL(reading(&error), PCERE_USAGE);
+}
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    return *state ^= *state << 17;
+}
+
+/* Whatever a program writes there, reading it ends, and the time of each thread is somewhere. */
+static void records_that_make_no_sense(void)
+{
+    uint64_t state = 88172645463325252u;
+    for (int round = 0; round < 60; round++) {
+        trace_begin(0);
+        tables_put();
+        for (unsigned thread = 0; thread < 3; thread++) {
+            for (int i = 0; i < 400; i++) {
+                uint64_t r = random_next(&state);
+                uint32_t type = round % 3 ? 1 + (uint32_t)(r % (TRACE_TYPES - 1)) : (uint32_t)(r % 128);
+                uint64_t value = r >> 60 ? id((unsigned)(r >> 20 & 3), 1 + (r >> 24 & 31)) : r;
+                if (type == TRACE_TIME)
+                    value = 0;
+                record(thread, (uint64_t)i * 10, type, (uint32_t)(r >> 8 & 15), (uint32_t)(r >> 40 & 7), value);
+            }
+            player_put(thread, 0);
+        }
+        trace_end(3);
+        struct pcere_error error;
+        struct trace_file *file = opened();
+        struct units units;
+        CU_ASSERT_EQUAL_FATAL(units_collect(file, LABEL_RULES_PAPER, &units, &error), PCERE_OK);
+        uint64_t active = 0, all = 0, outside = 0;
+        for (size_t i = 0; i < units.count; i++)
+            active += units.list[i].active_ticks;
+        for (size_t i = 0; i < units.thread_count; i++) {
+            all += units.outside[i].total_ticks;
+            outside += units.outside[i].ticks + units.outside[i].waiting_ticks;
+        }
+        CU_ASSERT_EQUAL(active + outside, all);
+        units_done(&units);
+        trace_file_close(file);
+    }
+}
+
+static void a_block_that_is_there_twice(void)
+{
+    trace_begin(0);
+    tables_put();
+    record(0, 100, TRACE_IMPLICIT_BEGIN, 1, 0, id(0, 1));
+    struct player saved = players[0];
+    player_put(0, 0);
+    players[0] = saved;
+    player_put(0, 0);
+    record(0, 200, TRACE_IMPLICIT_END, 1, 0, id(0, 1));
+    player_put(0, 1);
+    trace_end(1);
+    struct trace_file *file = opened();
+    CU_ASSERT_EQUAL(file->threads[0].block_count, 2);
+    CU_ASSERT_EQUAL(file->slots, 2);
+    trace_file_close(file);
+}
+
+/* ---- counters ----------------------------------------------------------------------------------------------------------------- */
+
+static void answers_of_the_kernel(void)
+{
+    /* As read(2) gave them: how many, time enabled, time running, counts. */
+    static const uint64_t good[] = {3, 1204317, 1204317, 88123, 9921, 40}, shared[] = {3, 1204317, 602158, 44001, 4960, 20}, never[] = {3, 90211, 0, 0, 0, 0};
+    CU_ASSERT_EQUAL(counter_answer_judge(good, sizeof good, 3), COUNTER_ANSWER_GOOD);
+    CU_ASSERT_EQUAL(counter_answer_judge(shared, sizeof shared, 3), COUNTER_ANSWER_SHARED);
+    CU_ASSERT_EQUAL(counter_answer_judge(never, sizeof never, 3), COUNTER_ANSWER_SHARED);
+    CU_ASSERT_EQUAL(counter_answer_judge(good, 0, 3), COUNTER_ANSWER_LOST);      /* a pinned group in its error state: end of file */
+    CU_ASSERT_EQUAL(counter_answer_judge(good, -1, 3), COUNTER_ANSWER_LOST);
+    CU_ASSERT_EQUAL(counter_answer_judge(good, sizeof good, 4), COUNTER_ANSWER_LOST);
+    CU_ASSERT_EQUAL(counter_answer_judge(good, sizeof good - 8, 3), COUNTER_ANSWER_LOST);
+}
+
+static const struct unit_test tests[] = {
+    {"a region of two threads has its labels, and times go to what is on top", an_example},
+    {"clocks of threads that disagree do no harm", clocks_that_disagree},
+    {"a task that moves is the sum of its parts, and no count is lost", a_task_that_moves},
+    {"no flipped byte and no cut does more than give PCERE_DATA", every_flipped_byte},
+    {"a file that was never sealed is refused", a_file_that_was_never_sealed},
+    {"records that make no sense are read to their end, and all time is accounted for", records_that_make_no_sense},
+    {"a block that is there twice counts once", a_block_that_is_there_twice},
+    {"the kernel's answers about counters are told apart", answers_of_the_kernel},
+};
+
+UNIT_MAIN("profiler trace", tests)
