@@ -19,7 +19,8 @@ struct runtime_ident { int32_t reserved_1, flags, reserved_2, reserved_3; const 
     X(int, omp_get_team_size, (int level))                                                                          \
     X(void, omp_get_schedule, (int *ret_kind, int *ret_chunk))                                                      \
     X(int, omp_get_max_active_levels, (void))                                                                       \
-    X(int, omp_get_dynamic, (void))
+    X(int, omp_get_dynamic, (void))                                                                                 \
+    X(int, omp_get_num_teams, (void))
 
 static struct {
 #define RUNTIME_POINTER(result, name, parameters) result(*name) parameters;
@@ -112,10 +113,17 @@ void target_runtime_settings(struct capture_stop *stop)
     stop->max_active_levels = runtime.omp_get_max_active_levels ? runtime.omp_get_max_active_levels() : 0;
     stop->dynamic = runtime.omp_get_dynamic ? runtime.omp_get_dynamic() : -1;
     stop->global_thread = runtime.__kmpc_global_thread_num ? (uint32_t)runtime.__kmpc_global_thread_num(&ident) : 0;
+    stop->teams = target_runtime_teams();
     int levels = target_runtime_level();
     stop->level_count = levels > 0 ? (uint32_t)levels : 0;
     for (int level = 1; level <= levels && level <= (int)CAPTURE_LEVELS_MAX; level++)
         stop->levels[level - 1] = (struct capture_level){(uint32_t)target_runtime_team(level), (uint32_t)target_runtime_number(level)};
+}
+
+uint32_t target_runtime_teams(void)
+{
+    int teams = runtime.omp_get_num_teams ? runtime.omp_get_num_teams() : 1;
+    return teams > 1 ? (uint32_t)teams : 1;
 }
 
 int target_runtime_level(void)

@@ -159,7 +159,7 @@ void target_stop(struct target_state *state, struct capture_message *message)
     if (message->type == CAPTURE_MESSAGE_BEGIN)
         target_runtime_threads(state, message->num_threads, message->proc_bind);
     bool at_begin = message->type == CAPTURE_MESSAGE_BEGIN;
-    bool alone = target_thread_pointer() == state->initial_thread && !target_runtime_level();
+    bool alone = target_thread_pointer() == state->initial_thread && !target_runtime_level() && target_runtime_teams() == 1;
     target_locks_probe(state, alone, at_begin ? message->num_threads : 0, at_begin ? message->proc_bind : -1);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     message->tid = (int32_t)syscall(SYS_gettid);

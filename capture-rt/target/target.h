@@ -141,6 +141,7 @@ void target_runtime_threads(struct target_state *state, int32_t num_threads, int
 int target_runtime_max_threads(void);   /* 0 without a runtime that can be asked */
 void target_runtime_settings(struct capture_stop *stop);
 int target_runtime_level(void);         /* 0 outside parallel regions */
+uint32_t target_runtime_teams(void);    /* of the league around, which is no parallel region; 1 outside */
 int target_runtime_number(int level);   /* the calling thread's in the team of that level, or of its ancestor there */
 int target_runtime_team(int level);     /* size of that team */
 const void *target_runtime_address(void);   /* somewhere in its text, or NULL */

@@ -195,7 +195,7 @@ enum pcere_status hold_freeze(struct child *child, const struct capture_log *log
                               uint64_t held_for, struct freeze *freeze, bool *ret_any, struct pcere_error *error)
 {
     struct look look = {.child = child, .log = log, .callpath = callpath, .message = message, .freeze = freeze, .held_for = held_for,
-                        .alone = message->thread_pointer == log->initial_thread && teams_are_single(&log->stop)};
+                        .alone = message->thread_pointer == log->initial_thread && log->stop.teams <= 1 && teams_are_single(&log->stop)};
     look.system = system_ranges(log, &look.system_count);
     if (!look.system)
         return pcere_fail_memory(error, "the ranges of libraries");
