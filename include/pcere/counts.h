@@ -1,0 +1,60 @@
+/* include/pcere/counts.h - how a program that was compiled with PCERE_COUNT=ir offers its counts.
+ *
+ *   PCERE_COUNT=ir clang -O3 -fopenmp -fpass-plugin=PCEREPass.so x.c          totals, a vector for each thread
+ *   PCERE_COUNT=blocks clang ...                                              and how often each basic block ran
+ *
+ * A codelet's units take the same as an option of the plugin: -mllvm -pcere-count=ir. Code in other units is not counted; nothing changes but what is
+ * added. By itself such a program runs as ever: the hooks are weak, and absent unless something that runs beside the program defines them.
+ *
+ * Each image (executable or shared library) that holds such code has one thread-local vector of PCERE_COUNTS_SLOTS numbers, all 0 when a thread begins. A
+ * thread's counts are the sum over images. They are exact whenever a function is called that may call anything which its unit does not hold
+ * (the OpenMP runtime above all), and when a function returns to code that is not counted; in between they lag, never by more than what is pending.
+ * What a call that ended by longjmp or an exception had done is in them.
+ */
+#ifndef PCERE_COUNTS_H
+#define PCERE_COUNTS_H
+
+#include <stdint.h>
+
+#define PCERE_COUNTS_ENVIRONMENT "PCERE_COUNT"
+#define PCERE_COUNTS_SLOTS 32u          /* numbers in a vector; those from PCERE_COUNT_END on are 0 */
+
+enum pcere_count {
+#define PCERE_COUNT(number, name, text, unit, words) PCERE_COUNT_##name = number,
+#include "include/pcere/counts.inc"
+#undef PCERE_COUNT
+    PCERE_COUNT_END
+};
+
+/* The calling thread's vector; valid until the thread ends or the image is unloaded. Takes no lock; the first call of a thread in a shared library may allocate. */
+typedef const uint64_t *pcere_counts_fn(void);
+
+/* Weak in programs; defined by a runtime. Called by a constructor of each image, before main or inside dlopen; the same function may be given twice. */
+void __pcere_counts_register(pcere_counts_fn *here);
+/* Likewise, by a destructor of a shared library: the function and its vectors are gone afterwards. */
+void __pcere_counts_forget(pcere_counts_fn *here);
+
+/* ---- basic blocks (PCERE_COUNT=blocks) ------------------------------------------------------------------------------------- */
+
+/* Blocks that always run equally often share a counter. A block is told by its function's symbol and its number in the function, from 0, in the order of
+ * the unit's intermediate code at the end of optimisation, before anything was counted (that of an uncounted build with the same flags). */
+struct pcere_counted_block {
+    uint32_t function;                  /* of the unit's names */
+    uint32_t block;                     /* its number in the function */
+    uint32_t counter;                   /* of the unit's counters */
+    uint32_t instructions;              /* in it, as PCERE_COUNT_INSTRUCTIONS counts them */
+};
+
+struct pcere_counted_unit {             /* constant, in the image; as exact as the vectors are, and when they are */
+    uint64_t unit_id;                   /* pcere_unit_header::unit_id, or 0 */
+    uint32_t function_count, block_count, counter_count, reserved;
+    const char *const *functions;       /* symbols' names */
+    const struct pcere_counted_block *blocks;
+    uint64_t *(*counters)(void);        /* the calling thread's [counter_count]; may be set to 0 between two measurements */
+};
+
+/* Weak and called like __pcere_counts_register, once for each unit. */
+void __pcere_blocks_register(const struct pcere_counted_unit *unit);
+void __pcere_blocks_forget(const struct pcere_counted_unit *unit);
+
+#endif
