@@ -38,6 +38,7 @@ static cl::opt<std::string> ExportSuffix("pcere-export-suffix", cl::desc("what i
 static cl::opt<bool> Library("pcere-codelet-library", cl::Hidden, cl::desc("with -pcere-codelet: the unit is a shared library's"));
 static cl::opt<bool> Retarget("pcere-codelet-retarget", cl::Hidden,
                               cl::desc("drop the attributes of the original's flags, so that those of this compilation apply"));
+static cl::opt<bool> OtherProcessor("pcere-codelet-processor", cl::Hidden, cl::desc("with -pcere-codelet: the unit was compiled for another processor"));
 static cl::opt<std::string> Passes("pcere-codelet-passes", cl::Hidden, cl::desc("run these passes, in opt's syntax, after those of the compiler"));
 
 static cl::opt<unsigned> FastMath("pcere-fast-math", cl::Hidden, cl::init(0),
@@ -60,6 +61,8 @@ struct StartPass : PassInfoMixin<StartPass> {
     if (!ExportFile.empty()) {
       pcere::exportUnit(M, ExportFile, ExportSuffix);
     } else if (CodeletMode) {
+      if (OtherProcessor)
+        pcere::changeProcessor(M);
       pcere::prepareCodelet(M, Retarget, FastMath);
     } else {
       pcere::nameSource(M);

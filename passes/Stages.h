@@ -42,6 +42,9 @@ void embedSymbols(llvm::Module &M);
 /// Give a captured unit the names under which it can be linked into a codelet, and remember its regions in metadata.
 void prepareCodelet(llvm::Module &M, bool Retarget, unsigned FastMath);
 
+/// Drop what the program's processor alone has, before prepareCodelet. A function that cannot do without ends the codelet with the reason instead.
+void changeProcessor(llvm::Module &M);
+
 /// Turn variables into references to captured addresses, and add the tables that the replay runtime reads. In a shared library's unit
 /// thread-local variables become references, too.
 void finishCodelet(llvm::Module &M, bool Library);

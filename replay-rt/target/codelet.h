@@ -53,8 +53,6 @@ void pcere_team_run(team_fn *run, void *context);
 void pcere_team_run_of(uint32_t threads, team_fn *run, void *context);
 /* The calling thread's number in the OpenMP runtime's own tables. */
 uint32_t pcere_team_runtime_number(void);
-/* Call function(words) with the stack pointer at `stack` (rounded down to 16 bytes), as if called from the captured frame. */
-void pcere_call_on_stack(void (*function)(const uint64_t *words), const uint64_t *words, uint64_t stack);
 
 /* ---- levels.c -------------------------------------------------------------------------------------------------------------- */
 

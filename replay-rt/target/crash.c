@@ -3,6 +3,7 @@
  * The only place of the runtime that prints. An alarm ends the process if even the backtrace fails.
  */
 #include "replay-rt/target/codelet.h"
+#include "replay-rt/target/machine.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -48,11 +49,11 @@ static void backtrace_print(ucontext_t *context)
     }
 }
 
-/* An instruction that the processor does not have, and not the one by which programs trap on purpose (ud2). */
+/* An instruction that the processor does not have, and not one by which programs trap on purpose. */
 static bool is_unknown_instruction(int number, const siginfo_t *info)
 {
     const unsigned char *code = info->si_addr;
-    return number == SIGILL && info->si_code > 0 && code && !(code[0] == 0x0f && code[1] == 0x0b);
+    return number == SIGILL && info->si_code > 0 && code && !machine_is_trap(code);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)

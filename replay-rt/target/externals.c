@@ -5,14 +5,13 @@
  * A page is made for them where nothing of the capture lies. Pointers stay as they were, so that comparing memory finds them equal.
  */
 #include "replay-rt/target/codelet.h"
+#include "replay-rt/target/machine.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-enum { FAR_JUMP_BYTES = 14 };
 
 static const unsigned char **symbols;     /* of the plan's externals, one each; NULL: in no library here */
 
@@ -29,7 +28,7 @@ void pcere_externals_prepare(struct codelet *codelet)
 
 static uint64_t external_end(const struct plan_external *external)
 {
-    return external->address + (external->bytes ? external->bytes : FAR_JUMP_BYTES);
+    return external->address + (external->bytes ? external->bytes : MACHINE_FAR_JUMP_BYTES);
 }
 
 /* What is in place already needs nothing; what lies in captured memory is the program's. */
@@ -55,17 +54,15 @@ static void pages_map(struct memory *memory, const struct plan_external *externa
     *mapped = end;
 }
 
-/* jmp *0(%rip), and the address behind it. */
 static void external_place(const struct plan_external *external, const unsigned char *symbol)
 {
-    static const unsigned char jump[FAR_JUMP_BYTES - 8] = {0xff, 0x25};
     unsigned char *to = (unsigned char *)external->address;
     if (external->bytes) {
         memcpy(to, symbol, external->bytes);
         return;
     }
-    memcpy(to, jump, sizeof jump);
-    memcpy(to + sizeof jump, &symbol, sizeof symbol);
+    machine_far_jump(to, (uint64_t)symbol);
+    __builtin___clear_cache((char *)to, (char *)to + MACHINE_FAR_JUMP_BYTES);
 }
 
 void pcere_externals_apply(struct memory *memory)

@@ -10,10 +10,10 @@
  *   fork, exec, connect, ..    likewise
  */
 #include "replay-rt/target/codelet.h"
+#include "replay-rt/target/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -24,9 +24,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 4096, COPIES = 256, LOST_MOST = 800, FILTER_MOST = 4096 };
@@ -43,33 +41,21 @@ static struct {
     atomic_flag busy;
 } guard = {.busy = ATOMIC_FLAG_INIT};
 
-/* ---- system calls that pass ------------------------------------------------------------------------------------------------ */
-
-long pcere_guard_call(long number, long a, long b, long c, long d);
-extern const char pcere_guard_call_end[];
-__asm__(".pushsection .text.pcere_guard_call, \"ax\", @progbits\n"
-        ".globl pcere_guard_call\n.hidden pcere_guard_call\n.type pcere_guard_call, @function\npcere_guard_call:\n"
-        "movq %rdi, %rax\nmovq %rsi, %rdi\nmovq %rdx, %rsi\nmovq %rcx, %rdx\nmovq %r8, %r10\n"
-        "syscall\n"
-        ".globl pcere_guard_call_end\n.hidden pcere_guard_call_end\npcere_guard_call_end:\n"
-        "ret\n.size pcere_guard_call, .-pcere_guard_call\n.popsection\n");
-
 /* ---- which are stopped ----------------------------------------------------------------------------------------------------- */
 
 static const uint16_t always[] = {
-    SYS_open, SYS_openat, SYS_creat, SYS_openat2, SYS_unlink, SYS_unlinkat, SYS_rename, SYS_renameat, SYS_renameat2, SYS_mkdir, SYS_mkdirat,
-    SYS_rmdir, SYS_link, SYS_linkat, SYS_symlink, SYS_symlinkat, SYS_mknod, SYS_mknodat, SYS_truncate, SYS_chmod, SYS_fchmodat, SYS_chown,
-    SYS_lchown, SYS_fchownat, SYS_utime, SYS_utimes, SYS_futimesat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_fork,
-    SYS_vfork, SYS_execve, SYS_execveat, SYS_connect, SYS_bind, SYS_kill,
+    MACHINE_CALLS_ALWAYS SYS_openat, SYS_openat2, SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_mkdirat, SYS_linkat, SYS_symlinkat, SYS_mknodat,
+    SYS_truncate, SYS_fchmodat, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_execve, SYS_execveat, SYS_connect,
+    SYS_bind, SYS_kill,
 };
 static const uint16_t reading[] = {
-    SYS_read, SYS_pread64, SYS_readv, SYS_preadv, SYS_preadv2, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_dup, SYS_dup2, SYS_dup3, SYS_splice,
-    SYS_tee, SYS_copy_file_range, SYS_getdents64, SYS_getdents,
+    MACHINE_CALLS_READING SYS_read, SYS_pread64, SYS_readv, SYS_preadv, SYS_preadv2, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_dup, SYS_dup3,
+    SYS_splice, SYS_tee, SYS_copy_file_range, SYS_getdents64,
 };
 static const uint16_t using[] = {
-    SYS_write, SYS_pwrite64, SYS_writev, SYS_pwritev, SYS_pwritev2, SYS_sendto, SYS_sendmsg, SYS_sendmmsg, SYS_sendfile, SYS_ioctl, SYS_accept,
-    SYS_accept4, SYS_listen, SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt, SYS_epoll_wait, SYS_epoll_pwait,
-    SYS_epoll_ctl, SYS_timerfd_settime, SYS_timerfd_gettime, SYS_vmsplice,
+    MACHINE_CALLS_USING SYS_write, SYS_pwrite64, SYS_writev, SYS_pwritev, SYS_pwritev2, SYS_sendto, SYS_sendmsg, SYS_sendmmsg, SYS_sendfile,
+    SYS_ioctl, SYS_accept, SYS_accept4, SYS_listen, SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt,
+    SYS_epoll_pwait, SYS_epoll_ctl, SYS_timerfd_settime, SYS_timerfd_gettime, SYS_vmsplice,
 };
 
 struct filter { struct sock_filter words[FILTER_MOST]; unsigned short count; };
@@ -121,7 +107,7 @@ static void filter_make(struct filter *filter)
 {
     uint64_t own = (uint64_t)pcere_guard_call_end;
     add_load(filter, offsetof(struct seccomp_data, arch));
-    add(filter, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_X86_64);
+    add(filter, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, MACHINE_AUDIT);
     add_end(filter, SECCOMP_RET_ALLOW);
     add_load(filter, offsetof(struct seccomp_data, nr));
     unsigned short from_always = add_numbers(filter, always, COUNT(always));
@@ -204,7 +190,7 @@ static bool path_resolve(long folder, const char *name, char path[PATH_BYTES])
             strcpy(link, "/proc/self/cwd");
         else
             snprintf(link, sizeof link, "/proc/self/fd/%d", (int)folder);
-        bytes = pcere_guard_call(SYS_readlink, (long)link, (long)start, sizeof start - 1, 0);
+        bytes = pcere_guard_call(SYS_readlinkat, AT_FDCWD, (long)link, (long)start, sizeof start - 1);
         if (bytes < 0)
             return false;
     }
@@ -257,7 +243,7 @@ static int memory_file(void)
 static long copy_fill(int to, const char *path)
 {
     static char block[1 << 16];
-    long from = pcere_guard_call(SYS_open, (long)path, O_RDONLY | O_CLOEXEC, 0, 0), got = 0;
+    long from = pcere_guard_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0), got = 0;
     while (from >= 0 && (got = pcere_guard_call(SYS_read, from, (long)block, sizeof block, 0)) > 0)
         if (pcere_guard_call(SYS_write, to, (long)block, got, 0) != got)
             got = -ENOSPC;
@@ -270,7 +256,7 @@ static long copy_open(const struct copy *copy, long flags)
 {
     char link[40];
     snprintf(link, sizeof link, "/proc/self/fd/%d", copy->file);
-    return pcere_guard_call(SYS_open, (long)link, flags & ~(long)(O_CREAT | O_EXCL | O_NOFOLLOW), 0, 0);
+    return pcere_guard_call(SYS_openat, AT_FDCWD, (long)link, flags & ~(long)(O_CREAT | O_EXCL | O_NOFOLLOW), 0);
 }
 
 static long copy_new(const char *path, bool filled)
@@ -291,7 +277,7 @@ static long parent_check(const char *path)
     strcpy(parent, path);
     char *slash = strrchr(parent, '/');
     slash[slash == parent] = '\0';
-    return pcere_guard_call(SYS_access, (long)parent, W_OK, 0, 0);
+    return pcere_guard_call(SYS_faccessat, AT_FDCWD, (long)parent, W_OK, 0);
 }
 
 static long special_open(const char *path, const struct stat *status, long flags)
@@ -299,9 +285,9 @@ static long special_open(const char *path, const struct stat *status, long flags
     static const char *const harmless[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
     for (size_t i = 0; i < COUNT(harmless); i++)
         if (!strcmp(path, harmless[i]))
-            return pcere_guard_call(SYS_open, (long)path, flags, 0, 0);
+            return pcere_guard_call(SYS_openat, AT_FDCWD, (long)path, flags, 0);
     if (S_ISCHR(status->st_mode) && (flags & O_ACCMODE) == O_WRONLY)
-        return pcere_guard_call(SYS_open, (long)"/dev/null", flags & ~(long)O_EXCL, 0, 0);
+        return pcere_guard_call(SYS_openat, AT_FDCWD, (long)"/dev/null", flags & ~(long)O_EXCL, 0);
     pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it opens '%.150s' for writing, which is no regular file", path);
 }
 
@@ -337,7 +323,7 @@ static long file_open(long folder, const char *name, long flags, long mode)
         return special_open(path, &status, flags);
     if (!there && !(flags & O_CREAT))
         return -ENOENT;
-    failure = there ? pcere_guard_call(SYS_access, (long)path, W_OK, 0, 0) : copy ? 0 : parent_check(path);
+    failure = there ? pcere_guard_call(SYS_faccessat, AT_FDCWD, (long)path, W_OK, 0) : copy ? 0 : parent_check(path);
     if (failure >= 0)
         failure = copy_new(path, there && !(flags & O_TRUNC));
     return failure < 0 ? failure : copy_open(copy_find(path), flags);
@@ -382,25 +368,24 @@ static _Noreturn void lost_end(int number)
 static _Noreturn void change_end(long number)
 {
     switch (number) {
-    case SYS_fork: case SYS_vfork: case SYS_clone: case SYS_execve: case SYS_execveat:
+    case SYS_clone: case SYS_execve: case SYS_execveat:
         pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it starts another process");
     case SYS_connect: case SYS_bind:
         pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it opens a connection");
-    case SYS_rename: case SYS_renameat: case SYS_renameat2:
+    case SYS_renameat: case SYS_renameat2:
         pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it renames a file");
     default:
         pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it changes folders or attributes of files (system call %ld)", number);
     }
 }
 
-static long call_serve(long number, const long words[4])
+static long call_serve(long number, long words[4])
 {
+    const long called = number;
+    machine_old_call(&number, words);
     switch (number) {
-    case SYS_open: return file_open(AT_FDCWD, (const char *)words[0], words[1], words[2]);
     case SYS_openat: return file_open(words[0], (const char *)words[1], words[2], words[3]);
-    case SYS_creat: return file_open(AT_FDCWD, (const char *)words[0], O_CREAT | O_WRONLY | O_TRUNC, words[1]);
     case SYS_openat2: return -ENOSYS;
-    case SYS_unlink: return file_unlink(AT_FDCWD, (const char *)words[0]);
     case SYS_kill:
         if (words[0] == getpid())
             return pcere_guard_call(number, words[0], words[1], 0, 0);
@@ -411,7 +396,7 @@ static long call_serve(long number, const long words[4])
         change_end(number);
     default:
         for (size_t i = 0; i < COUNT(always); i++)
-            if (always[i] == number)
+            if (always[i] == called)
                 change_end(number);
         if (number == SYS_clone)
             change_end(number);
@@ -422,14 +407,14 @@ static long call_serve(long number, const long words[4])
 bool pcere_guard_serve(void *siginfo, void *context)
 {
     const siginfo_t *info = siginfo;
-    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    long words[4];
     if (info->si_code != 1 /* SYS_SECCOMP */ || !guard.codelet)
         return false;
-    const long words[] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX], registers[REG_R10]};
+    machine_call_words(context, words);
     int error = errno;
     while (atomic_flag_test_and_set(&guard.busy))
         sched_yield();
-    registers[REG_RAX] = call_serve(info->si_syscall, words);
+    machine_call_answer(context, call_serve(info->si_syscall, words));
     atomic_flag_clear(&guard.busy);
     errno = error;
     return true;

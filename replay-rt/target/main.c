@@ -4,6 +4,7 @@
  * in a loop that needs no stack, so that its stack can be given up.
  */
 #include "replay-rt/target/codelet.h"
+#include "replay-rt/target/machine.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -49,19 +50,6 @@ static bool meets_captured(const struct codelet *codelet, uint64_t start, uint64
 
 static volatile int first_thread_waits;
 
-/* Tell that the stack is no longer needed, then sleep for ever (system call 34: pause). */
-static _Noreturn void wait_without_stack(void)
-{
-    __asm__ volatile("movl $1, %0\n"
-                     "1: movl $34, %%eax\n"
-                     "   syscall\n"
-                     "   jmp 1b\n"
-                     : "=m"(first_thread_waits)
-                     :
-                     : "rax", "rcx", "r11", "memory");
-    __builtin_unreachable();
-}
-
 struct start { struct codelet *codelet; uint64_t stack_start, stack_end; };
 
 static void *run_without_first_stack(void *context)
@@ -87,7 +75,7 @@ static void leave_first_stack(struct codelet *codelet, char **argv, uint64_t sta
         pcere_plan_end(codelet, PLAN_FAILED, "cannot start a thread");
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
-    wait_without_stack();
+    machine_wait(&first_thread_waits);
 }
 
 int main(int argc, char **argv)

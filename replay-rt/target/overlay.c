@@ -1,17 +1,16 @@
 /* replay-rt/target/overlay.c - what must change in captured memory so that it works with new code and new libraries.
  *
- *   old address of a function   [ jmp rebuilt ]      a pointer in captured data leads to the rebuilt function
+ *   old address of a function   [ jump rebuilt ]      a pointer in captured data leads to the rebuilt function
  *   old global offset table     [ new address ]      old code that has no bitcode finds the new libraries
  *
  * Pointers into libraries are externals.c's.
  */
 #include "replay-rt/target/codelet.h"
+#include "replay-rt/target/machine.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { JUMP_BYTES = 5 };
 
 static int function_order(const void *left, const void *right)
 {
@@ -22,13 +21,11 @@ static int function_order(const void *left, const void *right)
 static bool function_redirect(struct memory *memory, const struct codelet_function *function)
 {
     uint64_t from = (uint64_t)function->captured;
-    int64_t distance = (int64_t)((uint64_t)function->rebuilt - (from + JUMP_BYTES));
-    if (distance != (int32_t)distance)
+    unsigned char jump[MACHINE_JUMP_BYTES];
+    if (from % MACHINE_CODE_ALIGNMENT || !machine_jump(jump, from, (uint64_t)function->rebuilt) || !pcere_memory_adjust(memory, from, jump, sizeof jump))
         return false;
-    unsigned char jump[JUMP_BYTES] = {0xe9};
-    int32_t near = (int32_t)distance;
-    memcpy(jump + 1, &near, sizeof near);
-    return pcere_memory_adjust(memory, from, jump, sizeof jump);
+    __builtin___clear_cache((char *)from, (char *)from + sizeof jump);
+    return true;
 }
 
 static void functions_redirect(struct memory *memory)
@@ -52,7 +49,7 @@ static void functions_redirect(struct memory *memory)
         size_t next = i + 1;
         while (next < known && (uint64_t)functions[next]->captured == at)
             next++;
-        bool overlaps = next < known && (uint64_t)functions[next]->captured - at < JUMP_BYTES;
+        bool overlaps = next < known && (uint64_t)functions[next]->captured - at < MACHINE_JUMP_BYTES;
         if (!overlaps && function_redirect(memory, functions[i]))
             result->functions_redirected++;
         else

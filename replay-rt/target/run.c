@@ -6,6 +6,7 @@
 #include "replay-rt/target/codelet.h"
 
 #include "include/pcere/rt_abi.h"
+#include "replay-rt/target/machine.h"
 #include "replay-rt/target/sample.h"
 
 #include <string.h>
@@ -198,8 +199,16 @@ static void run_all(void *context)
     pcere_plan_end(codelet, PLAN_DONE, "%s", "");
 }
 
+static struct codelet *running;
+
+_Noreturn void pcere_region_refuse(const char *why)
+{
+    pcere_plan_end(running, PLAN_REFUSED, "%s", why);
+}
+
 _Noreturn void pcere_codelet_run(struct codelet *codelet)
 {
+    running = codelet;
     struct replay_plan *plan = codelet->plan;
     struct run run = {.codelet = codelet, .words = PLAN_TABLE(codelet, words, uint64_t)};
     atomic_store(&plan->result.state, PLAN_STARTED);

@@ -388,6 +388,8 @@ static const char *refusal_known(const struct codelet *codelet, const struct cod
         return "it reads or writes files";
     if (codelet->plan->level_count)
         return "it lies inside another parallel region";
+    if (!pcere_sample_entries_ready())
+        return "sampling is not written for this processor";
     if (!pcere_sample_hooks_ready())
         return "the OpenMP runtime lacks calls that are needed";
     if (codelet->plan->result.threads > processors)

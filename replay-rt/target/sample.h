@@ -61,6 +61,9 @@ void pcere_sample_hooks_disarm(void);
 /* False: the OpenMP runtime lacks what is interposed. */
 bool pcere_sample_hooks_ready(void);
 
+/* sample_x86_64.c, sample_aarch64.c: can loops be gone back to on this processor? */
+bool pcere_sample_entries_ready(void);
+
 /* ---- sample.c: threads, phases, extrapolation --------------------------------------------------------------------------------- */
 
 enum { SAMPLE_PHASES_MOST = 1 << 14, SAMPLE_DISPATCHES_MOST = 1 << 12, SAMPLE_LEFT_MOST = 1 << 14, SAMPLE_SITES_MOST = 256, SAMPLE_FRAME_MOST = 1 << 14 };

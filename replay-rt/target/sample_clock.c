@@ -20,7 +20,7 @@ static uint64_t clock_ns(clockid_t id)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-#if HAS_RSEQ && defined(RSEQ_SIG)
+#if HAS_RSEQ && defined(RSEQ_SIG) && defined(__x86_64__)
 _Static_assert(RSEQ_SIG == 0x53053053, "the signature in front of an abort handler");
 
 /* One instruction that nobody executes, and its abort handler behind the signature. */

@@ -55,7 +55,7 @@ struct sample_call {                      /* as the assembly lays it out */
 void pcere_sample_static_init(const struct sample_call *call, uint32_t kind);
 const struct sample_jump *pcere_sample_static_fini(const struct location *location, int32_t number, uint64_t stack_pointer);
 
-/* ---- sample_x86_64.c -------------------------------------------------------------------------------------------------------------- */
+/* ---- sample_x86_64.c, sample_aarch64.c -------------------------------------------------------------------------------------------- */
 
 /* Bytes from the caller's stack pointer to the end of its frame; 0: nobody knows. */
 uint64_t pcere_sample_frame_bytes(const struct sample_call *call);

@@ -1,10 +1,17 @@
 /* replay-rt/target/sample_x86_64.c - the interposed calls where registers matter: where loops begin and end, and where the region is entered. */
 #include "replay-rt/target/sample_hooks.h"
 
+#if defined(__x86_64__)
+
 #include <ucontext.h>
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
+
+bool pcere_sample_entries_ready(void)
+{
+    return true;
+}
 
 uint64_t pcere_sample_frame_bytes(const struct sample_call *call)
 {
@@ -173,3 +180,5 @@ __asm__(".text\n"
         "    callq pcere_sample_leave\n"
         "    jmpq *%rax\n"
         ".size pcere_sample_microtask, .-pcere_sample_microtask\n");
+
+#endif

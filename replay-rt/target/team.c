@@ -1,4 +1,4 @@
-/* replay-rt/target/team.c - how to run on all threads of an OpenMP team, and how to enter a region on the captured stack.
+/* replay-rt/target/team.c - how to run on all threads of an OpenMP team.
  *
  * The OpenMP runtime is called as compilers call it, so that this file needs no OpenMP in the C compiler.
  */
@@ -40,27 +40,3 @@ uint32_t pcere_team_runtime_number(void)
 {
     return (uint32_t)__kmpc_global_thread_num(NULL);
 }
-
-/* Frame pointer and unwind directives let a backtrace of the region reach the codelet's own frames. */
-__asm__(".text\n"
-        ".globl pcere_call_on_stack\n"
-        ".hidden pcere_call_on_stack\n"
-        ".type pcere_call_on_stack, @function\n"
-        "pcere_call_on_stack:\n"
-        "    .cfi_startproc\n"
-        "    pushq %rbp\n"
-        "    .cfi_def_cfa_offset 16\n"
-        "    .cfi_offset %rbp, -16\n"
-        "    movq %rsp, %rbp\n"
-        "    .cfi_def_cfa_register %rbp\n"
-        "    andq $-16, %rdx\n"
-        "    movq %rdx, %rsp\n"
-        "    movq %rdi, %rax\n"
-        "    movq %rsi, %rdi\n"
-        "    callq *%rax\n"
-        "    movq %rbp, %rsp\n"
-        "    popq %rbp\n"
-        "    .cfi_def_cfa %rsp, 8\n"
-        "    retq\n"
-        "    .cfi_endproc\n"
-        ".size pcere_call_on_stack, .-pcere_call_on_stack\n");

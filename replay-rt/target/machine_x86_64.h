@@ -1,0 +1,96 @@
+/* replay-rt/target/machine_x86_64.h - machine.h for x86-64. */
+#ifndef PCERE_REPLAY_TARGET_MACHINE_X86_64_H
+#define PCERE_REPLAY_TARGET_MACHINE_X86_64_H
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <sys/syscall.h>
+
+enum { MACHINE_JUMP_BYTES = 5, MACHINE_FAR_JUMP_BYTES = 14, MACHINE_CODE_ALIGNMENT = 1 };
+
+#define MACHINE_AUDIT AUDIT_ARCH_X86_64
+#define MACHINE_CALLS_ALWAYS                                                                                                              \
+    SYS_open, SYS_creat, SYS_unlink, SYS_rename, SYS_mkdir, SYS_rmdir, SYS_link, SYS_symlink, SYS_mknod, SYS_chmod, SYS_chown, SYS_lchown, \
+        SYS_utime, SYS_utimes, SYS_futimesat, SYS_fork, SYS_vfork,
+#define MACHINE_CALLS_READING SYS_dup2, SYS_getdents,
+#define MACHINE_CALLS_USING SYS_epoll_wait,
+
+static inline bool machine_jump(unsigned char code[MACHINE_JUMP_BYTES], uint64_t from, uint64_t to)
+{
+    int64_t distance = (int64_t)(to - (from + MACHINE_JUMP_BYTES));
+    int32_t near = (int32_t)distance;
+    code[0] = 0xe9;
+    memcpy(code + 1, &near, sizeof near);
+    return near == distance;
+}
+
+/* jmp *0(%rip), and the address behind it. */
+static inline void machine_far_jump(unsigned char code[MACHINE_FAR_JUMP_BYTES], uint64_t to)
+{
+    static const unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0};
+    memcpy(code, jump, sizeof jump);
+    memcpy(code + sizeof jump, &to, sizeof to);
+}
+
+static inline void machine_call_words(const void *context, long ret_words[4])
+{
+    const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    ret_words[0] = registers[REG_RDI];
+    ret_words[1] = registers[REG_RSI];
+    ret_words[2] = registers[REG_RDX];
+    ret_words[3] = registers[REG_R10];
+}
+
+static inline void machine_call_answer(void *context, long answer)
+{
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = answer;
+}
+
+static inline bool machine_old_call(long *number, long words[4])
+{
+    const long first = words[0], second = words[1];
+    switch (*number) {
+    case SYS_open:
+        words[3] = words[2];
+        words[2] = second;
+        break;
+    case SYS_creat:
+        words[3] = second;
+        words[2] = O_CREAT | O_WRONLY | O_TRUNC;
+        break;
+    case SYS_unlink:
+        words[2] = 0;
+        break;
+    case SYS_rename:
+        *number = SYS_renameat;
+        return true;
+    case SYS_fork: case SYS_vfork:
+        *number = SYS_clone;
+        return true;
+    default:
+        return false;
+    }
+    words[0] = AT_FDCWD;
+    words[1] = first;
+    *number = *number == SYS_unlink ? SYS_unlinkat : SYS_openat;
+    return true;
+}
+
+static inline bool machine_is_trap(const unsigned char *code)     /* ud2 */
+{
+    return code[0] == 0x0f && code[1] == 0x0b;
+}
+
+static inline _Noreturn void machine_wait(volatile int *flag)
+{
+    __asm__ volatile("movl $1, %0\n"
+                     "1: movl $34, %%eax\n"       /* pause */
+                     "   syscall\n"
+                     "   jmp 1b\n"
+                     : "=m"(*flag)
+                     :
+                     : "rax", "rcx", "r11", "memory");
+    __builtin_unreachable();
+}
+
+#endif
