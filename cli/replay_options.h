@@ -24,6 +24,10 @@ void replay_setup_done(struct replay_setup *setup);
     "Run these passes of LLVM, in the syntax of opt -passes=PIPELINE, after the compiler's own; with --flags -O0 they are the only ones."
 #define REPLAY_PLUGIN_HELP "Load a pass plugin of your own: its passes can be named in --passes, and what it hooks into the pipeline runs there."
 #define REPLAY_COMPILER_HELP "The clang that rebuilds the codelets; if not given, the version that compiled the program, or the next newer one."
+#define REPLAY_TARGET_HELP \
+    "Rebuild the codelets for another processor, and run them in its emulator (qemu): aarch64. What only the program's processor has, such as inline " \
+    "assembly, is refused where a region uses it. Times are the emulator's."
+#define REPLAY_SYSROOT_HELP "With --target: the folder that holds that processor's C library and OpenMP runtime (scripts/sysroot-aarch64 makes one)."
 
 /* Says that what depends on the program's locale may look different here. */
 void replay_locale_note(struct cli *cli);

@@ -13,7 +13,7 @@
 
 struct replay_words {
     struct cli_threads threads;
-    const char *warmup, *sample, *flags, *schedule, *places, *bind, *passes, *pass_plugin, *compiler, *precision, *budget;
+    const char *warmup, *sample, *flags, *schedule, *places, *bind, *passes, *pass_plugin, *compiler, *target, *sysroot, *precision, *budget;
     uint64_t repeat;
 };
 
@@ -130,7 +130,7 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
     free(name);
 }
 
-static void report_print(const struct replay_report *report, double precision_ratio, const struct store_manifest *manifest, bool foreign)
+static void report_print(const struct replay_report *report, double precision_ratio, const struct store_manifest *manifest, bool foreign, bool emulated)
 {
     static const char *const headings[] = {"region", ">stands for", ">threads", "in vitro", "", ">in vivo", ">difference", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
@@ -142,7 +142,9 @@ static void report_print(const struct replay_report *report, double precision_ra
     char cost[UNITS_TEXT_BYTES], build[UNITS_TEXT_BYTES];
     printf("\nreplays %s, building %s%s\n", units_format_ns(report->cost_ns, cost), units_format_ns(report->build_ns, build),
            report->build_cached ? " (already built)" : "");
-    if (foreign)
+    if (emulated)
+        printf("The codelets were built for another processor: times are its emulator's.\n");
+    else if (foreign)
         printf("The program was captured on another machine: its times in vivo are not comparable with these.\n");
     cli_thread_mark_print(marked, stdout);
 }
@@ -202,6 +204,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
     bool foreign = false;
     if (status == PCERE_OK)
         status = captured_elsewhere(store_manifest(cli->store), &foreign, error);
+    foreign |= words->target != NULL;
     struct replay_report report = {0};
     if (status == PCERE_OK && words->repeat && (words->precision || words->budget))
         status = pcere_fail(error, PCERE_USAGE, 0, "leave --repeat out", "--repeat says how often, so that %s cannot", words->precision ? "--precision" : "--budget");
@@ -220,6 +223,8 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         setup.options.passes = words->passes;
         setup.options.pass_plugin = words->pass_plugin;
         setup.options.compiler = words->compiler;
+        setup.options.target = words->target;
+        setup.options.sysroot = words->sysroot;
         status = replay_run(cli->store, setup.targets, setup.target_count, &setup.options, &report, error);
         cli_progress(cli, NULL);
     }
@@ -227,7 +232,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         status = samples_append(cli->store, &report, error);
         struct pcere_error shown;
         if (!cli->json)
-            report_print(&report, setup.options.precision_ratio, store_manifest(cli->store), foreign);
+            report_print(&report, setup.options.precision_ratio, store_manifest(cli->store), foreign, words->target);
         else if (report_add(cli->document, words, &report, foreign, &shown) != PCERE_OK && status == PCERE_OK) {
             *error = shown;
             status = shown.status;
@@ -267,6 +272,8 @@ static const struct cli_option options[] = {
     {"places", 0, CLI_TEXT, offsetof(struct replay_words, places), "PLACES", "OMP_PLACES of the codelets.", 0, 0},
     {"bind", 0, CLI_TEXT, offsetof(struct replay_words, bind), "BIND", "OMP_PROC_BIND of the codelets.", 0, 0},
     {"compiler", 0, CLI_TEXT, offsetof(struct replay_words, compiler), "CLANG", REPLAY_COMPILER_HELP, 0, 0},
+    {"target", 0, CLI_TEXT, offsetof(struct replay_words, target), "PROCESSOR", REPLAY_TARGET_HELP, 0, 0},
+    {"sysroot", 0, CLI_TEXT, offsetof(struct replay_words, sysroot), "DIR", REPLAY_SYSROOT_HELP, 0, 0},
 };
 
 const struct cli_verb cli_verb_replay = {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct verify_words { struct cli_threads threads; const char *flags, *passes, *pass_plugin, *compiler, *tolerance; bool in_vivo; };
+struct verify_words { struct cli_threads threads; const char *flags, *passes, *pass_plugin, *compiler, *target, *sysroot, *tolerance; bool in_vivo; };
 
 static const char *verdict_word(const struct verify_result *result)
 {
@@ -232,6 +232,8 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
         setup.options.passes = words->passes;
         setup.options.pass_plugin = words->pass_plugin;
         setup.options.compiler = words->compiler;
+        setup.options.target = words->target;
+        setup.options.sysroot = words->sysroot;
         status = words->in_vivo ? verify_in_vivo_run(cli, &setup, &runs, error)
                                 : verify_run(cli->store, setup.targets, setup.target_count, &setup.options, &runs.report, error);
         cli_progress(cli, NULL);
@@ -266,6 +268,8 @@ static const struct cli_option options[] = {
     {"passes", 0, CLI_TEXT, offsetof(struct verify_words, passes), "PIPELINE", REPLAY_PASSES_HELP, 0, 0},
     {"load-pass-plugin", 0, CLI_TEXT, offsetof(struct verify_words, pass_plugin), "FILE", REPLAY_PLUGIN_HELP, 0, 0},
     {"compiler", 0, CLI_TEXT, offsetof(struct verify_words, compiler), "CLANG", REPLAY_COMPILER_HELP, 0, 0},
+    {"target", 0, CLI_TEXT, offsetof(struct verify_words, target), "PROCESSOR", REPLAY_TARGET_HELP, 0, 0},
+    {"sysroot", 0, CLI_TEXT, offsetof(struct verify_words, sysroot), "DIR", REPLAY_SYSROOT_HELP, 0, 0},
 };
 
 const struct cli_verb cli_verb_verify = {

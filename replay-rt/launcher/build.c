@@ -40,6 +40,7 @@ static enum pcere_status library_find(const char *directory, const char *name, c
 }
 
 static const char hint_install[] = "build and install PCERE completely (scripts/build)";
+static const char hint_processor[] = "build PCERE with -DPCERE_AARCH64_SYSROOT=DIR, which scripts/sysroot-aarch64 DIR makes";
 
 /* Fails if no unit can be read; one that cannot stays without a compiler. */
 static enum pcere_status units_choose(struct builder *builder, struct build *build, struct pcere_error *error)
@@ -70,7 +71,8 @@ static enum pcere_status tools_find(struct builder *builder, struct build *build
     if (!status)
         status = compilers_find(options->compiler, options->search_path, options->library_directory, &builder->compilers, error);
     if (!status)
-        status = library_find(options->library_directory, "libpcere-replay.a", hint_install, &builder->runtime, error);
+        status = library_find(options->library_directory, options->processor->triple ? options->processor->runtime : "libpcere-replay.a",
+                              options->processor->triple ? hint_processor : hint_install, &builder->runtime, error);
     if (!status)
         status = units_choose(builder, build, error);
     return status;
@@ -86,6 +88,8 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
     if (!status)
         status = host_cpu_features(&processor, error);
     text_addf(&text, "4|%s|%s|%" PRIx64, processor ? processor : "", flags, runtime);
+    if (builder->options->processor->triple)
+        text_addf(&text, "|%s|%s", builder->options->processor->triple, builder->options->processor->sysroot);
     if (!status)
         status = compilers_describe(&builder->compilers, &text, error);
     if (!status)
@@ -250,6 +254,17 @@ static enum pcere_status units_list(struct builder *builder, struct pcere_error 
     return PCERE_OK;
 }
 
+/* What a library brought along without bitcode is machine code of the program's processor, and its thread-local variables are laid out for it. */
+static enum pcere_status libraries_check(const struct builder *builder, struct pcere_error *error)
+{
+    for (size_t k = 1; builder->options->processor->triple && k < builder->images->count; k++)
+        if (builder->images->items[k].elf)
+            return pcere_fail(error, PCERE_REFUSED, 0, "link its sources into the program, and capture that",
+                              "programs with shared libraries of their own ('%.120s') are not rebuilt for another processor",
+                              builder->images->items[k].file_name);
+    return PCERE_OK;
+}
+
 enum pcere_status build_codelets(const struct store *store, const struct images *images, const struct build_options *options,
                                  struct build *ret_build, struct pcere_error *error)
 {
@@ -261,6 +276,8 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
     if (!status && !builder.unit_count)
         status = pcere_fail(error, PCERE_DATA, 0, "compile it with clang -fopenmp -fpass-plugin=PCEREPass.so, and capture it again",
                             "the stored program carries no bitcode");
+    if (!status)
+        status = libraries_check(&builder, error);
     if (!status)
         status = tools_find(&builder, &build, error);
     if (!status)

@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "replay-rt/launcher/command.h"
 #include "replay-rt/launcher/images.h"
+#include "replay-rt/launcher/processor.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -24,6 +25,7 @@
 struct build_options {
     const char *flags;                /* instead of the original's optimisation; NULL or "" for the original's */
     const char *passes, *pass_plugin, *compiler, *search_path, *library_directory;  /* as in struct replay_options */
+    const struct processor *processor;  /* for which; never NULL */
 };
 
 struct build_origin {                 /* of one unit */

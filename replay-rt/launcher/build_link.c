@@ -28,6 +28,7 @@ static enum pcere_status symbols_assemble(const struct builder *builder, const s
     if (!status)
         status = file_replace(AT_FDCWD, path, source->data ? source->data : "", source->length, false, NULL, error);
     arguments_add(&arguments, builder->compilers.linker);
+    processor_add(builder->options->processor, &arguments);
     arguments_add(&arguments, "-c");
     arguments_add(&arguments, "-o");
     arguments_addf(&arguments, "%s/%s.o", builder->folder, name);
@@ -58,6 +59,8 @@ static enum pcere_status program_link(const struct builder *builder, const char 
         "-no-pie", "-nostartfiles", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
         "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wl,--no-as-needed", "-Wno-unused-command-line-argument"};
     arguments_add(&arguments, builder->compilers.linker);
+    processor_add(builder->options->processor, &arguments);
+    processor_add_libraries(builder->options->processor, &arguments);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         arguments_add(&arguments, fixed[i]);
     arguments_addf(&arguments, "-Wl,--image-base=0x%" PRIx64, builder->images->items[0].base);
@@ -79,7 +82,7 @@ static enum pcere_status program_link(const struct builder *builder, const char 
         arguments_add(&arguments, "-Wl,--no-allow-shlib-undefined");
         arguments_add(&arguments, "-Wl,-rpath,$ORIGIN");
     }
-    link_libraries_add(&arguments, builder->store, builder->images, 0, false, builder->folder);
+    link_libraries_add(&arguments, builder->store, builder->images, 0, false, builder->options->processor->triple ? NULL : builder->folder);
     arguments_add(&arguments, "-l:crtn.o");
     enum pcere_status status = command_run(&arguments, log, ret_code, error);
     arguments_done(&arguments);
@@ -138,7 +141,8 @@ static enum pcere_status undefined_place(const struct builder *builder, size_t i
     if (!status && !(placed.addresses = calloc(placed.count + 1, sizeof *placed.addresses)))
         status = pcere_fail_memory(error, "names of symbols");
     for (size_t i = 0; !status && i < placed.count; i++) {
-        if (!link_symbol_find(image->elf, image->bias, placed.names[i], &placed.addresses[i])) {
+        bool foreign = builder->options->processor->triple && link_symbol_is_function(image->elf, placed.names[i]);
+        if (foreign || !link_symbol_find(image->elf, image->bias, placed.names[i], &placed.addresses[i])) {
             placed.addresses[i] = slot + LAYOUT_MISSING_SLOT / 2;
             text_addf(missing, "0x%" PRIx64 " %s\n", slot, placed.names[i]);
             slot += LAYOUT_MISSING_SLOT;
@@ -254,7 +258,7 @@ enum pcere_status build_link(const struct builder *builder, struct text *missing
     int code = 0;
     if (asprintf(&log, "%s/link.log", builder->folder) < 0)
         return pcere_fail_memory(error, "a path");
-    enum pcere_status status = libraries_choose(builder, error);
+    enum pcere_status status = builder->options->processor->triple ? PCERE_OK : libraries_choose(builder, error);
     for (size_t i = 1; !status && !code && i < builder->images->count; i++)
         if (builder->images->items[i].elf)
             status = library_link_all(builder, i, log, missing, &code, error);

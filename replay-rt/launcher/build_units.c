@@ -48,9 +48,22 @@ static void fast_math_take(const char *flag, size_t length, unsigned *rules)
 static void unit_flags_add(struct arguments *arguments, const struct builder *builder, const struct elf_unit *unit)
 {
     const char *flags = builder->options->flags;
+    const struct processor *processor = builder->options->processor;
+    struct arguments original = {0};
     bool retarget = flags && *flags;
     unsigned rules = 0;
-    build_unit_flags(unit, retarget, arguments);
+    build_unit_flags(unit, retarget, &original);
+    for (size_t i = 0; i < original.count; i++)
+        if (!processor_drops_flag(processor, original.items[i]))
+            arguments_add(arguments, original.items[i]);
+    arguments->failed |= original.failed;
+    arguments_done(&original);
+    if (processor->triple) {
+        processor_add(processor, arguments);
+        arguments_add(arguments, "-Wno-override-module");
+        arguments_add(arguments, "-mllvm");
+        arguments_add(arguments, "-pcere-codelet-processor");
+    }
     if (!retarget)
         return;
     arguments_add(arguments, "-mllvm");

@@ -135,8 +135,10 @@ void link_libraries_add(struct arguments *arguments, const struct store *store, 
     const struct elf_file *program = images->items[index].elf;
     const char *const *names;
     size_t count = elf_file_needed(program, &names);
-    arguments_addf(arguments, "-L%s/" LINK_LIBRARIES_FOLDER, build);
-    folders_add(arguments, store, &images->items[index]);
+    if (build) {
+        arguments_addf(arguments, "-L%s/" LINK_LIBRARIES_FOLDER, build);
+        folders_add(arguments, store, &images->items[index]);
+    }
     for (size_t i = 0; i < count; i++) {
         const char *slash = strrchr(names[i], '/');     /* a library without a soname can be named by its path */
         const char *name = slash ? slash + 1 : names[i];

@@ -19,7 +19,7 @@
 enum pcere_status link_libraries_choose(const struct store *store, const char *folder, const char *prefix, struct pcere_error *error);
 
 /* Arguments for the linker: folders, then the libraries that the image names. Without `captured`, those that are captured like the program are left
- * out. */
+ * out. `build`: the build's folder; NULL: for another processor, which has use for none of the capture's folders. */
 void link_libraries_add(struct arguments *arguments, const struct store *store, const struct images *images, size_t index, bool captured,
                         const char *build);
 

@@ -156,6 +156,16 @@ static const char *name_missed(const char *line, size_t length)
     return NULL;
 }
 
+bool link_symbol_is_function(const struct elf_file *program, const char *name)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(program, &symbols);
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i].kind == PCERE_SYMBOL_FUNCTION && !strcmp(symbols[i].name, name))
+            return true;
+    return false;
+}
+
 enum pcere_status link_symbols_undefined(const char *log_text, char ***ret_names, size_t *ret_count, struct pcere_error *error)
 {
     char **names = NULL;

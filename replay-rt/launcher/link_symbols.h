@@ -26,6 +26,8 @@ bool link_symbol_share(struct text *out, const char *name, uint64_t address);
 /* Captured address of a global symbol of an image that none of its units defines (objects without bitcode); false: there is
  * none, or it is a copy of a library's variable, which must be the new library's. */
 bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char *name, uint64_t *ret_address);
+/* Is it machine code of the program? */
+bool link_symbol_is_function(const struct elf_file *program, const char *name);
 
 /* Names that a log of ld.lld calls undefined, or absolute where that cannot be, each once; *ret_names and each name are malloc'ed. */
 enum pcere_status link_symbols_undefined(const char *log_text, char ***ret_names, size_t *ret_count, struct pcere_error *error);

@@ -54,7 +54,11 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
     struct rlimit limit_before;
     /* High numbers first: the descriptors could be 3 and 4 the other way round. */
     int plan = fcntl(process->plan->fd, F_DUPFD_CLOEXEC, 10), pages = fcntl(process->pages_fd, F_DUPFD_CLOEXEC, 10);
-    char *arguments[] = {(char *)"codelet", (char *)"/proc/self/fd/3", (char *)"/proc/self/fd/4", NULL};
+    bool emulated = process->processor && process->processor->emulator;
+    char plan_path[] = "/proc/self/fd/3", pages_path[] = "/proc/self/fd/4";
+    char *arguments[] = {(char *)"codelet", plan_path, pages_path, NULL};
+    char *emulation[] = {(char *)"emulator", (char *)"-L", emulated ? process->processor->sysroot : NULL, process->build->executable, plan_path,
+                         pages_path, NULL};
     posix_spawn_file_actions_t actions;
     int failure = plan < 0 || pages < 0 ? errno : posix_spawn_file_actions_init(&actions);
     if (!failure) {
@@ -66,7 +70,8 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
                                                     : ((unsigned long)before | ADDR_COMPAT_LAYOUT) & ~(unsigned long)ADDR_NO_RANDOMIZE;
         bool changed = before >= 0 && personality(wanted) >= 0, moved = stack_limit_move(attempt, &limit_before);
         failure = failure ? failure
-                          : posix_spawn(ret_child, process->build->executable, &actions, NULL, arguments, process->environment);
+                          : posix_spawn(ret_child, emulated ? process->processor->emulator : process->build->executable, &actions, NULL,
+                                        emulated ? emulation : arguments, process->environment);
         if (changed)
             personality((unsigned long)before);
         if (moved) {
@@ -128,6 +133,9 @@ static void runtime_forget(pid_t child)
 static enum pcere_status crash_explain(const struct process *process, const struct plan_result *result, struct pcere_error *error)
 {
     const char *missing = result->fault_address ? build_missing_at(process->build, result->fault_address) : NULL;
+    if (missing && process->processor && process->processor->triple)
+        return pcere_fail(error, PCERE_NO, 0, "compile all its sources with the plugin",
+                          "region '%s' uses '%.200s', of which the program has no bitcode, or nothing at all", process->region, missing);
     if (missing)
         return pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original, or capture a program built with lower optimisation",
                           "region '%s' uses '%.200s', which the original program, as it was optimised, does not have", process->region,
@@ -163,6 +171,9 @@ static enum pcere_status end_explain(const struct process *process, bool hung, i
     if (state == PLAN_UNREPEATABLE)
         return pcere_fail(error, PCERE_NO, 0, "pcere regions shows what regions read and write", "region '%s' cannot be replayed: %s",
                           process->region, message);
+    if (state == PLAN_REFUSED && process->processor && process->processor->triple)
+        return pcere_fail(error, PCERE_REFUSED, 0, "without --target it is replayed on the program's processor",
+                          "region '%s' cannot run on another processor: %s", process->region, message);
     if (state == PLAN_REFUSED)
         return pcere_fail(error, PCERE_REFUSED, 0, "rebuild it for this processor, such as by --flags \"-O3 -march=native\"",
                           "region '%s' cannot run on this machine: %s", process->region, message);

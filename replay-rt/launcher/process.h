@@ -12,6 +12,7 @@
 
 struct process {
     const struct build *build;
+    const struct processor *processor;  /* that it was built for; NULL: this machine's */
     int pages_fd;                     /* of the page pool */
     struct plan_file *plan;
     char *const *environment;         /* whole, NULL-terminated */

@@ -9,17 +9,26 @@
 #include "replay-rt/launcher/sampling.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 struct host { char *name, *description; };
 
-static enum pcere_status host_load(struct host *ret_host, struct pcere_error *error)
+/* Where codelets run in an emulator, samples bear its name: they say nothing about this machine. */
+static enum pcere_status host_load(const struct replay_options *options, struct host *ret_host, struct pcere_error *error)
 {
     struct host host = {0};
     json_t *object = NULL;
     enum pcere_status status = host_name(&host.name, error);
+    char *own = host.name;
+    if (!status && options->target && asprintf(&host.name, "%s.%s", own, options->target) < 0) {
+        host.name = NULL;
+        status = pcere_fail_memory(error, "the host's name");
+    }
+    if (host.name != own)
+        free(own);
     if (!status)
         status = host_describe(&object, error);
     if (!status && !(host.description = json_dumps(object, JSON_COMPACT)))
@@ -35,8 +44,8 @@ static enum pcere_status host_load(struct host *ret_host, struct pcere_error *er
 char *replay_settings_text(const struct replay_options *options)
 {
     struct text text = {0};
-    const char *names[] = {"schedule", "places", "bind", "passes", "pass-plugin"};
-    const char *values[] = {options->schedule, options->places, options->bind, options->passes, options->pass_plugin};
+    const char *names[] = {"schedule", "places", "bind", "passes", "pass-plugin", "target"};
+    const char *values[] = {options->schedule, options->places, options->bind, options->passes, options->pass_plugin, options->target};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (values[i])
             text_addf(&text, "%s%s=%s", text.length ? " " : "", names[i], values[i]);
@@ -288,7 +297,7 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
         if (!options->threads[i])
             status = pcere_fail(error, PCERE_USAGE, 0, NULL, "a codelet cannot run with 0 threads");
     if (!status)
-        status = host_load(&host, error);
+        status = host_load(options, &host, error);
     if (!status && (status = replay_session_open(store, options, &session, error)))
         goto done;
     if (status)

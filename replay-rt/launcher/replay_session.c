@@ -109,6 +109,7 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
         .compiler = options->compiler,
         .search_path = options->search_path,
         .library_directory = options->library_directory,
+        .processor = &session->processor,
     };
     uint64_t start_ns = replay_session_clock_ns();
     enum pcere_status status = images_lay_out(&session->images, extent, error);
@@ -124,6 +125,8 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
     struct replay_session session = {.store = store, .options = options, .pool = PAGE_POOL_NONE};
     struct extent extent = {0};
     enum pcere_status status = environment_check(options, error);
+    if (!status)
+        status = processor_find(options->target, options->sysroot, options->search_path, &session.processor, error);
     if (!status)
         status = images_open(store, &session.images, error);
     if (!status && store_manifest(store)->page_size != (uint64_t)sysconf(_SC_PAGESIZE))
@@ -152,6 +155,7 @@ void replay_session_close(struct replay_session *session)
     page_pool_done(&session->pool);
     build_done(&session->build);
     images_close(&session->images);
+    processor_done(&session->processor);
     *session = (struct replay_session){.pool = PAGE_POOL_NONE};
 }
 
@@ -210,6 +214,7 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
         patience_ns = codelet->in_vivo_ns * PATIENCE_RUNS;
     const struct process process = {
         .build = &session->build,
+        .processor = &session->processor,
         .pages_fd = session->pool.fd,
         .plan = plan,
         .environment = environment,

@@ -12,6 +12,7 @@
 struct replay_session {
     struct store *store;
     const struct replay_options *options;
+    struct processor processor;       /* that codelets are built for */
     struct images images;
     const struct elf_file *program;   /* of images */
     struct build build;
