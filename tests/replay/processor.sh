@@ -19,6 +19,7 @@ if [ -z "${SYSROOT:-}" ]; then
     echo "the rest is skipped: PCERE was built without PCERE_AARCH64_SYSROOT"
     finish
 fi
+command -v qemu-aarch64 qemu-aarch64-static >/dev/null || { echo "the rest is skipped: no qemu-user-static"; finish; }
 mkdir tools
 for tool in clang-19 ld.lld-19; do ln -s "$(command -v "$tool")" "tools/$tool"; done
 PATH=$work/tools run "$PCERE" verify processor.pcere --target aarch64 --sysroot "$SYSROOT"
