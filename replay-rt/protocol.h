@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 8u
+#define PLAN_VERSION 9u
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
 #define PLAN_SPILLED_MOST (1024u * PLAN_DIFFERENCES)    /* that are written there at most; more are only counted */
@@ -111,10 +111,12 @@ struct plan_policy {
     uint32_t sample_shots_least;    /* and at least, even where they agree; */
     uint32_t sample_blocks;         /* blocks of iterations of one loop in one shot at most (1 to 8); */
     uint32_t sample_gain;           /* 1: not where a shot takes more than a sixth of the region's time; */
-    uint32_t reserved;
+    uint32_t rehearse;              /* 1: where no untimed run comes before the first timed one, one shows which pages it needs; 0: all captured pages are made
+                                       the process's own instead (shots are always rehearsed) */
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */
+    uint64_t warm_ns;               /* no more untimed runs once two or more of them took so long together; 0: all of them */
 };
 
 enum plan_state {
@@ -157,6 +159,8 @@ struct plan_result {
     uint64_t sample_count;
     _Atomic uint32_t sampling;      /* 1: samples_ns are extrapolated times of shots (while it runs: a shot is being run) */
     uint32_t locale_missing;        /* 1: the program's locale is not installed here, and the C library's default is used */
+    uint32_t warmups;               /* untimed runs of the whole region before the first timed one */
+    uint32_t reserved;
     uint64_t sample_real_ns;        /* what the shots really took */
     uint64_t sample_iterations, sample_run;     /* of the loops: iterations that there are, and those that were timed, in all shots together */
     char refusal[160];              /* why it was replayed whole although the plan asks for shots */

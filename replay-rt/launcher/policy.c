@@ -9,6 +9,8 @@
 #define LONG_NS 1000000000u               /* a warm run of this length is timed once */
 #define LONG_COLD_NS 100000000u           /* a cold run of this length needs no other process: one alone costs as much as the original */
 #define CHEAP_NS 100000000u               /* wall time up to which another warm process costs little */
+#define WARM_NS 20000000u                 /* untimed runs of this length, two at least, leave nothing to warm: they go through more than caches hold */
+#define PAGE_NS 1000u                     /* what it costs to make a captured page a process's own */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 
 enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = 3, PROCESSES_LIMIT = 200, WARMUPS_MOST = 1000 };
@@ -52,10 +54,12 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
         bool often = subject->invocations > POLICY_OFTEN;
         uint32_t warmups = often ? warmups_usual(subject->representative) : 0;
         uint64_t members = subject->members < POLICY_OFTEN ? subject->members : POLICY_OFTEN;
-        if (warmups)
+        if (warmups) {
             policy_warm(&policy, warmups, repeat);
-        else
+            policy.plan.warm_ns = WARM_NS;
+        } else {
             policy_cold(&policy, repeat ? repeat : often || members < 1 ? 1 : (uint32_t)members, repeat);
+        }
     } else if (!strcmp(warmup, "none")) {
         policy_cold(&policy, 1, repeat);
     } else if (!strcmp(warmup, "plain")) {
@@ -72,6 +76,12 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
     }
     *ret_policy = policy;
     return PCERE_OK;
+}
+
+void policy_rehearse(struct policy *policy, const char *warmup, uint64_t in_vivo_ns, uint64_t pages)
+{
+    bool automatic = !warmup || !strcmp(warmup, "auto");
+    policy->plan.rehearse = automatic && !policy->plan.warmups && in_vivo_ns / PAGE_NS < pages;
 }
 
 void policy_extend(struct policy *policy, double precision_ratio, uint64_t budget_ns)

@@ -119,6 +119,7 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
         *longest_ns = from->samples_ns[i] > *longest_ns ? from->samples_ns[i] : *longest_ns;
     }
     sample->process_counts[sample->process_count++] = count;
+    sample->warmups = from->warmups > sample->warmups ? from->warmups : sample->warmups;
     result->team = from->threads;
     result->locale_missing = from->locale_missing;
     result->written_pages = from->written_pages;
@@ -163,6 +164,14 @@ static void sampling_give_up(struct replay_result *result, struct plan_file *pla
     plan->plan->policy.sample_shots = 0;
 }
 
+static uint64_t pages_count(const struct codelet_memory *memory)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < memory->before_count; i++)
+        count += memory->before[i].pages;
+    return count;
+}
+
 static enum pcere_status target_measure(const struct replay_session *session, const struct store_codelet *codelet,
                                         const struct codelet_memory *memory, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
 {
@@ -174,13 +183,14 @@ static enum pcere_status target_measure(const struct replay_session *session, co
                                            result->target->class->members};
     enum pcere_status status = policy_choose(options->warmup, options->repeat, &subject, &policy, error);
     if (!status)
+        policy_rehearse(&policy, options->warmup, codelet->in_vivo_ns, pages_count(memory));
+    if (!status)
         policy_extend(&policy, options->precision_ratio, budget_ns);
     if (!status)
         status = sampling_choose(options, codelet, result->sample.threads, &policy.plan, &result->refusal, error);
     if (!status)
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
                                &policy.plan, &plan, error);
-    result->sample.warmups = policy.plan.warmups;
     while (!status) {
         uint64_t wall_ns = 0, start_ns = replay_session_clock_ns();
         struct pcere_error failure = {0};

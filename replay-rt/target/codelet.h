@@ -92,6 +92,7 @@ struct memory {
     size_t drop_count;
     struct plan_range *adjusted;      /* words that this process had to change: not compared */
     size_t adjusted_count, adjusted_capacity;
+    uint64_t cool_first;              /* captured pages from this number on are read to empty the caches */
     bool learned, guarded;            /* guarded: the capture's protections are in force */
 };
 
@@ -102,8 +103,10 @@ void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory);
 void pcere_memory_populate(struct memory *memory);
 /* By all threads: copy all pages, or the learned ones, and make absent again what was absent. */
 void pcere_memory_restore(struct memory *memory);
-/* After a run from restored memory: find what it wrote. */
+/* After a run from restored memory: find what it wrote. Again after another run: what that wrote. */
 void pcere_memory_learn(struct memory *memory);
+/* By all threads: what the last run left in the caches gives way to the end of captured memory, as after populating. */
+void pcere_memory_cool(struct memory *memory);
 /* Change captured memory for good: later restoring keeps it, comparing leaves it out. False: there is no such page. */
 bool pcere_memory_adjust(struct memory *memory, uint64_t address, const void *bytes, size_t count);
 /* What restored memory has at an address: NULL if it is absent or all zero there. Borrowed. */

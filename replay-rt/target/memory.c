@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define HUGE_PAGE_BYTES (2ull << 20)
+#define COOL_BYTES_LEAST (64ull << 20)
 #define LAZY_COPIES_MOST 20000u           /* mappings of a process are limited (vm.max_map_count) */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -200,6 +201,18 @@ static void move_pages(struct memory *memory, const struct page_move *move, uint
 
 static uint32_t protection_of(const struct memory *memory, uint64_t address);
 
+static void read_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
+{
+    enum { LINE_BYTES = 64 };
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    if (page + count <= memory->cool_first)
+        return;
+    uint64_t skip = page < memory->cool_first ? memory->cool_first - page : 0;
+    const volatile unsigned char *at = (const volatile unsigned char *)(copy->address + (first + skip) * page_bytes);
+    for (const volatile unsigned char *end = at + (count - skip) * page_bytes; at < end; at += LINE_BYTES)
+        (void)*at;
+}
+
 static void restore_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
 {
     (void)page;
@@ -242,6 +255,14 @@ static void restore_written(void *context, uint32_t thread, uint32_t threads)
         move_pages(memory, &memory->written[i], page_bytes);
 }
 
+/* Each thread reads as much as would fill the caches that it has a part of. */
+static void read_last(void *context, uint32_t thread, uint32_t threads)
+{
+    (void)thread;
+    (void)threads;
+    pages_visit(context, 0, 1, read_piece);
+}
+
 static void drop(const struct plan_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -251,6 +272,15 @@ static void drop(const struct plan_range *ranges, size_t count)
 void pcere_memory_populate(struct memory *memory)
 {
     pcere_team_run(memory->lazy ? populate_all : restore_all, memory);
+}
+
+void pcere_memory_cool(struct memory *memory)
+{
+    long cache_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    uint64_t bytes = cache_bytes > 0 && 2 * (uint64_t)cache_bytes > COOL_BYTES_LEAST ? 2 * (uint64_t)cache_bytes : COOL_BYTES_LEAST;
+    uint64_t wanted = bytes / memory->codelet->plan->page_bytes, pages = memory->first_page[memory->codelet->plan->before.count];
+    memory->cool_first = pages > wanted ? pages - wanted : 0;
+    pcere_team_run(read_last, memory);
 }
 
 void pcere_memory_restore(struct memory *memory)
@@ -309,6 +339,8 @@ static void written_collect(struct memory *memory)
     size_t count = 0;
     for (uint64_t i = 0; i < pages; i++)
         count += memory->dirty[i];
+    free(memory->written);
+    memory->written_count = 0;
     memory->written = array_new(memory->codelet, count, sizeof *memory->written);
     for (uint64_t i = 0; i < copies; i++)
         for (uint64_t page = memory->first_page[i]; page < memory->first_page[i + 1]; page++)
@@ -338,6 +370,9 @@ static bool gap_touched(const struct plan_range *gap, uint64_t page_bytes, struc
 static void dropped_collect(struct memory *memory)
 {
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    free(memory->dropped);
+    memory->drop_count = 0;
+    memory->codelet->plan->result.dropped_pages = 0;
     memory->dropped = array_new(memory->codelet, memory->gap_count, sizeof *memory->dropped);
     pcere_pagemap_refresh();
     for (size_t i = 0; i < memory->gap_count; i++) {

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#define WARMUPS_LEAST 2u        /* the first one pays for pages that are new to the process */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
 struct run {
@@ -24,6 +25,7 @@ struct run {
     const uint64_t *words;
     _Atomic uint64_t *asked;          /* where to note what the region asks the system, or NULL */
     bool sampling;                    /* runs are shots */
+    bool rehearses;                   /* pages are not the process's own yet where no untimed run comes first */
 };
 
 static void region_find(struct run *run)
@@ -111,6 +113,16 @@ static void region_shot(void *context)
     region_run(context);
 }
 
+/* Captured pages that the run needed are there from now on, those that it wrote the process's own; nothing else remains of it. */
+static void rehearsal_end(void *context)
+{
+    struct run *run = context;
+    pcere_memory_learn(&run->memory);
+    pcere_memory_restore(&run->memory);
+    pcere_memory_cool(&run->memory);
+    pcere_plan_progress(run->codelet);
+}
+
 /* False: replay it whole, from memory as it was. */
 static bool region_sample(struct run *run)
 {
@@ -118,18 +130,28 @@ static bool region_sample(struct run *run)
     if (!codelet->plan->policy.sample_shots)
         return false;
     run->sampling = true;
-    bool sampled = pcere_sample_region(codelet, run->region, region_shot, run);
+    bool sampled = pcere_sample_region(codelet, run->region, region_shot, run->rehearses ? rehearsal_end : NULL, run);
     run->sampling = false;
-    if (!sampled && codelet->plan->result.sample_real_ns)
+    if (!sampled && codelet->plan->result.sample_real_ns) {
+        if (run->rehearses)
+            pcere_memory_learn(&run->memory);
         pcere_memory_restore(&run->memory);
+    }
     return sampled;
 }
 
 static void region_warm(struct run *run)
 {
     const struct plan_policy *policy = &run->codelet->plan->policy;
-    for (uint32_t i = 0; i < policy->warmups; i++) {
+    uint64_t spent_ns = 0;
+    if (!policy->warmups && run->rehearses) {
         region_run(run);
+        run->codelet->plan->result.warmups = 1;
+        rehearsal_end(run);
+    }
+    for (uint32_t i = 0; i < policy->warmups && !(i >= WARMUPS_LEAST && policy->warm_ns && spent_ns >= policy->warm_ns); i++) {
+        spent_ns += region_run(run).wall_ns;
+        run->codelet->plan->result.warmups = i + 1;
         if (!i && policy->learn)
             pcere_memory_learn(&run->memory);
         pcere_memory_restore(&run->memory);
@@ -183,7 +205,9 @@ static void run_all(void *context)
     pcere_settings_team(codelet);
     pcere_team_run(thread_begin, run);
     atomic_store(&plan->result.state, PLAN_RUNNING);
-    if (!run->memory.lazy || (plan->policy.task == PLAN_MEASURE && (!plan->policy.warmups || plan->policy.sample_shots)))
+    bool timed_first = plan->policy.task == PLAN_MEASURE && (!plan->policy.warmups || plan->policy.sample_shots);
+    run->rehearses = run->memory.lazy && timed_first && (plan->policy.rehearse || plan->policy.sample_shots);
+    if (!run->memory.lazy || (timed_first && !run->rehearses))
         pcere_memory_populate(&run->memory);
     pcere_streams_adopt(&run->memory);
     pcere_overlay_apply(&run->memory);

@@ -409,26 +409,25 @@ static bool refuse(struct codelet *codelet, const char *reason)
     return false;
 }
 
-bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *region, sample_run_fn *run, void *context)
+struct series { uint32_t first, end, samples_most; bool rehearsal; };     /* numbers of shots: the first, and behind the last */
+
+/* Shots one after the other, until they agree. False: refused. */
+static bool series_run(struct codelet *codelet, struct series *series, sample_run_fn *run, void *context)
 {
     const struct plan_policy *policy = &codelet->plan->policy;
     struct plan_result *result = &codelet->plan->result;
-    const char *known = refusal_known(codelet, region);
-    if (known)
-        return refuse(codelet, known);
-    if (!shot_prepare(codelet, region))
-        return refuse(codelet, "there is no memory for it");
-    arm_serial = codelet->plan->path == PCERE_PATH_SERIALIZED;
-    atomic_store(&result->sampling, 1);
-    for (uint32_t number = 0; number < policy->sample_shots; number++) {
+    result->sample_count = result->sample_run = 0;
+    for (uint32_t number = series->first; number < series->end; number++) {
         struct outcome outcome;
         shot_run(codelet, number, run, context, &outcome);
         result->sample_real_ns += outcome.real_ns;
         if (*outcome.refusal)
             return refuse(codelet, outcome.refusal);
         bool tiny = !number && tiny_find(&pcere_sample_shot), steps = !number && steps_find(&pcere_sample_shot);
-        if (tiny || steps)
-            continue;                 /* it sampled loops in a way that does not suit them */
+        if (tiny || steps) {
+            series->first = 1;        /* it sampled loops in a way that does not suit them */
+            continue;
+        }
         if (!result->sample_count && policy->sample_gain && outcome.time_ns < GAIN_LEAST * (double)outcome.real_ns) {
             char reason[160];
             snprintf(reason, sizeof reason, "a shot would save too little: it takes %.0f %% of the region's time (loops under %.0f us, few iterations, or work outside loops)",
@@ -440,11 +439,44 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
             return refuse(codelet, "it has no loop that is long enough");
         result->sample_iterations = outcome.iterations;
         result->sample_run += outcome.run;
-        if (result->sample_count >= policy->sample_shots_least && !trend_found(result)
+        if (series->rehearsal && result->sample_count == series->samples_most)
+            series->end = number + 1;
+        if (!series->rehearsal && result->sample_count >= policy->sample_shots_least && !trend_found(result)
             && (result->sample_count >= policy->sample_shots / 2 || half_width(result->samples_ns, result->sample_count) <= INTERVAL_GOOD))
             break;
-        if (result->sample_count == policy->sample_shots / 2)
+        if (!series->rehearsal && result->sample_count == policy->sample_shots / 2 && number + 1 < series->end)
             samples_drop(result, result->sample_count / 2);
+    }
+    return true;
+}
+
+bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *region, sample_run_fn *run, sample_run_fn *rehearsed,
+                         void *context)
+{
+    const struct plan_policy *policy = &codelet->plan->policy;
+    struct plan_result *result = &codelet->plan->result;
+    const char *known = refusal_known(codelet, region);
+    if (known)
+        return refuse(codelet, known);
+    if (!shot_prepare(codelet, region))
+        return refuse(codelet, "there is no memory for it");
+    arm_serial = codelet->plan->path == PCERE_PATH_SERIALIZED;
+    atomic_store(&result->sampling, 1);
+    struct series series = {.end = policy->sample_shots, .samples_most = policy->sample_shots / 2};    /* more only where they do not agree */
+    for (bool settled = false; !settled;) {
+        series.rehearsal = rehearsed != NULL;
+        if (series.rehearsal && !series_run(codelet, &series, run, context))
+            return false;
+        if (series.rehearsal)
+            rehearsed(context);
+        series.rehearsal = false;
+        if (!series_run(codelet, &series, run, context))
+            return false;
+        settled = series.end == policy->sample_shots || !trend_found(result);
+        if (!settled) {
+            rehearsed(context);
+            series.end = series.samples_most = policy->sample_shots;
+        }
     }
     if (trend_found(result))
         return refuse(codelet, "each shot is faster than the one before: its data are warm in the program and cold in a sample");

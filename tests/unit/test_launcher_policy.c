@@ -122,7 +122,33 @@ static void cheap_processes_come_in_threes(void)
     CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 1, 5, 200000, 600000000, 1));
 }
 
+static void rehearsed_where_that_is_cheap(void)
+{
+    struct policy first = chosen_for("auto", 0, (struct policy_subject){40, 1, 1});
+    policy_rehearse(&first, "auto", 1000000, 100000);
+    CU_ASSERT(first.plan.rehearse);
+    policy_rehearse(&first, NULL, 1000000, 100000);
+    CU_ASSERT(first.plan.rehearse);
+    policy_rehearse(&first, "auto", 1000000000, 100000);
+    CU_ASSERT_FALSE(first.plan.rehearse);
+    policy_rehearse(&first, "none", 1000000, 100000);
+    CU_ASSERT_FALSE(first.plan.rehearse);
+    struct policy later = chosen_for("auto", 0, (struct policy_subject){40, 9, 1});
+    policy_rehearse(&later, "auto", 1000000, 100000);
+    CU_ASSERT_FALSE(later.plan.rehearse);
+}
+
+/* Regions that go through more than caches hold need no four untimed runs; who asks for a number gets it. */
+static void long_warmups_end_early(void)
+{
+    CU_ASSERT(chosen_for("auto", 0, (struct policy_subject){40, 9, 1}).plan.warm_ns > 0);
+    CU_ASSERT_EQUAL(chosen("7", 0, 1, 1).plan.warm_ns, 0);
+    CU_ASSERT_EQUAL(chosen("plain", 0, 1, 1).plan.warm_ns, 0);
+}
+
 static const struct unit_test tests[] = {
+    {"a first invocation is rehearsed where that costs less than its memory, and never with none", rehearsed_where_that_is_cheap},
+    {"long untimed runs are fewer, unless a number was asked for", long_warmups_end_early},
     {"a precision or a budget lets more processes run", precision_and_budget_change_the_limits},
     {"no more warm-ups than earlier invocations", no_more_warm_ups_than_earlier_invocations},
     {"a region with five invocations is warmed up four times", five_invocations_are_warm},
