@@ -116,7 +116,7 @@ struct plan_policy {
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */
-    uint64_t warm_ns;               /* no more untimed runs once two or more of them took so long together; 0: all of them */
+    uint64_t warm_ns;               /* no more untimed runs once one of them, not the first, took so long; 0: all of them */
 };
 
 enum plan_state {

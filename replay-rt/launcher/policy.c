@@ -9,7 +9,7 @@
 #define LONG_NS 1000000000u               /* a warm run of this length is timed once */
 #define LONG_COLD_NS 100000000u           /* a cold run of this length needs no other process: one alone costs as much as the original */
 #define CHEAP_NS 100000000u               /* wall time up to which another warm process costs little */
-#define WARM_NS 20000000u                 /* untimed runs of this length, two at least, leave nothing to warm: they go through more than caches hold */
+#define WARM_NS 10000000u                 /* after an untimed run of this length nothing is left to warm: it went through all that caches hold */
 #define PAGE_NS 1000u                     /* what it costs to make a captured page a process's own */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 

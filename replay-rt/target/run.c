@@ -13,7 +13,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define WARMUPS_LEAST 2u        /* the first one pays for pages that are new to the process */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
 struct run {
@@ -143,14 +142,14 @@ static bool region_sample(struct run *run)
 static void region_warm(struct run *run)
 {
     const struct plan_policy *policy = &run->codelet->plan->policy;
-    uint64_t spent_ns = 0;
+    uint64_t last_ns = 0;
     if (!policy->warmups && run->rehearses) {
         region_run(run);
         run->codelet->plan->result.warmups = 1;
         rehearsal_end(run);
     }
-    for (uint32_t i = 0; i < policy->warmups && !(i >= WARMUPS_LEAST && policy->warm_ns && spent_ns >= policy->warm_ns); i++) {
-        spent_ns += region_run(run).wall_ns;
+    for (uint32_t i = 0; i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++) {
+        last_ns = region_run(run).wall_ns;
         run->codelet->plan->result.warmups = i + 1;
         if (!i && policy->learn)
             pcere_memory_learn(&run->memory);

@@ -126,9 +126,9 @@ static void rehearsed_where_that_is_cheap(void)
 {
     struct policy first = chosen_for("auto", 0, (struct policy_subject){40, 1, 1});
     policy_rehearse(&first, "auto", 1000000, 100000);
-    CU_ASSERT(first.plan.rehearse);
+    CU_ASSERT(first.plan.rehearse != 0);
     policy_rehearse(&first, NULL, 1000000, 100000);
-    CU_ASSERT(first.plan.rehearse);
+    CU_ASSERT(first.plan.rehearse != 0);
     policy_rehearse(&first, "auto", 1000000000, 100000);
     CU_ASSERT_FALSE(first.plan.rehearse);
     policy_rehearse(&first, "none", 1000000, 100000);
