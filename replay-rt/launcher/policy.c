@@ -11,6 +11,7 @@
 #define CHEAP_NS 100000000u               /* wall time up to which another warm process costs little */
 #define WARM_NS 10000000u                 /* after an untimed run of this length nothing is left to warm: it went through all that caches hold */
 #define PAGE_NS 1000u                     /* what it costs to make a captured page a process's own */
+#define PAGES_MANY 4096u                  /* so many cost more than a process does without them */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 
 enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = 3, PROCESSES_LIMIT = 200, WARMUPS_MOST = 1000 };
@@ -78,10 +79,17 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
     return PCERE_OK;
 }
 
-void policy_rehearse(struct policy *policy, const char *warmup, uint64_t in_vivo_ns, uint64_t pages)
+void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages)
 {
-    bool automatic = !warmup || !strcmp(warmup, "auto");
-    policy->plan.rehearse = automatic && !policy->plan.warmups && in_vivo_ns / PAGE_NS < pages;
+    if ((warmup && strcmp(warmup, "auto") != 0) || policy->plan.warmups)
+        return;
+    policy->plan.rehearse = in_vivo_ns / PAGE_NS < pages;
+    if (repeat || pages < PAGES_MANY)
+        return;
+    if (policy->plan.repeat_most < SAMPLES_LEAST)
+        policy->plan.repeat_most = SAMPLES_LEAST;
+    policy->plan.repeat_least = policy->samples_least = 1;
+    policy->plan.budget_ns = BUDGET_NS;
 }
 
 void policy_extend(struct policy *policy, double precision_ratio, uint64_t budget_ns)

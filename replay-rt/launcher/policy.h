@@ -3,8 +3,7 @@
  *
  *   auto    more than four invocations in the original: earlier ones warmed its data there, so four untimed runs first, or as
  *           many as there were before the captured one if these are fewer; otherwise none, and as many timed runs as the class
- *           has members, each from memory that was restored; where one run costs less than to make all captured pages the process's
- *           own, one is rehearsed for the pages that it needs, and the caches are emptied after it
+ *           has members, each from memory that was restored and with caches that were emptied (policy_weigh_memory)
  *   none    no untimed run: every timed run is the first of a fresh process
  *   plain   one run that learns what is written, one more that is discarded
  *   N       N untimed runs, the first of which learns what is written
@@ -41,9 +40,10 @@ struct policy_subject {               /* what the original did */
 enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struct policy_subject *subject, struct policy *ret_policy,
                                 struct pcere_error *error);
 
-/* Without warm-up, for an invocation that took `in_vivo_ns`, and of which `pages` pages were there at its start: one untimed run that shows which of them it
- * needs, if it costs less than to make all of them the process's own. With "none" there is no such run. */
-void policy_rehearse(struct policy *policy, const char *warmup, uint64_t in_vivo_ns, uint64_t pages);
+/* Of "auto" without warm-up, for an invocation that took `in_vivo_ns`, and of which `pages` pages were there at its start: one untimed run that shows
+ * which of them it needs, if that costs less than to make all of them the process's own; and where they are many, timed runs in one process that restores them
+ * instead of several that each make them anew. */
+void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages);
 
 /* What --precision and --budget ask for instead: processes until the interval is narrow enough, or `budget_ns` are spent (0: as many as
  * POLICY_PATIENCE_NS allow, for a precision; nothing changes without one). */

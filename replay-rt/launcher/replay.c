@@ -183,7 +183,7 @@ static enum pcere_status target_measure(const struct replay_session *session, co
                                            result->target->class->members};
     enum pcere_status status = policy_choose(options->warmup, options->repeat, &subject, &policy, error);
     if (!status)
-        policy_rehearse(&policy, options->warmup, codelet->in_vivo_ns, pages_count(memory));
+        policy_weigh_memory(&policy, options->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory));
     if (!status)
         policy_extend(&policy, options->precision_ratio, budget_ns);
     if (!status)

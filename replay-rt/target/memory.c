@@ -17,6 +17,9 @@
 #define HUGE_PAGE_BYTES (2ull << 20)
 #define COOL_BYTES_LEAST (64ull << 20)
 #define LAZY_COPIES_MOST 20000u           /* mappings of a process are limited (vm.max_map_count) */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -209,6 +212,7 @@ static void read_piece(struct memory *memory, uint64_t page, const struct plan_c
         return;
     uint64_t skip = page < memory->cool_first ? memory->cool_first - page : 0;
     const volatile unsigned char *at = (const volatile unsigned char *)(copy->address + (first + skip) * page_bytes);
+    madvise((void *)at, (count - skip) * page_bytes, MADV_POPULATE_READ);      /* without it, each page or few of them are a fault */
     for (const volatile unsigned char *end = at + (count - skip) * page_bytes; at < end; at += LINE_BYTES)
         (void)*at;
 }

@@ -171,6 +171,8 @@ static void region_measure(struct run *run)
     for (uint32_t i = 0; i < most; i++) {
         if (i)
             pcere_memory_restore(&run->memory);
+        if (i && !policy->learn)
+            pcere_memory_cool(&run->memory);
         struct cost cost = region_run(run);
         result->samples_ns[i] = cost.wall_ns;
         result->cpu_ns[i] = cost.cpu_ns;

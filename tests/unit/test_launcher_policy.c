@@ -125,17 +125,32 @@ static void cheap_processes_come_in_threes(void)
 static void rehearsed_where_that_is_cheap(void)
 {
     struct policy first = chosen_for("auto", 0, (struct policy_subject){40, 1, 1});
-    policy_rehearse(&first, "auto", 1000000, 100000);
+    policy_weigh_memory(&first, "auto", 0, 1000000, 100000);
     CU_ASSERT(first.plan.rehearse != 0);
-    policy_rehearse(&first, NULL, 1000000, 100000);
+    policy_weigh_memory(&first, NULL, 0, 1000000, 100000);
     CU_ASSERT(first.plan.rehearse != 0);
-    policy_rehearse(&first, "auto", 1000000000, 100000);
+    policy_weigh_memory(&first, "auto", 0, 1000000000, 100000);
     CU_ASSERT_FALSE(first.plan.rehearse);
-    policy_rehearse(&first, "none", 1000000, 100000);
+    first = chosen_for("none", 0, (struct policy_subject){40, 1, 1});
+    policy_weigh_memory(&first, "none", 0, 1000000, 100000);
     CU_ASSERT_FALSE(first.plan.rehearse);
+    CU_ASSERT_EQUAL(first.plan.repeat_most, 1);
     struct policy later = chosen_for("auto", 0, (struct policy_subject){40, 9, 1});
-    policy_rehearse(&later, "auto", 1000000, 100000);
+    policy_weigh_memory(&later, "auto", 0, 1000000, 100000);
     CU_ASSERT_FALSE(later.plan.rehearse);
+}
+
+static void large_memory_takes_one_process(void)
+{
+    struct policy small = chosen("auto", 0, 1, 1), large = small, asked = chosen("auto", 2, 1, 1);
+    policy_weigh_memory(&small, "auto", 0, 1000000, 100);
+    policy_weigh_memory(&large, "auto", 0, 1000000, 100000);
+    policy_weigh_memory(&asked, "auto", 2, 1000000, 100000);
+    CU_ASSERT_EQUAL(small.plan.repeat_most, 1);
+    CU_ASSERT(policy_wants_more(&small, 0, 1, 1, 2000000, 5000000, 1));
+    CU_ASSERT_EQUAL(large.plan.repeat_most, 3);
+    CU_ASSERT_FALSE(policy_wants_more(&large, 0, 1, 3, 2000000, 5000000, 1));
+    CU_ASSERT_EQUAL(asked.plan.repeat_most, 2);
 }
 
 /* Regions that go through more than caches hold need no four untimed runs; who asks for a number gets it. */
@@ -148,6 +163,7 @@ static void long_warmups_end_early(void)
 
 static const struct unit_test tests[] = {
     {"a first invocation is rehearsed where that costs less than its memory, and never with none", rehearsed_where_that_is_cheap},
+    {"cold runs that need much memory share a process, unless a number was asked for", large_memory_takes_one_process},
     {"long untimed runs are fewer, unless a number was asked for", long_warmups_end_early},
     {"a precision or a budget lets more processes run", precision_and_budget_change_the_limits},
     {"no more warm-ups than earlier invocations", no_more_warm_ups_than_earlier_invocations},
