@@ -36,7 +36,7 @@ static enum pcere_status rm_run(struct cli *cli, void *raw, struct pcere_error *
         if (status == PCERE_OK)
             status = one_add(list, cli->operands[i], bytes, error);
         if (status == PCERE_OK && !cli->json)
-            printf("%s: %s%s\n", cli->operands[i], units_format_bytes(bytes, text), words->cache ? " of rebuilt codelets" : "");
+            printf("%s: %s%s\n", cli->operands[i], units_format_bytes(bytes, text), words->cache ? " of rebuilt codelets and pages" : "");
     }
     json_decref(list);
     return status;
@@ -44,7 +44,7 @@ static enum pcere_status rm_run(struct cli *cli, void *raw, struct pcere_error *
 
 static const struct cli_option options[] = {
     {"cache", 0, CLI_FLAG, offsetof(struct rm_words, cache), NULL,
-     "Remove the rebuilt codelets only: the next replay builds them again. Captured memory and samples stay.", 0, 0},
+     "Remove rebuilt codelets and decompressed pages only: the next replay makes them again. Captured memory and samples stay.", 0, 0},
 };
 
 const struct cli_verb cli_verb_rm = {

@@ -200,6 +200,7 @@ struct replay_plan {
     struct plan_table before;       /* struct plan_copy: memory at the region's start */
     struct plan_table expected;     /* struct plan_copy: memory after it; only for PLAN_VERIFY */
     struct plan_table ignored;      /* struct plan_range: not compared */
+    struct plan_table changed;      /* struct plan_range: whole pages of `before` that are known to have other content after the region */
     struct plan_table zeroed;       /* struct plan_range: cleared after restoring, e.g. locks of the original's critical constructs */
     struct plan_table images;       /* struct plan_image */
     struct plan_table threads;      /* struct plan_thread */

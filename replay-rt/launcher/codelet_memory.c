@@ -196,6 +196,33 @@ static enum pcere_status expected_merge(struct maker *maker, struct pcere_error 
     return added ? PCERE_OK : pcere_fail_memory(error, "the pages of a codelet");
 }
 
+/* The parts of a run of pages after the region that were there before it. `at`: a copy before which there are none, moved on. */
+static bool changed_add(struct codelet_memory *memory, size_t *capacity, const struct store_run *run, uint64_t page_bytes, size_t *at)
+{
+    uint64_t end = run->address + run->count * page_bytes;
+    while (*at < memory->before_count && memory->before[*at].address + memory->before[*at].pages * page_bytes <= run->address)
+        ++*at;
+    for (size_t i = *at; i < memory->before_count && memory->before[i].address < end; i++) {
+        const struct plan_copy *copy = &memory->before[i];
+        uint64_t copy_end = copy->address + copy->pages * page_bytes;
+        uint64_t low = copy->address > run->address ? copy->address : run->address, high = copy_end < end ? copy_end : end;
+        if (!array_reserve(&memory->changed, capacity, memory->changed_count + 1, sizeof *memory->changed))
+            return false;
+        memory->changed[memory->changed_count++] = (struct plan_range){low, high - low};
+    }
+    return true;
+}
+
+static enum pcere_status changed_find(const struct store_codelet *codelet, uint64_t page_bytes, struct codelet_memory *memory,
+                                      struct pcere_error *error)
+{
+    size_t capacity = 0, at = 0;
+    for (size_t i = 0; i < codelet->after_count; i++)
+        if (!changed_add(memory, &capacity, &codelet->after[i], page_bytes, &at))
+            return pcere_fail_memory(error, "the pages of a codelet");
+    return PCERE_OK;
+}
+
 static enum pcere_status contents_add(const struct page_pool *pool, const struct store_codelet *codelet, struct codelet_memory *memory,
                                       struct pcere_error *error)
 {
@@ -228,6 +255,8 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
         qsort(memory->mappings, memory->mapping_count, sizeof *memory->mappings, mapping_order);
     if (!status && memory->before_count)
         qsort(memory->before, memory->before_count, sizeof *memory->before, copy_order);
+    if (!status)
+        status = changed_find(codelet, maker.page_bytes, memory, error);
     for (size_t i = 0; !status && expected && i < codelet->after_count; i++)
         status = run_add(&maker, codelet, &codelet->after[i], true, error);
     if (!status && expected)
@@ -254,6 +283,7 @@ void codelet_memory_done(struct codelet_memory *memory)
     free(memory->mappings);
     free(memory->before);
     free(memory->expected);
+    free(memory->changed);
     free(memory->contents);
     *memory = (struct codelet_memory){0};
 }

@@ -13,6 +13,7 @@ struct codelet_memory {
     struct plan_mapping *mappings;    size_t mapping_count;
     struct plan_copy *before;         size_t before_count;
     struct plan_copy *expected;       size_t expected_count;    /* 0 unless asked for */
+    struct plan_range *changed;       size_t changed_count;     /* of `before`: pages that the region left with other content */
     struct plan_copy *contents;       size_t content_count;     /* of files: one for each run of codelet->contents */
 };
 

@@ -300,6 +300,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->before = table_add(&out, memory->before, memory->before_count, sizeof *memory->before);
     plan->expected = table_add(&out, memory->expected, memory->expected_count, sizeof *memory->expected);
     plan->ignored = table_add(&out, ignored.items, ignored.count, sizeof *ignored.items);
+    plan->changed = table_add(&out, memory->changed, memory->changed_count, sizeof *memory->changed);
     plan->zeroed = table_add(&out, zeroed.items, zeroed.count, sizeof *zeroed.items);
     plan->threads = threads_add(&out, codelet);
     plan->locks = locks_add(&out, codelet);

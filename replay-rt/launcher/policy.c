@@ -88,7 +88,7 @@ void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t rep
         return;
     if (policy->plan.repeat_most < SAMPLES_LEAST)
         policy->plan.repeat_most = SAMPLES_LEAST;
-    policy->plan.repeat_least = policy->samples_least = 1;
+    policy->plan.repeat_least = policy->samples_least = policy->processes_most = 1;
     policy->plan.budget_ns = BUDGET_NS;
 }
 

@@ -47,6 +47,9 @@ bool pcere_startup_keep(char **argv, uint64_t stack_end);
 
 typedef void team_fn(void *context, uint32_t thread, uint32_t threads);
 
+/* Run on every processor of the process, by as many threads that end with it; where memory has several nodes, or a team of `team` threads has as many
+ * as there are processors, by that: pages lie near the thread that touches them first. */
+void pcere_processors_run(team_fn *run, void *context, uint32_t team);
 /* Run on every thread of a team, as `#pragma omp parallel` does. */
 void pcere_team_run(team_fn *run, void *context);
 /* The same with a num_threads clause. */
@@ -98,9 +101,12 @@ struct memory {
 
 /* Map every captured range writable, at its address; ends the process with PLAN_COLLIDED if one is taken. */
 void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory);
-/* Before the first run, by all threads: make every captured page this process's own, as in the original. Needed where no run comes
+/* Before the first run, on all processors: make every captured page this process's own, as in the original. Needed where no run comes
  * before the first timed one, which must not pay for it. */
 void pcere_memory_populate(struct memory *memory);
+/* Before the first run, where an untimed one comes first: make those captured pages this process's own that are known to change. That run would do it, but
+ * one page at a time. */
+void pcere_memory_prepare(struct memory *memory);
 /* By all threads: copy all pages, or the learned ones, and make absent again what was absent. */
 void pcere_memory_restore(struct memory *memory);
 /* After a run from restored memory: find what it wrote. Again after another run: what that wrote. */

@@ -245,6 +245,24 @@ static void populate_all(void *context, uint32_t thread, uint32_t threads)
     pages_visit(context, thread, threads, populate_piece);
 }
 
+/* Without MADV_POPULATE_WRITE the first run does it. */
+static void populate_changed(void *context, uint32_t thread, uint32_t threads)
+{
+    const struct memory *memory = context;
+    const struct plan_range *changed = PLAN_TABLE(memory->codelet, changed, struct plan_range);
+    uint64_t count = memory->codelet->plan->changed.count, page_bytes = memory->codelet->plan->page_bytes, pages = 0, seen = 0;
+    for (uint64_t i = 0; i < count; i++)
+        pages += changed[i].bytes / page_bytes;
+    uint64_t first = pages * thread / threads, end = pages * (thread + 1) / threads;
+    for (uint64_t i = 0; i < count && seen < end; i++) {
+        uint64_t next = seen + changed[i].bytes / page_bytes;
+        uint64_t from = first > seen ? first : seen, to = end < next ? end : next;
+        if (from < to)
+            madvise((void *)(changed[i].address + (from - seen) * page_bytes), (to - from) * page_bytes, MADV_POPULATE_WRITE);
+        seen = next;
+    }
+}
+
 static void restore_all(void *context, uint32_t thread, uint32_t threads)
 {
     pages_visit(context, thread, threads, restore_piece);
@@ -275,7 +293,13 @@ static void drop(const struct plan_range *ranges, size_t count)
 
 void pcere_memory_populate(struct memory *memory)
 {
-    pcere_team_run(memory->lazy ? populate_all : restore_all, memory);
+    pcere_processors_run(memory->lazy ? populate_all : restore_all, memory, memory->codelet->plan->result.threads);
+}
+
+void pcere_memory_prepare(struct memory *memory)
+{
+    if (memory->lazy && memory->codelet->plan->changed.count)
+        pcere_processors_run(populate_changed, memory, memory->codelet->plan->result.threads);
 }
 
 void pcere_memory_cool(struct memory *memory)

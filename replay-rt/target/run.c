@@ -165,6 +165,8 @@ static void region_measure(struct run *run)
     uint32_t most = policy->repeat_most < PLAN_SAMPLES ? policy->repeat_most : PLAN_SAMPLES;
     if (region_sample(run))
         return;
+    if (policy->sample_shots)
+        pcere_memory_prepare(&run->memory);
     region_warm(run);
     uint32_t undisturbed = 0;
     uint64_t begin_ns = clock_ns();
@@ -210,6 +212,8 @@ static void run_all(void *context)
     run->rehearses = run->memory.lazy && timed_first && (plan->policy.rehearse || plan->policy.sample_shots);
     if (!run->memory.lazy || (timed_first && !run->rehearses))
         pcere_memory_populate(&run->memory);
+    else if (plan->policy.task == PLAN_MEASURE && !plan->policy.sample_shots)
+        pcere_memory_prepare(&run->memory);
     pcere_streams_adopt(&run->memory);
     pcere_overlay_apply(&run->memory);
     pcere_memory_protect(&run->memory);

@@ -1,0 +1,56 @@
+# What a replay loads: memory is as it was also where a rehearsal came before the timed run; decompressed pages stay for the next replay, and what
+# does not hold any more is not believed.
+source "$(dirname "$0")/common.sh"
+field() { jq -r ".replays[] | select(.region | startswith(\"$1\")) | .$2" .out; }
+# The work is done in each of the timed runs: none takes less than a third of the others' median, or of the time in vivo.
+works() {
+    jq -e "[.replays[] | select(.region | startswith(\"$1\")) | .reason == null and ((.samples_ns | min) * 3 > .median_ns) and (.median_ns * 3 > .in_vivo_ns)]
+           | length > 0 and all" .out
+}
+
+flags=-O2
+program loading loading.c
+captured loading --force
+index=loading.pcere/build/memory/index pages=loading.pcere/build/memory/pages
+for warmup in auto none; do
+    run "$PCERE" replay --json --warmup $warmup loading.pcere
+    says "--warmup $warmup: all regions are replayed" 0
+    for region in only_once many_times streamed; do
+        holds "--warmup $warmup: $region finds its memory as it was, in every timed run" works $region
+    done
+done
+run "$PCERE" replay --json loading.pcere '*only_once*'
+holds "a cold run that needs little of much memory is rehearsed" test "$(field only_once warmups)" = 1
+holds "its repetitions share a process" test "$(field only_once processes)" = 1
+run "$PCERE" replay --json --sample 0.05 loading.pcere '*streamed*'
+says "shots are rehearsed" 0
+holds "and sampled" test "$(field streamed basis)" = sample
+holds "and take as long as the region" jq -e '.replays[0] | .median_ns * 2 > .in_vivo_ns and .median_ns < .in_vivo_ns * 3' .out
+
+holds "decompressed pages stay in the store" test -s $index -a -s $pages
+inode=$(stat -c %i $pages)
+run "$PCERE" verify loading.pcere
+says "they are what verifying uses" 0 out 'identical'
+holds "in the same file" test "$(stat -c %i $pages)" = "$inode"
+truncate -s 0 $pages
+run "$PCERE" verify loading.pcere
+says "pages that were cut are read from the store again" 0 out 'identical'
+cp $pages pages.copy && rm $pages && cp pages.copy $pages && dd if=/dev/zero of=$pages bs=4096 count=4000 conv=notrunc status=none
+run "$PCERE" verify loading.pcere
+says "another file in their place is not believed" 0 out 'identical'
+printf x >>$index
+run "$PCERE" verify loading.pcere
+says "nor is a damaged index" 0 out 'identical'
+exec 9<$pages
+flock 9
+run "$PCERE" verify loading.pcere
+says "where another replay has the file, one in memory does" 0 out 'identical'
+exec 9<&-
+chmod 0 loading.pcere/build/memory
+run "$PCERE" verify loading.pcere
+says "where it cannot be opened, too" 0 out 'identical'
+chmod 700 loading.pcere/build/memory
+run "$PCERE" rm --cache loading.pcere
+says "it goes with the cache" 0
+holds "and is gone" test ! -e loading.pcere/build
+finish

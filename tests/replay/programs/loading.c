@@ -1,0 +1,69 @@
+/* Regions whose time tells whether memory was as it was in the program: each does its work once, and says so in memory. */
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BIG = 6 << 20 };               /* doubles: 48 MiB */
+
+static double *data, *fresh;
+static long left;
+
+/* Works as long as `left` says, and leaves nothing to do; touches memory that nobody had touched. */
+__attribute__((noinline)) static void only_once(void)
+{
+#pragma omp parallel
+    {
+        long work = left;
+#pragma omp for
+        for (long i = 0; i < work; i++)
+            data[i * 511 % BIG] += 1;
+#pragma omp single
+        {
+            for (long i = 0; i < 1000; i++)
+                fresh[i * 512] = 1;
+            left = 0;
+        }
+    }
+}
+
+/* The same again and again: the program sets `left` back. */
+__attribute__((noinline)) static void many_times(void)
+{
+#pragma omp parallel
+    {
+        long work = left;
+#pragma omp for
+        for (long i = 0; i < work; i++)
+            data[i * 511 % BIG] += 1;
+#pragma omp single
+        left = 0;
+    }
+}
+
+/* Long enough to be sampled; every iteration has pages of its own. */
+__attribute__((noinline)) static void streamed(void)
+{
+#pragma omp parallel for
+    for (long i = 0; i < BIG / 512; i++)
+        for (int round = 0; round < 24; round++)
+            for (long j = 0; j < 512; j++)
+                data[i * 512 + j] = data[i * 512 + j] * 0.5 + 1;
+}
+
+int main(void)
+{
+    data = malloc(BIG * sizeof *data);
+    fresh = malloc(1000 * 512 * sizeof *fresh);
+    if (!data || !fresh)
+        return 1;
+    for (long i = 0; i < BIG; i++)
+        data[i] = (double)i;
+    left = 100000;
+    only_once();
+    for (int i = 0; i < 8; i++) {
+        left = 100000;
+        many_times();
+    }
+    streamed();
+    printf("PASS %g %g %ld\n", data[511], fresh[512], left);
+    return 0;
+}
