@@ -12,7 +12,8 @@
 
 #define ROUNDS_MOST 150u
 #define ROUND_NS 100000          /* the first one; later ones are longer, since a thread may have to wait for a processor */
-#define ROUND_LONGEST_NS 2000000
+#define ROUND_LONGEST_NS 5000000
+#define CALM_LOOKS 2u            /* in which nobody had work: who was given some just before the first might have handed on a part of it, and be done */
 #define IDLE_ROUNDS 6u           /* in which it ran: whoever waits for work, spinning, has looked for it by then */
 #define STOPPING_NS 50000u
 #define SAME_PLACE_BYTES 1024u   /* of stack, up or down */
@@ -57,6 +58,20 @@ static bool is_midway(const struct user_regs_struct *registers, const struct sto
     return false;
 }
 
+/* How often it has left its processor of its own will: our stop is once, and going to sleep another time. */
+static uint64_t switches_so_far(pid_t pid, pid_t tid)
+{
+    char path[64], line[128];
+    unsigned long long switches = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)tid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "voluntary_ctxt_switches: %llu", &switches) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return switches;
+}
+
 static uint64_t cpu_time_ns(pid_t pid, pid_t tid)
 {
     char path[64];
@@ -70,11 +85,12 @@ static uint64_t cpu_time_ns(pid_t pid, pid_t tid)
     return ns;
 }
 
-struct spin {                    /* a thread that may be waiting, spinning */
+struct spin {                    /* a thread that may be waiting, spinning or asleep */
     pid_t tid;
     bool busy;                   /* it has frames of the program: it waits at a barrier, or for a lock */
     unsigned ran;                /* how often it had run since the stop before: other registers, or more CPU time than stopping takes */
     uint64_t cpu_ns;
+    uint64_t switches;           /* at the last stop that found it asleep; 0: that was not the stop before */
     struct user_regs_struct registers;
 };
 
@@ -89,6 +105,7 @@ struct look {
     size_t system_count;
     bool alone;                  /* only the initial thread works, unless the program made threads */
     bool any;                    /* threads are to be held */
+    unsigned calm;               /* looks so far, since somebody was found at work, in which nobody had any */
     struct spin *spins;
     size_t spin_count, spin_capacity;
 };
@@ -106,6 +123,8 @@ static struct spin *spin_see(struct look *look, pid_t tid, const struct user_reg
         spin->ran += now_ns > spin->cpu_ns + STOPPING_NS || memcmp(&spin->registers, registers, sizeof *registers) != 0;
         spin->registers = *registers;
         spin->cpu_ns = now_ns;
+        if (!is_asleep(registers))
+            spin->switches = 0;
         return spin;
     }
     if (!array_reserve(&look->spins, &look->spin_capacity, look->spin_count + 1, sizeof *look->spins))
@@ -142,19 +161,39 @@ static bool has_run(struct look *look, const struct freeze_thread *thread, const
     return !spin || spin->ran >= (busy ? SPIN_ROUNDS : IDLE_ROUNDS);
 }
 
+/* Did it go to sleep since the stop before? Where processors are scarce, a thread may not have run since: it stands in the system call that our first stop
+ * broke off, whatever it was given meanwhile, and only when it begins that call again does the kernel see that it need not sleep. */
+static bool sleeps_on(struct look *look, const struct freeze_thread *thread, const struct user_regs_struct *registers)
+{
+    struct spin *spin = spin_see(look, thread->tid, registers);
+    uint64_t before = spin ? spin->switches : 0, now = switches_so_far(look->child->pid, thread->tid);
+    if (spin)
+        spin->switches = now;
+    return before && now >= before + 2;
+}
+
+static bool waits_for_work(struct look *look, const struct freeze_thread *thread, const struct user_regs_struct *registers)
+{
+    if (is_asleep(registers))
+        return sleeps_on(look, thread, registers);
+    return has_run(look, thread, registers, false);
+}
+
 /* Mark what works on something of its own, as far as it can stand still where it is. True: all are marked that will have to be, and none of the others
  * was given work that it has not begun: they had time to begin since all that could give them some stand still. */
 static bool threads_mark(struct look *look, bool last)
 {
-    bool idle = true, changing = false;
+    bool idle = true, changing = false, waiting = false;
     for (size_t i = 0; i < look->freeze->count; i++) {
         struct freeze_thread *thread = &look->freeze->threads[i];
         struct user_regs_struct registers;
         if (!is_free(look, thread, &registers))
             continue;
         bool runtimes = registers.fs_base == 0 || is_runtimes(look->log, registers.fs_base);
-        if (runtimes && !callpath_leaves(look->callpath, thread->tid, look->system, look->system_count))
-            idle &= is_asleep(&registers) || has_run(look, thread, &registers, false);
+        if (runtimes && !callpath_leaves(look->callpath, thread->tid, look->system, look->system_count)) {
+            idle &= waits_for_work(look, thread, &registers);
+            waiting = true;
+        }
         else if (!last && is_midway(&registers, look->system, look->system_count) && !has_run(look, thread, &registers, true))
             changing = true;
         else {
@@ -162,10 +201,12 @@ static bool threads_mark(struct look *look, bool last)
             look->any = changing = true;
         }
     }
-    for (size_t i = 0; changing && i < look->spin_count; i++)
+    bool calm = idle && !changing;
+    look->calm = calm ? look->calm + 1 : changing ? 0 : look->calm;
+    for (size_t i = 0; (calm || changing) && i < look->spin_count; i++)
         if (!look->spins[i].busy)
             look->spins[i].ran = 0;
-    return idle && !changing;
+    return calm && (look->calm >= CALM_LOOKS || !waiting);
 }
 
 static enum pcere_status hold_choose(struct look *look, struct pcere_error *error)

@@ -15,8 +15,8 @@
 #include "capture-rt/tracer/freeze.h"
 
 /* freeze_all, where the threads to be held are marked with `held_for`, which is not 0. *ret_any: there are some. If a few tries can avoid it, none of them
- * is in the middle of the C library's or the runtime's code (it might have a lock there), and none that will run was given work that it has not begun.
- * As freeze_all, and PCERE_SYSTEM. */
+ * is in the middle of the C library's or the runtime's code (it might have a lock there), and none that will run was given work that it has not begun:
+ * each of these was seen, twice, to go on sleeping or spinning since the others stand still. As freeze_all, and PCERE_SYSTEM. */
 enum pcere_status hold_freeze(struct child *child, const struct capture_log *log, struct callpath *callpath, const struct capture_message *message,
                               uint64_t held_for, struct freeze *freeze, bool *ret_any, struct pcere_error *error);
 
