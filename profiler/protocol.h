@@ -28,6 +28,8 @@
 
 enum trace_clock { TRACE_CLOCK_NONE = 0, TRACE_CLOCK_TSC = 1, TRACE_CLOCK_MONOTONIC = 2 };
 
+enum trace_want { TRACE_WANT_TASK_GRAPH = 1, TRACE_WANT_LOCKS = 2 };
+
 struct trace_anchor { uint64_t ticks, monotonic_ns, realtime_ns; };
 
 enum trace_backend { TRACE_BACKEND_SW = 1, TRACE_BACKEND_PMU = 3 };     /* 2: kept for counts that the compiler inserts */
@@ -52,7 +54,7 @@ struct trace_header {           /* at the file's start, in TRACE_HEADER_BYTES */
     uint32_t header_bytes, block_bytes;
     uint32_t clock_wanted;      /* enum trace_clock; 0: the best there is */
     uint32_t event_count;
-    uint32_t reserved;
+    uint32_t wanted;            /* enum trace_want: what a profile has no use for */
     uint64_t bytes_most;        /* the file grows no larger */
     uint64_t device, inode;     /* of the file, by which the target knows its descriptor */
     char library[4096];         /* the path that was put before LD_PRELOAD */
@@ -142,11 +144,16 @@ enum trace_type {               /* extra; value */
     TRACE_TASKLOOP_RANGE,       /* iterations (saturated); the first one of the task that runs */
     TRACE_WAIT_BEGIN,           /* flags: ompt_sync_region_t */
     TRACE_WAIT_END,             /* likewise */
+    TRACE_DEPENDENCE,           /* ; address. flags: ompt_dependence_type_t: of the task that this thread made last. Only where TRACE_WANT_TASK_GRAPH */
+    TRACE_MUTEX_BEGIN,          /* ; wait id. flags: ompt_mutex_t: it waits to have it. Only where TRACE_WANT_LOCKS */
+    TRACE_MUTEX_END,            /* likewise: it has it */
     TRACE_TYPES,
 };
 
 enum trace_task { TRACE_TASK_UNTIED = 1, TRACE_TASK_UNDEFERRED = 2, TRACE_TASK_WAITS = 4 /* a taskwait with dependences: no task of the program */,
                   TRACE_TASK_TARGET = 8 };
+
+enum { TRACE_DEPENDENCE_ALL_MEMORY = 9 };      /* beside ompt_dependence_type_t, whose numbers for it are too large */
 
 enum trace_schedule { TRACE_SCHEDULE_STATIC = 1, TRACE_SCHEDULE_STATIC_CHUNKED, TRACE_SCHEDULE_DYNAMIC, TRACE_SCHEDULE_GUIDED, TRACE_SCHEDULE_OTHER };
 

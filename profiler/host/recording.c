@@ -183,6 +183,7 @@ static enum pcere_status trace_make(const struct recording_options *options, int
         return pcere_fail_memory(error, "a trace file's header");
     header->clock_wanted = (uint32_t)options->clock;
     header->event_count = (uint32_t)options->event_count;
+    header->wanted = options->wanted;
     header->bytes_most = options->bytes_most ? options->bytes_most : (uint64_t)16 << 30;
     for (size_t i = 0; i < options->event_count; i++)
         header->events[i] = options->events[i];

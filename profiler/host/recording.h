@@ -19,6 +19,7 @@ struct recording_options {       /* all pointers borrowed */
     enum trace_clock clock;      /* TRACE_CLOCK_NONE: the best there is */
     const struct trace_event *events;
     size_t event_count;
+    uint32_t wanted;             /* enum trace_want */
     uint64_t bytes_most;         /* of the trace; 0: 16 GiB */
     int stdout_descriptor;       /* where the program's output goes; -1: the caller's */
 };

@@ -493,7 +493,8 @@ static void item_apply(struct walk *walk, struct stream *stream, const struct tr
     case TRACE_IMPLICIT_END: implicit_end(walk, stream, item); break;
     case TRACE_TASK_CREATE: task_create(walk, stream, item); break;
     case TRACE_TASK_SWITCH: task_switch(walk, stream, item); break;
-    case TRACE_PARALLEL_END: case TRACE_THREAD_END: case TRACE_TIME: case TRACE_TYPES: break;
+    case TRACE_PARALLEL_END: case TRACE_THREAD_END: case TRACE_TIME: case TRACE_DEPENDENCE: case TRACE_MUTEX_BEGIN: case TRACE_MUTEX_END:
+    case TRACE_TYPES: break;
     default: known = context != NULL; break;
     }
     if (!known)

@@ -100,6 +100,33 @@ static void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
         recorder_put(recorder, TRACE_WORD(TRACE_WAIT_END, (unsigned)kind & 15, 0), 0);
 }
 
+/* Told on the thread that made the task, before anything else of it. */
+static void dependences(ompt_data_t *task, const ompt_dependence_t *list, int count)
+{
+    (void)task;
+    struct recorder *recorder = recorder_get();
+    for (int i = 0; recorder && i < count; i++) {
+        unsigned type = (unsigned)list[i].dependence_type;
+        recorder_put(recorder, TRACE_WORD(TRACE_DEPENDENCE, type < 8 ? type : TRACE_DEPENDENCE_ALL_MEMORY, 0), list[i].variable.value);
+    }
+}
+
+static void mutex_acquire(ompt_mutex_t kind, unsigned hint, unsigned implementation, ompt_wait_id_t id, const void *address)
+{
+    (void)hint, (void)implementation, (void)address;
+    struct recorder *recorder = recorder_get();
+    if (recorder)
+        recorder_put(recorder, TRACE_WORD(TRACE_MUTEX_BEGIN, (unsigned)kind & 15, 0), id);
+}
+
+static void mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t id, const void *address)
+{
+    (void)address;
+    struct recorder *recorder = recorder_get();
+    if (recorder)
+        recorder_put(recorder, TRACE_WORD(TRACE_MUTEX_END, (unsigned)kind & 15, 0), id);
+}
+
 static uint64_t schedule_of(ompt_work_t kind)
 {
     return kind == ompt_work_loop_static    ? TRACE_SCHEDULE_STATIC
@@ -143,13 +170,17 @@ static void dispatch(ompt_data_t *team, ompt_data_t *task, ompt_dispatch_t kind,
         recorder_put(recorder, TRACE_WORD(TRACE_RANGE_BEGIN, 0, 1), 0);
 }
 
-#define CALLBACK(event, function) {event, (ompt_callback_t)(function)}
-static const struct { ompt_callbacks_t event; ompt_callback_t function; } callbacks[] = {
+#define CALLBACK(event, function) {event, (ompt_callback_t)(function), 0}
+#define WANTED(event, function, wanted) {event, (ompt_callback_t)(function), wanted}
+static const struct { ompt_callbacks_t event; ompt_callback_t function; uint32_t wanted; } callbacks[] = {
     CALLBACK(ompt_callback_thread_begin, thread_begin),     CALLBACK(ompt_callback_thread_end, thread_end),
     CALLBACK(ompt_callback_parallel_begin, parallel_begin), CALLBACK(ompt_callback_parallel_end, parallel_end),
     CALLBACK(ompt_callback_implicit_task, implicit_task),   CALLBACK(ompt_callback_task_create, task_create),
     CALLBACK(ompt_callback_task_schedule, task_schedule),   CALLBACK(ompt_callback_sync_region, sync_region),
     CALLBACK(ompt_callback_work, work),                     CALLBACK(ompt_callback_dispatch, dispatch),
+    WANTED(ompt_callback_dependences, dependences, TRACE_WANT_TASK_GRAPH),
+    WANTED(ompt_callback_mutex_acquire, mutex_acquire, TRACE_WANT_LOCKS),
+    WANTED(ompt_callback_mutex_acquired, mutex_acquired, TRACE_WANT_LOCKS),
 };
 
 static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data)
@@ -159,7 +190,8 @@ static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *da
     if (!set)
         return 0;
     for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
-        set(callbacks[i].event, callbacks[i].function);
+        if (!callbacks[i].wanted || recorder_state->header->wanted & callbacks[i].wanted)
+            set(callbacks[i].event, callbacks[i].function);
     recorder_state->header->tool_started = 1;
     return 1;
 }

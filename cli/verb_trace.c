@@ -1,0 +1,115 @@
+/* cli/verb_trace.c - pcere trace: one run of a program, and everything that its OpenMP runtime told, as a file. */
+#include "cli/cli.h"
+#include "cli/verbs.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "profiler/host/recording.h"
+#include "profiler/host/trace_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct trace_words { const char *output; uint64_t threads; bool force, slow_clock, no_locks; };
+
+static enum pcere_status path_choose(const struct cli *cli, const struct trace_words *words, char **ret_path, struct pcere_error *error)
+{
+    const char *slash = strrchr(cli->program_file, '/'), *name = slash ? slash + 1 : cli->program_file;
+    struct text path = {0};
+    text_addf(&path, "%s%s", words->output ? words->output : name, words->output ? "" : ".pct");
+    char *taken = text_take(&path);
+    if (!taken)
+        return pcere_fail_memory(error, "a path");
+    if (!words->force && access(taken, F_OK) == 0) {
+        enum pcere_status status = pcere_fail(error, PCERE_USAGE, EEXIST, "--force replaces it, -o FILE names another", "cannot write '%.300s'", taken);
+        free(taken);
+        return status;
+    }
+    if (words->force)
+        unlink(taken);
+    *ret_path = taken;
+    return PCERE_OK;
+}
+
+static enum pcere_status trace_show(struct cli *cli, const char *path, const struct recording *recording, struct pcere_error *error)
+{
+    struct trace_file *file = NULL;
+    enum pcere_status status = trace_file_open(path, &file, error);
+    if (status != PCERE_OK)
+        return status;
+    const struct trace_header *header = file->header;
+    if (header->attached != TRACE_VERSION)
+        status = pcere_fail(error, PCERE_REFUSED, 0, "LD_PRELOAD must be honoured: no setuid program, no script", "the profiler's library did not come into the program");
+    else if (!header->tool_started && header->foreign_runtime)
+        status = pcere_fail(error, PCERE_DATA, 0, "build it with clang -fopenmp, or link it with -lomp in place of -lgomp",
+                            "the program uses gcc's OpenMP runtime (libgomp), which has no tool interface");
+    else if (!header->tool_started)
+        status = pcere_fail(error, PCERE_NO, 0, "an OpenMP program links with libomp (clang -fopenmp)", "the program started no OpenMP runtime: there is nothing to trace");
+    char wall[UNITS_TEXT_BYTES];
+    if (status == PCERE_OK && !cli->json)
+        printf("%s: %llu records of %zu threads, wall time %s\n", path, (unsigned long long)file->slots, file->thread_count, units_format_ns(recording->wall_ns, wall));
+    if (status == PCERE_OK && cli->json) {
+        json_object_set_new(cli->document, "trace", json_from_string(path));
+        json_object_set_new(cli->document, "records", json_from_u64(file->slots));
+        json_object_set_new(cli->document, "threads", json_from_u64(file->thread_count));
+        json_object_set_new(cli->document, "dropped", json_from_u64(header->dropped));
+        json_object_set_new(cli->document, "wall_ns", json_from_u64(recording->wall_ns));
+    }
+    if (status == PCERE_OK && header->dropped)
+        status = pcere_fail(error, PCERE_SYSTEM, (int)header->full_errno, "-o FILE may name a larger place; the program must leave its descriptors open",
+                            "%llu records found no room", (unsigned long long)header->dropped);
+    trace_file_close(file);
+    if (status == PCERE_OK && (status = cli_program_judge(cli, recording->program_status, error)) == PCERE_NO)
+        snprintf(error->hint, sizeof error->hint, "what was seen until then is in '%.300s'", path);
+    return status;
+}
+
+static enum pcere_status trace_verb(struct cli *cli, void *raw, struct pcere_error *error)
+{
+    const struct trace_words *words = raw;
+    char *path = NULL, *library = NULL;
+    struct recording recording;
+    enum pcere_status status = path_choose(cli, words, &path, error);
+    if (status == PCERE_OK)
+        status = cli_file_find(TRACE_LIBRARY, &library, error);
+    if (status == PCERE_OK) {
+        struct recording_options options = {
+            .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .library = library, .trace = path, .threads = (uint32_t)words->threads,
+            .clock = words->slow_clock ? TRACE_CLOCK_MONOTONIC : TRACE_CLOCK_NONE, .stdout_descriptor = STDERR_FILENO,
+            .wanted = TRACE_WANT_TASK_GRAPH | (words->no_locks ? 0u : TRACE_WANT_LOCKS),
+        };
+        status = recording_make(&options, &recording, error);
+    }
+    if (status == PCERE_OK)
+        status = trace_show(cli, path, &recording, error);
+    free(library);
+    free(path);
+    return status;
+}
+
+static const struct cli_option options_list[] = {
+    {"output", 'o', CLI_TEXT, offsetof(struct trace_words, output), "FILE", "Where the trace goes; PROGRAM.pct in the current directory if not given.", 0, 0},
+    {"force", 0, CLI_FLAG, offsetof(struct trace_words, force), NULL, "Replace a file that exists.", 0, 0},
+    {"threads", 0, CLI_NUMBER, offsetof(struct trace_words, threads), "N", "OMP_NUM_THREADS for the program; as the environment has it if not given.", 1, 65536},
+    {"no-locks", 0, CLI_FLAG, offsetof(struct trace_words, no_locks), NULL, "Leave out waits for locks and critical sections: programs with many of them run faster.", 0, 0},
+    {"slow-clock", 0, CLI_FLAG, offsetof(struct trace_words, slow_clock), NULL,
+     "Take times from the kernel's clock even where the processor's counter would do, which costs less.", 0, 0},
+};
+
+const struct cli_verb cli_verb_trace = {
+    .name = "trace",
+    .summary = "run a program and record what its OpenMP threads do over time: regions, loops, tasks with dependences, waits, locks",
+    .synopsis = "PROGRAM [ARGUMENT...]",
+    .description = "Runs a program that is linked with LLVM's OpenMP runtime, recompiled or not, and writes a trace: 16 bytes an event, by the library that 'pcere profile' uses. A program that is killed "
+                   "leaves all its records. What the program prints goes to standard error.\n\nThe trace is looked at with 'pcere metrics' and 'pcere graph'. Its format is in "
+                   "docs/format/trace.md.",
+    .examples = "pcere trace --threads 4 ./cholesky 2000\npcere metrics omp cholesky.pct\npcere graph cholesky.pct | dot -Tsvg -o cholesky.svg\n",
+    .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct trace_words),
+    .operands = CLI_OPERANDS_PROGRAM,
+    .needs = CLI_NEEDS_PROGRAM,
+    .run = trace_verb,
+};

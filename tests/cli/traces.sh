@@ -1,0 +1,98 @@
+# Traces, their metrics and task graphs: a real program, and files of other origin.
+source "$(dirname "$0")/common.sh"
+cat >tasks.c <<'END'
+#include <stdio.h>
+static double work(int n) { volatile double s = 0; for (int i = 0; i < n * 1000; i++) s += i; return s; }
+int main(void)
+{
+    double a = 0, b = 0, c = 0, d = 0, v[64];
+    #pragma omp parallel
+    {
+        #pragma omp single
+        {
+            for (int i = 0; i < 3; i++) {
+                #pragma omp task depend(out: a)
+                a = work(20);
+                #pragma omp task depend(in: a) depend(out: b)
+                b = work(30);
+                #pragma omp task depend(in: a) depend(out: c)
+                c = work(30);
+                #pragma omp task depend(in: b, c) depend(out: d)
+                d = work(10);
+            }
+            #pragma omp taskwait
+            #pragma omp task
+            d += work(10);
+        }
+        #pragma omp critical
+        a += 1;
+    }
+    #pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < 64; i++) v[i] = work(i);
+    printf("%g\n", d + v[3]);
+}
+END
+"$CLANG" -O1 -g -fopenmp tasks.c -o tasks || { echo "skip: this clang makes no OpenMP program"; exit 77; }
+run "$PCERE" trace --threads 2 ./tasks; says "a program is traced" 0 out '^tasks\.pct: [0-9]+ records of [0-9]+ threads'
+run "$PCERE" trace ./tasks; says "a trace is not overwritten" 2 err 'File exists'
+run "$PCERE" metrics omp tasks.pct --json; says "its metrics" 0 out 'pcere\.metrics/1'
+is "all tasks are there" "$(json '.runs[0].metrics["Number of tasks"]')" 13
+is "the parts add up to wall time x threads" "$(json '.runs[0].metrics | (([.["Useful [ns]"], .["Region body [ns]"], .["Serial [ns]"], .["Serialisation [ns]"], .["Load balance [ns]"],
+    .["Synchronisation [ns]"], .["Scheduling overhead [ns]"], .["Dependence wait [ns]"]] | add) == .["Total time [ns]"] * .Threads)')" true
+is "the product is the product" "$(json '.runs[0].metrics | ((.["Computation Load Balance Efficiency"] * .["Computation Efficiency"] - .["Computation Parallel Efficiency"]) | fabs < 1e-12)')" true
+run "$PCERE" metrics task tasks.pct --csv; says "rows by place" 0 out '^tasks\.pct,main@tasks\.c:11:[0-9]+,.*,3,Execute$'
+run "$PCERE" metrics graph tasks.pct --json; says "the graph's metrics" 0 out 'critical path time'
+is "13 tasks and a wait" "$(json '.runs[0].metrics.tasks')" 14
+edges=$(json '.runs[0].metrics.dependencies')
+run "$PCERE" graph tasks.pct --json -o one.dot; says "the graph is written" 0 out 'critical_path'
+run "$PCERE" trace --threads 3 --force ./tasks; says "traced again with three threads" 0 out 'records'
+run "$PCERE" graph tasks.pct --style plain -o two.dot; says "drawn again" 0 err '14 nodes'
+is "declared dependences make the same edges" "$(grep -o '^ *"[TW][0-9]*" -> "[TW][0-9]*"' one.dot | sort)" "$(grep -o '^ *"[TW][0-9]*" -> "[TW][0-9]*"' two.dot | sort)"
+run "$PCERE" metrics graph two.dot --json; says "a graph is read back" 0 out 'dependencies'
+is "with as many edges" "$(json '.runs[0].metrics.dependencies')" "$edges"
+run "$PCERE" graph tasks.pct --fold; says "folded by place" 0 out 'task main@tasks\.c:11:[0-9]+ \(3\)'
+if command -v dot >/dev/null; then run dot -Tsvg one.dot; says "Graphviz draws it" 0 out '</svg>'; fi
+
+# as OMPC writes it
+mkdir ompc
+cat >ompc/head.json <<'END'
+{"traceEvents":[{"ph":"M","pid":0,"tid":0,"name":"process_name","args":{"name":"Head Process"}},
+{"ph":"X","pid":0,"tid":0,"ts":0,"dur":1000,"name":"Runtime Execution"},
+{"ph":"X","pid":0,"tid":1,"ts":50,"dur":300,"name":"Target Nowait","args":{"task_id":1,"source_location":"a.c:3:1"}}]}
+END
+cat >ompc/worker.json <<'END'
+{"traceEvents":[{"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"Worker Process 0"}},
+{"ph":"X","pid":1,"tid":1,"ts":100,"dur":200,"name":"Task 1"},
+{"ph":"X","pid":1,"tid":1,"ts":400,"dur":100,"name":"Task 2","args":{"source_location":"a.c:9:1"}},
+{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"Submit / Begin","args":{"mpi_tag":4}},
+{"ph":"X","pid":1,"tid":2,"ts":30,"dur":5,"name":"Submit / End","args":{"mpi_tag":4}}]}
+END
+echo 'digraph G { V1 [label="1"]; V2 [label="2"]; V1 -> V2 [label="64"]; }' >ompc/graph.dot
+run "$PCERE" metrics omp ompc ompc/worker.json --json; says "two runs side by side" 0 out 'runs'
+is "computation time" "$(json '.runs[0].metrics["Computation Time [%]"]')" 75
+is "serial share" "$(json '.runs[0].metrics["Serial Region Efficiency"]')" 0.7
+run "$PCERE" metrics task ompc --csv; says "a place from the head" 0 out '^ompc,a\.c:3:1,.*,1,Execute$'
+run "$PCERE" metrics graph ompc --json; says "graph and trace together" 0 out 'critical'
+is "times come from the trace" "$(json '.runs[0].metrics["critical path time [ns]"]')" 300000
+
+# what is wrong
+run "$PCERE" metrics; says "no words" 2 err 'which metrics'
+run "$PCERE" metrics all x; says "a wrong word" 2 err "'all' is none of"
+run "$PCERE" metrics omp; says "no trace" 2 err 'no trace'
+run "$PCERE" metrics omp nowhere.json; says "a file that is not there" 2 err 'No such file'
+: >empty.json
+run "$PCERE" metrics omp empty.json; says "an empty file" 4 err 'is empty'
+echo hello >foreign
+run "$PCERE" metrics omp foreign; says "a foreign file" 4 err 'is no trace'
+head -c 300 ompc/worker.json >cut.json
+run "$PCERE" metrics omp cut.json; says "a cut file: what is whole, and the sentence" 4 err 'cut or damaged'
+head -c 30000 tasks.pct >cut.pct
+run "$PCERE" metrics omp cut.pct; says "a cut trace of ours" 4 err 'cut.pct'
+echo 'digraph { a -> b; b -> c; c -> a }' >cycle.dot
+run "$PCERE" metrics graph cycle.dot; says "a cycle" 4 err 'cycle: '
+run "$PCERE" graph cycle.dot; says "a cycle is not drawn" 4 err 'cycle: '
+run "$PCERE" graph ompc/worker.json; says "a trace without tasks to order" 1 err 'no task graph'
+run "$PCERE" graph tasks.pct -o /nonexistent/x.dot; says "a place that is not there" 2 err 'cannot write'
+run "$PCERE" graph tasks.pct --force -o /dev/full; says "a full disk" 5 err 'cannot write'
+holds "a device is not removed" test -c /dev/full
+finish

@@ -1,0 +1,293 @@
+/* trace/metrics.c - see metrics.h. */
+#include "trace/metrics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct metric_description metric_descriptions[METRICS] = {
+    [METRIC_WORKER_PROCESSES] = {"Worker Process", "", ""},
+    [METRIC_THREADS] = {"Threads", "", ""},
+    [METRIC_TASKS] = {"Number of tasks", "", ""},
+    [METRIC_TOTAL_TIME] = {"Total time", "ns", ""},
+    [METRIC_PARALLEL_TIME] = {"Parallel Time", "ns", ""},
+    [METRIC_COMPUTATION_TIME] = {"Computation Time", "%", ""},
+    [METRIC_COMPUTATION_BALANCE] = {"Computation Load Balance Efficiency", "ratio", "4.1"},
+    [METRIC_COMPUTATION_EFFICIENCY] = {"Computation Efficiency", "ratio", "4.2"},
+    [METRIC_COMPUTATION_PARALLEL] = {"Computation Parallel Efficiency", "ratio", "4.1 x 4.2"},
+    [METRIC_COMMUNICATION_BALANCE] = {"Communication Load Balance Efficiency", "ratio", "4.1"},
+    [METRIC_COMMUNICATION_EFFICIENCY] = {"Communication Efficiency", "ratio", "4.2"},
+    [METRIC_COMMUNICATION_PARALLEL] = {"Communication Parallel Efficiency", "ratio", "4.1 x 4.2"},
+    [METRIC_PROCESS_BALANCE] = {"Process Load Balance Efficiency", "ratio", "4.1"},
+    [METRIC_PROCESS_COMMUNICATION] = {"Process Communication Efficiency", "ratio", "4.2"},
+    [METRIC_PROCESS_EFFICIENCY] = {"Process Efficiency", "ratio", "4.1 x 4.2"},
+    [METRIC_SERIAL] = {"Serial Region Efficiency", "ratio", ""},
+};
+
+/* ---- time in which something goes on ------------------------------------------------------------------------------------------ */
+
+struct busy { int64_t first_ns, last_ns; uint64_t busy_ns; bool any; int64_t reach_ns; };
+
+/* Spans come in the order of their begins; what overlaps counts once. */
+static void busy_add(struct busy *busy, int64_t begin_ns, int64_t end_ns)
+{
+    if (!busy->any) {
+        busy->first_ns = busy->reach_ns = busy->last_ns = begin_ns;
+        busy->any = true;
+    }
+    if (end_ns > busy->reach_ns) {
+        busy->busy_ns += (uint64_t)(end_ns - (begin_ns > busy->reach_ns ? begin_ns : busy->reach_ns));
+        busy->reach_ns = end_ns;
+    }
+    busy->last_ns = busy->reach_ns;
+}
+
+static uint64_t busy_span(const struct busy *busy)
+{
+    return busy->any ? (uint64_t)(busy->last_ns - busy->first_ns) : 0;
+}
+
+static bool is_computing(const struct span *span)
+{
+    return span->part == SPAN_WHOLE && (span->kind == SPAN_TASK || span->kind == SPAN_CHUNK);
+}
+
+static bool is_communicating(const struct span *span)
+{
+    return span->part == SPAN_WHOLE && (span->kind == SPAN_SUBMIT || span->kind == SPAN_RETRIEVE || span->kind == SPAN_FORWARD);
+}
+
+struct stretch { size_t at, end; };                  /* of a thread's spans */
+
+/* All computing of the threads of one process (or of all: TIMELINE_NONE) in the order of time. */
+static struct busy streams_merge(const struct timeline *timeline, struct stretch *streams, uint32_t process, const bool *counts)
+{
+    struct busy busy = {0};
+    for (;;) {
+        struct stretch *next = NULL;
+        for (size_t thread = 0; thread < timeline->thread_count; thread++) {
+            struct stretch *stream = &streams[thread];
+            if (!counts[timeline->threads[thread].process] || (process != TIMELINE_NONE && timeline->threads[thread].process != process))
+                continue;
+            while (stream->at < stream->end && !is_computing(&timeline->spans[stream->at]))
+                stream->at++;
+            if (stream->at < stream->end && (!next || timeline->spans[stream->at].begin_ns < timeline->spans[next->at].begin_ns))
+                next = stream;
+        }
+        if (!next)
+            return busy;
+        busy_add(&busy, timeline->spans[next->at].begin_ns, timeline->spans[next->at].end_ns);
+        next->at++;
+    }
+}
+
+static void streams_begin(const struct timeline *timeline, struct stretch *streams)
+{
+    memset(streams, 0, (timeline->thread_count + 1) * sizeof *streams);
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        struct stretch *stream = &streams[timeline->spans[i].thread];
+        if (!stream->end)
+            stream->at = i;
+        stream->end = i + 1;
+    }
+}
+
+/* ---- equations ---------------------------------------------------------------------------------------------------------------- */
+
+struct three { double balance, efficiency; };
+
+/* 4.1: avg(t) / max(t); 4.2: max(t / t_parallel). Over those that did anything. */
+static struct three equations(const struct busy *list, size_t count)
+{
+    double sum = 0, most = 0, efficiency = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!list[i].any)
+            continue;
+        double time = (double)list[i].busy_ns, parallel = (double)busy_span(&list[i]);
+        used++;
+        sum += time;
+        most = fmax(most, time);
+        if (parallel > 0)
+            efficiency = fmax(efficiency, time / parallel);
+    }
+    if (!used || !(most > 0))
+        return (struct three){NAN, NAN};
+    return (struct three){sum / (double)used / most, efficiency};
+}
+
+static void three_put(double *values, enum metric balance, struct three three)
+{
+    values[balance] = three.balance;
+    values[balance + 1] = three.efficiency;
+    values[balance + 2] = three.balance * three.efficiency;
+}
+
+/* Workers are what computes; a run of one process computes in it. */
+static void workers_find(const struct timeline *timeline, bool *ret_workers)
+{
+    bool any = false;
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        uint32_t process = timeline->threads[span->thread].process;
+        if ((is_computing(span) || is_communicating(span)) && timeline->processes[process].role != 0)
+            any = true;
+    }
+    for (size_t i = 0; i < timeline->process_count; i++)
+        ret_workers[i] = !any || timeline->processes[i].role != 0;
+}
+
+static int64_t total_time(const struct timeline *timeline)
+{
+    int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
+    for (size_t i = 0; i < timeline->span_count; i++)
+        if (timeline->spans[i].kind == SPAN_RUNTIME) {
+            begin_ns = timeline->spans[i].begin_ns < begin_ns ? timeline->spans[i].begin_ns : begin_ns;
+            end_ns = timeline->spans[i].end_ns > end_ns ? timeline->spans[i].end_ns : end_ns;
+        }
+    return end_ns > begin_ns ? end_ns - begin_ns : timeline->end_ns - timeline->begin_ns;
+}
+
+static void values_fill(const struct timeline *timeline, const bool *workers, struct busy *computing, struct busy *communicating, struct busy *processes,
+                        struct stretch *streams, double *values)
+{
+    uint64_t tasks = 0, workers_count = 0, parallel_ns = 0, computing_ns = 0;
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (!workers[timeline->threads[span->thread].process])
+            continue;
+        tasks += span->kind == SPAN_TASK && span->part == SPAN_WHOLE;
+        if (is_computing(span))
+            busy_add(&computing[span->thread], span->begin_ns, span->end_ns);
+        else if (is_communicating(span))
+            busy_add(&communicating[span->thread], span->begin_ns, span->end_ns);
+    }
+    for (size_t i = 0; i < timeline->thread_count; i++) {
+        parallel_ns += busy_span(&computing[i]);
+        computing_ns += computing[i].busy_ns;
+    }
+    for (size_t i = 0; i < timeline->process_count; i++) {
+        workers_count += workers[i] && (timeline->process_count == 1 || timeline->processes[i].role != 0);
+        streams_begin(timeline, streams);
+        if (workers[i])
+            processes[i] = streams_merge(timeline, streams, (uint32_t)i, workers);
+    }
+    streams_begin(timeline, streams);
+    struct busy all = streams_merge(timeline, streams, TIMELINE_NONE, workers);
+    int64_t total_ns = total_time(timeline);
+    values[METRIC_WORKER_PROCESSES] = (double)workers_count;
+    values[METRIC_THREADS] = (double)timeline->thread_count;
+    values[METRIC_TASKS] = (double)(timeline->task_count ? timeline->task_count : tasks);
+    values[METRIC_TOTAL_TIME] = (double)total_ns;
+    values[METRIC_PARALLEL_TIME] = (double)parallel_ns;
+    values[METRIC_COMPUTATION_TIME] = parallel_ns ? 100 * (double)computing_ns / (double)parallel_ns : NAN;
+    three_put(values, METRIC_COMPUTATION_BALANCE, equations(computing, timeline->thread_count));
+    three_put(values, METRIC_COMMUNICATION_BALANCE, equations(communicating, timeline->thread_count));
+    three_put(values, METRIC_PROCESS_BALANCE, equations(processes, timeline->process_count));
+    values[METRIC_SERIAL] = total_ns > 0 && all.any ? fmax(0, 1 - (double)all.busy_ns / (double)total_ns) : NAN;
+}
+
+enum pcere_status metrics_run(const struct timeline *timeline, struct run_metrics *ret_metrics, struct pcere_error *error)
+{
+    bool *workers = calloc(timeline->process_count + 1, sizeof *workers);
+    struct busy *computing = calloc(timeline->thread_count + 1, sizeof *computing), *communicating = calloc(timeline->thread_count + 1, sizeof *communicating);
+    struct busy *processes = calloc(timeline->process_count + 1, sizeof *processes);
+    struct stretch *streams = calloc(timeline->thread_count + 1, sizeof *streams);
+    bool memory = workers && computing && communicating && processes && streams;
+    if (memory) {
+        workers_find(timeline, workers);
+        values_fill(timeline, workers, computing, communicating, processes, streams, ret_metrics->values);
+    }
+    free(workers);
+    free(computing);
+    free(communicating);
+    free(processes);
+    free(streams);
+    return memory ? PCERE_OK : pcere_fail_memory(error, "the metrics");
+}
+
+/* ---- tasks -------------------------------------------------------------------------------------------------------------------- */
+
+/* Where a worker's span has no place, the head's Target or Execute of the same task has. NULL: no memory. */
+static uint32_t *places_by_task(const struct timeline *timeline, size_t *ret_count)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < timeline->span_count; i++)
+        if (timeline->spans[i].task != TIMELINE_NONE && timeline->spans[i].task >= count && timeline->spans[i].task / 64 <= timeline->span_count)
+            count = timeline->spans[i].task + 1u;
+    uint32_t *places = calloc(count + 1, sizeof *places);
+    for (size_t i = 0; places && i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->task < count && span->place && (span->kind == SPAN_TARGET || span->kind == SPAN_EXECUTE || !places[span->task]))
+            places[span->task] = span->place;
+    }
+    *ret_count = count;
+    return places;
+}
+
+static int by_sum(const void *a, const void *b)
+{
+    const struct task_metrics *left = a, *right = b;
+    if (left->sum_ns != right->sum_ns)
+        return left->sum_ns < right->sum_ns ? 1 : -1;
+    return left->kind != right->kind ? (left->kind < right->kind ? -1 : 1) : left->place < right->place ? -1 : left->place > right->place;
+}
+
+static struct task_metrics *row_of(struct task_metrics *rows, size_t *count, uint32_t *index, size_t strings, uint32_t place, enum span_kind kind)
+{
+    size_t slot = (kind == SPAN_TASK ? 0 : (size_t)(kind - SPAN_SUBMIT) + 1) * strings + place;
+    if (!index[slot]) {
+        rows[*count] = (struct task_metrics){.place = place, .kind = kind, .least_ns = UINT64_MAX};
+        index[slot] = (uint32_t)++*count;
+    }
+    return &rows[index[slot] - 1];
+}
+
+enum pcere_status metrics_tasks(const struct timeline *timeline, struct task_metrics **ret_rows, size_t *ret_count, uint64_t *ret_all_ns,
+                                struct pcere_error *error)
+{
+    enum { TYPES = 4 };
+    size_t task_places = 0, strings = timeline->string_count + 1, count = 0;
+    uint64_t all_ns = 0;
+    bool *workers = calloc(timeline->process_count + 1, sizeof *workers);
+    uint32_t *places = places_by_task(timeline, &task_places), *index = calloc(strings * TYPES, sizeof *index);
+    struct task_metrics *rows = calloc(strings * TYPES, sizeof *rows);
+    if (!workers || !places || !index || !rows) {
+        free(workers);
+        free(places);
+        free(index);
+        free(rows);
+        return pcere_fail_memory(error, "the metrics");
+    }
+    workers_find(timeline, workers);
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (!workers[timeline->threads[span->thread].process] || !(is_communicating(span) || (span->kind == SPAN_TASK && span->part == SPAN_WHOLE)))
+            continue;
+        uint32_t place = span->place ? span->place : span->task < task_places ? places[span->task] : 0;
+        struct task_metrics *row = row_of(rows, &count, index, strings, place, (enum span_kind)span->kind);
+        uint64_t time_ns = (uint64_t)(span->end_ns - span->begin_ns);
+        row->count++;
+        row->sum_ns += time_ns;
+        row->least_ns = time_ns < row->least_ns ? time_ns : row->least_ns;
+        row->most_ns = time_ns > row->most_ns ? time_ns : row->most_ns;
+        all_ns += time_ns;
+    }
+    qsort(rows, count, sizeof *rows, by_sum);
+    free(workers);
+    free(places);
+    free(index);
+    *ret_rows = rows;
+    *ret_count = count;
+    *ret_all_ns = all_ns;
+    return PCERE_OK;
+}
+
+char *metrics_time_text(char text[METRICS_TIME_BYTES], uint64_t time_ns)
+{
+    uint64_t ms = (time_ns + 500000) / 1000000;
+    snprintf(text, METRICS_TIME_BYTES, "%llu:%llu:%llu:%03llu", (unsigned long long)(ms / 3600000), (unsigned long long)(ms / 60000 % 60),
+             (unsigned long long)(ms / 1000 % 60), (unsigned long long)(ms % 1000));
+    return text;
+}

@@ -1,0 +1,414 @@
+/* trace/native.c - see native.h. */
+#include "trace/native.h"
+#include "core/text.h"
+#include "profiler/host/trace_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ompt_sync_region_t */
+enum { WAIT_BARRIER = 1, WAIT_BARRIER_EXPLICIT = 3, WAIT_TASKWAIT = 5, WAIT_TASKGROUP = 6, WAIT_REDUCTION = 7 };
+
+struct actor {                   /* an implicit or explicit task */
+    uint32_t task;               /* of the timeline + 1; 0: implicit */
+    uint32_t team, scope;        /* scope + 1; 0: it made no task yet */
+    uint32_t epoch, phase;
+    uint32_t wait, mutex;        /* what it waits for now; 0: nothing */
+    uint32_t loop, chunk;        /* place of the loop that it is in; 1: in a range of it */
+    bool implicit, initial;
+    uint64_t back;               /* implicit: what its thread goes on with at its end */
+};
+
+struct actors { struct actor *list; size_t count, capacity; };
+
+struct team { uint64_t id; int64_t begin_ns, end_ns; bool ended; };
+
+struct open_span { int64_t begin_ns; uint32_t place; uint8_t kind; };
+
+struct reading {
+    struct timeline *timeline;
+    struct trace_file *file;
+    struct actor nobody;         /* for ids that make no sense */
+    struct actors *actors;       /* [thread that made them][count] */
+    uint32_t *places;            /* [construct]: of the timeline's strings */
+    struct team *teams;
+    size_t team_count, team_capacity;
+    uint32_t scopes, process, first_thread, first_task;
+    bool memory;
+    /* of the thread that is walked */
+    uint32_t thread;
+    uint64_t now;                /* id of what it executes; 0: nothing */
+    int64_t since_ns;
+    struct open_span stack[64];
+    size_t depth;
+    uint32_t pending_team;
+};
+
+/* ---- ids ---------------------------------------------------------------------------------------------------------------------- */
+
+static struct actor *actor_of(struct reading *reading, uint64_t id)
+{
+    uint64_t thread = id >> TRACE_ID_THREAD_SHIFT, count = id & (((uint64_t)1 << TRACE_ID_THREAD_SHIFT) - 1);
+    if (!id || thread >= reading->file->thread_count || count > reading->file->slots)
+        return reading->nobody = (struct actor){0}, &reading->nobody;
+    struct actors *actors = &reading->actors[thread];
+    if (count >= actors->count) {
+        if (!array_reserve(&actors->list, &actors->capacity, count + 1, sizeof *actors->list)) {
+            reading->memory = false;
+            return reading->nobody = (struct actor){0}, &reading->nobody;
+        }
+        memset(actors->list + actors->count, 0, (actors->capacity - actors->count) * sizeof *actors->list);
+        actors->count = actors->capacity;
+    }
+    return &actors->list[count];
+}
+
+static uint32_t team_of(struct reading *reading, uint64_t id)
+{
+    for (size_t i = reading->team_count; i-- > 0 && id;)
+        if (reading->teams[i].id == id)
+            return (uint32_t)i;
+    if (!array_reserve(&reading->teams, &reading->team_capacity, reading->team_count + 1, sizeof *reading->teams)) {
+        reading->memory = false;
+        return 0;
+    }
+    reading->teams[reading->team_count] = (struct team){.id = id};
+    return (uint32_t)reading->team_count++;
+}
+
+/* ---- spans -------------------------------------------------------------------------------------------------------------------- */
+
+static void span_put(struct reading *reading, enum span_kind kind, int64_t begin_ns, int64_t end_ns, uint32_t place, uint32_t task, uint32_t team, uint32_t name)
+{
+    struct span span = {.begin_ns = begin_ns, .end_ns = end_ns, .thread = reading->first_thread + reading->thread, .kind = (uint8_t)kind, .place = place, .task = task,
+                        .tag = team, .name = name, .origin = UINT16_MAX, .destination = UINT16_MAX};
+    reading->memory &= timeline_span(reading->timeline, &span);
+}
+
+/* What the thread did since the record before. */
+static void stretch_end(struct reading *reading, int64_t now_ns)
+{
+    if (reading->now && now_ns > reading->since_ns) {
+        struct timeline *timeline = reading->timeline;
+        const struct actor *actor = actor_of(reading, reading->now);
+        enum span_kind kind = SPAN_IMPLICIT;
+        uint32_t place = actor->loop;
+        if (actor->wait)
+            kind = actor->wait == WAIT_TASKWAIT ? SPAN_TASKWAIT : actor->wait == WAIT_TASKGROUP ? SPAN_TASKGROUP : SPAN_BARRIER;
+        else if (actor->mutex)
+            kind = SPAN_MUTEX;
+        else if (actor->task)
+            kind = SPAN_TASK;
+        else if (actor->chunk)
+            kind = SPAN_CHUNK;
+        else if (actor->initial)
+            kind = SPAN_SERIAL;
+        if (actor->task && kind == SPAN_TASK) {
+            struct timeline_task *task = &timeline->tasks[actor->task - 1];
+            if (!(task->flags & TASK_BEGUN)) {
+                task->begin_ns = reading->since_ns;
+                task->thread = reading->first_thread + reading->thread;
+                task->flags |= TASK_BEGUN;
+            }
+            task->run_ns += (uint64_t)(now_ns - reading->since_ns);
+            place = task->place;
+        }
+        span_put(reading, kind, reading->since_ns, now_ns, place, actor->task ? actor->task - 1 : TIMELINE_NONE, actor->team,
+                 actor->wait == WAIT_BARRIER_EXPLICIT || actor->wait == WAIT_BARRIER);
+    }
+    reading->since_ns = now_ns;
+}
+
+static void construct_open(struct reading *reading, enum span_kind kind, int64_t now_ns, uint32_t place)
+{
+    if (reading->depth < sizeof reading->stack / sizeof *reading->stack)
+        reading->stack[reading->depth] = (struct open_span){now_ns, place, (uint8_t)kind};
+    reading->depth++;
+}
+
+static void construct_close(struct reading *reading, enum span_kind kind, int64_t now_ns)
+{
+    size_t most = sizeof reading->stack / sizeof *reading->stack;
+    while (reading->depth) {
+        reading->depth--;
+        if (reading->depth >= most)
+            continue;
+        struct open_span open = reading->stack[reading->depth];
+        span_put(reading, (enum span_kind)open.kind, open.begin_ns, now_ns, open.place, TIMELINE_NONE, TIMELINE_NONE, 0);
+        if (open.kind == kind)
+            return;
+    }
+}
+
+/* ---- records ------------------------------------------------------------------------------------------------------------------ */
+
+static void task_made(struct reading *reading, const struct trace_item *item, int64_t now_ns)
+{
+    struct timeline *timeline = reading->timeline;
+    if (!array_reserve(&timeline->tasks, &timeline->task_capacity, timeline->task_count + 1, sizeof *timeline->tasks)) {
+        reading->memory = false;
+        return;
+    }
+    struct actor *maker = actor_of(reading, reading->now);
+    if (!maker->scope)
+        maker->scope = ++reading->scopes;
+    struct timeline_task task = {.id = item->value, .created_ns = now_ns, .scope = maker->scope - 1, .epoch = maker->epoch, .team = maker->team, .phase = maker->phase,
+                                 .place = item->extra < reading->file->construct_count ? reading->places[item->extra] : 0, .thread = TIMELINE_NONE,
+                                 .first_dependence = (uint32_t)timeline->dependence_count,
+                                 .flags = (item->flags & TRACE_TASK_UNDEFERRED ? TASK_UNDEFERRED : 0u) | (item->flags & TRACE_TASK_WAITS ? TASK_WAITS : 0u) |
+                                          (item->flags & TRACE_TASK_TARGET ? TASK_TARGET : 0u)};
+    uint32_t team = maker->team, phase = maker->phase;
+    timeline->tasks[timeline->task_count++] = task;
+    struct actor *made = actor_of(reading, item->value);
+    made->task = (uint32_t)timeline->task_count;
+    made->team = team;
+    made->phase = phase;
+}
+
+static void implicit_begin(struct reading *reading, const struct trace_item *item)
+{
+    uint64_t back = reading->now;
+    struct actor *actor = actor_of(reading, item->value);
+    *actor = (struct actor){.implicit = true, .initial = item->flags & 1, .back = back, .team = reading->pending_team};
+    if (actor->initial)
+        actor->team = team_of(reading, 0);
+    reading->now = item->value;
+}
+
+static void team_mark(struct reading *reading, uint64_t id, int64_t now_ns, bool end)
+{
+    uint32_t team = team_of(reading, id);
+    if (!reading->memory)
+        return;
+    *(end ? &reading->teams[team].end_ns : &reading->teams[team].begin_ns) = now_ns;
+    reading->teams[team].ended |= end;
+}
+
+static void wait_end(struct reading *reading, uint32_t kind)
+{
+    struct actor *actor = actor_of(reading, reading->now);
+    actor->wait = 0;
+    if (kind == WAIT_TASKWAIT || kind == WAIT_TASKGROUP)
+        actor->epoch++;
+    else if (kind != WAIT_REDUCTION)
+        actor->phase++;
+}
+
+static void dependence_add(struct reading *reading, const struct trace_item *item)
+{
+    struct timeline *timeline = reading->timeline;
+    static const uint32_t types[16] = {[1] = DEPENDENCE_IN, [2] = DEPENDENCE_OUT, [3] = DEPENDENCE_INOUT, [4] = DEPENDENCE_MUTEXINOUTSET, [7] = DEPENDENCE_INOUTSET,
+                                       [TRACE_DEPENDENCE_ALL_MEMORY] = DEPENDENCE_INOUT};
+    struct dependence dependence = {item->value, types[item->flags], item->flags == TRACE_DEPENDENCE_ALL_MEMORY};
+    if (!timeline->task_count || timeline->task_count == reading->first_task || !dependence.type)
+        return;
+    if (!array_reserve(&timeline->dependences, &timeline->dependence_capacity, timeline->dependence_count + 1, sizeof dependence)) {
+        reading->memory = false;
+        return;
+    }
+    timeline->dependences[timeline->dependence_count++] = dependence;
+    timeline->tasks[timeline->task_count - 1].dependence_count++;
+}
+
+/* What ends a chunk, a loop and a wait is what the runtime tells next of the same task. */
+static void item_take(struct reading *reading, const struct trace_item *item)
+{
+    int64_t now_ns = (int64_t)trace_ns(reading->file, item->ticks);
+    uint32_t place = item->extra < reading->file->construct_count ? reading->places[item->extra] : 0;
+    struct actor *actor;
+    if (item->type != TRACE_DEPENDENCE)
+        stretch_end(reading, now_ns);
+    actor = actor_of(reading, reading->now);
+    switch ((enum trace_type)item->type) {
+    case TRACE_PARALLEL_BEGIN:
+        team_mark(reading, item->value, now_ns, false);
+        construct_open(reading, SPAN_PARALLEL, now_ns, place);
+        break;
+    case TRACE_PARALLEL_END:
+        team_mark(reading, item->value, now_ns, true);
+        construct_close(reading, SPAN_PARALLEL, now_ns);
+        break;
+    case TRACE_TEAM: reading->pending_team = team_of(reading, item->value); break;
+    case TRACE_IMPLICIT_BEGIN: implicit_begin(reading, item); break;
+    case TRACE_IMPLICIT_END: reading->now = actor->implicit ? actor->back : 0; break;
+    case TRACE_LOOP_BEGIN:
+        actor->loop = place;
+        actor->chunk = 0;
+        construct_open(reading, SPAN_LOOP, now_ns, place);
+        break;
+    case TRACE_RANGE_BEGIN: actor->chunk = 1; break;
+    case TRACE_LOOP_END:
+        actor->loop = actor->chunk = 0;
+        construct_close(reading, SPAN_LOOP, now_ns);
+        break;
+    case TRACE_SINGLE_BEGIN:
+        if (item->value)
+            construct_open(reading, SPAN_SINGLE, now_ns, place);
+        break;
+    case TRACE_SINGLE_END: construct_close(reading, SPAN_SINGLE, now_ns); break;
+    case TRACE_MASKED_BEGIN: construct_open(reading, SPAN_MASKED, now_ns, place); break;
+    case TRACE_MASKED_END: construct_close(reading, SPAN_MASKED, now_ns); break;
+    case TRACE_TASK_CREATE: task_made(reading, item, now_ns); break;
+    case TRACE_TASK_SWITCH:
+        if (actor->task && (item->flags == 1 || item->flags == 3 || item->flags == 6)) {    /* ompt_task_complete, cancel, late_fulfill */
+            reading->timeline->tasks[actor->task - 1].end_ns = now_ns;
+            reading->timeline->tasks[actor->task - 1].flags |= TASK_ENDED;
+        }
+        if (item->value)
+            reading->now = item->value;
+        break;
+    case TRACE_WAIT_BEGIN:
+        actor->wait = item->flags;
+        if (item->flags != WAIT_TASKWAIT && item->flags != WAIT_TASKGROUP && item->flags != WAIT_REDUCTION)
+            actor->loop = actor->chunk = 0;
+        break;
+    case TRACE_WAIT_END: wait_end(reading, item->flags); break;
+    case TRACE_DEPENDENCE: dependence_add(reading, item); break;
+    case TRACE_MUTEX_BEGIN: actor->mutex = 1; break;
+    case TRACE_MUTEX_END: actor->mutex = 0; break;
+    case TRACE_TIME: case TRACE_THREAD_END: case TRACE_LENGTH: case TRACE_TASKLOOP_BEGIN: case TRACE_TASKLOOP_END: case TRACE_TASKLOOP_RANGE: case TRACE_TYPES: break;
+    }
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------------------------------- */
+
+static bool names_make(struct reading *reading)
+{
+    const struct trace_file *file = reading->file;
+    for (size_t i = 1; i < file->construct_count; i++) {
+        const struct trace_construct *construct = &file->constructs[i];
+        char text[512];
+        if (construct->file && construct->line && construct->function)
+            snprintf(text, sizeof text, "%.200s@%.200s:%u:%u", construct->function, construct->file, construct->line, construct->column);
+        else
+            snprintf(text, sizeof text, "%.400s", construct->place ? construct->place : "");
+        if (!timeline_string(reading->timeline, text, strlen(text), &reading->places[i]))
+            return false;
+    }
+    return true;
+}
+
+static void thread_walk(struct reading *reading, uint32_t thread, int64_t end_ns)
+{
+    struct trace_cursor cursor;
+    struct trace_item item;
+    reading->thread = thread;
+    reading->now = 0;
+    reading->depth = 0;
+    reading->pending_team = 0;
+    trace_cursor_start(&cursor, reading->file, thread);
+    while (reading->memory && trace_cursor_next(&cursor, &item))
+        item_take(reading, &item);
+    if (reading->now && !actor_of(reading, reading->now)->wait)
+        stretch_end(reading, end_ns > reading->since_ns ? end_ns : reading->since_ns);
+    reading->timeline->unfinished += reading->depth;
+    while (reading->depth)
+        construct_close(reading, SPAN_KINDS, end_ns > reading->since_ns ? end_ns : reading->since_ns);
+    reading->timeline->broken += cursor.torn;
+}
+
+/* A worker hears late of its region's end: what it waits behind that is no wait. */
+static void waits_cut(struct reading *reading, size_t first)
+{
+    struct timeline *timeline = reading->timeline;
+    size_t kept = first;
+    for (size_t i = first; i < timeline->span_count; i++) {
+        struct span span = timeline->spans[i];
+        if (span.kind == SPAN_BARRIER && span.tag < reading->team_count && reading->teams[span.tag].ended && span.end_ns > reading->teams[span.tag].end_ns)
+            span.end_ns = reading->teams[span.tag].end_ns;
+        if (span.end_ns >= span.begin_ns)
+            timeline->spans[kept++] = span;
+    }
+    timeline->span_count = kept;
+}
+
+struct made { int64_t created_ns; uint64_t id; uint32_t task; };
+
+static int by_creation(const void *a, const void *b)
+{
+    const struct made *left = a, *right = b;
+    if (left->created_ns != right->created_ns)
+        return left->created_ns < right->created_ns ? -1 : 1;
+    return left->id < right->id ? -1 : left->id > right->id;
+}
+
+static bool tasks_order(struct timeline *timeline, size_t first, size_t first_span)
+{
+    size_t count = timeline->task_count - first;
+    struct made *made = malloc((count + 1) * sizeof *made);
+    struct timeline_task *tasks = malloc((count + 1) * sizeof *tasks);
+    uint32_t *place = malloc((count + 1) * sizeof *place);
+    bool memory = made && tasks && place;
+    for (size_t i = 0; memory && i < count; i++) {
+        made[i] = (struct made){timeline->tasks[first + i].created_ns, timeline->tasks[first + i].id, (uint32_t)i};
+        timeline->unfinished += !(timeline->tasks[first + i].flags & (TASK_ENDED | TASK_WAITS));
+    }
+    if (memory)
+        qsort(made, count, sizeof *made, by_creation);
+    for (size_t i = 0; memory && i < count; i++) {
+        tasks[i] = timeline->tasks[first + made[i].task];
+        place[made[i].task] = (uint32_t)(first + i);
+    }
+    if (memory && count)
+        memcpy(timeline->tasks + first, tasks, count * sizeof *tasks);
+    for (size_t i = first_span; memory && i < timeline->span_count; i++)
+        if (timeline->spans[i].task != TIMELINE_NONE && timeline->spans[i].task >= first)
+            timeline->spans[i].task = place[timeline->spans[i].task - first];
+    free(made);
+    free(tasks);
+    free(place);
+    return memory;
+}
+
+static bool everything_read(struct reading *reading, const char *path)
+{
+    struct timeline *timeline = reading->timeline;
+    const struct trace_file *file = reading->file;
+    size_t first_span = timeline->span_count;
+    uint32_t thread;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (!timeline_string(timeline, "", 0, &thread) || !timeline_process(timeline, file->header->pid, &reading->process) ||
+        !timeline_string(timeline, name, strlen(name), &timeline->processes[reading->process].name) || !names_make(reading))
+        return false;
+    reading->first_thread = (uint32_t)timeline->thread_count;
+    for (size_t i = 0; i < file->thread_count; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "Thread %zu", i);
+        if (!timeline_thread(timeline, reading->process, (int64_t)i, &thread) ||
+            !timeline_string(timeline, text, strlen(text), &timeline->threads[thread].name))
+            return false;
+    }
+    team_of(reading, 0);
+    int64_t end_ns = file->header->ended ? (int64_t)trace_ns(file, file->header->end.ticks) : 0;
+    for (uint32_t i = 0; i < file->thread_count && reading->memory; i++)
+        thread_walk(reading, i, end_ns);
+    waits_cut(reading, first_span);
+    reading->thread = 0;
+    if (file->thread_count && end_ns > 0)
+        span_put(reading, SPAN_RUNTIME, 0, end_ns > timeline->end_ns ? end_ns : timeline->end_ns, 0, TIMELINE_NONE, TIMELINE_NONE, 0);
+    return reading->memory && tasks_order(timeline, reading->first_task, first_span);
+}
+
+enum pcere_status native_read(const char *path, struct timeline *timeline, struct pcere_error *error)
+{
+    struct reading reading = {.timeline = timeline, .memory = true, .first_task = (uint32_t)timeline->task_count};
+    enum pcere_status status = trace_file_open(path, &reading.file, error);
+    if (status != PCERE_OK)
+        return status;
+    for (size_t i = 0; i < timeline->task_count; i++)
+        reading.scopes = timeline->tasks[i].scope >= reading.scopes ? timeline->tasks[i].scope + 1 : reading.scopes;
+    if (!reading.file->header->tool_started)
+        status = pcere_fail(error, PCERE_NO, 0, "an OpenMP program links with libomp (clang -fopenmp)", "'%.300s' has no OpenMP in it", path);
+    reading.actors = calloc(reading.file->thread_count + 1, sizeof *reading.actors);
+    reading.places = calloc(reading.file->construct_count + 1, sizeof *reading.places);
+    if (status == PCERE_OK && (!reading.actors || !reading.places || !everything_read(&reading, path)))
+        status = pcere_fail_memory(error, "the trace");
+    for (size_t i = 0; reading.actors && i < reading.file->thread_count; i++)
+        free(reading.actors[i].list);
+    free(reading.actors);
+    free(reading.places);
+    free(reading.teams);
+    trace_file_close(reading.file);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* trace/native.h - a trace of our own (docs/format/trace.md) as the model of timeline.h.
+ *
+ * The walk goes thread by thread: which task a thread executes, which construct is open in it, what it waits for. Spans are what a thread did without a break: a task that
+ * was suspended has several, all with its number. Tasks are in the order of their creation.
+ */
+#ifndef PCERE_TRACE_NATIVE_H
+#define PCERE_TRACE_NATIVE_H
+
+#include "trace/timeline.h"
+
+/* Add a trace to the model, as a process. PCERE_USAGE, PCERE_DATA, PCERE_SYSTEM as trace_file_open; PCERE_NO: no OpenMP was seen in it. */
+enum pcere_status native_read(const char *path, struct timeline *timeline, struct pcere_error *error);
+
+#endif

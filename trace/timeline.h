@@ -1,0 +1,112 @@
+/* trace/timeline.h - what a run did over time, in memory: processes, threads, spans, tasks with their dependences.
+ *
+ * One model for traces of our own format, for Chrome's JSON and for what OMPC writes. Names of spans are those of V. Pinho, "Parallel Code Profiling for the
+ * OpenMP Cluster Distributed Task-based Runtime" (UNICAMP 2023), section 4.3. Times are ns of one clock; of a merged trace they may be negative.
+ *
+ *   process 0 (head) ─┬─ thread 0 ─ span, span, ...       task ─ dependences (address, type)
+ *   process 1 (worker) └─ thread 1 ─ span, ...            task ─ ...
+ */
+#ifndef PCERE_TRACE_TIMELINE_H
+#define PCERE_TRACE_TIMELINE_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum span_kind {
+    SPAN_OTHER, SPAN_RUNTIME, SPAN_TARGET, SPAN_TARGET_ENTER, SPAN_TARGET_EXIT, SPAN_TASK, SPAN_EXECUTE, SPAN_ALLOC, SPAN_SUBMIT, SPAN_RETRIEVE,
+    SPAN_FORWARD, SPAN_DELETE, SPAN_PARALLEL, SPAN_IMPLICIT, SPAN_LOOP, SPAN_CHUNK, SPAN_SINGLE, SPAN_MASKED, SPAN_BARRIER, SPAN_TASKWAIT,
+    SPAN_TASKGROUP, SPAN_MUTEX, SPAN_SERIAL, SPAN_KINDS,
+};
+enum span_part { SPAN_WHOLE, SPAN_BEGIN, SPAN_END };    /* OMPC's workers tell of an operation by two spans, its begin and its end */
+
+#define TIMELINE_NONE UINT32_MAX
+
+struct span {
+    int64_t begin_ns, end_ns;
+    uint32_t thread;
+    uint32_t name;               /* of `strings`; of SPAN_TASK that of the task's construct, or 0 */
+    uint32_t place;              /* of `strings`: "file:line:column"; 0: unknown */
+    uint32_t task;               /* number of the task as its program has it; TIMELINE_NONE */
+    uint32_t tag;                /* what both sides of an operation call it; TIMELINE_NONE */
+    uint16_t origin, destination;       /* 0: head, k + 1: worker k; UINT16_MAX: unknown */
+    uint8_t kind, part;          /* enum span_kind, enum span_part */
+    bool nowait;
+};
+
+struct timeline_process {
+    int64_t pid;
+    uint32_t name;               /* of `strings` */
+    uint32_t role;               /* 0: head, k + 1: worker k; TIMELINE_NONE: unknown */
+};
+
+struct timeline_thread { uint32_t process; int64_t tid; uint32_t name; };
+
+enum dependence_type { DEPENDENCE_IN = 1, DEPENDENCE_OUT, DEPENDENCE_INOUT, DEPENDENCE_MUTEXINOUTSET, DEPENDENCE_INOUTSET, DEPENDENCE_TYPES };
+struct dependence { uint64_t address; uint32_t type; bool all_memory; };
+
+enum task_flag { TASK_UNDEFERRED = 1, TASK_WAITS = 2 /* a taskwait with dependences */, TASK_TARGET = 4, TASK_BEGUN = 8, TASK_ENDED = 16 };
+
+struct timeline_task {           /* an explicit task; in the order of their creation */
+    uint64_t id;
+    int64_t created_ns, begin_ns, end_ns;
+    uint64_t run_ns;             /* executing, without what it was suspended for */
+    uint32_t scope;              /* tasks of one scope have one generating task: their dependences are held against each other */
+    uint32_t epoch;              /* of the scope: taskwaits before it */
+    uint32_t team, phase;        /* whose barriers wait for it; barriers before it */
+    uint32_t place, thread;      /* thread: where it began; TIMELINE_NONE */
+    uint32_t first_dependence, dependence_count;
+    uint32_t flags;              /* enum task_flag */
+};
+
+struct timeline {
+    char **strings;              /* [0] is "" */
+    size_t string_count, string_capacity;
+    uint64_t *string_slots;      /* hash << 32 | string + 1 */
+    size_t string_slot_count;
+    struct timeline_process *processes;
+    size_t process_count, process_capacity;
+    struct timeline_thread *threads;
+    size_t thread_count, thread_capacity;
+    struct span *spans;
+    size_t span_count, span_capacity;
+    struct timeline_task *tasks;
+    size_t task_count, task_capacity;
+    struct dependence *dependences;
+    size_t dependence_count, dependence_capacity;
+    int64_t begin_ns, end_ns;    /* of the run */
+    bool has_bounds;
+    uint32_t wanted;             /* set before reading: a bit for each kind of span to keep; 0: all */
+    uint64_t unwanted;           /* spans that were not kept */
+    uint64_t ignored;            /* events that this model has no place for */
+    uint64_t broken;             /* events that make no sense: without a time, an end without a begin */
+    uint64_t unfinished;         /* spans and tasks that the trace has no end of: they end where their process does */
+    bool cut;                    /* the file ended amid its events: what was whole is here */
+};
+
+/* Zeroed before; freed by timeline_done, which accepts that. */
+void timeline_done(struct timeline *timeline);
+
+/* These return false where memory runs out. */
+bool timeline_string(struct timeline *timeline, const char *text, size_t length, uint32_t *ret_string);
+bool timeline_process(struct timeline *timeline, int64_t pid, uint32_t *ret_process);            /* new or known */
+bool timeline_thread(struct timeline *timeline, uint32_t process, int64_t tid, uint32_t *ret_thread);
+bool timeline_span(struct timeline *timeline, const struct span *span);
+
+/* "Submit", "Task", ...; NULL for SPAN_OTHER. */
+const char *span_kind_name(enum span_kind kind);
+static inline bool span_is_data(enum span_kind kind) { return kind >= SPAN_ALLOC && kind <= SPAN_DELETE; }
+/* What an event of this name is, among OMPC's names. "Task 12" has its number in *ret_task. */
+struct span_name { enum span_kind kind; enum span_part part; bool nowait; uint32_t task; };
+struct span_name span_name_read(const char *text, size_t length);
+
+/* Roles of processes by what they are called ("Head Process", "worker_process_3"), or, where nothing tells, head first, in the order of pids. */
+void timeline_roles_find(struct timeline *timeline);
+
+/* Pairs of a begin and an end (one process, kind and tag) become one whole span at the begin's place; those without a partner stay, and are counted
+ * in `unfinished`. Spans are in the order of thread and begin afterwards. PCERE_SYSTEM: no memory. */
+enum pcere_status timeline_pair(struct timeline *timeline, struct pcere_error *error);
+
+#endif
