@@ -38,6 +38,24 @@ static bool summary_find(const struct store_sample *sample, struct summary *ret_
     return true;
 }
 
+/* Warm-ups that were tried and not taken. */
+static json_t *trials_value(const struct replay_result *result, bool *failed)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < result->trial_count; i++) {
+        const struct store_sample *trial = &result->trials[i];
+        json_t *value = json_object();
+        struct summary summary;
+        bool measured = summary_find(trial, &summary);
+        json_put(value, "warmup_policy", json_from_string(trial->warmup_policy), failed);
+        json_put(value, "threads", json_from_u64(trial->threads), failed);
+        json_put(value, "median_ns", measured ? json_from_u64(summary.median_ns) : json_null(), failed);
+        json_put(value, "cost_ns", json_from_u64(trial->cost_ns), failed);
+        *failed |= json_array_append_new(list, value) != 0;
+    }
+    return list;
+}
+
 static json_t *result_value(const struct replay_result *result, bool *failed)
 {
     const struct store_sample *sample = &result->sample;
@@ -53,6 +71,12 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "precision_ratio", measured && isfinite(result->precision_ratio) ? json_real(result->precision_ratio) : json_null(), failed);
     json_put(value, "warmup", json_from_string(sample->warmup), failed);
     json_put(value, "warmups", json_from_u64(sample->warmups), failed);
+    json_put(value, "warmup_policy", json_from_string(sample->warmup_policy), failed);
+    json_put(value, "warmup_reason", json_from_string(sample->warmup_reason), failed);
+    json_put(value, "residual_ratio", sample->has_residual ? json_real(sample->residual_ratio) : json_null(), failed);
+    json_put(value, "reference_ns", result->reference_ns ? json_from_u64(result->reference_ns) : json_null(), failed);
+    json_put(value, "trials", trials_value(result, failed), failed);
+    json_put(value, "laid_pages", json_from_u64(result->laid_pages), failed);
     json_put(value, "flags", json_from_string(sample->flags ? sample->flags : ""), failed);
     json_put(value, "settings", json_from_string(sample->settings ? sample->settings : ""), failed);
     for (size_t i = 0; i < sample->sample_count; i++) {
@@ -97,6 +121,16 @@ static enum pcere_status report_add(json_t *document, const struct replay_words 
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
 
+/* "preceded -2.4 %": the warm-up, and how far the codelet is from the time in vivo under it. */
+static void warmup_text(const struct store_sample *sample, char text[static CLI_TEXT_MOST])
+{
+    int length = snprintf(text, CLI_TEXT_MOST, "%s", sample->warmup_policy ? sample->warmup_policy : sample->warmup);
+    if (sample->sampled_ratio > 0)
+        snprintf(text, CLI_TEXT_MOST, "-");
+    else if (sample->has_residual && length > 0)
+        snprintf(text + length, CLI_TEXT_MOST - (size_t)length, " %+.1f %%", 100 * sample->residual_ratio);
+}
+
 static void result_row(struct cli_table *table, const struct replay_result *result, double precision_ratio, uint32_t capture_threads, bool *marked)
 {
     const struct store_sample *sample = &result->sample;
@@ -124,7 +158,10 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
     else if (precision_ratio > 0 && result->error.status == PCERE_OK && !(result->precision_ratio <= precision_ratio))
         snprintf(team, sizeof team, isfinite(result->precision_ratio) ? "only precise to %s" : "only one process fitted into the budget%.0s",
                  cli_ratio_text(reached, isfinite(result->precision_ratio) ? result->precision_ratio : 0));
-    const char *cells[] = {name, members, threads, interval, samples, vivo, error,
+    char warmup[CLI_TEXT_MOST] = "";
+    if (result->error.status == PCERE_OK)
+        warmup_text(sample, warmup);
+    const char *cells[] = {name, members, threads, interval, samples, vivo, error, warmup,
                            result->error.status == PCERE_OK ? team : result->error.message};
     cli_table_row(table, cells);
     free(name);
@@ -132,7 +169,7 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
 
 static void report_print(const struct replay_report *report, double precision_ratio, const struct store_manifest *manifest, bool foreign, bool emulated)
 {
-    static const char *const headings[] = {"region", ">stands for", ">threads", "in vitro", "", ">in vivo", ">difference", ""};
+    static const char *const headings[] = {"region", ">stands for", ">threads", "in vitro", "", ">in vivo", ">difference", "warm-up", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     bool marked = false;
     for (size_t i = 0; table && i < report->result_count; i++)
@@ -154,7 +191,11 @@ static enum pcere_status samples_append(const struct store *store, const struct 
     for (size_t i = 0; i < report->result_count; i++) {
         if (report->results[i].error.status != PCERE_OK || !report->results[i].sample.sample_count)
             continue;
-        enum pcere_status status = store_sample_append(store, &report->results[i].sample, error);
+        enum pcere_status status = PCERE_OK;
+        for (size_t j = 0; status == PCERE_OK && j < report->results[i].trial_count; j++)
+            status = store_sample_append(store, &report->results[i].trials[j], error);
+        if (status == PCERE_OK)
+            status = store_sample_append(store, &report->results[i].sample, error);
         if (status != PCERE_OK)
             return status;
     }
@@ -255,8 +296,9 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
 static const struct cli_option options[] = {
     {"threads", 0, CLI_THREADS, offsetof(struct replay_words, threads), "LIST", "Thread counts, such as 1,2,4,8; the capture's if not given.", 0, 0},
     {"warmup", 0, CLI_TEXT, offsetof(struct replay_words, warmup), "KIND",
-     "Untimed runs before the timed ones: auto (the paper's rule: four for regions that ran more than four times, else as in the program), none, "
-     "plain, or a number.", 0, 0},
+     "What comes before each timed run: auto (the default: chosen for each region by comparing with its time in the program), plain (what it wrote is "
+     "restored), preceded (the regions that ran before it in the program), faulting (page frames that nobody has just used), history (the paper's rule: its own last "
+     "invocations, four at most), none (a fresh process), or a number of untimed runs.", 0, 0},
     {"sample", 0, CLI_TEXT, offsetof(struct replay_words, sample), "HOW",
      "Run only a part of a region's iterations and extrapolate: auto (regions of 10 ms and more, where that can be), off (the default), or the share of the "
      "iterations to run, such as 0.05.", 0, 0},
@@ -286,7 +328,8 @@ const struct cli_verb cli_verb_replay = {
         "REGION is the name of a region, any part of it that no other region has, or a shell pattern; without one, all captured regions are "
         "replayed. Each sample is added to the store together with this machine's name.\n\n"
         "The table shows the median with its 95 % interval. In vivo is the time of the same invocation inside the program; it is shown where "
-        "the number of threads is that of the capture. A codelet that crashes leaves a backtrace and exit status 1, and does not stop the others.",
+        "the number of threads is that of the capture. Warm-up is what came before each timed run, with what is left between the time in vitro and that in "
+        "vivo, for all invocations of its class. A codelet that crashes leaves a backtrace and exit status 1, and does not stop the others.",
     .examples = "pcere replay --threads 1,2,4,8\npcere replay resid --threads 2 --repeat 30\npcere replay cg.A.pcere '*conj_grad*' --flags \"-O3 -march=native\"\n"
                 "pcere replay resid --flags -O0 --passes 'default<O1>,function(loop-vectorize)'\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct replay_words),

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 9u
+#define PLAN_VERSION 10u
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
 #define PLAN_SPILLED_MOST (1024u * PLAN_DIFFERENCES)    /* that are written there at most; more are only counted */
@@ -97,6 +97,17 @@ struct plan_level { uint32_t team, number; };   /* a parallel region around: siz
 #define PLAN_ASK_ENTRY(name, text) PLAN_ASK_##name,
 enum plan_ask { PLAN_ASKS(PLAN_ASK_ENTRY) PLAN_ASK_COUNT };
 
+#define PLAN_STEPS_MAX 16u
+struct plan_step {                  /* a region that ran before this one: it is run, untimed, before each run of this one */
+    uint64_t stack_pointer, unit_id;
+    uint32_t region, path;          /* name: offset in the strings; enum pcere_path */
+    uint32_t image;                 /* that holds it, in `images` */
+    uint32_t touched;               /* 1: it is not run; its copies, pages that it wrote, are only read and written where they are */
+    uint64_t word_first, word_count;    /* in `step_words` */
+    uint64_t copy_first, copy_count;    /* in `step_copies`: memory at its start where that is not as `before` says. Ascending, each
+                                       inside one mapping */
+};
+
 enum plan_task {
     PLAN_MEASURE,                   /* time the region */
     PLAN_VERIFY,                    /* run it once and compare all memory with `expected` */
@@ -113,6 +124,8 @@ struct plan_policy {
     uint32_t sample_gain;           /* 1: not where a shot takes more than a sixth of the region's time; */
     uint32_t rehearse;              /* 1: where no untimed run comes before the first timed one, one shows which pages it needs; 0: all captured pages are made
                                        the process's own instead (shots are always rehearsed) */
+    uint32_t faulting;              /* 1: what the region touches first gets page frames that nobody has just used */
+    uint32_t reserved;
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */
@@ -149,6 +162,7 @@ struct plan_result {
     uint64_t fault_address;
     uint64_t collision_start, collision_end;
     uint64_t written_pages, dropped_pages;      /* restored, and made absent again, between repetitions */
+    uint64_t laid_pages;            /* of written_pages, those that are restored between the last step and the region */
     uint64_t functions_redirected, functions_skipped;
     _Atomic uint64_t heap_releases; /* captured blocks that were freed or grown */
     _Atomic uint64_t asked;         /* PLAN_VERIFY: a bit for each enum plan_ask that the region called */
@@ -212,6 +226,9 @@ struct replay_plan {
     struct plan_table contents;     /* struct plan_copy: `address` is an offset in a file */
     struct plan_table randoms;      /* struct plan_random */
     struct plan_table externals;    /* struct plan_external, ascending: those that captured memory may point to */
+    struct plan_table steps;        /* struct plan_step, in their order: what precedes the region */
+    struct plan_table step_words;   /* uint64_t */
+    struct plan_table step_copies;  /* struct plan_copy */
     struct plan_result result;
 };
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -25,6 +26,8 @@ void store_sample_done(struct store_sample *sample)
     free(sample->host);
     free(sample->region);
     free(sample->warmup);
+    free(sample->warmup_policy);
+    free(sample->warmup_reason);
     free(sample->flags);
     free(sample->settings);
     free(sample->samples_ns);
@@ -64,6 +67,12 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
     json_put(object, "threads", json_from_u64(sample->threads), &failed);
     json_put(object, "warmups", json_from_u64(sample->warmups), &failed);
     json_put(object, "warmup", json_from_string(or_empty(sample->warmup)), &failed);
+    if (sample->warmup_policy)
+        json_put(object, "warmup_policy", json_from_string(sample->warmup_policy), &failed);
+    if (sample->warmup_reason)
+        json_put(object, "warmup_reason", json_from_string(sample->warmup_reason), &failed);
+    if (sample->has_residual)
+        json_put(object, "residual_ratio", json_real(sample->residual_ratio), &failed);
     json_put(object, "flags", json_from_string(or_empty(sample->flags)), &failed);
     json_put(object, "settings", json_from_string(or_empty(sample->settings)), &failed);
     json_put(object, "samples_ns", sample->sample_count ? json_from_numbers(sample->samples_ns, sample->sample_count, &failed) : json_array(), &failed);
@@ -190,6 +199,20 @@ static double sampled_ratio_read(struct json_reader *reader, const json_t *objec
     return ratio;
 }
 
+/* Only samples of stores of today have these. */
+static void warmup_read(struct json_reader *reader, const json_t *object, struct store_sample *sample)
+{
+    const json_t *residual = json_object_get(object, "residual_ratio");
+    if (json_object_get(object, "warmup_policy"))
+        sample->warmup_policy = json_read_string(reader, object, "warmup_policy", true);
+    if (json_object_get(object, "warmup_reason"))
+        sample->warmup_reason = json_read_string(reader, object, "warmup_reason", true);
+    if (residual && !reader->status && !(json_is_number(residual) && isfinite(json_number_value(residual)) && json_number_value(residual) >= -1))
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s: \"residual_ratio\" is no such ratio", reader->where);
+    sample->has_residual = residual != NULL;
+    sample->residual_ratio = residual ? json_number_value(residual) : 0;
+}
+
 static enum pcere_status sample_decode(const char *line, size_t bytes, const char *where, struct store_sample *ret_sample,
                                        struct pcere_error *error)
 {
@@ -217,6 +240,7 @@ static enum pcere_status sample_decode(const char *line, size_t bytes, const cha
     };
     const json_t *values = json_read_array(&reader, object, "samples_ns"), *host = json_read_object(&reader, object, "host");
     sample.sampled_ratio = sampled_ratio_read(&reader, object);
+    warmup_read(&reader, object, &sample);
     sample.sample_count = json_array_size(values);
     sample.samples_ns = numbers_decode(&reader, object, "samples_ns", sample.sample_count);
     sample.cpu_ns = numbers_decode(&reader, object, "cpu_ns", sample.sample_count);

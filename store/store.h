@@ -360,7 +360,7 @@ enum pcere_status store_remove(const char *path, bool cache_only, uint64_t *ret_
 /* ---- samples ------------------------------------------------------------------------------------------------------------- */
 
 struct store_sample {            /* one line of samples.jsonl */
-    char *kind;                  /* "replay", "run" */
+    char *kind;                  /* "replay", "run"; "calibration": a replay under a warm-up that was tried and not taken */
     char *host_name;             /* the name that --arch selects: of the machine that measured */
     char *host;                  /* JSON object as text */
     char *region;                /* NULL: the whole program */
@@ -368,6 +368,10 @@ struct store_sample {            /* one line of samples.jsonl */
     uint32_t threads;
     uint32_t warmups;
     char *warmup;                /* policy as asked: "auto" */
+    char *warmup_policy;         /* what was done then: "preceded"; NULL: as `warmup` says */
+    char *warmup_reason;         /* why, in words, or NULL */
+    bool has_residual;           /* its time was compared with that in vivo, at the capture's number of threads: */
+    double residual_ratio;       /* (in vitro - in vivo) / in vivo */
     char *flags;                 /* "" for the original's */
     char *settings;              /* "schedule=... places=... bind=..." normalised, or "" */
     uint64_t *samples_ns;        /* raw; extrapolated, a value for each shot, if sampled_ratio is not 0 */

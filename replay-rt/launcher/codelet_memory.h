@@ -24,15 +24,27 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
                                      struct pcere_error *error);
 void codelet_memory_done(struct codelet_memory *memory);    /* accepts half-built */
 
+struct plan_steps {                   /* regions that are run before the codelet's; their memory is given where it differs from the codelet's */
+    struct plan_step items[PLAN_STEPS_MAX];   /* without their names' offsets */
+    const char *names[PLAN_STEPS_MAX];        /* borrowed */
+    size_t count;
+    uint64_t *words;                  size_t word_count, word_capacity;
+    struct plan_copy *copies;         size_t copy_count, copy_capacity;
+    struct page_pool *pool;           /* that the copies refer to; borrowed */
+};
+
+void plan_steps_done(struct plan_steps *steps);
+
 struct plan_file {                    /* one process's plan */
     int fd;
     struct replay_plan *plan;         /* mapped shared; `result` is what the process wrote: hostile */
     uint64_t bytes;
 };
 
+/* `steps`: NULL for none. */
 enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,
                                 const struct page_pool *pool, const struct codelet_memory *memory, const struct images *images,
-                                const struct plan_policy *policy, struct plan_file *ret_file,
+                                const struct plan_policy *policy, const struct plan_steps *steps, struct plan_file *ret_file,
                                 struct pcere_error *error);
 /* Make a used plan ready for another process. */
 void plan_file_reset(struct plan_file *file);

@@ -140,7 +140,7 @@ static enum pcere_status codelet_open(struct export_work *work, struct pcere_err
                                     &work->memory, error);
     if (!status)
         status = plan_file_new(&work->codelet, store_manifest(store), &work->session.pool, &work->memory, &program,
-                               &policy, &work->plan, error);
+                               &policy, NULL, &work->plan, error);
     return status;
 }
 

@@ -235,6 +235,19 @@ static void descriptors_add(struct text *out, struct text *strings, const struct
     }
 }
 
+static void steps_add(struct text *out, struct text *strings, const struct plan_steps *steps, struct replay_plan *plan)
+{
+    plan->steps = table_add(out, NULL, 0, 0);
+    for (size_t i = 0; steps && i < steps->count; i++) {
+        struct plan_step step = steps->items[i];
+        step.region = string_add(strings, steps->names[i]);
+        text_add_bytes(out, &step, sizeof step);
+        plan->steps.count++;
+    }
+    plan->step_words = table_add(out, steps ? steps->words : NULL, steps ? steps->word_count : 0, sizeof(uint64_t));
+    plan->step_copies = table_add(out, steps ? steps->copies : NULL, steps ? steps->copy_count : 0, sizeof(struct plan_copy));
+}
+
 static enum pcere_status plan_publish(const struct text *text, struct plan_file *ret_file, struct pcere_error *error)
 {
     struct plan_file file = {.bytes = text->length};
@@ -259,7 +272,7 @@ _Static_assert(PLAN_LOCK_GONE == STORE_LOCK_GONE, "alike");
 
 enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,
                                 const struct page_pool *pool, const struct codelet_memory *memory, const struct images *images,
-                                const struct plan_policy *policy, struct plan_file *ret_file,
+                                const struct plan_policy *policy, const struct plan_steps *steps, struct plan_file *ret_file,
                                 struct pcere_error *error)
 {
     struct text out = {0}, strings = {0};
@@ -313,6 +326,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->image = (uint32_t)images_of_region(images, codelet);
     plan->randoms = table_add(&out, codelet->randoms, codelet->random_count, sizeof *codelet->randoms);
     plan->externals = externals_add(&out, &strings, &pool->externals);
+    steps_add(&out, &strings, steps, plan);
     plan->strings = out.length;
     text_add_bytes(&out, strings.data, strings.length);
     plan->bytes = out.length;

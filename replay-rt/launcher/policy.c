@@ -51,7 +51,7 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
     struct policy policy = {.plan = {.task = PLAN_MEASURE}, .budget_ns = CHEAP_NS};
     if (repeat > PLAN_SAMPLES)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "--repeat %u: at most %u", repeat, PLAN_SAMPLES);
-    if (!warmup || !strcmp(warmup, "auto")) {
+    if (!warmup || !strcmp(warmup, "auto") || !strcmp(warmup, "history")) {
         bool often = subject->invocations > POLICY_OFTEN;
         uint32_t warmups = often ? warmups_usual(subject->representative) : 0;
         uint64_t members = subject->members < POLICY_OFTEN ? subject->members : POLICY_OFTEN;
@@ -63,12 +63,13 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
         }
     } else if (!strcmp(warmup, "none")) {
         policy_cold(&policy, 1, repeat);
-    } else if (!strcmp(warmup, "plain")) {
+    } else if (!strcmp(warmup, "plain") || !strcmp(warmup, "preceded") || !strcmp(warmup, "faulting")) {
         policy_warm(&policy, 2, repeat);
+        policy.plan.faulting = !strcmp(warmup, "faulting");
     } else {
         uint64_t count = 0;
         if (units_parse_count("--warmup", warmup, 0, WARMUPS_MOST, &count, NULL))
-            return pcere_fail(error, PCERE_USAGE, 0, "auto, none, plain, or a number of untimed runs",
+            return pcere_fail(error, PCERE_USAGE, 0, "auto, plain, preceded, faulting, history, none, or a number of untimed runs",
                               "--warmup '%s': there is no such warm-up", warmup);
         if (count)
             policy_warm(&policy, (uint32_t)count, repeat);
@@ -81,7 +82,7 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
 
 void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages)
 {
-    if ((warmup && strcmp(warmup, "auto") != 0) || policy->plan.warmups)
+    if ((warmup && strcmp(warmup, "auto") != 0 && strcmp(warmup, "history") != 0) || policy->plan.warmups)
         return;
     policy->plan.rehearse = in_vivo_ns / PAGE_NS < pages;
     if (repeat || pages < PAGES_MANY)

@@ -1,12 +1,15 @@
 /* replay-rt/launcher/policy.h - how often a codelet runs before and while it is timed: pcere.txt, section III-B b, and its
  * refinements.
  *
- *   auto    more than four invocations in the original: earlier ones warmed its data there, so four untimed runs first, or as
- *           many as there were before the captured one if these are fewer; otherwise none, and as many timed runs as the class
- *           has members, each from memory that was restored and with caches that were emptied (policy_weigh_memory)
- *   none    no untimed run: every timed run is the first of a fresh process
- *   plain   one run that learns what is written, one more that is discarded
- *   N       N untimed runs, the first of which learns what is written
+ *   history   the region's own last invocations, the paper's rule. More than four in the original: earlier ones warmed its data there, so four
+ *             untimed runs first, or as many as there were before the captured one if these are fewer; otherwise none, and as many timed runs as
+ *             the class has members, each from memory that was restored and with caches that were emptied (policy_weigh_memory)
+ *   none      no untimed run: every timed run is the first of a fresh process
+ *   plain     one run that learns what is written, one more that is discarded
+ *   preceded  as plain, and before each run the regions that ran before it in the program (predecessors.h)
+ *   faulting  as plain, and what it touches first gets page frames that nobody has just used
+ *   N         N untimed runs, the first of which learns what is written
+ *   auto      which of these, calibrate.h finds out; taken for history here
  */
 #ifndef PCERE_REPLAY_LAUNCHER_POLICY_H
 #define PCERE_REPLAY_LAUNCHER_POLICY_H
@@ -40,7 +43,7 @@ struct policy_subject {               /* what the original did */
 enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struct policy_subject *subject, struct policy *ret_policy,
                                 struct pcere_error *error);
 
-/* Of "auto" without warm-up, for an invocation that took `in_vivo_ns`, and of which `pages` pages were there at its start: one untimed run that shows
+/* Of "auto" and "history" without warm-up, for an invocation that took `in_vivo_ns`, and of which `pages` pages were there at its start: one untimed run that shows
  * which of them it needs, if that costs less than to make all of them the process's own; and where they are many, timed runs in one process that restores them
  * instead of several that each make them anew. */
 void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages);

@@ -7,6 +7,7 @@
 #include "replay-rt/launcher/policy.h"
 #include "replay-rt/launcher/replay_session.h"
 #include "replay-rt/launcher/sampling.h"
+#include "replay-rt/launcher/warming.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -14,31 +15,32 @@
 #include <string.h>
 #include <time.h>
 
-struct host { char *name, *description; };
-
 /* Where codelets run in an emulator, samples bear its name: they say nothing about this machine. */
-static enum pcere_status host_load(const struct replay_options *options, struct host *ret_host, struct pcere_error *error)
+static enum pcere_status host_load(struct replay_session *session, struct pcere_error *error)
 {
-    struct host host = {0};
     json_t *object = NULL;
-    enum pcere_status status = host_name(&host.name, error);
-    char *own = host.name;
-    if (!status && options->target && asprintf(&host.name, "%s.%s", own, options->target) < 0) {
-        host.name = NULL;
+    char *own = NULL;
+    const char *target = session->options->target;
+    enum pcere_status status = host_name(&own, error);
+    if (!status && target && asprintf(&session->host_name, "%s.%s", own, target) < 0) {
+        session->host_name = NULL;
         status = pcere_fail_memory(error, "the host's name");
     }
-    if (host.name != own)
+    if (!status && !target)
+        session->host_name = own;
+    else
         free(own);
     if (!status)
         status = host_describe(&object, error);
-    if (!status && !(host.description = json_dumps(object, JSON_COMPACT)))
+    if (!status && !(session->host = json_dumps(object, JSON_COMPACT)))
         status = pcere_fail_memory(error, "the host's description");
     json_decref(object);
     if (status)
-        free(host.name);
-    else
-        *ret_host = host;
-    return status;
+        return status;
+    char *captured_on = host_described_name(store_manifest(session->store)->host);
+    session->elsewhere = !captured_on || strcmp(captured_on, session->host_name) != 0;
+    free(captured_on);
+    return PCERE_OK;
 }
 
 char *replay_settings_text(const struct replay_options *options)
@@ -52,16 +54,18 @@ char *replay_settings_text(const struct replay_options *options)
     return text_take(&text);
 }
 
-static enum pcere_status sample_begin(struct replay_result *result, const struct replay_options *options, const struct host *host,
-                                      uint32_t threads, struct pcere_error *error)
+enum pcere_status replay_result_begin(const struct replay_session *session, const struct replay_target *target, uint32_t threads, const char *kind,
+                                      struct replay_result *ret_result, struct pcere_error *error)
 {
-    struct store_sample *sample = &result->sample;
+    const struct replay_options *options = session->options;
+    struct replay_result result = {.target = target, .in_vivo_ns = target->class->representative_ns};
+    struct store_sample *sample = &result.sample;
     *sample = (struct store_sample){
-        .kind = strdup("replay"),
-        .host_name = strdup(host->name),
-        .host = strdup(host->description),
-        .region = strdup(result->target->region->name),
-        .representative = result->target->class->representative,
+        .kind = strdup(kind),
+        .host_name = strdup(session->host_name),
+        .host = strdup(session->host),
+        .region = strdup(target->region->name),
+        .representative = target->class->representative,
         .threads = threads,
         .warmup = strdup(options->warmup ? options->warmup : "auto"),
         .flags = strdup(options->flags ? options->flags : ""),
@@ -70,7 +74,16 @@ static enum pcere_status sample_begin(struct replay_result *result, const struct
     };
     bool whole = sample->kind && sample->host_name && sample->host && sample->region && sample->warmup && sample->flags
                  && sample->settings;
+    *ret_result = result;
     return whole ? PCERE_OK : pcere_fail_memory(error, "a sample");
+}
+
+void replay_result_done(struct replay_result *result)
+{
+    store_sample_done(&result->sample);
+    store_samples_free(result->trials, result->trial_count);
+    free(result->refusal);
+    *result = (struct replay_result){0};
 }
 
 /* Those that this process, and so its codelets, may use. */
@@ -124,6 +137,7 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
     result->locale_missing = from->locale_missing;
     result->written_pages = from->written_pages;
     result->dropped_pages = from->dropped_pages;
+    result->laid_pages = from->laid_pages;
     result->processes++;
     return PCERE_OK;
 }
@@ -172,8 +186,8 @@ static uint64_t pages_count(const struct codelet_memory *memory)
     return count;
 }
 
-static enum pcere_status target_measure(const struct replay_session *session, const struct store_codelet *codelet,
-                                        const struct codelet_memory *memory, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
+enum pcere_status replay_measure(struct replay_session *session, const struct store_codelet *codelet, const struct codelet_memory *memory,
+                                 const struct measurement *measurement, struct replay_result *result, struct pcere_error *error)
 {
     const struct replay_options *options = session->options;
     struct policy policy;
@@ -181,16 +195,16 @@ static enum pcere_status target_measure(const struct replay_session *session, co
     uint64_t longest_ns = 0;
     const struct policy_subject subject = {result->target->region->invocations, result->target->class->representative,
                                            result->target->class->members};
-    enum pcere_status status = policy_choose(options->warmup, options->repeat, &subject, &policy, error);
+    enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
     if (!status)
-        policy_weigh_memory(&policy, options->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory));
-    if (!status)
-        policy_extend(&policy, options->precision_ratio, budget_ns);
-    if (!status)
+        policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory));
+    if (!status && !measurement->trial)
+        policy_extend(&policy, options->precision_ratio, measurement->budget_ns);
+    if (!status && !measurement->trial)
         status = sampling_choose(options, codelet, result->sample.threads, &policy.plan, &result->refusal, error);
     if (!status)
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
-                               &policy.plan, &plan, error);
+                               &policy.plan, measurement->steps, &plan, error);
     while (!status) {
         uint64_t wall_ns = 0, start_ns = replay_session_clock_ns();
         struct pcere_error failure = {0};
@@ -232,23 +246,17 @@ static enum pcere_status target_measure(const struct replay_session *session, co
 
 struct measuring {
     struct replay_session *session;
-    const struct host *host;
     struct replay_report *report;
     size_t total;
     uint64_t in_vivo_ns;              /* of all classes that are measured */
 };
 
-static struct replay_result *result_add(struct measuring *measuring, const struct replay_target *target, uint32_t threads)
+static void progress_tell(const struct measuring *measuring, const struct replay_result *result, size_t done)
 {
-    struct replay_result *result = &measuring->report->results[measuring->report->result_count];
     const struct replay_options *options = measuring->session->options;
     if (options->progress)
-        options->progress(options->progress_context, target->region->name, target->class->representative, threads,
-                          measuring->report->result_count, measuring->total);
-    measuring->report->result_count++;
-    *result = (struct replay_result){.target = target, .in_vivo_ns = target->class->representative_ns};
-    sample_begin(result, options, measuring->host, threads, &result->error);
-    return result;
+        options->progress(options->progress_context, result->target->region->name, result->target->class->representative, result->sample.threads, done,
+                          measuring->total);
 }
 
 /* The share of the whole budget that one thread count of a target may take. */
@@ -260,13 +268,32 @@ static uint64_t budget_of(const struct measuring *measuring, const struct replay
     return options->budget_ns && budget_ns < 1 ? 1 : (uint64_t)budget_ns;
 }
 
-/* Memory is filled once; the first thread count pays for it. */
+static void result_measure(struct measuring *measuring, struct warming *warming, size_t index, bool first)
+{
+    struct replay_session *session = measuring->session;
+    const struct store_manifest *manifest = store_manifest(session->store);
+    struct replay_result *result = &measuring->report->results[index];
+    progress_tell(measuring, result, index);
+    if (replay_threads_check(result->target, warming->codelet, replay_team(warming->codelet, manifest, result->sample.threads), &result->error) != PCERE_OK)
+        return;
+    enum pcere_status status = PCERE_OK;
+    if (first && warming->calibrates && result->sample.threads != manifest->threads)
+        status = warming_calibrate_beside(warming, result, &result->error);
+    if (!status)
+        warming_measure(warming, budget_of(measuring, result->target), result, &result->error);
+}
+
+/* Memory is filled once; the thread count that is measured first pays for it: the capture's, if it is asked for, since it decides the warm-up. */
 static void target_run(struct measuring *measuring, const struct replay_target *target)
 {
     struct replay_session *session = measuring->session;
+    const struct replay_options *options = session->options;
+    struct replay_report *report = measuring->report;
     struct store_codelet codelet;
     struct codelet_memory memory = {0};
+    struct warming warming = {0};
     struct pcere_error failure = {0};
+    size_t base = report->result_count, first = 0;
     uint64_t start_ns = replay_session_clock_ns();
     enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &codelet, &failure);
     enum pcere_status status = loaded;
@@ -276,18 +303,26 @@ static void target_run(struct measuring *measuring, const struct replay_target *
         status = images_check(&session->images, &codelet, &failure);
     if (!status)
         status = codelet_memory_new(session->store, &session->pool, &codelet, &session->images, false, &memory, &failure);
+    if (!status)
+        status = warming_begin(session, target, &codelet, &memory, &warming, &failure);
     uint64_t load_ns = replay_session_clock_ns() - start_ns;
-    for (size_t i = 0; i < session->options->thread_count; i++) {
-        struct replay_result *result = result_add(measuring, target, session->options->threads[i]);
-        result->sample.cost_ns = i ? 0 : load_ns;
-        if (status)
-            result->error = failure;
-        else if (replay_threads_check(target, &codelet, replay_team(&codelet, store_manifest(session->store), result->sample.threads), &result->error) != PCERE_OK)
-            continue;
-        else if (!result->error.status)
-            target_measure(session, &codelet, &memory, budget_of(measuring, target), result, &result->error);
-        measuring->report->cost_ns += result->sample.cost_ns;
+    for (size_t i = 0; i < options->thread_count; i++) {
+        struct replay_result *result = &report->results[report->result_count++];
+        struct pcere_error own = {0};
+        replay_result_begin(session, target, options->threads[i], "replay", result, &own);
+        result->error = status ? failure : own;
+        if (options->threads[i] == store_manifest(session->store)->threads)
+            first = i;
     }
+    report->results[base + first].sample.cost_ns = load_ns;
+    if (!report->results[base + first].error.status)
+        result_measure(measuring, &warming, base + first, true);
+    for (size_t i = 0; i < options->thread_count; i++) {
+        if (i != first && !report->results[base + i].error.status)
+            result_measure(measuring, &warming, base + i, false);
+        report->cost_ns += report->results[base + i].sample.cost_ns;
+    }
+    warming_done(&warming);
     codelet_memory_done(&memory);
     page_pool_trim(&session->pool);
     if (!loaded)
@@ -298,7 +333,6 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
                              const struct replay_options *options, struct replay_report *ret_report, struct pcere_error *error)
 {
     struct replay_session session;
-    struct host host = {0};
     struct replay_report report = {0};
     enum pcere_status status = replay_check_warmup(options->warmup, error);
     if (!status && !options->thread_count)
@@ -307,14 +341,19 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
         if (!options->threads[i])
             status = pcere_fail(error, PCERE_USAGE, 0, NULL, "a codelet cannot run with 0 threads");
     if (!status)
-        status = host_load(options, &host, error);
-    if (!status && (status = replay_session_open(store, options, &session, error)))
-        goto done;
+        status = replay_session_open(store, options, &session, error);
     if (status)
         return status;
+    status = host_load(&session, error);
+    if (!status)
+        status = store_samples_load(store, &session.samples, &session.sample_count, NULL) == PCERE_SYSTEM ? pcere_fail_memory(error, "samples") : PCERE_OK;
+    if (status) {
+        replay_session_close(&session);
+        return status;
+    }
     report.build_ns = session.build_ns;
     report.build_cached = session.build.cached;
-    struct measuring measuring = {&session, &host, &report, target_count * options->thread_count, 0};
+    struct measuring measuring = {&session, &report, target_count * options->thread_count, 0};
     for (size_t i = 0; i < target_count; i++)
         measuring.in_vivo_ns += targets[i].class->time_ns;
     report.results = calloc(measuring.total ? measuring.total : 1, sizeof *report.results);
@@ -330,18 +369,13 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
         replay_report_done(&report);
     else
         *ret_report = report;
-done:
-    free(host.name);
-    free(host.description);
     return status;
 }
 
 void replay_report_done(struct replay_report *report)
 {
-    for (size_t i = 0; i < report->result_count; i++) {
-        store_sample_done(&report->results[i].sample);
-        free(report->results[i].refusal);
-    }
+    for (size_t i = 0; i < report->result_count; i++)
+        replay_result_done(&report->results[i]);
     free(report->results);
     free(report->compilers);
     *report = (struct replay_report){0};

@@ -33,7 +33,7 @@ enum pcere_status replay_select(const struct store *store, const char *const *pa
 struct replay_options {
     const uint32_t *threads;          /* thread counts, in order; verify: none means the capture's own */
     size_t thread_count;
-    const char *warmup;               /* "auto" (or NULL), "none", "plain", or a number of untimed runs */
+    const char *warmup;               /* "auto" (or NULL), "plain", "preceded", "faulting", "history", "none", or a number of untimed runs */
     uint32_t repeat;                  /* timed runs per codelet and thread count; 0: chosen by their time */
     double precision_ratio;           /* more processes until the 95 % interval is no wider than this to either side of the median; 0: not asked for */
     uint64_t budget_ns;               /* wall time for all measurements, shared by the classes' in-vivo time; 0: no limit but those of `repeat` */
@@ -54,7 +54,7 @@ struct replay_options {
     void *progress_context;           /* progress may be NULL; called before each measurement */
 };
 
-/* "auto", "none", "plain" or a number: PCERE_USAGE otherwise, naming those that exist. */
+/* One of those words or a number: PCERE_USAGE otherwise, naming those that exist. */
 enum pcere_status replay_check_warmup(const char *warmup, struct pcere_error *error);
 /* "auto", "off" or a number above 0 and at most 1: PCERE_USAGE otherwise. */
 enum pcere_status replay_check_sample(const char *sample, struct pcere_error *error);
@@ -69,6 +69,10 @@ struct replay_result {
     uint32_t processes;               /* that the samples come from */
     double precision_ratio;           /* reached: half the 95 % interval over the median; INFINITY with one process */
     uint64_t in_vivo_ns;              /* of the representative, at the capture's thread count */
+    struct store_sample *trials;      /* under other warm-ups that were tried and not taken, of kind "calibration"; their cost is in that of `sample` */
+    size_t trial_count;
+    uint64_t reference_ns;            /* time in vivo that the choice of a warm-up went by, or 0 */
+    uint64_t laid_pages;              /* between the region before it and itself, for each repetition; 0 where none was run */
     char *refusal;                    /* why it was replayed whole although sampling was asked for; NULL: it was sampled, or not asked for */
     uint64_t written_pages, dropped_pages;  /* restored, or made absent, between repetitions (0 where nothing was repeated warm) */
     struct pcere_error error;         /* status PCERE_OK: measured */

@@ -156,6 +156,10 @@ void replay_session_close(struct replay_session *session)
     build_done(&session->build);
     images_close(&session->images);
     processor_done(&session->processor);
+    store_samples_free(session->samples, session->sample_count);
+    store_series_free(session->series, session->series_count);
+    free(session->host_name);
+    free(session->host);
     *session = (struct replay_session){.pool = PAGE_POOL_NONE};
 }
 

@@ -18,6 +18,13 @@ struct replay_session {
     struct build build;
     uint64_t build_ns;
     struct page_pool pool;
+    char *host_name, *host;           /* this machine's name, and its description as JSON */
+    bool elsewhere;                   /* the program was captured on another one */
+    struct store_sample *samples;     /* of earlier replays; replay only */
+    size_t sample_count;
+    struct store_series *series;      /* invocations of the timing run: loaded when they are needed */
+    size_t series_count;
+    bool series_loaded;
 };
 
 /* Check the options, open the stored program, build what is missing. */

@@ -47,7 +47,7 @@ static enum pcere_status run_once(const struct verifier *verifier, const struct 
     struct plan_file plan = {.fd = -1};
     uint64_t wall_ns = 0;
     enum pcere_status status = plan_file_new(&subject->codelet, store_manifest(session->store), &session->pool, &subject->memory,
-                                             &session->images, &policy, &plan, error);
+                                             &session->images, &policy, NULL, &plan, error);
     if (!status)
         status = replay_session_process(session, &subject->codelet, &plan, result->threads, &wall_ns, error);
     if (!status)

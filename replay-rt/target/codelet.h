@@ -113,6 +113,11 @@ void pcere_memory_restore(struct memory *memory);
 void pcere_memory_learn(struct memory *memory);
 /* By all threads: what the last run left in the caches gives way to the end of captured memory, as after populating. */
 void pcere_memory_cool(struct memory *memory);
+/* Find which absent pages were touched; what was found before stays. Then make them absent again. */
+void pcere_memory_learn_drops(struct memory *memory);
+void pcere_memory_drop(struct memory *memory);
+/* Protection of the mapping that holds the address; 0 where there is none. */
+uint32_t pcere_memory_protection(const struct memory *memory, uint64_t address);
 /* Change captured memory for good: later restoring keeps it, comparing leaves it out. False: there is no such page. */
 bool pcere_memory_adjust(struct memory *memory, uint64_t address, const void *bytes, size_t count);
 /* What restored memory has at an address: NULL if it is absent or all zero there. Borrowed. */
@@ -218,6 +223,22 @@ void pcere_guard_begin(struct codelet *codelet, const struct lost_descriptor *lo
 void pcere_guard_restore(void);
 /* A system call was stopped: do it in another way. False: it was not stopped by the guard. */
 bool pcere_guard_serve(void *siginfo, void *context);
+
+/* ---- chain.c: the regions before this one ------------------------------------------------------------------------------------- */
+
+struct chain;
+
+/* The plan's steps; NULL if there are none. After the overlay was applied. */
+struct chain *pcere_chain_new(struct memory *memory);
+typedef void chain_step_fn(void *context, size_t step);
+/* Lay out memory as each step had it and call `run` for it, then lay out memory as the region had it. `learn`: find out which pages that takes,
+ * as the first two times must, since the region itself comes between them. */
+void pcere_chain_walk(struct chain *chain, bool learn, chain_step_fn *run, void *context);
+
+/* ---- frames.c ------------------------------------------------------------------------------------------------------------- */
+
+/* Take so many page frames from the kernel, and keep them, so that those which were given back last serve nobody. */
+void pcere_frames_use_up(uint64_t bytes);
 
 /* ---- run.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -202,8 +202,6 @@ static void move_pages(struct memory *memory, const struct page_move *move, uint
         memcpy((void *)move->address, memory->codelet->pages + move->source, bytes);
 }
 
-static uint32_t protection_of(const struct memory *memory, uint64_t address);
-
 static void read_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
 {
     enum { LINE_BYTES = 64 };
@@ -220,7 +218,7 @@ static void read_piece(struct memory *memory, uint64_t page, const struct plan_c
 static void restore_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
 {
     (void)page;
-    if (memory->guarded && !(protection_of(memory, copy->address) & PROT_WRITE))
+    if (memory->guarded && !(pcere_memory_protection(memory, copy->address) & PROT_WRITE))
         return;
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
     const struct page_move move = {copy->address + first * page_bytes, copy->source + first * page_bytes, copy->zero};
@@ -333,7 +331,7 @@ static bool page_changed(const struct memory *memory, const struct plan_copy *co
 static void learn_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
 {
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
-    if (!(protection_of(memory, copy->address) & PROT_WRITE))
+    if (!(pcere_memory_protection(memory, copy->address) & PROT_WRITE))
         return;
     for (uint64_t i = 0; i < count; i++)
         if (!memory->lazy || memory->dirty[page + i])
@@ -353,7 +351,7 @@ static void candidates_mark(struct memory *memory)
     for (uint64_t i = 0; i < memory->codelet->plan->before.count; i++)
         for (uint64_t page = memory->first_page[i]; page < memory->first_page[i + 1]; page++) {
             uint64_t address = memory->copies[i].address + (page - memory->first_page[i]) * page_bytes;
-            if (!(protection_of(memory, memory->copies[i].address) & PROT_WRITE))
+            if (!(pcere_memory_protection(memory, memory->copies[i].address) & PROT_WRITE))
                 break;
             enum page_state state = pcere_pagemap_state(address, page_bytes);
             memory->dirty[page] = state == PAGE_OWN || state == PAGE_UNKNOWN;
@@ -395,21 +393,41 @@ static bool gap_touched(const struct plan_range *gap, uint64_t page_bytes, struc
     return touched;
 }
 
-static void dropped_collect(struct memory *memory)
+void pcere_memory_learn_drops(struct memory *memory)
 {
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
-    free(memory->dropped);
-    memory->drop_count = 0;
-    memory->codelet->plan->result.dropped_pages = 0;
-    memory->dropped = array_new(memory->codelet, memory->gap_count, sizeof *memory->dropped);
+    struct plan_range *dropped = array_new(memory->codelet, memory->gap_count, sizeof *dropped);
+    size_t count = 0, known = 0;
+    uint64_t pages = 0;
     pcere_pagemap_refresh();
     for (size_t i = 0; i < memory->gap_count; i++) {
-        struct plan_range touched;
-        if (gap_touched(&memory->gaps[i], page_bytes, &touched)) {
-            memory->dropped[memory->drop_count++] = touched;
-            memory->codelet->plan->result.dropped_pages += touched.bytes / page_bytes;
+        struct plan_range touched, *before = known < memory->drop_count ? &memory->dropped[known] : NULL;
+        uint64_t gap_end = memory->gaps[i].address + memory->gaps[i].bytes;
+        before = before && before->address < gap_end ? before : NULL;
+        known += before != NULL;
+        if (!gap_touched(&memory->gaps[i], page_bytes, &touched)) {
+            if (!before)
+                continue;
+            touched = *before;
         }
+        uint64_t end = touched.address + touched.bytes;
+        if (before && before->address + before->bytes > end)
+            end = before->address + before->bytes;
+        if (before && before->address < touched.address)
+            touched.address = before->address;
+        touched.bytes = end - touched.address;
+        dropped[count++] = touched;
+        pages += touched.bytes / page_bytes;
     }
+    free(memory->dropped);
+    memory->dropped = dropped;
+    memory->drop_count = count;
+    memory->codelet->plan->result.dropped_pages = pages;
+}
+
+void pcere_memory_drop(struct memory *memory)
+{
+    drop(memory->dropped, memory->drop_count);
 }
 
 void pcere_memory_learn(struct memory *memory)
@@ -418,7 +436,7 @@ void pcere_memory_learn(struct memory *memory)
         candidates_mark(memory);
     pcere_team_run(learn_share, memory);
     written_collect(memory);
-    dropped_collect(memory);
+    pcere_memory_learn_drops(memory);
     memory->codelet->plan->result.written_pages = memory->written_count;
     memory->learned = true;
 }
@@ -443,7 +461,7 @@ bool pcere_memory_is_mapped(const struct memory *memory, uint64_t address)
     return mapping_of(memory, address) < memory->codelet->plan->mappings.count;
 }
 
-static uint32_t protection_of(const struct memory *memory, uint64_t address)
+uint32_t pcere_memory_protection(const struct memory *memory, uint64_t address)
 {
     uint64_t i = mapping_of(memory, address);
     return i < memory->codelet->plan->mappings.count ? memory->mappings[i].protection : 0;

@@ -38,14 +38,11 @@ static bool table_fits(const struct replay_plan *plan, const struct plan_table *
            && table->count <= (plan->bytes - table->offset) / entry_bytes;
 }
 
-static bool copies_fit(const struct codelet *codelet, const struct plan_table *table)
+static bool copies_in_order(const struct codelet *codelet, const struct plan_copy *copies, uint64_t count)
 {
     const struct replay_plan *plan = codelet->plan;
-    if (!table_fits(plan, table, sizeof(struct plan_copy)))
-        return false;
-    const struct plan_copy *copies = pcere_plan_table(plan, table);
     uint64_t floor = 0;
-    for (uint64_t i = 0; i < table->count; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         const struct plan_copy *copy = &copies[i];
         if (copy->address < floor || copy->pages > (UINT64_MAX - copy->address) / plan->page_bytes)
             return false;
@@ -55,6 +52,12 @@ static bool copies_fit(const struct codelet *codelet, const struct plan_table *t
             return false;
     }
     return true;
+}
+
+static bool copies_fit(const struct codelet *codelet, const struct plan_table *table)
+{
+    return table_fits(codelet->plan, table, sizeof(struct plan_copy))
+           && copies_in_order(codelet, pcere_plan_table(codelet->plan, table), table->count);
 }
 
 static bool contents_fit(const struct codelet *codelet)
@@ -71,6 +74,24 @@ static bool contents_fit(const struct codelet *codelet)
         if (descriptors[i].content_first > plan->contents.count
             || descriptors[i].content_count > plan->contents.count - descriptors[i].content_first)
             return false;
+    return true;
+}
+
+static bool steps_fit(const struct codelet *codelet)
+{
+    const struct replay_plan *plan = codelet->plan;
+    const struct plan_step *steps = pcere_plan_table(plan, &plan->steps);
+    if (plan->steps.count > PLAN_STEPS_MAX || !table_fits(plan, &plan->steps, sizeof *steps)
+        || !table_fits(plan, &plan->step_words, sizeof(uint64_t)) || !table_fits(plan, &plan->step_copies, sizeof(struct plan_copy)))
+        return false;
+    const struct plan_copy *copies = pcere_plan_table(plan, &plan->step_copies);
+    for (uint64_t i = 0; i < plan->steps.count; i++) {
+        const struct plan_step *step = &steps[i];
+        if (step->image >= plan->images.count || step->word_first > plan->step_words.count || step->word_count > plan->step_words.count - step->word_first
+            || step->copy_first > plan->step_copies.count || step->copy_count > plan->step_copies.count - step->copy_first
+            || !copies_in_order(codelet, copies + step->copy_first, step->copy_count))
+            return false;
+    }
     return true;
 }
 
@@ -93,7 +114,7 @@ static bool plan_is_sound(const struct codelet *codelet, uint64_t plan_bytes, ui
            && table_fits(plan, &plan->randoms, sizeof(struct plan_random))
            && table_fits(plan, &plan->externals, sizeof(struct plan_external))
            && table_fits(plan, &plan->streams, sizeof(struct plan_stream))
-           && table_fits(plan, &plan->descriptors, sizeof(struct plan_descriptor)) && contents_fit(codelet);
+           && table_fits(plan, &plan->descriptors, sizeof(struct plan_descriptor)) && contents_fit(codelet) && steps_fit(codelet);
 }
 
 /* The region finds the descriptors that its program had, and no others: ours would have their numbers. */

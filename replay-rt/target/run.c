@@ -1,7 +1,7 @@
 /* replay-rt/target/run.c - the order of things in a codelet's process: map, restore, warm up, time, restore, time ...
  *
- *   restore | thread state | empty region | t0  region  t1 | restore | ...
- *                                           `- the only timed part
+ *   restore | regions before it | thread state | empty region | t0  region  t1 | restore | ...
+ *             `- or frames used up: as the plan says                `- the only timed part
  */
 #include "replay-rt/target/codelet.h"
 
@@ -13,38 +13,53 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#define LEARNING_WALKS 2u       /* through the regions before it */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
+
+typedef void enter_fn(const uint64_t *words);
 
 struct run {
     struct codelet *codelet;
     struct memory memory;
     struct thread_state *threads;
+    struct chain *chain;              /* or NULL */
     const struct codelet_region *region;
-    void (*enter)(const uint64_t *words);
+    enter_fn *enter, *steps[PLAN_STEPS_MAX];  /* steps: the regions before it */
     const uint64_t *words;
     _Atomic uint64_t *asked;          /* where to note what the region asks the system, or NULL */
     bool sampling;                    /* runs are shots */
     bool rehearses;                   /* pages are not the process's own yet where no untimed run comes first */
 };
 
+/* How to enter a region of the rebuilt program. */
+static enter_fn *region_enter(struct codelet *codelet, uint32_t image_index, const char *name, uint64_t unit_id, uint64_t word_count, uint32_t path,
+                              const struct codelet_region **ret_region)
+{
+    const struct codelet_image *image = pcere_image(image_index);
+    for (const struct codelet_region *region = image->regions; region < image->regions_end; region++) {
+        if (strcmp(region->name, name) != 0 || region->word_count != word_count || (unit_id && region->unit_id != unit_id))
+            continue;
+        if (*region->missing)
+            pcere_plan_end(codelet, PLAN_REFUSED, "it was compiled for a processor with %s", region->missing);
+        if (ret_region)
+            *ret_region = region;
+        enter_fn *enter = path == PCERE_PATH_SERIALIZED ? region->serial : region->fork;
+        if (enter)
+            return enter;
+    }
+    pcere_plan_end(codelet, PLAN_FAILED, "the rebuilt program has no region '%s' with %llu arguments", name, (unsigned long long)word_count);
+}
+
 static void region_find(struct run *run)
 {
     const struct replay_plan *plan = run->codelet->plan;
-    const char *name = pcere_plan_string(plan, plan->region);
-    const struct codelet_image *image = pcere_image(plan->image);
-    for (const struct codelet_region *region = image->regions; region < image->regions_end; region++) {
-        if (strcmp(region->name, name) != 0 || region->word_count != plan->words.count
-            || (plan->unit_id && region->unit_id != plan->unit_id))
-            continue;
-        if (*region->missing)
-            pcere_plan_end(run->codelet, PLAN_REFUSED, "it was compiled for a processor with %s", region->missing);
-        run->enter = plan->path == PCERE_PATH_SERIALIZED ? region->serial : region->fork;
-        run->region = region;
-        if (run->enter)
-            return;
-    }
-    pcere_plan_end(run->codelet, PLAN_FAILED, "the rebuilt program has no region '%s' with %llu arguments", name,
-                   (unsigned long long)plan->words.count);
+    run->enter = region_enter(run->codelet, plan->image, pcere_plan_string(plan, plan->region), plan->unit_id, plan->words.count, plan->path,
+                              &run->region);
+    const struct plan_step *steps = PLAN_TABLE(run->codelet, steps, struct plan_step);
+    for (uint64_t i = 0; i < plan->steps.count; i++)
+        if (!steps[i].touched)
+            run->steps[i] = region_enter(run->codelet, steps[i].image, pcere_plan_string(plan, steps[i].region), steps[i].unit_id,
+                                         steps[i].word_count, steps[i].path, NULL);
 }
 
 static void thread_begin(void *context, uint32_t thread, uint32_t threads)
@@ -139,6 +154,26 @@ static bool region_sample(struct run *run)
     return sampled;
 }
 
+static void step_run(void *context, size_t index)
+{
+    struct run *run = context;
+    const struct plan_step *step = &PLAN_TABLE(run->codelet, steps, struct plan_step)[index];
+    pcere_threads_restore(run->threads);
+    pcere_call_on_stack(run->steps[index], PLAN_TABLE(run->codelet, step_words, uint64_t) + step->word_first, step->stack_pointer);
+    pcere_plan_progress(run->codelet);
+}
+
+/* Memory and caches as the region found them. `learn`: the first two times. */
+static void region_precede(struct run *run, bool learn, bool restore)
+{
+    if (run->chain)
+        pcere_chain_walk(run->chain, learn, step_run, run);
+    else if (restore)
+        pcere_memory_restore(&run->memory);
+    if (run->codelet->plan->policy.faulting)
+        pcere_frames_use_up(run->codelet->plan->result.dropped_pages * run->codelet->plan->page_bytes);
+}
+
 static void region_warm(struct run *run)
 {
     const struct plan_policy *policy = &run->codelet->plan->policy;
@@ -149,11 +184,14 @@ static void region_warm(struct run *run)
         rehearsal_end(run);
     }
     for (uint32_t i = 0; i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++) {
+        if (run->chain)
+            region_precede(run, i < LEARNING_WALKS, false);
         last_ns = region_run(run).wall_ns;
         run->codelet->plan->result.warmups = i + 1;
-        if (!i && policy->learn)
+        if (!i && policy->learn && !run->chain)
             pcere_memory_learn(&run->memory);
-        pcere_memory_restore(&run->memory);
+        if (!run->chain)
+            pcere_memory_restore(&run->memory);
         pcere_plan_progress(run->codelet);
     }
 }
@@ -171,8 +209,7 @@ static void region_measure(struct run *run)
     uint32_t undisturbed = 0;
     uint64_t begin_ns = clock_ns();
     for (uint32_t i = 0; i < most; i++) {
-        if (i)
-            pcere_memory_restore(&run->memory);
+        region_precede(run, run->chain && i + policy->warmups < LEARNING_WALKS, i);
         if (i && !policy->learn)
             pcere_memory_cool(&run->memory);
         struct cost cost = region_run(run);
@@ -217,6 +254,7 @@ static void run_all(void *context)
     pcere_streams_adopt(&run->memory);
     pcere_overlay_apply(&run->memory);
     pcere_memory_protect(&run->memory);
+    run->chain = pcere_chain_new(&run->memory);
     run->threads = pcere_threads_new(&run->memory, plan->result.threads);
     pcere_settings_apply(&run->memory);
     pcere_files_open(codelet);

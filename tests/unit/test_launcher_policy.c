@@ -75,6 +75,15 @@ static void a_number_is_a_number_of_runs(void)
     CU_ASSERT_EQUAL(chosen("plain", 0, 1, 1).plan.warmups, 2);
 }
 
+static void each_word_is_its_own_warm_up(void)
+{
+    CU_ASSERT_EQUAL(chosen("history", 0, 40, 20).plan.warmups, chosen("auto", 0, 40, 20).plan.warmups);
+    CU_ASSERT_EQUAL(chosen("preceded", 0, 1, 1).plan.warmups, 2);
+    CU_ASSERT_EQUAL(chosen("preceded", 0, 1, 1).plan.faulting, 0);
+    CU_ASSERT_EQUAL(chosen("faulting", 0, 1, 1).plan.faulting, 1);
+    CU_ASSERT_EQUAL(chosen("plain", 0, 1, 1).plan.faulting, 0);
+}
+
 static void precision_and_budget_change_the_limits(void)
 {
     struct policy policy = chosen("auto", 0, 40, 20), before = policy;
@@ -92,7 +101,7 @@ static void precision_and_budget_change_the_limits(void)
 
 static void other_words_are_refused(void)
 {
-    static const char *const words[] = {"", "sideways", "-1", "1x", "99999999999999999999", "preceded", "Auto"};
+    static const char *const words[] = {"", "sideways", "-1", "1x", "99999999999999999999", "precedes", "Auto"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct pcere_error error = {0};
         struct policy policy = {.samples_least = 77};
@@ -171,6 +180,7 @@ static const struct unit_test tests[] = {
     {"a region with four invocations is replayed cold, as often as its class has members", four_invocations_are_cold},
     {"without warm-up each run is the first of a process", none_takes_a_process_for_each_run},
     {"a number is that many untimed runs", a_number_is_a_number_of_runs},
+    {"each word is its own warm-up", each_word_is_its_own_warm_up},
     {"any other word is refused and those that exist are named", other_words_are_refused},
     {"a long cold run is not repeated", long_runs_need_no_company},
     {"where processes are cheap there are three", cheap_processes_come_in_threes},

@@ -1,0 +1,114 @@
+/* replay-rt/launcher/calibrate.c - see calibrate.h. */
+#include "replay-rt/launcher/calibrate.h"
+
+#include "predictor/amdahl.h"
+#include "replay-rt/launcher/policy.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const names[] = {"plain", "preceded", "faulting", "history", "none"};
+
+const char *warmup_name(enum warmup_kind kind)
+{
+    return names[kind];
+}
+
+enum warmup_kind warmup_kind_of(const char *name)
+{
+    enum warmup_kind kind = WARMUP_PLAIN;
+    while (kind < WARMUP_KINDS && strcmp(names[kind], name) != 0)
+        kind++;
+    return kind;
+}
+
+enum warmup_kind calibrate_expect(const struct calibrate_subject *subject, const char **ret_reason)
+{
+    if (subject->invocations <= POLICY_OFTEN || subject->representative <= 1) {
+        *ret_reason = "it ran no more often than that";
+        return WARMUP_HISTORY;
+    }
+    if ((double)subject->first_touches * CALIBRATE_FAULT_NS > CALIBRATE_FAULT_SHARE * (double)subject->in_vivo_ns) {
+        *ret_reason = "it touches fresh memory";
+        return WARMUP_FAULTING;
+    }
+    if (subject->predecessors && !subject->after_itself && subject->memory_bytes >= CALIBRATE_BIG_BYTES) {
+        *ret_reason = "other regions ran before it, and caches do not hold the program's memory";
+        return WARMUP_PRECEDED;
+    }
+    *ret_reason = subject->after_itself ? "it ran before itself" : "the program's memory is small";
+    return WARMUP_PLAIN;
+}
+
+uint64_t calibrate_reference_ns(const struct store_class *class)
+{
+    double weight = amdahl_class_weight(class->members, class->time_ns, class->representative_ns);
+    bool alike = fabs(weight - (double)class->members) < 0.5;
+    return alike && class->members >= CALIBRATE_FEW && class->time_ns_median ? class->time_ns_median : class->representative_ns;
+}
+
+double calibrate_residual_ratio(const struct calibrate_trial *trial, uint64_t reference_ns)
+{
+    return reference_ns ? trial->time_ns / (double)reference_ns - 1 : 0;
+}
+
+double calibrate_noise_ratio(const struct calibrate_trial *trial, uint64_t members)
+{
+    return hypot(members < CALIBRATE_FEW ? CALIBRATE_FEW_RATIO : CALIBRATE_FLOOR_RATIO, trial->spread_ratio);
+}
+
+/* The logarithm treats twice and half alike. */
+static double distance(const struct calibrate_trial *trial, uint64_t reference_ns)
+{
+    return trial->time_ns > 0 && reference_ns ? fabs(log(trial->time_ns / (double)reference_ns)) : INFINITY;
+}
+
+bool calibrate_is_near(const struct calibrate_trial *trial, uint64_t reference_ns, uint64_t members)
+{
+    return trial->done && distance(trial, reference_ns) <= calibrate_noise_ratio(trial, members);
+}
+
+static bool is_tried(const struct calibrate_trial *trials, size_t count, enum warmup_kind kind)
+{
+    for (size_t i = 0; i < count; i++)
+        if (trials[i].kind == kind)
+            return true;
+    return false;
+}
+
+static bool is_possible(const struct calibrate_subject *subject, enum warmup_kind kind)
+{
+    return kind == WARMUP_PRECEDED ? subject->predecessors > 0 : kind == WARMUP_FAULTING ? subject->first_touches > 0 : true;
+}
+
+bool calibrate_next(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count, enum warmup_kind *ret_kind)
+{
+    static const enum warmup_kind colder[] = {WARMUP_PRECEDED, WARMUP_FAULTING, WARMUP_NONE}, warmer[] = {WARMUP_PLAIN, WARMUP_PRECEDED};
+    if (!subject->in_vivo_ns)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (calibrate_is_near(&trials[i], subject->in_vivo_ns, subject->members))
+            return false;
+    bool slow = trials[0].time_ns > (double)subject->in_vivo_ns;
+    const enum warmup_kind *list = slow ? warmer : colder;
+    size_t list_count = slow ? sizeof warmer / sizeof *warmer : sizeof colder / sizeof *colder;
+    for (size_t i = 0; i < list_count; i++)
+        if (!is_tried(trials, count, list[i]) && is_possible(subject, list[i])) {
+            *ret_kind = list[i];
+            return true;
+        }
+    return false;
+}
+
+size_t calibrate_choose(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count)
+{
+    uint64_t reference_ns = subject->in_vivo_ns;
+    if (!reference_ns || calibrate_is_near(&trials[0], reference_ns, subject->members))
+        return 0;
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (trials[i].done && distance(&trials[i], reference_ns) < distance(&trials[best], reference_ns))
+            best = i;
+    double gain = best ? distance(&trials[0], reference_ns) - distance(&trials[best], reference_ns) : 0;
+    return gain > calibrate_noise_ratio(&trials[best], subject->members) ? best : 0;
+}

@@ -1,0 +1,69 @@
+/* replay-rt/launcher/calibrate.h - which warm-up a codelet gets: by what is known of it, and by how near it comes to the program.
+ *
+ *   expected    what usually holds for such a region (calibrate_expect)
+ *   measured    if its time is as in vivo, but for noise, it stays; else others are tried, and one that is nearer by more than the noise is taken
+ *
+ * The time in vivo is the median of its class's members: steadier than that of one invocation. It is compared at the capture's number of threads
+ * only, and used for nothing but this choice: no time in vitro is corrected by it.
+ */
+#ifndef PCERE_REPLAY_LAUNCHER_CALIBRATE_H
+#define PCERE_REPLAY_LAUNCHER_CALIBRATE_H
+
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum warmup_kind { WARMUP_PLAIN, WARMUP_PRECEDED, WARMUP_FAULTING, WARMUP_HISTORY, WARMUP_NONE, WARMUP_KINDS };
+/* "plain", "preceded", .. */
+const char *warmup_name(enum warmup_kind kind);
+/* WARMUP_KINDS: it is none of them. */
+enum warmup_kind warmup_kind_of(const char *name);
+
+#define CALIBRATE_FLOOR_RATIO 0.03        /* what two measurements of one region differ by at the least */
+#define CALIBRATE_FEW_RATIO 0.05          /* the same where the class has fewer than CALIBRATE_FEW members */
+#define CALIBRATE_FEW 5u
+#define CALIBRATE_FAULT_NS 1500.0         /* of a first touch */
+#define CALIBRATE_FAULT_SHARE 0.05        /* of the region's time, from which its first touches matter */
+#define CALIBRATE_BIG_BYTES (64ull << 20)     /* memory beyond caches: what was used before is no longer in them */
+#define CALIBRATE_WEIGHT_RATIO 0.005      /* of the program's time: a class that weighs less is not worth it */
+
+struct calibrate_subject {
+    uint64_t invocations, representative, members;    /* of the region; the captured one's number; of its class */
+    uint64_t in_vivo_ns;              /* of one invocation: calibrate_reference_ns */
+    uint64_t first_touches;           /* pages that the captured invocation touched first */
+    uint64_t memory_bytes;            /* of its codelet */
+    size_t predecessors;              /* that are known */
+    bool after_itself;                /* the last of them is the region itself */
+};
+
+/* What is expected of it, and why in *ret_reason (static). */
+enum warmup_kind calibrate_expect(const struct calibrate_subject *subject, const char **ret_reason);
+
+/* The in-vivo time of one invocation that the codelet should take: the median of its members, or, where these count by their own times
+ * (amdahl_class_weight), the representative's own. 0: unknown. */
+uint64_t calibrate_reference_ns(const struct store_class *class);
+
+struct calibrate_trial {
+    enum warmup_kind kind;
+    bool done;
+    double time_ns;                   /* in vitro */
+    double spread_ratio;              /* standard error of it */
+    uint64_t cost_ns;                 /* wall time */
+};
+
+/* (in vitro - in vivo) / in vivo. */
+double calibrate_residual_ratio(const struct calibrate_trial *trial, uint64_t reference_ns);
+/* What a trial and the reference may differ by and mean the same. */
+double calibrate_noise_ratio(const struct calibrate_trial *trial, uint64_t members);
+bool calibrate_is_near(const struct calibrate_trial *trial, uint64_t reference_ns, uint64_t members);
+
+/* What to try next: trials[0] is the expected one. Too fast: what leaves colder caches and pages; too slow: what leaves warmer ones. False: nothing is left that could
+ * help, or one is near. */
+bool calibrate_next(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count, enum warmup_kind *ret_kind);
+
+/* Index of the trial to take: the expected one, trials[0], unless it is not near and another one is nearer by more than the noise. At least one is there. */
+size_t calibrate_choose(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count);
+
+#endif

@@ -1,0 +1,364 @@
+/* replay-rt/launcher/warming.c - see warming.h. */
+#include "replay-rt/launcher/warming.h"
+
+#include "core/text.h"
+#include "predictor/measured.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIALS_COST_NS 300000000u         /* other warm-ups are tried until they took so long, */
+#define TRIALS_COST_RATIO 0.05            /* or so much of the class's time in vivo */
+
+/* ---- what is known of it ------------------------------------------------------------------------------------------------------------- */
+
+/* Pages that were absent before the region, and there after it. */
+static uint64_t first_touches(const struct store_codelet *codelet, uint64_t page_bytes)
+{
+    uint64_t pages = 0;
+    size_t before = 0;
+    for (size_t i = 0; i < codelet->after_count; i++) {
+        const struct store_run *run = &codelet->after[i];
+        uint64_t end = run->address + run->count * page_bytes;
+        for (uint64_t at = run->address; at < end;) {
+            while (before < codelet->before_count && codelet->before[before].address + codelet->before[before].count * page_bytes <= at)
+                before++;
+            const struct store_run *here = before < codelet->before_count ? &codelet->before[before] : NULL;
+            bool present = here && here->address <= at;
+            uint64_t stop = present ? here->address + here->count * page_bytes : here && here->address < end ? here->address : end;
+            stop = stop < end ? stop : end;
+            pages += present ? 0 : (stop - at) / page_bytes;
+            at = stop;
+        }
+    }
+    return pages;
+}
+
+/* What an earlier replay of the program's own code found here, the newest last. */
+static const struct store_sample *decision_find(const struct replay_session *session, const struct replay_target *target)
+{
+    for (size_t i = session->sample_count; i-- > 0;) {
+        const struct store_sample *sample = &session->samples[i];
+        if (!strcmp(sample->kind, "replay") && !strcmp(sample->host_name, session->host_name) && sample->region
+            && !strcmp(sample->region, target->region->name) && sample->representative == target->class->representative
+            && !strcmp(sample->warmup, "auto") && sample->has_residual && !*sample->flags && !*sample->settings && sample->warmup_policy
+            && warmup_kind_of(sample->warmup_policy) < WARMUP_KINDS)
+            return sample;
+    }
+    return NULL;
+}
+
+static const char *calibration_refusal(const struct replay_session *session, const struct replay_target *target, const struct warming *warming)
+{
+    const struct store_manifest *manifest = store_manifest(session->store);
+    char *settings = replay_settings_text(session->options);
+    bool other = (session->options->flags && *session->options->flags) || !settings || *settings;
+    free(settings);
+    if (session->elsewhere)
+        return "captured on another machine";
+    if (other)
+        return "with other flags or settings than the program's";
+    if ((double)target->class->time_ns < CALIBRATE_WEIGHT_RATIO * (double)manifest->wall_ns)
+        return "it weighs too little to be compared";
+    return warming->subject.in_vivo_ns ? NULL : "its time in vivo is not known";
+}
+
+static enum pcere_status series_need(struct replay_session *session, struct pcere_error *error)
+{
+    if (session->series_loaded)
+        return PCERE_OK;
+    enum pcere_status status = store_invocations_load(session->store, &session->series, &session->series_count, error);
+    session->series_loaded = !status;
+    return status;
+}
+
+enum pcere_status warming_begin(struct replay_session *session, const struct replay_target *target, const struct store_codelet *codelet,
+                                const struct codelet_memory *memory, struct warming *ret_warming, struct pcere_error *error)
+{
+    const char *asked = session->options->warmup ? session->options->warmup : "auto";
+    struct warming warming = {.session = session, .target = target, .codelet = codelet, .memory = memory, .asked = asked, .kind = warmup_kind_of(asked),
+                              .why = "asked for"};
+    bool automatic = !strcmp(asked, "auto");
+    enum pcere_status status = PCERE_OK;
+    if (automatic || warming.kind == WARMUP_PRECEDED)
+        status = series_need(session, error);
+    if (!status && (automatic || warming.kind == WARMUP_PRECEDED))
+        status = predecessors_find(session->store, session->series, session->series_count, target, warming.predecessors, &warming.predecessor_count, error);
+    if (status)
+        return status;
+    size_t count = warming.predecessor_count;
+    warming.subject = (struct calibrate_subject){
+        .invocations = target->region->invocations,
+        .representative = target->class->representative,
+        .members = target->class->members,
+        .in_vivo_ns = calibrate_reference_ns(target->class),
+        .first_touches = first_touches(codelet, store_manifest(session->store)->page_size),
+        .memory_bytes = target->class->memory_bytes,
+        .predecessors = count,
+        .after_itself = count && warming.predecessors[count - 1].class == target->class,
+    };
+    if (warming.kind == WARMUP_PRECEDED && !count) {
+        warming.kind = WARMUP_HISTORY;
+        warming.why = "nothing is known that ran before it";
+    }
+    if (automatic) {
+        const struct store_sample *decision = decision_find(session, target);
+        warming.kind = decision ? warmup_kind_of(decision->warmup_policy) : calibrate_expect(&warming.subject, &warming.why);
+        warming.has_residual = decision != NULL;
+        warming.residual_ratio = decision ? decision->residual_ratio : 0;
+        const char *refusal = decision ? "as calibrated before" : calibration_refusal(session, target, &warming);
+        warming.calibrates = !refusal;
+        warming.why = refusal ? refusal : warming.why;
+    }
+    *ret_warming = warming;
+    return PCERE_OK;
+}
+
+void warming_done(struct warming *warming)
+{
+    plan_steps_done(&warming->steps);
+}
+
+/* ---- measuring ----------------------------------------------------------------------------------------------------------------------- */
+
+static char *reason_text(const struct warming *warming, enum warmup_kind kind, const char *why)
+{
+    struct text text = {0};
+    text_addf(&text, "%s", why);
+    if (kind == WARMUP_PRECEDED && warming->steps_made) {
+        text_addf(&text, "; after");
+        for (size_t i = 0; i < warming->predecessor_count; i++)
+            text_addf(&text, "%s %s #%llu%s", i ? "," : "", warming->predecessors[i].region->name,
+                      (unsigned long long)warming->predecessors[i].class->representative,
+                      warming->steps.items[i].touched ? " (only its pages touched)"
+                      : warming->predecessors[i].invocation == warming->predecessors[i].class->representative ? "" : " (another invocation)");
+    }
+    return text_take(&text);
+}
+
+static enum pcere_status measure_as(struct warming *warming, enum warmup_kind kind, uint64_t budget_ns, bool trial, const char *why,
+                                    struct replay_result *result, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    uint64_t start_ns = replay_session_clock_ns();
+    if (kind == WARMUP_PRECEDED && !warming->steps_made) {
+        status = predecessors_prepare(warming->session, warming->codelet, warming->memory, warming->predecessors, warming->predecessor_count,
+                                      &warming->steps, &warming->touched, error);
+        warming->steps_made = !status;
+        result->sample.cost_ns += replay_session_clock_ns() - start_ns;
+    }
+    if (status)
+        return status;
+    const struct measurement measurement = {
+        .warmup = kind < WARMUP_KINDS ? warmup_name(kind) : warming->asked,
+        .steps = kind == WARMUP_PRECEDED ? &warming->steps : NULL,
+        .budget_ns = budget_ns,
+        .trial = trial,
+    };
+    free(result->sample.warmup_policy);
+    free(result->sample.warmup_reason);
+    result->sample.warmup_policy = strdup(measurement.warmup);
+    result->sample.warmup_reason = reason_text(warming, kind, why);
+    if (!result->sample.warmup_policy || !result->sample.warmup_reason)
+        return pcere_fail_memory(error, "a sample");
+    status = replay_measure(warming->session, warming->codelet, warming->memory, &measurement, result, error);
+    if (status != PCERE_NO || kind != WARMUP_PRECEDED || trial)
+        return status;
+    char text[sizeof error->message + 48];
+    snprintf(text, sizeof text, "what ran before it cannot run here: %s", error->message);
+    warming->kind = WARMUP_PLAIN;
+    return measure_as(warming, WARMUP_PLAIN, budget_ns, trial, text, result, error);
+}
+
+static enum pcere_status trial_read(const struct store_sample *sample, enum warmup_kind kind, uint64_t cost_ns, struct calibrate_trial *ret_trial,
+                                    struct pcere_error *error)
+{
+    double *values = calloc(sample->sample_count + 1, sizeof *values);
+    if (!values)
+        return pcere_fail_memory(error, "samples");
+    size_t count = measured_values(sample, values, NULL, NULL);
+    *ret_trial = (struct calibrate_trial){.kind = kind, .done = count > 0, .cost_ns = cost_ns};
+    if (count) {
+        statistics_sort(values, count);
+        struct statistics_interval interval = statistics_median_interval(values, count, 0.95);
+        ret_trial->time_ns = statistics_median(values, count);
+        ret_trial->spread_ratio = ret_trial->time_ns > 0 ? (interval.high - interval.low) / 2 / 1.96 / ret_trial->time_ns : 0;
+    }
+    free(values);
+    return PCERE_OK;
+}
+
+/* The sample becomes one that predictions do not count. */
+static enum pcere_status trial_keep(struct replay_result *result, struct store_sample *sample, struct pcere_error *error)
+{
+    struct store_sample *grown = realloc(result->trials, (result->trial_count + 1) * sizeof *grown);
+    char *kind = strdup("calibration");
+    if (grown)
+        result->trials = grown;
+    if (!grown || !kind) {
+        free(kind);
+        return pcere_fail_memory(error, "samples");
+    }
+    free(sample->kind);
+    sample->kind = kind;
+    result->trials[result->trial_count++] = *sample;
+    *sample = (struct store_sample){0};
+    return PCERE_OK;
+}
+
+static enum pcere_status trial_measure(struct warming *warming, enum warmup_kind kind, uint32_t threads, struct replay_result *result,
+                                       struct pcere_error *error)
+{
+    struct pcere_error failure = {0};
+    enum pcere_status status = replay_result_begin(warming->session, warming->target, threads, "replay", result, error);
+    if (status)
+        return status;
+    status = measure_as(warming, kind, 0, true, "tried", result, &failure);
+    if (status && status != PCERE_NO) {
+        *error = failure;
+        return status;
+    }
+    return PCERE_OK;                  /* one that cannot run leaves no samples */
+}
+
+static void results_exchange(struct replay_result *result, struct replay_result *other)
+{
+    struct replay_result moved = *result;
+    *result = *other;
+    *other = moved;
+    result->trials = other->trials;
+    result->trial_count = other->trial_count;
+    result->refusal = other->refusal;
+    other->trials = NULL;
+    other->trial_count = 0;
+    other->refusal = NULL;
+}
+
+static void decision_say(const struct warming *warming, const struct calibrate_trial *trials, size_t chosen, size_t count, char *text, size_t text_bytes)
+{
+    uint64_t reference_ns = warming->subject.in_vivo_ns;
+    double first = 100 * calibrate_residual_ratio(&trials[0], reference_ns), taken = 100 * calibrate_residual_ratio(&trials[chosen], reference_ns);
+    if (chosen)
+        snprintf(text, text_bytes, "%s was %+.1f %% from the time in vivo, this %+.1f %%", warmup_name(trials[0].kind), first, taken);
+    else if (calibrate_is_near(&trials[0], reference_ns, warming->subject.members))
+        snprintf(text, text_bytes, "%s, and the time in vivo agrees", warming->why);
+    else
+        snprintf(text, text_bytes, "%s; %+.1f %% from the time in vivo, and %s", warming->why, first,
+                 count > 1 ? "no other warm-up is clearly nearer" : "nothing else was tried");
+}
+
+/* `result` was measured as expected. */
+static enum pcere_status calibrate(struct warming *warming, struct replay_result *result, struct pcere_error *error)
+{
+    struct calibrate_trial trials[WARMUP_KINDS];
+    struct replay_result others[WARMUP_KINDS];
+    size_t count = 1;
+    uint64_t spent_ns = 0;
+    double most_ns = fmax(TRIALS_COST_NS, TRIALS_COST_RATIO * (double)warming->target->class->time_ns);
+    enum pcere_status status = trial_read(&result->sample, warming->kind, result->sample.cost_ns, &trials[0], error);
+    enum warmup_kind next;
+    while (!status && (double)spent_ns < most_ns && (double)trials[0].cost_ns < most_ns && count < WARMUP_KINDS
+           && calibrate_next(&warming->subject, trials, count, &next)) {
+        status = trial_measure(warming, next, result->sample.threads, &others[count], error);
+        if (!status)
+            status = trial_read(&others[count].sample, next, others[count].sample.cost_ns, &trials[count], error);
+        spent_ns += others[count].sample.cost_ns;
+        count++;
+    }
+    size_t chosen = status ? 0 : calibrate_choose(&warming->subject, trials, count);
+    if (!status) {
+        char text[256];
+        decision_say(warming, trials, chosen, count, text, sizeof text);
+        warming->kind = trials[chosen].kind;
+        warming->has_residual = true;
+        warming->residual_ratio = calibrate_residual_ratio(&trials[chosen], warming->subject.in_vivo_ns);
+        if (chosen)
+            results_exchange(result, &others[chosen]);
+        free(result->sample.warmup_reason);
+        result->sample.warmup_reason = reason_text(warming, warming->kind, text);
+        result->sample.cost_ns = trials[0].cost_ns + spent_ns;
+        warming->why = "as calibrated before";
+    }
+    for (size_t i = 1; i < count; i++) {
+        if (!status && others[i].sample.sample_count)
+            status = trial_keep(result, &others[i].sample, error);
+        replay_result_done(&others[i]);
+    }
+    warming->calibrates = false;
+    return status;
+}
+
+static void residual_note(const struct warming *warming, struct replay_result *result)
+{
+    const struct store_sample *sample = &result->sample;
+    struct calibrate_trial trial = {0};
+    bool own = sample->threads == store_manifest(warming->session->store)->threads && warming->kind < WARMUP_KINDS && !warming->session->elsewhere
+               && !*sample->flags && !*sample->settings && warming->subject.in_vivo_ns;
+    result->reference_ns = warming->subject.in_vivo_ns;
+    if (own && !trial_read(sample, warming->kind, 0, &trial, NULL) && trial.done) {
+        result->sample.has_residual = true;
+        result->sample.residual_ratio = calibrate_residual_ratio(&trial, warming->subject.in_vivo_ns);
+    } else if (warming->has_residual) {
+        result->sample.has_residual = true;
+        result->sample.residual_ratio = warming->residual_ratio;
+    }
+}
+
+enum pcere_status warming_measure(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
+{
+    enum warmup_kind expected = warming->kind;
+    bool here = warming->calibrates && result->sample.threads == store_manifest(warming->session->store)->threads;
+    enum pcere_status status = measure_as(warming, warming->kind, budget_ns, false, warming->why, result, error);
+    here = here && !status && !(result->sample.sampled_ratio > 0) && expected == warming->kind;
+    if (here)
+        status = calibrate(warming, result, error);
+    const struct replay_options *options = warming->session->options;
+    if (here && !status && warming->kind != expected && (options->precision_ratio > 0 || options->budget_ns)) {
+        struct store_sample trial = result->sample;
+        char *why = strdup(result->sample.warmup_reason);
+        struct replay_result again;
+        status = why ? replay_result_begin(warming->session, warming->target, trial.threads, "replay", &again, error) : pcere_fail_memory(error, "a reason");
+        if (!status) {
+            again.sample.cost_ns = trial.cost_ns;
+            results_exchange(result, &again);
+            status = trial_keep(result, &again.sample, error);
+            replay_result_done(&again);
+        }
+        if (!status)
+            status = measure_as(warming, warming->kind, budget_ns, false, why, result, error);
+        free(why);
+    }
+    if (!status)
+        residual_note(warming, result);
+    return status;
+}
+
+enum pcere_status warming_calibrate_beside(struct warming *warming, struct replay_result *result, struct pcere_error *error)
+{
+    struct replay_result beside;
+    const struct store_manifest *manifest = store_manifest(warming->session->store);
+    enum pcere_status status = replay_result_begin(warming->session, warming->target, manifest->threads, "replay", &beside, error);
+    if (status)
+        return status;
+    struct pcere_error failure = {0};
+    enum warmup_kind expected = warming->kind;
+    status = measure_as(warming, warming->kind, 0, true, warming->why, &beside, &failure);
+    if (!status && expected == warming->kind)
+        status = calibrate(warming, &beside, &failure);
+    result->sample.cost_ns += beside.sample.cost_ns;
+    for (size_t i = 0; !status && i < beside.trial_count; i++)
+        status = trial_keep(result, &beside.trials[i], &failure);
+    if (!status && beside.sample.sample_count) {
+        residual_note(warming, &beside);
+        status = trial_keep(result, &beside.sample, &failure);
+    }
+    replay_result_done(&beside);
+    warming->calibrates = false;
+    if (status && status != PCERE_NO) {
+        *error = failure;
+        return status;
+    }
+    return PCERE_OK;                  /* if it cannot run with so many threads, it is not calibrated */
+}

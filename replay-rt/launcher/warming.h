@@ -1,0 +1,59 @@
+/* replay-rt/launcher/warming.h - one codelet's warm-up from word to measurement: what was asked for, what earlier replays found, what calibrating finds.
+ */
+#ifndef PCERE_REPLAY_LAUNCHER_WARMING_H
+#define PCERE_REPLAY_LAUNCHER_WARMING_H
+
+#include "replay-rt/launcher/calibrate.h"
+#include "replay-rt/launcher/predecessors.h"
+
+/* ---- replay.c: one measurement ---------------------------------------------------------------------------------------------------- */
+
+struct measurement {
+    const char *warmup;               /* as policy_choose takes it */
+    const struct plan_steps *steps;   /* regions before it, or NULL */
+    uint64_t budget_ns;               /* 0: none */
+    bool trial;                       /* of a warm-up: neither precision nor budget nor sampling counts */
+};
+
+/* Processes until there are samples enough, into result->sample; its cost grows by theirs. PCERE_NO: the codelet cannot run so. */
+enum pcere_status replay_measure(struct replay_session *session, const struct store_codelet *codelet, const struct codelet_memory *memory,
+                                 const struct measurement *measurement, struct replay_result *result, struct pcere_error *error);
+/* An empty result with a sample that says what will be measured. */
+enum pcere_status replay_result_begin(const struct replay_session *session, const struct replay_target *target, uint32_t threads, const char *kind,
+                                      struct replay_result *ret_result, struct pcere_error *error);
+void replay_result_done(struct replay_result *result);
+
+/* ---- warming.c ------------------------------------------------------------------------------------------------------------------------ */
+
+struct warming {
+    struct replay_session *session;
+    const struct replay_target *target;
+    const struct store_codelet *codelet;
+    const struct codelet_memory *memory;
+    struct predecessor predecessors[PREDECESSORS_MOST];
+    size_t predecessor_count;
+    struct plan_steps steps;          /* made when they are needed */
+    bool steps_made;
+    size_t touched;                   /* of them */
+    struct calibrate_subject subject;
+    const char *asked;                /* "auto", .. */
+    enum warmup_kind kind;            /* of auto; else WARMUP_KINDS */
+    const char *why;                  /* it is that; static */
+    bool calibrates;                  /* nothing has compared it with the time in vivo yet, and that can be done */
+    bool has_residual;
+    double residual_ratio;
+};
+
+/* Decide as far as that goes without running anything. Everything but the result is borrowed until warming_done. */
+enum pcere_status warming_begin(struct replay_session *session, const struct replay_target *target, const struct store_codelet *codelet,
+                                const struct codelet_memory *memory, struct warming *ret_warming, struct pcere_error *error);
+void warming_done(struct warming *warming);
+
+/* Measure under that warm-up, and at the capture's number of threads calibrate first, if that is open still: then `result` is what was taken, and has the
+ * others as trials. */
+enum pcere_status warming_measure(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error);
+
+/* Where the capture's number of threads is not asked for: calibrate at it, with all that was measured as trials of `result`, which pays. */
+enum pcere_status warming_calibrate_beside(struct warming *warming, struct replay_result *result, struct pcere_error *error);
+
+#endif

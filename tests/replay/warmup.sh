@@ -1,0 +1,65 @@
+# What comes before a timed run: each policy by its name, and auto by the rule that it says it follows. Times are noisy here: asked is what was done
+# with them.
+source "$(dirname "$0")/common.sh"
+flags=-O2
+program preceded preceded.c
+captured preceded
+# of a region's classes, the heaviest: others may weigh too little to be compared
+main='def main: .replays | (map(.members * (.reference_ns // 0)) | max) as $most | map(select(.members * (.reference_ns // 0) == $most));'
+
+for policy in plain preceded faulting history none; do
+    run "$PCERE" replay preceded.pcere add --warmup $policy --threads 1,2 --repeat 3 --json
+    says "--warmup $policy runs" 0
+    is "--warmup $policy is what was done" "$(json '[.replays[].warmup_policy] | unique | join(" ")')" $policy
+    holds "--warmup $policy says how far its time is from that in vivo" jq -e '.replays[0].residual_ratio > -1 and .replays[0].reference_ns > 0' .out
+done
+run "$PCERE" replay preceded.pcere add --warmup preceded --threads 1,2 --repeat 3 --json
+holds "the streaming region is run before it" jq -e '[.replays[].warmup_reason | test("after .*stream@preceded.c")] | all' .out
+holds "and writes all its pages each time" jq -e '[.replays[].written_pages > 6000] | all' .out
+holds "of which nearly none is laid between the two, if it is the invocation that came before" \
+    jq -e '[.replays[] | .laid_pages < 100 or (.warmup_reason | test("another invocation"))] | all' .out
+run "$PCERE" replay preceded.pcere 'fill@*' --warmup preceded --threads 1 --repeat 2 --json
+holds "before the first region nothing ran, and that is said" \
+    jq -e '.replays | min_by(.representative) | .warmup_policy == "history" and (.warmup_reason | test("nothing is known"))' .out
+
+# auto: the expected one, unless it is off and another one is nearer by more than noise (calibrate.h)
+run "$PCERE" replay preceded.pcere add --threads 1,2 --json
+says "auto runs" 0
+holds "auto names policy, reason and residual at each number of threads" \
+    jq -e "$main"'[main[] | (.warmup_policy | length > 0) and (.warmup_reason | length > 0) and .residual_ratio > -1] | all' .out
+is "one policy for all numbers of threads" "$(json "$main[main[].warmup_policy] | unique | length")" 1
+far='def far($t; $r): ($t / $r | log | fabs);'
+holds "auto does not take the hot policy where it is more than 20 % off and the predecessors' is nearer" \
+    jq -e "$main $far"' main[0] | .reference_ns as $r | far(.median_ns; $r) as $own
+        | .warmup_policy != "plain" or $own < 0.2 or ([.trials[] | select(.warmup_policy == "preceded") | far(.median_ns; $r) > $own - 0.2] | length > 0 and all)' .out
+holds "a policy other than the expected one was nearer by more than the least noise" \
+    jq -e "$main $far"' main[0] | .reference_ns as $r | far(.median_ns; $r) as $own
+        | .warmup_policy == "plain" or ([.trials[] | select(.warmup_policy == "plain") | far(.median_ns; $r) > $own + 0.03] | all)' .out
+holds "what was tried is paid for" jq -e '[.replays[] | .cost_ns > ([.trials[].cost_ns] | add // 0)] | all' .out
+tried=$(json '[.replays[].trials[]] | length')
+is "and kept in the store" "$(grep -c '"kind":"calibration"' preceded.pcere/samples.jsonl)" "$tried"
+chosen=$(json "$main main[0].warmup_policy")
+run "$PCERE" replay preceded.pcere add --threads 2 --json
+is "a later replay takes what was found" "$(json "$main main[0].warmup_policy")" "$chosen"
+holds "without trying again" jq -e "$main"'main[0] | (.trials | length) == 0 and (.warmup_reason | test("as calibrated before"))' .out
+run "$PCERE" replay preceded.pcere add --threads 1
+says "the table shows it" 0 out 'warm-up' out "$chosen [+-]"
+
+rm preceded.pcere/samples.jsonl
+run "$PCERE" replay preceded.pcere add --threads 2 --json
+holds "where the capture's threads are not asked for, calibrating is done beside, and paid for" \
+    jq -e "$main"'main | length == 1 and .[0].threads == 2 and (.[0].trials | length > 0 and ([.[].threads] | unique) == [1]) and .[0].residual_ratio > -1' .out
+run "$PCERE" replay preceded.pcere add --threads 1 --flags=-O1 --json
+holds "other flags are not compared with the program's time" jq -e '[.replays[].trials[]] | length == 0' .out
+
+flags="-O2 -DPRINTS"
+program prints preceded.c
+captured prints
+run "$PCERE" replay prints.pcere add --warmup preceded --threads 1 --repeat 2 --json
+holds "of a region that writes to a file only the pages are touched, and that is said" \
+    jq -e '.replays[0].warmup_reason | test("stream@preceded.c:[0-9]+ #[0-9]+ \\(only its pages touched\\)")' .out
+
+rm prints.pcere/invocations.json
+run "$PCERE" replay prints.pcere add --warmup preceded --threads 1 --repeat 2 --json
+holds "a store that does not know the order of invocations says so" jq -e '.replays[0].warmup_reason | test("nothing is known")' .out
+finish
