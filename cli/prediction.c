@@ -218,6 +218,8 @@ enum pcere_status prediction_document_add(json_t *document, const struct predict
     json_put(document, "serial_ns", json_from_u64(result->serial_ns), &failed);
     json_put(document, "serial_basis", json_string(predict_basis_name(result->serial_basis)), &failed);
     json_put(document, "captured_elsewhere", json_boolean(result->foreign), &failed);
+    json_put(document, "run_spread_ratio", json_real(result->run_ratio), &failed);
+    json_put(document, "run_spread_runs", json_from_u64(result->run_count), &failed);
     json_t *list = json_array();
     for (size_t i = 0; i < result->point_count; i++)
         if (json_array_append_new(list, point_value(prediction, &result->points[i], &failed)) != 0)

@@ -96,6 +96,12 @@ static void prediction_print(const struct prediction *prediction)
     printf("%s on %s%s\n\n", prediction->manifest->program, prediction->arch, prediction->here ? " (this machine)" : "");
     points_print(prediction, &marked);
     printf("\noutside regions %s at any number of threads\n", units_format_ns(prediction->result.serial_ns, serial));
+    char spread[CLI_TEXT_MOST];
+    cli_ratio_text(spread, prediction->result.run_ratio);
+    if (prediction->result.run_count)
+        printf("runs of the program differ by %s (standard deviation, %zu runs and what is assumed)\n", spread, prediction->result.run_count);
+    else
+        printf("runs of the program are assumed to differ by %s; --measure finds out\n", spread);
     regions_print(prediction);
     if (prediction->result.foreign)
         foreign_print(prediction);
@@ -149,7 +155,8 @@ const struct cli_verb cli_verb_predict = {
     .description =
         "Adds up the serial part, measured once, and for each class of each region the replayed time of its representative times the number of "
         "invocations that it stands for. What was not captured keeps its time from the capture's run, and is marked.\n\n"
-        "Every prediction comes with a 95 % interval. Error is |predicted - real| / real. Acceleration is the real time of the whole program over the "
+        "Every prediction comes with a 95 % interval, in which one real run should lie: it has what differs between repetitions and processes, what the warm-up left, what runs of "
+        "the program differ by, and what thread counts other than the capture's leave open. Error is |predicted - real| / real. Acceleration is the real time of the whole program over the "
         "wall time of all replays at that number of threads, restoring and warm-up included, building not.\n\n"
         "Samples carry the name of the machine that measured them. To predict another machine, replay the store there and predict with --arch and "
         "that machine's name. A name is given by PCERE_HOST or by the file /etc/pcere/host; else it is made from the processor's.",

@@ -88,7 +88,7 @@ static void replays_choose(const struct predict_request *request, const char *re
     for (size_t i = 0; newest && i < request->sample_count; i++) {
         const struct store_sample *sample = &request->samples[i];
         if (sample_replays(request, sample, region, representative, threads) && equal(sample->warmup, newest->warmup) &&
-            (sample->sampled_ratio > 0) == (newest->sampled_ratio > 0))
+            equal(sample->warmup_policy, newest->warmup_policy) && (sample->sampled_ratio > 0) == (newest->sampled_ratio > 0))
             replays->samples[replays->count++] = sample;
     }
 }
@@ -139,13 +139,23 @@ struct predictor {
     double *values, *scratch;        /* room for all repetitions, and for processes x the longest sample */
     double *draws;                   /* [PREDICT_DRAWS] of a class */
     double *region_draws, *point_draws;       /* [PREDICT_DRAWS] sums */
+    double *residual_draws, *run_draws;       /* [PREDICT_DRAWS]: standard normal, common to all classes; factors, common to all of a run */
+    double run_ratio;                /* standard deviation of runs of the program */
+    size_t run_count;                /* that say so */
+    bool alone;                      /* a region is compared with itself: what is common to all its replays does not count */
     uint64_t state;
 };
+
+/* 0 to 1. */
+static double uniform_draw(uint64_t *state)
+{
+    return ((double)(random_next(state) >> 11) + 0.5) * 0x1p-53;
+}
 
 /* Standard normal by Box and Muller. */
 static double normal_draw(uint64_t *state)
 {
-    double u = ((double)(random_next(state) >> 11) + 0.5) * 0x1p-53, v = (double)(random_next(state) >> 11) * 0x1p-53;
+    double u = uniform_draw(state), v = uniform_draw(state);
     return sqrt(-2 * log(u)) * cos(2 * 3.14159265358979323846 * v);
 }
 
@@ -185,6 +195,35 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
     ret_class->repetition_count = filled;
 }
 
+/* What the warm-up left between in vitro and in vivo, by the newest of the chosen samples that says it. */
+static double residual_of(const struct replays *replays)
+{
+    double residual = PREDICT_UNKNOWN_RATIO;
+    uint64_t newest_s = 0;
+    for (size_t s = 0; s < replays->count; s++)
+        if (replays->samples[s]->has_residual && replays->samples[s]->when_s >= newest_s) {
+            residual = fabs(replays->samples[s]->residual_ratio);
+            newest_s = replays->samples[s]->when_s;
+        }
+    return fmin(residual, 1);
+}
+
+static void residual_spread(struct predictor *predictor)
+{
+    double residual = residual_of(&predictor->replays);
+    for (size_t d = 0; d < PREDICT_DRAWS; d++)
+        predictor->draws[d] *= fmax(1 + residual * (predictor->residual_draws[d] + normal_draw(&predictor->state)), 0);
+}
+
+/* Kept from the original run: with other thread counts it takes anything between as long and as much less or more as there are more or fewer threads. */
+static void kept_add(struct predictor *predictor, uint64_t time_ns, uint32_t threads, double *draws)
+{
+    uint32_t captured = predictor->request->manifest->threads ? predictor->request->manifest->threads : threads;
+    double end = (double)captured / (double)threads;
+    for (size_t d = 0; d < PREDICT_DRAWS; d++)
+        draws[d] += (double)time_ns * (1 + (end - 1) * uniform_draw(&predictor->state));
+}
+
 /* What a class adds; its draws are added to region_draws. */
 static enum pcere_status class_predict(struct predictor *predictor, const char *region, const struct store_class *class,
                                        uint32_t threads, struct predict_class *ret_class, uint64_t *cost_ns, struct pcere_error *error)
@@ -196,14 +235,15 @@ static enum pcere_status class_predict(struct predictor *predictor, const char *
         return PCERE_OK;
     }
     if (!class->captured) {
-        for (size_t d = 0; d < PREDICT_DRAWS; d++)
-            predictor->region_draws[d] += (double)class->time_ns;
+        kept_add(predictor, class->time_ns, threads, predictor->region_draws);
         return PCERE_OK;
     }
     replays_choose(predictor->request, region, class->representative, threads, &predictor->replays);
     if (predictor->replays.count == 0)
         return fail_missing(predictor->request, &predictor->replays, region, class->representative, threads, error);
     replays_measure(predictor, ret_class);
+    if (!predictor->alone)
+        residual_spread(predictor);
     ret_class->weight = amdahl_class_weight(class->members, class->time_ns, class->representative_ns);
     ret_class->time_ns = whole_ns((double)ret_class->vitro_ns * ret_class->weight);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
@@ -225,6 +265,16 @@ static void interval_read(double *draws, uint64_t time_ns, uint64_t *ret_low_ns,
     *ret_high_ns = high_ns > time_ns ? high_ns : time_ns;
 }
 
+/* Its draws, with what is common to a run, are added to the point's. */
+static void region_finish(struct predictor *predictor, struct predict_region *region)
+{
+    for (size_t d = 0; d < PREDICT_DRAWS && !predictor->alone; d++) {
+        predictor->region_draws[d] *= predictor->run_draws[d];
+        predictor->point_draws[d] += predictor->region_draws[d];
+    }
+    interval_read(predictor->region_draws, region->time_ns, &region->low_ns, &region->high_ns);
+}
+
 static enum pcere_status region_predict(struct predictor *predictor, const struct store_region *region, uint32_t threads,
                                         struct predict_region *ret_region, uint64_t *cost_ns, struct pcere_error *error)
 {
@@ -233,9 +283,9 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
     bool captured = equal(region->status, "captured") && region->class_count > 0;
     memset(predictor->region_draws, 0, PREDICT_DRAWS * sizeof(double));
     if (!captured) {
-        ret_region->time_ns = ret_region->in_vivo_ns = ret_region->low_ns = ret_region->high_ns = region->time_ns;
-        for (size_t d = 0; d < PREDICT_DRAWS; d++)
-            predictor->point_draws[d] += (double)region->time_ns;
+        ret_region->time_ns = ret_region->in_vivo_ns = region->time_ns;
+        kept_add(predictor, region->time_ns, threads, predictor->region_draws);
+        region_finish(predictor, ret_region);
         return PCERE_OK;
     }
     ret_region->classes = calloc(region->class_count, sizeof *ret_region->classes);
@@ -254,9 +304,7 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
         if (!replayed)
             ret_region->in_vivo_ns += class->time_ns;
     }
-    for (size_t d = 0; d < PREDICT_DRAWS; d++)
-        predictor->point_draws[d] += predictor->region_draws[d];
-    interval_read(predictor->region_draws, ret_region->time_ns, &ret_region->low_ns, &ret_region->high_ns);
+    region_finish(predictor, ret_region);
     return PCERE_OK;
 }
 
@@ -282,6 +330,29 @@ static uint64_t runs_median(struct predictor *predictor, uint32_t threads, bool 
     return whole_ns(statistics_median(predictor->values, count));
 }
 
+/* Runs of that host that differ in nothing: their standard deviation over their mean, together with what is assumed of such machines. */
+static void run_spread_find(struct predictor *predictor)
+{
+    const struct predict_request *request = predictor->request;
+    double squares = PREDICT_RUN_ASSUMED * PREDICT_RUN_RATIO * PREDICT_RUN_RATIO, freedom = PREDICT_RUN_ASSUMED;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        uint32_t threads = request->samples[i].threads;
+        bool first = sample_runs(request, &request->samples[i]);
+        for (size_t j = 0; j < i && first; j++)
+            first = !(sample_runs(request, &request->samples[j]) && request->samples[j].threads == threads);
+        size_t count = 0;
+        if (first)
+            runs_median(predictor, threads, false, &count);
+        if (count < 2)
+            continue;
+        double variation = statistics_variation_ratio(predictor->values, count);
+        squares += (double)(count - 1) * variation * variation;
+        freedom += (double)(count - 1);
+        predictor->run_count += count;
+    }
+    predictor->run_ratio = sqrt(squares / freedom);
+}
+
 static enum pcere_status point_predict(struct predictor *predictor, uint64_t serial_ns, uint32_t threads,
                                        struct predict_point *ret_point, struct pcere_error *error)
 {
@@ -291,8 +362,12 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
     if (!ret_point->regions)
         return pcere_fail_memory(error, "a prediction");
     ret_point->region_count = manifest->region_count;
-    for (size_t d = 0; d < PREDICT_DRAWS; d++)
-        predictor->point_draws[d] = (double)serial_ns;
+    double serial_ratio = threads == manifest->threads ? 0 : PREDICT_SERIAL_RATIO;
+    for (size_t d = 0; d < PREDICT_DRAWS; d++) {
+        predictor->residual_draws[d] = normal_draw(&predictor->state);
+        predictor->run_draws[d] = fmax(1 + M_SQRT2 * predictor->run_ratio * normal_draw(&predictor->state), 0);
+        predictor->point_draws[d] = (double)serial_ns * fmax(1 + serial_ratio * normal_draw(&predictor->state), 0) * predictor->run_draws[d];
+    }
     for (size_t r = 0; r < manifest->region_count; r++) {
         enum pcere_status status = region_predict(predictor, &manifest->regions[r], threads, &ret_point->regions[r],
                                                   &ret_point->cost_ns, error);
@@ -348,9 +423,12 @@ static enum pcere_status predictor_init(struct predictor *predictor, const struc
     predictor->draws = calloc(PREDICT_DRAWS, sizeof *predictor->draws);
     predictor->region_draws = calloc(PREDICT_DRAWS, sizeof *predictor->region_draws);
     predictor->point_draws = calloc(PREDICT_DRAWS, sizeof *predictor->point_draws);
+    predictor->residual_draws = calloc(PREDICT_DRAWS, sizeof *predictor->residual_draws);
+    predictor->run_draws = calloc(PREDICT_DRAWS, sizeof *predictor->run_draws);
     if (!predictor->replays.samples || !predictor->groups || !predictor->values || !predictor->scratch || !predictor->draws ||
-        !predictor->region_draws || !predictor->point_draws)
+        !predictor->region_draws || !predictor->point_draws || !predictor->residual_draws || !predictor->run_draws)
         return pcere_fail_memory(error, "a prediction");
+    run_spread_find(predictor);
     return PCERE_OK;
 }
 
@@ -363,6 +441,8 @@ static void predictor_done(struct predictor *predictor)
     free(predictor->draws);
     free(predictor->region_draws);
     free(predictor->point_draws);
+    free(predictor->residual_draws);
+    free(predictor->run_draws);
 }
 
 void predict_result_done(struct predict_result *result)
@@ -403,6 +483,8 @@ enum pcere_status predict_run(const struct predict_request *request, struct pred
     status = predictor_init(&predictor, request, error);
     if (status == PCERE_OK) {
         serial_choose(&predictor, &result);
+        result.run_ratio = predictor.run_ratio;
+        result.run_count = predictor.run_count;
         result.points = calloc(request->thread_count, sizeof *result.points);
         if (!result.points)
             status = pcere_fail_memory(error, "a prediction");
@@ -430,6 +512,7 @@ enum pcere_status predict_one_region(const struct predict_request *request, size
     if (status != PCERE_OK)
         return status;
     status = predictor_init(&predictor, request, error);
+    predictor.alone = true;
     if (status == PCERE_OK)
         status = region_predict(&predictor, &request->manifest->regions[region], request->threads[0], &result, &cost_ns, error);
     predictor_done(&predictor);

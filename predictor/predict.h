@@ -14,10 +14,17 @@
  * repetitions. Samples of a part of a region's iterations and of all of them are not mixed: those count that are of the newest one's kind, and
  * T_vitro of shots is their mean, since each shot has seen other iterations.
  *
- * Intervals (95 %): quantiles of PREDICT_DRAWS bootstrap draws of the sum, each class's median drawn anew over processes and over the
- * repetitions in them (statistics_bootstrap_medians); for shots, normal with the standard error of their mean, widened by Student's t. Fewer than five processes cannot show how much processes differ: then each draw is
- * also scaled by a normal factor of standard deviation PREDICT_PROCESS_RATIO / sqrt(processes). In-vivo times were measured once and
- * have no interval of their own. The interval is that of the prediction, not of one real run.
+ * Intervals (95 %): of the time that one real run takes; quantiles of PREDICT_DRAWS draws of the sum, in which vary
+ *   - what was measured in vitro: each class's median drawn anew over processes and over the repetitions in them (statistics_bootstrap_medians); for
+ *     shots, normal with the standard error of their mean, widened by Student's t. Fewer than five processes cannot show how much processes
+ *     differ: then each draw is also scaled by a normal factor of standard deviation PREDICT_PROCESS_RATIO / sqrt(processes);
+ *   - what the warm-up left: each class by 1 + |residual| (u + v), u and v standard normal, u the same for all classes of a draw, since what makes one
+ *     region too fast makes others too fast. Unknown: PREDICT_UNKNOWN_RATIO. The prediction itself is not corrected by it;
+ *   - runs: all of a draw by 1 + sqrt(2) s w, for the real run and for the session that measured; s is the standard deviation of runs of the program on that
+ *     host, pooled over thread counts with an assumed PREDICT_RUN_RATIO that counts as PREDICT_RUN_ASSUMED degrees of freedom;
+ *   - the serial part, at other thread counts than the capture's, by PREDICT_SERIAL_RATIO;
+ *   - what keeps its in-vivo time, at other thread counts: anything between that time and that of perfect scaling.
+ * predict_one_region compares settings of one region with each other: its interval has the first of these alone.
  */
 #ifndef PCERE_PREDICTOR_PREDICT_H
 #define PCERE_PREDICTOR_PREDICT_H
@@ -31,6 +38,10 @@
 
 #define PREDICT_DRAWS 1000
 #define PREDICT_PROCESS_RATIO 0.02
+#define PREDICT_UNKNOWN_RATIO 0.03
+#define PREDICT_RUN_RATIO 0.02
+#define PREDICT_RUN_ASSUMED 3
+#define PREDICT_SERIAL_RATIO 0.05
 
 enum predict_basis {
     PREDICT_IN_VIVO,                 /* as measured in the original run, at the capture's thread count */
@@ -89,6 +100,8 @@ struct predict_result {
     uint64_t serial_ns;              /* T_seq: same at all thread counts */
     enum predict_basis serial_basis; /* PREDICT_IN_VIVO, or PREDICT_RUN: median over that host's runs with the fewest threads */
     bool foreign;                    /* the store was captured on another host: in-vivo times are that host's */
+    double run_ratio;                /* standard deviation of runs of the program that intervals go by, over their mean */
+    size_t run_count;                /* real runs behind it; 0: assumed */
     struct predict_point *points;    /* as request.threads */
     size_t point_count;
 };

@@ -98,7 +98,8 @@ static void the_sum(void)
     CU_ASSERT_EQUAL(four->regions[0].classes[2].basis, PREDICT_IN_VIVO);
     CU_ASSERT_EQUAL(four->regions[1].time_ns, 30000);
     CU_ASSERT_EQUAL(four->regions[1].basis, PREDICT_IN_VIVO);
-    CU_ASSERT_EQUAL(four->regions[1].low_ns, 30000);
+    CU_ASSERT(four->regions[1].low_ns > 6500 && four->regions[1].low_ns < 9000);     /* it may scale, or not */
+    CU_ASSERT(four->regions[1].high_ns >= 30000 && four->regions[1].high_ns < 32000);
     CU_ASSERT_EQUAL(four->regions[2].classes[0].weight, 5.5);
     CU_ASSERT_EQUAL(four->regions[2].time_ns, 1375000);
     CU_ASSERT_EQUAL(four->cost_ns, 3000000);
@@ -132,6 +133,9 @@ static void real_runs(void)
     CU_ASSERT_EQUAL(point->real_count, 3);
     CU_ASSERT_DOUBLE_EQUAL(point->error_ratio, 2.15 / 175, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(point->acceleration, 175.0 / 3, 1e-9);
+    /* three runs with a variation of 5 / 175, beside what is assumed */
+    CU_ASSERT_DOUBLE_EQUAL(result.run_ratio, sqrt((3 * 0.02 * 0.02 + 2 * 5.0 / 175 * 5.0 / 175) / 5), 1e-9);
+    CU_ASSERT_EQUAL(result.run_count, 3);
     predict_result_done(&result);
 }
 
@@ -243,32 +247,87 @@ static void another_machine(void)
     predict_result_done(&result);
 }
 
-static void intervals(void)
+static double width_ms(const struct store_sample *samples, size_t count)
 {
     static const uint32_t threads[] = {2};
-    struct store_sample narrow[3], wide[3];
-    replay_all(narrow, 0, "home", 2, 2, 0.001);
-    struct predict_request asked = request(narrow, 3, "home", threads, 1);
+    struct predict_request asked = request(samples, count, "home", threads, 1);
     struct predict_result result, again;
     CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
     CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &again, NULL), PCERE_OK);
     CU_ASSERT_EQUAL(result.points[0].low_ns, again.points[0].low_ns);
     CU_ASSERT_EQUAL(result.points[0].high_ns, again.points[0].high_ns);
-    /* One process each: about +-3.9 % of each class, for the sum of 45, 25 and 2.75 ms about +-2 ms. */
-    double width_ns = (double)(result.points[0].high_ns - result.points[0].low_ns);
-    CU_ASSERT_DOUBLE_EQUAL(width_ns, 2 * 1.96 * 0.02 * sqrt(45e6 * 45e6 + 25e6 * 25e6 + 2.75e6 * 2.75e6), 0.4e6);
-    predict_result_done(&again);
-    for (size_t i = 0; i < 3; i++)
-        wide[i] = narrow[i];
-    replay_all(wide, 0, "home", 2, 2, 0.3);
-    asked.samples = wide;
-    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &again, NULL), PCERE_OK);
-    CU_ASSERT((double)(again.points[0].high_ns - again.points[0].low_ns) > 1.5 * width_ns);
+    CU_ASSERT_EQUAL(result.points[0].time_ns, 172850000);        /* whatever varies */
+    double width = (double)(result.points[0].high_ns - result.points[0].low_ns) / 1e6;
     predict_result_done(&result);
     predict_result_done(&again);
+    return width;
 }
 
-/* Many made-up machines whose processes differ by 2 %: the interval must hold the true time nearly as often as it says. */
+static double hypotenuse(const double *sides, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += sides[i] * sides[i];
+    return sqrt(sum);
+}
+
+/* Classes of 45, 25 and 2.75 ms, 100 ms of serial part. */
+static void intervals(void)
+{
+    enum { RUNS = 60 };
+    struct store_sample samples[3 + RUNS];
+    replay_all(samples, 0, "home", 2, 2, 0.001);
+    for (size_t i = 0; i < 3; i++)
+        samples[i].has_residual = true;
+    const double assumed[] = {0.02 * 45, 0.02 * 25, 0.02 * 2.75, 0.05 * 100, sqrt(2) * 0.02 * 172.85};
+    CU_ASSERT_DOUBLE_EQUAL(width_ms(samples, 3), 2 * 1.96 * hypotenuse(assumed, 5), 2.5);
+    /* sixty runs that do not differ outweigh what is assumed */
+    for (size_t i = 0; i < RUNS; i++)
+        samples[3 + i] = run("home", 4, 90000000, 50000000);
+    double quiet = sqrt(3 * 0.02 * 0.02 / (3 + RUNS - 1));
+    const double known[] = {0.02 * 45, 0.02 * 25, 0.02 * 2.75, 0.05 * 100, sqrt(2) * quiet * 172.85};
+    double narrow = width_ms(samples, 3 + RUNS);
+    CU_ASSERT_DOUBLE_EQUAL(narrow, 2 * 1.96 * hypotenuse(known, 5), 2);
+    /* residuals of two classes in one direction add up */
+    samples[0].residual_ratio = -0.3;
+    samples[1].residual_ratio = -0.2;
+    const double off[] = {0.02 * 45, 0.02 * 25, 0.02 * 2.75, 0.05 * 100, sqrt(2) * quiet * 172.85, 0.3 * 45 + 0.2 * 25, 0.3 * 45, 0.2 * 25};
+    CU_ASSERT_DOUBLE_EQUAL(width_ms(samples, 3 + RUNS), 2 * 1.96 * hypotenuse(off, 8), 8);
+    samples[0].residual_ratio = samples[1].residual_ratio = 0;
+    /* not compared is not the same as without a residual */
+    samples[0].has_residual = false;
+    CU_ASSERT(width_ms(samples, 3 + RUNS) > narrow);
+    samples[0].has_residual = true;
+    replay_all(samples, 0, "home", 2, 2, 0.3);
+    CU_ASSERT(width_ms(samples, 3 + RUNS) > 1.2 * narrow);
+}
+
+static void one_region_is_compared_with_itself(void)
+{
+    static const uint32_t threads[] = {2};
+    struct store_sample samples[3];
+    replay_all(samples, 0, "home", 2, 2, 0.001);
+    for (size_t i = 0; i < 3; i++) {
+        samples[i].has_residual = true;
+        samples[i].residual_ratio = -0.4;
+    }
+    struct predict_request asked = request(samples, 3, "home", threads, 1);
+    struct predict_region region;
+    uint64_t cost_ns;
+    CU_ASSERT_EQUAL_FATAL(predict_one_region(&asked, 2, &region, &cost_ns, NULL), PCERE_OK);
+    CU_ASSERT_DOUBLE_EQUAL((double)(region.high_ns - region.low_ns), 2 * 1.96 * 0.02 * 2.75e6, 2e4);
+    free(region.classes);
+}
+
+static double normal_about(uint64_t *state)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += (double)(random_next(state) >> 11) * 0x1p-53;
+    return sum;
+}
+
+/* Many made-up machines whose processes, sessions and runs differ by 2 %: the interval must hold a real run nearly as often as it says. */
 static void intervals_cover(void)
 {
     static const uint32_t threads[] = {2};
@@ -277,24 +336,24 @@ static void intervals_cover(void)
         size_t covered = 0, tried = 150;
         for (size_t t = 0; t < tried; t++) {
             struct store_sample samples[18];
+            double session = 1 + 0.02 * normal_about(&state), real_ns = 172850000 * (1 + 0.02 * normal_about(&state));
             for (size_t s = 0; s < 3 * processes; s += 3) {
                 replay_all(samples, s, "home", 2, 2, 0.01);
                 for (size_t c = s; c < s + 3; c++) {
-                    double offset = -6;
-                    for (int i = 0; i < 12; i++)
-                        offset += (double)(random_next(&state) >> 11) * 0x1p-53;
+                    double offset = normal_about(&state);
+                    samples[c].has_residual = true;
                     for (size_t i = 0; i < REPEAT; i++)
-                        repetitions[c][i] = (uint64_t)((double)repetitions[c][i] * (1 + 0.02 * offset));
+                        repetitions[c][i] = (uint64_t)((double)repetitions[c][i] * (1 + 0.02 * offset) * session);
                 }
             }
             struct predict_request asked = request(samples, 3 * processes, "home", threads, 1);
             struct predict_result result;
             CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
-            covered += result.points[0].low_ns <= 172850000 && 172850000 <= result.points[0].high_ns;
+            covered += (double)result.points[0].low_ns <= real_ns && real_ns <= (double)result.points[0].high_ns;
             predict_result_done(&result);
         }
         printf("[%zu: %zu %%] ", processes, 100 * covered / tried);
-        CU_ASSERT(100 * covered >= 88 * tried);
+        CU_ASSERT(100 * covered >= 90 * tried);
     }
 }
 
@@ -309,7 +368,7 @@ static void nothing_captured(void)
     CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
     for (size_t p = 0; p < 2; p++) {
         CU_ASSERT_EQUAL(result.points[p].time_ns, 6000);
-        CU_ASSERT_EQUAL(result.points[p].low_ns, 6000);
+        CU_ASSERT(result.points[p].low_ns < 6000 && result.points[p].low_ns > 900);
         CU_ASSERT_EQUAL(result.points[p].regions[0].basis, PREDICT_IN_VIVO);
         CU_ASSERT_FALSE(result.points[p].has_acceleration);
     }
@@ -375,7 +434,7 @@ static void sampled_regions(void)
     CU_ASSERT_EQUAL(region->classes[1].basis, PREDICT_REPLAY);
     CU_ASSERT_EQUAL(region->in_vivo_ns, 70000);
     double half = (double)(region->high_ns - region->low_ns) / 2;
-    CU_ASSERT(half > 0.03 * 99900000 && half < 0.12 * 99900000);
+    CU_ASSERT(half > 0.06 * 99900000 && half < 0.16 * 99900000);
     CU_ASSERT_STRING_EQUAL(predict_basis_name(PREDICT_SAMPLE), "sample");
     predict_result_done(&result);
     samples[0].when_s = 100;           /* now the whole one is newer */
@@ -411,8 +470,9 @@ static const struct unit_test tests[] = {
     {"what was not replayed is named with the command that measures it", missing_samples},
     {"an unknown host is refused with those that are known", unknown_host},
     {"a store from another machine takes its serial part from runs here", another_machine},
-    {"the interval follows the spread of the samples, reproducibly", intervals},
-    {"the interval holds the true time though processes differ", intervals_cover},
+    {"the interval has the spread of samples, runs and the serial part, and what warm-ups left, reproducibly", intervals},
+    {"settings of one region are compared without what is common to them", one_region_is_compared_with_itself},
+    {"the interval holds a real run though processes, sessions and runs differ", intervals_cover},
     {"what was not captured keeps its in-vivo time", nothing_captured},
     {"what runs inside other regions counts there only, and needs no replay", nested_regions},
     {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
