@@ -5,7 +5,7 @@
 
 #define LITTLE (1l << 17)
 #define MUCH (3l << 20)
-#define STEPS 24
+#define STEPS 80
 
 static double little[LITTLE], much[MUCH], total;
 
