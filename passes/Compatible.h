@@ -10,6 +10,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/xxhash.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 #if LLVM_VERSION_MAJOR >= 22
 #include "llvm/Plugins/PassPlugin.h"
 #else
@@ -53,6 +54,16 @@ inline uint64_t contentHash(llvm::StringRef Bytes) {
   return llvm::xxHash64(Bytes);
 #endif
 }
+
+/// Writes what scalar evolution knows as instructions.
+struct Expander : llvm::SCEVExpander {
+#if LLVM_VERSION_MAJOR >= 22
+  Expander(llvm::ScalarEvolution &Evolution, const llvm::DataLayout &, const char *Name) : SCEVExpander(Evolution, Name, /*PreserveLCSSA=*/false) {}
+#else
+  Expander(llvm::ScalarEvolution &Evolution, const llvm::DataLayout &Layout, const char *Name)
+      : SCEVExpander(Evolution, Layout, Name, /*PreserveLCSSA=*/false) {}
+#endif
+};
 
 } // namespace pcere
 

@@ -77,7 +77,8 @@ static std::vector<std::string> codeFlags() {
     VectorizesLoops |= A == "-vectorize-loops";
     VectorizesSLP |= A == "-vectorize-slp";
     if (A == "-mllvm" && I + 1 < Arguments.size()) {
-      Flags.insert(Flags.end(), {"-mllvm", Arguments[++I]});
+      if (!StringRef(Arguments[++I]).ltrim('-').starts_with("pcere-")) // this plugin's own: they hold for this build
+        Flags.insert(Flags.end(), {"-mllvm", Arguments[I]});
     } else if (A == "-target-feature" || A == "-target-cpu" || A == "-tune-cpu" || A == "-Xclang" || A == "-o") {
       ++I; // target attributes stand in the bitcode
     } else if (A.starts_with("-O") || (Frontend ? isFrontendCodeFlag(A) : isDriverCodeFlag(A))) {

@@ -6,6 +6,7 @@
 
 #include "Compatible.h"
 #include "Constructs.h"
+#include "Counting.h"
 #include "Sampling.h"
 #include "Stages.h"
 
@@ -14,6 +15,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -45,7 +47,18 @@ static cl::opt<unsigned> FastMath("pcere-fast-math", cl::Hidden, cl::init(0),
                                   cl::desc("rules that floating-point instructions of a retargeted unit need not keep: 1 order of sums, 2 NaN, 4 infinities, "
                                            "8 signed zeros, 16 division, 32 contraction, 64 exact functions"));
 
+static cl::opt<std::string> Count("pcere-count", cl::Hidden,
+                                  cl::desc("count what the code does: ir, or blocks; without it, as " PCERE_COUNTS_ENVIRONMENT " says, but not for codelets"));
+static cl::opt<bool> CountInPlace("pcere-count-in-place", cl::Hidden, cl::desc("add to counts in each block that runs, at whatever cost"));
+
 namespace {
+
+pcere::CountMode countMode(LLVMContext &Context) {
+  if (!Count.empty() || CodeletMode)
+    return pcere::countMode(Context, Count, "-pcere-count");
+  const char *Word = std::getenv(PCERE_COUNTS_ENVIRONMENT);
+  return pcere::countMode(Context, Word ? Word : "", PCERE_COUNTS_ENVIRONMENT);
+}
 
 void verify(Module &M) {
   std::string Text;
@@ -86,6 +99,8 @@ struct EndPass : PassInfoMixin<EndPass> {
       pcere::flagThreadSized(M);
       pcere::embedSymbols(M);
     }
+    if (ExportFile.empty())
+      pcere::insertCounts(M, countMode(M.getContext()), CountInPlace, Analyses.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager());
     verify(M);
     return PreservedAnalyses::none();
   }

@@ -31,13 +31,15 @@ typedef const uint64_t *pcere_counts_fn(void);
 
 /* Weak in programs; defined by a runtime. Called by a constructor of each image, before main or inside dlopen; the same function may be given twice. */
 void __pcere_counts_register(pcere_counts_fn *here);
-/* Likewise, by a destructor of a shared library: the function and its vectors are gone afterwards. */
+/* Likewise, by a destructor of code that may be a shared library's: then the function and its vectors are gone afterwards. An executable of such code
+ * calls it, too, at its end: its vectors stay. */
 void __pcere_counts_forget(pcere_counts_fn *here);
 
 /* ---- basic blocks (PCERE_COUNT=blocks) ------------------------------------------------------------------------------------- */
 
 /* Blocks that always run equally often share a counter. A block is told by its function's symbol and its number in the function, from 0, in the order of
- * the unit's intermediate code at the end of optimisation, before anything was counted (that of an uncounted build with the same flags). */
+ * the unit's intermediate code at the end of optimisation, before anything was counted (that of an uncounted build with the same flags). Counted is how often
+ * it was begun: a block that setjmp comes back into was begun once. */
 struct pcere_counted_block {
     uint32_t function;                  /* of the unit's names */
     uint32_t block;                     /* its number in the function */
