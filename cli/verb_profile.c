@@ -49,7 +49,7 @@ static enum pcere_status event_add(const char *word, struct trace_event *events,
         if (nearest)
             snprintf(error->hint, sizeof error->hint, "did you mean %s?", nearest);
         else if (status == PCERE_USAGE)
-            snprintf(error->hint, sizeof error->hint, "'pcere profile --help' names those of the kernel; 'sw' is all of them");
+            snprintf(error->hint, sizeof error->hint, "'pcere profile --help' names those of the kernel; 'sw' is all of them, 'ir' all of programs that count");
         if (status == PCERE_OK && found->backend == TRACE_BACKEND_PMU)
             status = event_hardware_probe(error);
         if (status != PCERE_OK)
@@ -349,8 +349,8 @@ static const struct cli_option options[] = {
     {"force", 0, CLI_FLAG, offsetof(struct profile_words, force), NULL, "Replace files that exist.", 0, 0},
     {"threads", 0, CLI_NUMBER, offsetof(struct profile_words, threads), "N", "OMP_NUM_THREADS for the program; as the environment has it if not given.", 1, 65536},
     {"events", 0, CLI_TEXT, offsetof(struct profile_words, events), "LIST",
-     "What to count beside times, separated by commas: page-faults, minor-faults, major-faults, context-switches, cpu-migrations, task-clock (all of these: sw), or events of the "
-     "processor as libpfm4 names them.", 0, 0},
+     "What to count beside times, separated by commas: page-faults, minor-faults, major-faults, context-switches, cpu-migrations, task-clock (all of these: sw), events of the "
+     "processor as libpfm4 names them, or, of programs compiled with PCERE_COUNT=ir, ir-instructions, ir-loads, ir-flops-double-scalar and their like (all of these: ir).", 0, 0},
     {"labels", 0, CLI_TEXT, offsetof(struct profile_words, labels), "RULES",
      "pcere (the default): single, sections and masked are part of labels, which are then the same in each run. paper: they are not, as in the article that labels come from.", 0, 0},
     {"graph", 0, CLI_TEXT, offsetof(struct profile_words, graph), "FILE", "Write the label graph for Graphviz, too.", 0, 0},

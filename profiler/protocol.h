@@ -32,15 +32,16 @@ enum trace_want { TRACE_WANT_TASK_GRAPH = 1, TRACE_WANT_LOCKS = 2 };
 
 struct trace_anchor { uint64_t ticks, monotonic_ns, realtime_ns; };
 
-enum trace_backend { TRACE_BACKEND_SW = 1, TRACE_BACKEND_PMU = 3 };     /* 2: kept for counts that the compiler inserts */
+enum trace_backend { TRACE_BACKEND_SW = 1, TRACE_BACKEND_IR = 2, TRACE_BACKEND_PMU = 3 };
 
-enum trace_source { TRACE_SOURCE_NONE = 0, TRACE_SOURCE_KERNEL = 1 /* perf events */, TRACE_SOURCE_USAGE = 2 /* the thread's resource usage */ };
+enum trace_source { TRACE_SOURCE_NONE = 0, TRACE_SOURCE_KERNEL = 1 /* perf events */, TRACE_SOURCE_USAGE = 2 /* the thread's resource usage */,
+                    TRACE_SOURCE_PROGRAM = 3 /* the program, which was compiled to count */ };
 
 struct trace_event {            /* a counter whose differences follow the records that have TRACE_COUNTS */
     char name[TRACE_EVENT_NAME_BYTES];
     uint32_t backend;           /* enum trace_backend */
     uint32_t reserved_1;
-    uint64_t config, config1, config2;  /* sw, pmu: of perf_event_attr */
+    uint64_t config, config1, config2;  /* sw, pmu: of perf_event_attr. ir: enum pcere_count */
     uint32_t type;              /* likewise */
     uint32_t source;            /* enum trace_source, by the target: where its counts came from */
     uint32_t failed_errno;      /* by the target: it could not be opened on some thread, where its differences are 0 */

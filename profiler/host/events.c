@@ -1,5 +1,6 @@
-/* profiler/host/events.c - the table of events, and the processor's by libpfm4. */
+/* profiler/host/events.c - the tables of events of the kernel and of programs that count, and the processor's by libpfm4. */
 #include "profiler/host/events.h"
+#include "include/pcere/counts.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -19,6 +20,9 @@ static const struct { const char *name; uint32_t backend; uint64_t config; } tab
     {"context-switches", TRACE_BACKEND_SW, PERF_COUNT_SW_CONTEXT_SWITCHES},
     {"cpu-migrations", TRACE_BACKEND_SW, PERF_COUNT_SW_CPU_MIGRATIONS},
     {"task-clock", TRACE_BACKEND_SW, PERF_COUNT_SW_TASK_CLOCK},
+#define PCERE_COUNT(number, name, text, unit, words) {text, TRACE_BACKEND_IR, number},
+#include "include/pcere/counts.inc"
+#undef PCERE_COUNT
 };
 enum { TABLE_EVENTS = sizeof table / sizeof *table };
 
@@ -32,13 +36,13 @@ const char *const *event_names(void)
 
 static void event_fill(size_t number, struct trace_event *event)
 {
-    *event = (struct trace_event){.backend = table[number].backend, .type = PERF_TYPE_SOFTWARE, .config = table[number].config};
+    *event = (struct trace_event){.backend = table[number].backend, .type = table[number].backend == TRACE_BACKEND_SW ? PERF_TYPE_SOFTWARE : 0, .config = table[number].config};
     snprintf(event->name, sizeof event->name, "%s", table[number].name);
 }
 
 size_t event_group(const char *backend, struct trace_event *ret_events, size_t most)
 {
-    uint32_t wanted = strcmp(backend, "sw") == 0 ? TRACE_BACKEND_SW : 0;
+    uint32_t wanted = strcmp(backend, "sw") == 0 ? TRACE_BACKEND_SW : strcmp(backend, "ir") == 0 ? TRACE_BACKEND_IR : 0;
     size_t count = 0;
     for (size_t i = 0; i < TABLE_EVENTS; i++)
         if (table[i].backend == wanted && count < most)

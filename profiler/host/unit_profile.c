@@ -136,15 +136,19 @@ static enum pcere_status run_add(struct profile *profile, const struct units *un
 
 static enum pcere_status events_add(struct profile *profile, const struct trace_header *header, struct pcere_error *error)
 {
-    static const char *const backends[] = {[0] = "time", [TRACE_BACKEND_SW] = "sw", [TRACE_BACKEND_PMU] = "pmu"};
+    static const char *const backends[] = {[0] = "time", [TRACE_BACKEND_SW] = "sw", [TRACE_BACKEND_IR] = "ir", [TRACE_BACKEND_PMU] = "pmu"};
     enum pcere_status status = PCERE_OK;
     for (uint32_t i = 0; status == PCERE_OK && i < header->event_count; i++) {
         const struct trace_event *event = &header->events[i];
+        bool counted = event->backend == TRACE_BACKEND_IR;
+        if (counted && event->failed_errno)
+            return pcere_fail(error, PCERE_DATA, 0, "compile it with PCERE_COUNT=ir in the environment, and -fpass-plugin=$(pcere version --plugin)",
+                              "the program was not compiled to count %.40s", event->name);
         size_t length = strlen(event->name);
         const char *unit = length > 6 && strcmp(event->name + length - 6, "-bytes") == 0 ? "bytes" : strstr(event->name, "clock") ? "ns" : "1";
         struct profile_event entry = {.name = (char *)(uintptr_t)event->name, .unit = (char *)(uintptr_t)unit,
                                       .backend = (char *)(uintptr_t)backends[event->backend <= TRACE_BACKEND_PMU ? event->backend : 0],
-                                      .run = 0, .exact = false};
+                                      .run = 0, .exact = counted};
         status = profile_add_event(profile, &entry, NULL, error);
     }
     return status;

@@ -24,10 +24,9 @@ done
 same() { # WHAT COMPILER SOURCES...: both ways of counting give the same, and the output is that of an uncounted program
     local what=$1 compiler=$2
     shift 2
-    "$compiler" "$@" -o "$work/plain" 2>/dev/null
-    PCERE_COUNT=ir "$compiler" "$@" $counting -o "$work/cheap"
-    PCERE_COUNT=blocks "$compiler" "$@" $counting -o "$work/blocks"
-    "$compiler" "$@" $counting $in_place -o "$work/in_place" 2>/dev/null
+    { "$compiler" "$@" -o "$work/plain" && PCERE_COUNT=ir "$compiler" "$@" $counting -o "$work/cheap" &&
+        PCERE_COUNT=blocks "$compiler" "$@" $counting -o "$work/blocks" && "$compiler" "$@" $counting $in_place -o "$work/in_place"; } 2>"$work/error" ||
+        { fail "$what: does not compile"; cat "$work/error"; return 0; }
     OMP_NUM_THREADS=1 "$work/plain" >"$work/plain.out" || fail "$what: fails uncounted"
     OMP_NUM_THREADS=1 "$work/cheap" >"$work/cheap.out" || fail "$what: fails alone"
     for way in cheap blocks in_place; do

@@ -1,5 +1,6 @@
 /* tests/unit/test_profiler_events.c - names of events become what the kernel wants, for processors that are not here. */
 #include "profiler/host/events.h"
+#include "include/pcere/counts.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -62,7 +63,14 @@ static void the_kernels_events(void)
         CU_ASSERT_EQUAL(event.backend, TRACE_BACKEND_SW);
         CU_ASSERT_STRING_EQUAL(event.name, event_names()[i]);
     }
-    CU_ASSERT_PTR_NULL(event_names()[count]);
+    size_t counted = event_group("ir", &events[count], TRACE_EVENTS_MOST - count);
+    CU_ASSERT_EQUAL(counted, PCERE_COUNT_END);
+    for (size_t i = count; i < count + counted; i++) {
+        CU_ASSERT_EQUAL(events[i].backend, TRACE_BACKEND_IR);
+        CU_ASSERT_EQUAL(events[i].config, i - count);
+        CU_ASSERT_STRING_EQUAL(events[i].name, event_names()[i]);
+    }
+    CU_ASSERT_PTR_NULL(event_names()[count + counted]);
     CU_ASSERT_EQUAL(event_group("sw", events, 2), 2);
     CU_ASSERT_EQUAL(event_group("other", events, TRACE_EVENTS_MOST), 0);
     CU_ASSERT_EQUAL(event_find("no-such-event", &event, &error), PCERE_USAGE);
