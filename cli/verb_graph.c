@@ -87,7 +87,7 @@ static enum pcere_status graph_verb(struct cli *cli, void *raw, struct pcere_err
         return pcere_fail(error, PCERE_USAGE, 0, "-o FILE names where the graph goes", "--json needs standard output for its document");
     enum pcere_status status = style_parse(words->style, &style, error);
     if (status == PCERE_OK)
-        status = run_load(cli->operands[0], 1u << SPAN_TASK, &run, error);
+        status = run_load(cli->operands[0], 1u << SPAN_TASK, TIMELINE_PAIRED, &run, error);
     if (status == PCERE_OK && !run.has_graph)
         status = pcere_fail(error, PCERE_NO, 0, "tasks of OpenMP are its nodes; a *.dot file of OMPC is one", "'%.300s' has no task graph, and no tasks", cli->operands[0]);
     if (status == PCERE_OK && run.remark[0])

@@ -292,7 +292,7 @@ enum what { WHAT_OMP, WHAT_TASK, WHAT_GRAPH };
 static enum pcere_status one_measure(struct measured *measured, const char *files, enum what what, struct pcere_error *error)
 {
     static const uint32_t wanted[] = {METRICS_SPANS | POP_SPANS, TASK_METRICS_SPANS, 1u << SPAN_TASK};
-    enum pcere_status status = run_load(files, wanted[what], &measured->run, error);
+    enum pcere_status status = run_load(files, wanted[what], TIMELINE_PAIRED, &measured->run, error);
     if (status != PCERE_OK)
         return status;
     if (what != WHAT_GRAPH && !measured->run.has_trace)

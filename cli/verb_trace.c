@@ -105,7 +105,7 @@ const struct cli_verb cli_verb_trace = {
     .summary = "run a program and record what its OpenMP threads do over time: regions, loops, tasks with dependences, waits, locks",
     .synopsis = "PROGRAM [ARGUMENT...]",
     .description = "Runs a program that is linked with LLVM's OpenMP runtime, recompiled or not, and writes a trace: 16 bytes an event, by the library that 'pcere profile' uses. A program that is killed "
-                   "leaves all its records. What the program prints goes to standard error.\n\nThe trace is looked at with 'pcere metrics' and 'pcere graph'. Its format is in "
+                   "leaves all its records. What the program prints goes to standard error.\n\nThe trace is looked at with 'pcere timeline', 'pcere metrics' and 'pcere graph'. Its format is in "
                    "docs/format/trace.md.",
     .examples = "pcere trace --threads 4 ./cholesky 2000\npcere metrics omp cholesky.pct\npcere graph cholesky.pct | dot -Tsvg -o cholesky.svg\n",
     .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct trace_words),

@@ -65,6 +65,10 @@ static bool name_of(struct reading *reading, struct chrome_text text, uint32_t *
 
 static bool place_of(struct reading *reading, struct chrome_text text, uint32_t *ret_place)
 {
+    if (!text.length) {
+        *ret_place = 0;
+        return true;
+    }
     if (text.length == reading->place_length && memcmp(text.data, reading->place_text, text.length) == 0) {
         *ret_place = reading->place_string;
         return true;
@@ -140,6 +144,8 @@ static bool event_take(struct reading *reading, const struct chrome_event *event
     if (event->phase == 'E')
         return span_end(reading, event, span.thread);
     if (!name_of(reading, event->name, &span.name, &name) || !place_of(reading, event->place, &span.place))
+        return false;
+    if (event->variable.length && !timeline_string(timeline, event->variable.data, event->variable.length, &span.variable))
         return false;
     span.begin_ns = event->ts_ns;
     span.end_ns = event->ts_ns + (event->phase == 'X' ? event->dur_ns : 0);

@@ -158,9 +158,9 @@ static void remark_make(struct run *run)
                  (unsigned long long)timeline->unfinished);
 }
 
-enum pcere_status run_load(const char *files, uint32_t wanted, struct run *ret_run, struct pcere_error *error)
+enum pcere_status run_load(const char *files, uint32_t wanted, enum timeline_apart apart, struct run *ret_run, struct pcere_error *error)
 {
-    struct run run = {.timeline.wanted = wanted};
+    struct run run = {.timeline.wanted = wanted, .timeline.apart = apart};
     enum pcere_status status = list_load(files, &run, error);
     if (status == PCERE_OK && run.has_trace) {
         timeline_roles_find(&run.timeline);

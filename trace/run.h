@@ -12,10 +12,10 @@ struct run {
     char remark[512];            /* what of the files could not be used; "": nothing */
 };
 
-/* FILE, FILE,FILE,..., or a directory whose *.json, *.dot and *.pct files are meant: Chrome's JSON, Graphviz's language, our own traces, told by their content. `wanted` as
- * in struct timeline. Roles are found and begins and ends paired. A graph gets its tasks' times from the traces where it has none.
+/* FILE, FILE,FILE,..., or a directory whose *.json, *.dot and *.pct files are meant: Chrome's JSON, Graphviz's language, our own traces, told by their content. `wanted` and
+ * `apart` as in struct timeline. Roles are found and begins and ends paired. A graph gets its tasks' times from the traces where it has none.
  * PCERE_USAGE: there is no such file. PCERE_DATA: no file of a known kind; two graphs. PCERE_SYSTEM. */
-enum pcere_status run_load(const char *files, uint32_t wanted, struct run *ret_run, struct pcere_error *error);
+enum pcere_status run_load(const char *files, uint32_t wanted, enum timeline_apart apart, struct run *ret_run, struct pcere_error *error);
 void run_done(struct run *run);          /* accepts zeroed */
 
 #endif

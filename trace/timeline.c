@@ -262,6 +262,14 @@ static struct open_pair *pair_find(struct open_pair *pairs, size_t mask, uint64_
     return &pairs[place];
 }
 
+/* One that a partner is looked for. */
+static bool is_half(const struct timeline *timeline, const struct span *span)
+{
+    if (span->part == SPAN_WHOLE || timeline->apart == TIMELINE_ALL_APART)
+        return false;
+    return timeline->apart == TIMELINE_PAIRED || timeline->processes[timeline->threads[span->thread].process].role == 0;
+}
+
 /* By thread first, by counting; a thread's spans mostly have their order already. */
 static bool spans_sort(struct timeline *timeline)
 {
@@ -297,7 +305,7 @@ enum pcere_status timeline_pair(struct timeline *timeline, struct pcere_error *e
     bool sorted = true;
     size_t parts = 0;
     for (size_t i = 0; i < timeline->span_count; i++) {
-        parts += timeline->spans[i].part != SPAN_WHOLE;
+        parts += is_half(timeline, &timeline->spans[i]);
         sorted = sorted && (!i || by_place(&timeline->spans[i - 1], &timeline->spans[i]) <= 0);
     }
     if (!sorted && !spans_sort(timeline))
@@ -311,7 +319,7 @@ enum pcere_status timeline_pair(struct timeline *timeline, struct pcere_error *e
     if (!pairs)
         return pcere_fail_memory(error, "the pairs of begin and end");
     for (size_t i = 0; i < timeline->span_count; i++)
-        if (timeline->spans[i].part == SPAN_BEGIN) {
+        if (timeline->spans[i].part == SPAN_BEGIN && is_half(timeline, &timeline->spans[i])) {
             struct open_pair *pair = pair_find(pairs, mask, pair_key(timeline, &timeline->spans[i]));
             timeline->unfinished += pair->key != 0;
             *pair = (struct open_pair){pair_key(timeline, &timeline->spans[i]), i};
@@ -319,7 +327,7 @@ enum pcere_status timeline_pair(struct timeline *timeline, struct pcere_error *e
     size_t kept = 0;
     for (size_t i = 0; i < timeline->span_count; i++) {
         struct span *span = &timeline->spans[i];
-        if (span->part != SPAN_END)
+        if (span->part != SPAN_END || !is_half(timeline, span))
             continue;
         struct open_pair *pair = pair_find(pairs, mask, pair_key(timeline, span));
         struct span *begin = pair->key && pair->span != SIZE_MAX ? &timeline->spans[pair->span] : NULL;
@@ -335,7 +343,7 @@ enum pcere_status timeline_pair(struct timeline *timeline, struct pcere_error *e
         span->kind = SPAN_KINDS;                    /* taken */
     }
     for (size_t i = 0; i < timeline->span_count; i++) {
-        timeline->unfinished += timeline->spans[i].part == SPAN_BEGIN;
+        timeline->unfinished += timeline->spans[i].kind != SPAN_KINDS && timeline->spans[i].part == SPAN_BEGIN && is_half(timeline, &timeline->spans[i]);
         if (timeline->spans[i].kind != SPAN_KINDS)
             timeline->spans[kept++] = timeline->spans[i];
     }

@@ -34,6 +34,7 @@ struct span {
     uint16_t origin, destination;       /* 0: head, k + 1: worker k; UINT16_MAX: unknown */
     uint8_t kind, part;          /* enum span_kind, enum span_part */
     bool nowait;
+    uint32_t variable;           /* of `strings`: whose data it moves; 0: unknown */
 };
 
 struct timeline_process {
@@ -61,6 +62,8 @@ struct timeline_task {           /* an explicit task; in the order of their crea
     uint32_t flags;              /* enum task_flag */
 };
 
+enum timeline_apart { TIMELINE_PAIRED, TIMELINE_WORKERS_APART, TIMELINE_ALL_APART };   /* whose begins and ends stay two spans */
+
 struct timeline {
     char **strings;              /* [0] is "" */
     size_t string_count, string_capacity;
@@ -79,6 +82,7 @@ struct timeline {
     int64_t begin_ns, end_ns;    /* of the run */
     bool has_bounds;
     uint32_t wanted;             /* set before reading: a bit for each kind of span to keep; 0: all */
+    enum timeline_apart apart;   /* set before pairing */
     uint64_t unwanted;           /* spans that were not kept */
     uint64_t ignored;            /* events that this model has no place for */
     uint64_t broken;             /* events that make no sense: without a time, an end without a begin */

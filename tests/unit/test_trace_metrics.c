@@ -10,7 +10,7 @@ static struct timeline timeline;
 
 static uint32_t thread_make(unsigned process, unsigned tid)
 {
-    uint32_t p, t, s;
+    uint32_t p = 0, t = 0, s = 0;
     timeline_string(&timeline, "", 0, &s);
     CU_ASSERT_FATAL(timeline_process(&timeline, process, &p) && timeline_thread(&timeline, p, tid, &t));
     timeline.processes[p].role = process;

@@ -1,0 +1,115 @@
+/* cli/verb_timeline.c - pcere timeline: a traced run as a file that Chrome's viewer or Perfetto's opens. */
+#include "cli/cli.h"
+#include "cli/trace_text.h"
+#include "cli/verbs.h"
+#include "core/json.h"
+#include "trace/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct timeline_words { const char *output, *view, *format, *from, *to, *least; bool force, no_arrows; };
+
+/* "1.5s", "20ms", "300us", "40ns" */
+static enum pcere_status time_parse(const char *option, const char *word, int64_t *time_ns, struct pcere_error *error)
+{
+    static const struct { const char *unit; double ns; } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *end = NULL;
+    double number = word ? strtod(word, &end) : 0;
+    if (!word)
+        return PCERE_OK;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (end > word && strcmp(end, units[i].unit) == 0 && number >= 0 && number * units[i].ns < 4e18) {
+            *time_ns = (int64_t)(number * units[i].ns);
+            return PCERE_OK;
+        }
+    return pcere_fail(error, PCERE_USAGE, 0, "a number and its unit: 40ns, 300us, 20ms, 1.5s", "%s: '%.40s' is no time", option, word);
+}
+
+static enum pcere_status words_read(const struct timeline_words *words, struct view_options *options, struct pcere_error *error)
+{
+    int64_t least_ns = 0;
+    const char *end = words->output ? strrchr(words->output, '.') : NULL;
+    bool perfetto = end && (strcmp(end, ".pftrace") == 0 || strcmp(end, ".perfetto-trace") == 0);
+    if (words->format && strcmp(words->format, "chrome") != 0 && strcmp(words->format, "perfetto") != 0)
+        return pcere_fail(error, PCERE_USAGE, 0, "chrome or perfetto", "--format: there is no '%.60s'", words->format);
+    if (words->view && strcmp(words->view, "user") != 0 && strcmp(words->view, "developer") != 0)
+        return pcere_fail(error, PCERE_USAGE, 0, "user or developer", "--view: there is no '%.60s'", words->view);
+    *options = (struct view_options){.to_ns = INT64_MAX, .no_arrows = words->no_arrows,
+                                     .kind = words->view && strcmp(words->view, "developer") == 0 ? VIEW_DEVELOPER : VIEW_USER,
+                                     .format = (words->format ? strcmp(words->format, "perfetto") == 0 : perfetto) ? VIEW_PERFETTO : VIEW_CHROME};
+    enum pcere_status status = time_parse("--from", words->from, &options->from_ns, error);
+    if (status == PCERE_OK)
+        status = time_parse("--to", words->to, &options->to_ns, error);
+    if (status == PCERE_OK)
+        status = time_parse("--least", words->least, &least_ns, error);
+    options->least_ns = (uint64_t)least_ns;
+    if (status == PCERE_OK && options->to_ns < options->from_ns)
+        status = pcere_fail(error, PCERE_USAGE, 0, NULL, "--to is before --from");
+    return status;
+}
+
+static enum pcere_status timeline_verb(struct cli *cli, void *raw, struct pcere_error *error)
+{
+    const struct timeline_words *words = raw;
+    struct view_options options;
+    struct run run = {0};
+    struct view_counts counts = {0};
+    if (cli->operand_count != 1)
+        return pcere_fail(error, PCERE_USAGE, 0, "pcere timeline TRACE -o FILE", "one run is shown, not %zu", cli->operand_count);
+    if (!words->output)
+        return pcere_fail(error, PCERE_USAGE, 0, "-o FILE.json for Chrome's viewer, -o FILE.pftrace for Perfetto's; -o - for standard output", "where does the timeline go?");
+    if (cli->json && strcmp(words->output, "-") == 0)
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "--json needs standard output for its document");
+    enum pcere_status status = words_read(words, &options, error);
+    if (status == PCERE_OK)
+        status = run_load(cli->operands[0], 0, options.kind == VIEW_USER ? TIMELINE_WORKERS_APART : TIMELINE_ALL_APART, &run, error);
+    if (status == PCERE_OK && !run.has_trace)
+        status = pcere_fail(error, PCERE_USAGE, 0, "'pcere graph' is for task graphs", "'%.300s' has no trace", cli->operands[0]);
+    FILE *file = NULL;
+    if (status == PCERE_OK)
+        status = result_open(words->output, words->force, &file, error);
+    if (status == PCERE_OK) {
+        status = view_write(&run, &options, file, words->output, &counts, error);
+        status = result_close(words->output, file, status, error);
+    }
+    if (status == PCERE_OK && run.remark[0])
+        cli_note(cli, "%s", run.remark);
+    if (status == PCERE_OK && cli->json) {
+        json_object_set_new(cli->document, "file", json_from_string(words->output));
+        json_object_set_new(cli->document, "slices", json_from_u64(counts.slices));
+        json_object_set_new(cli->document, "arrows", json_from_u64(counts.arrows));
+        json_object_set_new(cli->document, "joined", json_from_u64(counts.joined));
+    } else if (status == PCERE_OK) {
+        cli_note(cli, "%s: %llu slices, %llu arrows", words->output, (unsigned long long)counts.slices, (unsigned long long)counts.arrows);
+    }
+    if (status == PCERE_OK && run.timeline.cut)
+        status = pcere_fail(error, PCERE_DATA, 0, "the timeline is of what is whole", "the trace is cut or damaged");
+    run_done(&run);
+    return status;
+}
+
+static const struct cli_option options_list[] = {
+    {"output", 'o', CLI_TEXT, offsetof(struct timeline_words, output), "FILE", "Where the timeline goes.", 0, 0},
+    {"force", 0, CLI_FLAG, offsetof(struct timeline_words, force), NULL, "Replace a file that exists.", 0, 0},
+    {"view", 0, CLI_TEXT, offsetof(struct timeline_words, view), "VIEW",
+     "user (the default): renamed, with variables, colours by source location, and arrows. developer: every event under its own name.", 0, 0},
+    {"format", 0, CLI_TEXT, offsetof(struct timeline_words, format), "FORMAT", "chrome (JSON) or perfetto (binary); by the file's name if not given: *.pftrace is Perfetto's.", 0, 0},
+    {"from", 0, CLI_TEXT, offsetof(struct timeline_words, from), "TIME", "Only what touches the time from here, since the run's begin: 1.5s, 20ms.", 0, 0},
+    {"to", 0, CLI_TEXT, offsetof(struct timeline_words, to), "TIME", "Only what touches the time until here.", 0, 0},
+    {"least", 0, CLI_TEXT, offsetof(struct timeline_words, least), "TIME", "Show neighbours on a thread that are shorter than this as one, with their number.", 0, 0},
+    {"no-arrows", 0, CLI_FLAG, offsetof(struct timeline_words, no_arrows), NULL, "Leave the arrows out.", 0, 0},
+};
+
+const struct cli_verb cli_verb_timeline = {
+    .name = "timeline",
+    .summary = "write a traced run as a timeline for Chrome's viewer (chrome://tracing) or Perfetto's (ui.perfetto.dev)",
+    .synopsis = "TRACE",
+    .description = "TRACE is a run as for 'pcere metrics'. The user's view shows tasks by number and colour of their source location, waits, data events inside the variable that they move, "
+                   "and arrows: Communication (from the begin of a worker's data event to its end), Tasks (dependences), Worker Process k (from the head's Execute to the task on the worker). The "
+                   "developer's view shows every event.\n\nA long run is cut with --from and --to, and made coarser with --least.",
+    .examples = "pcere timeline cholesky.pct -o cholesky.pftrace\npcere timeline ompc-run/ --view developer -o all.json\npcere timeline big.json --from 10s --to 11s -o second.pftrace\n",
+    .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct timeline_words),
+    .operands = CLI_OPERANDS_ANY,
+    .run = timeline_verb,
+};

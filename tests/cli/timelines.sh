@@ -1,0 +1,63 @@
+# Timelines for Chrome's viewer and Perfetto's: a developer's trace becomes the user's view, event by event.
+source "$(dirname "$0")/common.sh"
+mkdir ompc
+cat >ompc/head.json <<'END'
+{"traceEvents":[{"ph":"M","pid":0,"tid":0,"name":"process_name","args":{"name":"Head Process"}},
+{"ph":"M","pid":0,"tid":1,"name":"thread_name","args":{"name":"Worker Thread"}},
+{"ph":"X","pid":0,"tid":0,"ts":0,"dur":1000,"name":"Runtime Execution"},
+{"ph":"X","pid":0,"tid":0,"ts":1,"dur":2,"name":"schedule_internal"},
+{"ph":"X","pid":0,"tid":1,"ts":50,"dur":300,"name":"Target Nowait","args":{"task_id":1,"source_location":"a.c:3:1"}},
+{"ph":"X","pid":0,"tid":1,"ts":60,"dur":5,"name":"Submit / Begin","args":{"mpi_tag":4,"origin":0,"destination":1,"variable":"A[:n]","source_location":"a.c:2:7"}},
+{"ph":"X","pid":0,"tid":1,"ts":70,"dur":5,"name":"Submit / End","args":{"mpi_tag":4,"origin":0,"destination":1}},
+{"ph":"X","pid":0,"tid":1,"ts":90,"dur":220,"name":"Execute","args":{"task_id":1,"source_location":"a.c:3:1"}},
+{"ph":"X","pid":0,"tid":2,"ts":390,"dur":120,"name":"Execute","args":{"task_id":2,"source_location":"a.c:9:1"}}]}
+END
+cat >ompc/worker.json <<'END'
+{"traceEvents":[{"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"Worker Process 0"}},
+{"ph":"X","pid":1,"tid":1,"ts":100,"dur":200,"name":"Task 1","args":{"source_location":"a.c:3:1"}},
+{"ph":"X","pid":1,"tid":1,"ts":400,"dur":100,"name":"Task 2","args":{"source_location":"a.c:9:1"}},
+{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"Submit / Begin","args":{"mpi_tag":4,"origin":0,"destination":1}},
+{"ph":"X","pid":1,"tid":2,"ts":12,"dur":10,"name":"Alloc / Begin","args":{"mpi_tag":5,"origin":0,"destination":1}},
+{"ph":"X","pid":1,"tid":2,"ts":30,"dur":5,"name":"Submit / End","args":{"mpi_tag":4,"origin":0,"destination":1}},
+{"ph":"X","pid":1,"tid":2,"ts":40,"dur":5,"name":"Alloc / End","args":{"mpi_tag":5,"origin":0,"destination":1}}]}
+END
+echo 'digraph G { V1 [label="1"]; V2 [label="2"]; V1 -> V2; }' >ompc/graph.dot
+names() { jq -r '[.traceEvents[] | select(.ph == "X") | .name] | sort | join("; ")' "$1"; }
+arrows() { jq -r '[.traceEvents[] | select(.ph == "s" or .ph == "f") | .ph + " " + .cat] | group_by(.) | map("\(length) \(.[0])") | join("; ")' "$1"; }
+
+run "$PCERE" timeline ompc -o user.json; says "the user's view" 0 err '11 slices, 5 arrows'
+is "it names what the user knows" "$(names user.json)" \
+    'A[:n]; Alloc / Begin; Alloc / End; Execute; Execute; Runtime Execution; Submit; Submit / Begin; Submit / End; Target (Nowait); Task 1; Task 2'
+is "with arrows of each sort" "$(arrows user.json)" '2 f Communication; 1 f Tasks; 2 f Worker Process 0; 2 s Communication; 1 s Tasks; 2 s Worker Process 0'
+is "the head's begin and end are one" "$(jq -c '.traceEvents[] | select(.name == "Submit") | [.ts, .dur]' user.json)" '[60,15]'
+is "arguments are there" "$(jq -c '.traceEvents[] | select(.name == "Submit") | .args | [.origin, .destination, .location, .mpi_tag, .source_location]' user.json)" '[0,1,0,4,"a.c:2:7"]'
+is "colours go with places" "$(jq -r '[.traceEvents[] | select(.cname) | .cname] | unique | length' user.json)" 2
+is "arrows lie in their slices" "$(jq '[.traceEvents[] | select(.ph == "s")] as $s | [.traceEvents[] | select(.ph == "X")] as $x |
+    [$s[] | . as $a | any($x[]; .tid == $a.tid and .ts <= $a.ts and $a.ts <= .ts + .dur)] | all' user.json)" true
+run "$PCERE" timeline ompc --view developer -o developer.json; says "the developer's view" 0 err '0 arrows'
+is "has each event under its name" "$(names developer.json)" \
+    'Alloc / Begin; Alloc / End; Execute; Execute; Runtime Execution; Submit / Begin; Submit / Begin; Submit / End; Submit / End; Target Nowait; Task 1; Task 2; schedule_internal'
+run "$PCERE" timeline ompc --no-arrows --from 380us --to 600us -o cut.json; says "cut by time" 0 err ' 3 slices'
+run "$PCERE" timeline ompc --least 50us --no-arrows -o coarse.json; says "made coarser" 0
+is "short ones are shown as one" "$(jq -r '[.traceEvents[] | select(.ph == "X" and (.name | test("short"))) | .name] | sort | join("; ")' coarse.json)" '1 short events; 4 short events'
+run "$PCERE" metrics omp user.json --json; says "what was written is read back" 0
+is "with the same tasks" "$(json '.runs[0].metrics["Number of tasks"]')" 2
+
+run "$PCERE" timeline ompc -o user.pftrace --json; says "Perfetto's format" 0 out '"slices": 11'
+if command -v protoc >/dev/null; then
+    status=0; protoc "-I$SOURCE/tests/cli" --decode=Trace perfetto.proto <user.pftrace >.out 2>.err || status=$?
+    says "is what its schema says" 0 out 'process_name: "Head Process"' out 'name: "Task 2"' out 'name: "source_location"' out 'name: "A\[:n\]"'
+    is "each slice that begins ends" "$(grep -c 'type: SLICE_BEGIN' .out)" "$(grep -c 'type: SLICE_END' .out)"
+    is "no field is unknown" "$(grep -cE '^ *[0-9]+: ' .out)" 0
+    is "arrows begin and end" "$(grep -c ' flow_ids' .out) $(grep -c 'terminating_flow_ids' .out)" "5 5"
+fi
+
+run "$PCERE" timeline ompc; says "no place for it" 2 err 'where does the timeline go'
+run "$PCERE" timeline ompc -o user.json; says "a file is not overwritten" 2 err 'File exists'
+run "$PCERE" timeline ompc -o x.json --from 5; says "a time without a unit" 2 err 'is no time'
+run "$PCERE" timeline ompc -o x.json --from 5s --to 1s; says "a window that ends before it begins" 2 err 'before'
+run "$PCERE" timeline ompc -o x.json --view all; says "an unknown view" 2 err "'all'"
+run "$PCERE" timeline ompc -o x.json --format vampir; says "an unknown format" 2 err "'vampir'"
+run "$PCERE" timeline ompc/graph.dot -o x.json; says "a graph is no trace" 2 err 'has no trace'
+run "$PCERE" timeline ompc --force -o /dev/full; says "a full disk" 5 err 'cannot write'
+finish
