@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 9u
+#define CAPTURE_VERSION 10u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -133,6 +133,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     int32_t schedule_kind, schedule_chunk, max_active_levels, dynamic;      /* the OpenMP runtime's; kind 0: unknown */
     uint32_t tracking_sent;     /* number of the descriptor that goes with the message, and 1; 0: none */
     uint64_t environment;       /* value of environ */
+    uint64_t copies_bytes;      /* from log->copies_low on: threads' copies of threadprivate variables, behind their table */
     struct capture_signal signals[CAPTURE_SIGNALS_MAX];     /* that are not at their default */
     uint32_t global_thread;     /* the OpenMP runtime's number of the entering thread */
     uint32_t level_count;       /* parallel regions around the one that begins */
@@ -229,6 +230,7 @@ struct capture_log {
     uint64_t plt_low, plt_high; /* words of the executable's image that the dynamic linker fills on first use; may be empty */
     uint64_t tls_low;           /* lowest address of the initial thread's static TLS (that of shared objects included) */
     uint64_t initial_thread;    /* its thread pointer */
+    uint64_t copies_low, copies_high;   /* include/pcere/threadprivate.h; 0: nobody had a copy */
     uint64_t control_bytes;     /* size of the thread control block at the thread pointer */
     uint64_t record_count;      /* records written, or attempted: those beyond records_max were dropped */
     uint64_t mismatched_ends;   /* end probes without their begin */

@@ -27,7 +27,8 @@ struct plan_mapping { uint64_t start, end; uint32_t protection, flags; };
 struct plan_copy { uint64_t address, pages, source, zero; };    /* source: offset in PAGES; zero: 1 if all its bytes are 0.
                                        Ascending, not overlapping, each inside one mapping (`before`) */
 struct plan_range { uint64_t address, bytes; };             /* ascending where they are searched */
-struct plan_thread { uint32_t number, image; uint64_t tls_address, tls_bytes; };   /* image: in `images` */
+#define PLAN_THREAD_COPIES UINT32_MAX
+struct plan_thread { uint32_t number, image; uint64_t tls_address, tls_bytes; };   /* image: in `images`; PLAN_THREAD_COPIES: a struct threadprivate_table */
 struct plan_signal { uint64_t handler, mask; uint32_t number, flags; };    /* handler: captured address, or 1 to ignore */
 #define PLAN_LOCK_GONE UINT32_MAX
 struct plan_lock {

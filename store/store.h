@@ -110,9 +110,10 @@ struct store_run {               /* consecutive pages at consecutive addresses w
     uint64_t count;              /* pages */
 };                               /* a page of a mapping that no run covers was absent */
 
+#define STORE_THREAD_COPIES UINT32_MAX  /* no TLS block but a struct threadprivate_table (include/pcere/threadprivate.h), of all threads; the last entry, if any */
 struct store_thread {            /* thread `number` of the team-to-be: 0 is the one that enters the region */
     uint32_t number;
-    uint32_t image;              /* whose TLS: 0 the executable's, k that of images[k - 1] of the manifest */
+    uint32_t image;              /* whose TLS: 0 the executable's, k that of images[k - 1] of the manifest; STORE_THREAD_COPIES */
     uint64_t tls_address;        /* where the image's TLS block of that thread lay; its bytes are in the pages */
     uint64_t tls_bytes;          /* 0 if the image has no TLS or the thread does not exist yet, or has none of it yet */
 };

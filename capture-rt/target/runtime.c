@@ -45,7 +45,6 @@ static void nothing(int32_t *global_number, int32_t *number, ...)
 
 static void thread_note(int32_t *global_number, int32_t *number, ...)
 {
-    (void)global_number;
     struct target_state *state = target_state;
     if (*number < 0 || (uint32_t)*number >= CAPTURE_THREADS_MAX)
         return;
@@ -53,6 +52,7 @@ static void thread_note(int32_t *global_number, int32_t *number, ...)
     thread->thread_pointer = target_thread_pointer();
     thread->present = 1;
     target_modules_touch();
+    target_copies_note(*global_number, (uint32_t)*number);
 }
 
 static void region_run(target_microtask *microtask, int32_t num_threads, int32_t proc_bind)
@@ -75,11 +75,14 @@ void target_runtime_threads(struct target_state *state, int32_t num_threads, int
     struct capture_thread *threads = state->log->stop.threads;
     memset(threads, 0, sizeof state->log->stop.threads);
     target_modules_find();
+    target_copies_forget();
     if (target_fork_next() && (num_threads > 1 || (num_threads <= 0 && target_runtime_max_threads() > 1)))
         region_run(thread_note, num_threads, proc_bind);
     threads[0].thread_pointer = target_thread_pointer();
     threads[0].present = 1;
     target_modules_touch();
+    if (runtime.__kmpc_global_thread_num)
+        target_copies_note(runtime.__kmpc_global_thread_num(&ident), 0);
 }
 
 static void (*visit_each)(uint32_t thread);

@@ -73,6 +73,8 @@ static void ranges_fill(const struct target_state *state)
     for (int i = 0; i < 4; i += 2)
         if (fresh[i] < fresh[i + 1])
             range_add(stop, fresh[i], fresh[i + 1], CAPTURE_RANGE_OWN);
+    if (target_copies_unused(&start, &end) && start < end)
+        range_add(stop, start, end, CAPTURE_RANGE_OWN);
     struct images images = {.stop = stop, .own = (uintptr_t)&target_state, .first = true,
                             .system = {(uintptr_t)stdin, (uintptr_t)target_runtime_address()}};
     dl_iterate_phdr(image_add, &images);

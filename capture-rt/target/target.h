@@ -147,6 +147,13 @@ int target_runtime_team(int level);     /* size of that team */
 const void *target_runtime_address(void);   /* somewhere in its text, or NULL */
 void target_runtime_each(void (*visit)(uint32_t thread), int32_t num_threads, int32_t proc_bind);   /* on each thread of a team */
 
+/* copies.c: threads' copies of threadprivate variables lie in memory of the program's, behind a table (include/pcere/threadprivate.h). Find what
+ * calls are forwarded to; at a stop: no thread is in the region's team; this one is, by that number; where nothing lies yet, and stop.copies_bytes. */
+void target_copies_resolve(void);
+void target_copies_forget(void);
+void target_copies_note(int32_t thread, uint32_t number);
+bool target_copies_unused(uint64_t *ret_start, uint64_t *ret_end);      /* false: nobody ever had a copy */
+
 /* modules.c: which libraries of the user have thread-local variables; make the calling thread's. */
 void target_modules_find(void);
 void target_modules_touch(void);

@@ -84,7 +84,7 @@ static enum pcere_status threads_fill(const struct capture_log *log, const struc
     for (size_t i = 1; i < CAPTURE_THREADS_MAX; i++)
         if (log->stop.threads[i].present)
             count = i + 1;
-    codelet->threads = calloc(count * (1 + libraries->image_count), sizeof *codelet->threads);
+    codelet->threads = calloc(count * (1 + libraries->image_count) + 1, sizeof *codelet->threads);
     if (!codelet->threads)
         return pcere_fail_memory(error, "the threads");
     codelet->thread_count = count;
@@ -97,6 +97,10 @@ static enum pcere_status threads_fill(const struct capture_log *log, const struc
     for (size_t i = 0; i < libraries->image_count; i++)
         for (size_t j = 0; j < count; j++)
             library_thread_add(log, &libraries->images[i], (uint32_t)j, pid, codelet);
+    uint64_t copies = log->copies_low, copies_bytes = log->stop.copies_bytes;
+    if (copies && copies_bytes && copies < log->copies_high && copies_bytes <= log->copies_high - copies)
+        codelet->threads[codelet->thread_count++] =
+            (struct store_thread){.image = STORE_THREAD_COPIES, .tls_address = copies, .tls_bytes = copies_bytes};
     return PCERE_OK;
 }
 
@@ -394,6 +398,7 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct cap
     threads_ignore(log, threads, elf, codelet, &list);
     runtime_threads_ignore(log, threads[0].thread_pointer, elf, codelet, &list);
     range_list_add(&list, log->plt_low, log->plt_high);
+    range_list_add(&list, log->copies_low, log->copies_high);
     const struct store_mapping *stack = mapping_of(codelet, codelet->stack_pointer);
     if (stack)
         range_list_add(&list, dead_stack_low(codelet, stack), end_stack_pointer > codelet->stack_pointer && end_stack_pointer < stack->end

@@ -224,7 +224,7 @@ static void thread_locals_write(const struct export_work *work, struct text *out
     }
     text_addf(out, "\n#define THREAD_LOCAL_BYTES %" PRIu64 "\n", bytes);
     text_add(out, "\n/* Captured threads: number, their block of thread-local variables, bytes. */\n#define THREADS(X)");
-    for (size_t i = 0; i < work->codelet.thread_count; i++)
+    for (size_t i = 0; i < work->codelet.thread_count && work->codelet.threads[i].image != STORE_THREAD_COPIES; i++)
         text_addf(out, " \\\n    X(%" PRIu32 ", 0x%" PRIx64 ", %" PRIu64 ")", work->codelet.threads[i].number, work->codelet.threads[i].tls_address,
                   work->codelet.threads[i].tls_bytes);
     text_add(out, "\n");

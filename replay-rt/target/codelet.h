@@ -193,6 +193,12 @@ struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads);
 void pcere_threads_restore(struct thread_state *state);
 void pcere_threads_compare(struct thread_state *state);
 
+/* threadprivate.c: lists that the OpenMP runtime takes each thread's copy from; each thread of the team gets its captured one, whose memory was
+ * restored, or one with the variable's first value; captured ones against those after the original's invocation. */
+void pcere_threadprivate_make(struct codelet *codelet);
+void pcere_threadprivate_restore(struct memory *memory);
+void pcere_threadprivate_compare(struct memory *memory, uint32_t threads);
+
 /* ---- files.c, streams.c, guard.c: what the program had open ------------------------------------------------------------------- */
 
 /* What the descriptors of the capture will need; called once, before any other of these. */

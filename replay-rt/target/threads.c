@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct codelet_cache __start_pcere_caches[] __attribute__((weak, visibility("hidden")));
-extern const struct codelet_cache __stop_pcere_caches[] __attribute__((weak, visibility("hidden")));
-
-#define RUNTIME_THREADS_MOST 32768        /* the OpenMP runtime's own numbers go beyond the team's */
-
 void omp_init_lock_with_hint(void *lock, uint64_t hint);
 void omp_init_nest_lock_with_hint(void *lock, uint64_t hint);
 void omp_set_lock(void *lock);
@@ -51,30 +46,6 @@ static void initial_save(void *context, uint32_t thread, uint32_t threads)
         }
 }
 
-/* The runtime would make the other threads' copies from what the initial thread's holds at the first use. */
-static void caches_make(struct codelet *codelet)
-{
-    for (const struct codelet_cache *c = __start_pcere_caches; c < __stop_pcere_caches; c++)
-        if (!*c->cache && !(*c->cache = calloc(RUNTIME_THREADS_MOST, sizeof **c->cache)))
-            pcere_plan_end(codelet, PLAN_FAILED, "no memory for threadprivate variables");
-}
-
-static void caches_restore(void *context, uint32_t number, uint32_t threads)
-{
-    (void)threads;
-    const struct thread_state *state = context;
-    uint32_t own = pcere_team_runtime_number();
-    for (const struct codelet_cache *c = __start_pcere_caches; own < RUNTIME_THREADS_MOST && c < __stop_pcere_caches; c++) {
-        void **copy = &(*c->cache)[own];
-        if (!number)
-            *copy = c->original;
-        else if (*copy || (*copy = malloc(c->bytes)))
-            memcpy(*copy, c->initial, c->bytes);
-        else
-            pcere_plan_end(state->memory->codelet, PLAN_FAILED, "no memory for threadprivate variables");
-    }
-}
-
 struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads)
 {
     struct thread_state *state = calloc(1, sizeof *state);
@@ -88,7 +59,7 @@ struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads)
     state->threads = threads;
     if (bytes)
         pcere_team_run(initial_save, state);
-    caches_make(memory->codelet);
+    pcere_threadprivate_make(memory->codelet);
     return state;
 }
 
@@ -205,8 +176,7 @@ void pcere_threads_restore(struct thread_state *state)
 {
     if (variables_bytes())
         pcere_team_run(variables_restore, state);
-    if (__stop_pcere_caches - __start_pcere_caches)
-        pcere_team_run(caches_restore, state);
+    pcere_threadprivate_restore(state->memory);
     locks_restore(state);
 }
 
@@ -236,4 +206,5 @@ void pcere_threads_compare(struct thread_state *state)
         if (locks)
             pcere_team_run(locks_compare, state);
     }
+    pcere_threadprivate_compare(state->memory, state->threads);
 }
