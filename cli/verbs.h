@@ -16,6 +16,7 @@ extern const struct cli_verb cli_verb_profile;
 extern const struct cli_verb cli_verb_combine;
 extern const struct cli_verb cli_verb_compare;
 extern const struct cli_verb cli_verb_trace;
+extern const struct cli_verb cli_verb_merge;
 extern const struct cli_verb cli_verb_timeline;
 extern const struct cli_verb cli_verb_metrics;
 extern const struct cli_verb cli_verb_graph;
