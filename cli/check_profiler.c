@@ -49,7 +49,7 @@ static void trace_judge(const char *path, struct check_result *result)
     if (!file->header->tool_started) {
         check_bad(result, 0, "another OpenMP tool may be linked into the runtime; profiles need LLVM's runtime with its tool interface",
                   "the OpenMP runtime started no tool");
-    } else if (units_collect(file, LABEL_RULES_PCERE, &units, &error) != PCERE_OK) {
+    } else if (units_collect(file, &(struct units_options){.rules = LABEL_RULES_PCERE}, &units, &error) != PCERE_OK) {
         check_bad(result, 0, error.hint, "%s", error.message);
     } else {
         for (size_t i = 0; i < units.count; i++)

@@ -44,6 +44,7 @@ enum cli_operands {
 enum {                             /* preconditions, met by main before the verb's function is called */
     CLI_NEEDS_STORE = 1u << 0,     /* cli->store is open, cli->operands holds what follows it */
     CLI_NEEDS_PROGRAM = 1u << 1,   /* cli->program_file is what cli->operands[0] means to a shell */
+    CLI_OR_STORE = 1u << 2,        /* where the first operand is a directory, the verb is called as if it were CLI_NEEDS_STORE instead: cli->store is not NULL */
 };
 
 struct cli;
@@ -93,6 +94,7 @@ extern const size_t cli_common_option_count;
 
 /* Parse argv[0..count) for the verb: common options go to *cli, the verb's to `options`, the rest to cli->operands.
  * PCERE_USAGE names the option and, for a misspelt one, the nearest. */
+bool cli_is_directory(const char *word);
 enum pcere_status cli_options_parse(struct cli *cli, void *options, int count, char **arguments, struct pcere_error *error);
 void cli_options_done(const struct cli_verb *verb, void *options);
 

@@ -60,9 +60,7 @@ static enum pcere_status store_require(struct cli *cli, struct pcere_error *erro
         while (length > 1 && word[length - 1] == '/')
             length--;
         bool spelt = length > 6 && strncmp(word + length - 6, ".pcere", 6) == 0;
-        struct stat status;
-        bool there = strcmp(word, "") != 0 && stat(word, &status) == 0 && S_ISDIR(status.st_mode);
-        if (spelt || there || cli->verb->operands == CLI_OPERANDS_STORE) {
+        if (spelt || cli_is_directory(word) || cli->verb->operands == CLI_OPERANDS_STORE) {
             path = word;
             cli->store_named = true;
             cli->operands++;
@@ -91,9 +89,12 @@ static enum pcere_status operands_check(const struct cli *cli, struct pcere_erro
 static enum pcere_status preconditions_meet(struct cli *cli, struct pcere_error *error)
 {
     enum pcere_status status = operands_check(cli, error);
-    if (status == PCERE_OK && (cli->verb->needs & CLI_NEEDS_STORE))
+    if (status != PCERE_OK)
+        return status;
+    bool instead = cli->verb->needs & CLI_OR_STORE && cli_is_directory(cli->operands[0]);
+    if (instead || cli->verb->needs & CLI_NEEDS_STORE)
         status = store_require(cli, error);
-    if (status == PCERE_OK && (cli->verb->needs & CLI_NEEDS_PROGRAM))
+    else if (cli->verb->needs & CLI_NEEDS_PROGRAM)
         status = cli_program_find(cli->operands[0], &cli->program_file, error);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const struct cli_option cli_common_options[] = {
     {"json", 0, CLI_FLAG, offsetof(struct cli, json), NULL, "Print one JSON document instead of text.", 0, 0},
@@ -172,6 +173,12 @@ static enum pcere_status short_options(struct parser *parser, struct pcere_error
     return PCERE_OK;
 }
 
+bool cli_is_directory(const char *word)
+{
+    struct stat status;
+    return *word && stat(word, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 enum pcere_status cli_options_parse(struct cli *cli, void *options, int count, char **arguments, struct pcere_error *error)
 {
     struct parser parser = {.cli = cli, .options = options, .count = count, .arguments = arguments};
@@ -194,6 +201,7 @@ enum pcere_status cli_options_parse(struct cli *cli, void *options, int count, c
         } else if (open && word[0] == '-' && word[1]) {
             status = short_options(&parser, error);
         } else {
+            program = program && !(cli->verb->needs & CLI_OR_STORE && !operands && cli_is_directory(word));
             open = open && !program;
             arguments[operands++] = word;
         }

@@ -1,6 +1,7 @@
 /* cli/verb_profile.c - pcere profile: one run of a program, and the execution units that were seen in it. */
 #include "analysis/profile.h"
 #include "cli/cli.h"
+#include "cli/profile_run.h"
 #include "cli/verbs.h"
 #include "core/files.h"
 #include "core/host.h"
@@ -10,6 +11,7 @@
 #include "profiler/host/events.h"
 #include "profiler/host/recording.h"
 #include "profiler/host/unit_profile.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,7 @@
 
 extern char **environ;
 
-struct profile_words { const char *output, *events, *labels, *graph, *trace; uint64_t threads, graph_most; bool force, slow_clock; };
+struct profile_words { const char *output, *events, *labels, *graph, *trace, *in_vivo, *warmup; uint64_t threads, graph_most; bool force, slow_clock; };
 
 /* ---- words ------------------------------------------------------------------------------------------------------------------- */
 
@@ -84,12 +86,13 @@ static enum pcere_status events_parse(const char *list, struct trace_event *even
 
 static enum pcere_status output_choose(const struct cli *cli, const struct profile_words *words, char **ret_path, struct pcere_error *error)
 {
-    const char *slash = strrchr(cli->program_file, '/'), *name = slash ? slash + 1 : cli->program_file;
+    const char *program = cli->store ? store_manifest(cli->store)->program : cli->program_file, *slash = strrchr(program, '/');
+    const char *name = slash ? slash + 1 : program;
     struct text path = {0};
     if (words->output)
         text_add(&path, words->output);
     else
-        text_addf(&path, "%s.pcx", name);
+        text_addf(&path, "%s%s.pcx", name, cli->store ? ".codelet" : "");
     char *taken = text_take(&path);
     if (!taken)
         return pcere_fail_memory(error, "a path");
@@ -99,126 +102,6 @@ static enum pcere_status output_choose(const struct cli *cli, const struct profi
         return status;
     }
     *ret_path = taken;
-    return PCERE_OK;
-}
-
-/* ---- table ------------------------------------------------------------------------------------------------------------------- */
-
-struct type_row { uint32_t construct; uint8_t kind; size_t first, count; uint64_t active_ns; };
-
-static int by_type(const void *a, const void *b, void *context)
-{
-    const struct profile *profile = context;
-    size_t left = *(const size_t *)a, right = *(const size_t *)b;
-    if (profile->construct[left] != profile->construct[right])
-        return profile->construct[left] < profile->construct[right] ? -1 : 1;
-    if (profile->kinds[left] != profile->kinds[right])
-        return profile->kinds[left] < profile->kinds[right] ? -1 : 1;
-    uint64_t a_ns = profile->active_ns[left], b_ns = profile->active_ns[right];
-    return a_ns < b_ns ? -1 : a_ns > b_ns;
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct type_row *left = a, *right = b;
-    return left->active_ns < right->active_ns ? 1 : left->active_ns > right->active_ns ? -1 : 0;
-}
-
-static void type_print(struct cli_table *table, const struct profile *profile, const size_t *rows, const struct type_row *type, uint64_t all_ns)
-{
-    enum { FIXED = 7 };
-    char count[32], total[UNITS_TEXT_BYTES], least[UNITS_TEXT_BYTES], middle[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES], share[CLI_TEXT_MOST];
-    snprintf(count, sizeof count, "%zu", type->count);
-    const uint64_t *active_ns = profile->active_ns;
-    const char **cells = calloc(FIXED + 1 + profile->event_count, sizeof *cells);
-    char (*sums)[32] = calloc(profile->event_count + 1, sizeof *sums);
-    if (cells && sums) {
-        cells[0] = profile->constructs[type->construct].name;
-        cells[1] = profile_kind_name(type->kind);
-        cells[2] = count;
-        cells[3] = units_format_ns(type->active_ns, total);
-        cells[4] = cli_ratio_text(share, all_ns ? (double)type->active_ns / (double)all_ns : 0);
-        cells[5] = units_format_ns(active_ns[rows[type->first + type->count / 2]], middle);
-        cells[6] = units_format_ns(active_ns[rows[type->first]], least);
-        cells[7] = units_format_ns(active_ns[rows[type->first + type->count - 1]], most);
-        for (size_t i = 0; i < profile->event_count; i++) {
-            uint64_t sum = 0;
-            for (size_t j = 0; j < type->count; j++)
-                sum += profile->counts[i][rows[type->first + j]];
-            snprintf(sums[i], sizeof sums[i], "%llu", (unsigned long long)sum);
-            cells[8 + i] = sums[i];
-        }
-        cli_table_row(table, cells);
-    }
-    free(cells);
-    free(sums);
-}
-
-static struct cli_table *types_table(const struct profile *profile)
-{
-    static const char *const fixed[] = {"construct", "type", ">XUs", ">active", ">share", ">median", ">shortest", ">longest"};
-    size_t columns = sizeof fixed / sizeof *fixed + profile->event_count;
-    const char **headings = calloc(columns, sizeof *headings);
-    char **names = calloc(profile->event_count + 1, sizeof *names);
-    struct cli_table *table = NULL;
-    bool failed = !headings || !names;
-    for (size_t i = 0; !failed && i < columns; i++) {
-        size_t event = i - sizeof fixed / sizeof *fixed;
-        if (i < sizeof fixed / sizeof *fixed) {
-            headings[i] = fixed[i];
-            continue;
-        }
-        failed = asprintf(&names[event], ">%s", profile->events[event].name) < 0;
-        headings[i] = failed ? NULL : names[event];
-    }
-    if (!failed)
-        table = cli_table_new(columns, headings);
-    for (size_t i = 0; names && i < profile->event_count; i++)
-        free(names[i]);
-    free(names);
-    free(headings);
-    return table;
-}
-
-static enum pcere_status profile_print(struct profile *profile, struct pcere_error *error)
-{
-    size_t *rows = calloc(profile->count + 1, sizeof *rows);
-    struct type_row *types = calloc(profile->count + 1, sizeof *types);
-    struct cli_table *table = types_table(profile);
-    if (!rows || !types || !table) {
-        free(rows);
-        free(types);
-        cli_table_free(table);
-        return pcere_fail_memory(error, "the table");
-    }
-    for (size_t i = 0; i < profile->count; i++)
-        rows[i] = i;
-    qsort_r(rows, profile->count, sizeof *rows, by_type, profile);
-    size_t count = 0;
-    uint64_t all_ns = 0;
-    for (size_t i = 0; i < profile->count; i++) {
-        size_t row = rows[i];
-        if (!count || types[count - 1].construct != profile->construct[row] || types[count - 1].kind != profile->kinds[row])
-            types[count++] = (struct type_row){profile->construct[row], profile->kinds[row], i, 0, 0};
-        types[count - 1].count++;
-        types[count - 1].active_ns += profile->active_ns[row];
-        all_ns += profile->active_ns[row];
-    }
-    qsort(types, count, sizeof *types, by_time);
-    char wall[UNITS_TEXT_BYTES], active[UNITS_TEXT_BYTES];
-    const struct profile_run *run = &profile->runs[0];
-    printf("%zu XUs, active %s; wall time %s, %u threads, level %u\n\n", profile->count, units_format_ns(all_ns, active), units_format_ns(run->wall_ns, wall),
-           run->threads, run->level);
-    for (size_t i = 0; i < count; i++)
-        type_print(table, profile, rows, &types[i], all_ns);
-    cli_table_print(table, stdout);
-    if (run->blind_count)
-        puts("\nNot seen:");
-    for (size_t i = 0; i < run->blind_count; i++)
-        printf("- %s\n", run->blind[i]);
-    cli_table_free(table);
-    free(rows);
-    free(types);
     return PCERE_OK;
 }
 
@@ -242,58 +125,29 @@ static enum pcere_status emptiness_judge(const struct trace_header *header, cons
     return PCERE_OK;
 }
 
-static enum pcere_status graph_write(const struct units *units, const struct profile_words *words, struct pcere_error *error)
-{
-    if (!words->force && access(words->graph, F_OK) == 0)
-        return pcere_fail(error, PCERE_USAGE, EEXIST, "--force replaces it", "cannot write '%.300s'", words->graph);
-    FILE *file = fopen(words->graph, "we");
-    if (!file)
-        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot write '%.300s'", words->graph);
-    enum pcere_status status = label_graph_write(units, words->graph_most ? words->graph_most : 500, file, words->graph, error);
-    if (fclose(file) != 0 && status == PCERE_OK)
-        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot write '%.300s'", words->graph);
-    return status;
-}
-
-static enum pcere_status result_show(struct cli *cli, struct profile *profile, struct pcere_error *error)
-{
-    if (!cli->json)
-        return profile_print(profile, error);
-    json_object_set_new(cli->document, "program", json_from_string(cli->program_file));
-    enum pcere_status status = profile_json_write(profile, cli->document, stdout, "standard output", error);
-    json_decref(cli->document);
-    cli->document = NULL;                        /* it is written */
-    return status;
-}
-
-static enum pcere_status trace_judge(struct cli *cli, const struct profile_words *words, const char *trace, const char *path, enum label_rules rules,
-                                     const struct recording *recording, struct pcere_error *error)
+static enum pcere_status trace_judge(struct cli *cli, const struct profile_request *request, const struct recording *recording, struct pcere_error *error)
 {
     struct trace_file *file = NULL;
     struct units units = {0};
     struct profile *profile = NULL;
     char *host = NULL;
-    enum pcere_status status = trace_file_open(trace, &file, error);
+    enum pcere_status status = trace_file_open(request->trace, &file, error);
     if (status == PCERE_OK)
-        status = units_collect(file, rules, &units, error);
+        status = units_collect(file, &(struct units_options){.rules = request->rules}, &units, error);
     if (status == PCERE_OK)
         status = emptiness_judge(file->header, &units, error);
     if (status == PCERE_OK)
         status = host_name(&host, error);
     if (status == PCERE_OK) {
         struct unit_profile_run run = {.program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .host = host};
-        status = unit_profile_make(&units, rules, &run, &profile, error);
+        status = unit_profile_make(&units, request->rules, &run, &profile, error);
     }
-    if (status == PCERE_OK && words->graph)
-        status = graph_write(&units, words, error);
     if (status == PCERE_OK)
-        status = profile_write(profile, path, words->force, error);
-    if (status == PCERE_OK)
-        status = result_show(cli, profile, error);
+        status = profile_deliver(cli, request, &units, profile, error);
     if (status == PCERE_OK || status == PCERE_NO) {
         bool whole = status == PCERE_OK;
         if (cli_program_judge(cli, recording->program_status, whole ? error : NULL) == PCERE_NO && whole) {
-            snprintf(error->hint, sizeof error->hint, "what was seen until then is in '%.300s'", path);
+            snprintf(error->hint, sizeof error->hint, "what was seen until then is in '%.300s'", request->path);
             status = PCERE_NO;
         }
     }
@@ -304,18 +158,32 @@ static enum pcere_status trace_judge(struct cli *cli, const struct profile_words
     return status;
 }
 
+static enum pcere_status program_profile(struct cli *cli, const struct profile_request *request, struct pcere_error *error)
+{
+    struct recording recording;
+    struct recording_options options = {
+        .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .library = request->library, .trace = request->trace,
+        .threads = request->threads, .clock = request->clock, .stdout_descriptor = STDERR_FILENO, .events = request->events, .event_count = request->event_count,
+    };
+    enum pcere_status status = recording_make(&options, &recording, error);
+    return status == PCERE_OK ? trace_judge(cli, request, &recording, error) : status;
+}
+
 static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct profile_words *words = raw;
-    enum label_rules rules = LABEL_RULES_PCERE;
+    struct profile_request request = {
+        .threads = (uint32_t)words->threads, .clock = words->slow_clock ? TRACE_CLOCK_MONOTONIC : TRACE_CLOCK_NONE, .force = words->force,
+        .graph = words->graph, .graph_most = words->graph_most, .in_vivo = words->in_vivo, .warmup = words->warmup,
+    };
     char *path = NULL, *library = NULL, *directory = NULL;
     struct text trace = {0};
-    struct recording recording;
     struct trace_event events[TRACE_EVENTS_MOST];
-    size_t event_count = 0;
-    enum pcere_status status = rules_parse(words->labels, &rules, error);
+    enum pcere_status status = rules_parse(words->labels, &request.rules, error);
+    if (status == PCERE_OK && !cli->store && (words->in_vivo || words->warmup))
+        status = pcere_fail(error, PCERE_USAGE, 0, "pcere profile STORE REGION", "--%s is for codelets", words->in_vivo ? "in-vivo" : "warmup");
     if (status == PCERE_OK)
-        status = events_parse(words->events, events, &event_count, error);
+        status = events_parse(words->events, events, &request.event_count, error);
     if (status == PCERE_OK)
         status = output_choose(cli, words, &path, error);
     if (status == PCERE_OK)
@@ -326,15 +194,12 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
         text_addf(&trace, "%s%s", words->trace ? words->trace : directory, words->trace ? "" : "/trace");
         if (words->trace && words->force)
             unlink(words->trace);
-        struct recording_options options = {
-            .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .library = library, .trace = trace.data,
-            .threads = (uint32_t)words->threads, .clock = words->slow_clock ? TRACE_CLOCK_MONOTONIC : TRACE_CLOCK_NONE, .stdout_descriptor = STDERR_FILENO,
-            .events = events, .event_count = event_count,
-        };
-        status = trace.failed ? pcere_fail_memory(error, "a path") : recording_make(&options, &recording, error);
+        request.events = events;
+        request.path = path;
+        request.library = library;
+        request.trace = trace.data;
+        status = trace.failed ? pcere_fail_memory(error, "a path") : cli->store ? profile_codelet(cli, &request, error) : program_profile(cli, &request, error);
     }
-    if (status == PCERE_OK)
-        status = trace_judge(cli, words, trace.data, path, rules, &recording, error);
     if (directory)
         cli_directory_remove(directory);
     text_done(&trace);
@@ -356,6 +221,10 @@ static const struct cli_option options[] = {
     {"graph", 0, CLI_TEXT, offsetof(struct profile_words, graph), "FILE", "Write the label graph for Graphviz, too.", 0, 0},
     {"graph-nodes", 0, CLI_NUMBER, offsetof(struct profile_words, graph_most), "N", "At most N nodes in it (500).", 1, 10000000},
     {"trace", 0, CLI_TEXT, offsetof(struct profile_words, trace), "FILE", "Keep the trace that the profile was made from.", 0, 0},
+    {"in-vivo", 0, CLI_TEXT, offsetof(struct profile_words, in_vivo), "FILES",
+     "Of a codelet: how faithful it is to these profiles of the whole program, repeats joined by commas. Labels match, sums are held side by side, and where there are two events and two "
+     "repeats, the dissimilarity (EPD) says how far it is from them.", 0, 0},
+    {"warmup", 0, CLI_TEXT, offsetof(struct profile_words, warmup), "HOW", "Of a codelet: untimed runs before the one that is profiled, as 'pcere replay' has them.", 0, 0},
     {"slow-clock", 0, CLI_FLAG, offsetof(struct profile_words, slow_clock), NULL,
      "Take times from the kernel's clock even where the processor's counter would do, which costs less.", 0, 0},
 };
@@ -363,14 +232,17 @@ static const struct cli_option options[] = {
 const struct cli_verb cli_verb_profile = {
     .name = "profile",
     .summary = "run a program and measure its execution units: tasks, sections and ranges of loops, each with a label",
-    .synopsis = "PROGRAM [ARGUMENT...]",
+    .synopsis = "PROGRAM [ARGUMENT...]  |  STORE REGION",
     .description = "Runs a program that is linked with LLVM's OpenMP runtime, recompiled or not, and writes a profile of its execution units (XUs): each executed task and "
                    "each executed range of iterations, with its construct, its label, and how long it was active. Labels are the same in each run with the same input and "
                    "number of threads, whatever thread an XU ran on. The table shows constructs by the time that their XUs took. What the program prints goes to standard error."
-                   "\n\nThe last lines say what this run could not see. Programs that were built with PCERE's plugin have constructs with identities that stay the same over builds.",
-    .examples = "pcere profile --threads 2 ./cg.S\npcere profile --graph labels.dot ./cg.S && dot -Tsvg -o labels.svg labels.dot\n",
+                   "\n\nThe last lines say what this run could not see. Programs that were built with PCERE's plugin have constructs with identities that stay the same over builds.\n\n"
+                   "Named a store and a region, the same for one captured invocation of it, replayed alone: a profile for a fraction of the program's time, whose labels are those that these XUs "
+                   "have in the whole program.",
+    .examples = "pcere profile --threads 2 ./cg.S\npcere profile --graph labels.dot ./cg.S && dot -Tsvg -o labels.svg labels.dot\n"
+                "pcere profile cg.S.pcere conj_grad --events sw --in-vivo cg.S.pcx\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct profile_words),
     .operands = CLI_OPERANDS_PROGRAM,
-    .needs = CLI_NEEDS_PROGRAM,
+    .needs = CLI_NEEDS_PROGRAM | CLI_OR_STORE,
     .run = profile_verb,
 };

@@ -19,6 +19,7 @@
 #define TRACE_BLOCK_MAGIC 0x4b4c4254u           /* "TBLK" */
 #define TRACE_ENVIRONMENT "PCERE_PROFILE"       /* "FD": number of the inherited descriptor of the file */
 #define TRACE_LIBRARY "libpcere-profiler.so"
+#define TRACE_MARK_FUNCTION "__pcere_profile_mark"      /* void (uint64_t): for programs that know which part of them is to be profiled, as codelets do */
 
 #define TRACE_EVENTS_MOST 64u
 #define TRACE_EVENT_NAME_BYTES 48u
@@ -148,6 +149,7 @@ enum trace_type {               /* extra; value */
     TRACE_DEPENDENCE,           /* ; address. flags: ompt_dependence_type_t: of the task that this thread made last. Only where TRACE_WANT_TASK_GRAPH */
     TRACE_MUTEX_BEGIN,          /* ; wait id. flags: ompt_mutex_t: it waits to have it. Only where TRACE_WANT_LOCKS */
     TRACE_MUTEX_END,            /* likewise: it has it */
+    TRACE_MARK,                 /* ; 1: what this thread does now is meant, 0: no longer. By TRACE_MARK_FUNCTION */
     TRACE_TYPES,
 };
 

@@ -77,13 +77,19 @@ void label_element_text(const struct label_table *table, uint32_t number, struct
     case LABEL_RANKED: text_addf(text, ".%llu@%s", (unsigned long long)node->index, place); break;
     case LABEL_FORCED: text_addf(text, ".0.%llu@%s", (unsigned long long)node->index, place); break;
     case LABEL_FIRST: text_addf(text, ".%lld", (long long)node->index); break;
+    case LABEL_GIVEN: text_addf(text, "%s@%s", table->given ? table->given : "", place); break;
     }
+}
+
+static bool is_root(const struct label_node *node)
+{
+    return node->kind == LABEL_ROOT || node->kind == LABEL_GIVEN;
 }
 
 void label_text(const struct label_table *table, uint32_t node, struct text *text)
 {
     size_t depth = 1, begin = text->length;
-    for (uint32_t at = node; table->nodes[at].kind != LABEL_ROOT; at = table->nodes[at].parent)
+    for (uint32_t at = node; !is_root(&table->nodes[at]); at = table->nodes[at].parent)
         depth++;
     uint32_t *chain = malloc(depth * sizeof *chain);
     if (!chain) {

@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-enum label_kind { LABEL_ROOT, LABEL_RANKED, LABEL_FORCED, LABEL_FIRST };
+enum label_kind { LABEL_ROOT, LABEL_RANKED, LABEL_FORCED, LABEL_FIRST, LABEL_GIVEN /* a root as well: label_table.given, '@' and the place */ };
 
 struct label_node {
     uint32_t parent;             /* a root: itself */
@@ -28,6 +28,7 @@ struct label_node {
 
 struct label_table {
     const struct trace_file *file;
+    const char *given;           /* "0.17": borrowed */
     struct label_node *nodes;
     size_t count, capacity;
     uint32_t *slots;             /* of a hash table: node + 1, or 0 */

@@ -176,7 +176,7 @@ static enum pcere_status process_start(const struct recording_options *options, 
     return errnum ? start_failure(options->program, errnum, error) : PCERE_OK;
 }
 
-static enum pcere_status trace_make(const struct recording_options *options, int *ret_trace, struct pcere_error *error)
+enum pcere_status recording_trace_make(const struct recording_options *options, int *ret_trace, struct pcere_error *error)
 {
     struct trace_header *header = calloc(1, sizeof *header);
     if (!header)
@@ -205,7 +205,7 @@ enum pcere_status recording_make(const struct recording_options *options, struct
     if (status == PCERE_OK && options->event_count > TRACE_EVENTS_MOST)
         status = pcere_fail(error, PCERE_USAGE, 0, "ask for fewer, in several runs", "more than %u events", TRACE_EVENTS_MOST);
     if (status == PCERE_OK)
-        status = trace_make(options, &trace, error);
+        status = recording_trace_make(options, &trace, error);
     if (status != PCERE_OK)
         return status;
     struct signals before;

@@ -26,6 +26,10 @@ struct recording_options {       /* all pointers borrowed */
 
 struct recording { int32_t program_status; uint64_t wall_ns; };
 
+/* The trace file alone, with what the options want in it (program, arguments, environment and threads are not looked at): *ret_trace is O_CLOEXEC and the
+ * caller's, who starts the program with the library before LD_PRELOAD and the descriptor's number in TRACE_ENVIRONMENT, and seals the file. */
+enum pcere_status recording_trace_make(const struct recording_options *options, int *ret_trace, struct pcere_error *error);
+
 /* Run it to its end and seal the trace. While it runs SIGINT and SIGQUIT are ignored here as system(3) does it. Not thread-safe.
  * PCERE_USAGE: the program does not exist or cannot be executed. PCERE_DATA: it is no ELF executable, or one of gcc's OpenMP. PCERE_REFUSED: it is
  * statically linked, or runs privileged: no library can be brought in. A program that fails is no failure of this. */

@@ -55,16 +55,36 @@ __attribute__((format(printf, 2, 3))) static void say(struct list *list, const c
 
 struct constructs_seen { size_t by_id, by_source, by_address, sections, chunked; };
 
-static struct constructs_seen constructs_look(const struct units *units)
+/* Those that labels of XUs are made of. */
+static bool *constructs_used(const struct units *units)
+{
+    const struct label_table *labels = &units->labels;
+    bool *used = calloc(labels->file->construct_count + 1, sizeof *used), *met = calloc(labels->count + 1, sizeof *met);
+    for (size_t i = 0; used && met && i < units->count; i++)
+        for (uint32_t node = units->list[i].node; !met[node]; node = labels->nodes[node].parent) {
+            met[node] = true;
+            if (labels->nodes[node].construct < labels->file->construct_count)
+                used[labels->nodes[node].construct] = true;
+        }
+    bool failed = !met;
+    free(met);
+    if (!failed)
+        return used;
+    free(used);
+    return NULL;
+}
+
+static struct constructs_seen constructs_look(const struct units *units, const bool *used)
 {
     struct constructs_seen seen = {0};
     const struct trace_file *file = units->labels.file;
     for (size_t i = 1; i < file->construct_count; i++) {
         const struct trace_construct *construct = &file->constructs[i];
-        seen.by_id += construct->kind && construct->basis == TRACE_BY_ID;
-        seen.by_source += construct->kind && construct->basis == TRACE_BY_SOURCE;
-        seen.by_address += construct->kind && construct->basis == TRACE_BY_ADDRESS;
-        seen.sections += construct->kind == TRACE_SECTIONS;
+        bool named = construct->kind && used[i];
+        seen.by_id += named && construct->basis == TRACE_BY_ID;
+        seen.by_source += named && construct->basis == TRACE_BY_SOURCE;
+        seen.by_address += named && construct->basis == TRACE_BY_ADDRESS;
+        seen.sections += used[i] && construct->kind == TRACE_SECTIONS;
     }
     return seen;
 }
@@ -110,12 +130,16 @@ static enum pcere_status run_add(struct profile *profile, const struct units *un
 {
     const struct trace_file *file = units->labels.file;
     const struct trace_header *header = file->header;
-    struct constructs_seen seen = constructs_look(units);
+    bool *used = constructs_used(units);
+    if (!used)
+        return pcere_fail_memory(error, "the profile");
+    struct constructs_seen seen = constructs_look(units, used);
+    free(used);
     struct list settings = {0}, blind = {0};
     settings_take(&settings, run->environment);
     blind_say(&blind, units, rules, &seen);
-    const char *build_id = "";
-    for (size_t i = 1; i < file->module_count; i++)
+    const char *build_id = run->build_id ? run->build_id : "";
+    for (size_t i = 1; !run->build_id && i < file->module_count; i++)
         if (file->modules[i].path && !file->modules[i].path[0])
             build_id = file->modules[i].build_id;
     bool identified = seen.by_id && !seen.by_source && !seen.by_address;
@@ -123,7 +147,7 @@ static enum pcere_status run_add(struct profile *profile, const struct units *un
     while (run->arguments && run->arguments[arguments])
         arguments++;
     struct profile_run entry = {
-        .program = (char *)(uintptr_t)run->program, .build_id = (char *)(uintptr_t)build_id, .arguments = (char **)(uintptr_t)run->arguments,
+        .program = (char *)(uintptr_t)run->program, .build_id = (char *)(uintptr_t)build_id, .region = (char *)(uintptr_t)run->region, .arguments = (char **)(uintptr_t)run->arguments,
         .argument_count = arguments, .settings = settings.items, .setting_count = settings.count, .host = (char *)(uintptr_t)run->host,
         .threads = units->team_most ? units->team_most : 1, .level = identified, .blind = blind.items,
         .blind_count = blind.count, .wall_ns = header->wall_ns, .xus = units->count,

@@ -58,7 +58,8 @@ struct stream {                  /* a thread */
 
 struct walk {
     const struct trace_file *file;
-    enum label_rules rules;
+    struct units_options options;
+    bool on;                     /* what is done now is meant */
     struct units *units;
     struct stream *streams;
     struct pcere_error *error;
@@ -143,10 +144,10 @@ static struct context *context_new(struct walk *walk, uint64_t id, enum context_
 static uint32_t node_make(struct walk *walk, uint32_t parent, enum label_kind kind, uint32_t construct, uint64_t index)
 {
     uint32_t node = LABEL_NONE;
-    if (parent == LABEL_NONE && kind != LABEL_ROOT)
+    if (parent == LABEL_NONE && kind != LABEL_ROOT && kind != LABEL_GIVEN)
         return LABEL_NONE;
     if (walk->status == PCERE_OK)
-        walk->status = label_node(&walk->units->labels, kind == LABEL_ROOT ? 0 : parent, kind, construct, index, &node, walk->error);
+        walk->status = label_node(&walk->units->labels, kind == LABEL_ROOT || kind == LABEL_GIVEN ? 0 : parent, kind, construct, index, &node, walk->error);
     return walk->status == PCERE_OK ? node : LABEL_NONE;
 }
 
@@ -189,7 +190,7 @@ static uint32_t node_shared(struct walk *walk, struct context *context, uint32_t
 static uint32_t unit_new(struct walk *walk, const struct stream *stream, uint32_t node, enum unit_kind kind, uint64_t ticks, uint64_t iterations)
 {
     struct units *units = walk->units;
-    if (node == LABEL_NONE || walk->status != PCERE_OK)
+    if (node == LABEL_NONE || walk->status != PCERE_OK || !walk->on)
         return LABEL_NONE;
     if (units->count >= LABEL_NONE - 1 || !array_reserve(&units->list, &units->capacity, units->count + 1, sizeof *units->list) ||
         !array_reserve(&units->counts, &units->counts_capacity, (units->count + 1) * units->event_count, sizeof *units->counts)) {
@@ -222,6 +223,10 @@ static void charge(struct walk *walk, struct stream *stream, const struct trace_
     struct units *units = walk->units;
     struct unit_outside *outside = &units->outside[stream - walk->streams];
     uint64_t passed = item->ticks > stream->last_ticks && stream->last_ticks ? item->ticks - stream->last_ticks : 0;
+    if (!walk->on) {
+        stream->last_ticks = item->ticks;
+        return;
+    }
     if (stream->unit != LABEL_NONE)
         units->list[stream->unit].active_ticks += passed;
     else
@@ -275,7 +280,7 @@ static void loop_begin(struct walk *walk, struct context *context, const struct 
     uint32_t kind = item->extra < walk->file->construct_count ? walk->file->constructs[item->extra].kind : 0;
     if (frame_close(context, FRAME_LOOP))        /* one that was cancelled */
         walk->units->mismatches += 0;
-    bool transparent = kind == TRACE_SECTIONS && walk->rules == LABEL_RULES_PAPER;
+    bool transparent = kind == TRACE_SECTIONS && walk->options.rules == LABEL_RULES_PAPER;
     struct frame frame = {.kind = FRAME_LOOP, .schedule = (uint8_t)item->value, .unit = LABEL_NONE, .construct = item->extra,
                           .node = transparent ? LABEL_NONE : node_shared(walk, context, item->extra)};
     frame_push(walk, context, frame);
@@ -307,11 +312,11 @@ static void length_note(struct walk *walk, struct context *context, const struct
 static void block_begin(struct walk *walk, struct context *context, const struct trace_item *item, enum frame_kind kind)
 {
     uint32_t node = LABEL_NONE;
-    if (kind == FRAME_SINGLE && walk->rules == LABEL_RULES_PCERE)
+    if (kind == FRAME_SINGLE && walk->options.rules == LABEL_RULES_PCERE)
         node = node_shared(walk, context, item->extra);
     if (kind == FRAME_SINGLE && !item->value)
         return;                                  /* another thread's */
-    if (kind == FRAME_MASKED && walk->rules == LABEL_RULES_PCERE)
+    if (kind == FRAME_MASKED && walk->options.rules == LABEL_RULES_PCERE)
         node = node_unordered(walk, context, item->extra);
     frame_push(walk, context, (struct frame){.kind = (uint8_t)kind, .node = node, .unit = LABEL_NONE, .construct = item->extra});
 }
@@ -348,7 +353,18 @@ static void parallel_begin(struct walk *walk, struct context *context, const str
         out_of_memory(walk);
         return;
     }
-    maker->teams[count] = (struct team){node_unordered(walk, context, item->extra), item->extra + 1, item->flags & 1};
+    bool first = walk->options.marked && walk->on && !walk->units->marked;
+    uint32_t node = first ? node_make(walk, 0, LABEL_GIVEN, item->extra, 0) : node_unordered(walk, context, item->extra);
+    if (first)
+        walk->units->marked = item->extra;
+    maker->teams[count] = (struct team){node, item->extra + 1, item->flags & 1};
+}
+
+static void mark(struct walk *walk, const struct trace_item *item)
+{
+    walk->units->marks += item->value == 1;
+    if (walk->options.marked)
+        walk->on = item->value == 1;
 }
 
 static const struct team *team_find(const struct walk *walk, uint64_t id)
@@ -493,6 +509,7 @@ static void item_apply(struct walk *walk, struct stream *stream, const struct tr
     case TRACE_IMPLICIT_END: implicit_end(walk, stream, item); break;
     case TRACE_TASK_CREATE: task_create(walk, stream, item); break;
     case TRACE_TASK_SWITCH: task_switch(walk, stream, item); break;
+    case TRACE_MARK: mark(walk, item); break;
     case TRACE_PARALLEL_END: case TRACE_THREAD_END: case TRACE_TIME: case TRACE_DEPENDENCE: case TRACE_MUTEX_BEGIN: case TRACE_MUTEX_END:
     case TRACE_TYPES: break;
     default: known = context != NULL; break;
@@ -597,6 +614,8 @@ static enum pcere_status units_prepare(struct walk *walk)
     const struct trace_file *file = walk->file;
     struct units *units = walk->units;
     units->labels.file = file;
+    units->labels.given = walk->options.marked;
+    walk->on = !walk->options.marked;
     units->event_count = file->header->event_count;
     units->thread_count = file->thread_count;
     units->outside = calloc(file->thread_count + 1, sizeof *units->outside);
@@ -633,10 +652,10 @@ static void streams_done(struct walk *walk)
     free(walk->labelled);
 }
 
-enum pcere_status units_collect(const struct trace_file *file, enum label_rules rules, struct units *ret_units, struct pcere_error *error)
+enum pcere_status units_collect(const struct trace_file *file, const struct units_options *options, struct units *ret_units, struct pcere_error *error)
 {
     struct units units = {0};
-    struct walk walk = {.file = file, .rules = rules, .units = &units, .error = error, .status = PCERE_OK};
+    struct walk walk = {.file = file, .options = *options, .units = &units, .error = error, .status = PCERE_OK};
     walk.status = units_prepare(&walk);
     if (walk.status == PCERE_OK)
         walk_run(&walk);

@@ -40,10 +40,18 @@ struct units {
     uint64_t mismatches;         /* records that did not fit what was open: an end without its begin, ... */
     uint64_t torn;               /* blocks that ended in something that is no record */
     uint64_t unfinished;         /* XUs that had begun when the program ended */
+    uint64_t marks;              /* times that something was marked */
+    uint32_t marked;             /* construct of the first region that was entered then, or 0 */
+};
+
+struct units_options {
+    enum label_rules rules;
+    const char *marked;          /* NULL: everything. Else only what regions do that a thread enters between TRACE_MARKs, and labels begin with this
+                                    in place of what the first of them would have: "0.17". Borrowed for as long as the units live */
 };
 
 /* Walk through the whole trace. `file` is borrowed for as long as `ret_units` lives. PCERE_SYSTEM: no memory. */
-enum pcere_status units_collect(const struct trace_file *file, enum label_rules rules, struct units *ret_units, struct pcere_error *error);
+enum pcere_status units_collect(const struct trace_file *file, const struct units_options *options, struct units *ret_units, struct pcere_error *error);
 void units_done(struct units *units);          /* accepts zeroed */
 
 #endif

@@ -165,6 +165,20 @@ __attribute__((constructor)) static void attach(void)
     state->active = 1;
 }
 
+/* The end is noted as if the program ended here: a codelet does so without its destructors. */
+RECORDER_EXPORT void __pcere_profile_mark(uint64_t on);
+RECORDER_EXPORT void __pcere_profile_mark(uint64_t on)
+{
+    struct recorder *recorder = recorder_get();
+    if (!recorder)
+        return;
+    recorder_put(recorder, TRACE_WORD(TRACE_MARK, 0, 0), on);
+    if (!on) {
+        recorder_state->header->end = recorder_anchor();
+        recorder_state->header->ended = 1;
+    }
+}
+
 __attribute__((destructor)) static void detach(void)
 {
     struct recorder_state *state = recorder_state;

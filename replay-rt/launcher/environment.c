@@ -106,6 +106,26 @@ enum pcere_status environment_make(const struct store_manifest *manifest, const 
     return PCERE_OK;
 }
 
+enum pcere_status environment_extend(char ***environment, char *const *more, struct pcere_error *error)
+{
+    size_t count = 0, added = 0;
+    while ((*environment)[count])
+        count++;
+    while (more[added])
+        added++;
+    char **list = realloc(*environment, (count + added + 1) * sizeof *list);
+    if (!list)
+        return pcere_fail_memory(error, "an environment");
+    *environment = list;
+    for (size_t i = 0; i < added; i++) {
+        list[count + i] = strdup(more[i]);
+        list[count + i + 1] = NULL;
+        if (!list[count + i])
+            return pcere_fail_memory(error, "an environment");
+    }
+    return PCERE_OK;
+}
+
 void environment_free(char **environment)
 {
     for (char **variable = environment; variable && *variable; variable++)

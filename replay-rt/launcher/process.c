@@ -18,7 +18,7 @@
 
 #define STACK_LIMIT_STEP_BYTES ((rlim_t)64 << 30)
 
-enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, POLL_MS = 100 };
+enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, POLL_MS = 100, DESCRIPTORS_BEYOND = 10 };
 
 static uint64_t clock_ns(void)
 {
@@ -52,8 +52,12 @@ static bool stack_limit_move(int attempt, struct rlimit *ret_before)
 static enum pcere_status process_spawn(const struct process *process, int attempt, pid_t *ret_child, struct pcere_error *error)
 {
     struct rlimit limit_before;
+    int record = -1;
+    if (process->watcher && process->watcher->open(process->watcher->context, &record, error) != PCERE_OK)
+        return error->status;
     /* High numbers first: the descriptors could be 3 and 4 the other way round. */
-    int plan = fcntl(process->plan->fd, F_DUPFD_CLOEXEC, 10), pages = fcntl(process->pages_fd, F_DUPFD_CLOEXEC, 10);
+    int plan = fcntl(process->plan->fd, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND), pages = fcntl(process->pages_fd, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
+    record = record < 0 ? -1 : fcntl(record, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
     bool emulated = process->processor && process->processor->emulator;
     char plan_path[] = "/proc/self/fd/3", pages_path[] = "/proc/self/fd/4";
     char *arguments[] = {(char *)"codelet", plan_path, pages_path, NULL};
@@ -65,6 +69,8 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
         failure = actions_fill(process, &actions);
         failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, plan, PLAN_DESCRIPTOR);
         failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, pages, PAGES_DESCRIPTOR);
+        if (process->watcher)
+            failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, record, REPLAY_WATCHER_DESCRIPTOR);
         int before = personality(0xffffffff);
         unsigned long wanted = process->keep_layout ? (unsigned long)before | ADDR_COMPAT_LAYOUT | ADDR_NO_RANDOMIZE
                                                     : ((unsigned long)before | ADDR_COMPAT_LAYOUT) & ~(unsigned long)ADDR_NO_RANDOMIZE;
@@ -85,6 +91,8 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
         close(plan);
     if (pages >= 0)
         close(pages);
+    if (record >= 0)
+        close(record);
     return failure ? pcere_fail(error, PCERE_SYSTEM, failure,
                                 failure == EACCES ? "copy the store to a file system where programs may be run (it is mounted noexec?)" : NULL,
                                 "cannot start the codelet of '%s'", process->region)

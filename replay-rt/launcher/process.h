@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "replay-rt/launcher/build.h"
 #include "replay-rt/launcher/codelet_memory.h"
+#include "replay-rt/launcher/replay.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@ struct process {
     bool keep_layout;                 /* no address randomisation */
     uint64_t patience_ns;             /* killed when nothing moved for so long */
     uint64_t sample_patience_ns;      /* the same while it runs a shot */
+    const struct replay_watcher *watcher;   /* or NULL */
 };
 
 /* Run to the end; plan->plan->result holds the outcome. A collision of addresses starts it again, another twenty times.

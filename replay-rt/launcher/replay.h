@@ -59,6 +59,14 @@ enum pcere_status replay_check_warmup(const char *warmup, struct pcere_error *er
 /* "auto", "off" or a number above 0 and at most 1: PCERE_USAGE otherwise. */
 enum pcere_status replay_check_sample(const char *sample, struct pcere_error *error);
 
+#define REPLAY_WATCHER_DESCRIPTOR 5
+struct replay_watcher {               /* a library that is loaded into a codelet's process and records what it does */
+    char *const *environment;         /* that brings it there, NULL-terminated; in place of the codelet's own variables of the same names */
+    enum pcere_status (*open)(void *context, int *ret_file, struct pcere_error *error);    /* a new record for each start; it becomes
+                                         descriptor REPLAY_WATCHER_DESCRIPTOR there, and is not closed here */
+    void *context;
+};
+
 /* ---- replay --------------------------------------------------------------------------------------------------------------- */
 
 struct replay_result {
@@ -96,6 +104,11 @@ struct replay_report {
 enum pcere_status replay_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct replay_report *ret_report, struct pcere_error *error);
 void replay_report_done(struct replay_report *report);
+
+/* Run one captured invocation once in one process under the eyes of `watcher`, after the untimed runs that options->warmup says: it hears of the run that is
+ * meant by PLAN_MARK_FUNCTION. *ret_time_ns is the run's. Errors as of replay_run, and as a result has them. */
+enum pcere_status replay_watched(struct store *store, const struct replay_target *target, uint32_t threads, const struct replay_options *options,
+                                 const struct replay_watcher *watcher, uint64_t *ret_time_ns, struct pcere_error *error);
 
 /* "schedule=dynamic,4 bind=close": how samples name the settings of these options. malloc'ed; NULL: no memory. */
 char *replay_settings_text(const struct replay_options *options);

@@ -209,6 +209,8 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
     const struct store_manifest *manifest = store_manifest(session->store);
     enum pcere_status status = environment_make(manifest, session->options, session->build.libraries,
                                                 replay_team(codelet, manifest, threads), &environment, error);
+    if (!status && session->watcher && (status = environment_extend(&environment, session->watcher->environment, error)))
+        environment_free(environment);
     if (status)
         return status;
     if (session->options->schedule)
@@ -227,6 +229,7 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
         .keep_layout = session->options->keep_layout,
         .patience_ns = patience_ns,
         .sample_patience_ns = sampling_patience_ns(codelet, threads),
+        .watcher = session->watcher,
     };
     status = process_run(&process, ret_wall_ns, error);
     environment_free(environment);

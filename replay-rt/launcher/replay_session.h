@@ -25,6 +25,7 @@ struct replay_session {
     struct store_series *series;      /* invocations of the timing run: loaded when they are needed */
     size_t series_count;
     bool series_loaded;
+    const struct replay_watcher *watcher;   /* of its processes, or NULL */
 };
 
 /* Check the options, open the stored program, build what is missing. */
@@ -54,6 +55,8 @@ uint64_t replay_session_clock_ns(void);
  * none), then the options. NULL-terminated; one free() for the list, environment_free. */
 enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, const char *libraries,
                                    uint32_t threads, char ***ret_environment, struct pcere_error *error);
+/* And more variables at its end. PCERE_SYSTEM: no memory; it stays as it was, or has some of them. */
+enum pcere_status environment_extend(char ***environment, char *const *more, struct pcere_error *error);
 void environment_free(char **environment);
 
 /* PCERE_USAGE: schedule, places or bind that OpenMP does not know. */

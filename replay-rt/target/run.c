@@ -9,6 +9,7 @@
 #include "replay-rt/target/machine.h"
 #include "replay-rt/target/sample.h"
 
+#include <dlfcn.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -29,6 +30,7 @@ struct run {
     _Atomic uint64_t *asked;          /* where to note what the region asks the system, or NULL */
     bool sampling;                    /* runs are shots */
     bool rehearses;                   /* pages are not the process's own yet where no untimed run comes first */
+    void (*mark)(uint64_t on);        /* tells who records this process of timed runs, or NULL */
 };
 
 /* How to enter a region of the rebuilt program. */
@@ -113,9 +115,13 @@ static struct cost region_run(struct run *run)
     uint64_t start_ns = clock_ns();
     if (run->asked)
         pcere_asks_watch(run->asked);
+    if (run->mark)
+        run->mark(1);
     pcere_call_on_stack(run->enter, run->words, stack);
     if (run->asked)
         pcere_asks_watch(NULL);
+    if (run->mark)
+        run->mark(0);
     uint64_t end_ns = clock_ns();
     struct cost cost = {end_ns - start_ns, time_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, switches_so_far() - switches};
     pcere_plan_progress(run->codelet);
@@ -196,6 +202,16 @@ static void region_warm(struct run *run)
     }
 }
 
+typedef void mark_function(uint64_t on);
+
+static mark_function *mark_find(void)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, PLAN_MARK_FUNCTION);
+    mark_function *function;
+    memcpy(&function, &symbol, sizeof function);
+    return function;
+}
+
 static void region_measure(struct run *run)
 {
     const struct plan_policy *policy = &run->codelet->plan->policy;
@@ -206,6 +222,8 @@ static void region_measure(struct run *run)
     if (policy->sample_shots)
         pcere_memory_prepare(&run->memory);
     region_warm(run);
+    if (policy->watched && !(run->mark = mark_find()))
+        pcere_plan_end(run->codelet, PLAN_FAILED, "the library that records it was not loaded");
     uint32_t undisturbed = 0;
     uint64_t begin_ns = clock_ns();
     for (uint32_t i = 0; i < most; i++) {

@@ -150,7 +150,7 @@ static struct trace_file *opened(void)
 static void units_of(struct trace_file *file, struct units *units)
 {
     struct pcere_error error;
-    CU_ASSERT_EQUAL_FATAL(units_collect(file, LABEL_RULES_PCERE, units, &error), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(units_collect(file, &(struct units_options){.rules = LABEL_RULES_PCERE}, units, &error), PCERE_OK);
 }
 
 static bool has_unit(const struct units *units, const char *label, uint64_t active)
@@ -243,7 +243,7 @@ static enum pcere_status reading(struct pcere_error *error)
     enum pcere_status status = trace_file_open(path, &file, error);
     if (status != PCERE_OK)
         return status;
-    status = units_collect(file, LABEL_RULES_PCERE, &units, error);
+    status = units_collect(file, &(struct units_options){.rules = LABEL_RULES_PCERE}, &units, error);
     if (status == PCERE_OK)
         units_done(&units);
     trace_file_close(file);
@@ -332,7 +332,7 @@ static void records_that_make_no_sense(void)
         struct pcere_error error;
         struct trace_file *file = opened();
         struct units units;
-        CU_ASSERT_EQUAL_FATAL(units_collect(file, LABEL_RULES_PAPER, &units, &error), PCERE_OK);
+        CU_ASSERT_EQUAL_FATAL(units_collect(file, &(struct units_options){.rules = LABEL_RULES_PAPER}, &units, &error), PCERE_OK);
         uint64_t active = 0, all = 0, outside = 0;
         for (size_t i = 0; i < units.count; i++)
             active += units.list[i].active_ticks;

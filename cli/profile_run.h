@@ -1,0 +1,30 @@
+/* cli/profile_run.h - one recorded run, of a program or of a codelet: what is asked for, and what becomes of it. */
+#ifndef PCERE_CLI_PROFILE_RUN_H
+#define PCERE_CLI_PROFILE_RUN_H
+
+#include "analysis/profile.h"
+#include "cli/cli.h"
+#include "profiler/host/units.h"
+
+struct profile_request {             /* borrowed */
+    const char *path;                /* of the profile; it does not exist, or `force` */
+    const char *trace, *library;     /* the trace file to make; the profiler's library, absolute */
+    const struct trace_event *events;
+    size_t event_count;
+    enum label_rules rules;
+    uint32_t threads;                /* 0: none given */
+    enum trace_clock clock;
+    bool force;
+    const char *graph;               /* NULL: none */
+    uint64_t graph_most;
+    const char *in_vivo, *warmup;    /* of a codelet, or NULL */
+};
+
+/* Write the profile and, if asked for, the graph; then show it: a table, or the document, which is then written and gone. */
+enum pcere_status profile_deliver(struct cli *cli, const struct profile_request *request, const struct units *units, const struct profile *profile,
+                                  struct pcere_error *error);
+
+/* Profile the codelet that cli->operands name in cli->store. PCERE_USAGE: they name several regions, or none. */
+enum pcere_status profile_codelet(struct cli *cli, const struct profile_request *request, struct pcere_error *error);
+
+#endif
