@@ -116,8 +116,9 @@ static enum pcere_status omp_show(struct cli *cli, const struct measured *list, 
 {
     size_t runs = cli->operand_count - 1, count = METRICS;
     bool pop = false;
-    struct row rows[METRICS + POP_PARTS];
-    double *values = calloc(runs * (METRICS + POP_PARTS), sizeof *values);
+    enum { ROWS = (int)METRICS + (int)POP_PARTS };
+    struct row rows[ROWS];
+    double *values = calloc(runs * ROWS, sizeof *values);
     if (!values)
         return pcere_fail_memory(error, "the metrics");
     for (size_t i = 0; i < METRICS; i++) {

@@ -6,8 +6,8 @@
 
 static size_t slice_of(const struct clock_bounds *bounds, int64_t reference_ns)
 {
-    double span = (double)(bounds->last_ns - bounds->first_ns) + 1, place = (double)(reference_ns - bounds->first_ns) / span * CLOCK_SLICES;
-    return place < 0 ? 0 : place >= CLOCK_SLICES ? CLOCK_SLICES - 1 : (size_t)place;
+    double span = (double)(bounds->last_ns - bounds->first_ns) + 1, place = (double)(reference_ns - bounds->first_ns) / span * (double)CLOCK_SLICES;
+    return place < 0 ? 0 : place >= (double)CLOCK_SLICES ? CLOCK_SLICES - 1 : (size_t)place;
 }
 
 void clock_at_least(struct clock_bounds *bounds, int64_t at_ns, int64_t offset_ns)

@@ -181,12 +181,17 @@ static bool node_make(struct graph *graph, const struct timeline *timeline, cons
     return true;
 }
 
-/* A task of a later epoch: what was before is waited for. */
-static bool epoch_pass(struct building *building, const struct timeline *timeline, struct scope_state *scope, uint32_t epoch)
+/* A task of a later epoch: what was before is waited for. Of tasks that others wait for those others are enough: they have the same waits behind them. */
+static bool epoch_pass(struct building *building, const struct timeline *timeline, struct scope_state *scope, uint32_t epoch, struct scope_state *around)
 {
     uint32_t node;
     if (epoch > scope->epoch && scope->children.count) {
-        if (!node_make(building->graph, timeline, NULL, &node) || !edges_add(building, &scope->children, node))
+        size_t last = 0;
+        for (size_t i = 0; i < scope->children.count; i++)
+            if (!building->edge_of[scope->children.items[i]])
+                scope->children.items[last++] = scope->children.items[i];
+        scope->children.count = last;
+        if (!node_make(building->graph, timeline, NULL, &node) || !edges_add(building, &scope->children, node) || (around && !list_add(&around->children, node)))
             return false;
         scope->children.count = 0;
         scope->wait = node + 1;
@@ -200,7 +205,7 @@ static bool task_add(struct building *building, const struct timeline *timeline,
 {
     struct graph *graph = building->graph;
     uint32_t node;
-    if (!epoch_pass(building, timeline, team, task->phase) || !epoch_pass(building, timeline, scope, task->epoch) || !node_make(graph, timeline, task, &node))
+    if (!epoch_pass(building, timeline, team, task->phase, NULL) || !epoch_pass(building, timeline, scope, task->epoch, team) || !node_make(graph, timeline, task, &node))
         return false;
     size_t edges = graph->edge_count;
     for (uint32_t i = 0; i < task->dependence_count; i++) {
@@ -214,8 +219,11 @@ static bool task_add(struct building *building, const struct timeline *timeline,
     uint32_t wait = scope->wait > team->wait ? scope->wait : team->wait;
     for (size_t i = edges; i < graph->edge_count; i++)
         after_wait |= graph->from[i] + 1 >= wait;
-    if (wait && !after_wait && !graph_edge_add(graph, wait - 1, node, 0))
-        return false;
+    if (wait && !after_wait) {
+        building->edge_of[wait - 1] = node + 1;
+        if (!graph_edge_add(graph, wait - 1, node, 0))
+            return false;
+    }
     return list_add(&scope->children, node) && list_add(&team->children, node);
 }
 

@@ -277,7 +277,7 @@ static bool event_put(void *raw, const struct chrome_event *event)
     int64_t pid = event->pid_number;
     if (pid != CHROME_NONE && !pid_of(writing, pid, &pid))
         return false;
-    bytes_put(writing, ",\n" + (writing->any ? 0 : 2), writing->any ? 2 : 0);
+    bytes_put(writing, ",\n", writing->any ? 2 : 0);
     writing->any = true;
     bool pid_first = event->pid.data < event->ts.data;
     for (int i = 0; i < 2; i++) {

@@ -153,6 +153,7 @@ static void values_fill(const struct timeline *timeline, const bool *workers, st
                         struct stretch *streams, double *values)
 {
     uint64_t tasks = 0, workers_count = 0, parallel_ns = 0, computing_ns = 0;
+    bool started = false;
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (!workers[timeline->threads[span->thread].process])
@@ -169,12 +170,18 @@ static void values_fill(const struct timeline *timeline, const bool *workers, st
     }
     for (size_t i = 0; i < timeline->process_count; i++) {
         workers_count += workers[i] && (timeline->process_count == 1 || timeline->processes[i].role != 0);
-        streams_begin(timeline, streams);
-        if (workers[i])
-            processes[i] = streams_merge(timeline, streams, (uint32_t)i, workers);
+        if (!workers[i])
+            continue;
+        if (!started)
+            streams_begin(timeline, streams);               /* a process moves its own threads only */
+        started = true;
+        processes[i] = streams_merge(timeline, streams, (uint32_t)i, workers);
     }
-    streams_begin(timeline, streams);
-    struct busy all = streams_merge(timeline, streams, TIMELINE_NONE, workers);
+    struct busy all = processes[0];
+    if (timeline->process_count > 1) {
+        streams_begin(timeline, streams);
+        all = streams_merge(timeline, streams, TIMELINE_NONE, workers);
+    }
     int64_t total_ns = total_time(timeline);
     values[METRIC_WORKER_PROCESSES] = (double)workers_count;
     values[METRIC_THREADS] = (double)timeline->thread_count;

@@ -43,6 +43,7 @@ struct reading {
     struct open_span stack[64];
     size_t depth;
     uint32_t pending_team;
+    int64_t shift_ns;            /* from this trace's time to the model's */
 };
 
 /* ---- ids ---------------------------------------------------------------------------------------------------------------------- */
@@ -214,7 +215,7 @@ static void dependence_add(struct reading *reading, const struct trace_item *ite
 /* What ends a chunk, a loop and a wait is what the runtime tells next of the same task. */
 static void item_take(struct reading *reading, const struct trace_item *item)
 {
-    int64_t now_ns = (int64_t)trace_ns(reading->file, item->ticks);
+    int64_t now_ns = (int64_t)trace_ns(reading->file, item->ticks) + reading->shift_ns;
     uint32_t place = item->extra < reading->file->construct_count ? reading->places[item->extra] : 0;
     struct actor *actor;
     if (item->type != TRACE_DEPENDENCE)
@@ -371,6 +372,10 @@ static bool everything_read(struct reading *reading, const char *path)
     if (!timeline_string(timeline, "", 0, &thread) || !timeline_process(timeline, file->header->pid, &reading->process) ||
         !timeline_string(timeline, name, strlen(name), &timeline->processes[reading->process].name) || !names_make(reading))
         return false;
+    timeline->processes[reading->process].role = reading->process + 1;
+    if (!timeline->realtime_ns)
+        timeline->realtime_ns = file->header->start.realtime_ns;
+    reading->shift_ns = (int64_t)(file->header->start.realtime_ns - timeline->realtime_ns);
     reading->first_thread = (uint32_t)timeline->thread_count;
     for (size_t i = 0; i < file->thread_count; i++) {
         char text[32];
@@ -380,13 +385,15 @@ static bool everything_read(struct reading *reading, const char *path)
             return false;
     }
     team_of(reading, 0);
-    int64_t end_ns = file->header->ended ? (int64_t)trace_ns(file, file->header->end.ticks) : 0;
+    int64_t end_ns = file->header->ended ? (int64_t)trace_ns(file, file->header->end.ticks) + reading->shift_ns : INT64_MIN;
     for (uint32_t i = 0; i < file->thread_count && reading->memory; i++)
         thread_walk(reading, i, end_ns);
     waits_cut(reading, first_span);
     reading->thread = 0;
-    if (file->thread_count && end_ns > 0)
-        span_put(reading, SPAN_RUNTIME, 0, end_ns > timeline->end_ns ? end_ns : timeline->end_ns, 0, TIMELINE_NONE, TIMELINE_NONE, 0);
+    for (size_t i = first_span; i < timeline->span_count; i++)
+        end_ns = timeline->spans[i].end_ns > end_ns ? timeline->spans[i].end_ns : end_ns;
+    if (file->header->ended && file->thread_count && end_ns > reading->shift_ns)
+        span_put(reading, SPAN_RUNTIME, reading->shift_ns, end_ns, 0, TIMELINE_NONE, TIMELINE_NONE, 0);
     return reading->memory && tasks_order(timeline, reading->first_task, first_span);
 }
 

@@ -81,6 +81,7 @@ struct timeline {
     size_t dependence_count, dependence_capacity;
     int64_t begin_ns, end_ns;    /* of the run */
     bool has_bounds;
+    uint64_t realtime_ns;        /* of time 0, where traces of ours say it; 0: they do not */
     uint32_t wanted;             /* set before reading: a bit for each kind of span to keep; 0: all */
     enum timeline_apart apart;   /* set before pairing */
     uint64_t unwanted;           /* spans that were not kept */

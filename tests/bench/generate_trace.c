@@ -1,4 +1,4 @@
-/* tests/bench/generate_trace.c FILE EVENTS [WORKERS] - a trace as OMPC writes it, of any size, the same for the same words.
+/* tests/bench/generate_trace.c FILE EVENTS [WORKERS] - a trace as OMPC writes it, of any size, the same for the same words. FILE/: a file for each process in that directory, whose clocks differ.
  *
  * A head with 8 threads and workers with 4 executing and 2 communicating threads each; for each task the head's Target and Execute, the worker's Task, and a Submit with its
  * begin and end on the worker. 6.5 million events are about 1.1 GB.
@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t state = 88172645463325252u;
 
@@ -17,33 +18,59 @@ static uint64_t chance(uint64_t most)
     return state % most;
 }
 
-static FILE *file;
-static int first = 1;
+enum { PROCESSES_MOST = 65 };
+static struct { FILE *file; int any; } outputs[PROCESSES_MOST];
+static int apart;
+
+static FILE *output(unsigned pid)
+{
+    FILE *file = outputs[apart ? pid : 0].file;
+    fputs(outputs[apart ? pid : 0].any++ ? ",\n" : "", file);
+    return file;
+}
 
 static void event(const char *name, unsigned pid, unsigned tid, uint64_t ts_ns, uint64_t dur_ns, uint64_t tag, unsigned origin, unsigned destination, uint64_t task,
                   unsigned line)
 {
-    fprintf(file, "%s{\"pid\":%u,\"tid\":%u,\"ph\":\"X\",\"ts\":%llu.%03llu,\"dur\":%llu.%03llu,\"name\":\"%s\",\"args\":{\"mpi_tag\":%llu,\"origin\":%u,\"destination\":%u,"
-            "\"task_id\":%llu,\"source_location\":\"core_sgemm.c:%u:8\"}}", first ? "" : ",\n", pid, tid, (unsigned long long)(ts_ns / 1000),
+    FILE *file = output(pid);
+    if (apart)
+        ts_ns += pid * 777000123u + ts_ns / 100000 * pid;          /* 10 ppm for each */
+    fprintf(file, "{\"pid\":%u,\"tid\":%u,\"ph\":\"X\",\"ts\":%llu.%03llu,\"dur\":%llu.%03llu,\"name\":\"%s\",\"args\":{\"mpi_tag\":%llu,\"origin\":%u,\"destination\":%u,"
+            "\"task_id\":%llu,\"source_location\":\"core_sgemm.c:%u:8\"}}", pid, tid, (unsigned long long)(ts_ns / 1000),
             (unsigned long long)(ts_ns % 1000), (unsigned long long)(dur_ns / 1000), (unsigned long long)(dur_ns % 1000), name, (unsigned long long)tag, origin, destination,
             (unsigned long long)task, line);
-    first = 0;
+}
+
+static int outputs_open(const char *path, unsigned workers)
+{
+    char name[4096];
+    apart = path[strlen(path) - 1] == '/';
+    for (unsigned i = 0; i <= (apart ? workers : 0); i++) {
+        if (apart && i)
+            snprintf(name, sizeof name, "%sworker_process_%u.json", path, i - 1);
+        else
+            snprintf(name, sizeof name, "%s%s", path, apart ? "head_process.json" : "");
+        if (!(outputs[i].file = fopen(name, "w")))
+            return 0;
+        setvbuf(outputs[i].file, NULL, _IOFBF, 1 << 20);
+        fputs("{\"traceEvents\":[\n", outputs[i].file);
+    }
+    return 1;
 }
 
 int main(int count, char **words)
 {
-    if (count < 3 || !(file = fopen(words[1], "w"))) {
+    uint64_t events = count > 2 ? strtoull(words[2], NULL, 10) : 0, made = 0, task = 0;
+    unsigned workers = count > 3 ? (unsigned)strtoul(words[3], NULL, 10) : 8;
+    int failed = 0;
+    if (count < 3 || workers < 1 || workers >= PROCESSES_MOST || !words[1][0] || !outputs_open(words[1], workers)) {
         fputs("generate_trace FILE EVENTS [WORKERS]\n", stderr);
         return 2;
     }
-    uint64_t events = strtoull(words[2], NULL, 10), made = 0, task = 0;
-    unsigned workers = count > 3 ? (unsigned)strtoul(words[3], NULL, 10) : 8;
-    setvbuf(file, NULL, _IOFBF, 1 << 20);
-    fputs("{\"traceEvents\":[\n", file);
     for (unsigned i = 0; i <= workers; i++) {
-        fprintf(file, "%s{\"ph\":\"M\",\"pid\":%u,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"", i ? ",\n" : "", i);
+        FILE *file = output(i);
+        fprintf(file, "{\"ph\":\"M\",\"pid\":%u,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"", i);
         fprintf(file, i ? "Worker Process %u\"}}" : "Head Process\"}}", i - 1);
-        first = 0;
     }
     uint64_t *busy = calloc((size_t)workers * 4, sizeof *busy), *talking = calloc((size_t)workers * 2, sizeof *talking), last = 0;
     for (; busy && talking && made + 6 <= events; made += 5, task++) {
@@ -63,8 +90,11 @@ int main(int count, char **words)
             last = *now;
     }
     event("Runtime Execution", 0, 0, 0, last, 0, 0, 0, 0, 1);
-    fputs("\n],\"displayTimeUnit\":\"ns\"}\n", file);
+    for (unsigned i = 0; i <= (apart ? workers : 0); i++) {
+        fputs("\n],\"displayTimeUnit\":\"ns\"}\n", outputs[i].file);
+        failed |= fclose(outputs[i].file) != 0;
+    }
     free(busy);
     free(talking);
-    return fclose(file) != 0;
+    return failed;
 }

@@ -53,6 +53,11 @@ is "with as many edges" "$(json '.runs[0].metrics.dependencies')" "$edges"
 run "$PCERE" graph tasks.pct --fold; says "folded by place" 0 out 'task main@tasks\.c:11:[0-9]+ \(3\)'
 if command -v dot >/dev/null; then run dot -Tsvg one.dot; says "Graphviz draws it" 0 out '</svg>'; fi
 
+run "$PCERE" trace --threads 2 -o second.pct ./tasks; says "a second process" 0 out 'records'
+run "$PCERE" metrics omp tasks.pct second.pct tasks.pct,second.pct --json; says "two processes as one run" 0
+is "one after the other by the clock of the day" "$(json '.runs | map(.metrics["Total time [ns]"]) | .[2] > .[0] + .[1]')" true
+is "with the tasks of both" "$(json '.runs[2].metrics | [.["Number of tasks"], .["Worker Process"]] | join(" ")')" "26 2"
+
 # as OMPC writes it
 mkdir ompc
 cat >ompc/head.json <<'END'

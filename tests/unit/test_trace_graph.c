@@ -207,6 +207,7 @@ static void test_waits_hold_back(void)
     struct pcere_error error;
     CU_ASSERT_EQUAL_FATAL(dependences_graph(&timeline, &graph, &error), PCERE_OK);
     CU_ASSERT_EQUAL(graph.count, 6);
+    CU_ASSERT_EQUAL(graph.edge_count, 5);
     CU_ASSERT_EQUAL_FATAL(graph_paths_find(&graph, &paths, &error), PCERE_OK);
     CU_ASSERT_EQUAL(paths.critical_ns, 42);
     CU_ASSERT_EQUAL(paths.root_count, 2);
