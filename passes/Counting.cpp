@@ -20,6 +20,7 @@
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -303,6 +304,14 @@ class FunctionCounter {
     }
   }
 
+  /// No code, but nothing is known of the result: else the code generator's loop strength reduction keeps each multiple of a counter up to date in the loop.
+  static Value *hide(IRBuilder<> &Builder, Value *Count) {
+    if (isa<Constant>(Count))
+      return Count;
+    auto *Kind = FunctionType::get(Count->getType(), {Count->getType()}, false);
+    return Builder.CreateCall(InlineAsm::get(Kind, "", "=r,0", /*hasSideEffects=*/false), {Count});
+  }
+
   /// Add what the nest has counted to the vector, at each of its exits.
   void settle(std::vector<Tally> &Tallies) {
     if (Tallies.empty())
@@ -311,10 +320,14 @@ class FunctionCounter {
       Instruction *At = Tallies.back().Ends[Exit];
       IRBuilder<> Builder(At);
       MapVector<Value *, Weights> Sums;
+      DenseMap<Value *, Value *> Hidden;
       for (const Tally &T : Tallies) {
-        Sums[T.Ends[Exit]->getOperand(0)] += T.W;
+        Value *&Count = Hidden[T.Ends[Exit]->getOperand(0)];
+        if (!Count)
+          Count = hide(Builder, T.Ends[Exit]->getOperand(0));
+        Sums[Count] += T.W;
         if (T.Counter >= 0)
-          addTo(Builder, Where.Blocks, static_cast<unsigned>(T.Counter), T.Ends[Exit]->getOperand(0));
+          addTo(Builder, Where.Blocks, static_cast<unsigned>(T.Counter), Count);
       }
       for (unsigned Event = 0; Event < PCERE_COUNT_END; ++Event) {
         Value *Sum = nullptr;

@@ -94,6 +94,8 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
         status = compilers_describe(&builder->compilers, &text, error);
     if (!status)
         status = user_passes_describe(builder->options, &text, error);
+    if (builder->options->count)
+        text_addf(&text, "|counts %s", builder->options->count);
     for (size_t i = 0; i < builder->unit_count; i++)
         text_addf(&text, "|%s:%u", builder->units[i].name, builder->units[i].compiler ? builder->units[i].compiler->major : 0);
     for (size_t k = 0; k < builder->images->count; k++) {

@@ -24,7 +24,7 @@
 
 struct build_options {
     const char *flags;                /* instead of the original's optimisation; NULL or "" for the original's */
-    const char *passes, *pass_plugin, *compiler, *search_path, *library_directory;  /* as in struct replay_options */
+    const char *passes, *pass_plugin, *count, *compiler, *search_path, *library_directory;  /* as in struct replay_options */
     const struct processor *processor;  /* for which; never NULL */
 };
 

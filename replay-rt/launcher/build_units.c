@@ -116,6 +116,10 @@ static enum pcere_status unit_compile(struct builder *builder, const struct buil
         arguments_add(&arguments, "-mllvm");
         arguments_add(&arguments, "-pcere-codelet-library");
     }
+    if (builder->options->count) {
+        arguments_add(&arguments, "-mllvm");
+        arguments_addf(&arguments, "-pcere-count=%s", builder->options->count);
+    }
     user_passes_add(builder->options, &arguments);
     unit_flags_add(&arguments, builder, unit);
     arguments_add(&arguments, "-c");

@@ -44,6 +44,7 @@ struct replay_options {
     const char *places, *bind;        /* OMP_PLACES, OMP_PROC_BIND, or NULL: the capture's, or else one thread a core */
     const char *passes;               /* run after the compiler's own, in opt's syntax; NULL: none */
     const char *pass_plugin;          /* a shared object with passes of the user's own; NULL: none */
+    const char *count;                /* the codelet counts what it executes: "ir" or "blocks" (include/pcere/counts.h); NULL: it does not */
     const char *target, *sysroot;     /* another processor to build for, "aarch64", and its system's headers and libraries; NULL: this machine's */
     const char *compiler;             /* NULL: for each unit the clang that wrote its bitcode, else a newer one */
     const char *search_path;          /* where compilers are looked for, as in PATH; NULL: the usual folders */

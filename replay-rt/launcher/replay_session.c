@@ -106,6 +106,7 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
         .flags = options->flags,
         .passes = options->passes,
         .pass_plugin = options->pass_plugin,
+        .count = options->count,
         .compiler = options->compiler,
         .search_path = options->search_path,
         .library_directory = options->library_directory,
