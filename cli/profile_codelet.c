@@ -324,6 +324,9 @@ enum pcere_status profile_codelet(struct cli *cli, const struct profile_request 
         status = target_choose(&setup, cli->operand_count, &target, error);
     if (status == PCERE_OK) {
         setup.options.warmup = request->warmup;
+        for (size_t i = 0; i < request->event_count; i++)
+            if (request->events[i].backend == TRACE_BACKEND_IR)
+                setup.options.count = "ir";
         status = codelet_record(cli, request, &setup, target, &time_ns, error);
     }
     if (status == PCERE_OK)

@@ -215,7 +215,7 @@ static const struct cli_option options[] = {
     {"threads", 0, CLI_NUMBER, offsetof(struct profile_words, threads), "N", "OMP_NUM_THREADS for the program; as the environment has it if not given.", 1, 65536},
     {"events", 0, CLI_TEXT, offsetof(struct profile_words, events), "LIST",
      "What to count beside times, separated by commas: page-faults, minor-faults, major-faults, context-switches, cpu-migrations, task-clock (all of these: sw), events of the "
-     "processor as libpfm4 names them, or, of programs compiled with PCERE_COUNT=ir, ir-instructions, ir-loads, ir-flops-double-scalar and their like (all of these: ir).", 0, 0},
+     "processor as libpfm4 names them, or, of programs compiled with PCERE_COUNT=ir and of codelets, ir-instructions, ir-loads, ir-flops-double-scalar and their like (all of these: ir).", 0, 0},
     {"labels", 0, CLI_TEXT, offsetof(struct profile_words, labels), "RULES",
      "pcere (the default): single, sections and masked are part of labels, which are then the same in each run. paper: they are not, as in the article that labels come from.", 0, 0},
     {"graph", 0, CLI_TEXT, offsetof(struct profile_words, graph), "FILE", "Write the label graph for Graphviz, too.", 0, 0},

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     struct pcere_error error;
     struct trace_file *file;
     struct units units;
-    if (argc < 3 || trace_file_open(argv[1], &file, &error) != PCERE_OK || units_collect(file, LABEL_RULES_PCERE, &units, &error) != PCERE_OK) {
+    if (argc < 3 || trace_file_open(argv[1], &file, &error) != PCERE_OK || units_collect(file, &(struct units_options){.rules = LABEL_RULES_PCERE}, &units, &error) != PCERE_OK) {
         fprintf(stderr, "%s\n", argc < 3 ? "which trace, which events?" : error.message);
         return 2;
     }

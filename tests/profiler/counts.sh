@@ -42,6 +42,15 @@ run "$PCERE" profile --force --json --events ir-instructions,ir-loads,page-fault
 is "and are the same in the next run" "$(json '[.xus[] | select(.type == "static range") | .counts["ir-instructions"]] | join(",")')" \
    "$(jq -r '[.xus[] | select(.type == "static range") | .counts["ir-instructions"]] | join(",")' first.json)"
 
+# Codelets are built to count: the captured program need not have been.
+"$CLANG" -O2 -g -fopenmp -fpass-plugin="$plugin" counted.c -o captured
+run "$PCERE" capture -q -o captured.pcere ./captured; says "a program that does not count is captured" 0
+run "$PCERE" profile --force --json --threads 2 --events ir captured.pcere; says "its codelet counts" 0
+is "each static range of the codelet has its operations" "$(json '[.xus[] | select(.type == "static range") | .counts["ir-flops-double-scalar"]] | join(",")')" 600,600
+is "as many as in the program in all" "$(json '[.xus[].counts["ir-flops-double-scalar"]] | add')" 3655
+run "$PCERE" capture -q -o counted.pcere ./counted; says "a program that counts is captured, too" 0
+run "$PCERE" verify counted.pcere; says "and verifies" 0 out identical
+
 for codes in mg lu; do
     PCERE_COUNT=ir "$CLANG" -std=gnu17 -O3 -g -fopenmp -DNPB_CLASS="'S'" -fpass-plugin="$plugin" -I"$SOURCE/cNPB/common" -I"$SOURCE/cNPB/$codes" "$SOURCE/cNPB/$codes/$codes.c" \
         "$SOURCE/cNPB/common/npb.c" -o "$codes" -lm
