@@ -22,7 +22,7 @@
 
 const struct cli_verb *const cli_verbs[] = {
     &cli_verb_check,  &cli_verb_capture, &cli_verb_regions, &cli_verb_run,  &cli_verb_replay,
-    &cli_verb_verify, &cli_verb_predict, &cli_verb_tune, &cli_verb_profile, &cli_verb_combine, &cli_verb_compare, &cli_verb_trace, &cli_verb_merge, &cli_verb_timeline, &cli_verb_metrics, &cli_verb_graph, &cli_verb_platform, &cli_verb_report,
+    &cli_verb_verify, &cli_verb_predict, &cli_verb_tune, &cli_verb_profile, &cli_verb_combine, &cli_verb_compare, &cli_verb_trace, &cli_verb_merge, &cli_verb_timeline, &cli_verb_metrics, &cli_verb_graph, &cli_verb_platform, &cli_verb_choose, &cli_verb_report,
     &cli_verb_export, &cli_verb_pack, &cli_verb_unpack,
     &cli_verb_rm,     &cli_verb_help,    &cli_verb_version, NULL,
 };

@@ -1,5 +1,6 @@
 /* cli/prediction.c - from words to a prediction, and from there to JSON. */
 #include "cli/prediction.h"
+#include "cli/architectures.h"
 #include "core/host.h"
 #include "core/json.h"
 #include "predictor/statistics.h"
@@ -11,6 +12,7 @@
 void prediction_done(struct prediction *prediction)
 {
     predict_result_done(&prediction->result);
+    modelling_done(&prediction->modelling);
     store_samples_free(prediction->samples, prediction->sample_count);
     free(prediction->threads);
     free(prediction->arch);
@@ -56,6 +58,65 @@ static enum pcere_status threads_default(struct prediction *prediction, struct p
     prediction->threads = threads;
     prediction->request.thread_count = count;
     return PCERE_OK;
+}
+
+/* Without replays there, 1, 2, 4, 8 threads as far as the machine has cores. */
+static enum pcere_status threads_of_model(struct prediction *prediction, const struct platform_signature *signature, struct pcere_error *error)
+{
+    enum { DOUBLINGS = 4 };
+    uint32_t *threads = calloc(DOUBLINGS, sizeof *threads);
+    size_t count = 0;
+    if (!threads)
+        return pcere_fail_memory(error, "the thread counts");
+    for (uint32_t wanted = 1; count < DOUBLINGS && (!count || wanted <= signature_cores(signature)); wanted *= 2)
+        threads[count++] = wanted;
+    prediction->threads = threads;
+    prediction->request.thread_count = count;
+    return PCERE_OK;
+}
+
+/* A machine on which something was replayed is predicted from that; one of which there is only a description, by its model. */
+static enum pcere_status model_wanted(const struct prediction_words *words, const struct prediction *prediction, bool *ret_wanted, struct pcere_error *error)
+{
+    char *captured_on = host_described_name(prediction->manifest->host);
+    bool measured = prediction->here || (captured_on && strcmp(captured_on, prediction->arch) == 0);
+    for (size_t i = 0; i < prediction->sample_count && !measured; i++)
+        measured = strcmp(prediction->samples[i].host_name, prediction->arch) == 0;
+    free(captured_on);
+    *ret_wanted = words->model || !measured;
+    if (!*ret_wanted)
+        return PCERE_OK;
+    struct platform_signature signature;
+    bool here;
+    enum pcere_status status = modelling_signature(words->arch, &signature, &here, error);
+    if (status == PCERE_OK)
+        signature_done(&signature);
+    return status;
+}
+
+static enum pcere_status model_prepare(struct cli *cli, const struct prediction_words *words, struct prediction *prediction, struct pcere_error *error)
+{
+    struct platform_signature signature;
+    bool here;
+    enum pcere_status status = PCERE_OK;
+    if (!prediction->threads) {
+        status = modelling_signature(words->arch, &signature, &here, error);
+        if (status == PCERE_OK) {
+            status = threads_of_model(prediction, &signature, error);
+            signature_done(&signature);
+        }
+    }
+    const struct modelling_words wanted = {words->arch, words->flags, words->settings, prediction->threads, prediction->request.thread_count,
+                                           prediction->samples, prediction->sample_count};
+    if (status == PCERE_OK)
+        status = modelling_make(cli, &wanted, &prediction->modelling, error);
+    if (status != PCERE_OK)
+        return status;
+    prediction->by_model = true;
+    prediction->request.model = modelling_estimate;
+    prediction->request.model_context = &prediction->modelling;
+    prediction->request.kept_ratio = prediction->modelling.is_here ? 1 : prediction->modelling.kept_ratio;
+    return status;
 }
 
 /* Of the default thread counts, those at which every captured class was replayed; if there is none, all stay. */
@@ -109,7 +170,13 @@ enum pcere_status prediction_prepare(struct cli *cli, const struct prediction_wo
     if (status != PCERE_OK)
         return status;
     prediction->request.arch = prediction->arch;
-    if (!words->thread_count) {
+    bool model;
+    status = model_wanted(words, prediction, &model, error);
+    if (status != PCERE_OK)
+        return status;
+    if (!words->thread_count && model) {
+        status = PCERE_OK;           /* the model's machine tells */
+    } else if (!words->thread_count) {
         status = threads_default(prediction, error);
         if (status == PCERE_OK)
             threads_reduce(cli, prediction);
@@ -121,6 +188,8 @@ enum pcere_status prediction_prepare(struct cli *cli, const struct prediction_wo
             prediction->threads[i] = words->threads[i];
         prediction->request.thread_count = words->thread_count;
     }
+    if (status == PCERE_OK && model)
+        status = model_prepare(cli, words, prediction, error);
     prediction->request.threads = prediction->threads;
     return status;
 }
@@ -169,6 +238,9 @@ static json_t *region_value(const struct prediction *prediction, const struct pr
         json_put(entry, "time_ns", json_from_u64(class->time_ns), failed);
         json_put(entry, "processes", json_from_u64(class->process_count), failed);
         json_put(entry, "repetitions", json_from_u64(class->repetition_count), failed);
+        const struct modelled_class *modelled =
+            prediction->by_model ? modelling_find(&prediction->modelling, region->name, class->representative, threads) : NULL;
+        json_put(entry, "model", modelled ? modelling_class_value(modelled, failed) : json_null(), failed);
         if (json_array_append_new(classes, entry) != 0)
             *failed = true;
     }
@@ -202,6 +274,8 @@ static const char *basis_name(const struct predict_result *result)
     for (size_t i = 0; i < result->point_count; i++)
         for (size_t j = 0; j < result->points[i].region_count; j++) {
             enum predict_basis basis = result->points[i].regions[j].basis;
+            if (basis == PREDICT_MODEL)
+                return predict_basis_name(basis);
             if (basis == PREDICT_SAMPLE || (basis == PREDICT_REPLAY && whole == PREDICT_IN_VIVO))
                 whole = basis;
         }

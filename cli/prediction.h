@@ -4,6 +4,7 @@
 #define PCERE_CLI_PREDICTION_H
 
 #include "cli/cli.h"
+#include "cli/modelling.h"
 #include "predictor/predict.h"
 
 struct prediction_words {            /* what to predict from; all borrowed */
@@ -11,6 +12,7 @@ struct prediction_words {            /* what to predict from; all borrowed */
     const char *flags, *settings;    /* of the replays; NULL: the original's */
     const unsigned *threads;         /* thread counts; thread_count 0: all at which every captured class was replayed */
     size_t thread_count;
+    bool model;                      /* by the machine's model, whether it was replayed there or not */
 };
 
 struct prediction {
@@ -19,6 +21,8 @@ struct prediction {
     size_t sample_count;
     char *arch;                      /* host name that the samples must have */
     bool here;                       /* it is this machine */
+    bool by_model;
+    struct modelling modelling;      /* with by_model */
     struct predict_request request;
     uint32_t *threads;
     struct predict_result result;

@@ -12,7 +12,7 @@
 struct predict_words {
     struct cli_threads threads;
     const char *arch, *flags, *settings;
-    bool measure;
+    bool measure, model;
     uint64_t repeat;
 };
 
@@ -49,7 +49,7 @@ static void region_row(struct cli_table *table, const struct prediction *predict
     }
     const char *cells[] = {region->name, threads, cli_interval_text(time, region->time_ns, region->low_ns, region->high_ns),
                            cli_ratio_text(share, point->time_ns ? (double)region->time_ns / (double)point->time_ns : 0), real, error,
-                           region->basis == PREDICT_REPLAY ? "" : region->basis == PREDICT_SAMPLE ? "sampled" : "not replayed: as in the capture's run"};
+                           region->basis == PREDICT_REPLAY ? "" : region->basis == PREDICT_SAMPLE ? "sampled" : region->basis == PREDICT_MODEL ? "by model" : "not replayed: as in the capture's run"};
     cli_table_row(table, cells);
 }
 
@@ -89,11 +89,29 @@ static void foreign_print(const struct prediction *prediction)
     free(captured_on);
 }
 
+/* What stands behind a time that was computed. */
+static void model_print(const struct prediction *prediction)
+{
+    const struct modelling *modelling = &prediction->modelling;
+    putchar('\n');
+    modelling_print(modelling);
+    printf("\n%s: %s\n", modelling->signature.title, modelling->signature.basis == PLATFORM_MEASURED ? "its signature was measured" : "its signature is of published figures");
+    if (!modelling->has_pipeline)
+        printf("Without a model of its pipelines (%s): operations against rates.\n", modelling->pipeline_reason ? modelling->pipeline_reason : "unknown");
+    if (modelling->is_here)
+        return;
+    if (modelling->calibrated)
+        printf("%zu of %zu times are calibrated by replays here. ", modelling->calibrated, modelling->class_count);
+    else
+        printf("Nothing is calibrated: %s. ", modelling->has_own ? "no region was replayed here" : "this machine has no signature (pcere platform discover)");
+    printf("What was not captured is taken to run %.3g times as long as here.\n", modelling->kept_ratio);
+}
+
 static void prediction_print(const struct prediction *prediction)
 {
     char serial[UNITS_TEXT_BYTES];
     bool marked = false;
-    printf("%s on %s%s\n\n", prediction->manifest->program, prediction->arch, prediction->here ? " (this machine)" : "");
+    printf("%s on %s%s%s\n\n", prediction->manifest->program, prediction->arch, prediction->here ? " (this machine)" : "", prediction->by_model ? ", by model" : "");
     points_print(prediction, &marked);
     printf("\noutside regions %s at any number of threads\n", units_format_ns(prediction->result.serial_ns, serial));
     char spread[CLI_TEXT_MOST];
@@ -103,7 +121,9 @@ static void prediction_print(const struct prediction *prediction)
     else
         printf("runs of the program are assumed to differ by %s; --measure finds out\n", spread);
     regions_print(prediction);
-    if (prediction->result.foreign)
+    if (prediction->by_model)
+        model_print(prediction);
+    else if (prediction->result.foreign)
         foreign_print(prediction);
     cli_thread_mark_print(marked, stdout);
 }
@@ -111,7 +131,7 @@ static void prediction_print(const struct prediction *prediction)
 static enum pcere_status predict_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct predict_words *words = raw;
-    const struct prediction_words wanted = {words->arch, words->flags, words->settings, words->threads.counts, words->threads.count};
+    const struct prediction_words wanted = {words->arch, words->flags, words->settings, words->threads.counts, words->threads.count, words->model};
     struct prediction prediction = {0};
     enum pcere_status status = prediction_prepare(cli, &wanted, &prediction, error);
     if (status == PCERE_OK && words->measure && !prediction.here)
@@ -138,6 +158,8 @@ static enum pcere_status predict_verb(struct cli *cli, void *raw, struct pcere_e
 static const struct cli_option options[] = {
     {"arch", 0, CLI_TEXT, offsetof(struct predict_words, arch), "NAME",
      "The machine whose replays count: its name in the samples, or host for this one (host).", 0, 0},
+    {"model", 0, CLI_FLAG, offsetof(struct predict_words, model), NULL,
+     "Compute from the machine's signature what codelets take there, in place of replays; where there are no replays, this is what is done.", 0, 0},
     {"threads", 0, CLI_THREADS, offsetof(struct predict_words, threads), "LIST", "Thread counts; all that were replayed if not given.", 0, 0},
     {"measure", 0, CLI_FLAG, offsetof(struct predict_words, measure), NULL,
      "Run the program with each thread count, and put real time, error and acceleration beside the prediction.", 0, 0},

@@ -21,6 +21,7 @@ extern const struct cli_verb cli_verb_timeline;
 extern const struct cli_verb cli_verb_metrics;
 extern const struct cli_verb cli_verb_graph;
 extern const struct cli_verb cli_verb_platform;
+extern const struct cli_verb cli_verb_choose;
 extern const struct cli_verb cli_verb_report;
 extern const struct cli_verb cli_verb_export;
 extern const struct cli_verb cli_verb_pack;

@@ -41,6 +41,8 @@ static cl::opt<bool> Library("pcere-codelet-library", cl::Hidden, cl::desc("with
 static cl::opt<bool> Retarget("pcere-codelet-retarget", cl::Hidden,
                               cl::desc("drop the attributes of the original's flags, so that those of this compilation apply"));
 static cl::opt<bool> OtherProcessor("pcere-codelet-processor", cl::Hidden, cl::desc("with -pcere-codelet: the unit was compiled for another processor"));
+static cl::opt<bool> Character("pcere-codelet-character", cl::Hidden, cl::desc("with -pcere-codelet: the code counts its blocks, accesses and branches"));
+static cl::opt<bool> Names("pcere-codelet-names", cl::Hidden, cl::desc("with -pcere-codelet: blocks are named by the numbers of -pcere-codelet-character"));
 static cl::opt<std::string> Passes("pcere-codelet-passes", cl::Hidden, cl::desc("run these passes, in opt's syntax, after those of the compiler"));
 
 static cl::opt<unsigned> FastMath("pcere-fast-math", cl::Hidden, cl::init(0),
@@ -94,7 +96,12 @@ struct EndPass : PassInfoMixin<EndPass> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &Analyses) {
     if (CodeletMode) {
       pcere::judgeSampling(M, Analyses.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager());
+      std::vector<BasicBlock *> Blocks = pcere::numberBlocks(M);
       pcere::finishCodelet(M, Library);
+      if (Character)
+        pcere::countBlocks(M, Blocks);
+      else if (Names)
+        pcere::nameBlocks(Blocks);
     } else {
       pcere::flagThreadSized(M);
       pcere::embedSymbols(M);

@@ -49,6 +49,13 @@ void changeProcessor(llvm::Module &M);
 /// thread-local variables become references, too.
 void finishCodelet(llvm::Module &M, bool Library);
 
+/// All blocks of a unit as the optimiser left them: a block's number is its index. Before finishCodelet, which adds functions of its own.
+std::vector<llvm::BasicBlock *> numberBlocks(llvm::Module &M);
+
+/// Name them by their numbers, for the assembly's comments; they count what they do (include/pcere/character_abi.h). After finishCodelet.
+void nameBlocks(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
+void countBlocks(llvm::Module &M, llvm::ArrayRef<llvm::BasicBlock *> Blocks);
+
 /// Write the unit as text, before any optimisation, for a build without this plugin: as prepareCodelet leaves it, but with `.SUFFIX` behind
 /// each internal name, so that several units can be linked where internal variables become absolute symbols. It begins with a line for
 /// each region:

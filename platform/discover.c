@@ -174,7 +174,7 @@ static const struct { const char *kind; unsigned bits; } arithmetic_probes[] = {
     {"divide", 64}, {"divide", 128}, {"divide", 256}, {"divide", 512}, {"add-chain", 64}, {"fma-chain", 64},
 };
 static const char *const construct_kinds[] = {"parallel", "for", "barrier", "single", "critical", "lock", "atomic", "reduction",
-                                              "static-chunk", "dynamic-chunk", "guided-loop", "task", "taskwait"};
+                                              "static-chunk", "dynamic-chunk", "guided-loop", "task", "taskwait", "new-page"};
 enum { ARITHMETIC = sizeof arithmetic_probes / sizeof *arithmetic_probes, CONSTRUCTS = sizeof construct_kinds / sizeof *construct_kinds };
 
 static void costs_plan(struct plan *plan)

@@ -25,6 +25,7 @@ void signature_done(struct platform_signature *signature)
     free(signature->name);
     free(signature->title);
     free(signature->isa);
+    free(signature->llvm_cpu);
     for (size_t i = 0; i < signature->level_count; i++)
         free(signature->levels[i].bandwidths);
     for (size_t i = 0; i < signature->pair_count; i++) {
@@ -280,6 +281,8 @@ static void signature_fill(struct json_reader *reader, const json_t *object, str
         reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, "%s: \"basis\" is neither \"measured\" nor \"published\"", reader->where);
     free(basis);
     signature->isa = json_read_string(reader, object, "isa", false);
+    if (!json_is_null(json_object_get(object, "llvm_cpu")) && json_object_get(object, "llvm_cpu"))
+        signature->llvm_cpu = json_read_string(reader, object, "llvm_cpu", false);
     signature->frequency_hz = json_read_number(reader, object, "frequency_hz", 0, 1e12);
     signature->sockets = counted_read(reader, object, "sockets");
     signature->cores_per_socket = counted_read(reader, object, "cores_per_socket");
@@ -442,6 +445,8 @@ enum pcere_status signature_write(const struct platform_signature *signature, js
     json_put(object, "title", json_from_string(signature->title), &failed);
     json_put(object, "basis", json_from_string(signature->basis == PLATFORM_PUBLISHED ? "published" : "measured"), &failed);
     json_put(object, "isa", json_from_string(signature->isa), &failed);
+    if (signature->llvm_cpu)
+        json_put(object, "llvm_cpu", json_from_string(signature->llvm_cpu), &failed);
     json_put(object, "frequency_hz", json_from_double(signature->frequency_hz), &failed);
     json_put(object, "sockets", json_from_u64(signature->sockets), &failed);
     json_put(object, "cores_per_socket", json_from_u64(signature->cores_per_socket), &failed);

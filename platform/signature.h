@@ -69,6 +69,7 @@ struct platform_signature {
     char *title;                             /* "Intel Xeon E5-2690, two sockets" */
     enum platform_basis basis;
     char *isa;                               /* "x86-64", "aarch64" */
+    char *llvm_cpu;                          /* what LLVM calls the processor (-mcpu), or NULL */
     double frequency_hz;                     /* nominal; 0: unknown */
     unsigned sockets, cores_per_socket, threads_per_core, numa_nodes;
     unsigned vector_bits;                    /* widest vector of doubles */

@@ -19,7 +19,7 @@
 
 const char *predict_basis_name(enum predict_basis basis)
 {
-    static const char *const names[] = {"in_vivo", "replay", "sample", "nested", "run"};
+    static const char *const names[] = {"in_vivo", "replay", "sample", "nested", "model", "run"};
     return names[basis];
 }
 
@@ -224,26 +224,51 @@ static void kept_add(struct predictor *predictor, uint64_t time_ns, uint32_t thr
         draws[d] += (double)time_ns * (1 + (end - 1) * uniform_draw(&predictor->state));
 }
 
+/* Of what keeps the capture's time, how long that is on the machine asked for. */
+static uint64_t kept_ns(const struct predictor *predictor, uint64_t time_ns)
+{
+    const struct predict_request *request = predictor->request;
+    return request->model && request->kept_ratio > 0 ? whole_ns((double)time_ns * request->kept_ratio) : time_ns;
+}
+
+static void model_take(struct predictor *predictor, const struct predict_estimate *estimate, struct predict_class *ret_class)
+{
+    double low = estimate->low_ns > 0 ? estimate->low_ns : 1, high = estimate->high_ns > low ? estimate->high_ns : low;
+    double deviation = log(high / low) / (2 * 1.96);
+    for (size_t d = 0; d < PREDICT_DRAWS; d++)
+        predictor->draws[d] = estimate->time_ns * exp(deviation * predictor->residual_draws[d]);
+    ret_class->basis = PREDICT_MODEL;
+    ret_class->vitro_ns = whole_ns(estimate->time_ns);
+}
+
 /* What a class adds; its draws are added to region_draws. */
 static enum pcere_status class_predict(struct predictor *predictor, const char *region, const struct store_class *class,
                                        uint32_t threads, struct predict_class *ret_class, uint64_t *cost_ns, struct pcere_error *error)
 {
     *ret_class = (struct predict_class){
-        .representative = class->representative, .basis = PREDICT_IN_VIVO, .weight = 1, .time_ns = class->time_ns};
+        .representative = class->representative, .basis = PREDICT_IN_VIVO, .weight = 1, .time_ns = kept_ns(predictor, class->time_ns)};
+    struct predict_estimate estimate;
     if (class->nested) {
         *ret_class = (struct predict_class){.representative = class->representative, .basis = PREDICT_NESTED};
         return PCERE_OK;
     }
-    if (!class->captured) {
-        kept_add(predictor, class->time_ns, threads, predictor->region_draws);
+    const struct predict_request *request = predictor->request;
+    bool modelled = class->captured && request->model && request->model(request->model_context, region, class->representative, threads, &estimate);
+    if (!class->captured || (request->model && !modelled)) {
+        kept_add(predictor, ret_class->time_ns, threads, predictor->region_draws);
         return PCERE_OK;
     }
-    replays_choose(predictor->request, region, class->representative, threads, &predictor->replays);
-    if (predictor->replays.count == 0)
-        return fail_missing(predictor->request, &predictor->replays, region, class->representative, threads, error);
-    replays_measure(predictor, ret_class);
-    if (!predictor->alone)
-        residual_spread(predictor);
+    predictor->replays.count = 0;
+    if (modelled)
+        model_take(predictor, &estimate, ret_class);
+    else {
+        replays_choose(request, region, class->representative, threads, &predictor->replays);
+        if (predictor->replays.count == 0)
+            return fail_missing(request, &predictor->replays, region, class->representative, threads, error);
+        replays_measure(predictor, ret_class);
+        if (!predictor->alone)
+            residual_spread(predictor);
+    }
     ret_class->weight = amdahl_class_weight(class->members, class->time_ns, class->representative_ns);
     ret_class->time_ns = whole_ns((double)ret_class->vitro_ns * ret_class->weight);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
@@ -283,8 +308,8 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
     bool captured = equal(region->status, "captured") && region->class_count > 0;
     memset(predictor->region_draws, 0, PREDICT_DRAWS * sizeof(double));
     if (!captured) {
-        ret_region->time_ns = ret_region->in_vivo_ns = region->time_ns;
-        kept_add(predictor, region->time_ns, threads, predictor->region_draws);
+        ret_region->time_ns = ret_region->in_vivo_ns = kept_ns(predictor, region->time_ns);
+        kept_add(predictor, ret_region->time_ns, threads, predictor->region_draws);
         region_finish(predictor, ret_region);
         return PCERE_OK;
     }
@@ -298,7 +323,7 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
         if (status != PCERE_OK)
             return status;
         ret_region->time_ns += class->time_ns;
-        bool replayed = class->basis == PREDICT_REPLAY || class->basis == PREDICT_SAMPLE;
+        bool replayed = class->basis == PREDICT_REPLAY || class->basis == PREDICT_SAMPLE || class->basis == PREDICT_MODEL;
         if (replayed && ret_region->basis != PREDICT_SAMPLE)
             ret_region->basis = class->basis;
         if (!replayed)
@@ -390,7 +415,7 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
 static void serial_choose(struct predictor *predictor, struct predict_result *result)
 {
     const struct predict_request *request = predictor->request;
-    result->serial_ns = request->manifest->serial_ns;
+    result->serial_ns = kept_ns(predictor, request->manifest->serial_ns);
     result->serial_basis = PREDICT_IN_VIVO;
     uint32_t fewest = UINT32_MAX;
     for (size_t i = 0; i < request->sample_count; i++)
@@ -466,6 +491,7 @@ static enum pcere_status request_check(const struct predict_request *request, bo
     char *captured_on = host_described_name(request->manifest->host);
     bool known = captured_on && strcmp(captured_on, request->arch) == 0;
     *ret_foreign = !known;
+    known |= request->model != NULL;
     for (size_t i = 0; i < request->sample_count && !known; i++)
         known = request->samples[i].host_name && strcmp(request->samples[i].host_name, request->arch) == 0;
     enum pcere_status status = known ? PCERE_OK : fail_host(request, captured_on, error);

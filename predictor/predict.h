@@ -48,8 +48,13 @@ enum predict_basis {
     PREDICT_REPLAY,                  /* replayed at these threads; a region: at least one of its classes */
     PREDICT_SAMPLE,                  /* the same, but of a sample of its iterations; a region: at least one of its classes */
     PREDICT_NESTED,                  /* runs inside other regions, in whose times it is */
+    PREDICT_MODEL,                   /* computed, not measured; a region: at least one of its classes */
     PREDICT_RUN,                     /* from real runs on that host: only the serial part of a store captured elsewhere */
 };
+
+/* What is computed for one run of a class's representative, 95 %. False: nothing can be said of it. */
+struct predict_estimate { double time_ns, low_ns, high_ns; };
+typedef bool predict_model_fn(void *context, const char *region, uint64_t representative, uint32_t threads, struct predict_estimate *ret_estimate);
 
 struct predict_request {
     const struct store_manifest *manifest;
@@ -62,6 +67,9 @@ struct predict_request {
     const char *settings;            /* OpenMP settings of the replays; NULL or "": the original's */
     const char *store_name;          /* for hints: what the user would type; NULL: nothing (the only store there is) */
     uint64_t seed;                   /* of the bootstrap */
+    predict_model_fn *model;         /* takes the replays' place; NULL: replays count. Its errors are of one kind: the draws of all classes go up and down together */
+    void *model_context;
+    double kept_ratio;               /* with a model: what keeps the capture's time takes so many times as long there */
 };
 
 struct predict_class {
@@ -118,7 +126,7 @@ void predict_result_done(struct predict_result *result);
 enum pcere_status predict_one_region(const struct predict_request *request, size_t region, struct predict_region *ret_region, uint64_t *ret_cost_ns,
                                      struct pcere_error *error);
 
-/* "in_vivo", "replay", "sample", "nested", "run". */
+/* "in_vivo", "replay", "sample", "nested", "model", "run". */
 const char *predict_basis_name(enum predict_basis basis);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 11u
+#define PLAN_VERSION 12u
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
@@ -113,6 +113,23 @@ struct plan_step {                  /* a region that ran before this one: it is 
 enum plan_task {
     PLAN_MEASURE,                   /* time the region */
     PLAN_VERIFY,                    /* run it once and compare all memory with `expected` */
+    PLAN_CHARACTER,                 /* run it once, after the warm-ups, and write what it counted of itself; for code that counts (character_abi.h) */
+};
+
+/* PLAN_CHARACTER writes, from plan->bytes on:  struct character_file | {unit id, blocks} for each unit |
+ * for each thread: struct character_record | counts of all units' blocks   (all of it uint64_t) */
+#define CHARACTER_MAGIC 0x3152414843455243ull
+#define CHARACTER_BINS 192u         /* of distances in lines: four to each power of two of distance + 1 */
+#define CHARACTER_OCTAVES 48u
+#define CHARACTER_LINE_BYTES 64u
+#define CHARACTER_UNITS_MOST 4096u
+struct character_file { uint64_t magic, shift, threads, units; };
+struct character_record {
+    uint64_t moves;                 /* times that an instruction went on to another line than it used before */
+    uint64_t branches, mispredicted;    /* conditional branches; by a predictor with a global history */
+    uint64_t uses[2][2][CHARACTER_BINS];    /* of followed lines: [read, written][irregular, regular][distance] */
+    uint64_t cold[2][2];            /* likewise, but never used before */
+    uint64_t writebacks[CHARACTER_OCTAVES]; /* of followed lines that had been written, from a cache of 2^k lines */
 };
 
 struct plan_policy {
@@ -128,6 +145,8 @@ struct plan_policy {
                                        the process's own instead (shots are always rehearsed) */
     uint32_t faulting;              /* 1: what the region touches first gets page frames that nobody has just used */
     uint32_t watched;               /* 1: a library that was loaded beside records the process, and is told of timed runs by PLAN_MARK_FUNCTION */
+    uint32_t character_shift;       /* PLAN_CHARACTER: of all lines a share of 2^-shift is followed */
+    uint32_t reserved;
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */
@@ -172,6 +191,7 @@ struct plan_result {
     uint64_t renamed_pointers;      /* to blocks that the region allocated, or into libraries: where these lie now */
     uint64_t spilled_count;         /* struct plan_difference from plan->bytes on, in the plan's file: those found first */
     uint64_t difference_count;      /* entries of differences: those found later */
+    uint64_t character_bytes;       /* that PLAN_CHARACTER wrote */
     uint64_t sample_count;
     _Atomic uint32_t sampling;      /* 1: samples_ns are extrapolated times of shots (while it runs: a shot is being run) */
     uint32_t locale_missing;        /* 1: the program's locale is not installed here, and the C library's default is used */

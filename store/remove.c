@@ -36,7 +36,7 @@ static bool is_top(const char *name, bool directory)
 
 static bool is_codelet(const char *name, bool directory)
 {
-    return !directory && (ends_in(name, ".codelet") || ends_in(name, ".codelet.tmp"));
+    return !directory && (ends_in(name, ".codelet") || ends_in(name, ".codelet.tmp") || ends_in(name, ".character") || ends_in(name, ".character.tmp"));
 }
 
 static bool is_library(const char *name, bool directory)

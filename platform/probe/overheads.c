@@ -1,6 +1,8 @@
 /* platform/probe/overheads.c - what OpenMP's constructs cost, in the manner of the EPCC microbenchmarks. */
 #include "probe.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +154,23 @@ static void do_taskwait(unsigned inner)
     }
 }
 
+enum { PIECE_PAGES = 128 };     /* less than a huge page has */
+
+/* No construct of OpenMP, but what its threads pay alike: memory that was never touched. */
+static void do_pages(unsigned inner)
+{
+#pragma omp parallel
+    for (unsigned k = 0; k < inner; k++) {
+        size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        volatile char *piece = mmap(NULL, PIECE_PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (piece == MAP_FAILED)
+            probe_refuse("there is no memory");
+        for (size_t i = 0; i < PIECE_PAGES; i++)
+            piece[i * page] = 1;
+        munmap((void *)(uintptr_t)piece, PIECE_PAGES * page);
+    }
+}
+
 static const struct construct {
     const char *name;
     void (*run)(unsigned inner);
@@ -164,6 +183,7 @@ static const struct construct {
     {"atomic", do_atomic, 0, 1, 1},     {"reduction", do_reduction, 1, 1, 0},
     {"static-chunk", do_static, CHUNKS, CHUNKS, 0},   {"dynamic-chunk", do_dynamic, CHUNKS, CHUNKS, 0},
     {"guided-loop", do_guided, CHUNKS, 1, 0},         {"task", do_task, 1, 1, 0}, {"taskwait", do_taskwait, 1, 1, 0},
+    {"new-page", do_pages, 0, PIECE_PAGES, 0},
 };
 
 static double reference_ns(void)

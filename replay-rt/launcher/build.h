@@ -5,6 +5,7 @@
  *                       codelet.xxh its hash: what was finished
  *                       missing     variables that the original does not have, a line each: address, name
  *                       libraries/  links to those of the store's libraries that it uses
+ *                       UNIT.s      the executable's units as assembly, where the code counts what it does
  *                       log         what compiler and linker said
  *
  * KEY is a hash over everything that shapes it. The folder is made under another name and renamed at the end.
@@ -24,6 +25,7 @@
 
 struct build_options {
     const char *flags;                /* instead of the original's optimisation; NULL or "" for the original's */
+    bool character;                   /* the code counts what it does (include/pcere/character_abi.h); UNIT.s beside it is what it would be without */
     const char *passes, *pass_plugin, *count, *compiler, *search_path, *library_directory;  /* as in struct replay_options */
     const struct processor *processor;  /* for which; never NULL */
 };

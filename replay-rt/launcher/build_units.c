@@ -90,22 +90,14 @@ enum pcere_status build_fail_log(const char *what, const char *subject, const ch
     return status;
 }
 
-static enum pcere_status unit_compile(struct builder *builder, const struct build_unit *build_unit, struct pcere_error *error)
+/* NULL: as it is to run; else an option of the plugin, for an assembly file. */
+static enum pcere_status unit_translate(struct builder *builder, const struct build_unit *build_unit, const char *naming, struct pcere_error *error)
 {
     const struct elf_unit *unit = build_unit->unit;
     const struct compiler *compiler = build_unit->compiler;
     const char *base = build_unit->name;
-    struct text path = {0};
     struct arguments arguments = {0};
-    void *bitcode = NULL;
-    size_t bytes = 0;
-    enum pcere_status status = elf_unit_bitcode(unit, &bitcode, &bytes, error);
-    if (status)
-        return status;
-    text_addf(&path, "%s/%s.bc", builder->folder, base);
-    status = path.failed ? pcere_fail_memory(error, "a path")
-                         : file_replace(AT_FDCWD, path.data, bitcode, bytes, false, NULL, error);
-    free(bitcode);
+    enum pcere_status status = PCERE_OK;
     arguments_add(&arguments, compiler->clang);
     arguments_add(&arguments, "-Wno-unused-command-line-argument");
     arguments_addf(&arguments, "-fplugin=%s", compiler->plugin);
@@ -120,26 +112,49 @@ static enum pcere_status unit_compile(struct builder *builder, const struct buil
         arguments_add(&arguments, "-mllvm");
         arguments_addf(&arguments, "-pcere-count=%s", builder->options->count);
     }
+    if (naming || (builder->options->character && !build_unit->image)) {
+        arguments_add(&arguments, "-mllvm");
+        arguments_add(&arguments, naming ? naming : "-pcere-codelet-character");
+        if (naming)
+            arguments_add(&arguments, "-fno-discard-value-names");
+    }
     user_passes_add(builder->options, &arguments);
     unit_flags_add(&arguments, builder, unit);
-    arguments_add(&arguments, "-c");
+    arguments_add(&arguments, naming ? "-S" : "-c");
     arguments_add(&arguments, "-o");
-    arguments_addf(&arguments, "%s/%s.o", builder->folder, base);
+    arguments_addf(&arguments, "%s/%s%s", builder->folder, base, naming ? ".s" : ".o");
     arguments_add(&arguments, "-x");
     arguments_add(&arguments, "ir");
-    if (!path.failed)
-        arguments_add(&arguments, path.data);
+    arguments_addf(&arguments, "%s/%s.bc", builder->folder, base);
     char *log = NULL;
     int code = 0;
-    if (!status && asprintf(&log, "%s/%s.log", builder->folder, base) < 0)
+    if (asprintf(&log, "%s/%s.log", builder->folder, base) < 0)
         status = pcere_fail_memory(error, "a path");
     if (!status)
         status = command_run(&arguments, log, &code, error);
     if (!status && code)
         status = user_passes_fail(builder->options, compiler->major, log, error) ? PCERE_USAGE : build_fail_log("compile", unit->source, log, error);
     free(log);
-    text_done(&path);
     arguments_done(&arguments);
+    return status;
+}
+
+static enum pcere_status unit_compile(struct builder *builder, const struct build_unit *build_unit, struct pcere_error *error)
+{
+    struct text path = {0};
+    void *bitcode = NULL;
+    size_t bytes = 0;
+    enum pcere_status status = elf_unit_bitcode(build_unit->unit, &bitcode, &bytes, error);
+    if (status)
+        return status;
+    text_addf(&path, "%s/%s.bc", builder->folder, build_unit->name);
+    status = path.failed ? pcere_fail_memory(error, "a path") : file_replace(AT_FDCWD, path.data, bitcode, bytes, false, NULL, error);
+    free(bitcode);
+    text_done(&path);
+    if (!status)
+        status = unit_translate(builder, build_unit, NULL, error);
+    if (!status && builder->options->character && !build_unit->image)
+        status = unit_translate(builder, build_unit, "-pcere-codelet-names", error);
     return status;
 }
 

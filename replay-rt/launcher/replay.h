@@ -41,6 +41,7 @@ struct replay_options {
     const char *flags;                /* compiler flags instead of the original's optimisation; NULL or "": the original's */
     const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */
     double tolerance_ratio;           /* verify: how far floating-point values may differ; negative: chosen by the time that the region took */
+    bool character;                   /* build code that counts what it does; for character_run */
     const char *places, *bind;        /* OMP_PLACES, OMP_PROC_BIND, or NULL: the capture's, or else one thread a core */
     const char *passes;               /* run after the compiler's own, in opt's syntax; NULL: none */
     const char *pass_plugin;          /* a shared object with passes of the user's own; NULL: none */

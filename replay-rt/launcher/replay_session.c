@@ -104,6 +104,7 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
     const struct replay_options *options = session->options;
     const struct build_options build = {
         .flags = options->flags,
+        .character = options->character,
         .passes = options->passes,
         .pass_plugin = options->pass_plugin,
         .count = options->count,

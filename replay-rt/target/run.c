@@ -6,6 +6,7 @@
 #include "replay-rt/target/codelet.h"
 
 #include "include/pcere/rt_abi.h"
+#include "replay-rt/target/character.h"
 #include "replay-rt/target/machine.h"
 #include "replay-rt/target/sample.h"
 
@@ -254,6 +255,18 @@ static void region_verify(struct run *run)
     pcere_memory_compare(&run->memory);
 }
 
+static void region_character(struct run *run)
+{
+    uint32_t shift = run->codelet->plan->policy.character_shift;
+    pcere_character_begin(shift);
+    region_warm(run);
+    pcere_character_begin(shift);
+    region_run(run);
+    pcere_character_write(run->codelet);
+    if (!run->codelet->plan->policy.warmups)
+        pcere_memory_learn(&run->memory);         /* which pages were new */
+}
+
 /* On the thread that stands for the captured one. */
 static void run_all(void *context)
 {
@@ -279,6 +292,8 @@ static void run_all(void *context)
     pcere_plan_progress(codelet);
     if (plan->policy.task == PLAN_VERIFY)
         region_verify(run);
+    else if (plan->policy.task == PLAN_CHARACTER)
+        region_character(run);
     else
         region_measure(run);
     pcere_plan_end(codelet, PLAN_DONE, "%s", "");

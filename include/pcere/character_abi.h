@@ -1,0 +1,28 @@
+/* include/pcere/character_abi.h - how a codelet that counts what it does tells the replay runtime: the contract between the pass (-mllvm -pcere-codelet-character)
+ * and replay-rt/target/character.c.
+ *
+ * Blocks are numbered at the end of the optimiser's pipeline, through the whole unit; the assembly of the same unit, compiled with
+ * -mllvm -pcere-codelet-names instead, has the names `pb.NUMBER` in its comments. Counts are of the calling thread.
+ *
+ *   words of a thread and unit:  thread | count of block 0, 1, .. | sites: CHARACTER_SITE_WORDS each, zero at first
+ */
+#ifndef PCERE_CHARACTER_ABI_H
+#define PCERE_CHARACTER_ABI_H
+
+#include <stdint.h>
+
+#define CHARACTER_SITE_WORDS 2u
+#define CHARACTER_BLOCK_PREFIX "pb."
+
+struct character_unit { uint64_t unit_id, blocks, sites, slot; };      /* one a unit; slot: the runtime's own, 0 at first */
+
+/* The words of the calling thread. */
+uint64_t *__pcere_character_thread(struct character_unit *unit);
+/* An instruction (`site`) reads from or writes (store: 1) to an address. `words`: of the calling thread. */
+void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store);
+/* The same for `bytes` bytes: memcpy and its like. */
+void __pcere_character_range(uint64_t *words, uint64_t *site, uint64_t address, uint64_t bytes, uint32_t store);
+/* A conditional branch, by its block's number, and where it goes. */
+void __pcere_character_branch(uint64_t *words, uint64_t block, uint32_t taken);
+
+#endif

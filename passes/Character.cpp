@@ -1,0 +1,149 @@
+//===- passes/Character.cpp - a codelet that counts what it does ---------------------------------------------------------===//
+//
+// Blocks are numbered when the optimiser is done, so that what is counted is the code that will run. The same numbers name the blocks of another
+// compilation of the unit, whose assembly tells which instructions each of them became.
+//
+//===------------------------------------------------------------------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "include/pcere/character_abi.h"
+
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace pcere {
+
+std::vector<BasicBlock *> numberBlocks(Module &M) {
+  std::vector<BasicBlock *> Blocks;
+  for (Function &F : M)
+    if (!F.isDeclarationForLinker() && !F.hasFnAttribute(Attribute::Naked))
+      for (BasicBlock &B : F)
+        Blocks.push_back(&B);
+  return Blocks;
+}
+
+void nameBlocks(ArrayRef<BasicBlock *> Blocks) {
+  for (size_t I = 0; I < Blocks.size(); ++I)
+    Blocks[I]->setName(CHARACTER_BLOCK_PREFIX + Twine(I));
+}
+
+namespace {
+
+class Counter {
+  Module &M;
+  LLVMContext &Context;
+  PointerType *Pointer;
+  IntegerType *Int32, *Int64;
+  GlobalVariable *Unit;
+  size_t BlockCount;
+  FunctionCallee Thread, Access, Range, Branch;
+  size_t Sites = 0;
+
+  struct Touch { Instruction *I; Value *Address, *Bytes; bool Store; };
+
+  /// What lies in a function's own frame is near at any time.
+  static bool isNear(const Value *Address) { return isa<AllocaInst>(getUnderlyingObject(Address)); }
+
+  void touchesOf(Instruction &I, SmallVectorImpl<Touch> &Touches) {
+    auto Add = [&](Value *Address, Value *Bytes, bool Store) {
+      if (Address->getType()->isPointerTy() && Address->getType()->getPointerAddressSpace() == 0 && !isNear(Address))
+        Touches.push_back({&I, Address, Bytes, Store});
+    };
+    if (auto *Load = dyn_cast<LoadInst>(&I))
+      Add(Load->getPointerOperand(), nullptr, false);
+    else if (auto *Store = dyn_cast<StoreInst>(&I))
+      Add(Store->getPointerOperand(), nullptr, true);
+    else if (auto *Update = dyn_cast<AtomicRMWInst>(&I))
+      Add(Update->getPointerOperand(), nullptr, true);
+    else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I))
+      Add(Exchange->getPointerOperand(), nullptr, true);
+    else if (auto *Set = dyn_cast<MemIntrinsic>(&I)) {
+      if (auto *Copy = dyn_cast<MemTransferInst>(&I))
+        Add(Copy->getRawSource(), Set->getLength(), false);
+      Add(Set->getRawDest(), Set->getLength(), true);
+    } else if (auto *Call = dyn_cast<IntrinsicInst>(&I)) {
+      if (Call->getIntrinsicID() == Intrinsic::masked_load)
+        Add(Call->getArgOperand(0), nullptr, false);
+      else if (Call->getIntrinsicID() == Intrinsic::masked_store)
+        Add(Call->getArgOperand(1), nullptr, true);
+    }
+  }
+
+  Value *wordAt(IRBuilder<> &Builder, Value *Words, uint64_t Index) { return Builder.CreateConstInBoundsGEP1_64(Int64, Words, Index); }
+
+  void touch(const Touch &T, Value *Words) {
+    IRBuilder<> Builder(T.I);
+    Value *Site = wordAt(Builder, Words, 1 + BlockCount + Sites++ * CHARACTER_SITE_WORDS);
+    Value *Address = Builder.CreatePtrToInt(T.Address, Int64);
+    if (T.Bytes)
+      Builder.CreateCall(Range, {Words, Site, Address, Builder.CreateZExtOrTrunc(T.Bytes, Int64), Builder.getInt32(T.Store)});
+    else
+      Builder.CreateCall(Access, {Words, Site, Address, Builder.getInt32(T.Store)});
+  }
+
+public:
+  Counter(Module &M, size_t Blocks)
+      : M(M), Context(M.getContext()), Pointer(PointerType::getUnqual(Context)), Int32(Type::getInt32Ty(Context)), Int64(Type::getInt64Ty(Context)),
+        BlockCount(Blocks) {
+    auto *Fields = StructType::get(Context, {Int64, Int64, Int64, Int64});
+    Unit = new GlobalVariable(M, Fields, false, GlobalValue::InternalLinkage, nullptr, "pcere.character");
+    Type *None = Type::getVoidTy(Context);
+    Thread = M.getOrInsertFunction("__pcere_character_thread", FunctionType::get(Pointer, {Pointer}, false));
+    Access = M.getOrInsertFunction("__pcere_character_access", FunctionType::get(None, {Pointer, Pointer, Int64, Int32}, false));
+    Range = M.getOrInsertFunction("__pcere_character_range", FunctionType::get(None, {Pointer, Pointer, Int64, Int64, Int32}, false));
+    Branch = M.getOrInsertFunction("__pcere_character_branch", FunctionType::get(None, {Pointer, Int64, Int32}, false));
+  }
+
+  void function(ArrayRef<BasicBlock *> Blocks, size_t First) {
+    IRBuilder<> Entry(&*Blocks.front()->getFirstInsertionPt());
+    auto *Words = Entry.CreateCall(Thread, {Unit});
+    for (size_t I = 0; I < Blocks.size(); ++I) {
+      BasicBlock &B = *Blocks[I];
+      SmallVector<Touch, 16> Touches;
+      for (Instruction &I : B)
+        if (&I != Words)
+          touchesOf(I, Touches);
+      auto At = B.getFirstInsertionPt();
+      if (At == B.end())
+        continue; // nothing can stand in it
+      if (!I)
+        At = std::next(Words->getIterator());
+      IRBuilder<> Builder(&B, At);
+      Value *Slot = wordAt(Builder, Words, 1 + First + I);
+      Builder.CreateStore(Builder.CreateAdd(Builder.CreateLoad(Int64, Slot), Builder.getInt64(1)), Slot);
+      for (const Touch &T : Touches)
+        touch(T, Words);
+      auto *Last = dyn_cast<BranchInst>(B.getTerminator());
+      if (Last && Last->isConditional()) {
+        Builder.SetInsertPoint(Last);
+        Builder.CreateCall(Branch, {Words, Builder.getInt64(First + I), Builder.CreateZExt(Last->getCondition(), Int32)});
+      }
+    }
+  }
+
+  void finish() {
+    auto *Fields = cast<StructType>(Unit->getValueType());
+    Unit->setInitializer(ConstantStruct::get(Fields, {ConstantInt::get(Int64, unitId(M)), ConstantInt::get(Int64, BlockCount), ConstantInt::get(Int64, Sites),
+                                                      ConstantInt::get(Int64, 0)}));
+  }
+};
+
+} // namespace
+
+void countBlocks(Module &M, ArrayRef<BasicBlock *> Blocks) {
+  if (Blocks.empty())
+    return;
+  Counter Counts(M, Blocks.size());
+  for (size_t I = 0, End; I < Blocks.size(); I = End) {
+    for (End = I + 1; End < Blocks.size() && Blocks[End]->getParent() == Blocks[I]->getParent();)
+      ++End;
+    Counts.function(Blocks.slice(I, End - I), I);
+  }
+  Counts.finish();
+}
+
+} // namespace pcere

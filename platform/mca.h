@@ -1,0 +1,31 @@
+/* platform/mca.h - what a core makes of straight code: the input of llvm-mca, LLVM's model of pipelines, and its answers.
+ *
+ * The caller runs the tool. Two short codes go with those asked for, a chain of additions, and additions side by side, of which the
+ * signature knows what they take on that machine; their ratios correct the others (docs/METHOD.md).
+ */
+#ifndef PCERE_PLATFORM_MCA_H
+#define PCERE_PLATFORM_MCA_H
+
+#include "core/error.h"
+#include "core/text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum mca_reference { MCA_CHAIN, MCA_SIDE_BY_SIDE, MCA_REFERENCES };
+
+struct mca_estimate {                /* of one pass, in cycles of that processor */
+    double cycles;                   /* simulated, each pass waiting for the values of the one before */
+    double bound_cycles;             /* what units and front end need, were there no waiting */
+    double uops;
+};
+
+/* Append the input for `count` codes (assembly, a line each). */
+void mca_input_add(struct text *input, const char *const *codes, size_t count);
+
+/* Read the tool's JSON. ret_references[MCA_REFERENCES] and ret_estimates[count] as in the input; codes that it did not understand have cycles 0.
+ * PCERE_REFUSED: it is not what llvm-mca 19 writes. */
+enum pcere_status mca_output_read(const char *output, size_t bytes, struct mca_estimate *ret_references, struct mca_estimate *ret_estimates, size_t count,
+                                  struct pcere_error *error);
+
+#endif

@@ -1,0 +1,189 @@
+/* replay-rt/launcher/assembly.c - see assembly.h: labels, instructions, and the comments that LLVM writes beside them. */
+#include "replay-rt/launcher/assembly.h"
+
+#include "core/text.h"
+#include "include/pcere/character_abi.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct parser {
+    struct assembly assembly;
+    size_t capacity;
+    uint64_t function;
+    struct text text, calls;
+    bool failed;
+};
+
+static void block_end(struct parser *parser)
+{
+    if (!parser->assembly.count)
+        return;
+    struct assembly_block *block = &parser->assembly.blocks[parser->assembly.count - 1];
+    if (!block->text)
+        block->text = text_take(&parser->text);
+    if (!block->calls)
+        block->calls = text_take(&parser->calls);
+    parser->failed |= !block->text || !block->calls;
+}
+
+static void block_begin(struct parser *parser)
+{
+    block_end(parser);
+    if (parser->failed || !array_reserve(&parser->assembly.blocks, &parser->capacity, parser->assembly.count + 1, sizeof *parser->assembly.blocks))
+        parser->failed = true;
+    else
+        parser->assembly.blocks[parser->assembly.count++] = (struct assembly_block){.number = ASSEMBLY_NO_BLOCK, .function = parser->function};
+}
+
+/* What a comment says of the block at whose start it stands. `label`: of that block, "BB0_3", or "". */
+static void comment_take(struct assembly_block *block, const char *comment, size_t length, const char *label)
+{
+    char line[256];
+    snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), comment);
+    const char *name = strstr(line, "%" CHARACTER_BLOCK_PREFIX), *header = strstr(line, "in Loop: Header=");
+    if (name && block->number == ASSEMBLY_NO_BLOCK && !strstr(line, "_crit_edge"))
+        block->number = strtoull(name + strlen("%" CHARACTER_BLOCK_PREFIX), NULL, 10);
+    else if (!name && strstr(line, "# %"))
+        block->is_rare = true;        /* a call that stands in where an instruction does not do, of the square root of what is negative */
+    if (strstr(line, "This Inner Loop Header") && *label) {
+        free(block->loop);
+        block->loop = strdup(label);
+        block->innermost = true;
+    } else if (strstr(line, "This Loop Header") && *label) {
+        free(block->loop);
+        block->loop = strdup(label);
+    } else if (header && !block->loop) {
+        header += strlen("in Loop: Header=");
+        block->loop = strndup(header, strcspn(header, " \t"));
+    }
+}
+
+static bool is_float_operation(const char *mnemonic, unsigned *ret_operations)
+{
+    static const char *const plain[] = {"add", "sub", "mul", "div", "sqrt", "max", "min"};
+    const char *at = *mnemonic == 'v' ? mnemonic + 1 : mnemonic;
+    size_t length = strlen(at);
+    if (length < 5 || (at[length - 2] != 's' && at[length - 2] != 'p') || (at[length - 1] != 'd' && at[length - 1] != 's'))
+        return false;
+    *ret_operations = 2;
+    if (!strncmp(at, "fmadd", 5) || !strncmp(at, "fmsub", 5) || !strncmp(at, "fnmadd", 6) || !strncmp(at, "fnmsub", 6))
+        return true;
+    *ret_operations = 1;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (!strncmp(at, plain[i], strlen(plain[i])) && strlen(plain[i]) + 2 == length)
+            return true;
+    return false;
+}
+
+static unsigned operand_bytes(const char *mnemonic, const char *operands)
+{
+    size_t length = strlen(mnemonic);
+    char kind = length > 1 ? mnemonic[length - 2] : ' ', last = length ? mnemonic[length - 1] : ' ';
+    unsigned vector = strstr(operands, "%zmm") ? 64 : strstr(operands, "%ymm") ? 32 : strstr(operands, "%xmm") ? 16 : 0;
+    if (vector && kind == 's' && (last == 'd' || last == 's'))
+        return last == 'd' ? 8 : 4;
+    if (vector && strncmp(mnemonic, "mov", 3) == 0 && (last == 'q' || last == 'd'))
+        return last == 'q' ? 8 : strstr(mnemonic, "pd") ? vector : 4;
+    return vector ? vector : last == 'q' ? 8 : last == 'l' ? 4 : last == 'w' ? 2 : last == 'b' ? 1 : 8;
+}
+
+static void instruction_take(struct parser *parser, const char *line, size_t length)
+{
+    struct assembly_block *block = &parser->assembly.blocks[parser->assembly.count - 1];
+    char words[512], mnemonic[32] = "";
+    if (length >= sizeof words)
+        return;
+    memcpy(words, line, length);
+    words[length] = '\0';
+    size_t first = strcspn(words, " \t");
+    if (first < sizeof mnemonic)
+        snprintf(mnemonic, sizeof mnemonic, "%.*s", (int)first, words);
+    const char *operands = words + first + strspn(words + first, " \t");
+    block->instructions++;
+    if (!strncmp(mnemonic, "ret", 3))
+        return;
+    if (!strncmp(mnemonic, "call", 4)) {
+        if (*operands != '*')
+            text_addf(&parser->calls, "%.*s\n", (int)strcspn(operands, "@ \t"), operands);
+        return;
+    }
+    unsigned operations;
+    if (is_float_operation(mnemonic, &operations)) {
+        bool packed = mnemonic[strlen(mnemonic) - 2] == 'p';
+        unsigned lane = mnemonic[strlen(mnemonic) - 1] == 'd' ? 8 : 4, width = strstr(operands, "%zmm") ? 64 : strstr(operands, "%ymm") ? 32 : 16;
+        block->flops += operations * (packed ? width / lane : 1);
+    }
+    if (strchr(operands, '(') && strncmp(mnemonic, "lea", 3) != 0 && strncmp(mnemonic, "nop", 3) != 0 && strncmp(mnemonic, "prefetch", 8) != 0)
+        block->moved_bytes += operand_bytes(mnemonic, operands);
+    text_addf(&parser->text, "%s\n", words);
+}
+
+static void line_take(struct parser *parser, const char *line, size_t length, char label[static 64])
+{
+    const char *comment = memchr(line, '#', length);
+    size_t code = comment ? (size_t)(comment - line) : length;
+    bool is_block = code > 4 && !strncmp(line, ".LBB", 4), is_fall = length > 7 && !strncmp(line, "# %bb.", 6);
+    if (is_block || is_fall) {
+        block_begin(parser);
+        *label = '\0';
+        if (is_block)
+            snprintf(label, 64, "%.*s", (int)strcspn(line + 2, ":"), line + 2);
+        if (is_fall)
+            comment = memchr(line + 1, '#', length - 1);
+        if (comment && !parser->failed)
+            comment_take(&parser->assembly.blocks[parser->assembly.count - 1], comment, length - (size_t)(comment - line), label);
+        return;
+    }
+    while (code && isspace((unsigned char)line[code - 1]))
+        code--;
+    size_t start = strspn(line, " \t");
+    if (start < code && line[code - 1] == ':' && !start) {
+        if (*line != '.') {           /* a function, or a variable, in which there are no instructions */
+            parser->function++;
+            block_begin(parser);
+        }
+    } else if (start >= code) {
+        if (comment && parser->assembly.count && !parser->failed)
+            comment_take(&parser->assembly.blocks[parser->assembly.count - 1], comment, length - (size_t)(comment - line), label);
+    } else if (line[start] != '.' && line[start] != '"' && parser->assembly.count && !parser->failed)
+        instruction_take(parser, line + start, code - start);
+}
+
+enum pcere_status assembly_parse(const char *text, struct assembly *ret_assembly, struct pcere_error *error)
+{
+    struct parser parser = {0};
+    char label[64] = "";
+    for (const char *line = text; *line && !parser.failed;) {
+        size_t length = strcspn(line, "\n");
+        line_take(&parser, line, length, label);
+        line += length + (line[length] == '\n');
+    }
+    block_end(&parser);
+    /* A block says only in which loop it is, not whether that is an innermost one: its first block does. */
+    for (size_t i = 0; i < parser.assembly.count; i++)
+        for (size_t k = 0; parser.assembly.blocks[i].loop && !parser.assembly.blocks[i].innermost && k < parser.assembly.count; k++)
+            parser.assembly.blocks[i].innermost = parser.assembly.blocks[k].innermost && parser.assembly.blocks[k].function == parser.assembly.blocks[i].function &&
+                                                  !strcmp(parser.assembly.blocks[k].loop, parser.assembly.blocks[i].loop);
+    text_done(&parser.text);
+    text_done(&parser.calls);
+    if (parser.failed) {
+        assembly_done(&parser.assembly);
+        return pcere_fail_memory(error, "assembly");
+    }
+    *ret_assembly = parser.assembly;
+    return PCERE_OK;
+}
+
+void assembly_done(struct assembly *assembly)
+{
+    for (size_t i = 0; i < assembly->count; i++) {
+        free(assembly->blocks[i].loop);
+        free(assembly->blocks[i].text);
+        free(assembly->blocks[i].calls);
+    }
+    free(assembly->blocks);
+    *assembly = (struct assembly){0};
+}

@@ -1,0 +1,163 @@
+/* replay-rt/target/character.c - where a counting codelet's counts are, thread by thread, and a predictor of its branches.
+ *
+ * Linked into a codelet only where its code counts: nothing else refers to what is called from that code.
+ */
+#include "replay-rt/target/character.h"
+
+#include "include/pcere/character_abi.h"
+#include "replay-rt/target/codelet.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HASH_FACTOR 0x9e3779b97f4a7c15ull
+#define NEAR_LINES 32               /* steps up to 2 KiB are seen by prefetchers */
+enum { HISTORY_BITS = 16 };
+
+struct counted_thread {
+    struct counted_thread *next;
+    struct character_record counts;
+    struct reuse *reuse;
+    uint64_t line;                   /* used last */
+    uint64_t *words[CHARACTER_UNITS_MOST];  /* by the unit's slot - 1; NULL: not yet used */
+    uint32_t history;
+    uint8_t taken[1 << HISTORY_BITS];       /* 0, 1: not; 2, 3: taken */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct counted_thread *threads;
+static struct character_unit *units[CHARACTER_UNITS_MOST];
+static uint64_t unit_count;
+static uint32_t follow_shift;
+static _Thread_local struct counted_thread *own;
+
+static void *pages_new(uint64_t bytes)
+{
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        _exit(3);                    /* inside the user's code nobody can be told; the launcher sees that nothing came */
+    return pages;
+}
+
+static uint64_t words_bytes(const struct character_unit *unit)
+{
+    return (1 + unit->blocks + CHARACTER_SITE_WORDS * unit->sites) * sizeof(uint64_t);
+}
+
+static __attribute__((noinline)) uint64_t *words_new(struct character_unit *unit)
+{
+    pthread_mutex_lock(&lock);
+    if (!own) {
+        own = pages_new(sizeof *own);
+        own->reuse = pcere_reuse_new(follow_shift);
+        own->next = threads;
+        threads = own;
+        if (!own->reuse)
+            _exit(3);
+    }
+    if (!unit->slot) {
+        if (unit_count == CHARACTER_UNITS_MOST)
+            _exit(3);
+        units[unit_count] = unit;
+        unit->slot = ++unit_count;
+    }
+    pthread_mutex_unlock(&lock);
+    uint64_t *words = pages_new(words_bytes(unit));
+    words[0] = (uint64_t)own;
+    return own->words[unit->slot - 1] = words;
+}
+
+uint64_t *__pcere_character_thread(struct character_unit *unit)
+{
+    uint64_t *words = own && unit->slot ? own->words[unit->slot - 1] : NULL;
+    return words ? words : words_new(unit);
+}
+
+static void line_use(struct counted_thread *thread, uint64_t line, bool store, bool regular)
+{
+    thread->line = line;
+    thread->counts.moves++;
+    if (!((line * HASH_FACTOR) >> 40 & ((1u << follow_shift) - 1)))
+        pcere_reuse_touch(thread->reuse, line, store, regular, &thread->counts);
+}
+
+void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store)
+{
+    uint64_t line = address / CHARACTER_LINE_BYTES;
+    if (site[0] == line)
+        return;
+    struct counted_thread *thread = (struct counted_thread *)words[0];
+    int64_t step = (int64_t)(line - site[0]);
+    bool near = step >= -NEAR_LINES && step <= NEAR_LINES;
+    bool regular = near && (step == (int64_t)site[1] || (step >= -2 && step <= 2));
+    site[0] = line;
+    site[1] = (uint64_t)step;
+    if (thread->line != line || store)
+        line_use(thread, line, store, regular);
+}
+
+void __pcere_character_range(uint64_t *words, uint64_t *site, uint64_t address, uint64_t bytes, uint32_t store)
+{
+    (void)site;
+    for (uint64_t line = address / CHARACTER_LINE_BYTES; bytes && line <= (address + bytes - 1) / CHARACTER_LINE_BYTES; line++)
+        line_use((struct counted_thread *)words[0], line, store, true);
+}
+
+void __pcere_character_branch(uint64_t *words, uint64_t block, uint32_t taken)
+{
+    struct counted_thread *thread = (struct counted_thread *)words[0];
+    uint32_t at = (thread->history ^ (uint32_t)(block * HASH_FACTOR >> 48)) & ((1u << HISTORY_BITS) - 1);
+    uint8_t state = thread->taken[at];
+    thread->counts.branches++;
+    thread->counts.mispredicted += (state >= 2) != (taken != 0);
+    thread->taken[at] = taken ? (state < 3 ? state + 1 : 3) : (state ? state - 1 : 0);
+    thread->history = thread->history << 1 | taken;
+}
+
+void pcere_character_begin(uint32_t shift)
+{
+    follow_shift = shift;
+    for (struct counted_thread *thread = threads; thread; thread = thread->next) {
+        thread->counts = (struct character_record){0};
+        for (uint64_t i = 0; i < unit_count; i++)
+            if (thread->words[i])
+                memset(thread->words[i] + 1, 0, units[i]->blocks * sizeof(uint64_t));
+    }
+}
+
+struct writing { int file; uint64_t at; bool failed; };
+
+static void put(struct writing *writing, const void *data, uint64_t bytes)
+{
+    for (uint64_t done = 0; done < bytes && !writing->failed;) {
+        ssize_t wrote = pwrite(writing->file, (const char *)data + done, bytes - done, (off_t)(writing->at + done));
+        writing->failed = wrote <= 0;
+        done += wrote > 0 ? (uint64_t)wrote : 0;
+    }
+    writing->at += bytes;
+}
+
+void pcere_character_write(struct codelet *codelet)
+{
+    static const uint64_t zeros[512];
+    struct writing writing = {.file = codelet->plan_fd, .at = codelet->plan->bytes};
+    struct character_file header = {CHARACTER_MAGIC, follow_shift, 0, unit_count};
+    for (struct counted_thread *thread = threads; thread; thread = thread->next)
+        header.threads++;
+    put(&writing, &header, sizeof header);
+    for (uint64_t i = 0; i < unit_count; i++)
+        put(&writing, (uint64_t[]){units[i]->unit_id, units[i]->blocks}, 2 * sizeof(uint64_t));
+    for (struct counted_thread *thread = threads; thread; thread = thread->next) {
+        put(&writing, &thread->counts, sizeof thread->counts);
+        for (uint64_t i = 0; i < unit_count; i++)
+            for (uint64_t done = 0; done < units[i]->blocks; done += 512) {
+                uint64_t count = units[i]->blocks - done < 512 ? units[i]->blocks - done : 512;
+                put(&writing, thread->words[i] ? thread->words[i] + 1 + done : zeros, count * sizeof(uint64_t));
+            }
+    }
+    if (writing.failed)
+        pcere_plan_end(codelet, PLAN_FAILED, "cannot write down what the region did");
+    codelet->plan->result.character_bytes = writing.at - codelet->plan->bytes;
+}

@@ -1,0 +1,26 @@
+/* replay-rt/target/character.h - what a codelet did, counted by its own code: blocks, branches, and how far apart uses of the same memory lie.
+ *
+ * Behind the plan's end the process writes   struct character_file | units: {id, blocks} | for each thread: struct character_record | counts of all units' blocks
+ */
+#ifndef PCERE_REPLAY_TARGET_CHARACTER_H
+#define PCERE_REPLAY_TARGET_CHARACTER_H
+
+#include "replay-rt/protocol.h"
+
+#include <stdbool.h>
+
+struct codelet;
+
+/* Stack distances of lines (Mattson 1970; Olken's tree): how many other lines were used since a line's last use. Of lines a share of 2^-shift is followed, chosen
+ * by a hash of their address (Waldspurger et al. 2015), which makes the distances 2^shift times as long as those counted. */
+struct reuse;
+struct reuse *pcere_reuse_new(uint32_t shift);            /* NULL: no memory */
+/* A followed line is used; what that is goes into `ret`. */
+void pcere_reuse_touch(struct reuse *reuse, uint64_t line, bool store, bool regular, struct character_record *ret);
+
+/* Count from now on, on all threads; what was used before is remembered. `shift`: of those threads that come. */
+void pcere_character_begin(uint32_t shift);
+/* Write what was counted, and say in the plan's result how much that is. */
+void pcere_character_write(struct codelet *codelet);
+
+#endif

@@ -1,0 +1,76 @@
+# pcere predict sweep.pcere --arch and --model: a machine is predicted from its description, and what codelets do is counted as it is.
+source "$SOURCE/tests/cli/common.sh" || exit 1
+export XDG_DATA_HOME=$work/data
+mkdir -p "$XDG_DATA_HOME/pcere/archs"
+
+cat >sweep.c <<'END'
+#include <stdio.h>
+enum { N = 1 << 17 };
+static double data[N];
+double total;
+int main(void)
+{
+    for (int i = 0; i < N; i++)
+        data[i] = i;
+    for (int step = 0; step < 6; step++) {
+        double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+        for (int k = 0; k < 2; k++)
+            for (int i = 0; i < N; i++)
+                sum += data[i] * 3;
+        total += sum;
+    }
+    printf("%g\n", total);
+    return 0;
+}
+END
+run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$LIBRARIES/PCEREPass.so" sweep.c -o sweep; says "a program is compiled" 0
+run "$PCERE" capture ./sweep; says "and captured" 0
+
+run "$PCERE" predict sweep.pcere --arch sandybridge --threads 1,2 --json; says "a machine that nobody has replayed on is predicted" 0
+is "by its model" "$(json '.basis + " " + .arch')" "model sandybridge"
+is "with intervals that hold the times" "$(json '[.predictions[] | .low_ns <= .time_ns and .time_ns <= .high_ns and .low_ns < .high_ns] | all')" true
+is "each region says that it comes from the model" "$(json '[.predictions[].regions[].basis] | unique | join(" ")')" model
+characters=(sweep.pcere/codelets/*.1.character)
+character=${characters[0]}
+holds "what the codelet does is kept in the store" test -s "$character"
+is "each pass of the loop was counted" "$(jq '[.codes[] | select(.loop and .flops == 2) | .counts | add] | add' "$character")" 262144
+is "each line of the array comes once in 16384 others, or is new" \
+    "$(jq '.per_thread[0] | .cold as $c | .reuse.read_regular as $u | ([range(0; $u | length; 2) | select($u[.] == 56 or $u[.] == 55) | $u[. + 1]] | add) as $far |
+           $far > 16000 and ($far + $c.read_regular + $c.read_irregular | . > 32000 and . < 33000)' "$character")" true
+is "at two threads each has half" "$(jq '[.codes[] | select(.loop and .flops == 2) | .counts[]] | join(",")' "${character%.1.character}.2.character")" '"131072,131072"'
+
+run "$PCERE" predict sweep.pcere --arch nehalem --threads 1; says "another one, for people" 0 out 'by model' out 'core +branches' out 'published figures'
+run "$PCERE" predict sweep.pcere --arch neoversev2 --threads 1; says "of another instruction set only operations are known" 0 out 'Without a model of its pipelines'
+run "$PCERE" predict sweep.pcere --arch sandybrige; says "an unknown machine brings those that there are, and how to add one" 2 err "did you mean 'sandybridge'" err 'nehalem' err 'platform discover'
+PCERE_HOST=nobody run "$PCERE" predict sweep.pcere --model; says "this machine needs a signature" 2 err 'platform discover'
+jq '.name = "box" | .levels[0].latency_ns = {value: -1, low: null, high: null}' "$LIBRARIES/archs/zen4.json" >"$XDG_DATA_HOME/pcere/archs/box.json"
+run "$PCERE" predict sweep.pcere --arch box; says "an absurd signature is refused, naming the field" 4 err 'levels\[0\].latency_ns'
+jq '.name = "box" | .basis = "measured"' "$LIBRARIES/archs/zen4.json" >"$XDG_DATA_HOME/pcere/archs/box.json"
+PCERE_HOST=box run "$PCERE" predict sweep.pcere --model --threads 1 --json; says "with one, this machine is predicted without replays" 0
+is "by the model, too" "$(json '.basis')" model
+run "$PCERE" replay sweep.pcere --threads 1 --repeat 3; says "where it was replayed" 0
+PCERE_HOST=box run "$PCERE" replay sweep.pcere --threads 1 --repeat 3; says "and under that name" 0
+PCERE_HOST=box run "$PCERE" predict sweep.pcere --arch sandybridge --threads 1,2 --json; says "the other machine's times are calibrated" 0
+is "by the replay here with the same threads, or fewer" "$(json '[.predictions[].regions[].classes[].model | select(. != null) | .replayed_threads] | unique | join(",")')" 1
+
+sed 's/k < 2/k < 8/' sweep.c >slow.c
+run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$LIBRARIES/PCEREPass.so" slow.c -o slow; says "another way to do it is compiled" 0
+run "$PCERE" capture ./slow; says "and captured" 0
+run "$PCERE" choose slow.pcere sweep.pcere --arch sandybridge --threads 1,2 --json; says "a machine's model chooses between them" 0
+is "the one that does a quarter of the work" "$(json '[.choices[].best] | unique | join(" ")')" sweep.pcere
+is "without replays there nothing judges it" "$(json '[.choices[].regret_ratio] | unique | tostring')" '[null]'
+PCERE_HOST=box run "$PCERE" replay slow.pcere --threads 1 --repeat 3; says "the other way is replayed" 0
+PCERE_HOST=box run "$PCERE" choose slow.pcere sweep.pcere --threads 1 --json; says "and the choice here" 0
+is "is judged by replays" "$(json '.choices[0] | .best + " " + .replayed_best + " " + (.regret_ratio | tostring)')" "sweep.pcere sweep.pcere 0"
+run "$PCERE" choose sweep.pcere; says "one algorithm is no choice" 2 err 'nothing to choose from'
+run "$PCERE" choose sweep.pcere none.pcere --arch nehalem --threads 1; says "a store that is not there is said" 4 err 'none.pcere'
+run "$PCERE" rm slow.pcere; says "a store goes" 0
+
+cp "$character" kept
+sed -i 's/"team":1/"team":2/' "$character"
+run "$PCERE" predict sweep.pcere --arch nehalem --threads 1; says "a file that was changed is damage" 4 err 'character'
+cp kept "$character"
+run "$PCERE" rm sweep.pcere; says "they go with the store" 0
+holds "all of them" test ! -e sweep.pcere
+finish

@@ -1,0 +1,93 @@
+/* tests/unit/test_launcher_assembly.c - what is read out of a unit's assembly. */
+#include "replay-rt/launcher/assembly.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+static const char text[] =
+    "\t.text\n"
+    "\t.globl\tdot\n"
+    "dot:                                    # @dot\n"
+    "\t.cfi_startproc\n"
+    "# %bb.0:                                # %pb.7\n"
+    "\ttestl\t%edi, %edi\n"
+    "\tjle\t.LBB0_5\n"
+    ".LBB0_1:                                # %pb.8\n"
+    "                                        # =>This Loop Header: Depth=1\n"
+    "                                        #     Child Loop BB0_2 Depth 2\n"
+    "\tcallq\tlog@PLT\n"
+    ".LBB0_2:                                # %pb.9\n"
+    "                                        #   Parent Loop BB0_1 Depth=1\n"
+    "                                        # =>  This Inner Loop Header: Depth=2\n"
+    "\tmovsd\t(%rsi,%rcx,8), %xmm1\n"
+    "\tmulpd\t%xmm2, %xmm1\n"
+    "\tvfmadd231pd\t(%rdx), %ymm2, %ymm1\n"
+    "\tleaq\t8(%rcx), %rcx\n"
+    "# %bb.3:                                # %pb.10.split\n"
+    "                                        #   in Loop: Header=BB0_2 Depth=2\n"
+    "\tjne\t.LBB0_2\n"
+    "# %bb.4:                                # %call.sqrt\n"
+    "                                        #   in Loop: Header=BB0_1 Depth=1\n"
+    "\tcallq\tsqrt@PLT\n"
+    ".LBB0_6:                                # %pb.8.pb.11_crit_edge\n"
+    "\tmovq\t%rax, %rbx\n"
+    ".LBB0_5:                                # %pb.11\n"
+    "\tretq\n"
+    "\t.data\n";
+
+static void blocks_are_numbered(void)
+{
+    struct assembly assembly;
+    CU_ASSERT_EQUAL_FATAL(assembly_parse(text, &assembly, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(assembly.count, 8);
+    static const uint64_t numbers[] = {ASSEMBLY_NO_BLOCK, 7, 8, 9, 10, ASSEMBLY_NO_BLOCK, ASSEMBLY_NO_BLOCK, 11};
+    for (size_t i = 0; i < assembly.count; i++)
+        CU_ASSERT_EQUAL(assembly.blocks[i].number, numbers[i]);
+    CU_ASSERT_TRUE(assembly.blocks[5].is_rare);
+    CU_ASSERT_FALSE(assembly.blocks[6].is_rare);
+    assembly_done(&assembly);
+}
+
+static void loops_are_told(void)
+{
+    struct assembly assembly;
+    CU_ASSERT_EQUAL_FATAL(assembly_parse(text, &assembly, NULL), PCERE_OK);
+    CU_ASSERT_PTR_NULL(assembly.blocks[1].loop);
+    CU_ASSERT_STRING_EQUAL(assembly.blocks[2].loop, "BB0_1");
+    CU_ASSERT_FALSE(assembly.blocks[2].innermost);
+    CU_ASSERT_STRING_EQUAL(assembly.blocks[3].loop, "BB0_2");
+    CU_ASSERT_TRUE(assembly.blocks[3].innermost && assembly.blocks[4].innermost);
+    CU_ASSERT_FALSE(assembly.blocks[5].innermost);
+    assembly_done(&assembly);
+}
+
+static void operations_are_counted(void)
+{
+    struct assembly assembly;
+    CU_ASSERT_EQUAL_FATAL(assembly_parse(text, &assembly, NULL), PCERE_OK);
+    const struct assembly_block *body = &assembly.blocks[3];
+    CU_ASSERT_EQUAL(body->instructions, 4);
+    CU_ASSERT_EQUAL(body->flops, 2 + 8);          /* two lanes; four lanes of a multiplication and an addition */
+    CU_ASSERT_EQUAL(body->moved_bytes, 8 + 32);   /* leaq moves nothing */
+    CU_ASSERT_STRING_EQUAL(assembly.blocks[2].calls, "log\n");
+    CU_ASSERT_STRING_EQUAL(assembly.blocks[2].text, "");
+    CU_ASSERT_STRING_EQUAL(assembly.blocks[7].text, "");
+    assembly_done(&assembly);
+}
+
+static void nonsense_gives_nothing(void)
+{
+    struct assembly assembly;
+    CU_ASSERT_EQUAL_FATAL(assembly_parse("", &assembly, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(assembly.count, 0);
+    CU_ASSERT_EQUAL_FATAL(assembly_parse("\tmovq %rax, %rbx\n.LBB\n# %bb.\n#\n:\n\0", &assembly, NULL), PCERE_OK);
+    assembly_done(&assembly);
+}
+
+static const struct unit_test tests[] = {
+    {"blocks have the numbers of the unit's blocks that they were made of", blocks_are_numbered},
+    {"a block knows its innermost loop", loops_are_told},
+    {"operations, bytes and calls are counted", operations_are_counted},
+    {"text that is no assembly gives no blocks", nonsense_gives_nothing},
+};
+UNIT_MAIN("launcher.assembly", tests)

@@ -1,0 +1,133 @@
+/* tests/unit/test_platform_model.c - times by the model, on a machine whose numbers are round. */
+#include "platform/model.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#define KNOWN(v) {(v), (v), (v)}
+
+/* 1 GHz; L1 of 512 lines, L2 of 16384, memory; 64 B/ns, 32 B/ns, and 8 B/ns, of which two threads have no more. */
+static struct platform_bandwidth near[] = {{1, KNOWN(64e9), KNOWN(64e9), KNOWN(64e9)}, {2, KNOWN(128e9), KNOWN(128e9), KNOWN(128e9)}};
+static struct platform_bandwidth middle[] = {{1, KNOWN(32e9), KNOWN(32e9), KNOWN(32e9)}, {2, KNOWN(64e9), KNOWN(64e9), KNOWN(64e9)}};
+static struct platform_bandwidth far[] = {{1, KNOWN(8e9), KNOWN(8e9), KNOWN(8e9)}, {2, KNOWN(8e9), KNOWN(8e9), KNOWN(8e9)}};
+static struct platform_level levels[] = {
+    {.level = 1, .bytes = 512 * 64, .line_bytes = 64, .shared_by = 1, .latency_ns = KNOWN(2), .bandwidths = near, .bandwidth_count = 2},
+    {.level = 2, .bytes = 16384 * 64, .line_bytes = 64, .shared_by = 1, .latency_ns = KNOWN(10), .bandwidths = middle, .bandwidth_count = 2},
+    {.level = 0, .bytes = 1ull << 34, .line_bytes = 64, .shared_by = 2, .latency_ns = KNOWN(100), .bandwidths = far, .bandwidth_count = 2},
+};
+static struct platform_overhead overheads[] = {{(char *)(uintptr_t)"parallel", 1, KNOWN(100)}, {(char *)(uintptr_t)"parallel", 2, KNOWN(100)}};
+static const struct platform_signature machine = {.frequency_hz = 1e9, .sockets = 1, .cores_per_socket = 2, .threads_per_core = 1, .levels = levels, .level_count = 3,
+                                                  .overheads = overheads, .overhead_count = 2};
+
+/* One loop of ten instructions, run `passes` times by each thread, and reads at one distance. */
+struct work { struct store_character character; struct character_code code; uint64_t counts[2]; struct character_thread threads[2]; };
+
+static void work_make(struct work *work, uint32_t team, uint64_t passes, unsigned octave, double lines)
+{
+    *work = (struct work){.code = {.text = (char *)(uintptr_t)"nop\n", .instructions = 10, .loop = true, .counts = work->counts}, .counts = {passes, passes}};
+    work->character = (struct store_character){.threads = team, .team = team, .warm = true, .line_bytes = 64, .codes = &work->code, .code_count = 1,
+                                               .per_thread = work->threads};
+    for (uint32_t t = 0; t < team; t++)
+        work->threads[t].reuse.uses[0][1][4 * octave] = lines;
+}
+
+static struct model_time model(const struct work *work, const struct mca_estimate *estimate)
+{
+    static const struct mca_estimate references[MCA_REFERENCES] = {{1, 1, 1}, {1, 1, 1}};
+    const struct model_core core = {references, estimate};
+    struct model_time time;
+    model_codelet(&machine, &work->character, estimate ? &core : NULL, &time);
+    return time;
+}
+
+static const struct mca_estimate four_cycles = {4, 4, 10};
+
+static void near_data_costs_the_core_only(void)
+{
+    struct work work;
+    work_make(&work, 1, 1000000, 5, 1000000);     /* 32 lines apart: in the nearest cache */
+    struct model_time time = model(&work, &four_cycles);
+    CU_ASSERT_DOUBLE_EQUAL(time.time_ns.value, 4e6 + 100, 1);
+    CU_ASSERT_DOUBLE_EQUAL(time.parts.transfer_ns, 0, 1e-9);
+    CU_ASSERT_TRUE(time.time_ns.low < time.time_ns.value && time.time_ns.value < time.time_ns.high);
+}
+
+static void far_data_costs_its_transfer(void)
+{
+    struct work work;
+    work_make(&work, 1, 1000, 12, 1000000);       /* 4096 lines apart: second cache, 2 ns a line */
+    struct model_time time = model(&work, &four_cycles);
+    CU_ASSERT_DOUBLE_EQUAL(time.parts.transfer_ns, 2e6, 1);
+    CU_ASSERT_DOUBLE_EQUAL(time.level_lines[1], 1e6, 1);
+    work_make(&work, 1, 1000, 20, 1000000);       /* a million lines apart: memory, 8 ns a line */
+    time = model(&work, &four_cycles);
+    CU_ASSERT_DOUBLE_EQUAL(time.parts.transfer_ns, 8e6, 1);
+    CU_ASSERT_TRUE(time.time_ns.value >= 8e6);
+}
+
+static void memory_is_shared_caches_are_not(void)
+{
+    struct work one, two;
+    work_make(&one, 1, 0, 20, 1000000);
+    work_make(&two, 2, 0, 20, 500000);            /* the same work on two threads */
+    CU_ASSERT_DOUBLE_EQUAL(model(&two, &four_cycles).parts.transfer_ns, model(&one, &four_cycles).parts.transfer_ns, 1);
+    work_make(&one, 1, 0, 12, 1000000);
+    work_make(&two, 2, 0, 12, 500000);
+    CU_ASSERT_DOUBLE_EQUAL(model(&two, &four_cycles).parts.transfer_ns, model(&one, &four_cycles).parts.transfer_ns / 2, 1);
+}
+
+static void the_slowest_thread_counts(void)
+{
+    struct work work;
+    work_make(&work, 2, 1000, 5, 0);
+    work.counts[1] = 3000;
+    CU_ASSERT_DOUBLE_EQUAL(model(&work, &four_cycles).time_ns.value, 12000 + 100, 1);
+}
+
+static void without_a_pipeline_it_is_less_sure(void)
+{
+    struct work work;
+    work_make(&work, 1, 1000000, 5, 0);
+    struct model_time with = model(&work, &four_cycles), without = model(&work, NULL);
+    CU_ASSERT_TRUE(without.time_ns.high / without.time_ns.low > 1.5 * with.time_ns.high / with.time_ns.low);
+    CU_ASSERT_TRUE(without.parts.core_ns > 0);
+}
+
+static void output_of_the_tool_is_read(void)
+{
+    static const char output[] = "{\"CodeRegions\": [{\"Name\": \"r0\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 300, \"BlockRThroughput\": 0.5, \"TotaluOps\": 100}},"
+                                 "{\"Name\": \"r1\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 400, \"BlockRThroughput\": 4, \"TotaluOps\": 800}},"
+                                 "{\"Name\": \"c1\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 700, \"BlockRThroughput\": 2, \"TotaluOps\": 100}},"
+                                 "{\"Name\": \"c9\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 700}}, {\"Name\": 3}, {}]}";
+    struct mca_estimate references[MCA_REFERENCES], estimates[2];
+    CU_ASSERT_EQUAL_FATAL(mca_output_read(output, strlen(output), references, estimates, 2, NULL), PCERE_OK);
+    CU_ASSERT_DOUBLE_EQUAL(references[MCA_CHAIN].cycles, 3, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(estimates[1].cycles, 7, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(estimates[1].bound_cycles, 2, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(estimates[0].cycles, 0, 1e-9);
+    CU_ASSERT_EQUAL(mca_output_read("{}", 2, references, estimates, 2, NULL), PCERE_REFUSED);
+    CU_ASSERT_EQUAL(mca_output_read("nonsense", 8, references, estimates, 2, NULL), PCERE_REFUSED);
+}
+
+static void moves_do_not_end_chains(void)
+{
+    struct text input = {0};
+    const char *codes[] = {"movapd\t%xmm2, %xmm3\nmovapd\t(%rax), %xmm4\n"};
+    mca_input_add(&input, codes, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(input.data, "pshufd\t$228, %xmm2, %xmm3\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(input.data, "movapd\t(%rax), %xmm4\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(input.data, "# LLVM-MCA-BEGIN c0\n"));
+    text_done(&input);
+}
+
+static const struct unit_test tests[] = {
+    {"data in the nearest cache costs nothing beside the core", near_data_costs_the_core_only},
+    {"data farther away costs its transfer", far_data_costs_its_transfer},
+    {"threads share memory's bandwidth, but not that of caches of their own", memory_is_shared_caches_are_not},
+    {"a region takes as long as its slowest thread", the_slowest_thread_counts},
+    {"without a model of the pipelines the interval is wider", without_a_pipeline_it_is_less_sure},
+    {"llvm-mca's answers are read, and what is none is refused", output_of_the_tool_is_read},
+    {"a move between registers does not end a chain", moves_do_not_end_chains},
+};
+UNIT_MAIN("platform.model", tests)
