@@ -65,6 +65,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
 enum {                          /* flags of a record */
     CAPTURE_RECORD_CPU = 1,     /* cpu_ns, faults and switches were measured */
     CAPTURE_RECORD_STOPPED = 2, /* the program was stopped for a dump here: end_ns - begin_ns is not a plain time */
+    CAPTURE_RECORD_FRESH = 8,   /* most of its faults were of pages that had not been there: it touches memory first */
     CAPTURE_RECORD_NEAR = 4,    /* the first of its region since a stop, or a stop came while it ran: caches and page tables are not as usual */
 };
 

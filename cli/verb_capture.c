@@ -15,7 +15,7 @@
 struct capture_words {
     const char *output, *regions;
     uint64_t threads, max_classes;
-    bool force, all_classes, no_after, one_run;
+    bool force, all_classes, no_after, one_run, two_runs;
 };
 
 static enum pcere_status store_path_choose(const struct cli *cli, const char *given, char **ret_path, struct pcere_error *error)
@@ -169,6 +169,8 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
     char *library = NULL, *path = NULL;
     unsigned faults = 0;
     enum pcere_status status = refusals_parse(&faults, error);
+    if (status == PCERE_OK && words->one_run && words->two_runs)
+        status = pcere_fail(error, PCERE_USAGE, 0, "leave one of them out", "--one-run and --two-runs exclude each other");
     if (status == PCERE_OK)
         status = cli_measure_options(cli, &options, &library, error);
     if (status == PCERE_OK)
@@ -179,7 +181,8 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
         options.force = words->force;
         options.pattern = words->regions;
         options.no_after = words->no_after;
-        options.two_runs = !words->one_run;
+        options.one_run = words->one_run;
+        options.two_runs = words->two_runs;
         options.every_class = choose.min_share_ratio == 0;
         options.choose = choose_classes;
         options.choose_context = &choose;
@@ -206,7 +209,9 @@ static const struct cli_option options[] = {
     {"no-after", 0, CLI_FLAG, offsetof(struct capture_words, no_after), NULL,
      "Do not record the memory after each region: half the stops, but nothing can be verified.", 0, 0},
     {"one-run", 0, CLI_FLAG, offsetof(struct capture_words, one_run), NULL,
-     "Time and capture in the same run, where that can be: for programs that should not run twice, or take long. Predictions are less accurate.", 0, 0},
+     "Never run the program a second time, whatever one run leaves open.", 0, 0},
+    {"two-runs", 0, CLI_FLAG, offsetof(struct capture_words, two_runs), NULL,
+     "Run it twice in any case: once to time it, without stops, and once to capture it.", 0, 0},
     {"force", 0, CLI_FLAG, offsetof(struct capture_words, force), NULL, "Replace an existing store.", 0, 0},
 };
 
@@ -215,12 +220,12 @@ const struct cli_verb cli_verb_capture = {
     .summary = "run a program and keep the memory of its parallel regions: PROGRAM.pcere",
     .synopsis = "PROGRAM [ARGUMENT...]",
     .description =
-        "Runs the program twice: once at plain speed, to time every invocation of every region, and once more to stop it at one "
-        "representative invocation of each class and read its memory from outside. Both times it runs to its own end; the second "
-        "time its output is its own. What it reads from a pipe is kept for both runs.\n\n"
-        "With --one-run it is timed and stopped in the same run. Which invocations are worth a stop is decided before they begin, by arguments, call path "
-        "and what came before; what stops disturb is taken out of the times, which are less certain for it. Where that fails (a class that weighs has no captured "
-        "member), the program runs a second time, without output, and a note says so.\n\n"
+        "Runs the program, times every invocation of every region, and stops it at a few of them to read its memory from outside. Which ones "
+        "are worth a stop is decided before they begin, by arguments, call path and what came before. When the program has ended, invocations that perform "
+        "alike become classes, each represented by one that was captured. What stops disturb is taken out of the times.\n\n"
+        "Where one run leaves too much open, the program runs a second time, without output, and a note says why: a class that weighs has no captured "
+        "member, or stops may have changed times by more than a percent of the run. What it reads from a pipe is kept for that. --one-run forbids it, "
+        "--two-runs demands it, and times the first of the two without stops.\n\n"
         "The program must have been compiled with the plugin and linked dynamically. What follows its path is its own, options "
         "included.\n\n"
         "The table of regions goes to standard error, since standard output is the program's. With --json the document goes to "

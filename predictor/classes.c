@@ -532,7 +532,8 @@ static void class_judge(const struct finder *finder, struct classes_class *class
         class->kind = CLASSES_SCALED;
     const struct classes_input *input = finder->input;
     bool absent = input->at_hand && !input->at_hand[class->representative - 1];
-    bool rare = absent && input->count > SMALL_COUNT && class->members <= (input->count / RARE_ONE_IN > 1 ? input->count / RARE_ONE_IN : 1);
+    bool again = class->kind == CLASSES_FIRST || class->representative == 1;      /* another run comes about it in the same place */
+    bool rare = absent && !again && input->count > SMALL_COUNT && class->members <= (input->count / RARE_ONE_IN > 1 ? input->count / RARE_ONE_IN : 1);
     class->wanted = class->kind != CLASSES_NOISE && !rare && !weighs_little(finder, class->time_ns);
     if (class->kind == CLASSES_NOISE)
         snprintf(class->reason, sizeof class->reason, "rare interruptions: in-vivo time is kept");

@@ -26,7 +26,7 @@
  *     invocations form one class together, light neighbours in a steadily changing region too.
  *  9. Where only some invocations are at hand (captured already), these represent. A class with none at hand, but with a median within a factor
  *     1.25 of that of a class with some (not of first invocations), joins it, the nearest one, and counts scaled. If it is rare
- *     (one of more than ten invocations, at most 1 in 50), it is not wanted: where it comes about again could not be told. Else its
+ *     (one of more than ten invocations, at most 1 in 50, and none of first invocations), it is not wanted: where it comes about again could not be told. Else its
  *     representative is not at hand, and it has to be captured.
  * There are never more than `max_classes` classes, first touch and noise included: with 1 there is neither, with 2 there is no noise.
  */

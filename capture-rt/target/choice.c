@@ -104,7 +104,7 @@ static void context_learn(struct capture_log *log, uint64_t key, uint32_t magnit
 /* ---- what it costs --------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of this process in memory. */
-static uint64_t resident_bytes(void)
+uint64_t target_resident_bytes(void)
 {
     char text[128];
     int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -123,7 +123,7 @@ static uint64_t stop_cost_ns(const struct target_state *state)
 {
     if (state->begin_cost_ns)
         return state->begin_cost_ns + (state->log->after ? state->end_cost_ns : 0);
-    return FIRST_STOP_NS + resident_bytes() / BYTES_PER_NS;
+    return FIRST_STOP_NS + target_resident_bytes() / BYTES_PER_NS;
 }
 
 /* `share`: of the time so far as well, not only of what is granted at once. `part`: one so-manieth of it. */

@@ -5,11 +5,13 @@
  */
 #include "capture-rt/target/target.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PCERE_RT_CALL(name, result, parameters) TARGET_EXPORT result name parameters;
 #include "include/pcere/rt_abi.inc"
@@ -35,6 +37,20 @@ static void costs_read(uint64_t *ret_cpu_ns, uint64_t *ret_faults, uint64_t *ret
     *ret_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
     *ret_faults = (uint64_t)usage.ru_minflt;
     *ret_switches = (uint64_t)usage.ru_nivcsw;
+}
+
+#define FAULTS_MANY 256u                /* so many are worth a look at what they were */
+
+/* Pages that tracking had protected were there before. Memory that grew since the last look, or stop, counts as this invocation's. */
+static bool is_fresh(struct target_state *state, uint32_t faults)
+{
+    if (state->socket < 0 || faults < FAULTS_MANY)
+        return false;
+    int error = errno;
+    uint64_t before = __atomic_load_n(&state->resident_bytes, __ATOMIC_RELAXED), now = target_resident_bytes();
+    __atomic_store_n(&state->resident_bytes, now, __ATOMIC_RELAXED);
+    errno = error;
+    return now > before && (now - before) / (uint64_t)sysconf(_SC_PAGESIZE) >= faults / 2;
 }
 
 static void record_write(struct target_state *state, const struct capture_record *record)
@@ -124,10 +140,13 @@ static uint64_t words_hash(uint64_t hash, uint64_t word)
 
 static bool is_wanted(struct target_state *state, struct target_open *open)
 {
-    const struct capture_log *log = state->log;
+    struct capture_log *log = state->log;
     struct capture_record *record = &open->record;
     if (log->mode == CAPTURE_MODE_CHOOSING)
         return target_choice_begin(state, &open->choice, record, open->stack_pointer);
+    uint64_t stops = __atomic_load_n(&log->stops, __ATOMIC_RELAXED);
+    if (__atomic_exchange_n(&log->histories[record->region].stops_seen, stops, __ATOMIC_RELAXED) != stops)
+        record->flags |= CAPTURE_RECORD_NEAR;
     return is_planned(log, &log->regions[record->region], record->invocation);
 }
 
@@ -193,7 +212,8 @@ static void open_start(const struct target_state *state, struct target_thread *t
 {
     if (open->captured)
         open->record.flags |= CAPTURE_RECORD_STOPPED;
-    if (open->record.invocation == 1 || state->log->regions[open->record.region].last_ns >= COSTLY_NS) {
+    bool near = open->record.flags & CAPTURE_RECORD_NEAR;
+    if (open->record.invocation == 1 || near || state->log->regions[open->record.region].last_ns >= COSTLY_NS) {
         open->record.flags |= CAPTURE_RECORD_CPU;
         costs_read(&open->cpu_before_ns, &open->faults_before, &open->switches_before);
     }
@@ -256,6 +276,8 @@ static void open_close(struct target_state *state, struct target_open *open)
         record->cpu_ns = cpu_ns - open->cpu_before_ns;
         record->faults = (uint32_t)(faults - open->faults_before);
         record->switches = (uint32_t)(switches - open->switches_before);
+        if (is_fresh(state, record->faults))
+            record->flags |= CAPTURE_RECORD_FRESH;
     }
     struct capture_region_entry *region = &state->log->regions[record->region];
     uint64_t time_ns = record->end_ns - record->begin_ns;

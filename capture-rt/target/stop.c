@@ -156,6 +156,7 @@ void target_stop_leave(struct target_state *state)
 void target_stop(struct target_state *state, struct capture_message *message)
 {
     int error = errno;
+    uint64_t begin_ns = target_clock_ns();
     sigset_t all, before;
     sigfillset(&all);
     if (message->type == CAPTURE_MESSAGE_BEGIN)
@@ -179,17 +180,17 @@ void target_stop(struct target_state *state, struct capture_message *message)
     }
     int tracking = tracking_open(state);
     state->log->stop.tracking_sent = (uint32_t)(tracking + 1);
-    uint64_t begin_ns = target_clock_ns();
     bool go_on = message_send(state->socket, message, tracking);
     if (!go_on)
         state->log->stops_lost++;
     if (tracking >= 0)
         close(tracking);
     go_on = go_on && answer_wait(state->socket, &state->stop_cpu_ns);
-    state->log->stall_ns_last = target_clock_ns() - begin_ns;
-    state->log->stall_ns += state->log->stall_ns_last;
     if (!go_on)
         state->socket = -1;     /* left open: the number may be another file's by now */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    __atomic_store_n(&state->resident_bytes, target_resident_bytes(), __ATOMIC_RELAXED);
+    state->log->stall_ns_last = target_clock_ns() - begin_ns;
+    state->log->stall_ns += state->log->stall_ns_last;
     errno = error;
 }

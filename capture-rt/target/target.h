@@ -62,6 +62,7 @@ struct target_state {
     pthread_mutex_t choosing;       /* contexts and histories in the log */
     uint64_t attached_ns;
     uint64_t begin_cost_ns, end_cost_ns;    /* of recent stops; 0: none yet */
+    uint64_t resident_bytes;        /* of the process, at the last look; whoever comes first looks */
     pthread_mutex_t claiming;       /* threads[thread_count] */
     uint32_t thread_count;
     struct target_thread threads[CAPTURE_THREADS_MAX];
@@ -131,6 +132,7 @@ bool target_choice_begin(struct target_state *state, struct target_choice *choic
 void target_choice_paid(struct target_state *state, const struct target_choice *choice, bool begins);
 bool target_choice_keep(struct target_state *state, const struct target_choice *choice, uint64_t time_ns);
 void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured);
+uint64_t target_resident_bytes(void);   /* of this process in memory; 0: unknown. May set errno. 5 us */
 
 /* runtime.c: find what the OpenMP runtime answers; else all below do nothing, and know nothing. */
 void target_runtime_resolve(void);

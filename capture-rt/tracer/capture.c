@@ -136,6 +136,12 @@ static enum pcere_status short_note(struct capture_result *result, struct pcere_
     return note(result, text_take(&text), error);
 }
 
+static enum pcere_status notes_of_run(struct session *session, struct pcere_error *error)
+{
+    enum pcere_status status = notes_before(session, error);
+    return status == PCERE_OK ? short_note(session->result, error) : status;
+}
+
 struct opening { struct session *session; enum pcere_status status; struct pcere_error error; };
 
 /* The writer's threads yield to the program: on Linux niceness is a thread's own, and inherited by the threads that it makes. */
@@ -182,6 +188,8 @@ static const char *missing_reason(const struct session *session)
         return "the program closed the capture's connection before it came to this invocation";
     if (session->choosing)
         return "none of its kind was captured, and the program was not run again";
+    if (session->second)
+        return "none of its kind was captured in either run";
     if (session->child_status != session->result->timing.program_status)
         return "the second run ended differently from the first, before it came to this invocation";
     return "the second run did not come to this invocation";
@@ -279,57 +287,72 @@ static enum pcere_status classes_make(struct session *session, struct pcere_erro
     if (options->progress)
         options->progress(options->progress_context, CAPTURE_PHASE_CHOOSING, 0, 0, 0);
     status = manifest_choose(options, &result->timing, &session->manifest, error);
-    if (status == PCERE_OK)
-        status = notes_before(session, error);
-    if (status == PCERE_OK)
-        status = short_note(result, error);
     result->wanted = wanted_count(&session->manifest);
     return status;
 }
 
-/* Classes that are wanted and have no captured member. *ret_first names one of them. */
-static size_t missing_count(const struct session *session, uint64_t *ret_ns, size_t *ret_region)
+/* What one run left open. */
+struct lack {
+    size_t missing, region;      /* classes that are wanted and have no captured member; where the first of them is */
+    uint64_t missing_ns;
+    bool worth_codelets, worth_times;
+};
+
+#define LACK_RATIO 0.01                  /* of the run: less is not worth another run */
+#define LACK_NS 1000000u                 /* nor is what one run and the next differ by anyway */
+
+static bool is_much(const struct capture_run *run, uint64_t time_ns)
 {
-    size_t missing = 0;
-    *ret_ns = 0;
+    return time_ns >= LACK_NS && (double)time_ns >= LACK_RATIO * (double)run->wall_ns;
+}
+
+static struct lack lack_find(const struct session *session)
+{
+    const struct capture_run *run = &session->result->timing;
+    struct lack lack = {0};
     for (size_t i = 0; i < session->manifest.region_count; i++)
         for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
             const struct store_class *class = &session->manifest.regions[i].classes[j];
             if (!class->captured || kept_find(session, i, class->representative))
                 continue;
-            *ret_region = missing++ ? *ret_region : i;
-            *ret_ns += class->time_ns;
+            lack.region = lack.missing++ ? lack.region : i;
+            lack.missing_ns += class->time_ns;
         }
-    return missing;
+    lack.worth_codelets = lack.missing && (session->options->every_class || is_much(run, lack.missing_ns));
+    lack.worth_times = is_much(run, run->uncertain_ns);
+    return lack;
 }
 
-static enum pcere_status second_explain(struct session *session, size_t missing, uint64_t missing_ns, size_t region, bool possible,
-                                        const char *obstacle, struct pcere_error *error)
+#define AGAIN_ASKED ", and --one-run was asked for"
+#define AGAIN_IMPOSSIBLE ", and its input cannot be had again: give it as a file"
+
+/* Why one run was not enough; `obstacle`: NULL, or why it does not run again. */
+static enum pcere_status lack_tell(struct session *session, const struct lack *lack, const char *obstacle, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
+    const struct capture_run *run = &result->timing;
+    double percent = 100 / (double)(run->wall_ns ? run->wall_ns : 1);
     struct text text = {0};
-    text_addf(&text, "%zu class%s of invocations (%.2g %% of the run, the first in %s) had no captured member when the program ended: how long an "
-              "invocation takes was not to be foretold there", missing, missing == 1 ? "" : "es",
-              100 * (double)missing_ns / (double)(result->timing.wall_ns ? result->timing.wall_ns : 1), session->manifest.regions[region].name);
-    if (possible)
-        text_add(&text, "; it runs a second time for them");
-    else
-        text_addf(&text, ", and %s", obstacle);
+    if (lack->worth_codelets)
+        text_addf(&text, "%zu class%s of invocations (%.2g %% of the run, the first in %s) had no captured member when the program ended: how long an "
+                  "invocation takes was not to be foretold there, or stops cost too much", lack->missing, lack->missing == 1 ? "" : "es",
+                  percent * (double)lack->missing_ns, session->manifest.regions[lack->region].name);
+    if (lack->worth_times)
+        text_addf(&text, "%sstops may have changed times by %.2g %% of the run", text.length ? "; " : "", percent * (double)run->uncertain_ns);
+    text_add(&text, obstacle ? obstacle : "; it runs a second time for that");
     char *sentence = text_take(&text);
     if (!sentence)
         return pcere_fail_memory(error, "the notes");
     enum pcere_status status = capture_note(result, sentence, error);
-    if (possible)
-        result->second_reason = sentence;
-    else
+    if (obstacle)
         free(sentence);
+    else
+        result->second_reason = sentence;
     return status;
 }
 
-#define MISSING_RATIO 0.01               /* of the run: less is not worth another run */
-#define MISSING_NS 1000000u              /* nor is what one run and the next differ by anyway */
-
-static enum pcere_status missing_forgo(struct session *session, struct pcere_error *error)
+/* What neither run has, or what is not worth another one. */
+static enum pcere_status missing_forgo(struct session *session, const char *reason, struct pcere_error *error)
 {
     for (size_t i = 0; i < session->manifest.region_count; i++)
         for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
@@ -338,7 +361,7 @@ static enum pcere_status missing_forgo(struct session *session, struct pcere_err
                 continue;
             class->captured = false;
             free(class->reason);
-            if (!(class->reason = strdup("none of its members was captured, and it weighs too little for a second run: in-vivo time is kept")))
+            if (!(class->reason = strdup(reason)))
                 return pcere_fail_memory(error, "the classes");
         }
     session->result->wanted = wanted_count(&session->manifest);
@@ -352,24 +375,51 @@ static void scattered_forget(struct session *session)
         kept_done(session);
 }
 
-static enum pcere_status second_run(struct session *session, int input, bool input_once, struct pcere_error *error)
+/* Times that stops disturbed in one run and not in the other are those of the other, and classes are made anew of them. */
+static enum pcere_status runs_join(struct session *session, struct capture_run *second, struct pcere_error *error)
+{
+    struct capture_result *result = session->result;
+    if (second->program_status != result->timing.program_status || session->trouble.status != PCERE_OK || session->connection_lost)
+        return PCERE_OK;
+    undisturbed_take(&result->timing, second);
+    return classes_make(session, error);
+}
+
+/* Stopped where the plan says so, or, if nothing is missing, not at all. */
+static enum pcere_status second_run(struct session *session, int input, bool codelets, struct pcere_error *error)
 {
     const int quiet[3] = {input >= 0 ? input : STDIN_FILENO, -1, -1};
-    size_t region = 0;
-    uint64_t missing_ns;
-    size_t missing = missing_count(session, &missing_ns, &region);
-    if (!missing || session->trouble.status != PCERE_OK || session->connection_lost || WIFSIGNALED(session->result->program_status))
-        return PCERE_OK;
-    if (!session->options->every_class &&
-        (missing_ns < MISSING_NS || (double)missing_ns < MISSING_RATIO * (double)session->result->timing.wall_ns))
-        return missing_forgo(session, error);
-    enum pcere_status status = second_explain(session, missing, missing_ns, region, !input_once,
-                                              "its input cannot be had again: it is kept without --one-run, or give it as a file", error);
-    if (status != PCERE_OK || input_once)
-        return status;
-    scattered_forget(session);
+    struct capture_run second = {0};
+    if (codelets)
+        scattered_forget(session);
     session->result->runs = 2;
-    return session_run(session, false, quiet, error);
+    session->second = true;
+    enum pcere_status status = codelets ? session_run(session, false, quiet, &second, error)
+                                        : measure_run(session->options, quiet, &second, error);
+    if (status == PCERE_OK && codelets) {
+        second.stopped = true;
+        undisturbed_fill(&second, kept_pages, session);
+    }
+    if (status == PCERE_OK)
+        status = runs_join(session, &second, error);
+    capture_run_done(&second);
+    return status;
+}
+
+static enum pcere_status lack_mend(struct session *session, int input, bool input_once, struct pcere_error *error)
+{
+    const struct capture_options *options = session->options;
+    struct lack lack = lack_find(session);
+    if (session->trouble.status != PCERE_OK || session->connection_lost || WIFSIGNALED(session->result->program_status))
+        return PCERE_OK;
+    const char *obstacle = options->one_run ? AGAIN_ASKED : input_once ? AGAIN_IMPOSSIBLE : NULL;
+    bool again = lack.worth_codelets || lack.worth_times;
+    enum pcere_status status = again ? lack_tell(session, &lack, obstacle, error) : PCERE_OK;
+    if (status == PCERE_OK && again && !obstacle)
+        status = second_run(session, input, lack.worth_codelets, error);
+    if (status == PCERE_OK && !lack_find(session).worth_codelets)
+        status = missing_forgo(session, "none of its members was captured, and it weighs too little for another run: in-vivo time is kept", error);
+    return status;
 }
 
 static enum pcere_status one_run(struct session *session, const int input[2], bool input_once, bool *ret_store_made, struct pcere_error *error)
@@ -380,7 +430,7 @@ static enum pcere_status one_run(struct session *session, const int input[2], bo
     enum pcere_status status = store_begin(session, 0, error);
     *ret_store_made = session->writer != NULL;
     if (status == PCERE_OK)
-        status = session_run(session, true, own, error);
+        status = session_run(session, true, own, &result->timing, error);
     result->program_status = session->child_status;
     if (status != PCERE_OK)
         return status;
@@ -389,7 +439,9 @@ static enum pcere_status one_run(struct session *session, const int input[2], bo
     undisturbed_fill(&result->timing, kept_pages, session);
     status = classes_make(session, error);
     if (status == PCERE_OK)
-        status = second_run(session, input[1], input_once, error);
+        status = lack_mend(session, input[1], input_once, error);
+    if (status == PCERE_OK)
+        status = notes_of_run(session, error);
     return status == PCERE_OK ? finish(session, error) : status;
 }
 
@@ -411,7 +463,9 @@ static enum pcere_status two_runs(struct session *session, const int input[2], b
         *ret_store_made = session->writer != NULL;
     }
     if (status == PCERE_OK)
-        status = session_run(session, false, own, error);
+        status = notes_of_run(session, error);
+    if (status == PCERE_OK)
+        status = session_run(session, false, own, NULL, error);
     if (status != PCERE_OK)
         return status;
     result->runs = 2;
@@ -460,7 +514,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
     status = elf_file_open(options->program, &session.elf, error);
     if (status != PCERE_OK)
         return status;
-    status = child_input_share(STDIN_FILENO, options->two_runs, input, &input_once, error);
+    status = child_input_share(STDIN_FILENO, !options->one_run, input, &input_once, error);
     if (status == PCERE_OK) {
         status = with_input(&session, input, input_once, error);
         for (int i = 0; i < 2; i++)

@@ -2,8 +2,8 @@
  *
  * Usually one run gives both. The program itself finds which invocations are worth a stop, before they begin; while it is stopped there its
  * memory is read from outside. When it has ended, the caller's `choose` makes classes of all invocations' times, represented by captured ones.
- * A second run, which is stopped at chosen invocations, follows only where a class that weighs has no captured member. Nothing of the program
- * is traced outside stops, and whatever goes wrong here, the program runs to its end.
+ * A second run follows only where a class that weighs has no captured member (it is stopped at chosen invocations), or where stops may have changed
+ * times by more than a percent of the run. Nothing of the program is traced outside stops, and whatever goes wrong here, the program runs to its end.
  *
  * While a program runs, SIGINT and SIGQUIT are ignored by the calling process as system(3) does it: Ctrl-C ends the program, and what was
  * captured until then stays valid. Not thread-safe: one run at a time in a process.
@@ -23,6 +23,7 @@
 struct capture_invocation {      /* one of a region, on whatever thread */
     uint64_t begin_ns, end_ns;   /* CLOCK_MONOTONIC; end_ns is 0 if it was left by exit, longjmp or a crash */
     uint64_t time_ns;            /* what it takes when nobody stops the program or looks on: see tracer/undisturbed.h */
+    uint64_t uncertain_ns;       /* how far off time_ns may be, for a stop nearby; 0 where others tell */
     uint64_t number;             /* from 1 in its region */
     uint64_t words_hash;         /* of the fork's argument words */
     uint64_t cpu_ns;             /* CPU time of the thread that enters it; valid if measured_cpu */
@@ -35,7 +36,8 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     size_t parent;               /* that one, in the run's regions; SIZE_MAX: none, or unknown */
     bool captured;               /* there is a codelet of it */
     bool stopped;                /* the program was stopped at its beginning */
-    bool near;                   /* the first of its region after a stop, or one came while it ran */
+    bool near;                   /* the first of its region, or with its words, after a stop, or one came while it ran */
+    bool fresh;                  /* most of its faults were of pages that had not been there */
     uint16_t expected;           /* capture_magnitude of how long it was expected to take; 0: who knows */
     bool measured_cpu;           /* regions whose invocations take under 50 us go without */
 };
@@ -63,6 +65,7 @@ struct capture_run {
                                     slowed down */
     uint64_t serial_ns;          /* wall_ns minus time_ns of all regions */
     uint64_t probe_ns;           /* already taken off every invocation's time: what reading the clock adds to it */
+    uint64_t uncertain_ns;       /* of invocations in no other region, together: what stops may have added, or what was taken off too much */
     uint64_t peak_bytes;         /* largest resident memory */
     int32_t program_status;      /* as waitpid gave it */
     uint32_t threads;            /* OMP_NUM_THREADS */
@@ -89,7 +92,7 @@ typedef void capture_progress_fn(void *context, enum capture_phase phase, uint64
 
 /* Make classes of a region's invocations (run->regions[region].list). Classes with `captured` set are wanted; a class that is not names its
  * `reason` (malloc) or weighs too little. *ret_classes is malloc'ed. Any failure ends the capture with it. A wanted class whose representative is
- * none of the captured invocations costs a second run. */
+ * none of the captured invocations costs a second run, after which it is asked again. */
 typedef enum pcere_status capture_choose_fn(void *context, const struct capture_run *run, size_t region,
                                             struct store_class **ret_classes, size_t *ret_count, struct pcere_error *error);
 
@@ -117,6 +120,7 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
 
     /* capture_program */
     bool two_runs;               /* measure in a run of its own, before the one that is stopped */
+    bool one_run;                /* never run it a second time, whatever is missing */
     bool every_class;            /* stops may cost what they like: choose() will want every class */
     const char *store;           /* path of the store to make */
     bool force;                  /* replace an existing store */
@@ -149,7 +153,7 @@ struct capture_result {
     struct capture_run timing;
     unsigned runs;               /* of the program: 1 or 2 */
     char *second_reason;         /* why there were two, where one was to do, or NULL */
-    uint64_t capture_wall_ns;    /* the run that was stopped, as it was: stops included; with a second run, that one */
+    uint64_t capture_wall_ns;    /* the run that was stopped, as it was: stops included; of two the last */
     uint64_t writing_ns;         /* from its end until the store was complete */
     uint64_t stall_ns;           /* all stops together */
     int32_t program_status;      /* of the run whose output was the program's own, as waitpid gave it */

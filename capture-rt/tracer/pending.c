@@ -113,7 +113,7 @@ static enum pcere_status class_store(struct session *session, size_t region, siz
 static enum pcere_status planned_store(struct session *session, struct kept *kept, struct pcere_error *error)
 {
     const struct store_region *region = kept->region < session->manifest.region_count ? &session->manifest.regions[kept->region] : NULL;
-    for (size_t i = 0; region && !session->choosing && i < region->class_count; i++)
+    for (size_t i = 0; region && !session->choosing && !session->second && i < region->class_count; i++)
         if (region->classes[i].captured && region->classes[i].representative == kept->invocation)
             return class_store(session, kept->region, i, kept, error);
     return PCERE_OK;

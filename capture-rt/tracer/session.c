@@ -150,7 +150,7 @@ static void session_reset(struct session *session)
     session->earlier_stalls_ns = session->result->stall_ns;
 }
 
-enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct pcere_error *error)
+enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct capture_run *ret_run, struct pcere_error *error)
 {
     int sockets[2];
     const struct capture_options *options = session->options;
@@ -194,8 +194,8 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
         session->result->capture_wall_ns = session->child.end_ns - session->child.start_ns;
         session->child_status = session->child.status;
         notes_after(session);
-        if (choosing)
-            status = shared_log_read(&session->log, &session->child, options, &session->result->timing, error);
+        if (ret_run)
+            status = shared_log_read(&session->log, &session->child, options, ret_run, error);
     }
     session->connection_lost = log->stops_lost > 0;
     session_close(session);

@@ -52,6 +52,7 @@ struct session {
     uint64_t served_cpu_ns;          /* this thread's CPU time when the message came that is served */
     uint64_t earlier_stalls_ns;      /* of an earlier run */
     bool choosing;                   /* the program itself finds what is worth a stop */
+    bool second;                     /* it runs again after a choosing run: whom its codelets represent is known at its end */
     bool near;                       /* the end that was read last was to be followed by another stop at once */
 };
 
@@ -102,10 +103,10 @@ struct kept *kept_find(const struct session *session, size_t region, uint64_t in
 enum pcere_status kept_store(struct session *session, struct pcere_error *error);
 void kept_done(struct session *session);
 
-/* Run the program, stopping where it finds it worth it (`choosing`: the result's timing is of this run, and session->manifest need not be
- * there) or at the manifest's representatives that are not kept yet. The result's capture times, stops and status are set. Failures
+/* Run the program, stopping where it finds it worth it (`choosing`: session->manifest need not be there) or at the manifest's representatives
+ * that are not kept yet. The result's capture times, stops and status are set; `ret_run`, if it is not NULL, gets the invocations, as they were measured beside the stops. Failures
  * of the capture itself go to session->trouble: the program runs to its end. What is returned means that it was not started, or left no log. */
-enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct pcere_error *error);
+enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct capture_run *ret_run, struct pcere_error *error);
 
 /* Wait until every codelet is on disk, or is known to have failed. */
 void session_settle(struct session *session);

@@ -209,11 +209,11 @@ static enum pcere_status io_judge(struct pending *pending, const struct files *a
     return status;
 }
 
-/* Pages that were there before and are different now: each cost a fault, if writing is tracked. */
-static uint64_t rewritten(const struct session *session, const struct pending *pending, const struct run_list *changed)
+/* Pages that were there before and were written, whatever they hold now: each cost a fault, if writing is tracked. */
+static uint64_t rewritten(const struct session *session, const struct pending *pending)
 {
     uint64_t now = run_list_pages(&session->snapshotter.last), before = run_list_pages(&pending->before);
-    uint64_t new = now > before ? now - before : 0, pages = run_list_pages(changed);
+    uint64_t new = now > before ? now - before : 0, pages = session->snapshotter.read_bytes / session->manifest.page_size;
     return session->snapshotter.pagemap.tracking >= 0 && pages > new ? pages - new : 0;
 }
 
@@ -226,7 +226,7 @@ static enum pcere_status after_end(struct session *session, struct pending *pend
     uint64_t page_bytes = session->manifest.page_size;
     if (!run_list_difference(&pending->before, &session->snapshotter.last, page_bytes, &changed))
         return pcere_fail_memory(error, "the list of pages");
-    pending->rewritten_pages = rewritten(session, pending, &changed);
+    pending->rewritten_pages = rewritten(session, pending);
     /* What the region mapped itself, a replay maps elsewhere. */
     bool enough = run_list_inside(&changed, pending->codelet.mappings, pending->codelet.mapping_count, page_bytes, &after);
     run_list_done(&changed);

@@ -57,6 +57,7 @@ void snapshotter_close(struct snapshotter *snapshotter)
     free(snapshotter->spans);
     free(snapshotter->numbers);
     free(snapshotter->busy);
+    free(snapshotter->busy_before);
     run_list_done(&snapshotter->previous);
     run_list_done(&snapshotter->last);
     *snapshotter = (struct snapshotter){.memory = -1, .pagemap = {.descriptor = -1, .tracking = -1}};
@@ -282,27 +283,44 @@ static bool part_runs(struct run_list *list, const struct part *part, const uint
     return true;
 }
 
-static void chunk_note(struct snapshotter *snapshotter, uint64_t chunk, uint64_t changed_bytes)
+struct busy_list { uint64_t *chunks; bool *before; size_t count, chunk_capacity, before_capacity; };
+
+static bool busy_add(struct busy_list *list, uint64_t chunk, bool before)
 {
-    if (changed_bytes * 2 >= SNAPSHOT_CHUNK_BYTES &&
-        array_reserve(&snapshotter->busy, &snapshotter->busy_capacity, snapshotter->busy_count + 1, sizeof *snapshotter->busy))
-        snapshotter->busy[snapshotter->busy_count++] = chunk;
+    if (!array_reserve(&list->chunks, &list->chunk_capacity, list->count + 1, sizeof *list->chunks) ||
+        !array_reserve(&list->before, &list->before_capacity, list->count + 1, sizeof *list->before))
+        return false;
+    list->chunks[list->count] = chunk;
+    list->before[list->count++] = before;
+    return true;
+}
+
+/* Chunks that were rewritten now, and those that were the last time, up to `chunk`. */
+static bool chunk_note(const struct snapshotter *snapshotter, struct busy_list *list, size_t *next, uint64_t chunk, uint64_t changed_bytes)
+{
+    bool changed = changed_bytes * 2 >= SNAPSHOT_CHUNK_BYTES;
+    for (; *next < snapshotter->busy_count && snapshotter->busy[*next] <= chunk; ++*next)
+        if ((snapshotter->busy[*next] < chunk || !changed) && !snapshotter->busy_before[*next] && !busy_add(list, snapshotter->busy[*next], true))
+            return false;
+    return !changed || busy_add(list, chunk, false);
 }
 
 void snapshotter_learn(struct snapshotter *snapshotter)
 {
     struct run_list changed;
+    struct busy_list busy = {0};
     uint64_t chunk = 0, bytes = 0;
-    snapshotter->busy_count = 0;
-    if (snapshotter->pagemap.tracking < 0 ||
+    size_t next = 0;
+    if (snapshotter->pagemap.tracking < 0 || !snapshotter->previous.count ||
         !run_list_difference(&snapshotter->previous, &snapshotter->last, snapshotter->page_bytes, &changed))
         return;
-    for (size_t i = 0; i < changed.count; i++) {
+    bool enough = true;
+    for (size_t i = 0; i < changed.count && enough; i++) {
         uint64_t at = changed.runs[i].address, end = at + changed.runs[i].count * snapshotter->page_bytes;
-        while (at < end) {
+        while (at < end && enough) {
             uint64_t low = at / SNAPSHOT_CHUNK_BYTES * SNAPSHOT_CHUNK_BYTES, high = low + SNAPSHOT_CHUNK_BYTES;
             if (low != chunk) {
-                chunk_note(snapshotter, chunk, bytes);
+                enough = chunk_note(snapshotter, &busy, &next, chunk, bytes);
                 chunk = low;
                 bytes = 0;
             }
@@ -310,8 +328,14 @@ void snapshotter_learn(struct snapshotter *snapshotter)
             at = high;
         }
     }
-    chunk_note(snapshotter, chunk, bytes);
+    enough = enough && chunk_note(snapshotter, &busy, &next, chunk, bytes) && chunk_note(snapshotter, &busy, &next, UINT64_MAX, 0);
     run_list_done(&changed);
+    free(snapshotter->busy);
+    free(snapshotter->busy_before);
+    snapshotter->busy = busy.chunks;
+    snapshotter->busy_before = busy.before;
+    snapshotter->busy_count = busy.count;
+    snapshotter->learnt = enough;
 }
 
 /* Both ascend: chunks that follow each other inside a mapping are released together. */
@@ -320,6 +344,8 @@ static void busy_release(struct snapshotter *snapshotter, const struct map_list 
     size_t next = 0;
     for (size_t i = 0; i < maps->count; i++) {
         const struct store_mapping *mapping = &maps->entries[i].mapping;
+        if (!snapshotter->learnt)
+            pagemap_release(&snapshotter->pagemap, mapping->start, mapping->end);
         while (next < snapshotter->busy_count && snapshotter->busy[next] + SNAPSHOT_CHUNK_BYTES <= mapping->start)
             next++;
         for (size_t j = next; j < snapshotter->busy_count && snapshotter->busy[j] < mapping->end;) {

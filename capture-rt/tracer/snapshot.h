@@ -35,8 +35,10 @@ struct snapshotter {
     struct store_writer *writer;
     struct run_list last;        /* the newest snapshot */
     struct run_list previous;    /* the one before it */
-    uint64_t *busy;              /* chunks (of SNAPSHOT_CHUNK_BYTES, by address, ascending) that change between regions */
-    size_t busy_count, busy_capacity;
+    uint64_t *busy;              /* chunks (of SNAPSHOT_CHUNK_BYTES, by address, ascending) that changed between captured regions, in one of the last two times */
+    bool *busy_before;           /* of each: the time before, but not the last time */
+    size_t busy_count;
+    bool learnt;                 /* false: any chunk may be busy */
     uint64_t read_bytes;         /* by the newest snapshot */
     struct snapshot_span *spans;
     size_t span_count, span_capacity;
@@ -54,9 +56,9 @@ enum pcere_status snapshotter_track(struct snapshotter *snapshotter, int trackin
  * Without it (after a region) pages that are written again soon cost no fault, and pages that are not are read once more. PCERE_NO: the
  * program is gone. PCERE_SYSTEM, or what the store says. On failure no later snapshot can be trusted. */
 enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, bool renew, struct pcere_error *error);
-/* The program runs again, after a snapshot that renewed and followed one that did not: which chunks were rewritten between the two? Next time
- * they are not tracked from one region's end to the next one's begin: to read them once more costs less than a fault for each page.
- * Only a guess about cost; whatever comes of it, snapshots are right. */
+/* The program runs again, after a snapshot that renewed and followed one that did not: which chunks were rewritten between the two? Next time, and the time after that,
+ * they are not tracked from one region's end to the next one's begin: to read them once more costs less than a fault for each page, and is no part of any time. Before
+ * anything was learnt, nothing is tracked there. Only a guess about cost; whatever comes of it, snapshots are right. */
 void snapshotter_learn(struct snapshotter *snapshotter);
 void snapshotter_close(struct snapshotter *snapshotter);
 

@@ -5,12 +5,24 @@
 #include <stdlib.h>
 
 #define REACH 256                       /* how far away an invocation's like are looked for */
-#define LIKE_MOST 4                     /* to either side */
+#define LIKE_MOST 24                    /* to either side */
+#define TIMES_MOST (2 * LIKE_MOST)
+#define LEVEL_RATIO 1.03                /* within this of what its like take, an invocation is back from a stop */
 #define REACH_BELOW 64                  /* where nothing was expected */
 #define SLOWER_MOST 3
 #define GROUP_RATIO 1.25
 #define LIKE_LEAST 2
-#define FAULT_NS 700u                   /* of the first write to a page that tracking has protected */
+#define SAME_LEAST 2                    /* invocations with the same words, of whose times most lie this close together, speak for one more */
+#define SAME_RATIO 1.5
+#define FAULT_NS 900u                   /* of the first write to a page that tracking has protected, where the run does not tell it; seen: 800 to 1600 */
+#define FAULT_NS_LEAST 600u
+#define FAULT_NS_MOST 1600u
+#define FAULT_DOUBT 0.3                 /* of that */
+#define FAULTS_TELL 500u                /* so many tell what one costs */
+#define FAULTS_MANY 64u                 /* more than an invocation's like have, and this share of its time at the least */
+#define FAULTS_RATIO 0.05
+
+struct estimate { uint64_t time_ns, uncertain_ns; };
 
 static uint64_t measured_ns(const struct capture_invocation *invocation, uint64_t probe_ns)
 {
@@ -18,17 +30,29 @@ static uint64_t measured_ns(const struct capture_invocation *invocation, uint64_
     return time_ns > probe_ns ? time_ns - probe_ns : 1;
 }
 
-static bool is_undisturbed(const struct capture_invocation *one, const struct capture_invocation *other)
+static bool is_disturbed(const struct capture_invocation *invocation)
 {
-    return other->end_ns && !other->stopped && !other->near && other->nested == one->nested;
+    return invocation->stopped || invocation->near;
 }
 
-static bool is_like(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
+static bool is_undisturbed(const struct capture_invocation *one, const struct capture_invocation *other)
+{
+    return other->end_ns && !is_disturbed(other) && other->nested == one->nested;
+}
+
+static bool is_foretold(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
 {
     if (!is_undisturbed(one, other))
         return false;
     uint32_t magnitude = capture_magnitude(measured_ns(other, probe_ns));
     return magnitude <= one->expected + CAPTURE_MAGNITUDE_NEAR && one->expected <= magnitude + CAPTURE_MAGNITUDE_NEAR;
+}
+
+/* One that touches memory first is like no other. */
+static bool is_same(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
+{
+    (void)probe_ns;
+    return is_undisturbed(one, other) && other->words_hash == one->words_hash && !other->fresh;
 }
 
 static int compare(const void *left, const void *right)
@@ -37,11 +61,12 @@ static int compare(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* The median of those nearby that took about as long as was expected of this one, or 0. */
-static uint64_t expected_ns(const struct capture_region *region, size_t at, uint64_t probe_ns)
+typedef bool like_fn(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns);
+
+/* Times of the nearest ones that are alike, ascending. Returns how many. */
+static size_t like_find(const struct capture_region *region, size_t at, uint64_t probe_ns, like_fn *is_like, uint64_t times[TIMES_MOST])
 {
     const struct capture_invocation *list = region->list;
-    uint64_t times[2 * LIKE_MOST];
     size_t count = 0;
     for (size_t i = at, found = 0; i-- > 0 && at - i <= REACH && found < LIKE_MOST;)
         if (is_like(&list[at], &list[i], probe_ns))
@@ -50,18 +75,34 @@ static uint64_t expected_ns(const struct capture_region *region, size_t at, uint
         if (is_like(&list[at], &list[i], probe_ns))
             times[count++] = measured_ns(&list[i], probe_ns), found++;
     qsort(times, count, sizeof *times, compare);
+    return count;
+}
+
+/* The median of those nearby that took about as long as was expected of this one, or 0. */
+static uint64_t foretold_ns(const struct capture_region *region, size_t at, uint64_t probe_ns)
+{
+    uint64_t times[TIMES_MOST];
+    size_t count = region->list[at].expected ? like_find(region, at, probe_ns, is_foretold, times) : 0;
     return count ? times[count / 2] : 0;
 }
 
-/* What is disturbed takes longer, up to three times as long: the median of the slowest group nearby that is not slower, or 0. */
-static uint64_t below_ns(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns)
+/* The median of those nearby that began with the same words, or 0: they do not tell, since they differ among themselves. */
+static uint64_t same_ns(const struct capture_region *region, size_t at, uint64_t probe_ns)
+{
+    uint64_t times[TIMES_MOST];
+    size_t count = like_find(region, at, probe_ns, is_same, times), quarter = count / 4;
+    return count >= SAME_LEAST && (double)times[count - 1 - quarter] <= SAME_RATIO * (double)times[quarter] ? times[count / 2] : 0;
+}
+
+/* The median of the slowest group nearby whose times lie between these, or 0: what is disturbed takes longer, never less. */
+static uint64_t below_ns(const struct capture_region *region, size_t at, uint64_t low_ns, uint64_t high_ns, uint64_t probe_ns)
 {
     const struct capture_invocation *list = region->list;
     uint64_t times[2 * REACH_BELOW + 1];
     size_t count = 0, first = at > REACH_BELOW ? at - REACH_BELOW : 0;
     for (size_t i = first; i < region->list_count && i <= at + REACH_BELOW; i++) {
-        uint64_t time_ns = is_undisturbed(&list[at], &list[i]) ? measured_ns(&list[i], probe_ns) : 0;
-        if (time_ns >= own_ns / SLOWER_MOST && time_ns <= own_ns)
+        uint64_t time_ns = is_undisturbed(&list[at], &list[i]) && !list[i].fresh ? measured_ns(&list[i], probe_ns) : 0;
+        if (time_ns && time_ns >= low_ns && time_ns <= high_ns)
             times[count++] = time_ns;
     }
     qsort(times, count, sizeof *times, compare);
@@ -81,21 +122,162 @@ static uint32_t faults_least(const struct capture_region *region)
     return least;
 }
 
-static uint64_t undisturbed_ns(const struct capture_region *region, size_t at, uint64_t probe_ns, uint64_t faults)
+/* Of an invocation that was disturbed: faults that tracking cost it, as far as is known. `pages`: that it wrote and that were protected. */
+static uint64_t tracking_faults(const struct capture_invocation *invocation, uint32_t least, uint64_t pages)
+{
+    uint64_t more = invocation->measured_cpu && least != UINT32_MAX ? invocation->faults - least : 0;
+    if (!invocation->stopped || !pages)
+        return invocation->fresh || invocation->number == 1 ? 0 : more;
+    return invocation->measured_cpu && invocation->faults < pages ? invocation->faults : pages;
+}
+
+static uint64_t less(uint64_t from_ns, double what_ns)
+{
+    return what_ns <= 0 ? from_ns : what_ns < (double)from_ns ? from_ns - (uint64_t)what_ns : 0;
+}
+
+/* What others nearby speak for: all that are faster by what its faults cost, within doubt; without faults, by up to two thirds. */
+static uint64_t slower_than_ns(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns, double cost_ns)
+{
+    if (cost_ns > FAULTS_RATIO * (double)own_ns) {
+        double doubt_ns = FAULT_DOUBT * (cost_ns + (double)own_ns / SLOWER_MOST);
+        return below_ns(region, at, less(own_ns, cost_ns + doubt_ns), less(own_ns, cost_ns - doubt_ns), probe_ns);
+    }
+    return below_ns(region, at, own_ns / SLOWER_MOST, own_ns, probe_ns);
+}
+
+static struct estimate estimate(const struct capture_region *region, size_t at, uint64_t probe_ns, uint64_t faults, uint64_t fault_ns)
 {
     const struct capture_invocation *invocation = &region->list[at];
-    uint64_t own_ns = measured_ns(invocation, probe_ns), like_ns = invocation->expected ? expected_ns(region, at, probe_ns) : 0;
-    if (like_ns > own_ns && !invocation->stopped)
-        return own_ns;
-    if (!like_ns && invocation->number > 1)     /* the very first one touches memory first */
-        like_ns = below_ns(region, at, own_ns, probe_ns);
+    uint64_t own_ns = measured_ns(invocation, probe_ns), like_ns = 0;
+    double cost_ns = (double)(faults * fault_ns);
+    if (!invocation->fresh) {
+        like_ns = same_ns(region, at, probe_ns);
+        if (!like_ns)
+            like_ns = foretold_ns(region, at, probe_ns);
+        if (like_ns > own_ns && !invocation->stopped)
+            return (struct estimate){own_ns, 0};
+        if (!like_ns)
+            like_ns = slower_than_ns(region, at, own_ns, probe_ns, cost_ns);
+    }
     if (like_ns)
-        return like_ns;
-    return faults * FAULT_NS < own_ns / 2 ? own_ns - faults * FAULT_NS : own_ns / 2;
+        return (struct estimate){like_ns, 0};
+    uint64_t left_ns = less(own_ns, cost_ns) > own_ns / 4 ? less(own_ns, cost_ns) : own_ns / 4;
+    bool known = invocation->measured_cpu || invocation->stopped;
+    return (struct estimate){left_ns, known ? (uint64_t)(FAULT_DOUBT * (double)(own_ns - left_ns)) : own_ns / 2};
+}
+
+/* What a fault of tracking costs on this machine, from invocations that had some and others with the same words that had none. */
+static uint64_t fault_cost_ns(const struct capture_run *run)
+{
+    uint64_t faults = 0, time_ns = 0;
+    for (size_t i = 0; i < run->region_count; i++) {
+        const struct capture_region *region = &run->regions[i];
+        uint32_t least = faults_least(region);
+        for (size_t j = 0; j < region->list_count && least != UINT32_MAX; j++) {
+            const struct capture_invocation *invocation = &region->list[j];
+            if (!invocation->end_ns || !is_disturbed(invocation) || !invocation->measured_cpu || invocation->fresh || invocation->faults == least)
+                continue;
+            uint64_t like_ns = same_ns(region, j, run->probe_ns), own_ns = measured_ns(invocation, run->probe_ns);
+            if (!like_ns)
+                continue;
+            faults += invocation->faults - least;
+            time_ns += own_ns > like_ns ? own_ns - like_ns : 0;
+        }
+    }
+    uint64_t cost_ns = faults >= FAULTS_TELL ? time_ns / faults : FAULT_NS;
+    return cost_ns < FAULT_NS_LEAST ? FAULT_NS_LEAST : cost_ns > FAULT_NS_MOST ? FAULT_NS_MOST : cost_ns;
+}
+
+/* ---- beside a stop --------------------------------------------------------------------------------------------------------- */
+
+/* When the program was stopped, ascending. */
+struct stops { uint64_t *begin_ns; size_t count; };
+
+static bool stops_find(const struct capture_run *run, struct stops *ret_stops)
+{
+    size_t count = 0, next = 0;
+    for (size_t i = 0; i < run->invocation_count; i++)
+        count += run->invocations[i].stopped;
+    uint64_t *begin_ns = calloc(count + 1, sizeof *begin_ns);
+    if (!begin_ns)
+        return false;
+    for (size_t i = 0; i < run->invocation_count; i++)
+        if (run->invocations[i].stopped)
+            begin_ns[next++] = run->invocations[i].begin_ns;
+    qsort(begin_ns, count, sizeof *begin_ns, compare);
+    *ret_stops = (struct stops){begin_ns, count};
+    return true;
+}
+
+/* Was there one from `low_ns` on, before `high_ns`? */
+static bool stops_between(const struct stops *stops, uint64_t low_ns, uint64_t high_ns)
+{
+    size_t low = 0, high = stops->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (stops->begin_ns[middle] < low_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < stops->count && stops->begin_ns[low] < high_ns;
+}
+
+/* The last one before it with the same words; else the last one; else `at`: it is the first. */
+static size_t before_find(const struct capture_region *region, size_t at)
+{
+    for (size_t i = at; i-- > 0 && at - i <= REACH;)
+        if (region->list[i].words_hash == region->list[at].words_hash)
+            return i;
+    return at ? at - 1 : 0;
+}
+
+/* The first one with its words after a stop finds what it uses as the stop left it, wherever in the region's order it comes. Those that
+ * follow are disturbed as well, until one takes what its like take. And so are those that had faults for no reason of their own, at whatever distance. */
+static void near_mark(struct capture_region *region, const struct stops *stops, uint64_t probe_ns)
+{
+    uint32_t least = faults_least(region);
+    for (size_t i = 0; i < region->list_count; i++) {
+        struct capture_invocation *invocation = &region->list[i];
+        uint64_t more = invocation->measured_cpu && !invocation->fresh && invocation->number > 1 && least != UINT32_MAX ? invocation->faults - least : 0;
+        invocation->near |= stops_between(stops, region->list[before_find(region, i)].begin_ns, invocation->begin_ns) ||
+                            (more >= FAULTS_MANY && (double)(more * FAULT_NS) > FAULTS_RATIO * (double)measured_ns(invocation, probe_ns));
+    }
+    for (size_t i = 1; i < region->list_count; i++) {
+        struct capture_invocation *invocation = &region->list[i];
+        const struct capture_invocation *before = &region->list[before_find(region, i)];
+        if (is_disturbed(invocation) || !is_disturbed(before) || !invocation->end_ns || before->words_hash != invocation->words_hash)
+            continue;
+        uint64_t level_ns = same_ns(region, i, probe_ns);
+        invocation->near = level_ns && (double)measured_ns(invocation, probe_ns) > LEVEL_RATIO * (double)level_ns;
+    }
+}
+
+/* ---- a run ----------------------------------------------------------------------------------------------------------------- */
+
+/* An invocation takes `time_ns` now, and its region and the run with it. */
+static void time_set(struct capture_run *run, struct capture_region *region, struct capture_invocation *invocation, uint64_t before_ns, uint64_t time_ns)
+{
+    invocation->time_ns = time_ns;
+    uint64_t *total_ns = invocation->nested ? &region->nested_ns : &region->time_ns;
+    uint64_t right_ns = *total_ns + time_ns > before_ns ? *total_ns + time_ns - before_ns : 0;
+    if (!invocation->nested)
+        run->wall_ns = run->wall_ns + right_ns > *total_ns ? run->wall_ns + right_ns - *total_ns : run->wall_ns;
+    *total_ns = right_ns;
 }
 
 void undisturbed_fill(struct capture_run *run, undisturbed_pages_fn *pages, const void *context)
 {
+    struct stops stops;
+    uint64_t fault_ns = FAULT_NS;
+    if (run->stopped && stops_find(run, &stops)) {
+        for (size_t i = 0; i < run->region_count; i++)
+            near_mark(&run->regions[i], &stops, run->probe_ns);
+        free(stops.begin_ns);
+        fault_ns = fault_cost_ns(run);
+    }
+    run->uncertain_ns = 0;
     for (size_t i = 0; i < run->region_count; i++) {
         struct capture_region *region = &run->regions[i];
         uint32_t least = run->stopped ? faults_least(region) : 0;
@@ -103,18 +285,51 @@ void undisturbed_fill(struct capture_run *run, undisturbed_pages_fn *pages, cons
             struct capture_invocation *invocation = &region->list[j];
             if (!invocation->end_ns)
                 continue;
-            bool disturbed = invocation->stopped || invocation->near;
-            uint64_t raw_ns = invocation->end_ns - invocation->begin_ns;
-            uint64_t faults = invocation->stopped && pages ? pages(context, i, invocation->number) : 0;
-            if (disturbed && invocation->measured_cpu && invocation->number > 1 && least != UINT32_MAX)
-                faults = invocation->faults - least;
-            invocation->time_ns = disturbed ? undisturbed_ns(region, j, run->probe_ns, faults) : measured_ns(invocation, run->probe_ns);
+            struct estimate found = {measured_ns(invocation, run->probe_ns), 0};
+            uint64_t faults = 0;
+            if (is_disturbed(invocation)) {
+                faults = tracking_faults(invocation, least, invocation->stopped && pages ? pages(context, i, invocation->number) : 0);
+                found = estimate(region, j, run->probe_ns, faults, fault_ns);
+            }
+            invocation->uncertain_ns = found.uncertain_ns;
+            run->uncertain_ns += invocation->nested ? 0 : found.uncertain_ns;
             invocation->faults -= invocation->faults < faults ? invocation->faults : (uint32_t)faults;
-            uint64_t *total_ns = invocation->nested ? &region->nested_ns : &region->time_ns;
-            uint64_t right_ns = *total_ns + invocation->time_ns > raw_ns ? *total_ns + invocation->time_ns - raw_ns : 0;
-            if (!invocation->nested)
-                run->wall_ns = run->wall_ns + right_ns > *total_ns ? run->wall_ns + right_ns - *total_ns : run->wall_ns;
-            *total_ns = right_ns;
+            time_set(run, region, invocation, invocation->end_ns - invocation->begin_ns, found.time_ns);
         }
+    }
+}
+
+/* The same one, in another run of the program, or NULL. */
+static const struct capture_invocation *same_elsewhere(const struct capture_region *region, const struct capture_invocation *invocation)
+{
+    if (invocation->number > region->list_count)
+        return NULL;
+    const struct capture_invocation *other = &region->list[invocation->number - 1];
+    bool same = other->number == invocation->number && other->words_hash == invocation->words_hash && other->nested == invocation->nested;
+    return same && other->end_ns ? other : NULL;
+}
+
+void undisturbed_take(struct capture_run *run, const struct capture_run *other)
+{
+    run->uncertain_ns = 0;
+    for (size_t i = 0; i < run->region_count && i < other->region_count; i++) {
+        struct capture_region *region = &run->regions[i];
+        for (size_t j = 0; j < region->list_count; j++) {
+            struct capture_invocation *invocation = &region->list[j];
+            const struct capture_invocation *same = is_disturbed(invocation) && invocation->end_ns ? same_elsewhere(&other->regions[i], invocation) : NULL;
+            if (same && (!is_disturbed(same) || (same->uncertain_ns < invocation->uncertain_ns && same->time_ns < invocation->time_ns))) {
+                time_set(run, region, invocation, invocation->time_ns, same->time_ns);
+                invocation->cpu_ns = same->cpu_ns;
+                invocation->faults = same->faults;
+                invocation->switches = same->switches;
+                invocation->measured_cpu = same->measured_cpu;
+                invocation->uncertain_ns = same->uncertain_ns;
+            }
+            run->uncertain_ns += invocation->nested ? 0 : invocation->uncertain_ns;
+        }
+    }
+    if (other->serial_ns < run->serial_ns) {
+        run->wall_ns -= run->serial_ns - other->serial_ns;
+        run->serial_ns = other->serial_ns;
     }
 }
