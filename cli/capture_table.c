@@ -63,6 +63,8 @@ static void region_row(struct cli_table *table, const struct store_manifest *man
             text_addf(&note, "%llu of them ", (unsigned long long)region->nested);
         text_addf(&note, "inside %s", region->parent ? region->parent : "other regions");
     }
+    if (store_region_is_short(region))
+        text_addf(&note, "%sunder 2 us each, less the clock's own time", note.length ? "; " : "");
     char *words = text_take(&note);
     const char *cells[] = {region->name, invocations, units_format_ns(nested_only(region) ? region->nested_ns : region->time_ns, time),
                            nested_only(region) ? "-" : cli_ratio_text(share, share_of(manifest, region->time_ns)), classes,
@@ -134,6 +136,7 @@ static json_t *region_value(const struct store_manifest *manifest, const struct 
     json_put(value, "reason", json_from_string(region->reason), failed);
     json_put(value, "thread_sized", json_from_string(region->thread_sized), failed);
     json_put(value, "io", json_from_string(region_io(region)), failed);
+    json_put(value, "short", json_boolean(store_region_is_short(region)), failed);
     for (size_t i = 0; i < region->class_count; i++)
         if (json_array_append_new(classes, class_value(&region->classes[i], failed)) != 0)
             *failed = true;

@@ -60,6 +60,14 @@ struct store_region {
     size_t class_count;
 };
 
+#define STORE_SHORT_NS 2000u
+
+/* Do its invocations take, on average, less than STORE_SHORT_NS: about as long as looking at them? */
+static inline bool store_region_is_short(const struct store_region *region)
+{
+    return region->invocations && (region->time_ns + region->nested_ns) / region->invocations < STORE_SHORT_NS;
+}
+
 struct store_image {             /* a shared library of the user that was captured like the program */
     char *library;               /* its name in libraries/, or NULL: it could not be copied */
     uint64_t bias;               /* load address minus link-time address */

@@ -264,10 +264,10 @@ bool target_plain_begin(struct target_state *state, struct pcere_site *site, uin
     return true;
 }
 
-static void open_close(struct target_state *state, struct target_open *open)
+static void open_close(struct target_state *state, struct target_open *open, uint64_t end_ns)
 {
     struct capture_record *record = &open->record;
-    record->end_ns = target_clock_ns();
+    record->end_ns = end_ns;
     uint64_t stall_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED) - open->stall_before_ns;
     record->end_ns -= stall_ns < record->end_ns - record->begin_ns ? stall_ns : record->end_ns - record->begin_ns;
     if (record->flags & CAPTURE_RECORD_CPU) {
@@ -291,7 +291,10 @@ static void open_close(struct target_state *state, struct target_open *open)
 TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
 {
     struct target_state *state = target_state;
-    struct target_thread *thread = state->active ? target_thread_own(state) : NULL;
+    if (!state->active)
+        return;
+    uint64_t end_ns = target_clock_ns();        /* before all else: short regions take no longer than what follows */
+    struct target_thread *thread = target_thread_own(state);
     if (!thread || thread->depth == 0)
         return;
     if (thread->depth_beyond > 0) {
@@ -307,7 +310,7 @@ TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
     }
     open_truncate(state, thread, depth);
     struct target_open *open = &thread->open[depth - 1];
-    open_close(state, open);
+    open_close(state, open, end_ns);
     depth_set(thread, depth - 1);
     if (open->captured)
         capture_end(state, open, (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), true);

@@ -114,32 +114,31 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
     return plain ? note(session->result, plain, error) : status;
 }
 
-#define SHORT_NS 2000u
 #define SHORT_MANY 1000u                 /* fewer invocations are not worth a word */
 
 /* Regions that take about as long as looking at them. */
-static enum pcere_status short_note(struct capture_result *result, struct pcere_error *error)
+static enum pcere_status short_note(struct session *session, struct pcere_error *error)
 {
-    const struct capture_run *run = &result->timing;
     size_t regions = 0;
     uint64_t invocations = 0;
-    for (size_t i = 0; i < run->region_count; i++)
-        if (run->regions[i].list_count && run->regions[i].time_ns < SHORT_NS * run->regions[i].invocations) {
+    for (size_t i = 0; i < session->manifest.region_count; i++)
+        if (store_region_is_short(&session->manifest.regions[i])) {
             regions++;
-            invocations += run->regions[i].invocations;
+            invocations += session->manifest.regions[i].invocations;
         }
     if (invocations < SHORT_MANY)
         return PCERE_OK;
     struct text text = {0};
     text_addf(&text, "%zu region%s take%s less than 2 us: from each of the %" PRIu64 " times, %" PRIu64 " ns for reading the clock are taken off; the rest "
-              "of a probe, about 150 ns, counts as serial time", regions, regions == 1 ? "" : "s", regions == 1 ? "s" : "", invocations, run->probe_ns);
-    return note(result, text_take(&text), error);
+              "of a probe, about 150 ns, counts as serial time", regions, regions == 1 ? "" : "s", regions == 1 ? "s" : "", invocations,
+              session->result->timing.probe_ns);
+    return note(session->result, text_take(&text), error);
 }
 
 static enum pcere_status notes_of_run(struct session *session, struct pcere_error *error)
 {
     enum pcere_status status = notes_before(session, error);
-    return status == PCERE_OK ? short_note(session->result, error) : status;
+    return status == PCERE_OK ? short_note(session, error) : status;
 }
 
 struct opening { struct session *session; enum pcere_status status; struct pcere_error error; };

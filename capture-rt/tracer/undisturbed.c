@@ -2,18 +2,17 @@
 
 #include "capture-rt/protocol.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define REACH 256                       /* how far away an invocation's like are looked for */
-#define LIKE_MOST 24                    /* to either side */
+#define LIKE_MOST 40                    /* to either side */
 #define TIMES_MOST (2 * LIKE_MOST)
+#define LIKE_LEAST 2                    /* so many make a kind */
+#define KIND_STEP_RATIO 1.25            /* from one time of a kind to the next, and from its least to its largest, at most */
+#define KIND_RATIO 1.5
+#define SLOWER_MOST 3                   /* times what it takes, besides faults: caches that are cold, memory that others use */
 #define LEVEL_RATIO 1.03                /* within this of what its like take, an invocation is back from a stop */
-#define REACH_BELOW 64                  /* where nothing was expected */
-#define SLOWER_MOST 3
-#define GROUP_RATIO 1.25
-#define LIKE_LEAST 2
-#define SAME_LEAST 2                    /* invocations with the same words, of whose times most lie this close together, speak for one more */
-#define SAME_RATIO 1.5
 #define FAULT_NS 900u                   /* of the first write to a page that tracking has protected, where the run does not tell it; seen: 800 to 1600 */
 #define FAULT_NS_LEAST 600u
 #define FAULT_NS_MOST 1600u
@@ -48,17 +47,22 @@ static bool is_foretold(const struct capture_invocation *one, const struct captu
     return magnitude <= one->expected + CAPTURE_MAGNITUDE_NEAR && one->expected <= magnitude + CAPTURE_MAGNITUDE_NEAR;
 }
 
-/* One that touches memory first is like no other. */
-static bool is_same(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
-{
-    (void)probe_ns;
-    return is_undisturbed(one, other) && other->words_hash == one->words_hash && !other->fresh;
-}
-
 static int compare(const void *left, const void *right)
 {
     const uint64_t *a = left, *b = right;
     return (*a > *b) - (*a < *b);
+}
+
+/* One that touches memory first is like no other. */
+static bool is_usual(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
+{
+    (void)probe_ns;
+    return is_undisturbed(one, other) && !other->fresh;
+}
+
+static bool is_same(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
+{
+    return is_usual(one, other, probe_ns) && other->words_hash == one->words_hash;
 }
 
 typedef bool like_fn(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns);
@@ -86,30 +90,39 @@ static uint64_t foretold_ns(const struct capture_region *region, size_t at, uint
     return count ? times[count / 2] : 0;
 }
 
-/* The median of those nearby that began with the same words, or 0: they do not tell, since they differ among themselves. */
-static uint64_t same_ns(const struct capture_region *region, size_t at, uint64_t probe_ns)
+/* Kinds among those nearby, by what they take: medians, ascending. Returns how many. */
+static size_t kinds_find(const struct capture_region *region, size_t at, uint64_t probe_ns, like_fn *is_like, uint64_t kinds[TIMES_MOST])
 {
     uint64_t times[TIMES_MOST];
-    size_t count = like_find(region, at, probe_ns, is_same, times), quarter = count / 4;
-    return count >= SAME_LEAST && (double)times[count - 1 - quarter] <= SAME_RATIO * (double)times[quarter] ? times[count / 2] : 0;
+    size_t count = like_find(region, at, probe_ns, is_like, times), found = 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count; end++)
+            if ((double)times[end] > KIND_STEP_RATIO * (double)times[end - 1] || (double)times[end] > KIND_RATIO * (double)times[first])
+                break;
+        if (end - first >= LIKE_LEAST)
+            kinds[found++] = times[first + (end - first) / 2];
+    }
+    return found;
 }
 
-/* The median of the slowest group nearby whose times lie between these, or 0: what is disturbed takes longer, never less. */
-static uint64_t below_ns(const struct capture_region *region, size_t at, uint64_t low_ns, uint64_t high_ns, uint64_t probe_ns)
+/* Of the kinds that it can be one of, that which explains best what it took, with faults of tracking that cost so much; 0: none.
+ * *ret_many: it could be of more than one. */
+static uint64_t kind_pick(const uint64_t *kinds, size_t count, uint64_t own_ns, double cost_ns, bool *ret_many)
 {
-    const struct capture_invocation *list = region->list;
-    uint64_t times[2 * REACH_BELOW + 1];
-    size_t count = 0, first = at > REACH_BELOW ? at - REACH_BELOW : 0;
-    for (size_t i = first; i < region->list_count && i <= at + REACH_BELOW; i++) {
-        uint64_t time_ns = is_undisturbed(&list[at], &list[i]) && !list[i].fresh ? measured_ns(&list[i], probe_ns) : 0;
-        if (time_ns && time_ns >= low_ns && time_ns <= high_ns)
-            times[count++] = time_ns;
+    double most_ns = cost_ns * FAULT_NS_MOST / FAULT_NS_LEAST, least = 0;
+    uint64_t best_ns = 0;
+    *ret_many = false;
+    for (size_t i = 0; i < count; i++) {
+        double kind_ns = (double)kinds[i], off = fabs((double)own_ns - kind_ns - cost_ns);
+        if (kind_ns > LEVEL_RATIO * (double)own_ns || (double)own_ns > SLOWER_MOST * kind_ns + most_ns)
+            continue;
+        *ret_many = best_ns != 0;
+        if (best_ns && off >= least)
+            continue;
+        best_ns = kinds[i];
+        least = off;
     }
-    qsort(times, count, sizeof *times, compare);
-    size_t low = count;
-    while (low > 0 && (double)times[low - 1] * GROUP_RATIO >= (double)times[count - 1])
-        low--;
-    return count - low >= LIKE_LEAST ? times[low + (count - low) / 2] : 0;
+    return best_ns;
 }
 
 /* Minor faults that the region's invocations have at least; UINT32_MAX: not measured. */
@@ -131,40 +144,24 @@ static uint64_t tracking_faults(const struct capture_invocation *invocation, uin
     return invocation->measured_cpu && invocation->faults < pages ? invocation->faults : pages;
 }
 
-static uint64_t less(uint64_t from_ns, double what_ns)
-{
-    return what_ns <= 0 ? from_ns : what_ns < (double)from_ns ? from_ns - (uint64_t)what_ns : 0;
-}
-
-/* What others nearby speak for: all that are faster by what its faults cost, within doubt; without faults, by up to two thirds. */
-static uint64_t slower_than_ns(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns, double cost_ns)
-{
-    if (cost_ns > FAULTS_RATIO * (double)own_ns) {
-        double doubt_ns = FAULT_DOUBT * (cost_ns + (double)own_ns / SLOWER_MOST);
-        return below_ns(region, at, less(own_ns, cost_ns + doubt_ns), less(own_ns, cost_ns - doubt_ns), probe_ns);
-    }
-    return below_ns(region, at, own_ns / SLOWER_MOST, own_ns, probe_ns);
-}
-
 static struct estimate estimate(const struct capture_region *region, size_t at, uint64_t probe_ns, uint64_t faults, uint64_t fault_ns)
 {
     const struct capture_invocation *invocation = &region->list[at];
-    uint64_t own_ns = measured_ns(invocation, probe_ns), like_ns = 0;
+    uint64_t own_ns = measured_ns(invocation, probe_ns), kinds[TIMES_MOST], like_ns = 0;
     double cost_ns = (double)(faults * fault_ns);
+    bool many;
     if (!invocation->fresh) {
-        like_ns = same_ns(region, at, probe_ns);
+        like_ns = kind_pick(kinds, kinds_find(region, at, probe_ns, is_same, kinds), own_ns, cost_ns, &many);
+        uint64_t foretold = !like_ns || many ? foretold_ns(region, at, probe_ns) : 0;
+        like_ns = foretold ? foretold : like_ns;
         if (!like_ns)
-            like_ns = foretold_ns(region, at, probe_ns);
-        if (like_ns > own_ns && !invocation->stopped)
-            return (struct estimate){own_ns, 0};
-        if (!like_ns)
-            like_ns = slower_than_ns(region, at, own_ns, probe_ns, cost_ns);
+            like_ns = kind_pick(kinds, kinds_find(region, at, probe_ns, is_usual, kinds), own_ns, cost_ns, &many);
     }
     if (like_ns)
-        return (struct estimate){like_ns, 0};
-    uint64_t left_ns = less(own_ns, cost_ns) > own_ns / 4 ? less(own_ns, cost_ns) : own_ns / 4;
+        return (struct estimate){like_ns < own_ns || invocation->stopped ? like_ns : own_ns, 0};
+    uint64_t most_ns = own_ns - own_ns / 4, off_ns = cost_ns < (double)most_ns ? (uint64_t)cost_ns : most_ns;
     bool known = invocation->measured_cpu || invocation->stopped;
-    return (struct estimate){left_ns, known ? (uint64_t)(FAULT_DOUBT * (double)(own_ns - left_ns)) : own_ns / 2};
+    return (struct estimate){own_ns - off_ns, known ? (uint64_t)(FAULT_DOUBT * (double)off_ns) : own_ns / 2};
 }
 
 /* What a fault of tracking costs on this machine, from invocations that had some and others with the same words that had none. */
@@ -178,11 +175,11 @@ static uint64_t fault_cost_ns(const struct capture_run *run)
             const struct capture_invocation *invocation = &region->list[j];
             if (!invocation->end_ns || !is_disturbed(invocation) || !invocation->measured_cpu || invocation->fresh || invocation->faults == least)
                 continue;
-            uint64_t like_ns = same_ns(region, j, run->probe_ns), own_ns = measured_ns(invocation, run->probe_ns);
-            if (!like_ns)
+            uint64_t kinds[TIMES_MOST], own_ns = measured_ns(invocation, run->probe_ns);
+            if (kinds_find(region, j, run->probe_ns, is_same, kinds) != 1)
                 continue;
             faults += invocation->faults - least;
-            time_ns += own_ns > like_ns ? own_ns - like_ns : 0;
+            time_ns += own_ns > kinds[0] ? own_ns - kinds[0] : 0;
         }
     }
     uint64_t cost_ns = faults >= FAULTS_TELL ? time_ns / faults : FAULT_NS;
@@ -249,8 +246,10 @@ static void near_mark(struct capture_region *region, const struct stops *stops, 
         const struct capture_invocation *before = &region->list[before_find(region, i)];
         if (is_disturbed(invocation) || !is_disturbed(before) || !invocation->end_ns || before->words_hash != invocation->words_hash)
             continue;
-        uint64_t level_ns = same_ns(region, i, probe_ns);
-        invocation->near = level_ns && (double)measured_ns(invocation, probe_ns) > LEVEL_RATIO * (double)level_ns;
+        bool many;
+        uint64_t kinds[TIMES_MOST], own_ns = measured_ns(invocation, probe_ns);
+        uint64_t level_ns = kind_pick(kinds, kinds_find(region, i, probe_ns, is_same, kinds), own_ns, 0, &many);
+        invocation->near = level_ns && (double)own_ns > LEVEL_RATIO * (double)level_ns;
     }
 }
 

@@ -162,9 +162,9 @@ pages_awaited() {
     done
     return 1
 }
-# interrupt OPTION COMMAND...: starts a capture, waits for the command, and sends SIGINT to the whole group as a terminal does
+# interrupt OPTIONS COMMAND...: starts a capture, waits for the command, and sends SIGINT to the whole group as a terminal does
 interrupt() {
-    env --default-signal=INT setsid "$PCERE" capture "$1" ./slow >.out 2>.err </dev/null &
+    env --default-signal=INT setsid "$PCERE" capture $1 ./slow >.out 2>.err </dev/null &
     local leader=$!
     shift
     "$@"
@@ -179,10 +179,10 @@ whole_codelets() {
         ([.codelets[] | .identical or ((.reason // "") | test("its end was not seen"))] | all)' .out
     rm -rf slow.pcere
 }
-interrupt --all-classes sleep 1
+interrupt "--two-runs --all-classes" sleep 1
 says "Ctrl-C in the timing run ends all of it" 130 err 'interrupted in the timing run'
 holds "and leaves no store" test ! -e slow.pcere
-interrupt --all-classes codelet_awaited
+interrupt "--two-runs --all-classes" codelet_awaited
 says "Ctrl-C in the capturing run ends with status 130" 130 err 'killed by signal 2' err 'slow.pcere'
 whole_codelets
 interrupt --one-run pages_awaited
@@ -199,7 +199,7 @@ killed() {
     holds "a capture that is killed leaves the program running to its end ($*)" grep -q '^end' .slow
     run "$PCERE" regions --json slow.pcere; says "and a store that opens" 0
 }
-killed codelet_awaited --all-classes
+killed codelet_awaited --two-runs --all-classes
 run "$PCERE" verify slow.pcere; says "in which every codelet is whole" 0 out identical
 rm -rf slow.pcere
 killed pages_awaited --one-run --all-classes

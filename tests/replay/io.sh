@@ -13,7 +13,7 @@ region() { jq -r --arg name "$1@" --arg key "$2" '.regions[] | select(.region | 
 for flags in "-O2" "-O0 -fno-pie"; do
     program io io.c
     files_make
-    run bash -c 'echo "a line of input" | "$0" capture --all-classes --force ./io' "$PCERE"
+    run bash -c 'echo "a line of input" | "$0" capture --two-runs --all-classes --force ./io' "$PCERE"
     says "a program that reads and writes runs and is captured ($flags)" 0 out '^PASS'
 
     run "$PCERE" regions --json io.pcere

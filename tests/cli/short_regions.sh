@@ -1,0 +1,70 @@
+# tests/cli/short_regions.sh - regions that take less than 2 us are timed without the probes' own time, beside others without distorting these, and both
+# `capture` and `regions` say so.
+. "$SOURCE/tests/cli/common.sh"
+
+# Prints the least time of the short region, as seen from outside over a thousand calls, and the median of the long one's.
+compile mixed <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return (double)t.tv_sec * 1e9 + (double)t.tv_nsec; }
+static int compare(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static volatile int sink;
+static double field[100000], taken[31];
+static void brief(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 100; i++)
+        sink++;
+}
+static void lengthy(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 100000; i++)
+        for (int k = 0; k < 10; k++)
+            field[i] = field[i] * 0.999 + k;
+}
+int main(void)
+{
+    double least = 1e30;
+    for (int round = 0; round < 31; round++) {
+        double begin = now();
+        for (int i = 0; i < 1000; i++)
+            brief();
+        double each = (now() - begin) / 1000;
+        least = each < least ? each : least;
+        begin = now();
+        lengthy();
+        taken[round] = now() - begin;
+    }
+    qsort(taken, 31, sizeof *taken, compare);
+    printf("{\"brief_ns\": %.0f, \"lengthy_ns\": %.0f}\n", least, taken[15]);
+    return 0;
+}
+C
+export OMP_PROC_BIND=true OMP_PLACES=cores
+OMP_NUM_THREADS=1 run ./mixed
+says "the program tells what its regions take" 0 out brief_ns
+brief_ns=$(json .brief_ns)
+
+# largest FUNCTION: the median time of the class with most members
+largest() { jq "[.regions[] | select(.function == \"$1\")][0].classes | max_by(.members).time_ns_median" regions.json; }
+near() { awk -v a="$2" -v b="$3" -v low="$4" -v high="$5" 'BEGIN { exit !(a >= low * b && a <= high * b) }'; }
+# Two more tries: whatever else the machine does takes time from one side of a comparison only.
+for options in --one-run --two-runs; do
+    for _ in 1 2 3; do
+        run "$PCERE" capture "$options" --force --json -o mixed.pcere ./mixed
+        cp .out regions.json
+        lengthy_ns=$(sed -n 's/.*"lengthy_ns": \([0-9]*\).*/\1/p' .err)
+        near "" "$(largest brief)" "$brief_ns" 0.4 1.25 && near "" "$(largest lengthy)" "${lengthy_ns:-0}" 0.95 1.02 && break
+    done
+    holds "a region shorter than its probes is timed as it is without them ($options)" near "" "$(largest brief)" "$brief_ns" 0.4 1.25
+    holds "a long one takes what the program itself sees ($options)" near "" "$(largest lengthy)" "${lengthy_ns:-0}" 0.95 1.02
+    holds "a note says what was taken off ($options)" jq -e '.notes | map(test("1 region takes less than 2 us.*31000 times, [0-9]+ ns for reading the clock")) | any' regions.json
+done
+run "$PCERE" regions mixed.pcere
+says "regions marks the short one" 0 out 'brief@mixed.c.*under 2 us each'
+is "and only that" "$(grep -c 'under 2 us each' .out)" 1
+run "$PCERE" regions --json mixed.pcere
+is "so does the document" "$(json '[.regions[] | "\(.function) \(.short)"] | sort | join(", ")')" "brief true, lengthy false"
+finish

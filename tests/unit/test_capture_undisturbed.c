@@ -1,0 +1,219 @@
+/* tests/unit/test_capture_undisturbed.c - which invocations a stop disturbed, and what they would have taken, on runs made by hand. */
+#include "capture-rt/tracer/undisturbed.h"
+
+#include "unit.h"
+
+#include <string.h>
+
+#define MOST 400
+
+struct fixture {
+    struct capture_run run;
+    struct capture_region region;
+    struct capture_invocation list[MOST];
+    uint64_t clock_ns;
+};
+
+static void fixture_init(struct fixture *fixture)
+{
+    memset(fixture, 0, sizeof *fixture);
+    fixture->run.regions = &fixture->region;
+    fixture->run.region_count = 1;
+    fixture->run.invocations = fixture->region.list = fixture->list;
+    fixture->run.stopped = true;
+}
+
+/* One more invocation, 10 us after the one before, of so many us, with such words. */
+static struct capture_invocation *add(struct fixture *fixture, uint64_t us, uint64_t words)
+{
+    struct capture_invocation *invocation = &fixture->list[fixture->region.list_count++];
+    fixture->clock_ns += 10000;
+    *invocation = (struct capture_invocation){.begin_ns = fixture->clock_ns, .end_ns = fixture->clock_ns + us * 1000, .words_hash = words,
+                                              .number = fixture->region.list_count, .measured_cpu = true};
+    fixture->clock_ns += us * 1000;
+    fixture->region.time_ns += us * 1000;
+    fixture->region.invocations++;
+    fixture->run.invocation_count++;
+    fixture->run.serial_ns += 10000;
+    fixture->run.wall_ns += 10000 + us * 1000;
+    return invocation;
+}
+
+static uint64_t us_of(const struct fixture *fixture, size_t number)
+{
+    return (fixture->list[number - 1].time_ns + 500) / 1000;
+}
+
+static void captured_gets_peers(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < 20; i++)
+        add(&f, i == 9 ? 3000 : 1000 + (uint64_t)i, 7)->stopped = i == 9;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT(us_of(&f, 10) > 1000 && us_of(&f, 10) < 1020);
+    CU_ASSERT_EQUAL(us_of(&f, 9), 1008);                        /* before the stop: as measured */
+    CU_ASSERT_EQUAL(f.run.uncertain_ns, 0);
+    CU_ASSERT_EQUAL(f.run.serial_ns, 200000);
+    CU_ASSERT_EQUAL(f.run.wall_ns, f.run.serial_ns + f.region.time_ns);     /* what is taken off a region is taken off the run */
+}
+
+static void disturbed_for_long(void)
+{
+    static const uint64_t slow[] = {3000, 1900, 1600, 1400, 1200, 1100};
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < 100; i++)
+        add(&f, i >= 40 && i < 46 ? slow[i - 40] : 1000, 7)->stopped = i == 40;
+    add(&f, 1500, 7);                                            /* long after: its own affair */
+    undisturbed_fill(&f.run, NULL, NULL);
+    for (size_t number = 41; number <= 46; number++)
+        CU_ASSERT_EQUAL(us_of(&f, number), 1000);
+    CU_ASSERT_FALSE(f.list[46].near);
+    CU_ASSERT_EQUAL(us_of(&f, 101), 1500);
+}
+
+static void words_tell_kinds_apart(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < 40; i++)
+        add(&f, i % 2 ? 9000 : 1000, (uint64_t)(i % 2));
+    add(&f, 3000, 0)->stopped = true;                            /* of the short kind */
+    for (int i = 0; i < 3; i++)
+        add(&f, 1000, 0);
+    add(&f, 12000, 1);                                           /* the first with its words after the stop, not the first of its region */
+    for (int i = 0; i < 10; i++)
+        add(&f, i % 2 ? 9000 : 1000, (uint64_t)(i % 2));
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 41), 1000);
+    CU_ASSERT_EQUAL(us_of(&f, 45), 9000);
+    CU_ASSERT_TRUE(f.list[44].near);
+    CU_ASSERT_EQUAL(f.run.uncertain_ns, 0);
+}
+
+static void faults_out_of_place(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    add(&f, 1000, 7)->stopped = true;
+    for (int round = 0; round < 6; round++) {
+        for (int i = 0; i < 5; i++)
+            add(&f, 100, 7);
+        struct capture_invocation *large = add(&f, round < 2 ? 38000 : 9000, 7);   /* the same words: nothing but the faults tells */
+        large->faults = round < 2 ? 33000 : 0;
+    }
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 7), 9000);
+    CU_ASSERT_EQUAL(us_of(&f, 13), 9000);
+    CU_ASSERT_EQUAL(us_of(&f, 19), 9000);
+    CU_ASSERT_EQUAL(f.list[6].faults, 0);                        /* none of them the program's own */
+}
+
+static void first_touch_stays(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct capture_invocation *first = add(&f, 80000, 7);
+    first->near = first->fresh = true;
+    first->faults = 33000;
+    for (int i = 0; i < 20; i++)
+        add(&f, 30000, 7);
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 1), 80000);
+    CU_ASSERT_EQUAL(f.list[0].faults, 33000);
+    CU_ASSERT_EQUAL(f.run.uncertain_ns, 0);
+}
+
+static uint64_t pages(const void *context, size_t region, uint64_t invocation)
+{
+    (void)region;
+    return invocation == 1 ? *(const uint64_t *)context : 0;
+}
+
+static void alone_is_uncertain(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    uint64_t written = 10000;
+    struct capture_invocation *only = add(&f, 24000, 7);
+    only->stopped = true;
+    only->faults = 10000;
+    undisturbed_fill(&f.run, pages, &written);
+    CU_ASSERT(us_of(&f, 1) > 12000 && us_of(&f, 1) < 19000);     /* 0.6 to 1.2 us a fault */
+    CU_ASSERT(f.run.uncertain_ns > 1000000 && f.run.uncertain_ns < 6000000);
+    CU_ASSERT_EQUAL(f.run.uncertain_ns, f.list[0].uncertain_ns);
+}
+
+static void nothing_stopped(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    f.run.stopped = false;
+    for (int i = 0; i < 5; i++)
+        add(&f, i == 2 ? 5000 : 1000, 7)->faults = i == 2 ? 4000 : 0;
+    f.run.probe_ns = 30;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(f.list[2].time_ns, 5000000 - 30);
+    CU_ASSERT_EQUAL(f.list[2].faults, 4000);
+    CU_ASSERT_EQUAL(f.region.time_ns, 9000000 - 5 * 30);
+}
+
+static void other_run_mends(void)
+{
+    struct fixture one, two;
+    fixture_init(&one);
+    fixture_init(&two);
+    uint64_t written = 10000;
+    for (int i = 0; i < 3; i++) {
+        struct capture_invocation *a = add(&one, i == 0 ? 24000 : (uint64_t)(2000 * i), (uint64_t)i), *b = add(&two, i == 0 ? 15000 : (uint64_t)(2100 * i), (uint64_t)i);
+        a->stopped = i == 0;
+        a->faults = i == 0 ? 10000 : 0;
+        b->faults = 0;
+    }
+    undisturbed_fill(&one.run, pages, &written);
+    two.run.stopped = false;
+    undisturbed_fill(&two.run, NULL, NULL);
+    two.run.serial_ns -= 5000;
+    uint64_t second_ns = one.list[1].time_ns;
+    CU_ASSERT(one.run.uncertain_ns > 0);
+    undisturbed_take(&one.run, &two.run);
+    CU_ASSERT_EQUAL(us_of(&one, 1), 15000);
+    CU_ASSERT_EQUAL(one.run.uncertain_ns, 0);
+    CU_ASSERT(one.list[1].near || one.list[1].time_ns == second_ns);
+    CU_ASSERT_EQUAL(one.run.serial_ns, 25000);                   /* the lesser of both */
+    CU_ASSERT_EQUAL(one.run.wall_ns, one.run.serial_ns + one.region.time_ns);
+}
+
+static void other_run_of_another_course(void)
+{
+    struct fixture one, two;
+    fixture_init(&one);
+    fixture_init(&two);
+    uint64_t written = 10000;
+    struct capture_invocation *a = add(&one, 24000, 1);
+    a->stopped = true;
+    a->faults = 10000;
+    add(&two, 500, 2);                                           /* not the same words: another invocation */
+    undisturbed_fill(&one.run, pages, &written);
+    two.run.stopped = false;
+    undisturbed_fill(&two.run, NULL, NULL);
+    uint64_t before_ns = one.list[0].time_ns;
+    undisturbed_take(&one.run, &two.run);
+    CU_ASSERT_EQUAL(one.list[0].time_ns, before_ns);
+    CU_ASSERT(one.run.uncertain_ns > 0);
+}
+
+static const struct unit_test tests[] = {
+    {"a captured invocation gets the time of those with the same words", captured_gets_peers},
+    {"those after a stop are disturbed until they take what their like take", disturbed_for_long},
+    {"the first one with its words after a stop is disturbed, wherever it comes", words_tell_kinds_apart},
+    {"faults of tracking far from a stop are found and taken off", faults_out_of_place},
+    {"memory that is touched for the first time costs what it costs", first_touch_stays},
+    {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
+    {"a run without stops is as it was measured", nothing_stopped},
+    {"what was disturbed in one run is taken from another", other_run_mends},
+    {"an invocation of another course of the program mends nothing", other_run_of_another_course},
+};
+
+UNIT_MAIN("capture_undisturbed", tests)
