@@ -12,11 +12,16 @@
 #define KIND_STEP_RATIO 1.25            /* from one time of a kind to the next, and from its least to its largest, at most */
 #define KIND_RATIO 1.5
 #define SLOWER_MOST 3                   /* times what it takes, besides faults: caches that are cold, memory that others use */
+#define CLOSE_MOST 2                    /* to either side: neighbours, which speak for one more where they agree, though times change steadily */
 #define LEVEL_RATIO 1.03                /* within this of what its like take, an invocation is back from a stop */
+#define LEVEL_LEAST 4                   /* to either side, to tell what its like take */
+#define STEADY_LEAST 12                 /* to one side alone, */
+#define STEADY_RATIO 1.05               /* and then what comes later takes no other time than what comes sooner */
 #define FAULT_NS 900u                   /* of the first write to a page that tracking has protected, where the run does not tell it; seen: 800 to 1600 */
 #define FAULT_NS_LEAST 600u
 #define FAULT_NS_MOST 1600u
 #define FAULT_DOUBT 0.3                 /* of that */
+#define FAULT_MISFIT 0.25               /* of that, by which one that speaks for another may be off */
 #define FAULTS_TELL 500u                /* so many tell what one costs */
 #define FAULTS_MANY 64u                 /* more than an invocation's like have, and this share of its time at the least */
 #define FAULTS_RATIO 0.05
@@ -67,19 +72,53 @@ static bool is_same(const struct capture_invocation *one, const struct capture_i
 
 typedef bool like_fn(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns);
 
-/* Times of the nearest ones that are alike, ascending. Returns how many. */
+/* Times of those that are alike, the nearest first, to one side. Returns how many. */
+static size_t side_find(const struct capture_region *region, size_t at, bool after, uint64_t probe_ns, like_fn *is_like, size_t most, uint64_t *times)
+{
+    size_t count = 0, reach = after ? region->list_count - 1 - at : at;
+    for (size_t away = 1; away <= reach && away <= REACH && count < most; away++) {
+        const struct capture_invocation *other = &region->list[after ? at + away : at - away];
+        if (is_like(&region->list[at], other, probe_ns))
+            times[count++] = measured_ns(other, probe_ns);
+    }
+    return count;
+}
+
+/* To both, ascending. */
 static size_t like_find(const struct capture_region *region, size_t at, uint64_t probe_ns, like_fn *is_like, uint64_t times[TIMES_MOST])
 {
-    const struct capture_invocation *list = region->list;
-    size_t count = 0;
-    for (size_t i = at, found = 0; i-- > 0 && at - i <= REACH && found < LIKE_MOST;)
-        if (is_like(&list[at], &list[i], probe_ns))
-            times[count++] = measured_ns(&list[i], probe_ns), found++;
-    for (size_t i = at + 1, found = 0; i < region->list_count && i - at <= REACH && found < LIKE_MOST; i++)
-        if (is_like(&list[at], &list[i], probe_ns))
-            times[count++] = measured_ns(&list[i], probe_ns), found++;
+    size_t count = side_find(region, at, false, probe_ns, is_like, LIKE_MOST, times);
+    count += side_find(region, at, true, probe_ns, is_like, LIKE_MOST, times + count);
     qsort(times, count, sizeof *times, compare);
     return count;
+}
+
+static uint64_t median_of(uint64_t *times, size_t count)
+{
+    qsort(times, count, sizeof *times, compare);
+    return times[count / 2];
+}
+
+/* Could an invocation have taken own_ns that takes like_ns by itself, with faults that cost so much? */
+static bool explains(uint64_t like_ns, uint64_t own_ns, double cost_ns)
+{
+    double more_ns = (double)own_ns - (double)like_ns;
+    return (double)like_ns <= LEVEL_RATIO * (double)own_ns && more_ns <= (SLOWER_MOST - 1) * (double)like_ns + (1 + FAULT_MISFIT) * cost_ns;
+}
+
+/* The neighbours with the same words, if they agree and explain what it took; else 0. */
+static uint64_t close_ns(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns, double cost_ns)
+{
+    uint64_t times[2 * CLOSE_MOST], sum_ns = 0;
+    size_t count = side_find(region, at, false, probe_ns, is_same, CLOSE_MOST, times);
+    count += side_find(region, at, true, probe_ns, is_same, CLOSE_MOST, times + count);
+    if (count < LIKE_LEAST)
+        return 0;
+    qsort(times, count, sizeof *times, compare);
+    for (size_t i = 0; i < count; i++)
+        sum_ns += times[i];
+    bool agree = (double)times[count - 1] <= KIND_STEP_RATIO * (double)times[0];
+    return agree && explains(sum_ns / count, own_ns, cost_ns) ? sum_ns / count : 0;
 }
 
 /* The median of those nearby that took about as long as was expected of this one, or 0. */
@@ -90,17 +129,22 @@ static uint64_t foretold_ns(const struct capture_region *region, size_t at, uint
     return count ? times[count / 2] : 0;
 }
 
-/* Kinds among those nearby, by what they take: medians, ascending. Returns how many. */
-static size_t kinds_find(const struct capture_region *region, size_t at, uint64_t probe_ns, like_fn *is_like, uint64_t kinds[TIMES_MOST])
+/* Kinds among those nearby, by what they take: medians, ascending. Returns how many. *ret_apart: nothing lies between some of them; else times
+ * change steadily, or all are of one kind. */
+static size_t kinds_find(const struct capture_region *region, size_t at, uint64_t probe_ns, like_fn *is_like, uint64_t kinds[TIMES_MOST], bool *ret_apart)
 {
-    uint64_t times[TIMES_MOST];
+    uint64_t times[TIMES_MOST], highest = 0;
     size_t count = like_find(region, at, probe_ns, is_like, times), found = 0;
+    *ret_apart = false;
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count; end++)
             if ((double)times[end] > KIND_STEP_RATIO * (double)times[end - 1] || (double)times[end] > KIND_RATIO * (double)times[first])
                 break;
-        if (end - first >= LIKE_LEAST)
-            kinds[found++] = times[first + (end - first) / 2];
+        if (end - first < LIKE_LEAST)
+            continue;
+        *ret_apart |= highest && (double)times[first] > KIND_STEP_RATIO * (double)highest;
+        highest = times[end - 1];
+        kinds[found++] = times[first + (end - first) / 2];
     }
     return found;
 }
@@ -109,12 +153,12 @@ static size_t kinds_find(const struct capture_region *region, size_t at, uint64_
  * *ret_many: it could be of more than one. */
 static uint64_t kind_pick(const uint64_t *kinds, size_t count, uint64_t own_ns, double cost_ns, bool *ret_many)
 {
-    double most_ns = cost_ns * FAULT_NS_MOST / FAULT_NS_LEAST, least = 0;
+    double least = 0;
     uint64_t best_ns = 0;
     *ret_many = false;
     for (size_t i = 0; i < count; i++) {
-        double kind_ns = (double)kinds[i], off = fabs((double)own_ns - kind_ns - cost_ns);
-        if (kind_ns > LEVEL_RATIO * (double)own_ns || (double)own_ns > SLOWER_MOST * kind_ns + most_ns)
+        double off = fabs((double)own_ns - (double)kinds[i] - cost_ns);
+        if (!explains(kinds[i], own_ns, cost_ns))
             continue;
         *ret_many = best_ns != 0;
         if (best_ns && off >= least)
@@ -149,13 +193,17 @@ static struct estimate estimate(const struct capture_region *region, size_t at, 
     const struct capture_invocation *invocation = &region->list[at];
     uint64_t own_ns = measured_ns(invocation, probe_ns), kinds[TIMES_MOST], like_ns = 0;
     double cost_ns = (double)(faults * fault_ns);
-    bool many;
+    bool many, apart;
     if (!invocation->fresh) {
-        like_ns = kind_pick(kinds, kinds_find(region, at, probe_ns, is_same, kinds), own_ns, cost_ns, &many);
-        uint64_t foretold = !like_ns || many ? foretold_ns(region, at, probe_ns) : 0;
-        like_ns = foretold ? foretold : like_ns;
+        size_t count = kinds_find(region, at, probe_ns, is_same, kinds, &apart);
+        like_ns = apart ? 0 : close_ns(region, at, own_ns, probe_ns, cost_ns);
+        if (!like_ns) {
+            like_ns = kind_pick(kinds, count, own_ns, cost_ns, &many);
+            uint64_t foretold = !like_ns || many ? foretold_ns(region, at, probe_ns) : 0;
+            like_ns = foretold && explains(foretold, own_ns, cost_ns) ? foretold : like_ns;
+        }
         if (!like_ns)
-            like_ns = kind_pick(kinds, kinds_find(region, at, probe_ns, is_usual, kinds), own_ns, cost_ns, &many);
+            like_ns = kind_pick(kinds, kinds_find(region, at, probe_ns, is_usual, kinds, &apart), own_ns, cost_ns, &many);
     }
     if (like_ns)
         return (struct estimate){like_ns < own_ns || invocation->stopped ? like_ns : own_ns, 0};
@@ -176,7 +224,8 @@ static uint64_t fault_cost_ns(const struct capture_run *run)
             if (!invocation->end_ns || !is_disturbed(invocation) || !invocation->measured_cpu || invocation->fresh || invocation->faults == least)
                 continue;
             uint64_t kinds[TIMES_MOST], own_ns = measured_ns(invocation, run->probe_ns);
-            if (kinds_find(region, j, run->probe_ns, is_same, kinds) != 1)
+            bool apart;
+            if (kinds_find(region, j, run->probe_ns, is_same, kinds, &apart) != 1)
                 continue;
             faults += invocation->faults - least;
             time_ns += own_ns > kinds[0] ? own_ns - kinds[0] : 0;
@@ -230,6 +279,36 @@ static size_t before_find(const struct capture_region *region, size_t at)
     return at ? at - 1 : 0;
 }
 
+/* Which of these are of the same kind as one that took own_ns, perhaps too long. Returns how many, in order. */
+static size_t kindred_keep(uint64_t own_ns, uint64_t *times, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (times[i] >= own_ns / SLOWER_MOST && (double)times[i] <= KIND_STEP_RATIO * (double)own_ns)
+            times[kept++] = times[i];
+    return kept;
+}
+
+/* What its like take: as many of those before as of those after, so that steady change does not count; at the run's beginning, of those after it
+ * the later ones, if they do not change; else 0: it cannot be told. */
+static uint64_t level_ns(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns)
+{
+    uint64_t before[LIKE_MOST], both[TIMES_MOST], *after = both;
+    size_t sooner = kindred_keep(own_ns, before, side_find(region, at, false, probe_ns, is_same, LIKE_MOST, before));
+    size_t later = kindred_keep(own_ns, after, side_find(region, at, true, probe_ns, is_same, LIKE_MOST, after));
+    size_t third = later / 3, equal = sooner < later ? sooner : later;
+    if (equal >= LEVEL_LEAST) {
+        for (size_t i = 0; i < equal; i++)
+            both[equal + i] = before[i];
+        return median_of(both, 2 * equal);
+    }
+    if (later < STEADY_LEAST)
+        return 0;
+    uint64_t middle_ns = median_of(after + third, third), last_ns = median_of(after + 2 * third, third);
+    double ratio = (double)(middle_ns > last_ns ? middle_ns : last_ns) / (double)(middle_ns < last_ns ? middle_ns : last_ns);
+    return ratio <= STEADY_RATIO ? last_ns : 0;
+}
+
 /* The first one with its words after a stop finds what it uses as the stop left it, wherever in the region's order it comes. Those that
  * follow are disturbed as well, until one takes what its like take. And so are those that had faults for no reason of their own, at whatever distance. */
 static void near_mark(struct capture_region *region, const struct stops *stops, uint64_t probe_ns)
@@ -246,10 +325,8 @@ static void near_mark(struct capture_region *region, const struct stops *stops, 
         const struct capture_invocation *before = &region->list[before_find(region, i)];
         if (is_disturbed(invocation) || !is_disturbed(before) || !invocation->end_ns || before->words_hash != invocation->words_hash)
             continue;
-        bool many;
-        uint64_t kinds[TIMES_MOST], own_ns = measured_ns(invocation, probe_ns);
-        uint64_t level_ns = kind_pick(kinds, kinds_find(region, i, probe_ns, is_same, kinds), own_ns, 0, &many);
-        invocation->near = level_ns && (double)own_ns > LEVEL_RATIO * (double)level_ns;
+        uint64_t own_ns = measured_ns(invocation, probe_ns), usual_ns = level_ns(region, i, own_ns, probe_ns);
+        invocation->near = usual_ns && (double)own_ns > LEVEL_RATIO * (double)usual_ns;
     }
 }
 

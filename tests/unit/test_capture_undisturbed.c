@@ -110,6 +110,36 @@ static void faults_out_of_place(void)
     CU_ASSERT_EQUAL(f.list[6].faults, 0);                        /* none of them the program's own */
 }
 
+static void steady_change(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    uint64_t us = 40000;
+    for (int i = 0; i < 100; i++, us = us * 24 / 25) {
+        struct capture_invocation *one = add(&f, i % 9 == 4 ? 2 * us : us, 7);
+        one->stopped = i % 9 == 4;
+    }
+    undisturbed_fill(&f.run, NULL, NULL);
+    us = 40000;
+    for (size_t i = 0; i < 100; i++, us = us * 24 / 25)
+        CU_ASSERT(us_of(&f, i + 1) * 100 >= us * 93 && us_of(&f, i + 1) * 100 <= us * 107);
+    CU_ASSERT_EQUAL(f.run.uncertain_ns, 0);
+}
+
+static void two_levels(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < 60; i++) {
+        struct capture_invocation *one = add(&f, i == 31 ? 2900 : i % 6 == 1 ? 2000 : 1000, 7);
+        one->stopped = i == 31;                                  /* of the longer kind */
+    }
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 32), 2000);
+    CU_ASSERT_EQUAL(us_of(&f, 38), 2000);
+    CU_ASSERT_EQUAL(us_of(&f, 33), 1000);
+}
+
 static void first_touch_stays(void)
 {
     struct fixture f;
@@ -209,6 +239,8 @@ static const struct unit_test tests[] = {
     {"those after a stop are disturbed until they take what their like take", disturbed_for_long},
     {"the first one with its words after a stop is disturbed, wherever it comes", words_tell_kinds_apart},
     {"faults of tracking far from a stop are found and taken off", faults_out_of_place},
+    {"where times change steadily, neighbours speak for a captured invocation, and those after it stay", steady_change},
+    {"of two kinds with the same words, the one is taken that explains the time", two_levels},
     {"memory that is touched for the first time costs what it costs", first_touch_stays},
     {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
     {"a run without stops is as it was measured", nothing_stopped},
