@@ -6,9 +6,7 @@
  */
 #include "capture-rt/target/target.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #define FIRST_ERROR 8u                  /* of a context that was met once */
 #define SURE_DOUBT 6u                   /* magnitudes that a context is off at most for its word to be taken */
@@ -103,27 +101,18 @@ static void context_learn(struct capture_log *log, uint64_t key, uint32_t magnit
 
 /* ---- what it costs --------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of this process in memory. */
-uint64_t target_resident_bytes(void)
+/* Of this process in memory, at most so far. Not from /proc: reading that would count as the program's own input. */
+static uint64_t resident_most_bytes(void)
 {
-    char text[128];
-    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : 0;
-    if (file >= 0)
-        close(file);
-    if (length <= 0)
-        return 0;
-    text[length] = '\0';
-    char *at = text;
-    strtoul(at, &at, 10);
-    return strtoul(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
 static uint64_t stop_cost_ns(const struct target_state *state)
 {
     if (state->begin_cost_ns)
         return state->begin_cost_ns + (state->log->after ? state->end_cost_ns : 0);
-    return FIRST_STOP_NS + target_resident_bytes() / BYTES_PER_NS;
+    return FIRST_STOP_NS + resident_most_bytes() / BYTES_PER_NS;
 }
 
 /* `share`: of the time so far as well, not only of what is granted at once. `part`: one so-manieth of it. */

@@ -5,7 +5,6 @@
  */
 #include "capture-rt/target/target.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
@@ -28,29 +27,22 @@ uint64_t target_clock_ns(void)
 
 /* ---- open regions of a thread ---------------------------------------------------------------------------------------------- */
 
-static void costs_read(uint64_t *ret_cpu_ns, uint64_t *ret_faults, uint64_t *ret_switches)
+static struct target_costs costs_read(void)
 {
     struct rusage usage;
     struct timespec cpu;
     getrusage(RUSAGE_THREAD, &usage);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    *ret_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
-    *ret_faults = (uint64_t)usage.ru_minflt;
-    *ret_switches = (uint64_t)usage.ru_nivcsw;
+    return (struct target_costs){.cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec, .faults = (uint64_t)usage.ru_minflt,
+                                 .switches = (uint64_t)usage.ru_nivcsw, .resident_most_bytes = (uint64_t)usage.ru_maxrss * 1024};
 }
 
-#define FAULTS_MANY 256u                /* so many are worth a look at what they were */
+#define FAULTS_MANY 256u                /* fewer are beneath what the kernel counts exactly */
 
-/* Pages that tracking had protected were there before. Memory that grew since the last look, or stop, counts as this invocation's. */
-static bool is_fresh(struct target_state *state, uint32_t faults)
+/* Pages that tracking had protected were there before; of others there is more in memory than there ever was. */
+static bool is_fresh(uint32_t faults, uint64_t grown_bytes)
 {
-    if (state->socket < 0 || faults < FAULTS_MANY)
-        return false;
-    int error = errno;
-    uint64_t before = __atomic_load_n(&state->resident_bytes, __ATOMIC_RELAXED), now = target_resident_bytes();
-    __atomic_store_n(&state->resident_bytes, now, __ATOMIC_RELAXED);
-    errno = error;
-    return now > before && (now - before) / (uint64_t)sysconf(_SC_PAGESIZE) >= faults / 2;
+    return faults >= FAULTS_MANY && grown_bytes / (uint64_t)sysconf(_SC_PAGESIZE) >= faults / 2;
 }
 
 static void record_write(struct target_state *state, const struct capture_record *record)
@@ -215,7 +207,7 @@ static void open_start(const struct target_state *state, struct target_thread *t
     bool near = open->record.flags & CAPTURE_RECORD_NEAR;
     if (open->record.invocation == 1 || near || state->log->regions[open->record.region].last_ns >= COSTLY_NS) {
         open->record.flags |= CAPTURE_RECORD_CPU;
-        costs_read(&open->cpu_before_ns, &open->faults_before, &open->switches_before);
+        open->before = costs_read();
     }
     open->stall_before_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED);
     depth_set(thread, thread->depth + 1);
@@ -271,12 +263,11 @@ static void open_close(struct target_state *state, struct target_open *open, uin
     uint64_t stall_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED) - open->stall_before_ns;
     record->end_ns -= stall_ns < record->end_ns - record->begin_ns ? stall_ns : record->end_ns - record->begin_ns;
     if (record->flags & CAPTURE_RECORD_CPU) {
-        uint64_t cpu_ns, faults, switches;
-        costs_read(&cpu_ns, &faults, &switches);
-        record->cpu_ns = cpu_ns - open->cpu_before_ns;
-        record->faults = (uint32_t)(faults - open->faults_before);
-        record->switches = (uint32_t)(switches - open->switches_before);
-        if (is_fresh(state, record->faults))
+        struct target_costs after = costs_read();
+        record->cpu_ns = after.cpu_ns - open->before.cpu_ns;
+        record->faults = (uint32_t)(after.faults - open->before.faults);
+        record->switches = (uint32_t)(after.switches - open->before.switches);
+        if (is_fresh(record->faults, after.resident_most_bytes - open->before.resident_most_bytes))
             record->flags |= CAPTURE_RECORD_FRESH;
     }
     struct capture_region_entry *region = &state->log->regions[record->region];

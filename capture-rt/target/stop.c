@@ -189,7 +189,6 @@ void target_stop(struct target_state *state, struct capture_message *message)
     if (!go_on)
         state->socket = -1;     /* left open: the number may be another file's by now */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    __atomic_store_n(&state->resident_bytes, target_resident_bytes(), __ATOMIC_RELAXED);
     state->log->stall_ns_last = target_clock_ns() - begin_ns;
     state->log->stall_ns += state->log->stall_ns_last;
     errno = error;

@@ -30,12 +30,16 @@ struct target_choice {              /* of choice.c: what was thought of an invoc
     bool early, settled;            /* which purse a stop is paid from; others of its kind came before */
 };
 
+struct target_costs {               /* of a thread so far; resident_most_bytes: of the process in memory, ever */
+    uint64_t cpu_ns, faults, switches, resident_most_bytes;
+};
+
 struct target_open {                /* a region that a thread began and has not ended */
     const struct pcere_site *site;
     uintptr_t stack_pointer;        /* of the program, just before the begin probe was called */
     uint64_t place;                 /* which thread of which teams began it: see target_nesting_place */
     struct capture_record record;
-    uint64_t cpu_before_ns, faults_before, switches_before;
+    struct target_costs before;
     uint64_t stall_before_ns;       /* of all stops until then: later ones are no part of its time */
     struct target_choice choice;
     bool nested, captured;
@@ -62,7 +66,6 @@ struct target_state {
     pthread_mutex_t choosing;       /* contexts and histories in the log */
     uint64_t attached_ns;
     uint64_t begin_cost_ns, end_cost_ns;    /* of recent stops; 0: none yet */
-    uint64_t resident_bytes;        /* of the process, at the last look; whoever comes first looks */
     pthread_mutex_t claiming;       /* threads[thread_count] */
     uint32_t thread_count;
     struct target_thread threads[CAPTURE_THREADS_MAX];
@@ -132,7 +135,6 @@ bool target_choice_begin(struct target_state *state, struct target_choice *choic
 void target_choice_paid(struct target_state *state, const struct target_choice *choice, bool begins);
 bool target_choice_keep(struct target_state *state, const struct target_choice *choice, uint64_t time_ns);
 void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured);
-uint64_t target_resident_bytes(void);   /* of this process in memory; 0: unknown. May set errno. 5 us */
 
 /* runtime.c: find what the OpenMP runtime answers; else all below do nothing, and know nothing. */
 void target_runtime_resolve(void);
