@@ -52,6 +52,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint64_t time_ns;           /* of those in no other region that ended, together */
     uint64_t nested_ns;         /* of the others that ended */
     uint64_t last_ns;           /* of the last that ended */
+    uint64_t stops_seen;        /* of all stops, when the last that ended did */
     uint64_t unfinished;        /* begun, and left other than through the end probe */
     uint64_t nested;            /* entered inside another parallel region */
     uint64_t foreign;           /* entered outside parallel regions by a thread that is not the initial one */
@@ -180,7 +181,6 @@ struct capture_history {        /* what a region did so far, in a choosing run; 
     uint32_t covered_count;
     uint32_t captured;          /* invocations */
     uint32_t reserved;
-    uint64_t stops_seen;        /* of all stops, when it last ended */
     uint16_t last, before_last; /* magnitudes */
     uint32_t count[CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP];
     uint64_t time_ns[CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP];

@@ -68,6 +68,7 @@ static enum pcere_status cost_add(json_t *document, const char *path, const stru
     json_put(document, "writing_ns", json_from_u64(result->writing_ns), &failed);
     json_put(document, "tracking", json_boolean(result->tracking), &failed);
     json_put(document, "runs", json_from_u64(result->runs), &failed);
+    json_put(document, "runs_wall_ns", json_from_u64(result->runs_wall_ns), &failed);
     json_put(document, "second_run_reason", result->second_reason ? json_from_string(result->second_reason) : json_null(), &failed);
     json_put(document, "probe_ns", json_from_u64(result->timing.probe_ns), &failed);
     json_t *stops = json_array(), *notes = json_array();

@@ -17,7 +17,7 @@
 #include <xxhash.h>
 
 #define TABLE_RESERVE 4u                           /* pages in all for each page that may wait at one time */
-#define QUEUE_SLOTS_LEAST 64u                      /* 16 MiB of 4 KiB pages */
+#define QUEUE_SLOTS_LEAST 512u                     /* 128 MiB of 4 KiB pages, which cost nothing before they are used */
 #define QUEUE_WORKERS_MOST 64u
 #define WRITEBACK_BYTES ((uint64_t)8 << 20)        /* start the disk early, so that the last fsync finds little to do */
 
@@ -364,8 +364,17 @@ static size_t ring_bytes(const struct page_queue *queue, size_t slots)
     return slots * STORE_BLOCK_PAGES * queue->page_bytes;
 }
 
+struct ring { unsigned char *bytes; struct slot *slots; size_t count; };
+
+static void ring_done(const struct page_queue *queue, const struct ring *ring)
+{
+    if (ring->bytes)
+        munmap(ring->bytes, ring_bytes(queue, ring->count));
+    free(ring->slots);
+}
+
 /* Fresh memory is dear in virtual machines: `touch` pays for it now. */
-static bool ring_map(struct page_queue *queue, size_t slots, bool touch)
+static bool ring_make(const struct page_queue *queue, size_t slots, bool touch, struct ring *ret_ring)
 {
     if (fault_point("ring.map"))
         return false;
@@ -382,40 +391,60 @@ static bool ring_map(struct page_queue *queue, size_t slots, bool touch)
     if (touch)
         for (size_t at = 0; at < bytes; at += 4096)
             *(volatile unsigned char *)(ring + at) = 0;
-    if (queue->ring)
-        munmap(queue->ring, ring_bytes(queue, queue->slot_count));
-    free(queue->slots);
-    queue->ring = ring;
-    queue->slots = states;
-    queue->slot_count = slots;
+    *ret_ring = (struct ring){ring, states, slots};
     return true;
+}
+
+/* *ring gets what was there before. */
+static void ring_exchange(struct page_queue *queue, struct ring *ring)
+{
+    const struct ring before = {queue->ring, queue->slots, queue->slot_count};
+    queue->ring = ring->bytes;
+    queue->slots = ring->slots;
+    queue->slot_count = ring->count;
+    *ring = before;
+}
+
+/* A ring can only be exchanged while no block lies in it. */
+static void queue_drain(struct page_queue *queue)
+{
+    while (!queue->failed && (queue->end_count != queue->open || queue_slot(queue, queue->open)->pages)) {
+        if (queue->open - queue->end_count < queue->slot_count && queue_slot(queue, queue->open)->pages)
+            block_seal(queue);
+        pthread_cond_wait(&queue->wrote, &queue->lock);
+    }
+}
+
+static size_t queue_slots(struct page_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    size_t slots = queue->slot_count;
+    pthread_mutex_unlock(&queue->lock);
+    return slots;
 }
 
 enum pcere_status page_queue_reserve(struct page_queue *queue, uint64_t bytes, struct pcere_error *error)
 {
     uint64_t block_bytes = ring_bytes(queue, 1), slots = bytes / block_bytes + (bytes % block_bytes != 0) + 1;
-    if (slots < QUEUE_SLOTS_LEAST)
-        slots = QUEUE_SLOTS_LEAST;
-    bool good = slots <= SIZE_MAX / 2 / block_bytes;
+    bool good = slots <= SIZE_MAX / 2 / block_bytes, larger = good && slots > queue_slots(queue);
     enum pcere_status status = PCERE_OK;
+    struct ring ring = {0};
+    if (larger)
+        good = ring_make(queue, (size_t)slots, true, &ring);
     pthread_mutex_lock(&queue->lock);
-    if (good && slots > queue->slot_count) {
-        /* The ring can only be exchanged while no block lies in it. */
-        while (!queue->failed && (queue->end_count != queue->open || queue_slot(queue, queue->open)->pages)) {
-            if (queue->open - queue->end_count < queue->slot_count && queue_slot(queue, queue->open)->pages)
-                block_seal(queue);
-            pthread_cond_wait(&queue->wrote, &queue->lock);
-        }
+    if (good && larger) {
+        queue_drain(queue);
         if (queue->failed)
             status = queue_failure(queue, error);
         else
-            good = ring_map(queue, (size_t)slots, true);
+            ring_exchange(queue, &ring);
     }
     if (good && !status)
         good = page_table_reserve(&queue->known, queue->known.used + TABLE_RESERVE * (size_t)(bytes / queue->page_bytes));
     if (good && !status)
         page_table_touch(&queue->known);
     pthread_mutex_unlock(&queue->lock);
+    ring_done(queue, &ring);
     return status ? status : good ? PCERE_OK : pcere_fail_memory(error, "the buffer of pages that wait for compression");
 }
 
@@ -447,7 +476,10 @@ enum pcere_status page_queue_new(int descriptor, uint64_t page_bytes, unsigned w
     pthread_cond_init(&queue->room, NULL);
     pthread_cond_init(&queue->wrote, NULL);
     enum pcere_status status = PCERE_OK;
-    if (!ring_map(queue, QUEUE_SLOTS_LEAST, false) || !page_table_reserve(&queue->known, 1))
+    struct ring ring = {0};
+    if (ring_make(queue, QUEUE_SLOTS_LEAST, false, &ring))
+        ring_exchange(queue, &ring);
+    if (!queue->ring || !page_table_reserve(&queue->known, 1))
         status = pcere_fail_memory(error, "the buffer of pages that wait for compression");
     else
         status = workers_start(queue, workers < 1 ? 1 : workers > QUEUE_WORKERS_MOST ? QUEUE_WORKERS_MOST : workers, error);

@@ -267,7 +267,8 @@ struct store_writer;
  * least 1). Page sizes: powers of two from 512 to 65536. */
 enum pcere_status store_writer_open(const char *path, bool force, uint64_t page_size, unsigned workers,
                                     struct store_writer **ret_writer, struct pcere_error *error);
-/* Reserve and touch buffers for `bytes` of pages that may be waiting for compression, so that a stop does not pay for it. */
+/* Reserve and touch buffers for `bytes` of pages that may be waiting for compression, so that a stop does not pay for it. By one thread at a time;
+ * others may add pages meanwhile: where more room is wanted than there is, it comes once all that was added is written. */
 enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t bytes, struct pcere_error *error);
 
 /* Copy the executable in; its checksum goes into the manifest. PCERE_USAGE: `file` is no regular file. */

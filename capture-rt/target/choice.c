@@ -3,6 +3,7 @@
  * Four contexts foretell how long an invocation will take: its argument words and call path, either of them alone, and what the region's last
  * two invocations took. Whichever of them was wrong least so far is believed. A stop is worth it where nothing that takes
  * about as long was captured, and such invocations weigh enough for what a stop costs; the first invocation of a region could be its last.
+ * Stops in quick succession cost least, since little was written in between: what comes often waits, and is captured together with others.
  */
 #include "capture-rt/target/target.h"
 
@@ -17,6 +18,11 @@
 #define CAPTURED_ONE_IN 3u              /* invocations of a region at most, */
 #define CAPTURED_MORE 5u                /* but for two at its beginning */
 #define PATH_WORDS 64u                  /* of the stack, looked through for return addresses */
+#define NEAR_NS 2000000u                /* after a stop, in which little is written: another one costs less */
+#define HURRY_PART 4u                   /* of what is granted at once: until so much is spent, nothing waits */
+#define LIGHT_FROM_NS 100000000u        /* when so much time has passed, */
+#define LIGHT_AFTER 4u                  /* and a region was entered so often, */
+#define LIGHT_PART 2u                   /* it is left alone while it weighs less than this part of what is worth a stop */
 #define FIRST_STOP_NS 2000000u
 #define LATER_STOP_NS 1000000u
 #define STOP_AROUND_NS 100000u          /* of a stop, beside what the tracer does in it */
@@ -108,10 +114,11 @@ static uint64_t resident_most_bytes(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-static uint64_t stop_cost_ns(const struct target_state *state)
+static uint64_t stop_cost_ns(const struct target_state *state, bool near)
 {
-    if (state->begin_cost_ns)
-        return state->begin_cost_ns + (state->log->after ? state->end_cost_ns : 0);
+    uint64_t begin_ns = near && state->near_cost_ns ? state->near_cost_ns : state->begin_cost_ns;
+    if (begin_ns)
+        return begin_ns + (state->log->after ? state->end_cost_ns : 0);
     return FIRST_STOP_NS + resident_most_bytes() / BYTES_PER_NS;
 }
 
@@ -131,7 +138,7 @@ void target_choice_paid(struct target_state *state, const struct target_choice *
 {
     uint64_t paid_ns = state->stop_cpu_ns + STOP_AROUND_NS;
     uint64_t *spent = choice->early ? &state->log->early_spent_ns : &state->log->heavy_spent_ns;
-    uint64_t *cost = begins ? &state->begin_cost_ns : &state->end_cost_ns;
+    uint64_t *cost = !begins ? &state->end_cost_ns : choice->near ? &state->near_cost_ns : &state->begin_cost_ns;
     *spent += paid_ns;
     if (!*cost)             /* the first one reads everything, later ones do not */
         *cost = paid_ns < LATER_STOP_NS ? paid_ns : LATER_STOP_NS;
@@ -139,6 +146,9 @@ void target_choice_paid(struct target_state *state, const struct target_choice *
         *cost = (3 * *cost + paid_ns) / 4;
     if (!state->end_cost_ns)
         state->end_cost_ns = state->begin_cost_ns / 2;
+    state->stopped_ns = target_clock_ns();
+    if (begins && !choice->near)
+        state->waiting_ns = 0;
 }
 
 /* ---- decisions ------------------------------------------------------------------------------------------------------------- */
@@ -175,10 +185,22 @@ static void like(const struct capture_history *history, uint32_t magnitude, uint
     }
 }
 
-static bool worth(struct target_state *state, struct target_choice *choice, uint64_t invocation, bool known, uint64_t elapsed_ns)
+/* True until as much time went by in what waits as a stop costs. */
+static bool is_put_off(struct target_state *state, const struct target_choice *choice, uint64_t cost_ns)
+{
+    const struct capture_policy *policy = &state->log->policy;
+    if (choice->near || !policy->weight_ppm || state->log->heavy_spent_ns < policy->heavy_ns / HURRY_PART)
+        return false;
+    state->waiting_ns += capture_magnitude_ns(choice->magnitude);
+    return state->waiting_ns < cost_ns;
+}
+
+static bool worth(struct target_state *state, struct target_choice *choice, uint64_t invocation, bool known, uint64_t now_ns)
 {
     const struct capture_history *history = &state->log->histories[choice->region];
-    uint64_t weight_ppm = state->log->policy.weight_ppm, count, spent_ns, cost_ns = stop_cost_ns(state);
+    choice->near = state->stopped_ns && now_ns - state->stopped_ns < NEAR_NS;
+    uint64_t elapsed_ns = now_ns - state->attached_ns - state->log->stall_ns;
+    uint64_t weight_ppm = state->log->policy.weight_ppm, count, spent_ns, cost_ns = stop_cost_ns(state, choice->near);
     choice->early = true;
     if (invocation == 1)
         return affordable(state, true, true, 1, cost_ns, elapsed_ns);
@@ -189,10 +211,12 @@ static bool worth(struct target_state *state, struct target_choice *choice, uint
     bool heavy = spent_ns >= elapsed_ns / 1000000 * weight_ppm;
     choice->settled = count >= SETTLED_COUNT;
     choice->early = !heavy;
-    if (choice->settled && heavy && spent_ns >= FREE_TIMES * cost_ns)
-        return true;
+    bool free = choice->settled && heavy && spent_ns >= FREE_TIMES * cost_ns;
+    if (!heavy && elapsed_ns >= LIGHT_FROM_NS)
+        return false;
     if (choice->settled)            /* heavy, but not so much yet as a stop costs: only from what is granted at once */
-        return affordable(state, !heavy, !heavy || 2 * spent_ns >= cost_ns, 1, cost_ns, elapsed_ns);
+        return (free || affordable(state, !heavy, !heavy || 2 * spent_ns >= cost_ns, 1, cost_ns, elapsed_ns)) &&
+               !is_put_off(state, choice, cost_ns);
     if (!heavy || is_covered(history, choice->magnitude, false))
         return false;
     return affordable(state, false, capture_magnitude_ns(choice->magnitude) >= LONG_TIMES * cost_ns, 2, cost_ns, elapsed_ns);
@@ -203,11 +227,9 @@ static bool begin(struct target_state *state, struct target_choice *choice, stru
     struct capture_log *log = state->log;
     struct capture_history *history = &log->histories[record->region];
     uint64_t region = mix(1, record->region), path = mix(path_hash(log, stack_pointer), region);
-    *choice = (struct target_choice){.made = true, .region = record->region, .stops_before = __atomic_load_n(&log->stops, __ATOMIC_RELAXED),
+    *choice = (struct target_choice){.made = true, .region = record->region,
         .keys = {mix(path, record->words_hash), mix(region, record->words_hash), mix(path, 1),
                  mix(mix(region, history->last / COARSE), history->before_last / COARSE)}};
-    if (history->stops_seen != choice->stops_before)
-        record->flags |= CAPTURE_RECORD_NEAR;
     bool known = foretell(log, choice);
     record->expected = (uint16_t)(known && choice->sure ? choice->magnitude : 0);
     bool often = log->policy.weight_ppm && CAPTURED_ONE_IN * history->captured > record->invocation + CAPTURED_MORE;
@@ -215,13 +237,13 @@ static bool begin(struct target_state *state, struct target_choice *choice, stru
         (record->invocation > 1 && known && is_covered(history, choice->magnitude, true)))
         return false;
     choice->known = known;
-    return worth(state, choice, record->invocation, known, target_clock_ns() - state->attached_ns);
+    return worth(state, choice, record->invocation, known, target_clock_ns());
 }
 
 bool target_choice_keep(struct target_state *state, const struct target_choice *choice, uint64_t time_ns)
 {
     const struct capture_log *log = state->log;
-    uint64_t elapsed_ns = target_clock_ns() - state->attached_ns;
+    uint64_t elapsed_ns = target_clock_ns() - state->attached_ns - log->stall_ns;
     if (!choice->early || time_ns >= elapsed_ns / 1000000 * log->policy.weight_ppm)
         return true;
     return affordable(state, true, true, 2, state->end_cost_ns, elapsed_ns);
@@ -231,10 +253,8 @@ static void end(struct target_state *state, const struct target_choice *choice, 
 {
     struct capture_log *log = state->log;
     struct capture_history *history = &log->histories[choice->region];
-    uint64_t stops = __atomic_load_n(&log->stops, __ATOMIC_RELAXED), time_ns = record->end_ns - record->begin_ns;
+    uint64_t time_ns = record->end_ns - record->begin_ns;
     uint32_t magnitude = capture_magnitude(time_ns);
-    if (stops != choice->stops_before + captured)
-        record->flags |= CAPTURE_RECORD_NEAR;
     bool usual = !(record->flags & (CAPTURE_RECORD_NEAR | CAPTURE_RECORD_STOPPED));
     for (int i = 0; i < TARGET_CONTEXTS; i++)
         context_learn(log, choice->keys[i], magnitude, usual);
@@ -252,13 +272,22 @@ static void end(struct target_state *state, const struct target_choice *choice, 
         history->before_last = history->last;
         history->last = (uint16_t)magnitude;
     }
-    history->stops_seen = stops;
+    uint64_t elapsed_ns = record->end_ns - state->attached_ns - log->stall_ns;
+    state->light_ns = elapsed_ns < LIGHT_FROM_NS ? 0 : elapsed_ns / 1000000 * log->policy.weight_ppm / LIGHT_PART;
+}
+
+/* Not even all of its invocations together are worth a stop: it is neither asked nor learnt about. */
+static bool is_light(const struct target_state *state, const struct capture_record *record)
+{
+    const struct capture_region_entry *region = &state->log->regions[record->region];
+    return record->invocation > LIGHT_AFTER && region->time_ns + region->nested_ns < __atomic_load_n(&state->light_ns, __ATOMIC_RELAXED);
 }
 
 /* Threads that come at the same time go without: neither decided about nor learnt from. */
 bool target_choice_begin(struct target_state *state, struct target_choice *choice, struct capture_record *record, uintptr_t stack_pointer)
 {
-    choice->made = pthread_mutex_trylock(&state->choosing) == 0;
+    choice->light = is_light(state, record);
+    choice->made = !choice->light && pthread_mutex_trylock(&state->choosing) == 0;
     bool stop = choice->made && begin(state, choice, record, stack_pointer);
     if (choice->made)
         pthread_mutex_unlock(&state->choosing);
@@ -267,6 +296,8 @@ bool target_choice_begin(struct target_state *state, struct target_choice *choic
 
 void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured)
 {
+    if (choice->light)
+        return;
     if (!choice->made)
         record->flags |= CAPTURE_RECORD_NEAR;
     else if (pthread_mutex_trylock(&state->choosing) == 0) {

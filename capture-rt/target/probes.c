@@ -132,13 +132,10 @@ static uint64_t words_hash(uint64_t hash, uint64_t word)
 
 static bool is_wanted(struct target_state *state, struct target_open *open)
 {
-    struct capture_log *log = state->log;
+    const struct capture_log *log = state->log;
     struct capture_record *record = &open->record;
     if (log->mode == CAPTURE_MODE_CHOOSING)
         return target_choice_begin(state, &open->choice, record, open->stack_pointer);
-    uint64_t stops = __atomic_load_n(&log->stops, __ATOMIC_RELAXED);
-    if (__atomic_exchange_n(&log->histories[record->region].stops_seen, stops, __ATOMIC_RELAXED) != stops)
-        record->flags |= CAPTURE_RECORD_NEAR;
     return is_planned(log, &log->regions[record->region], record->invocation);
 }
 
@@ -200,15 +197,20 @@ static struct target_open *open_new(struct target_state *state, struct target_th
     return open;
 }
 
-static void open_start(const struct target_state *state, struct target_thread *thread, struct target_open *open)
+/* `stops_before`: of all stops, before it was captured itself. */
+static void open_start(const struct target_state *state, struct target_thread *thread, struct target_open *open, uint64_t stops_before)
 {
     if (open->captured)
         open->record.flags |= CAPTURE_RECORD_STOPPED;
+    const struct capture_region_entry *region = &state->log->regions[open->record.region];
+    if (__atomic_load_n(&region->stops_seen, __ATOMIC_RELAXED) != stops_before)
+        open->record.flags |= CAPTURE_RECORD_NEAR;
     bool near = open->record.flags & CAPTURE_RECORD_NEAR;
-    if (open->record.invocation == 1 || near || state->log->regions[open->record.region].last_ns >= COSTLY_NS) {
+    if (open->record.invocation == 1 || near || region->last_ns >= COSTLY_NS) {
         open->record.flags |= CAPTURE_RECORD_CPU;
         open->before = costs_read();
     }
+    open->stops_before = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
     open->stall_before_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED);
     depth_set(thread, thread->depth + 1);
     open->record.begin_ns = target_clock_ns();
@@ -237,9 +239,10 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     open->record.path = (uint8_t)path;
     va_list arguments;
     va_start(arguments, argc);
+    uint64_t stops_before = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
     open->captured = capture_begin(state, site, open, proc_bind, argc < 0 ? 0 : (uint32_t)argc, arguments);
     va_end(arguments);
-    open_start(state, thread, open);
+    open_start(state, thread, open, stops_before);
 }
 
 bool target_plain_begin(struct target_state *state, struct pcere_site *site, uintptr_t stack_pointer)
@@ -252,7 +255,7 @@ bool target_plain_begin(struct target_state *state, struct pcere_site *site, uin
     /* Never stopped at, since it is not wanted; learnt of like others. */
     if (state->socket >= 0 && state->log->mode == CAPTURE_MODE_CHOOSING)
         target_choice_begin(state, &open->choice, &open->record, stack_pointer);
-    open_start(state, thread, open);
+    open_start(state, thread, open, __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED));
     return true;
 }
 
@@ -271,7 +274,10 @@ static void open_close(struct target_state *state, struct target_open *open, uin
             record->flags |= CAPTURE_RECORD_FRESH;
     }
     struct capture_region_entry *region = &state->log->regions[record->region];
-    uint64_t time_ns = record->end_ns - record->begin_ns;
+    uint64_t time_ns = record->end_ns - record->begin_ns, stops = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
+    if (stops != open->stops_before)
+        record->flags |= CAPTURE_RECORD_NEAR;
+    __atomic_store_n(&region->stops_seen, stops, __ATOMIC_RELAXED);
     __atomic_store_n(&region->last_ns, time_ns, __ATOMIC_RELAXED);
     __atomic_fetch_add(open->nested ? &region->nested_ns : &region->time_ns, time_ns, __ATOMIC_RELAXED);
     if (state->socket >= 0 && state->log->mode == CAPTURE_MODE_CHOOSING)

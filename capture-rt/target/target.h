@@ -23,10 +23,11 @@
 
 struct target_choice {              /* of choice.c: what was thought of an invocation before it began */
     uint64_t keys[TARGET_CONTEXTS];
-    uint64_t stops_before;
     uint32_t region, magnitude;
     bool made;                      /* false: nothing was */
+    bool light;                     /* its region is: nothing had to be */
     bool known, sure;               /* how long it takes was foretold: magnitude; by what was right lately */
+    bool near;                      /* soon after a stop */
     bool early, settled;            /* which purse a stop is paid from; others of its kind came before */
 };
 
@@ -41,6 +42,7 @@ struct target_open {                /* a region that a thread began and has not 
     struct capture_record record;
     struct target_costs before;
     uint64_t stall_before_ns;       /* of all stops until then: later ones are no part of its time */
+    uint64_t stops_before;          /* of all stops, when it began */
     struct target_choice choice;
     bool nested, captured;
 };
@@ -65,7 +67,10 @@ struct target_state {
     uint32_t captures_open;         /* captured invocations that have not ended */
     pthread_mutex_t choosing;       /* contexts and histories in the log */
     uint64_t attached_ns;
-    uint64_t begin_cost_ns, end_cost_ns;    /* of recent stops; 0: none yet */
+    uint64_t begin_cost_ns, near_cost_ns, end_cost_ns;  /* of recent stops; near: soon after another one; 0: none yet */
+    uint64_t stopped_ns;            /* when the last one was over */
+    uint64_t waiting_ns;            /* spent in invocations that were worth a stop, but were let pass to wait for others */
+    uint64_t light_ns;              /* regions that took less so far are left alone */
     pthread_mutex_t claiming;       /* threads[thread_count] */
     uint32_t thread_count;
     struct target_thread threads[CAPTURE_THREADS_MAX];

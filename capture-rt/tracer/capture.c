@@ -20,8 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WORKER_NICE 19
-
 static enum pcere_status note(struct capture_result *result, char *sentence, struct pcere_error *error)
 {
     size_t count = 0;
@@ -55,27 +53,6 @@ void capture_result_done(struct capture_result *result)
 }
 
 /* ---- before the capturing run ---------------------------------------------------------------------------------------------- */
-
-static uint64_t memory_available(void)
-{
-    char line[256];
-    uint64_t kib = 0;
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return kib * 1024;
-}
-
-/* Room for what the stops bring faster than it can be compressed and written: about one dump of what is known or guessed to be there, since
- * memory that is touched for the first time is dear in virtual machines. Never most of what the machine has left. */
-static uint64_t reserve_bytes(uint64_t dump_bytes)
-{
-    uint64_t most = memory_available() / 3;
-    return dump_bytes < most ? dump_bytes : most;
-}
 
 static unsigned workers_of(const struct capture_options *options)
 {
@@ -148,7 +125,7 @@ static void *writer_open(void *context)
 {
     struct opening *opening = context;
     struct session *session = opening->session;
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), WORKER_NICE);
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SESSION_NICE);
     opening->status = store_writer_open(session->options->store, session->options->force, session->manifest.page_size,
                                         workers_of(session->options), &session->writer, &opening->error);
     return NULL;
@@ -173,7 +150,7 @@ static enum pcere_status store_begin(struct session *session, uint64_t dump_byte
     if (status == PCERE_OK)
         status = store_writer_program(session->writer, session->options->program, error);
     if (status == PCERE_OK)
-        status = store_writer_reserve(session->writer, reserve_bytes(dump_bytes), error);
+        status = store_writer_reserve(session->writer, session_reserve_bytes(dump_bytes), error);
     return status;
 }
 
@@ -297,12 +274,13 @@ struct lack {
     bool worth_codelets, worth_times;
 };
 
-#define LACK_RATIO 0.01                  /* of the run: less is not worth another run */
+#define LACK_RATIO 0.02                  /* of the run: less without a codelet is not worth another run, */
+#define UNCERTAIN_RATIO 0.01             /* nor is less of uncertain times, */
 #define LACK_NS 1000000u                 /* nor is what one run and the next differ by anyway */
 
-static bool is_much(const struct capture_run *run, uint64_t time_ns)
+static bool is_much(const struct capture_run *run, uint64_t time_ns, double ratio)
 {
-    return time_ns >= LACK_NS && (double)time_ns >= LACK_RATIO * (double)run->wall_ns;
+    return time_ns >= LACK_NS && (double)time_ns >= ratio * (double)run->wall_ns;
 }
 
 static struct lack lack_find(const struct session *session)
@@ -317,8 +295,8 @@ static struct lack lack_find(const struct session *session)
             lack.region = lack.missing++ ? lack.region : i;
             lack.missing_ns += class->time_ns;
         }
-    lack.worth_codelets = lack.missing && (session->options->every_class || is_much(run, lack.missing_ns));
-    lack.worth_times = is_much(run, run->uncertain_ns);
+    lack.worth_codelets = lack.missing && (session->options->every_class || is_much(run, lack.missing_ns, LACK_RATIO));
+    lack.worth_times = is_much(run, run->uncertain_ns, UNCERTAIN_RATIO);
     return lack;
 }
 
@@ -391,10 +369,14 @@ static enum pcere_status second_run(struct session *session, int input, bool cod
     struct capture_run second = {0};
     if (codelets)
         scattered_forget(session);
+    enum pcere_status status = codelets ? store_writer_reserve(session->writer, session_reserve_bytes(session->result->timing.peak_bytes), error) : PCERE_OK;
+    if (status != PCERE_OK)
+        return status;
     session->result->runs = 2;
     session->second = true;
-    enum pcere_status status = codelets ? session_run(session, false, quiet, &second, error)
-                                        : measure_run(session->options, quiet, &second, error);
+    status = codelets ? session_run(session, false, quiet, &second, error) : measure_run(session->options, quiet, &second, error);
+    if (status == PCERE_OK && !codelets)
+        session->result->runs_wall_ns += second.wall_ns;
     if (status == PCERE_OK && codelets) {
         second.stopped = true;
         undisturbed_fill(&second, kept_pages, session);
@@ -453,6 +435,7 @@ static enum pcere_status two_runs(struct session *session, const int input[2], b
     enum pcere_status status = measure_run(session->options, quiet, &result->timing, error);
     if (status != PCERE_OK)
         return status;
+    result->runs_wall_ns = result->timing.wall_ns;
     result->program_status = result->timing.program_status;
     if (was_interrupted(result->program_status))
         return pcere_fail(error, PCERE_NO, 0, NULL, "interrupted in the timing run: nothing was captured");

@@ -154,6 +154,7 @@ struct capture_result {
     unsigned runs;               /* of the program: 1 or 2 */
     char *second_reason;         /* why there were two, where one was to do, or NULL */
     uint64_t capture_wall_ns;    /* the run that was stopped, as it was: stops included; of two the last */
+    uint64_t runs_wall_ns;       /* all runs of the program together, as they were */
     uint64_t writing_ns;         /* from its end until the store was complete */
     uint64_t stall_ns;           /* all stops together */
     int32_t program_status;      /* of the run whose output was the program's own, as waitpid gave it */

@@ -104,22 +104,6 @@ static char *mapped_path(const char *maps, uint64_t address)
     return NULL;
 }
 
-static enum pcere_status maps_text(pid_t pid, char **ret_text, struct pcere_error *error)
-{
-    char path[64], piece[16384];
-    struct text text = {0};
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot read '%s'", path);
-    for (size_t bytes; (bytes = fread(piece, 1, sizeof piece, file)) > 0;)
-        text_add_bytes(&text, piece, bytes);
-    fclose(file);
-    text_add_bytes(&text, "", 1);
-    *ret_text = text_take(&text);
-    return *ret_text ? PCERE_OK : pcere_fail_memory(error, "the list of mappings");
-}
-
 /* What was looked at before, at this address, is not opened again. */
 static struct library_image *image_known(struct libraries *libraries, const char *path, uint64_t low)
 {
@@ -160,10 +144,9 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
     return PCERE_OK;
 }
 
-enum pcere_status libraries_look(struct libraries *libraries, pid_t pid, const struct capture_stop *stop, struct pcere_error *error)
+enum pcere_status libraries_look(struct libraries *libraries, const char *maps, const struct capture_stop *stop, struct pcere_error *error)
 {
-    char *maps = NULL;
-    enum pcere_status status = maps_text(pid, &maps, error);
+    enum pcere_status status = PCERE_OK;
     for (size_t i = 0; i < libraries->image_count; i++)
         libraries->images[i].present = false;
     for (uint32_t i = 0; status == PCERE_OK && i < stop->range_count && i < CAPTURE_RANGES_MAX; i++) {
@@ -172,7 +155,6 @@ enum pcere_status libraries_look(struct libraries *libraries, pid_t pid, const s
         if (path)
             status = image_see(libraries, path, &range, error);
     }
-    free(maps);
     return status;
 }
 

@@ -42,8 +42,8 @@ bool library_is_rebuilt(const char *path, const char **ret_reason);
 /* Does the program name a library that the user may have brought, with regions in it? */
 bool libraries_may_hold_regions(const struct elf_file *program);
 
-/* The process is stopped: find the user's libraries among the shared objects of the stop. PCERE_SYSTEM. */
-enum pcere_status libraries_look(struct libraries *libraries, pid_t pid, const struct capture_stop *stop, struct pcere_error *error);
+/* The process is stopped, and `maps` is what maps_text tells: find the user's libraries among the shared objects of the stop. PCERE_SYSTEM. */
+enum pcere_status libraries_look(struct libraries *libraries, const char *maps, const struct capture_stop *stop, struct pcere_error *error);
 /* The user's library that holds an address at the last look, or NULL. */
 const struct library_image *libraries_image_at(const struct libraries *libraries, uint64_t address);
 

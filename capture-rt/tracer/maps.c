@@ -138,29 +138,38 @@ enum pcere_status maps_add(struct map_list *list, struct map_entry entry, const 
     return PCERE_OK;
 }
 
-enum pcere_status maps_read(pid_t pid, const struct map_facts *facts, struct map_list *list, struct pcere_error *error)
+enum pcere_status maps_text(pid_t pid, char **ret_text, struct pcere_error *error)
 {
-    char path[64];
+    char path[64], piece[16384];
+    struct text text = {0};
     snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot read '%s'", path);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = file < 0 ? -1 : 0;
+    while (file >= 0 && (bytes = read(file, piece, sizeof piece)) > 0)
+        text_add_bytes(&text, piece, (size_t)bytes);
+    int errnum = errno;
+    if (file >= 0)
+        close(file);
+    text_add_bytes(&text, "", 1);
+    char *taken = text_take(&text);
+    if (bytes < 0 || !taken) {
+        free(taken);
+        return bytes < 0 ? pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot read '%s'", path) : pcere_fail_memory(error, "the list of mappings");
+    }
+    *ret_text = taken;
+    return PCERE_OK;
+}
+
+enum pcere_status maps_read(char *text, const struct map_facts *facts, struct map_list *list, struct pcere_error *error)
+{
     enum pcere_status status = PCERE_OK;
-    char *line = NULL;
-    size_t capacity = 0;
     list->count = 0;
     list->shared_writable = false;
-    for (ssize_t length; status == PCERE_OK && (length = getline(&line, &capacity, file)) > 0;) {
+    for (char *line; status == PCERE_OK && (line = strsep(&text, "\n"));) {
         struct map_entry entry;
-        if (line[length - 1] == '\n')
-            line[length - 1] = '\0';
         if (maps_parse(line, facts, &entry))
             status = maps_add(list, entry, facts, error);
     }
-    if (status == PCERE_OK && ferror(file))
-        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot read '%s'", path);
-    free(line);
-    fclose(file);
     return status;
 }
 

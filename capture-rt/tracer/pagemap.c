@@ -37,7 +37,7 @@ struct pm_scan_arg {
 #endif
 
 #define VECTOR_LENGTH 1024
-#define TWO_SCANS_BYTES ((uint64_t)32 << 20)     /* less than this is looked at faster by one thread than by two */
+#define TWO_SCANS_BYTES ((uint64_t)128 << 20)    /* less than this is looked at faster by one thread than by two */
 #define HALF_ALIGN_BYTES ((uint64_t)2 << 20)     /* a page table's reach: the halves share none */
 #define ENTRY_PRESENT (UINT64_C(1) << 63)
 #define ENTRY_SWAPPED (UINT64_C(1) << 62)

@@ -3,9 +3,13 @@
 #include "capture-rt/tracer/session_private.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The program saw the end of the last stop by the time that it sends the next message, or ends. */
@@ -17,6 +21,62 @@ static void stall_note(struct session *session)
         result->stops[result->stop_count - 1].stall_ns = log->stall_ns_last;
     result->stall_ns = session->earlier_stalls_ns + log->stall_ns;
 }
+
+/* ---- room for dumps -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t memory_available(void)
+{
+    char line[256];
+    uint64_t kib = 0;
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kib * 1024;
+}
+
+/* Room for what the stops bring faster than it can be compressed and written: about one dump of what is known or guessed to be there, since
+ * memory that is touched for the first time is dear in virtual machines. Never most of what the machine has left. */
+uint64_t session_reserve_bytes(uint64_t bytes)
+{
+    uint64_t most = memory_available() / 3;
+    return bytes < most ? bytes : most;
+}
+
+static void *reserve_main(void *context)
+{
+    struct session *session = context;
+    struct pcere_error ignored;          /* without room, stops wait for what is compressed */
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SESSION_NICE);
+    store_writer_reserve(session->writer, session->reserved_bytes, &ignored);
+    session->reserving_done = true;
+    return NULL;
+}
+
+static void reserve_end(struct session *session)
+{
+    if (session->reserving_begun)
+        pthread_join(session->reserving, NULL);
+    session->reserving_begun = false;
+}
+
+#define RESERVE_LEAST ((uint64_t)32 << 20)      /* less room is there anyway */
+
+/* What the program has may all have to be read at the next stop, and more if it grows. */
+static void reserve_more(struct session *session)
+{
+    uint64_t present = run_list_pages(&session->snapshotter.last) * session->manifest.page_size;
+    if (!session->choosing || (session->reserving_begun && !session->reserving_done) || present + RESERVE_LEAST / 2 <= session->reserved_bytes)
+        return;
+    reserve_end(session);
+    session->reserved_bytes = session_reserve_bytes(present + present / 2 + RESERVE_LEAST);
+    session->reserving_done = false;
+    session->reserving_begun = pthread_create(&session->reserving, NULL, reserve_main, session) == 0;
+}
+
+/* ---- messages -------------------------------------------------------------------------------------------------------------- */
 
 static bool message_receive(struct session *session, struct capture_message *message, int *ret_tracking)
 {
@@ -64,13 +124,19 @@ static void manifest_refresh(struct session *session)
         session->settled_told = session->settled;
 }
 
+#define RELEASE_MS 2
+
 static void session_watch(struct session *session)
 {
     const struct capture_options *options = session->options;
     while (!session->child.ended) {
-        bool message_there = child_wait(&session->child, session->socket, session->freeze.count ? 10 : 200);
+        bool message_there = child_wait(&session->child, session->socket, session->release_due ? RELEASE_MS : session->freeze.count ? 10 : 200);
         freeze_reap(&session->child, &session->freeze);
         pending_watch(session);
+        if (!message_there && session->release_due) {   /* no other stop followed soon */
+            session->release_due = false;
+            snapshotter_release(&session->snapshotter, &session->maps, false);
+        }
         if (!message_there) {
             if (session->child.ended)
                 break;
@@ -95,6 +161,8 @@ static void session_watch(struct session *session)
         session_holds_extend(session, clock_ns() - begin_ns);
         if (status != PCERE_OK)
             trouble_note(session, status, &error);
+        else
+            reserve_more(session);
     }
     stall_note(session);
 }
@@ -126,6 +194,7 @@ static void notes_after(struct session *session)
 
 static void session_close(struct session *session)
 {
+    reserve_end(session);
     if (session->socket >= 0)
         close(session->socket);
     freeze_done(&session->freeze);
@@ -133,6 +202,7 @@ static void session_close(struct session *session)
     callpath_done(&session->other_callpath);
     snapshotter_close(&session->snapshotter);
     maps_done(&session->maps);
+    free(session->maps_text);
     free(session->excluded);
     free(session->pending);
     child_done(&session->child);
@@ -142,8 +212,10 @@ static void session_close(struct session *session)
 /* As for a run of its own: what the run before learnt of another process is of no use. */
 static void session_reset(struct session *session)
 {
-    session->begun = session->near = session->connection_lost = false;
+    session->begun = session->release_due = session->connection_lost = false;
     session->excluded = NULL;
+    session->maps_text = NULL;
+    session->gap_ns = session->answered_ns = 0;
     session->pending = NULL;
     session->pending_count = session->pending_capacity = 0;
     session->facts = (struct map_facts){0};
@@ -192,6 +264,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
             if (pending_keep(session, &session->pending[0], &keeping) != PCERE_OK)
                 trouble_note(session, keeping.status, &keeping);
         session->result->capture_wall_ns = session->child.end_ns - session->child.start_ns;
+        session->result->runs_wall_ns += session->result->capture_wall_ns;
         session->child_status = session->child.status;
         notes_after(session);
         if (ret_run)

@@ -13,6 +13,7 @@
 #include "capture-rt/tracer/snapshot.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct session {
     const struct capture_options *options;
@@ -33,6 +34,7 @@ struct session {
     struct freeze freeze;
     struct map_facts facts;
     struct store_range *excluded;    /* of facts, its libraries at the end */
+    char *maps_text;                 /* /proc/PID/maps at the last stop */
     struct map_list maps;
     struct snapshotter snapshotter;
     struct callpath callpath;
@@ -53,7 +55,12 @@ struct session {
     uint64_t earlier_stalls_ns;      /* of an earlier run */
     bool choosing;                   /* the program itself finds what is worth a stop */
     bool second;                     /* it runs again after a choosing run: whom its codelets represent is known at its end */
-    bool near;                       /* the end that was read last was to be followed by another stop at once */
+    pthread_t reserving;             /* makes room in the writer while the program runs */
+    bool reserving_begun;
+    _Atomic(bool) reserving_done;
+    uint64_t reserved_bytes;
+    uint64_t answered_ns, gap_ns;    /* CLOCK_MONOTONIC: when the program went on last; and how long it ran before this stop */
+    bool release_due;                /* a captured region has ended, and its end was the last stop */
 };
 
 /* A codelet whose region has not ended: what must be known of its beginning, until then. */
@@ -108,10 +115,15 @@ void kept_done(struct session *session);
  * of the capture itself go to session->trouble: the program runs to its end. What is returned means that it was not started, or left no log. */
 enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct capture_run *ret_run, struct pcere_error *error);
 
+/* How many bytes of pages the writer may be asked to keep room for: `bytes`, but never most of what the machine has left. */
+uint64_t session_reserve_bytes(uint64_t bytes);
+
 /* Wait until every codelet is on disk, or is known to have failed. */
 void session_settle(struct session *session);
 
 /* Add a sentence to the result's notes. */
 enum pcere_status capture_note(struct capture_result *result, const char *sentence, struct pcere_error *error);
+
+#define SESSION_NICE 19                  /* of threads that yield to the program */
 
 #endif

@@ -56,11 +56,11 @@ void session_plan_fill(struct session *session)
 }
 
 /* Together with what the library itself costs, these keep a capture of a second or more well below 1.25 times a plain run. */
-#define EARLY_NS 60000000u
-#define EARLY_PPM 30000u
+#define EARLY_NS 40000000u
+#define EARLY_PPM 10000u
 #define HEAVY_NS 100000000u
-#define HEAVY_PPM 60000u
-#define WEIGHT_PPM 2500u                 /* half of what makes a class worth having: the rest of the run may weigh less than what was */
+#define HEAVY_PPM 50000u
+#define WEIGHT_PPM 4500u                 /* a little less than what makes a class worth having: the rest of the run may weigh less than what was */
 
 struct capture_policy session_policy(const struct capture_options *options)
 {

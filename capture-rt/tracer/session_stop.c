@@ -20,7 +20,11 @@ static enum pcere_status facts_update(struct session *session, const struct capt
         return pcere_fail(error, PCERE_DATA, 0, NULL, "the log of the program is damaged");
     if (!session->excluded && !(session->excluded = calloc(CAPTURE_RANGES_MAX, sizeof *session->excluded)))
         return pcere_fail_memory(error, "the ranges that are left out");
-    enum pcere_status status = libraries_look(&session->libraries, session->child.pid, &log->stop, error);
+    free(session->maps_text);
+    session->maps_text = NULL;
+    enum pcere_status status = maps_text(session->child.pid, &session->maps_text, error);
+    if (status == PCERE_OK)
+        status = libraries_look(&session->libraries, session->maps_text, &log->stop, error);
     if (status != PCERE_OK)
         return status;
     /* The ranges that are left out from the front, the user's libraries from the back. */
@@ -47,7 +51,8 @@ static enum pcere_status facts_update(struct session *session, const struct capt
 }
 
 #define NOT_ALONE "it did not come to its end while the program's other threads were held: it waits for what they do, and a replay has none of them"
-#define NEAR_NS 5000000u                 /* between two stops so close little is written: what the first one read need not be read again */
+#define SMALL_BYTES ((uint64_t)8 << 20)  /* to read so much takes less than the faults that tracking it costs */
+#define LEARN_NS 2000000u                /* from one stop to the next: what was written in less time says little about what usually is */
 
 /* The invocation as the timing run saw it, or NULL. */
 static const struct capture_invocation *timed(const struct session *session, size_t region, uint64_t invocation)
@@ -59,26 +64,12 @@ static const struct capture_invocation *timed(const struct session *session, siz
     return known && !session->choosing ? &measured->list[invocation - 1] : NULL;
 }
 
-/* Does another stop follow the end of this invocation at once? */
-static bool next_stop_is_near(const struct session *session, const struct capture_message *message)
-{
-    const struct capture_invocation *this = timed(session, message->region, message->invocation);
-    for (size_t i = 0; this && i < session->manifest.region_count; i++)
-        for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
-            const struct store_class *class = &session->manifest.regions[i].classes[j];
-            const struct capture_invocation *other = class->captured ? timed(session, i, class->representative) : NULL;
-            if (other && other->begin_ns >= this->end_ns && other->begin_ns - this->end_ns < NEAR_NS)
-                return true;
-        }
-    return false;
-}
-
 static enum pcere_status snapshot(struct session *session, const struct capture_message *message, int tracking,
                                   struct pcere_error *error)
 {
     bool at_end = message->type == CAPTURE_MESSAGE_END;
-    if (at_end)
-        session->near = next_stop_is_near(session, message);
+    session->release_due = false;
+    session->gap_ns = clock_ns() - session->answered_ns;
     bool scan = !(session->options->faults & CAPTURE_FAULT_PAGEMAP_SCAN);
     enum pcere_status status = facts_update(session, message, error);
     if (!session->begun) {
@@ -91,9 +82,13 @@ static enum pcere_status snapshot(struct session *session, const struct capture_
     } else if (tracking >= 0)
         close(tracking);
     if (status == PCERE_OK)
-        status = maps_read(session->child.pid, &session->facts, &session->maps, error);
+        status = maps_read(session->maps_text, &session->facts, &session->maps, error);
     if (status == PCERE_OK)
-        status = snapshotter_take(&session->snapshotter, &session->maps, !at_end || session->near, error);
+        status = snapshotter_take(&session->snapshotter, &session->maps, error);
+    bool small = run_list_pages(&session->snapshotter.last) * session->manifest.page_size <= SMALL_BYTES;
+    if (at_end && small)
+        snapshotter_release(&session->snapshotter, &session->maps, true);
+    session->release_due = at_end && !small;
     return status;
 }
 
@@ -164,6 +159,7 @@ void session_answer(struct session *session, enum capture_answer_type type)
     struct capture_answer answer = {.type = type, .cpu_us = (uint32_t)((session_cpu_ns() - session->served_cpu_ns) / 1000)};
     while (send(session->socket, &answer, sizeof answer, MSG_NOSIGNAL) < 0 && errno == EINTR)
         ;
+    session->answered_ns = clock_ns();
     if (type == CAPTURE_ANSWER_NO_MORE) {
         close(session->socket);
         session->socket = -1;
@@ -176,7 +172,7 @@ static enum pcere_status after_begin(struct session *session, const struct captu
     struct pending *pending = &session->pending[session->pending_count - 1];
     callpath_name(&session->callpath, session->child.pid, pending->codelet.frames, &pending->codelet.frame_count);
     libraries_see(&session->libraries, session->child.pid, &session->facts);
-    if (!session->options->no_after && !session->near)
+    if (!session->options->no_after && (!session->snapshotter.learnt || session->gap_ns >= LEARN_NS))
         snapshotter_learn(&session->snapshotter);
     if (!run_list_copy(&session->snapshotter.last, &pending->before))
         return pcere_fail_memory(error, "the list of pages");

@@ -68,8 +68,8 @@ void snapshotter_close(struct snapshotter *snapshotter)
 /* One part of the new snapshot, in order of addresses. */
 struct part {
     uint64_t address, pages;
-    enum { PART_KNOWN, PART_READ } kind;
-    uint64_t number;            /* known: of the first page, or STORE_PAGE_ZERO; read: place among the numbers */
+    enum { PART_ZERO, PART_LAST, PART_READ } kind;
+    uint64_t number;            /* last: of the run in the last snapshot that it begins in; read: place among the numbers */
 };
 
 struct plan {
@@ -117,10 +117,12 @@ static bool known_add(struct plan *plan, uint64_t start, uint64_t end)
             if (!part_add(plan, (struct part){start, (stop - start) / page_bytes, PART_READ, 0}))
                 return false;
         } else {
-            uint64_t index = (start - run->address) / page_bytes, run_end = run->address + run->count * page_bytes;
-            stop = run_end < end ? run_end : end;
-            uint64_t number = run->page == STORE_PAGE_ZERO ? STORE_PAGE_ZERO : run->page + index;
-            if (!part_add(plan, (struct part){start, (stop - start) / page_bytes, PART_KNOWN, number}))
+            size_t first = plan->known;
+            while (stop = last->runs[plan->known].address + last->runs[plan->known].count * page_bytes,
+                   stop < end && plan->known + 1 < last->count && last->runs[plan->known + 1].address == stop)
+                plan->known++;
+            stop = stop < end ? stop : end;
+            if (!part_add(plan, (struct part){start, (stop - start) / page_bytes, PART_LAST, first}))
                 return false;
         }
         start = stop;
@@ -133,7 +135,7 @@ static bool piece_plan(struct plan *plan, const struct map_entry *entry, const s
     uint64_t pages = (piece->end - piece->start) / plan->snapshotter->page_bytes;
     bool constant = piece->flags & PAGE_FILE && entry->file && !entry->shared && !(entry->mapping.protection & 2u /* PROT_WRITE */);
     if (piece->flags & PAGE_ZERO)
-        return part_add(plan, (struct part){piece->start, pages, PART_KNOWN, STORE_PAGE_ZERO});
+        return part_add(plan, (struct part){piece->start, pages, PART_ZERO, 0});
     if (constant || (!(piece->flags & PAGE_WRITTEN) && !entry->shared))
         return known_add(plan, piece->start, piece->end);
     return part_add(plan, (struct part){piece->start, pages, PART_READ, 0});
@@ -146,7 +148,7 @@ static bool is_guard(const struct map_entry *entry)
 
 /* In mappings of files absent pages have content as well: the gaps between pieces are read. What a library has as its file has it is in the
  * store's copy of the file. */
-static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *entry, bool renew, struct pcere_error *error)
+static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *entry, struct pcere_error *error)
 {
     struct pagemap *pagemap = &plan->snapshotter->pagemap;
     pagemap->count = 0;
@@ -154,7 +156,7 @@ static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *e
     if (is_guard(entry))
         return PCERE_OK;
     enum pcere_status status = pagemap_look(pagemap, entry->mapping.start, entry->mapping.end,
-                                            entry->shared ? PAGEMAP_UNTRACKED : renew ? PAGEMAP_RENEW : PAGEMAP_ASK, error);
+                                            entry->shared ? PAGEMAP_UNTRACKED : PAGEMAP_RENEW, error);
     if (status != PCERE_OK)
         return status;
     uint64_t at = entry->mapping.start;
@@ -270,10 +272,25 @@ static enum pcere_status pages_read(struct snapshotter *snapshotter, uint64_t by
 
 /* ---- putting together ------------------------------------------------------------------------------------------------------ */
 
-static bool part_runs(struct run_list *list, const struct part *part, const uint64_t *numbers, uint64_t page_bytes)
+/* Runs that follow each other, of the last snapshot. */
+static bool last_runs(struct run_list *list, const struct part *part, const struct run_list *last, uint64_t page_bytes)
 {
-    if (part->kind == PART_KNOWN)
-        return run_list_add(list, (struct store_run){part->address, part->number, part->pages}, page_bytes);
+    uint64_t at = part->address, end = at + part->pages * page_bytes;
+    for (const struct store_run *run = &last->runs[part->number]; at < end; run++) {
+        uint64_t index = (at - run->address) / page_bytes, most = (end - at) / page_bytes, count = run->count - index < most ? run->count - index : most;
+        if (!run_list_add(list, (struct store_run){at, run->page == STORE_PAGE_ZERO ? STORE_PAGE_ZERO : run->page + index, count}, page_bytes))
+            return false;
+        at += count * page_bytes;
+    }
+    return true;
+}
+
+static bool part_runs(struct run_list *list, const struct part *part, const struct run_list *last, const uint64_t *numbers, uint64_t page_bytes)
+{
+    if (part->kind == PART_ZERO)
+        return run_list_add(list, (struct store_run){part->address, STORE_PAGE_ZERO, part->pages}, page_bytes);
+    if (part->kind == PART_LAST)
+        return last_runs(list, part, last, page_bytes);
     for (uint64_t i = 0; i < part->pages; i++) {
         uint64_t number = numbers[part->number + i];
         if (number != PAGE_UNREADABLE &&
@@ -296,56 +313,93 @@ static bool busy_add(struct busy_list *list, uint64_t chunk, bool before)
 }
 
 /* Chunks that were rewritten now, and those that were the last time, up to `chunk`. */
-static bool chunk_note(const struct snapshotter *snapshotter, struct busy_list *list, size_t *next, uint64_t chunk, uint64_t changed_bytes)
+static bool chunk_note(const struct snapshotter *snapshotter, struct busy_list *list, size_t *next, uint64_t chunk, bool changed)
 {
-    bool changed = changed_bytes * 2 >= SNAPSHOT_CHUNK_BYTES;
     for (; *next < snapshotter->busy_count && snapshotter->busy[*next] <= chunk; ++*next)
         if ((snapshotter->busy[*next] < chunk || !changed) && !snapshotter->busy_before[*next] && !busy_add(list, snapshotter->busy[*next], true))
             return false;
     return !changed || busy_add(list, chunk, false);
 }
 
+/* Bytes of the list that lie in the chunk. Chunks are asked for in ascending order: *next is where the list goes on. */
+static uint64_t runs_within(const struct run_list *list, size_t *next, uint64_t page_bytes, uint64_t chunk)
+{
+    uint64_t bytes = 0, chunk_end = chunk + SNAPSHOT_CHUNK_BYTES;
+    for (; *next < list->count && list->runs[*next].address < chunk_end; ++*next) {
+        uint64_t start = list->runs[*next].address, end = start + list->runs[*next].count * page_bytes;
+        if (end > chunk)
+            bytes += (end < chunk_end ? end : chunk_end) - (start > chunk ? start : chunk);
+        if (end > chunk_end)
+            break;
+    }
+    return bytes;
+}
+
+static bool is_busy(const struct snapshotter *snapshotter, uint64_t chunk)
+{
+    size_t low = 0, high = snapshotter->busy_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (snapshotter->busy[middle] < chunk)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < snapshotter->busy_count && snapshotter->busy[low] == chunk;
+}
+
+/* What was tracked is known to be written by having been read; of what was not, only whether it holds something else. */
+static bool chunks_note(const struct snapshotter *snapshotter, const struct run_list *changed, struct busy_list *busy)
+{
+    size_t next = 0, next_changed = 0;
+    uint64_t page_bytes = snapshotter->page_bytes, done = 0;
+    for (size_t i = 0; i < snapshotter->span_count;) {
+        const struct snapshot_span *span = &snapshotter->spans[i];
+        uint64_t chunk = span->address / SNAPSHOT_CHUNK_BYTES * SNAPSHOT_CHUNK_BYTES, bytes = 0;
+        chunk = chunk < done ? done : chunk;
+        done = chunk + SNAPSHOT_CHUNK_BYTES;
+        for (; i < snapshotter->span_count && snapshotter->spans[i].address < done; i++) {
+            uint64_t start = snapshotter->spans[i].address, end = start + snapshotter->spans[i].pages * page_bytes;
+            bytes += (end < done ? end : done) - (start > chunk ? start : chunk);
+            if (end > done)
+                break;
+        }
+        uint64_t new_bytes = runs_within(changed, &next_changed, page_bytes, chunk);
+        bool released = snapshotter->released && is_busy(snapshotter, chunk);
+        if (!chunk_note(snapshotter, busy, &next, chunk, (released ? new_bytes : bytes) * 2 >= SNAPSHOT_CHUNK_BYTES))
+            return false;
+    }
+    return chunk_note(snapshotter, busy, &next, UINT64_MAX, false);
+}
+
 void snapshotter_learn(struct snapshotter *snapshotter)
 {
     struct run_list changed;
     struct busy_list busy = {0};
-    uint64_t chunk = 0, bytes = 0;
-    size_t next = 0;
     if (snapshotter->pagemap.tracking < 0 || !snapshotter->previous.count ||
         !run_list_difference(&snapshotter->previous, &snapshotter->last, snapshotter->page_bytes, &changed))
         return;
-    bool enough = true;
-    for (size_t i = 0; i < changed.count && enough; i++) {
-        uint64_t at = changed.runs[i].address, end = at + changed.runs[i].count * snapshotter->page_bytes;
-        while (at < end && enough) {
-            uint64_t low = at / SNAPSHOT_CHUNK_BYTES * SNAPSHOT_CHUNK_BYTES, high = low + SNAPSHOT_CHUNK_BYTES;
-            if (low != chunk) {
-                enough = chunk_note(snapshotter, &busy, &next, chunk, bytes);
-                chunk = low;
-                bytes = 0;
-            }
-            bytes += (end < high ? end : high) - at;
-            at = high;
-        }
-    }
-    enough = enough && chunk_note(snapshotter, &busy, &next, chunk, bytes) && chunk_note(snapshotter, &busy, &next, UINT64_MAX, 0);
+    bool enough = chunks_note(snapshotter, &changed, &busy);
     run_list_done(&changed);
     free(snapshotter->busy);
     free(snapshotter->busy_before);
     snapshotter->busy = busy.chunks;
     snapshotter->busy_before = busy.before;
-    snapshotter->busy_count = busy.count;
-    snapshotter->learnt = enough;
+    snapshotter->busy_count = enough ? busy.count : 0;
+    snapshotter->learnt = true;
 }
 
 /* Both ascend: chunks that follow each other inside a mapping are released together. */
-static void busy_release(struct snapshotter *snapshotter, const struct map_list *maps)
+void snapshotter_release(struct snapshotter *snapshotter, const struct map_list *maps, bool all)
 {
     size_t next = 0;
+    snapshotter->released = true;
     for (size_t i = 0; i < maps->count; i++) {
         const struct store_mapping *mapping = &maps->entries[i].mapping;
-        if (!snapshotter->learnt)
+        if (all) {
             pagemap_release(&snapshotter->pagemap, mapping->start, mapping->end);
+            continue;
+        }
         while (next < snapshotter->busy_count && snapshotter->busy[next] + SNAPSHOT_CHUNK_BYTES <= mapping->start)
             next++;
         for (size_t j = next; j < snapshotter->busy_count && snapshotter->busy[j] < mapping->end;) {
@@ -358,27 +412,27 @@ static void busy_release(struct snapshotter *snapshotter, const struct map_list 
     }
 }
 
-enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, bool renew, struct pcere_error *error)
+enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, struct pcere_error *error)
 {
     struct plan plan = {.snapshotter = snapshotter};
     struct run_list list = {0};
+    array_reserve(&list.runs, &list.capacity, snapshotter->last.count + 64, sizeof *list.runs);     /* it would grow; if it cannot, it is found out then */
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; i < maps->count && status == PCERE_OK; i++)
-        status = entry_plan(&plan, &maps->entries[i], renew, error);
+        status = entry_plan(&plan, &maps->entries[i], error);
     if (status == PCERE_OK)
         status = spans_make(snapshotter, &plan, error);
     if (status == PCERE_OK)
         status = pages_read(snapshotter, plan.pages * snapshotter->page_bytes, error);
     for (size_t i = 0; i < plan.count && status == PCERE_OK; i++)
-        if (!part_runs(&list, &plan.parts[i], snapshotter->numbers, snapshotter->page_bytes))
+        if (!part_runs(&list, &plan.parts[i], &snapshotter->last, snapshotter->numbers, snapshotter->page_bytes))
             status = pcere_fail_memory(error, "the list of pages");
     free(plan.parts);
     if (status != PCERE_OK) {
         run_list_done(&list);
         return status;
     }
-    if (!renew)
-        busy_release(snapshotter, maps);
+    snapshotter->released = false;
     run_list_done(&snapshotter->previous);
     snapshotter->previous = snapshotter->last;
     snapshotter->last = list;

@@ -38,7 +38,8 @@ struct snapshotter {
     uint64_t *busy;              /* chunks (of SNAPSHOT_CHUNK_BYTES, by address, ascending) that changed between captured regions, in one of the last two times */
     bool *busy_before;           /* of each: the time before, but not the last time */
     size_t busy_count;
-    bool learnt;                 /* false: any chunk may be busy */
+    bool learnt;                 /* something is known of them */
+    bool released;               /* the newest snapshot left them untracked */
     uint64_t read_bytes;         /* by the newest snapshot */
     struct snapshot_span *spans;
     size_t span_count, span_capacity;
@@ -52,13 +53,15 @@ enum pcere_status snapshotter_open(pid_t pid, struct store_writer *writer, uint6
                                    struct pcere_error *error);
 /* At the first stop: how to tell what was written. `tracking` is taken over. */
 enum pcere_status snapshotter_track(struct snapshotter *snapshotter, int tracking, bool scan, struct pcere_error *error);
-/* The program stands still: bring snapshotter->last up to date. `renew`: write-protect what was written, for the sake of the next snapshot.
- * Without it (after a region) pages that are written again soon cost no fault, and pages that are not are read once more. PCERE_NO: the
+/* The program stands still: bring snapshotter->last up to date, and track what is written from now on. PCERE_NO: the
  * program is gone. PCERE_SYSTEM, or what the store says. On failure no later snapshot can be trusted. */
-enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, bool renew, struct pcere_error *error);
-/* The program runs again, after a snapshot that renewed and followed one that did not: which chunks were rewritten between the two? Next time, and the time after that,
- * they are not tracked from one region's end to the next one's begin: to read them once more costs less than a fault for each page, and is no part of any time. Before
- * anything was learnt, nothing is tracked there. Only a guess about cost; whatever comes of it, snapshots are right. */
+enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, struct pcere_error *error);
+/* The program runs again, since a while, and what it writes need not be known exactly, as it does from a region's beginning to its end: no longer track chunks that it
+ * usually rewrites. They are read once more at the next stop, which costs less than a fault for each page, and is no part of any time. `maps` as in the newest snapshot. `all`: whatever
+ * it rewrites. */
+void snapshotter_release(struct snapshotter *snapshotter, const struct map_list *maps, bool all);
+/* The program ran for a while between the last two snapshots, and runs again: which chunks did it rewrite? They are busy now and the time after that. Only a guess
+ * about cost; whatever comes of it, snapshots are right. */
 void snapshotter_learn(struct snapshotter *snapshotter);
 void snapshotter_close(struct snapshotter *snapshotter);
 
