@@ -83,7 +83,7 @@ static bool is_possible(const struct calibrate_subject *subject, enum warmup_kin
 
 bool calibrate_next(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count, enum warmup_kind *ret_kind)
 {
-    static const enum warmup_kind colder[] = {WARMUP_PRECEDED, WARMUP_FAULTING, WARMUP_NONE}, warmer[] = {WARMUP_PLAIN, WARMUP_PRECEDED};
+    static const enum warmup_kind colder[] = {WARMUP_PRECEDED, WARMUP_FAULTING}, warmer[] = {WARMUP_PLAIN, WARMUP_PRECEDED};
     if (!subject->in_vivo_ns)
         return false;
     for (size_t i = 0; i < count; i++)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIALS_COST_NS 300000000u         /* other warm-ups are tried until they took so long, */
+#define TRIALS_COST_NS 100000000u         /* other warm-ups are tried until they took so long, */
 #define TRIALS_COST_RATIO 0.05            /* or so much of the class's time in vivo */
 
 /* ---- what is known of it ------------------------------------------------------------------------------------------------------------- */
