@@ -248,16 +248,19 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     struct clocks clocks = clocks_find(signature, core, character->team);
     struct traffic levels[MODEL_LEVELS_MOST] = {{0}};
     struct thread_time time = {0};
-    double instructions = thread->other_instructions, flop_rate = rate_of(signature, "add", 128), synchronising_ns = 0;
+    double instructions = thread->other_instructions, flop_rate = rate_of(signature, "add", 128), synchronising_ns = 0, busy_ns = 0;
     double flop_ns = isnan(flop_rate) ? 0 : 1e9 / flop_rate;
     for (size_t i = 0; i < character->code_count; i++) {
         const struct character_code *code = &character->codes[i];
         double passes = (double)code->counts[number];
         instructions += passes * (double)code->instructions;
         all->flops += passes * (double)code->flops;
+        double estimate_ns = core && core->codes ? core->codes[i].bound_cycles * clocks.busy_ns : 0;
+        busy_ns += passes * (estimate_ns > 0 ? estimate_ns : code_ns(code, NULL, &clocks, flop_ns));
         time.parts.core_ns += passes * code_ns(code, core && core->codes ? &core->codes[i] : NULL, &clocks, flop_ns);
     }
     time.parts.core_ns += thread->other_instructions / IPC_PLAIN * clocks.cycle_ns;
+    busy_ns += thread->other_instructions / IPC_PLAIN * clocks.cycle_ns;
     for (size_t i = 0; i < character->call_count; i++) {
         const struct character_call *call = &character->calls[i];
         time.parts.call_ns += (double)call->counts[number] * call_cycles(call->name) * clocks.cycle_ns;
@@ -273,7 +276,10 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     time.parts.latency_ns = memory.latency_ns;
     time.parts.overhead_ns = overhead_ns(signature, "parallel", character->team) + synchronising_ns;
     double doubt_core = core && core->codes ? DOUBT_CORE : DOUBT_CORE_PLAIN;
-    time.total_ns = blend(time.parts.core_ns + time.parts.branch_ns + time.parts.call_ns, memory.cache_ns) + memory.memory_ns + memory.latency_ns + time.parts.overhead_ns;
+    /* Memory's lines come while the core waits for its own results, but not while it is busy. */
+    double other_ns = time.parts.branch_ns + time.parts.call_ns, alone_ns = blend(time.parts.core_ns + other_ns, memory.cache_ns),
+           with_ns = blend(busy_ns + other_ns, memory.cache_ns) + memory.memory_ns + memory.latency_ns;
+    time.total_ns = (alone_ns > with_ns ? alone_ns : with_ns) + time.parts.overhead_ns;
     time.doubt_ns = sqrt(pow(doubt_core * time.parts.core_ns, 2) + pow(DOUBT_CALL * (time.parts.call_ns + time.parts.branch_ns), 2) + memory.doubt_ns2 +
                          pow(DOUBT_OVERHEAD * time.parts.overhead_ns, 2));
     return time;

@@ -10,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PCERE = os.environ["PCERE"]
 THREADS = (1, 2)
 VECTOR_SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
-MATRIX_SIZES = (64, 128, 256, 384, 512, 768, 1024)
+MATRIX_SIZES = (64, 128, 256, 384, 512, 768)
 FLAGS = ["-O2", "-g", "-fopenmp"]
 
 PROGRAM = r"""
@@ -22,7 +22,7 @@ static double *array(long count)
 {
     double *values = malloc((size_t)count * sizeof *values);
     for (long i = 0; i < count; i++)
-        values[i] = (double)(i % 7);
+        values[i] = (double)(i %% 7);
     return values;
 }
 
