@@ -56,6 +56,15 @@ static json_t *trials_value(const struct replay_result *result, bool *failed)
     return list;
 }
 
+static json_t *cost_parts(const struct replay_result *result, bool *failed)
+{
+    json_t *parts = json_object();
+    json_put(parts, "load", json_from_u64(result->load_ns), failed);
+    for (unsigned i = 0; replay_phase_name(i); i++)
+        json_put(parts, replay_phase_name(i), json_from_u64(result->phases_ns[i]), failed);
+    return parts;
+}
+
 static json_t *result_value(const struct replay_result *result, bool *failed)
 {
     const struct store_sample *sample = &result->sample;
@@ -97,6 +106,7 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "sampled_ratio", sample->sampled_ratio > 0 ? json_real(sample->sampled_ratio) : json_null(), failed);
     json_put(value, "sample_refusal", result->refusal ? json_from_string(result->refusal) : json_null(), failed);
     json_put(value, "cost_ns", json_from_u64(sample->cost_ns), failed);
+    json_put(value, "cost_parts_ns", cost_parts(result, failed), failed);
     json_put(value, "written_pages", json_from_u64(result->written_pages), failed);
     json_put(value, "dropped_pages", json_from_u64(result->dropped_pages), failed);
     json_put(value, "reason", result->error.status == PCERE_OK ? json_null() : json_from_string(result->error.message), failed);
@@ -255,7 +265,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         status = units_parse_time("--budget", words->budget, &setup.options.budget_ns, error);
     if (status == PCERE_OK) {
         setup.options.warmup = words->warmup;
-        setup.options.sample = words->sample;
+        setup.options.sample = words->sample ? words->sample : words->target ? "off" : "auto";
         setup.options.repeat = (uint32_t)words->repeat;
         setup.options.flags = words->flags;
         setup.options.schedule = words->schedule;
@@ -296,12 +306,12 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
 static const struct cli_option options[] = {
     {"threads", 0, CLI_THREADS, offsetof(struct replay_words, threads), "LIST", "Thread counts, such as 1,2,4,8; the capture's if not given.", 0, 0},
     {"warmup", 0, CLI_TEXT, offsetof(struct replay_words, warmup), "KIND",
-     "What comes before each timed run: auto (the default: chosen for each region by comparing with its time in the program), plain (what it wrote is "
+     "What comes before each timed run: auto (the default: chosen for each region by comparing with its time in the program; given by name, at more cost), plain (what it wrote is "
      "restored), preceded (the regions that ran before it in the program), faulting (page frames that nobody has just used), history (the paper's rule: its own last "
      "invocations, four at most), none (a fresh process), or a number of untimed runs.", 0, 0},
     {"sample", 0, CLI_TEXT, offsetof(struct replay_words, sample), "HOW",
-     "Run only a part of a region's iterations and extrapolate: auto (regions of 10 ms and more, where that can be), off (the default), or the share of the "
-     "iterations to run, such as 0.05.", 0, 0},
+     "Run only a part of a region's iterations and extrapolate: auto (the default: where that can be, for regions of 2 ms and more that would cost much beside what "
+     "their class took in the program), off, or the share of the iterations to run, such as 0.05.", 0, 0},
     {"repeat", 0, CLI_NUMBER, offsetof(struct replay_words, repeat), "N", "Timed runs for each codelet and thread count; chosen by their time if not given.", 1, 1024},
     {"precision", 0, CLI_TEXT, offsetof(struct replay_words, precision), "RATIO",
      "More processes until each median's 95 % interval is no wider than this to either side, such as 1%; within --budget, or 20 seconds each.", 0, 0},

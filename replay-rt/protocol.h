@@ -153,6 +153,12 @@ struct plan_policy {
     uint64_t warm_ns;               /* no more untimed runs once one of them, not the first, took so long; 0: all of them */
 };
 
+/* What the time of a process goes into, one after the other from the request for it to its end. */
+#define PLAN_PHASES(X) X(START, "start") X(MAP, "map") X(TEAM, "team") X(PREPARE, "prepare") X(REHEARSE, "rehearse") X(LEARN, "learn") \
+    X(RESTORE, "restore") X(PRECEDE, "precede") X(COOL, "cool") X(WARM, "warm") X(RUN, "run") X(END, "end")
+#define PLAN_PHASE_ENTRY(name, text) PLAN_PHASE_##name,
+enum plan_phase { PLAN_PHASES(PLAN_PHASE_ENTRY) PLAN_PHASE_COUNT };
+
 enum plan_state {
     PLAN_PREPARED,                  /* the launcher wrote it; the process has not begun */
     PLAN_STARTED,
@@ -199,6 +205,8 @@ struct plan_result {
     uint32_t reserved;
     uint64_t sample_real_ns;        /* what the shots really took */
     uint64_t sample_iterations, sample_run;     /* of the loops: iterations that there are, and those that were timed, in all shots together */
+    uint64_t marked_ns;             /* of the monotonic clock: when the last phase ended; the launcher's request at first */
+    uint64_t phases_ns[PLAN_PHASE_COUNT];
     char refusal[160];              /* why it was replayed whole although the plan asks for shots */
     char message[256];
     uint64_t samples_ns[PLAN_SAMPLES];          /* wall time of each timed repetition */

@@ -11,10 +11,11 @@
 #define CHEAP_NS 100000000u               /* wall time up to which another warm process costs little */
 #define WARM_NS 10000000u                 /* after an untimed run of this length nothing is left to warm: it went through all that caches hold */
 #define PAGE_NS 1000u                     /* what it costs to make a captured page a process's own */
+#define HEAVY_PARTS 12.0                  /* ... of it, times its share, for those that a program nearly consists of */
 #define PAGES_MANY 4096u                  /* so many cost more than a process does without them */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 
-enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = 3, PROCESSES_LIMIT = 200, WARMUPS_MOST = 1000 };
+enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = 3, PROCESSES_LIMIT = 200, COLD_LEAST = 2, WARMUPS_MOST = 1000 };
 
 static void policy_warm(struct policy *policy, uint32_t warmups, uint32_t repeat)
 {
@@ -93,6 +94,30 @@ void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t rep
     policy->plan.budget_ns = BUDGET_NS;
 }
 
+static uint64_t least_of(uint64_t left, uint64_t right)
+{
+    return left < right ? left : right;
+}
+
+void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t class_ns, double share_ratio)
+{
+    if (repeat || (warmup && strcmp(warmup, "auto") != 0))
+        return;
+    uint64_t allowed_ns = class_ns / POLICY_WEIGHT_PARTS;
+    if (share_ratio > HEAVY_PARTS / POLICY_WEIGHT_PARTS)
+        allowed_ns = (uint64_t)((double)class_ns * (share_ratio < 1 ? share_ratio : 1) / HEAVY_PARTS);
+    policy->allowed_ns = allowed_ns ? allowed_ns : 1;
+    policy->budget_ns = least_of(policy->budget_ns, policy->allowed_ns);
+    if (policy->plan.warmups) {
+        policy->plan.budget_ns = least_of(BUDGET_NS, allowed_ns / PROCESSES_MOST + 1);
+        return;
+    }
+    policy->plan.repeat_least = policy->samples_least = COLD_LEAST;
+    if (policy->plan.repeat_most < COLD_LEAST)
+        policy->plan.repeat_most = COLD_LEAST;
+    policy->plan.budget_ns = least_of(BUDGET_NS, policy->allowed_ns);
+}
+
 void policy_extend(struct policy *policy, double precision_ratio, uint64_t budget_ns)
 {
     if (!(precision_ratio > 0) && !budget_ns)
@@ -101,6 +126,7 @@ void policy_extend(struct policy *policy, double precision_ratio, uint64_t budge
     policy->processes_most = PROCESSES_LIMIT;
     policy->budget_ns = budget_ns ? budget_ns : POLICY_PATIENCE_NS;
     policy->always_more = true;
+    policy->allowed_ns = 0;
     policy->plan.long_ns = 0;
 }
 
@@ -113,6 +139,8 @@ bool policy_wants_more(const struct policy *policy, uint32_t repeat, uint32_t pr
         return false;
     if (repeat)
         return samples < repeat;
+    if (policy->allowed_ns && processes && wall_ns + wall_ns / processes > policy->allowed_ns)
+        return false;
     if (policy->plan.long_ns && longest_ns >= policy->plan.long_ns)
         return false;
     return wall_ns < policy->budget_ns && (policy->always_more || samples < policy->samples_least);

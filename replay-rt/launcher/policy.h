@@ -22,6 +22,7 @@
 
 #define POLICY_OFTEN 4u               /* invocations; more than these: a frequently called region */
 #define POLICY_WARMUPS 4u
+#define POLICY_WEIGHT_PARTS 30u       /* of a class's time in vivo: what its replays may take */
 #define POLICY_PATIENCE_NS 20000000000u       /* of a precision that cannot be reached */
 
 struct policy {
@@ -30,6 +31,7 @@ struct policy {
     uint32_t processes_most;
     uint64_t budget_ns;               /* ... or so much wall time went by; does not count where --repeat says how many */
     double precision_ratio;           /* 0, or stop when it is reached; the other limits are wide then */
+    uint64_t allowed_ns;              /* 0, or no process more that would make all of them take longer (policy_weigh_time) */
     bool always_more;                 /* within the budget more processes even with samples enough: each has an offset of its own */
 };
 
@@ -47,6 +49,11 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
  * which of them it needs, if that costs less than to make all of them the process's own; and where they are many, timed runs in one process that restores them
  * instead of several that each make them anew. */
 void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages);
+
+/* Of "auto": what a class weighs limits what it may cost. `class_ns`: what all its members took in vivo, at as many threads as the replay has; `share_ratio`: of the
+ * program's time. The first process runs in any case, with fewer timed runs; more of them only while all together take less than a thirtieth of class_ns, or,
+ * of classes above two fifths, that share of a twelfth of it: errors of many classes cancel, that of a single one does not. */
+void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t class_ns, double share_ratio);
 
 /* What --precision and --budget ask for instead: processes until the interval is narrow enough, or `budget_ns` are spent (0: as many as
  * POLICY_PATIENCE_NS allow, for a precision; nothing changes without one). */

@@ -209,10 +209,13 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
         pid_t child = 0;
         int ended = 0;
         plan_file_reset(process->plan);
+        process->plan->plan->result.marked_ns = clock_ns();
         status = process_spawn(process, attempt, &child, &last);
         if (status)
             break;
         bool hung = process_wait(process, child, &ended);
+        struct plan_result *result = &process->plan->plan->result;
+        result->phases_ns[PLAN_PHASE_END] += clock_ns() - result->marked_ns;
         runtime_forget(child);
         status = end_explain(process, hung, ended, &last);
         if (hung || atomic_load(&process->plan->plan->result.state) != PLAN_COLLIDED)

@@ -110,6 +110,15 @@ static size_t undisturbed_count(const struct store_sample *sample)
     return count;
 }
 
+#define PHASE_TEXT(name, text) text,
+static const char *const phases[] = {PLAN_PHASES(PHASE_TEXT) NULL};
+_Static_assert(sizeof phases / sizeof *phases == REPLAY_PHASES + 1 && REPLAY_PHASES == PLAN_PHASE_COUNT, "replay.h counts the phases");
+
+const char *replay_phase_name(unsigned phase)
+{
+    return phase < REPLAY_PHASES ? phases[phase] : NULL;
+}
+
 static enum pcere_status samples_take(struct replay_result *result, const struct plan_result *from, uint64_t *longest_ns,
                                       struct pcere_error *error)
 {
@@ -139,6 +148,8 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
     result->dropped_pages = from->dropped_pages;
     result->laid_pages = from->laid_pages;
     result->processes++;
+    for (unsigned i = 0; i < REPLAY_PHASES; i++)
+        result->phases_ns[i] += from->phases_ns[i];
     return PCERE_OK;
 }
 
@@ -186,22 +197,32 @@ static uint64_t pages_count(const struct codelet_memory *memory)
     return count;
 }
 
+/* As if all of it were divided among the threads. */
+static uint64_t class_ns_at(const struct store_class *class, const struct store_codelet *codelet, uint32_t threads)
+{
+    uint64_t captured = codelet->capture_threads ? codelet->capture_threads : 1;
+    return threads > captured ? class->time_ns / threads * captured : class->time_ns;
+}
+
 enum pcere_status replay_measure(struct replay_session *session, const struct store_codelet *codelet, const struct codelet_memory *memory,
                                  const struct measurement *measurement, struct replay_result *result, struct pcere_error *error)
 {
     const struct replay_options *options = session->options;
     struct policy policy;
     struct plan_file plan = {.fd = -1};
-    uint64_t longest_ns = 0;
+    uint64_t longest_ns = 0, class_ns = class_ns_at(result->target->class, codelet, result->sample.threads);
     const struct policy_subject subject = {result->target->region->invocations, result->target->class->representative,
                                            result->target->class->members};
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
     if (!status)
         policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory));
+    if (!status)
+        policy_weigh_time(&policy, options->warmup, options->repeat, class_ns,
+                          (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1));
     if (!status && !measurement->trial)
         policy_extend(&policy, options->precision_ratio, measurement->budget_ns);
     if (!status && !measurement->trial)
-        status = sampling_choose(options, codelet, result->sample.threads, &policy.plan, &result->refusal, error);
+        status = sampling_choose(options, codelet, result->sample.threads, class_ns, &policy.plan, &result->refusal, error);
     if (!status)
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
                                &policy.plan, measurement->steps, &plan, error);
@@ -314,7 +335,7 @@ static void target_run(struct measuring *measuring, const struct replay_target *
         if (options->threads[i] == store_manifest(session->store)->threads)
             first = i;
     }
-    report->results[base + first].sample.cost_ns = load_ns;
+    report->results[base + first].sample.cost_ns = report->results[base + first].load_ns = load_ns;
     if (!report->results[base + first].error.status)
         result_measure(measuring, &warming, base + first, true);
     for (size_t i = 0; i < options->thread_count; i++) {

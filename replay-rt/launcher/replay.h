@@ -71,6 +71,10 @@ struct replay_watcher {               /* a library that is loaded into a codelet
 
 /* ---- replay --------------------------------------------------------------------------------------------------------------- */
 
+/* "start" for 0; NULL from REPLAY_PHASES on. */
+const char *replay_phase_name(unsigned phase);
+#define REPLAY_PHASES 12u
+
 struct replay_result {
     const struct replay_target *target;     /* borrowed */
     struct store_sample sample;       /* ready for store_sample_append; sample_count is 0 if it failed; sampled_ratio says whether it was sampled */
@@ -83,6 +87,8 @@ struct replay_result {
     size_t trial_count;
     uint64_t reference_ns;            /* time in vivo that the choice of a warm-up went by, or 0 */
     uint64_t laid_pages;              /* between the region before it and itself, for each repetition; 0 where none was run */
+    uint64_t load_ns;                 /* of sample.cost_ns: filling the file of pages */
+    uint64_t phases_ns[REPLAY_PHASES];      /* of sample.cost_ns: what the processes did, by replay_phase_name; all together */
     char *refusal;                    /* why it was replayed whole although sampling was asked for; NULL: it was sampled, or not asked for */
     uint64_t written_pages, dropped_pages;  /* restored, or made absent, between repetitions (0 where nothing was repeated warm) */
     struct pcere_error error;         /* status PCERE_OK: measured */

@@ -1,13 +1,16 @@
 /* replay-rt/launcher/sampling.c - see sampling.h. */
 #include "replay-rt/launcher/sampling.h"
 
+#include "replay-rt/launcher/policy.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define REGION_LEAST_NS 10000000u         /* shorter regions are cheaper to run than to think about */
-#define WORTH_NS 25000000.0               /* a short region is sampled so much that it takes about this long ... */
-#define RATIO_LEAST 0.01
+#define REGION_LEAST_NS 2000000u          /* shorter regions are cheaper to run than to think about */
+#define WORTH_NS 25000000.0               /* a region is sampled so much that it takes about this long ... */
+#define RATIO_LEAST 0.005
 #define RATIO_MOST 0.10                   /* ... within these shares */
+#define WHOLE_RUNS 6u                     /* that a whole replay takes about, warm-up included */
 #define PATIENCE_LEAST_NS 5000000000u
 #define PATIENCE_RUNS 4u
 
@@ -39,16 +42,20 @@ enum pcere_status replay_check_sample(const char *sample, struct pcere_error *er
     return sample_parse(sample, &ratio, error);
 }
 
-static const char *refusal_known(const struct replay_options *options, bool automatic, uint64_t in_vivo_ns)
+static const char *refusal_known(const struct replay_options *options, bool automatic, uint64_t in_vivo_ns, uint64_t class_ns)
 {
     if (automatic && (options->repeat || (options->warmup && strcmp(options->warmup, "auto") != 0)))
         return "repetitions or a warm-up were asked for";
+    if (automatic && (options->precision_ratio > 0 || options->budget_ns))
+        return "a precision or a budget was asked for";
     if (in_vivo_ns < REGION_LEAST_NS)
-        return "it takes less than 10 ms";
+        return "it takes less than 2 ms";
+    if (automatic && in_vivo_ns <= class_ns / POLICY_WEIGHT_PARTS / WHOLE_RUNS)
+        return "whole replays cost little beside what its class took";
     return NULL;
 }
 
-enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads,
+enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads, uint64_t class_ns,
                                   struct plan_policy *policy, char **ret_refusal, struct pcere_error *error)
 {
     double ratio;
@@ -56,7 +63,7 @@ enum pcere_status sampling_choose(const struct replay_options *options, const st
     if (status || ratio < 0)
         return status;
     uint64_t in_vivo_ns = codelet->in_vivo_ns * (codelet->capture_threads ? codelet->capture_threads : 1) / (threads ? threads : 1);
-    const char *refusal = refusal_known(options, !(ratio > 0), in_vivo_ns);
+    const char *refusal = refusal_known(options, !(ratio > 0), in_vivo_ns, class_ns);
     if (refusal) {
         *ret_refusal = strdup(refusal);
         return *ret_refusal ? PCERE_OK : pcere_fail_memory(error, "a reason");

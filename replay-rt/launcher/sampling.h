@@ -1,8 +1,9 @@
 /* replay-rt/launcher/sampling.h - whether a codelet is sampled inside, how much of it, how long it may take, and what came out.
  *
- *   auto       regions of at least 10 ms in vivo; 1 % of the iterations where the region takes seconds, up to 10 % where it is short, since then
- *              loading costs more than running. Not where repetitions or a warm-up were asked for: those are of whole runs
- *   FRACTION   that share of the iterations, in all shots together, of any region of at least 10 ms
+ *   auto       regions of at least 2 ms in vivo, of which whole replays would take more than a thirtieth of what the class took in the program; 0.5 % of the
+ *              iterations where the region takes seconds, up to 10 % where it is short, since then loading costs more than running. Not where repetitions,
+ *              a warm-up, a precision or a budget were asked for: those are of whole runs
+ *   FRACTION   that share of the iterations, in all shots together, of any region of at least 2 ms
  *   off        whole
  *
  * What cannot be sampled is known by the pass that compiled it (struct codelet_region), by the codelet while it runs (a shot would save nothing), or
@@ -16,9 +17,9 @@
 #include "replay-rt/protocol.h"
 #include "store/store.h"
 
-/* Fill in the sample_ fields of *policy; sample_shots 0: whole, and where sampling was asked for, *ret_refusal (malloc'ed) says why. PCERE_USAGE: no such
+/* `class_ns`: what all members of the class took in vivo, at as many threads; 0: unknown. Fill in the sample_ fields of *policy; sample_shots 0: whole, and where sampling was asked for, *ret_refusal (malloc'ed) says why. PCERE_USAGE: no such
  * way to sample. */
-enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads,
+enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads, uint64_t class_ns,
                                   struct plan_policy *policy, char **ret_refusal, struct pcere_error *error);
 
 /* A shot that takes longer than this hangs. A shot runs less than the region does; that may be slower here, and with fewer threads. */

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIALS_COST_NS 100000000u         /* other warm-ups are tried until they took so long, */
-#define TRIALS_COST_RATIO 0.05            /* or so much of the class's time in vivo */
+#define PRECEDE_RUNS 5u
+#define PRECEDE_PARTS 8u                  /* of the class's time in vivo: what all runs of the predecessors may take */
+#define TRIALS_COST_RATIO 0.05            /* other warm-ups are tried until they took so much of the class's time in vivo, */
+#define TRIALS_COST_NS 100000000u         /* or, where "auto" was asked for by its name, so long at least */
 
 /* ---- what is known of it ------------------------------------------------------------------------------------------------------------- */
 
@@ -65,6 +67,15 @@ static const char *calibration_refusal(const struct replay_session *session, con
     return warming->subject.in_vivo_ns ? NULL : "its time in vivo is not known";
 }
 
+/* Its predecessors' runs, two of them untimed and three timed, would take longer than what they could make better is worth. */
+static bool precede_too_long(const struct warming *warming)
+{
+    uint64_t each_ns = 0;
+    for (size_t i = 0; i < warming->predecessor_count; i++)
+        each_ns += warming->predecessors[i].class->representative_ns;
+    return each_ns > warming->target->class->time_ns / PRECEDE_PARTS / PRECEDE_RUNS;
+}
+
 static enum pcere_status series_need(struct replay_session *session, struct pcere_error *error)
 {
     if (session->series_loaded)
@@ -108,6 +119,10 @@ enum pcere_status warming_begin(struct replay_session *session, const struct rep
         warming.kind = decision ? warmup_kind_of(decision->warmup_policy) : calibrate_expect(&warming.subject, &warming.why);
         warming.has_residual = decision != NULL;
         warming.residual_ratio = decision ? decision->residual_ratio : 0;
+        if (!decision && !session->options->warmup && warming.kind == WARMUP_PRECEDED && precede_too_long(&warming)) {
+            warming.kind = WARMUP_HISTORY;
+            warming.why = "what ran before it takes long beside what its class took";
+        }
         const char *refusal = decision ? "as calibrated before" : calibration_refusal(session, target, &warming);
         warming.calibrates = !refusal;
         warming.why = refusal ? refusal : warming.why;
@@ -256,7 +271,7 @@ static enum pcere_status calibrate(struct warming *warming, struct replay_result
     struct replay_result others[WARMUP_KINDS];
     size_t count = 1;
     uint64_t spent_ns = 0;
-    double most_ns = fmax(TRIALS_COST_NS, TRIALS_COST_RATIO * (double)warming->target->class->time_ns);
+    double most_ns = fmax(warming->session->options->warmup ? TRIALS_COST_NS : 0, TRIALS_COST_RATIO * (double)warming->target->class->time_ns);
     enum pcere_status status = trial_read(&result->sample, warming->kind, result->sample.cost_ns, &trials[0], error);
     enum warmup_kind next;
     while (!status && (double)spent_ns < most_ns && (double)trials[0].cost_ns < most_ns && count < WARMUP_KINDS

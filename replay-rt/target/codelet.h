@@ -32,6 +32,8 @@ bool pcere_plan_open(const char *plan_path, const char *pages_path, struct codel
 const void *pcere_plan_table(const struct replay_plan *plan, const struct plan_table *table);
 const char *pcere_plan_string(const struct replay_plan *plan, uint32_t offset);
 void pcere_plan_progress(struct codelet *codelet);
+/* What was done since the last call belongs to this phase. */
+void pcere_plan_phase(struct codelet *codelet, enum plan_phase phase);
 
 /* Put state and message into the result and end the process; a plan that is NULL just ends it. */
 _Noreturn void pcere_plan_end(struct codelet *codelet, enum plan_state state, const char *format, ...)
@@ -95,7 +97,6 @@ struct memory {
     size_t drop_count;
     struct plan_range *adjusted;      /* words that this process had to change: not compared */
     size_t adjusted_count, adjusted_capacity;
-    uint64_t cool_first;              /* captured pages from this number on are read to empty the caches */
     bool learned, guarded;            /* guarded: the capture's protections are in force */
 };
 

@@ -84,6 +84,7 @@ int main(int argc, char **argv)
     if (argc != 3 || !pcere_plan_open(argv[1], argv[2], &codelet))
         return 2;
     uint64_t start = 0, end = 0;
+    pcere_plan_phase(&codelet, PLAN_PHASE_START);
     pcere_images_open(&codelet);
     pcere_overlay_prepare(&codelet);
     if (stack_find(&start, &end) && meets_captured(&codelet, start, end))

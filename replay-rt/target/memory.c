@@ -15,11 +15,10 @@
 #include <unistd.h>
 
 #define HUGE_PAGE_BYTES (2ull << 20)
-#define COOL_BYTES_LEAST (64ull << 20)
+#define COOL_BYTES (64ull << 20)
+#define COOL_THREAD_BYTES (16ull << 20)   /* its share at least: second-level caches are its own */
+#define COOL_PIECE_BYTES (64u << 10)
 #define LAZY_COPIES_MOST 20000u           /* mappings of a process are limited (vm.max_map_count) */
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -202,18 +201,6 @@ static void move_pages(struct memory *memory, const struct page_move *move, uint
         memcpy((void *)move->address, memory->codelet->pages + move->source, bytes);
 }
 
-static void read_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
-{
-    enum { LINE_BYTES = 64 };
-    uint64_t page_bytes = memory->codelet->plan->page_bytes;
-    if (page + count <= memory->cool_first)
-        return;
-    uint64_t skip = page < memory->cool_first ? memory->cool_first - page : 0;
-    const volatile unsigned char *at = (const volatile unsigned char *)(copy->address + (first + skip) * page_bytes);
-    madvise((void *)at, (count - skip) * page_bytes, MADV_POPULATE_READ);      /* without it, each page or few of them are a fault */
-    for (const volatile unsigned char *end = at + (count - skip) * page_bytes; at < end; at += LINE_BYTES)
-        (void)*at;
-}
 
 static void restore_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
 {
@@ -275,12 +262,22 @@ static void restore_written(void *context, uint32_t thread, uint32_t threads)
         move_pages(memory, &memory->written[i], page_bytes);
 }
 
-/* Each thread reads as much as would fill the caches that it has a part of. */
+/* Through the file: to map pages only to read them would cost ten times as much. Threads take its pieces in turn, the last ones first. */
 static void read_last(void *context, uint32_t thread, uint32_t threads)
 {
-    (void)thread;
-    (void)threads;
-    pages_visit(context, 0, 1, read_piece);
+    const struct memory *memory = context;
+    unsigned char piece[COOL_PIECE_BYTES];
+    uint64_t wanted = threads * COOL_THREAD_BYTES > COOL_BYTES ? threads * COOL_THREAD_BYTES : COOL_BYTES;
+    uint64_t page_bytes = memory->codelet->plan->page_bytes, seen = 0, number = 0;
+    for (uint64_t i = memory->codelet->plan->before.count; i-- > 0 && seen < wanted;) {
+        uint64_t bytes = memory->copies[i].zero ? 0 : memory->copies[i].pages * page_bytes;
+        for (uint64_t at = 0; at < bytes && seen < wanted; at += sizeof piece, seen += sizeof piece) {
+            uint64_t left = bytes - at;
+            if (number++ % threads == thread
+                && pread(memory->codelet->pages_fd, piece, left < sizeof piece ? left : sizeof piece, (off_t)(memory->copies[i].source + at)) < 0)
+                return;
+        }
+    }
 }
 
 static void drop(const struct plan_range *ranges, size_t count)
@@ -302,10 +299,6 @@ void pcere_memory_prepare(struct memory *memory)
 
 void pcere_memory_cool(struct memory *memory)
 {
-    long cache_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    uint64_t bytes = cache_bytes > 0 && 2 * (uint64_t)cache_bytes > COOL_BYTES_LEAST ? 2 * (uint64_t)cache_bytes : COOL_BYTES_LEAST;
-    uint64_t wanted = bytes / memory->codelet->plan->page_bytes, pages = memory->first_page[memory->codelet->plan->before.count];
-    memory->cool_first = pages > wanted ? pages - wanted : 0;
     pcere_team_run(read_last, memory);
 }
 
@@ -348,14 +341,15 @@ static void candidates_mark(struct memory *memory)
 {
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
     pcere_pagemap_refresh();
-    for (uint64_t i = 0; i < memory->codelet->plan->before.count; i++)
+    for (uint64_t i = 0; i < memory->codelet->plan->before.count; i++) {
+        if (!(pcere_memory_protection(memory, memory->copies[i].address) & PROT_WRITE))
+            continue;
         for (uint64_t page = memory->first_page[i]; page < memory->first_page[i + 1]; page++) {
             uint64_t address = memory->copies[i].address + (page - memory->first_page[i]) * page_bytes;
-            if (!(pcere_memory_protection(memory, memory->copies[i].address) & PROT_WRITE))
-                break;
             enum page_state state = pcere_pagemap_state(address, page_bytes);
             memory->dirty[page] = state == PAGE_OWN || state == PAGE_UNKNOWN;
         }
+    }
 }
 
 static void written_collect(struct memory *memory)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static void *file_map(const char *path, int open_flags, int map_flags, uint64_t *ret_bytes, int *ret_descriptor)
@@ -155,6 +156,16 @@ const char *pcere_plan_string(const struct replay_plan *plan, uint32_t offset)
 void pcere_plan_progress(struct codelet *codelet)
 {
     atomic_fetch_add(&codelet->plan->result.progress, 1);
+}
+
+void pcere_plan_phase(struct codelet *codelet, enum plan_phase phase)
+{
+    struct plan_result *result = &codelet->plan->result;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    result->phases_ns[phase] += now_ns - result->marked_ns;
+    result->marked_ns = now_ns;
 }
 
 _Noreturn void pcere_plan_end(struct codelet *codelet, enum plan_state state, const char *format, ...)

@@ -138,9 +138,13 @@ static void region_shot(void *context)
 static void rehearsal_end(void *context)
 {
     struct run *run = context;
+    pcere_plan_phase(run->codelet, PLAN_PHASE_REHEARSE);
     pcere_memory_learn(&run->memory);
+    pcere_plan_phase(run->codelet, PLAN_PHASE_LEARN);
     pcere_memory_restore(&run->memory);
+    pcere_plan_phase(run->codelet, PLAN_PHASE_RESTORE);
     pcere_memory_cool(&run->memory);
+    pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
     pcere_plan_progress(run->codelet);
 }
 
@@ -153,6 +157,7 @@ static bool region_sample(struct run *run)
     run->sampling = true;
     bool sampled = pcere_sample_region(codelet, run->region, region_shot, run->rehearses ? rehearsal_end : NULL, run);
     run->sampling = false;
+    pcere_plan_phase(codelet, PLAN_PHASE_RUN);
     if (!sampled && codelet->plan->result.sample_real_ns) {
         if (run->rehearses)
             pcere_memory_learn(&run->memory);
@@ -193,12 +198,16 @@ static void region_warm(struct run *run)
     for (uint32_t i = 0; i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++) {
         if (run->chain)
             region_precede(run, i < LEARNING_WALKS, false);
+        pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
         last_ns = region_run(run).wall_ns;
         run->codelet->plan->result.warmups = i + 1;
+        pcere_plan_phase(run->codelet, PLAN_PHASE_WARM);
         if (!i && policy->learn && !run->chain)
             pcere_memory_learn(&run->memory);
+        pcere_plan_phase(run->codelet, PLAN_PHASE_LEARN);
         if (!run->chain)
             pcere_memory_restore(&run->memory);
+        pcere_plan_phase(run->codelet, PLAN_PHASE_RESTORE);
         pcere_plan_progress(run->codelet);
     }
 }
@@ -229,9 +238,12 @@ static void region_measure(struct run *run)
     uint64_t begin_ns = clock_ns();
     for (uint32_t i = 0; i < most; i++) {
         region_precede(run, run->chain && i + policy->warmups < LEARNING_WALKS, i);
+        pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
         if (i && !policy->learn)
             pcere_memory_cool(&run->memory);
+        pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
         struct cost cost = region_run(run);
+        pcere_plan_phase(run->codelet, PLAN_PHASE_RUN);
         result->samples_ns[i] = cost.wall_ns;
         result->cpu_ns[i] = cost.cpu_ns;
         result->switches[i] = cost.switches;
@@ -275,6 +287,7 @@ static void run_all(void *context)
     struct replay_plan *plan = codelet->plan;
     pcere_settings_team(codelet);
     pcere_team_run(thread_begin, run);
+    pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
     atomic_store(&plan->result.state, PLAN_RUNNING);
     bool timed_first = plan->policy.task == PLAN_MEASURE && (!plan->policy.warmups || plan->policy.sample_shots);
     run->rehearses = run->memory.lazy && timed_first && (plan->policy.rehearse || plan->policy.sample_shots);
@@ -290,6 +303,7 @@ static void run_all(void *context)
     pcere_settings_apply(&run->memory);
     pcere_files_open(codelet);
     pcere_plan_progress(codelet);
+    pcere_plan_phase(codelet, PLAN_PHASE_PREPARE);
     if (plan->policy.task == PLAN_VERIFY)
         region_verify(run);
     else if (plan->policy.task == PLAN_CHARACTER)
@@ -315,6 +329,7 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet)
     pcere_crash_watch(codelet);
     region_find(&run);
     pcere_memory_map(codelet, &run.memory);
+    pcere_plan_phase(codelet, PLAN_PHASE_MAP);
     if (!pcere_memory_is_mapped(&run.memory, plan->stack_pointer - 1))
         pcere_plan_end(codelet, PLAN_FAILED, "the captured stack is not among the captured memory");
     pcere_heap_protect(run.memory.mappings, plan->mappings.count, plan->foreign_allocator, &plan->result.heap_releases);

@@ -13,13 +13,13 @@ program loading loading.c
 captured loading --force
 index=loading.pcere/build/memory/index pages=loading.pcere/build/memory/pages
 for warmup in auto none; do
-    run "$PCERE" replay --json --warmup $warmup loading.pcere
+    run "$PCERE" replay --json --sample off --warmup $warmup loading.pcere
     says "--warmup $warmup: all regions are replayed" 0
     for region in only_once many_times streamed; do
         holds "--warmup $warmup: $region finds its memory as it was, in every timed run" works $region
     done
 done
-run "$PCERE" replay --json loading.pcere '*only_once*'
+run "$PCERE" replay --json --sample off loading.pcere '*only_once*'
 holds "a cold run that needs little of much memory is rehearsed" test "$(field only_once warmups)" = 1
 holds "its repetitions share a process" test "$(field only_once processes)" = 1
 run "$PCERE" replay --json --sample 0.05 loading.pcere '*streamed*'

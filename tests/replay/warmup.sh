@@ -23,7 +23,7 @@ holds "before the first region nothing ran, and that is said" \
     jq -e '.replays | min_by(.representative) | .warmup_policy == "history" and (.warmup_reason | test("nothing is known"))' .out
 
 # auto: the expected one, unless it is off and another one is nearer by more than noise (calibrate.h)
-run "$PCERE" replay preceded.pcere add --threads 1,2 --json
+run "$PCERE" replay preceded.pcere add --threads 1,2 --sample off --json --warmup auto
 says "auto runs" 0
 holds "auto names policy, reason and residual at each number of threads" \
     jq -e "$main"'[main[] | (.warmup_policy | length > 0) and (.warmup_reason | length > 0) and .residual_ratio > -1] | all' .out
@@ -39,14 +39,14 @@ holds "what was tried is paid for" jq -e '[.replays[] | .cost_ns > ([.trials[].c
 tried=$(json '[.replays[].trials[]] | length')
 is "and kept in the store" "$(grep -c '"kind":"calibration"' preceded.pcere/samples.jsonl)" "$tried"
 chosen=$(json "$main main[0].warmup_policy")
-run "$PCERE" replay preceded.pcere add --threads 2 --json
+run "$PCERE" replay preceded.pcere add --threads 2 --sample off --json --warmup auto
 is "a later replay takes what was found" "$(json "$main main[0].warmup_policy")" "$chosen"
 holds "without trying again" jq -e "$main"'main[0] | (.trials | length) == 0 and (.warmup_reason | test("as calibrated before"))' .out
-run "$PCERE" replay preceded.pcere add --threads 1
+run "$PCERE" replay preceded.pcere add --threads 1 --sample off --warmup auto
 says "the table shows it" 0 out 'warm-up' out "$chosen [+-]"
 
 rm preceded.pcere/samples.jsonl
-run "$PCERE" replay preceded.pcere add --threads 2 --json
+run "$PCERE" replay preceded.pcere add --threads 2 --sample off --json --warmup auto
 holds "where the capture's threads are not asked for, calibrating is done beside, and paid for" \
     jq -e "$main"'main | length == 1 and .[0].threads == 2 and (.[0].trials | length > 0 and ([.[].threads] | unique) == [1]) and .[0].residual_ratio > -1' .out
 run "$PCERE" replay preceded.pcere add --threads 1 --flags=-O1 --json

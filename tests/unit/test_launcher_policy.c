@@ -162,6 +162,31 @@ static void large_memory_takes_one_process(void)
     CU_ASSERT_EQUAL(asked.plan.repeat_most, 2);
 }
 
+static void light_classes_cost_little(void)
+{
+    struct policy light = chosen("auto", 0, 400, 395), heavy = light, asked = chosen("auto", 9, 400, 395), precise = light;
+    policy_weigh_time(&light, "auto", 0, 20000000, 0.01);
+    CU_ASSERT_EQUAL(light.plan.repeat_least, 3);
+    CU_ASSERT(light.plan.budget_ns > 0 && light.plan.budget_ns < 1000000);
+    CU_ASSERT_FALSE(policy_wants_more(&light, 0, 1, 3, 200000, 10000000, 1));
+    policy_weigh_time(&heavy, NULL, 0, 2000000000, 0.01);
+    CU_ASSERT(policy_wants_more(&heavy, 0, 1, 10, 200000, 20000000, 1));
+    CU_ASSERT_FALSE(policy_wants_more(&heavy, 0, 1, 10, 200000, 60000000, 1));     /* a second one would be too much */
+    struct policy alone = chosen("auto", 0, 400, 395);
+    policy_weigh_time(&alone, NULL, 0, 2000000000, 0.9);
+    CU_ASSERT(policy_wants_more(&alone, 0, 1, 10, 200000, 60000000, 1));           /* nothing makes up for its error */
+    struct policy before = asked;
+    policy_weigh_time(&asked, "auto", 9, 1, 0.01);
+    CU_ASSERT_EQUAL(memcmp(&asked, &before, sizeof asked), 0);
+    policy_weigh_time(&precise, "auto", 0, 20000000, 0.01);
+    policy_extend(&precise, 0.01, 0);
+    CU_ASSERT(policy_wants_more(&precise, 0, 5, 30, 200000, 50000000, 0.02));
+    struct policy cold = chosen("auto", 0, 1, 1);
+    policy_weigh_time(&cold, "auto", 0, 1000000, 0.01);
+    CU_ASSERT_EQUAL(cold.plan.repeat_most, 2);
+    CU_ASSERT_FALSE(policy_wants_more(&cold, 0, 1, 2, 1000000, 9000000, 1));
+}
+
 /* Regions that go through more than caches hold need no four untimed runs; who asks for a number gets it. */
 static void long_warmups_end_early(void)
 {
@@ -171,6 +196,7 @@ static void long_warmups_end_early(void)
 }
 
 static const struct unit_test tests[] = {
+    {"a class costs no more than a thirtieth of what it took, beyond its first process", light_classes_cost_little},
     {"a first invocation is rehearsed where that costs less than its memory, and never with none", rehearsed_where_that_is_cheap},
     {"cold runs that need much memory share a process, unless a number was asked for", large_memory_takes_one_process},
     {"long untimed runs are fewer, unless a number was asked for", long_warmups_end_early},

@@ -97,14 +97,31 @@ static void few_iterations_are_whole(void)
     CU_ASSERT_EQUAL(pcere_sample_place(&all, 0, 1, 1000, blocks), 0);
 }
 
+static uint64_t class_ns;
+
 static struct plan_policy chosen(const char *sample, uint32_t repeat, uint64_t in_vivo_ns, char **ret_refusal)
 {
     const struct replay_options options = {.sample = sample, .repeat = repeat};
     const struct store_codelet codelet = {.in_vivo_ns = in_vivo_ns, .capture_threads = 1};
     struct plan_policy policy = {0};
     *ret_refusal = NULL;
-    CU_ASSERT_EQUAL_FATAL(sampling_choose(&options, &codelet, 1, &policy, ret_refusal, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(sampling_choose(&options, &codelet, 1, class_ns, &policy, ret_refusal, NULL), PCERE_OK);
     return policy;
+}
+
+static void heavy_classes_are_replayed_whole(void)
+{
+    char *refusal;
+    class_ns = 200 * UINT64_C(14000000);
+    CU_ASSERT_EQUAL(chosen("auto", 0, 14000000, &refusal).sample_shots, 0);
+    CU_ASSERT(refusal && strstr(refusal, "its class"));
+    free(refusal);
+    CU_ASSERT(chosen("0.05", 0, 14000000, &refusal).sample_shots > 0);
+    CU_ASSERT_PTR_NULL(refusal);
+    class_ns = 8 * UINT64_C(14000000);
+    CU_ASSERT(chosen("auto", 0, 14000000, &refusal).sample_shots > 0);
+    CU_ASSERT_PTR_NULL(refusal);
+    class_ns = 0;
 }
 
 static void long_regions_are_sampled(void)
@@ -117,11 +134,11 @@ static void long_regions_are_sampled(void)
     policy = chosen("auto", 0, 50000000, &refusal);
     CU_ASSERT(policy.sample_fraction * 8 > 0.05);
     policy = chosen("0.5", 0, 50000000, &refusal);
-    CU_ASSERT_DOUBLE_EQUAL(policy.sample_fraction * 8, 0.5, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(policy.sample_fraction * policy.sample_shots / 2, 0.5, 1e-9);
     CU_ASSERT_FALSE(policy.sample_gain);
     static const char *const whole[] = {"auto", "auto", "0.1", "off", NULL};
     static const uint32_t repeats[] = {0, 5, 0, 0, 0};
-    static const uint64_t times_ns[] = {9000000, 900000000, 9000000, 900000000, 900000000};
+    static const uint64_t times_ns[] = {1900000, 900000000, 1900000, 900000000, 900000000};
     for (size_t i = 0; i < 5; i++) {
         policy = chosen(whole[i], repeats[i], times_ns[i], &refusal);
         CU_ASSERT_EQUAL(policy.sample_shots, 0);
@@ -165,6 +182,7 @@ static void nonsense_is_refused(void)
 }
 
 static const struct unit_test tests[] = {
+    {"a class with many members is replayed whole unless a share is asked for", heavy_classes_are_replayed_whole},
     {"blocks lie inside the loop, ascend and are never empty, for any number of iterations", blocks_lie_inside},
     {"the shots of a loop have no iteration in common, and together run what was asked for", shots_are_disjoint},
     {"loops have their blocks at different places", loops_differ},
