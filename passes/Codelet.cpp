@@ -13,6 +13,7 @@
 #include "include/pcere/rt_abi.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -25,6 +26,7 @@ using namespace llvm;
 namespace pcere {
 
 static constexpr const char *RegionMetadata = "pcere.region"; ///< on the outlined function: the region's name, how many words, how it is entered
+static constexpr const char *RegionList = "pcere.regions";    ///< the same of all regions, also of those whose function the optimiser drops
 
 static std::string suffix(const Module &M) {
   return utohexstr(unitId(M), /*LowerCase=*/true, /*Width=*/16);
@@ -99,6 +101,10 @@ void prepareCodelet(Module &M, bool Retarget, unsigned FastMath) {
       R.Microtask->setName(R.Microtask->getName() + ".pcere." + suffix(M));
     }
   }
+  SmallPtrSet<MDNode *, 16> Listed;
+  for (const Entry &E : Table.Entries)
+    if (MDNode *Node = Table.Regions[E.RegionIndex].Microtask->getMetadata(RegionMetadata); Listed.insert(Node).second)
+      M.getOrInsertNamedMetadata(RegionList)->addOperand(Node);
   if (Retarget)
     for (Function &F : M) {
       dropFlags(F);
@@ -217,27 +223,56 @@ public:
       : M(M), Context(M.getContext()), Pointer(PointerType::getUnqual(Context)), Int32(Type::getInt32Ty(Context)),
         Int64(Type::getInt64Ty(Context)), Suffix(suffix(M)) {}
 
-  void region(Function &Microtask) {
+  void regionEntry(MDNode *Node, Constant *Fork, Constant *Serial, StringRef Missing, StringRef Whole, uint64_t Bits) {
+    uint64_t Words = mdconst::extract<ConstantInt>(Node->getOperand(1))->getZExtValue();
+    tableEntry("pcere_regions", ConstantStruct::getAnon({string(cast<MDString>(Node->getOperand(0))->getString()), Fork, Serial,
+                                                         ConstantInt::get(Int64, Words), ConstantInt::get(Int64, unitId(M)),
+                                                         string(Missing), string(Whole), ConstantInt::get(Int64, Bits)}));
+  }
+
+  /// The optimiser found that the region does nothing, and dropped it with its call: so it did in the program.
+  void emptyRegion(MDNode *Node) {
+    Function *F = entryFunction("pcere.empty");
+    IRBuilder<>(&F->getEntryBlock()).CreateRetVoid();
+    regionEntry(Node, F, F, "", "nothing is left of it after optimisation", CODELET_REGION_EMPTY);
+  }
+
+  /// Returns whether it is a region's function.
+  bool region(Function &Microtask) {
     MDNode *Node = Microtask.getMetadata(RegionMetadata);
     if (!Node || Microtask.isDeclaration() || Microtask.arg_size() < 2)
-      return;
+      return false;
     auto Words = static_cast<unsigned>(mdconst::extract<ConstantInt>(Node->getOperand(1))->getZExtValue());
     bool Conditional = mdconst::extract<ConstantInt>(Node->getOperand(2))->getZExtValue() == PCERE_PATH_FORK_IF;
     if (Conditional ? Words != 2 || Microtask.arg_size() > 3 : Microtask.arg_size() != Words + 2)
-      return;
+      return true;
     Constant *Ident = ident(Microtask);
     Sampling Samples = samplingOf(Microtask);
-    tableEntry("pcere_regions", ConstantStruct::getAnon({string(cast<MDString>(Node->getOperand(0))->getString()),
-                                                         Conditional ? forkIfFunction(Microtask, Ident)
-                                                                     : forkFunction(Microtask, Ident, Words),
-                                                         serialFunction(Microtask, Ident, Conditional),
-                                                         ConstantInt::get(Int64, Words), ConstantInt::get(Int64, unitId(M)),
-                                                         string(missingFeatures(Microtask)), string(Samples.Whole),
-                                                         ConstantInt::get(Int64, Samples.OneBlock ? CODELET_SAMPLE_ONE_BLOCK : 0)}));
+    regionEntry(Node, Conditional ? forkIfFunction(Microtask, Ident) : forkFunction(Microtask, Ident, Words),
+                serialFunction(Microtask, Ident, Conditional), missingFeatures(Microtask), Samples.Whole,
+                Samples.OneBlock ? CODELET_SAMPLE_ONE_BLOCK : 0);
+    return true;
   }
 
   void function(Function &F) {
     tableEntry("pcere_functions", ConstantStruct::getAnon({absolute("__pcere_old." + Suffix + "." + F.getName()), &F}));
+  }
+
+  /// malloc and the like of the program's executable become pcere_program_malloc, which serves the region (replay-rt/target/program_heap.c).
+  /// Those of a library serve nobody here, as in the capture, whose own came before them.
+  void allocator(GlobalValue &V, bool Library) {
+    std::string Name = V.getName().str();
+    V.setName("pcere_program_" + Name);
+    if (auto *F = dyn_cast<Function>(&V))
+      F->setComdat(nullptr);
+    if (Library) {
+      V.replaceAllUsesWith(M.getOrInsertFunction(Name, cast<FunctionType>(V.getValueType())).getCallee());
+      V.setVisibility(GlobalValue::DefaultVisibility);
+      V.setLinkage(GlobalValue::InternalLinkage);
+      return;
+    }
+    V.setVisibility(GlobalValue::HiddenVisibility);
+    V.setDSOLocal(true);
   }
 
   void threadLocal(GlobalVariable &V) {
@@ -284,6 +319,12 @@ public:
 
 } // namespace
 
+/// What the C library's allocator offers: a program may have its own of these.
+static bool isAllocator(const GlobalValue &V) {
+  static const StringSet<> Names = {"malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc", "posix_memalign", "malloc_usable_size"};
+  return !V.hasLocalLinkage() && !V.isDeclarationForLinker() && isa<FunctionType>(V.getValueType()) && Names.contains(V.getName());
+}
+
 void finishCodelet(Module &M, bool Library) {
   for (const char *Name : {"llvm.global_ctors", "llvm.global_dtors"})
     if (GlobalVariable *List = M.getNamedGlobal(Name))
@@ -307,11 +348,23 @@ void finishCodelet(Module &M, bool Library) {
       Caches.push_back(&V);
   for (GlobalVariable *V : Caches)
     Builder.threadprivateCache(*V); // while variables still have their initialisers
+  SmallPtrSet<MDNode *, 16> Found;
   for (Function *F : Functions) {
     if (!F->hasLocalLinkage() || F->hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true))
       Builder.function(*F);
-    Builder.region(*F);
+    if (Builder.region(*F))
+      Found.insert(F->getMetadata(RegionMetadata));
   }
+  if (NamedMDNode *List = M.getNamedMetadata(RegionList))
+    for (MDNode *Node : List->operands())
+      if (!Found.contains(Node))
+        Builder.emptyRegion(Node);
+  for (GlobalAlias &Alias : make_early_inc_range(M.aliases()))
+    if (isAllocator(Alias))
+      Builder.allocator(Alias, Library);
+  for (Function *F : Functions)
+    if (isAllocator(*F))
+      Builder.allocator(*F, Library);
   for (GlobalVariable *V : Variables)
     if (V->isThreadLocal() && !Library)
       Builder.threadLocal(*V);

@@ -180,3 +180,14 @@ void target_allocator_resolve(void)
     memcpy(&next_##name, &symbol, sizeof symbol);
     FORWARDED(RESOLVE)
 }
+
+/* For divert.c: these very functions, where lookup would find the program's. */
+#define OWN(name) __asm__(".globl target_own_" #name "\n.hidden target_own_" #name "\n.set target_own_" #name ", " #name)
+OWN(malloc);
+OWN(calloc);
+OWN(realloc);
+OWN(free);
+OWN(memalign);
+OWN(aligned_alloc);
+OWN(posix_memalign);
+OWN(malloc_usable_size);

@@ -172,7 +172,7 @@ static void runtime_learn(struct capture_log *log, const void *caller)
     dl_iterate_phdr(runtime_note, &facts);
     if (facts.low && !facts.in_executable) {
         log->runtime_found = 1;
-        if (target_allocator_is_ours() && target_arena_open()) {
+        if ((target_allocator_is_ours() || target_allocator_divert(target_runtime_address())) && target_arena_open()) {
             target_allocator_separate(facts.low, facts.high);
             log->runtime_separate = 1;
         }

@@ -16,9 +16,26 @@ extern void *__libc_realloc(void *block, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void __libc_free(void *block);
 
+static const void *object_of(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+/* A program of fixed addresses that points to malloc has an entry of its own for it, which all use: behind it stands the first definition. */
+static bool is_an_entry(const void *address)
+{
+    Dl_info info;
+    ElfW(Sym) *symbol = NULL;
+    return address && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx == SHN_UNDEF;
+}
+
+/* The executable's, if it has one, comes before all: this library's, and what comes after it. */
 static void function_find(const char *name, void *ret_function)
 {
-    void *symbol = dlsym(RTLD_NEXT, name);
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    if (is_an_entry(symbol) || object_of(symbol) == object_of(&target_next))
+        symbol = dlsym(RTLD_NEXT, name);
     if (symbol)
         memcpy(ret_function, &symbol, sizeof symbol);
 }
@@ -77,20 +94,6 @@ static size_t first_usable(void *block)
 }
 
 struct target_allocator target_next = {first_malloc, first_calloc, first_realloc, first_memalign, first_free, first_usable};
-
-static const void *object_of(const void *address)
-{
-    Dl_info info;
-    return dladdr(address, &info) ? info.dli_fbase : NULL;
-}
-
-/* A program of fixed addresses that points to malloc has an entry of its own for it, which all use: behind it stands the first definition. */
-static bool is_an_entry(const void *address)
-{
-    Dl_info info;
-    ElfW(Sym) *symbol = NULL;
-    return address && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx == SHN_UNDEF;
-}
 
 bool target_allocator_is_ours(void)
 {

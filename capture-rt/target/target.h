@@ -203,6 +203,8 @@ bool target_allocator_is_foreign(void);                         /* not the C lib
 
 /* allocator.c */
 void target_allocator_separate(uintptr_t text_low, uintptr_t text_high);
+/* divert.c: from now on the object around this address has malloc and the like from allocator.c, whoever defines them first; false: it asks for none. */
+bool target_allocator_divert(const void *inside);
 bool target_allocator_runtime(const void *address);             /* does it lie in the text of a runtime that is kept apart? */
 
 /* threads.c, locks.c, allocator.c: find the functions that calls are forwarded to. Before main: dlsym in a captured region would free what an

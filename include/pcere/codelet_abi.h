@@ -6,6 +6,7 @@
  *   - each mutable variable that is not thread-local is an undefined symbol: a global one keeps its name, an internal one is NAME.pcere.UNIT.
  *     The launcher defines these as absolute symbols: the captured addresses, from .pcere.sym;
  *   - locks of critical constructs (.gomp_critical_user_*) and threadprivate caches stay definitions: they belong to the new process;
+ *   - malloc and the like, where the program's executable defines them, are called pcere_program_malloc, ...;
  *   - four tables lie in sections whose start and end the linker provides (__start_NAME, __stop_NAME).
  * The units of a shared library (-mllvm -pcere-codelet-library) become a shared object of their own, linked where the captured library is near. In
  * them thread-local variables, too, are undefined symbols of these names: the launcher gives the object a TLS block like the original's.
@@ -26,9 +27,10 @@ struct codelet_region {          /* section pcere_regions: one for each region o
     uint64_t unit_id;            /* regions of several units may have one name */
     const char *missing;         /* "avx512f avx512vl": what its code may use and the processor that it was rebuilt on lacks; "" is fine */
     const char *whole;           /* why a part of its iterations says nothing about the others, so that it must be replayed whole; "": nothing known */
-    uint64_t sampling;           /* CODELET_SAMPLE_ bits: how its loops may be sampled */
+    uint64_t sampling;           /* CODELET_SAMPLE_ bits: how its loops may be sampled; CODELET_REGION_EMPTY */
 };
 #define CODELET_SAMPLE_ONE_BLOCK 1u     /* its loops may allocate: a frame that goes back in time would forget a block, or free one twice */
+#define CODELET_REGION_EMPTY 2u         /* the optimiser dropped the region, which does nothing, as it did in the program: `fork` and `serial` return */
 
 struct codelet_function {        /* section pcere_functions: each function of the unit whose address may lie in captured data */
     void *captured;              /* weak absolute symbol __pcere_old.UNIT.NAME: its captured address, or NULL */

@@ -188,6 +188,7 @@ static enum pcere_status program_link_all(const struct builder *builder, const c
     struct text symbols = {0}, others = {0};
     struct placed placed = {0};
     enum pcere_status status = link_symbols_units(builder->images, &symbols, error);
+    link_symbols_allocator(builder->images->items[0].elf, builder->images->items[0].bias, builder->options->processor->triple, &symbols);
     if (!status)
         status = symbols_assemble(builder, &symbols, "symbols", error);
     if (!status)

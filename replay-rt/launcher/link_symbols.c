@@ -113,6 +113,26 @@ enum pcere_status link_symbols_units(const struct images *images, struct text *o
     return status;
 }
 
+void link_symbols_allocator(const struct elf_file *program, uint64_t bias, bool other_processor, struct text *out)
+{
+    static const char *const names[] = {"malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc", "posix_memalign", "malloc_usable_size"};
+    const size_t name_count = sizeof names / sizeof *names;
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(program, &symbols), found = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < name_count; j++) {
+            if (symbols[i].kind != PCERE_SYMBOL_FUNCTION || symbols[i].indirect || symbols[i].copy || strcmp(symbols[i].name, names[j]) != 0)
+                continue;
+            if (!other_processor)
+                text_addf(out, ".weak \"pcere_program_%s\"\n.hidden \"pcere_program_%s\"\n.set \"pcere_program_%s\", 0x%llx\n", names[j], names[j],
+                          names[j], (unsigned long long)(symbols[i].address + bias));
+            found++;
+        }
+    for (size_t j = 0; found && j < name_count; j++)
+        text_addf(out, ".section \".text.%s\", \"ax\", @progbits\n.globl \"%s\"\n.type \"%s\", @function\n\"%s\": %s pcere_served_%s\n", names[j], names[j],
+                  names[j], names[j], other_processor ? "b" : "jmp", names[j]);
+}
+
 /* A unit's static variable that ThinLTO shared with other modules is NAME.llvm.HASH in the program: found if only one unit's is called so. */
 static bool promoted_find(const struct elf_symbol *symbols, size_t count, uint64_t bias, const char *name, uint64_t *ret_address)
 {

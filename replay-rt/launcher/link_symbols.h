@@ -26,6 +26,9 @@ bool link_symbol_share(struct text *out, const char *name, uint64_t address);
 /* Captured address of a global symbol of an image that none of its units defines (objects without bitcode); false: there is
  * none, or it is a copy of a library's variable, which must be the new library's. */
 bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char *name, uint64_t *ret_address);
+/* Where the program's executable has malloc and the like: these are the codelet runtime's (replay-rt/target/program_heap.c), which goes on to the
+ * program's own. Those are weak here: what is rebuilt from bitcode comes first. Another processor has only these. */
+void link_symbols_allocator(const struct elf_file *program, uint64_t bias, bool other_processor, struct text *out);
 /* Is it machine code of the program? */
 bool link_symbol_is_function(const struct elf_file *program, const char *name);
 

@@ -252,11 +252,30 @@ void pcere_frames_use_up(uint64_t bytes);
 /* Everything from mapping to the last sample. */
 _Noreturn void pcere_codelet_run(struct codelet *codelet);
 
-/* ---- heap.c, crash.c ------------------------------------------------------------------------------------------------------ */
+/* ---- heap.c, program_heap.c, crash.c --------------------------------------------------------------------------------------- */
 
 /* From now on free() leaves blocks inside these ranges alone, and realloc() copies them; *releases counts both. `foreign`: no sizes stand in front
  * of them. */
 void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, bool foreign, _Atomic uint64_t *releases);
+
+/* The region begins, or is over: an allocator of the program's own serves only in between (program_heap.c). */
+void pcere_heap_enter(bool running);
+bool pcere_heap_in_region(void);
+
+/* What free(), realloc() and malloc_usable_size() do with captured blocks and the C library's. */
+void pcere_heap_release(void *block);
+void *pcere_heap_grow(void *block, size_t bytes);
+size_t pcere_heap_usable(void *block);
+
+/* malloc and the like of a codelet whose program has an allocator in its executable. */
+void *pcere_served_malloc(size_t bytes);
+void *pcere_served_calloc(size_t count, size_t bytes);
+void *pcere_served_realloc(void *block, size_t bytes);
+void pcere_served_free(void *block);
+void *pcere_served_memalign(size_t alignment, size_t bytes);
+void *pcere_served_aligned_alloc(size_t alignment, size_t bytes);
+int pcere_served_posix_memalign(void **ret_block, size_t alignment, size_t bytes);
+size_t pcere_served_malloc_usable_size(void *block);
 
 /* From now on a fatal signal is recorded in the plan, prints a backtrace (pcere_messages), and ends the process. */
 void pcere_crash_watch(struct codelet *codelet);

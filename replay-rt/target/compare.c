@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define CALLER_FRAME_BYTES 65536u         /* of the calling function's frame, where its temporaries may lie */
+#define DEAD_STACK_BYTES (UINT64_C(8) << 20)
 
 #define THREAD_NUMBER_BYTES 4u
 
@@ -81,6 +82,13 @@ static bool is_callers_temporary(const struct memory *memory, uint64_t address, 
     return numbers;
 }
 
+/* Into the stack below the region's frame: what lay there is gone, and the depth of frames there is that of the OpenMP runtime's. Freed blocks keep such pointers. */
+static bool is_dead_pointer(const struct memory *memory, uint64_t pointer)
+{
+    uint64_t stack = memory->codelet->plan->stack_pointer;
+    return pointer < stack && stack - pointer < DEAD_STACK_BYTES && pcere_memory_is_mapped(memory, pointer);
+}
+
 /* What the region allocates lies elsewhere in a replay, as libraries do: a pointer out of the captured memory is as good as another. */
 static bool is_renamed_pointer(const struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found,
                                uint64_t bytes)
@@ -90,6 +98,8 @@ static bool is_renamed_pointer(const struct memory *memory, uint64_t address, co
         return false;
     memcpy(&pointers[0], expected, sizeof *pointers);
     memcpy(&pointers[1], found, sizeof *pointers);
+    if (is_dead_pointer(memory, pointers[0]) && is_dead_pointer(memory, pointers[1]))
+        return true;
     for (int i = 0; i < 2; i++)
         if (pointers[i] < 1u << 16 || pointers[i] >= UINT64_C(1) << 47 || pcere_memory_is_mapped(memory, pointers[i]))
             return false;

@@ -1,8 +1,8 @@
 /* replay-rt/target/heap.c - captured heap blocks may be freed and grown, although no allocator of this process knows them.
  *
  * Freed: nothing happens, the block is part of what is restored. Grown: copied into a block of this process. The old size stands in
- * front of a block, where the GNU C library keeps it; with another allocator as much is copied as the new block holds. Weak: a program that brings its
- * own allocator keeps it.
+ * front of a block, where the GNU C library keeps it; with another allocator as much is copied as the new block holds. Weak: program_heap.c takes
+ * their place where the program's executable has an allocator.
  */
 #include "replay-rt/target/codelet.h"
 
@@ -15,6 +15,7 @@ static const struct plan_mapping *captured;
 static size_t captured_count;
 static _Atomic uint64_t *captured_releases;
 static bool sizes_unknown;
+static _Atomic bool region_runs;
 
 void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, bool foreign, _Atomic uint64_t *releases)
 {
@@ -75,7 +76,17 @@ __attribute__((constructor)) static bool next_find(void)
     return true;
 }
 
-__attribute__((weak, visibility("default"))) void free(void *block)
+void pcere_heap_enter(bool running)
+{
+    atomic_store_explicit(&region_runs, running, memory_order_relaxed);
+}
+
+bool pcere_heap_in_region(void)
+{
+    return atomic_load_explicit(&region_runs, memory_order_relaxed);
+}
+
+void pcere_heap_release(void *block)
 {
     if (!block)
         return;
@@ -85,7 +96,7 @@ __attribute__((weak, visibility("default"))) void free(void *block)
         next.free(block);
 }
 
-__attribute__((weak, visibility("default"))) void *realloc(void *block, size_t bytes)
+void *pcere_heap_grow(void *block, size_t bytes)
 {
     const struct plan_mapping *mapping = block ? captured_mapping(block) : NULL;
     if (!mapping)
@@ -98,10 +109,25 @@ __attribute__((weak, visibility("default"))) void *realloc(void *block, size_t b
     return grown ? memcpy(grown, block, known < bytes ? known : bytes) : NULL;
 }
 
-__attribute__((weak, visibility("default"))) size_t malloc_usable_size(void *block)
+size_t pcere_heap_usable(void *block)
 {
     const struct plan_mapping *mapping = block ? captured_mapping(block) : NULL;
     if (mapping)
         return captured_bytes(block, mapping);
     return next_find() && next.usable ? next.usable(block) : 0;
+}
+
+__attribute__((weak, visibility("default"))) void free(void *block)
+{
+    pcere_heap_release(block);
+}
+
+__attribute__((weak, visibility("default"))) void *realloc(void *block, size_t bytes)
+{
+    return pcere_heap_grow(block, bytes);
+}
+
+__attribute__((weak, visibility("default"))) size_t malloc_usable_size(void *block)
+{
+    return pcere_heap_usable(block);
 }

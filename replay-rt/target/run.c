@@ -40,7 +40,8 @@ static enter_fn *region_enter(struct codelet *codelet, uint32_t image_index, con
 {
     const struct codelet_image *image = pcere_image(image_index);
     for (const struct codelet_region *region = image->regions; region < image->regions_end; region++) {
-        if (strcmp(region->name, name) != 0 || region->word_count != word_count || (unit_id && region->unit_id != unit_id))
+        if (strcmp(region->name, name) != 0 || region->word_count != word_count
+            || (unit_id ? region->unit_id != unit_id : (region->sampling & CODELET_REGION_EMPTY) != 0))
             continue;
         if (*region->missing)
             pcere_plan_end(codelet, PLAN_REFUSED, "it was compiled for a processor with %s", region->missing);
@@ -118,7 +119,9 @@ static struct cost region_run(struct run *run)
         pcere_asks_watch(run->asked);
     if (run->mark)
         run->mark(1);
+    pcere_heap_enter(true);
     pcere_call_on_stack(run->enter, run->words, stack);
+    pcere_heap_enter(false);
     if (run->asked)
         pcere_asks_watch(NULL);
     if (run->mark)
@@ -171,7 +174,9 @@ static void step_run(void *context, size_t index)
     struct run *run = context;
     const struct plan_step *step = &PLAN_TABLE(run->codelet, steps, struct plan_step)[index];
     pcere_threads_restore(run->threads);
+    pcere_heap_enter(true);
     pcere_call_on_stack(run->steps[index], PLAN_TABLE(run->codelet, step_words, uint64_t) + step->word_first, step->stack_pointer);
+    pcere_heap_enter(false);
     pcere_plan_progress(run->codelet);
 }
 

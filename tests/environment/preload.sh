@@ -50,5 +50,9 @@ whole "with a library path that leads nowhere first" ./solver '^residual' env LD
 # An allocator inside the executable
 "$CLANG" -O2 -c -fno-builtin "$folder/allocator.c" -o allocator.o && "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$folder/programs/solver.c" allocator.o -o inside
 run "$PCERE" capture -q --all-classes ./inside; says "a program with an allocator in its executable is captured" 0 out '^residual'
-run "$PCERE" replay -q --repeat 1 --json inside.pcere; says "and replayed" 0
+run "$PCERE" verify inside.pcere; says "and its memory is identical: codelets go on with that allocator" 0 out identical
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$folder/programs/blocks.c" allocator.o -o blocks_inside
+run "$PCERE" capture -q --all-classes ./blocks_inside; says "so is one whose regions allocate" 0 out '^PASS'
+run "$PCERE" verify blocks_inside.pcere; says "whose memory is identical, too" 0 out identical
+run "$PCERE" replay -q --threads 2,4 --repeat 2 --json blocks_inside.pcere; says "and which more threads replay" 0
 done_or_skipped
