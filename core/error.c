@@ -39,6 +39,6 @@ enum pcere_status pcere_fail(struct pcere_error *error, enum pcere_status status
 
 enum pcere_status pcere_fail_memory(struct pcere_error *error, const char *what)
 {
-    return pcere_fail(error, PCERE_SYSTEM, ENOMEM, "close other programs, or capture a smaller problem", "no memory for %s",
-                      what);
+    return pcere_fail(error, PCERE_SYSTEM, ENOMEM, "close other programs, take a smaller problem, or raise the limits: see 'ulimit -v' and 'ulimit -d'",
+                      "no memory for %s", what);
 }

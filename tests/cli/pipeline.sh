@@ -59,8 +59,9 @@ holds "puts real time, error and acceleration beside it" jq -e '[.predictions[] 
 run "$PCERE" predict --threads 3; says "a thread count without samples is refused, with the way to get them" "$status" err '3' err 'hint:.*replay'
 holds "as a failure" test "$status" -ne 0
 
-run "$PCERE" predict --arch sandybridge; says "a machine without samples is refused, with those that are there" "$status" err 'sandybridge' err 'hint:'
-holds "as a failure" test "$status" -ne 0
+run "$PCERE" predict --arch nowhere; says "a machine that nobody knows is refused, with those that are there" 2 err 'nowhere' err 'sandybridge'
+run "$PCERE" predict --arch sandybridge --threads 1,2 --json; says "a machine without samples is modelled" 0
+is "and the document says that" "$(json .basis)" model
 PCERE_HOST=sandybridge run "$PCERE" replay --threads 1,2; says "samples from a machine of that name" 0
 run "$PCERE" predict --arch sandybridge; says "make it predictable" 0 out 'sandybridge'
 run "$PCERE" predict --arch sandybridge --json; is "and the document says so" "$(json .arch)" sandybridge
