@@ -22,7 +22,7 @@ s/^\t\.type\t([^",]+),@function.*/&\n\t.weak\t\1.entry\n\t.hidden\t\1.entry\n\t.
     s/^\t\.type\t([^",]+),@object[^\n]*/&\n\t.weak\t\1.entry\n\t.hidden\t\1.entry\n\t.set\t\1.entry, \1\n\t.type\t\1.entry,@tls_object/
     b
   }
-  # constants; locks of critical constructs and caches, which belong to the OpenMP runtime of this process
-  /\n\t\.section\t\.data\.rel\.ro|^\t\.type\t(\.gomp_critical_user_|[^\n]*\.cache\.,)/b
+  # constants (a name with a dollar, as lambdas have, stands in quotes); locks of critical constructs and caches, which belong to the OpenMP runtime of this process
+  /\n\t\.section\t"?\.data\.rel\.ro|^\t\.type\t(\.gomp_critical_user_|[^\n]*\.cache\.,)/b
   /\n\t\.(data|bss|comm\t[^\n]*|section\t[^\n]*,"aw[^\n]*)(\n|$)/d
 }

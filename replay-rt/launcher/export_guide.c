@@ -81,7 +81,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
     text_addf(&out,
               "# Builds and runs one OpenMP region; README.md says what it is.\n\n"
               "CC = %s\n"
-              "# A clang that finds the OpenMP runtime.\n"
+              "# A clang that finds the OpenMP runtime, and its header.\n"
               "LINK = %s\n"
               "FLAGS = %.*s\n"
               "THREADS = %u\n"
@@ -128,7 +128,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                    "addresses.o: addresses.s\n"
                    "\t$(CC) -c $< -o $@\n\n"
                    "driver.o memory.o support.o team.o check.o: %.o: %.c codelet.h region.h\n"
-                   "\t$(CC) $(CFLAGS) -c $< -o $@\n\n"
+                   "\t$(LINK) $(CFLAGS) -c $< -o $@\n\n"
                    ".flags: always\n"
                    "\t@echo '$(CC) $(FLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS)' > $@\n\n"
                    "clean:\n"

@@ -75,6 +75,25 @@ END
     done
 done
 
+# A lambda in a std::function: the names of its type and tables have a dollar, which assembly puts in quotes.
+"${CLANG/clang/clang++}" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -I"$SOURCE/tests/constructs" "$SOURCE/tests/constructs/cpp_function.cpp" -o function || exit 1
+run "$PCERE" capture --force --all-classes ./function
+says "a program with lambdas is captured" 0
+for region in $("$PCERE" regions function.pcere --json | jq -r '.regions[] | select(.status == "captured") | .region'); do
+    exports function.pcere "$region"
+done
+
+# Fortran: its unit is of another LLVM than the driver, which needs the OpenMP runtime's header.
+fortran=$(command -v flang-22 || true)
+if [ -n "$fortran" ]; then
+    "$fortran" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "-L$("$CLANG" -print-resource-dir)/../.." "$SOURCE/tests/constructs/fortran/derived_types.f90" -o fortran || exit 1
+    run "$PCERE" capture --force --all-classes ./fortran
+    says "a program in Fortran is captured" 0
+    for region in $("$PCERE" regions fortran.pcere --json | jq -r '[.regions[] | select(.status == "captured") | .region][:2][]'); do
+        exports fortran.pcere "$region"
+    done
+fi
+
 flags=-O2
 program threads threads.c
 captured threads --force --threads 3
