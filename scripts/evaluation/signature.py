@@ -88,7 +88,7 @@ def case_measure(name, sizes, operations):
         run([PCERE, "capture", "--force", "-o", store, "./" + name, str(size), "7"])
         predicted = document("predict", store, "--model", "--threads", ",".join(map(str, THREADS)))
         for point in predicted["predictions"]:
-            modelled = point["regions"][0]["classes"][-1]["model"]
+            modelled = max((each for each in point["regions"][0]["classes"] if each["model"]), key=lambda each: each["weight"])["model"]
             real = float(run(["./" + name, str(size), str(steps_for(operations(size)))], point["threads"]))
             rows.append((size, point["threads"], real, modelled))
     return rows
