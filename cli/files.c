@@ -3,6 +3,7 @@
  * The one place that reads PCERE_LIBDIR, PATH and TMPDIR.
  */
 #include "cli/cli.h"
+#include "core/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,6 +21,27 @@ static bool readable(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, R_OK) == 0;
+}
+
+enum pcere_status cli_output_choose(const char *output, const char *program, const char *suffix, bool force, char **ret_path, struct pcere_error *error)
+{
+    const char *slash = strrchr(program, '/');
+    struct text path = {0};
+    struct stat there;
+    text_addf(&path, "%s%s", output ? output : slash ? slash + 1 : program, output ? "" : suffix);
+    char *taken = text_take(&path);
+    if (!taken)
+        return pcere_fail_memory(error, "a path");
+    enum pcere_status status = PCERE_OK;
+    if (stat(taken, &there) == 0 && !force)
+        status = pcere_fail(error, PCERE_USAGE, EEXIST, "--force replaces it, -o FILE names another", "cannot write '%.300s'", taken);
+    else if (stat(taken, &there) == 0 && !S_ISREG(there.st_mode))
+        status = pcere_fail(error, PCERE_USAGE, 0, "-o FILE names another", "'%.300s' is no regular file", taken);
+    if (status != PCERE_OK)
+        free(taken);
+    else
+        *ret_path = taken;
+    return status;
 }
 
 enum pcere_status cli_file_find(const char *name, char **ret_path, struct pcere_error *error)

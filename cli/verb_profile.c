@@ -84,27 +84,6 @@ static enum pcere_status events_parse(const char *list, struct trace_event *even
     return status;
 }
 
-static enum pcere_status output_choose(const struct cli *cli, const struct profile_words *words, char **ret_path, struct pcere_error *error)
-{
-    const char *program = cli->store ? store_manifest(cli->store)->program : cli->program_file, *slash = strrchr(program, '/');
-    const char *name = slash ? slash + 1 : program;
-    struct text path = {0};
-    if (words->output)
-        text_add(&path, words->output);
-    else
-        text_addf(&path, "%s%s.pcx", name, cli->store ? ".codelet" : "");
-    char *taken = text_take(&path);
-    if (!taken)
-        return pcere_fail_memory(error, "a path");
-    if (!words->force && access(taken, F_OK) == 0) {
-        enum pcere_status status = pcere_fail(error, PCERE_USAGE, EEXIST, "--force replaces it, -o FILE names another", "cannot write '%.300s'", taken);
-        free(taken);
-        return status;
-    }
-    *ret_path = taken;
-    return PCERE_OK;
-}
-
 /* ---- the run ----------------------------------------------------------------------------------------------------------------- */
 
 /* What the trace's header says of a run that tells nothing. */
@@ -185,14 +164,19 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
     if (status == PCERE_OK)
         status = events_parse(words->events, events, &request.event_count, error);
     if (status == PCERE_OK)
-        status = output_choose(cli, words, &path, error);
+        status = cli_output_choose(words->output, cli->store ? store_manifest(cli->store)->program : cli->program_file, cli->store ? ".codelet.pcx" : ".pcx", words->force,
+                                   &path, error);
+    char *kept = NULL;
+    if (status == PCERE_OK && words->trace)
+        status = cli_output_choose(words->trace, "", "", words->force, &kept, error);
+    free(kept);
     if (status == PCERE_OK)
         status = cli_file_find(TRACE_LIBRARY, &library, error);
     if (status == PCERE_OK && !words->trace)
         status = cli_directory_new(&directory, error);
     if (status == PCERE_OK) {
         text_addf(&trace, "%s%s", words->trace ? words->trace : directory, words->trace ? "" : "/trace");
-        if (words->trace && words->force)
+        if (words->trace)
             unlink(words->trace);
         request.events = events;
         request.path = path;

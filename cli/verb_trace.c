@@ -16,25 +16,6 @@ extern char **environ;
 
 struct trace_words { const char *output; uint64_t threads; bool force, slow_clock, no_locks; };
 
-static enum pcere_status path_choose(const struct cli *cli, const struct trace_words *words, char **ret_path, struct pcere_error *error)
-{
-    const char *slash = strrchr(cli->program_file, '/'), *name = slash ? slash + 1 : cli->program_file;
-    struct text path = {0};
-    text_addf(&path, "%s%s", words->output ? words->output : name, words->output ? "" : ".pct");
-    char *taken = text_take(&path);
-    if (!taken)
-        return pcere_fail_memory(error, "a path");
-    if (!words->force && access(taken, F_OK) == 0) {
-        enum pcere_status status = pcere_fail(error, PCERE_USAGE, EEXIST, "--force replaces it, -o FILE names another", "cannot write '%.300s'", taken);
-        free(taken);
-        return status;
-    }
-    if (words->force)
-        unlink(taken);
-    *ret_path = taken;
-    return PCERE_OK;
-}
-
 static enum pcere_status trace_show(struct cli *cli, const char *path, const struct recording *recording, struct pcere_error *error)
 {
     struct trace_file *file = NULL;
@@ -73,7 +54,9 @@ static enum pcere_status trace_verb(struct cli *cli, void *raw, struct pcere_err
     const struct trace_words *words = raw;
     char *path = NULL, *library = NULL;
     struct recording recording;
-    enum pcere_status status = path_choose(cli, words, &path, error);
+    enum pcere_status status = cli_output_choose(words->output, cli->program_file, ".pct", words->force, &path, error);
+    if (status == PCERE_OK)
+        unlink(path);
     if (status == PCERE_OK)
         status = cli_file_find(TRACE_LIBRARY, &library, error);
     if (status == PCERE_OK) {

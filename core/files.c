@@ -139,6 +139,9 @@ enum pcere_status file_stage(int directory, const char *path, const char *fault,
                              struct pcere_error *error)
 {
     char *name;
+    struct stat there;
+    if (fstatat(directory, path, &there, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode) && !S_ISDIR(there.st_mode))
+        return pcere_fail(error, PCERE_USAGE, 0, "name a file", "'%.200s' is a device or the like, and is not replaced", path);
     if (asprintf(&name, "%s.tmp", path) < 0)
         return pcere_fail_memory(error, path);
     int errnum = file_fault(fault);

@@ -23,7 +23,8 @@ enum pcere_status file_write_all(int descriptor, int64_t offset, const void *dat
                                  const char *fault, struct pcere_error *error);
 
 /* Replace (or create) a file so that whoever opens it finds the old content or the new one, whole: written as PATH.tmp, then
- * renamed. `durable`: also after a power failure (fsync of the file and of its directory). */
+ * renamed. `durable`: also after a power failure (fsync of the file and of its directory). PCERE_USAGE: PATH is a device, a socket or a pipe, which
+ * a rename would take away. */
 enum pcere_status file_replace(int directory, const char *path, const void *data, size_t bytes, bool durable, const char *fault,
                                struct pcere_error *error);
 

@@ -100,4 +100,12 @@ run "$PCERE" graph ompc/worker.json; says "a trace without tasks to order" 1 err
 run "$PCERE" graph tasks.pct -o /nonexistent/x.dot; says "a place that is not there" 2 err 'cannot write'
 run "$PCERE" graph tasks.pct --force -o /dev/full; says "a full disk" 5 err 'cannot write'
 holds "a device is not removed" test -c /dev/full
+# Devices are never replaced, whoever asks for it; a pipe stands in for them.
+mkfifo device
+for words in "trace --force -o device" "profile --force -o device" "profile --force -o p.pcx --trace device"; do
+    # shellcheck disable=SC2086
+    run "$PCERE" $words true
+    says "pcere $words replaces no device" 2 err 'no regular file'
+    holds "which is still there" test -p device
+done
 finish
