@@ -41,6 +41,18 @@ static char *heading_text(char text[CLI_TEXT_MOST], const char *name, const char
     return text;
 }
 
+/* The table, or the runs in the document; both are given up. */
+static void table_deliver(struct cli *cli, struct cli_table *table, json_t *runs)
+{
+    if (table)
+        cli_table_print(table, stdout);
+    cli_table_free(table);
+    if (cli->json)
+        json_object_set_new(cli->document, "runs", runs);
+    else
+        json_decref(runs);
+}
+
 /* ---- rows: a name, a unit, a number for each run ------------------------------------------------------------------------------ */
 
 struct row { const char *name, *unit, *note; double *values; };
@@ -199,13 +211,7 @@ static void graph_show(struct cli *cli, const struct measured *list, bool csv)
         json_object_set_new(run, "metrics", values);
         json_array_append_new(runs, run);
     }
-    if (table)
-        cli_table_print(table, stdout);
-    cli_table_free(table);
-    if (cli->json)
-        json_object_set_new(cli->document, "runs", runs);
-    else
-        json_decref(runs);
+    table_deliver(cli, table, runs);
 }
 
 /* ---- task --------------------------------------------------------------------------------------------------------------------- */
@@ -276,13 +282,7 @@ static enum pcere_status tasks_show(struct cli *cli, const struct measured *list
         json_array_append_new(runs, run);
         free(rows);
     }
-    if (table)
-        cli_table_print(table, stdout);
-    cli_table_free(table);
-    if (cli->json)
-        json_object_set_new(cli->document, "runs", runs);
-    else
-        json_decref(runs);
+    table_deliver(cli, table, runs);
     return status;
 }
 

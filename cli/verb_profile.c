@@ -89,13 +89,9 @@ static enum pcere_status events_parse(const char *list, struct trace_event *even
 /* What the trace's header says of a run that tells nothing. */
 static enum pcere_status emptiness_judge(const struct trace_header *header, const struct units *units, struct pcere_error *error)
 {
-    if (header->attached != TRACE_VERSION)
-        return pcere_fail(error, PCERE_REFUSED, 0, "LD_PRELOAD must be honoured: no setuid program, no script", "the profiler's library did not come into the program");
-    if (!header->tool_started && header->foreign_runtime)
-        return pcere_fail(error, PCERE_DATA, 0, "build it with clang -fopenmp, or link it with -lomp in place of -lgomp",
-                          "the program uses gcc's OpenMP runtime (libgomp), which has no tool interface");
-    if (!header->tool_started)
-        return pcere_fail(error, PCERE_NO, 0, "an OpenMP program links with libomp (clang -fopenmp)", "the program started no OpenMP runtime: there is nothing to profile");
+    enum pcere_status status = recording_judge(header, "profile", error);
+    if (status != PCERE_OK)
+        return status;
     if (!units->count && header->dropped)
         return pcere_fail(error, PCERE_SYSTEM, (int)header->full_errno, "TMPDIR may name a larger place for the trace; the program must leave its descriptors open",
                           "what the program did found no room");

@@ -23,13 +23,7 @@ static enum pcere_status trace_show(struct cli *cli, const char *path, const str
     if (status != PCERE_OK)
         return status;
     const struct trace_header *header = file->header;
-    if (header->attached != TRACE_VERSION)
-        status = pcere_fail(error, PCERE_REFUSED, 0, "LD_PRELOAD must be honoured: no setuid program, no script", "the profiler's library did not come into the program");
-    else if (!header->tool_started && header->foreign_runtime)
-        status = pcere_fail(error, PCERE_DATA, 0, "build it with clang -fopenmp, or link it with -lomp in place of -lgomp",
-                            "the program uses gcc's OpenMP runtime (libgomp), which has no tool interface");
-    else if (!header->tool_started)
-        status = pcere_fail(error, PCERE_NO, 0, "an OpenMP program links with libomp (clang -fopenmp)", "the program started no OpenMP runtime: there is nothing to trace");
+    status = recording_judge(header, "trace", error);
     char wall[UNITS_TEXT_BYTES];
     if (status == PCERE_OK && !cli->json)
         printf("%s: %llu records of %zu threads, wall time %s\n", path, (unsigned long long)file->slots, file->thread_count, units_format_ns(recording->wall_ns, wall));

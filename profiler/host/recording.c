@@ -231,3 +231,15 @@ enum pcere_status recording_make(const struct recording_options *options, struct
     *ret_recording = recording;
     return PCERE_OK;
 }
+
+enum pcere_status recording_judge(const struct trace_header *header, const char *to_do, struct pcere_error *error)
+{
+    if (header->attached != TRACE_VERSION)
+        return pcere_fail(error, PCERE_REFUSED, 0, "LD_PRELOAD must be honoured: no setuid program, no script", "the profiler's library did not come into the program");
+    if (!header->tool_started && header->foreign_runtime)
+        return pcere_fail(error, PCERE_DATA, 0, "build it with clang -fopenmp, or link it with -lomp in place of -lgomp",
+                          "the program uses gcc's OpenMP runtime (libgomp), which has no tool interface");
+    if (!header->tool_started)
+        return pcere_fail(error, PCERE_NO, 0, "an OpenMP program links with libomp (clang -fopenmp)", "the program started no OpenMP runtime: there is nothing to %s", to_do);
+    return PCERE_OK;
+}

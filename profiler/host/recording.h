@@ -35,4 +35,8 @@ enum pcere_status recording_trace_make(const struct recording_options *options, 
  * statically linked, or runs privileged: no library can be brought in. A program that fails is no failure of this. */
 enum pcere_status recording_make(const struct recording_options *options, struct recording *ret_recording, struct pcere_error *error);
 
+/* What the trace's header says of a run that tells nothing; `to_do` ("profile") is for the sentence. PCERE_REFUSED: the library did not come in.
+ * PCERE_DATA: gcc's OpenMP runtime. PCERE_NO: no OpenMP runtime was started. */
+enum pcere_status recording_judge(const struct trace_header *header, const char *to_do, struct pcere_error *error);
+
 #endif
