@@ -28,7 +28,7 @@ int main(void) {
 C
 "$CLANG" -O2 -g -fopenmp -fpass-plugin="$(plugin)" work.c -o work || { echo "NOT OK: work.c does not compile"; exit 1; }
 export OMP_NUM_THREADS=2
-run "$PCERE" capture -q -o work.pcere ./work
+run "$PCERE" capture -q --all-classes -o work.pcere ./work
 says "the program is captured" 0 out ''
 for n in 1 2; do "$PCERE" profile -q -o "vivo$n.pcx" --events sw ./work >/dev/null 2>&1; done
 
