@@ -236,6 +236,19 @@ static enum pcere_status build_make(struct builder *builder, const char *final, 
     return status;
 }
 
+/* Units are compiled side by side: an object that is linked twice needs files of its own for each copy. */
+static void unit_name(const struct builder *builder, struct build_unit *unit)
+{
+    uint64_t id = unit->unit->header.unit_id;
+    size_t copies = 0;
+    for (const struct build_unit *other = builder->units; other < unit; other++)
+        copies += other->image == unit->image && other->unit->header.unit_id == id;
+    int length = unit->image ? snprintf(unit->name, sizeof unit->name, "%zu-%016" PRIx64, unit->image, id)
+                             : snprintf(unit->name, sizeof unit->name, "%016" PRIx64, id);
+    if (copies)
+        snprintf(unit->name + length, sizeof unit->name - (size_t)length, "-copy%zu", copies);
+}
+
 static enum pcere_status units_list(struct builder *builder, struct pcere_error *error)
 {
     size_t capacity = 0;
@@ -247,10 +260,7 @@ static enum pcere_status units_list(struct builder *builder, struct pcere_error 
                 return pcere_fail_memory(error, "the list of units");
             struct build_unit *unit = &builder->units[builder->unit_count++];
             *unit = (struct build_unit){.unit = &units[i], .image = k};
-            if (k)
-                snprintf(unit->name, sizeof unit->name, "%zu-%016" PRIx64, k, units[i].header.unit_id);
-            else
-                snprintf(unit->name, sizeof unit->name, "%016" PRIx64, units[i].header.unit_id);
+            unit_name(builder, unit);
         }
     }
     return PCERE_OK;
