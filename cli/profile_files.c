@@ -1,7 +1,9 @@
 /* cli/profile_files.c - see profile_files.h. */
 #include "cli/profile_files.h"
 #include "cli/cli.h"
+#include "replay-rt/launcher/workers.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +19,43 @@ void profile_files_done(struct profile_files *files)
     *files = (struct profile_files){0};
 }
 
+struct reading {
+    const struct profile_files *files;
+    enum pcere_status *statuses;
+    struct pcere_error *errors;
+    atomic_size_t next;
+};
+
+static void *files_read(void *raw)
+{
+    struct reading *reading = raw;
+    for (size_t i; (i = atomic_fetch_add(&reading->next, 1)) < reading->files->count;)
+        reading->statuses[i] = profile_read(reading->files->names[i], &reading->files->profiles[i], &reading->errors[i]);
+    return NULL;
+}
+
+/* Of several files that cannot be read, the first one is told. */
+static enum pcere_status reading_run(const struct profile_files *files, struct pcere_error *error)
+{
+    struct reading reading = {
+        .files = files, .statuses = calloc(files->count + 1, sizeof *reading.statuses), .errors = calloc(files->count + 1, sizeof *reading.errors),
+    };
+    enum pcere_status status = reading.statuses && reading.errors ? PCERE_OK : pcere_fail_memory(error, "profiles");
+    if (status == PCERE_OK) {
+        workers_run(files_read, &reading, files->count);
+        size_t failed = 0;
+        while (failed < files->count && reading.statuses[failed] == PCERE_OK)
+            failed++;
+        if (failed < files->count) {
+            status = reading.statuses[failed];
+            *error = reading.errors[failed];
+        }
+    }
+    free(reading.statuses);
+    free(reading.errors);
+    return status;
+}
+
 enum pcere_status profile_files_read(char *const *names, size_t count, struct profile_files *ret_files, struct pcere_error *error)
 {
     struct profile_files files = {.profiles = calloc(count + 1, sizeof *files.profiles), .names = calloc(count + 1, sizeof *files.names)};
@@ -24,8 +63,10 @@ enum pcere_status profile_files_read(char *const *names, size_t count, struct pr
     for (size_t i = 0; i < count && status == PCERE_OK; i++) {
         files.count = i + 1;
         files.names[i] = strdup(names[i]);
-        status = files.names[i] ? profile_read(names[i], &files.profiles[i], error) : pcere_fail_memory(error, "the names of profiles");
+        status = files.names[i] ? PCERE_OK : pcere_fail_memory(error, "the names of profiles");
     }
+    if (status == PCERE_OK)
+        status = reading_run(&files, error);
     if (status != PCERE_OK) {
         profile_files_done(&files);
         return status;
