@@ -14,6 +14,8 @@ bool store_has_program(const struct store *store);
 bool store_has_invocations(const struct store *store);
 /* Codelets that are there, sorted, whether or not the manifest names them. */
 enum pcere_status store_codelet_names(const struct store *store, char ***ret_names, size_t *ret_count, struct pcere_error *error);
+/* Files in codelets/ that say what codelets do (store/character.h), sorted. store_codelet_names_free frees both. */
+enum pcere_status store_character_names(const struct store *store, char ***ret_names, size_t *ret_count, struct pcere_error *error);
 void store_codelet_names_free(char **names, size_t count);
 
 /* Does the directory hold a PCERE store, by its manifest or the head of its pages? Only such a directory is ever replaced. */

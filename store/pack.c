@@ -157,6 +157,19 @@ static enum pcere_status file_addf(struct packer *packer, struct pcere_error *er
 
 /* ---- all of them --------------------------------------------------------------------------------------------------------- */
 
+static enum pcere_status characters_add(struct packer *packer, struct pcere_error *error)
+{
+    char **names;
+    size_t count;
+    enum pcere_status status = store_character_names(packer->store, &names, &count, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < count && !status; i++)
+        status = file_addf(packer, error, "codelets/%s", names[i]);
+    store_codelet_names_free(names, count);
+    return status;
+}
+
 static enum pcere_status files_add(struct packer *packer, struct pcere_error *error)
 {
     const struct store *store = packer->store;
@@ -178,6 +191,8 @@ static enum pcere_status files_add(struct packer *packer, struct pcere_error *er
     for (size_t i = 0; i < count && !status; i++)
         status = file_addf(packer, error, "codelets/%s.codelet", codelets[i]);
     store_codelet_names_free(codelets, count);
+    if (!status)
+        status = characters_add(packer, error);
     return status ? status : file_add(packer, "pages", error);
 }
 

@@ -292,6 +292,11 @@ enum pcere_status store_codelet_names(const struct store *store, char ***ret_nam
     return status;
 }
 
+enum pcere_status store_character_names(const struct store *store, char ***ret_names, size_t *ret_count, struct pcere_error *error)
+{
+    return names_list(store->directory, "codelets", ".character", ret_names, ret_count, error);
+}
+
 /* Those that are there, and those that should be. */
 static enum pcere_status check_codelets(struct store *store, struct pcere_error *error)
 {

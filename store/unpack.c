@@ -6,6 +6,7 @@
 #include "core/faults.h"
 #include "core/files.h"
 #include "store/directory.h"
+#include "store/character.h"
 #include "store/pack_format.h"
 #include "store/staging.h"
 
@@ -190,6 +191,8 @@ static uint64_t name_bytes_most(const char *name)
         return STORE_INVOCATIONS_BYTES_MOST;
     if (has_form(name, "codelets/", ".codelet"))
         return STORE_CODELET_BYTES_MOST;
+    if (has_form(name, "codelets/", ".character"))
+        return CHARACTER_FILE_BYTES_MOST;
     if (strcmp(name, "pages") == 0 || strcmp(name, "program") == 0 || has_form(name, "libraries/", ""))
         return PACK_BYTES_MOST;
     return 0;

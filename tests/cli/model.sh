@@ -67,6 +67,13 @@ run "$PCERE" choose sweep.pcere; says "one algorithm is no choice" 2 err 'nothin
 run "$PCERE" choose sweep.pcere none.pcere --arch nehalem --threads 1; says "a store that is not there is said" 4 err 'none.pcere'
 run "$PCERE" rm slow.pcere; says "a store goes" 0
 
+run "$PCERE" pack sweep.pcere -o sweep.tar.zst; says "the store is packed" 0
+run "$PCERE" unpack sweep.tar.zst -o far.pcere; says "and unpacked elsewhere" 0
+is "what its codelets do came with it" "$(cd far.pcere && sha256sum codelets/*.character)" "$(cd sweep.pcere && sha256sum codelets/*.character)"
+run "$PCERE" predict far.pcere --arch sandybridge --threads 1,2 --json; says "so that it is predicted there" 0
+is "without counting again" "$(cd far.pcere && ls codelets/*.character | wc -l)" "$(ls sweep.pcere/codelets/*.character | wc -l)"
+run "$PCERE" rm far.pcere; says "that store goes" 0
+
 cp "$character" kept
 sed -i 's/"team":1/"team":2/' "$character"
 run "$PCERE" predict sweep.pcere --arch nehalem --threads 1; says "a file that was changed is damage" 4 err 'character'
