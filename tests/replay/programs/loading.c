@@ -1,11 +1,18 @@
-/* Regions whose time tells whether memory was as it was in the program: each does its work once, and says so in memory. */
+/* Regions that crash where memory is not as it was in the program: each does its work once, and says so in memory. */
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BIG = 6 << 20 };               /* doubles: 48 MiB */
+enum { BIG = 6 << 20, WORK = 100000 };    /* doubles: 48 MiB */
 
 static double *data, *fresh;
 static long left;
+static double expected;               /* of data[511], which both regions change */
+
+static void memory_check(long work, double found)
+{
+    if (work != WORK || found != expected)
+        abort();
+}
 
 /* Works as long as `left` says, and leaves nothing to do; touches memory that nobody had touched. */
 __attribute__((noinline)) static void only_once(void)
@@ -13,6 +20,14 @@ __attribute__((noinline)) static void only_once(void)
 #pragma omp parallel
     {
         long work = left;
+#pragma omp masked
+        {
+            memory_check(work, data[511]);
+            for (long i = 0; i < 1000; i++)
+                if (fresh[i * 512] != 0)
+                    abort();
+        }
+#pragma omp barrier
 #pragma omp for
         for (long i = 0; i < work; i++)
             data[i * 511 % BIG] += 1;
@@ -31,6 +46,9 @@ __attribute__((noinline)) static void many_times(void)
 #pragma omp parallel
     {
         long work = left;
+#pragma omp masked
+        memory_check(work, data[511]);
+#pragma omp barrier
 #pragma omp for
         for (long i = 0; i < work; i++)
             data[i * 511 % BIG] += 1;
@@ -52,15 +70,17 @@ __attribute__((noinline)) static void streamed(void)
 int main(void)
 {
     data = malloc(BIG * sizeof *data);
-    fresh = malloc(1000 * 512 * sizeof *fresh);
+    fresh = calloc(1000 * 512, sizeof *fresh);
     if (!data || !fresh)
         return 1;
     for (long i = 0; i < BIG; i++)
         data[i] = (double)i;
-    left = 100000;
+    left = WORK;
+    expected = data[511];
     only_once();
     for (int i = 0; i < 8; i++) {
-        left = 100000;
+        left = WORK;
+        expected = data[511];
         many_times();
     }
     streamed();
