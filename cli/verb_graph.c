@@ -5,12 +5,13 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "trace/dot.h"
+#include "trace/program.h"
 #include "trace/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct graph_words { const char *output, *style; bool force, fold; uint64_t nodes; };
+struct graph_words { const char *output, *style; bool force, fold, whole; uint64_t nodes; };
 
 static enum pcere_status style_parse(const char *word, enum dot_style *ret_style, struct pcere_error *error)
 {
@@ -24,7 +25,7 @@ static enum pcere_status style_parse(const char *word, enum dot_style *ret_style
 }
 
 static enum pcere_status drawing_write(struct cli *cli, const struct graph_words *words, enum dot_style style, const struct graph *graph, const struct graph_paths *paths,
-                                       struct pcere_error *error)
+                                       const uint64_t *slack_ns, struct pcere_error *error)
 {
     struct graph folded = {0};
     size_t most = words->nodes ? words->nodes : 2000;
@@ -36,7 +37,7 @@ static enum pcere_status drawing_write(struct cli *cli, const struct graph_words
     if (status == PCERE_OK)
         status = result_open(words->output, words->force, &file, error);
     if (status == PCERE_OK) {
-        struct dot_options options = {.style = style, .paths = fold ? NULL : paths};
+        struct dot_options options = {.style = style, .paths = fold ? NULL : paths, .slack_ns = fold || style == DOT_PLAIN ? NULL : slack_ns};
         status = dot_write(fold ? &folded : graph, &options, file, words->output ? words->output : "standard output", error);
         status = result_close(words->output, file, status, error);
     }
@@ -64,13 +65,23 @@ static json_t *path_json(const struct graph *graph, const struct graph_paths *pa
     size_t most = 1000;
     for (uint32_t node = paths->root_count ? paths->roots[0] : GRAPH_NONE; node != GRAPH_NONE && most--; node = paths->next[node]) {
         json_t *one = json_object();
-        json_object_set_new(one, "task", json_from_string(graph->nodes ? graph->nodes[node].name : NULL));
+        char text[GRAPH_NAME_BYTES];
+        json_object_set_new(one, "task", json_from_string(graph_node_name(graph, node, text)));
         json_object_set_new(one, "place", graph->nodes && graph->nodes[node].place ? json_from_string(graph->places[graph->nodes[node].place]) : json_null());
         json_object_set_new(one, "work_ns", json_from_u64(graph->work_ns[node]));
         json_object_set_new(one, "slack_ns", json_from_u64(slack_ns[node]));
         json_array_append_new(list, one);
     }
     return list;
+}
+
+static enum pcere_status whole_make(struct run *run, struct pcere_error *error)
+{
+    struct program_options as_it_was = {0};
+    graph_done(&run->graph);
+    enum pcere_status status = program_graph(&run->timeline, &as_it_was, &run->graph, error);
+    run->has_graph = status == PCERE_OK;
+    return status;
 }
 
 static enum pcere_status graph_verb(struct cli *cli, void *raw, struct pcere_error *error)
@@ -87,9 +98,11 @@ static enum pcere_status graph_verb(struct cli *cli, void *raw, struct pcere_err
         return pcere_fail(error, PCERE_USAGE, 0, "-o FILE names where the graph goes", "--json needs standard output for its document");
     enum pcere_status status = style_parse(words->style, &style, error);
     if (status == PCERE_OK)
-        status = run_load(cli->operands[0], 1u << SPAN_TASK, TIMELINE_PAIRED, &run, error);
+        status = run_load(cli->operands[0], 1u << SPAN_TASK | RUN_STEPS, TIMELINE_PAIRED, &run, error);
+    if (status == PCERE_OK && (words->whole || !run.has_graph) && program_threads(&run.timeline))
+        status = whole_make(&run, error);
     if (status == PCERE_OK && !run.has_graph)
-        status = pcere_fail(error, PCERE_NO, 0, "tasks of OpenMP are its nodes; a *.dot file of OMPC is one", "'%.300s' has no task graph, and no tasks", cli->operands[0]);
+        status = pcere_fail(error, PCERE_NO, 0, "tasks, loops and regions of OpenMP are its nodes; a *.dot file of OMPC is one", "'%.300s' has no task graph, and no tasks", cli->operands[0]);
     if (status == PCERE_OK && run.remark[0])
         cli_note(cli, "%s", run.remark);
     if (status == PCERE_OK)
@@ -99,7 +112,7 @@ static enum pcere_status graph_verb(struct cli *cli, void *raw, struct pcere_err
     if (status == PCERE_OK)
         status = graph_metrics(&run.graph, &paths, &metrics, error);
     if (status == PCERE_OK)
-        status = drawing_write(cli, words, style, &run.graph, &paths, error);
+        status = drawing_write(cli, words, style, &run.graph, &paths, slack_ns, error);
     if (status == PCERE_OK) {
         summary_show(cli, &metrics);
         if (cli->json)
@@ -118,6 +131,8 @@ static const struct cli_option options_list[] = {
     {"force", 0, CLI_FLAG, offsetof(struct graph_words, force), NULL, "Replace a file that exists.", 0, 0},
     {"style", 0, CLI_TEXT, offsetof(struct graph_words, style), "STYLE", "scheduling (the default): nodes with place and time, edges with bytes. plain: shapes and colours alone.", 0, 0},
     {"fold", 0, CLI_FLAG, offsetof(struct graph_words, fold), NULL, "One node for all tasks of a source location.", 0, 0},
+    {"whole", 0, CLI_FLAG, offsetof(struct graph_words, whole), NULL,
+     "The whole program: its serial parts, regions, loops with their ranges of iterations, bodies and waits too. Programs without tasks are drawn so in any case.", 0, 0},
     {"nodes", 0, CLI_NUMBER, offsetof(struct graph_words, nodes), "N", "Fold graphs of more than N nodes (2000).", 1, 1u << 30},
 };
 
@@ -126,8 +141,8 @@ const struct cli_verb cli_verb_graph = {
     .summary = "draw a traced run's task graph for Graphviz, with the critical path",
     .synopsis = "TRACE",
     .description = "TRACE is a run as for 'pcere metrics'. Edges come from the dependences that tasks declared, by OpenMP's rules, so the graph is the same in each run. Roots and leaves are octagons, "
-                   "other tasks ovals, data tasks grey. The critical path is blue, the longest paths of other roots are green.\n\nWith --json: the critical path's tasks, and for "
-                   "each how much later it could begin (slack).",
+                   "other tasks ovals, regions and loops boxes, data tasks grey. The critical path is blue, the longest paths of other roots are green.\n\nWith --json: the critical path's tasks, and for "
+                   "each how much later it could begin (slack); the graph's nodes have theirs as 'slack_ns'.",
     .examples = "pcere graph trace.pct | dot -Tsvg -o graph.svg\npcere graph --fold -o graph.dot ompc-run/\n",
     .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct graph_words),
     .operands = CLI_OPERANDS_ANY,

@@ -1,5 +1,6 @@
 /* cli/verb_metrics.c - pcere metrics: the numbers of a run's trace and task graph, several runs side by side. */
 #include "cli/cli.h"
+#include "cli/metrics_what_if.h"
 #include "cli/trace_text.h"
 #include "cli/verbs.h"
 #include "core/json.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct metrics_words { bool csv; };
+struct metrics_words { struct what_if_words what_if; };
 
 struct measured { struct run run; struct run_metrics metrics; struct pop pop; struct graph_metrics graph; bool has_pop; };
 
@@ -288,7 +289,7 @@ static enum pcere_status tasks_show(struct cli *cli, const struct measured *list
 
 /* ---- the verb ----------------------------------------------------------------------------------------------------------------- */
 
-enum what { WHAT_OMP, WHAT_TASK, WHAT_GRAPH };
+enum what { WHAT_OMP, WHAT_TASK, WHAT_GRAPH, WHAT_IF, WHATS };
 
 static enum pcere_status one_measure(struct measured *measured, const char *files, enum what what, struct pcere_error *error)
 {
@@ -319,17 +320,21 @@ static enum pcere_status one_measure(struct measured *measured, const char *file
 static enum pcere_status metrics_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct metrics_words *words = raw;
-    static const char *const whats[] = {"omp", "task", "graph"};
+    static const char *const whats[WHATS] = {"omp", "task", "graph", "what-if"};
     size_t what = 0;
-    while (what < 3 && (!cli->operand_count || strcmp(cli->operands[0], whats[what]) != 0))
+    while (what < WHATS && (!cli->operand_count || strcmp(cli->operands[0], whats[what]) != 0))
         what++;
-    if (what == 3)
-        return pcere_fail(error, PCERE_USAGE, 0, "pcere metrics omp|task|graph TRACE...", cli->operand_count ? "'%.60s' is none of omp, task, graph" : "which metrics?%.0s",
+    if (what == WHATS)
+        return pcere_fail(error, PCERE_USAGE, 0, "pcere metrics omp|task|graph|what-if TRACE...", cli->operand_count ? "'%.60s' is none of omp, task, graph, what-if" : "which metrics?%.0s",
                           cli->operand_count ? cli->operands[0] : "");
     if (cli->operand_count < 2)
-        return pcere_fail(error, PCERE_USAGE, 0, "pcere metrics omp|task|graph TRACE...", "no trace is named");
-    if (words->csv && cli->json)
+        return pcere_fail(error, PCERE_USAGE, 0, "pcere metrics omp|task|graph|what-if TRACE...", "no trace is named");
+    if (words->what_if.csv && cli->json)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "--json and --csv exclude each other");
+    if (what == WHAT_IF)
+        return metrics_what_if(cli, &words->what_if, error);
+    if (words->what_if.threads.count || words->what_if.faster || words->what_if.split || words->what_if.join)
+        return pcere_fail(error, PCERE_USAGE, 0, "pcere metrics what-if", "--threads, --faster, --split and --join ask what would be");
     struct measured *list = calloc(cli->operand_count, sizeof *list);
     enum pcere_status status = list ? PCERE_OK : pcere_fail_memory(error, "the metrics");
     bool cut = false;
@@ -342,11 +347,11 @@ static enum pcere_status metrics_verb(struct cli *cli, void *raw, struct pcere_e
     }
     cli_progress(cli, NULL);
     if (status == PCERE_OK && what == WHAT_OMP)
-        status = omp_show(cli, list, words->csv, error);
+        status = omp_show(cli, list, words->what_if.csv, error);
     else if (status == PCERE_OK && what == WHAT_TASK)
-        status = tasks_show(cli, list, words->csv, error);
+        status = tasks_show(cli, list, words->what_if.csv, error);
     else if (status == PCERE_OK)
-        graph_show(cli, list, words->csv);
+        graph_show(cli, list, words->what_if.csv);
     for (size_t i = 0; list && i + 1 < cli->operand_count; i++)
         run_done(&list[i].run);
     free(list);
@@ -356,20 +361,29 @@ static enum pcere_status metrics_verb(struct cli *cli, void *raw, struct pcere_e
 }
 
 static const struct cli_option options_list[] = {
-    {"csv", 0, CLI_FLAG, offsetof(struct metrics_words, csv), NULL, "CSV instead of a table.", 0, 0},
+    {"csv", 0, CLI_FLAG, offsetof(struct metrics_words, what_if.csv), NULL, "CSV instead of a table.", 0, 0},
+    {"threads", 0, CLI_THREADS, offsetof(struct metrics_words, what_if.threads), "LIST", "what-if: with these numbers of threads; as traced if not given.", 0, 0},
+    {"faster", 0, CLI_TEXT, offsetof(struct metrics_words, what_if.faster), "PLACE=K,...",
+     "what-if: tasks, iterations and bodies whose place contains PLACE take 1/K of their time. Without 'PLACE=': all.", 0, 0},
+    {"split", 0, CLI_TEXT, offsetof(struct metrics_words, what_if.split), "PLACE=N,...", "what-if: each such task or range is N, of equal work.", 0, 0},
+    {"join", 0, CLI_TEXT, offsetof(struct metrics_words, what_if.join), "PLACE=N,...", "what-if: N such tasks that do not wait for each other are one.", 0, 0},
 };
 
 const struct cli_verb cli_verb_metrics = {
     .name = "metrics",
-    .summary = "efficiency of a traced run: of its threads and processes (omp), its kinds of tasks (task), its task graph (graph)",
-    .synopsis = "omp|task|graph TRACE...",
+    .summary = "efficiency of a traced run: of its threads and processes (omp), its kinds of tasks (task), its task graph (graph); what would help (what-if)",
+    .synopsis = "omp|task|graph|what-if TRACE...",
     .description = "Each TRACE is one run: a file of 'pcere trace', a file in Chrome's trace format as OMPC and OmpTracing write it, several files joined by commas (its processes, its task "
                    "graph in Graphviz's language), or a directory that holds them. Several runs are shown side by side.\n\n"
                    "omp: processes, threads, tasks, total and parallel time, and efficiencies from 0 to 1 with the names of the paper that they come from; for OpenMP programs also where "
                    "wall time x threads went, in parts that add up to it. task: average, longest, shortest, number and sum of the times of tasks of one place and type. graph: the critical path, "
-                   "and the longest paths of the other roots as shares of it.\n\nWhat each number means, and its equation, is in docs/METHOD.md. Of a trace that is cut what is whole is "
+                   "and the longest paths of the other roots as shares of it.\n\n"
+                   "what-if: how long the run would take with other numbers of threads and with changed tasks, by running the whole program's graph again in thought: as a runtime that steals work would "
+                   "('what if'), by HEFT, and what no schedule can go below; and for each place its work, how long its tasks could wait (slack), and what the whole would take if they took half as "
+                   "long.\n\nWhat each number means, and its equation, is in docs/METHOD.md. Of a trace that is cut what is whole is "
                    "used, and the exit status is 4.",
-    .examples = "pcere metrics omp run1/ run2/\npcere metrics task trace.pct --csv\npcere metrics graph head.json,worker.json,graph.dot\n",
+    .examples = "pcere metrics omp run1/ run2/\npcere metrics task trace.pct --csv\npcere metrics graph head.json,worker.json,graph.dot\n"
+                "pcere metrics what-if cholesky.pct --threads 1,2,4,8 --faster cholesky.c:40=2\n",
     .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct metrics_words),
     .operands = CLI_OPERANDS_ANY,
     .run = metrics_verb,

@@ -21,6 +21,7 @@ struct building {
     struct cell *cells;
     size_t cell_count, used;
     struct list *barrier;        /* [scope]: tasks with omp_all_memory that all later ones wait for; at most one */
+    uint32_t *place_of;          /* [string of the timeline]: of the graph + 1 */
     uint32_t *edge_of;           /* [node]: last node that has an edge from it, + 1 */
 };
 
@@ -165,17 +166,16 @@ static bool edges_sort(struct graph *graph)
 
 struct scope_state { uint32_t epoch, wait; struct list children; };   /* of a scope or a team: node of its last taskwait or barrier + 1 */
 
-static bool node_make(struct graph *graph, const struct timeline *timeline, const struct timeline_task *task, uint32_t *ret_node)
+static bool node_make(struct building *building, const struct timeline *timeline, const struct timeline_task *task, uint32_t *ret_node)
 {
+    struct graph *graph = building->graph;
     struct graph_node node = {.id = task ? task->id : UINT64_MAX, .kind = task && !(task->flags & TASK_WAITS) ? GRAPH_TASK : GRAPH_WAIT};
-    if (task && task->place && !graph_place(graph, timeline->strings[task->place], &node.place))
+    uint32_t *place = &building->place_of[task ? task->place : 0];
+    if (task && task->place && !*place && (!graph_place(graph, timeline->strings[task->place], place) || !++*place))
         return false;
-    if (asprintf(&node.name, node.kind == GRAPH_TASK ? "T%zu" : "W%zu", graph->count) < 0)
+    node.place = *place ? *place - 1 : 0;
+    if (!graph_node_add(graph, &node, ret_node))
         return false;
-    if (!graph_node_add(graph, &node, ret_node)) {
-        free(node.name);
-        return false;
-    }
     if (task)
         graph->work_ns[*ret_node] = task->run_ns;
     return true;
@@ -191,7 +191,7 @@ static bool epoch_pass(struct building *building, const struct timeline *timelin
             if (!building->edge_of[scope->children.items[i]])
                 scope->children.items[last++] = scope->children.items[i];
         scope->children.count = last;
-        if (!node_make(building->graph, timeline, NULL, &node) || !edges_add(building, &scope->children, node) || (around && !list_add(&around->children, node)))
+        if (!node_make(building, timeline, NULL, &node) || !edges_add(building, &scope->children, node) || (around && !list_add(&around->children, node)))
             return false;
         scope->children.count = 0;
         scope->wait = node + 1;
@@ -205,7 +205,7 @@ static bool task_add(struct building *building, const struct timeline *timeline,
 {
     struct graph *graph = building->graph;
     uint32_t node;
-    if (!epoch_pass(building, timeline, team, task->phase, NULL) || !epoch_pass(building, timeline, scope, task->epoch, team) || !node_make(graph, timeline, task, &node))
+    if (!epoch_pass(building, timeline, team, task->phase, NULL) || !epoch_pass(building, timeline, scope, task->epoch, team) || !node_make(building, timeline, task, &node))
         return false;
     size_t edges = graph->edge_count;
     for (uint32_t i = 0; i < task->dependence_count; i++) {
@@ -236,9 +236,10 @@ enum pcere_status dependences_graph(const struct timeline *timeline, struct grap
         teams = timeline->tasks[i].team + 1 > teams ? timeline->tasks[i].team + 1 : teams;
     }
     struct building building = {.graph = &graph, .barrier = calloc(scopes + 1u, sizeof *building.barrier),
+                                .place_of = calloc(timeline->string_count + 1, sizeof *building.place_of),
                                 .edge_of = calloc(timeline->task_count * 3 + 1, sizeof *building.edge_of)};
     struct scope_state *states = calloc(scopes + 1u, sizeof *states), *groups = calloc(teams + 1u, sizeof *groups);
-    bool memory = building.barrier && building.edge_of && states && groups;
+    bool memory = building.barrier && building.edge_of && building.place_of && states && groups;
     for (size_t i = 0; i < timeline->task_count && memory; i++)
         memory = task_add(&building, timeline, &timeline->tasks[i], &states[timeline->tasks[i].scope], &groups[timeline->tasks[i].team]);
     memory = memory && edges_sort(&graph);
@@ -259,6 +260,7 @@ enum pcere_status dependences_graph(const struct timeline *timeline, struct grap
     free(building.cells);
     free(building.barrier);
     free(building.edge_of);
+    free(building.place_of);
     free(states);
     if (!memory) {
         graph_done(&graph);

@@ -170,11 +170,9 @@ static void node_attribute(struct graph *graph, uint32_t node, const char *key, 
     } else if (strcmp(key, "place") == 0) {
         *memory &= graph_place(graph, value, &known->place);
     } else if (strcmp(key, "kind") == 0) {
-        known->kind = strcmp(value, "data") == 0     ? GRAPH_DATA
-                      : strcmp(value, "region") == 0 ? GRAPH_REGION
-                      : strcmp(value, "loop") == 0   ? GRAPH_LOOP
-                      : strcmp(value, "wait") == 0   ? GRAPH_WAIT
-                                                     : GRAPH_TASK;
+        known->kind = GRAPH_TASK;
+        for (uint8_t kind = 0; kind < GRAPH_KINDS; kind++)
+            known->kind = strcmp(value, graph_kind_words[kind]) == 0 ? kind : known->kind;
     } else if ((strcmp(key, "color") == 0 || strcmp(key, "fillcolor") == 0) && (strcasestr(value, "gray") || strcasestr(value, "grey"))) {
         known->kind = GRAPH_DATA;
     } else if (strcmp(key, "label") == 0) {

@@ -17,6 +17,7 @@ enum dot_style { DOT_PLAIN, DOT_SCHEDULING };
 struct dot_options {
     enum dot_style style;
     const struct graph_paths *paths;     /* NULL: no path is coloured */
+    const uint64_t *slack_ns;            /* [node]; NULL: not told */
     const uint32_t *process;             /* [node]: where it ran; NULL: unknown */
 };
 

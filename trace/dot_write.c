@@ -18,8 +18,6 @@ static void quoted(FILE *file, const char *text)
     }
 }
 
-static const char *const kind_words[] = {[GRAPH_TASK] = "task", [GRAPH_DATA] = "data", [GRAPH_REGION] = "region", [GRAPH_LOOP] = "loop", [GRAPH_WAIT] = "wait"};
-
 enum { ON_CRITICAL = 1, ON_LONGEST = 2, HAS_BEFORE = 4, HAS_AFTER = 8 };
 
 /* Which nodes have edges, and which lie on the longest path of a root. NULL: no memory. */
@@ -45,10 +43,8 @@ static const char *path_colour(uint8_t marks)
 
 static void name_write(const struct graph *graph, uint32_t node, FILE *file)
 {
-    if (graph->nodes && graph->nodes[node].name)
-        quoted(file, graph->nodes[node].name);
-    else
-        fprintf(file, "T%u", node);
+    char text[GRAPH_NAME_BYTES];
+    quoted(file, graph_node_name(graph, node, text));
 }
 
 static void node_write(const struct graph *graph, uint32_t number, uint8_t marks, const struct dot_options *options, FILE *file)
@@ -58,9 +54,11 @@ static void node_write(const struct graph *graph, uint32_t number, uint8_t marks
     bool inner = (marks & HAS_BEFORE) && (marks & HAS_AFTER);
     fputs("  \"", file);
     name_write(graph, number, file);
-    fprintf(file, "\" [shape=%s, kind=%s", node->kind == GRAPH_REGION || node->kind == GRAPH_LOOP ? "box" : inner ? "oval" : "octagon", kind_words[node->kind]);
+    fprintf(file, "\" [shape=%s, kind=%s", node->kind == GRAPH_REGION || node->kind == GRAPH_LOOP ? "box" : inner ? "oval" : "octagon", graph_kind_words[node->kind]);
     if (graph->has_work)
         fprintf(file, ", work_ns=%llu", (unsigned long long)graph->work_ns[number]);
+    if (options->slack_ns)
+        fprintf(file, ", slack_ns=%llu", (unsigned long long)options->slack_ns[number]);
     if (node->place) {
         fputs(", place=\"", file);
         quoted(file, graph->places[node->place]);
@@ -137,7 +135,7 @@ static int by_ends(const void *a, const void *b)
 
 static bool groups_make(const struct graph *graph, struct graph *folded, uint32_t *group)
 {
-    enum { KINDS = GRAPH_WAIT + 1 };
+    enum { KINDS = GRAPH_KINDS };
     size_t places = graph->place_count + 1;
     uint32_t *known = calloc(places * KINDS, sizeof *known);
     uint64_t *counts = calloc(places * KINDS + 1, sizeof *counts);
@@ -156,7 +154,7 @@ static bool groups_make(const struct graph *graph, struct graph *folded, uint32_
     }
     for (size_t i = 0; memory && i < folded->count; i++) {
         const char *place = folded->nodes[i].place ? folded->places[folded->nodes[i].place] : "?";
-        memory = asprintf(&folded->nodes[i].name, "%s %s (%llu)", kind_words[folded->nodes[i].kind], place, (unsigned long long)counts[i]) >= 0;
+        memory = asprintf(&folded->nodes[i].name, "%s %s (%llu)", graph_kind_words[folded->nodes[i].kind], place, (unsigned long long)counts[i]) >= 0;
     }
     free(known);
     free(counts);

@@ -32,6 +32,17 @@ void graph_paths_done(struct graph_paths *paths)
     *paths = (struct graph_paths){0};
 }
 
+const char *const graph_kind_words[GRAPH_KINDS] = {"task", "data", "region", "loop", "wait", "chunk", "body", "target"};
+
+const char *graph_node_name(const struct graph *graph, uint32_t node, char text[GRAPH_NAME_BYTES])
+{
+    static const char letters[GRAPH_KINDS] = {'T', 'D', 'R', 'L', 'W', 'C', 'B', 'O'};
+    if (graph->nodes && graph->nodes[node].name)
+        return graph->nodes[node].name;
+    snprintf(text, GRAPH_NAME_BYTES, "%c%u", graph->nodes ? letters[graph->nodes[node].kind] : 'T', node);
+    return text;
+}
+
 bool graph_node_add(struct graph *graph, const struct graph_node *node, uint32_t *ret_node)
 {
     size_t capacity = graph->capacity;
@@ -91,6 +102,31 @@ bool graph_place(struct graph *graph, const char *text, uint32_t *ret_place)
     return true;
 }
 
+enum pcere_status graph_copy(const struct graph *graph, struct graph *ret_copy, struct pcere_error *error)
+{
+    struct graph copy = {.has_work = graph->has_work};
+    bool memory = true;
+    uint32_t node;
+    for (size_t i = 0; i < graph->place_count && memory; i++)
+        memory = graph_place(&copy, graph->places[i], &node);
+    for (size_t i = 0; i < graph->count && memory; i++) {
+        struct graph_node one = graph->nodes ? graph->nodes[i] : (struct graph_node){.id = i};
+        one.name = one.name ? strdup(one.name) : NULL;
+        memory = (one.name || !graph->nodes || !graph->nodes[i].name) && graph_node_add(&copy, &one, &node);
+        if (memory)
+            copy.work_ns[node] = graph->work_ns[i];
+        else
+            free(one.name);
+    }
+    for (size_t i = 0; i < graph->edge_count && memory; i++)
+        memory = graph_edge_add(&copy, graph->from[i], graph->to[i], graph->edge_bytes ? graph->edge_bytes[i] : 0);
+    if (memory)
+        *ret_copy = copy;
+    else
+        graph_done(&copy);
+    return memory ? PCERE_OK : pcere_fail_memory(error, "a graph");
+}
+
 /* ---- order -------------------------------------------------------------------------------------------------------------------- */
 
 struct order {                   /* successors by node; nodes so that edges go forward */
@@ -137,9 +173,8 @@ static enum pcere_status cycle_tell(const struct graph *graph, const struct orde
     uint32_t begin = node;
     size_t used = 0;
     do {
-        const char *name = graph->nodes ? graph->nodes[node].name : NULL;
-        int wrote = name ? snprintf(names + used, sizeof names - used, "%s%.40s", used ? " <- " : "", name)
-                         : snprintf(names + used, sizeof names - used, "%sT%u", used ? " <- " : "", node);
+        char text[GRAPH_NAME_BYTES];
+        int wrote = snprintf(names + used, sizeof names - used, "%s%.40s", used ? " <- " : "", graph_node_name(graph, node, text));
         used += wrote > 0 ? (size_t)wrote : 0;
         node = before[node];
     } while (node != begin && used < 140);

@@ -13,10 +13,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum graph_node_kind { GRAPH_TASK, GRAPH_DATA, GRAPH_REGION, GRAPH_LOOP, GRAPH_WAIT };
+enum graph_node_kind {
+    GRAPH_TASK, GRAPH_DATA, GRAPH_REGION /* its begin */, GRAPH_LOOP /* its begin */, GRAPH_WAIT, GRAPH_CHUNK /* a range of iterations */,
+    GRAPH_BODY /* what is in no task and no loop */, GRAPH_TARGET, GRAPH_KINDS,
+};
 
 struct graph_node {
-    char *name;                  /* as DOT has it; NULL: "T" and its id */
+    char *name;                  /* as DOT has it; NULL: graph_node_name */
     uint64_t id;                 /* of the task; UINT64_MAX: none */
     uint32_t place;              /* of `places`; 0: unknown */
     uint8_t kind;                /* enum graph_node_kind */
@@ -51,6 +54,14 @@ void graph_paths_done(struct graph_paths *paths);
 bool graph_node_add(struct graph *graph, const struct graph_node *node, uint32_t *ret_node);
 bool graph_edge_add(struct graph *graph, uint32_t from, uint32_t to, uint64_t bytes);
 bool graph_place(struct graph *graph, const char *text, uint32_t *ret_place);
+
+/* PCERE_SYSTEM: no memory. */
+enum pcere_status graph_copy(const struct graph *graph, struct graph *ret_copy, struct pcere_error *error);
+
+/* The node's name, or a letter for its kind and its number: "T12". Returns `text` or the name. */
+enum { GRAPH_NAME_BYTES = 24 };
+const char *graph_node_name(const struct graph *graph, uint32_t node, char text[GRAPH_NAME_BYTES]);
+extern const char *const graph_kind_words[GRAPH_KINDS];          /* "task", "loop", ... */
 
 /* PCERE_DATA: it has a cycle, whose nodes are named. PCERE_SYSTEM: no memory. */
 enum pcere_status graph_paths_find(const struct graph *graph, struct graph_paths *ret_paths, struct pcere_error *error);

@@ -13,16 +13,20 @@ enum { WAIT_BARRIER = 1, WAIT_BARRIER_EXPLICIT = 3, WAIT_TASKWAIT = 5, WAIT_TASK
 struct actor {                   /* an implicit or explicit task */
     uint32_t task;               /* of the timeline + 1; 0: implicit */
     uint32_t team, scope;        /* scope + 1; 0: it made no task yet */
-    uint32_t epoch, phase;
+    uint32_t epoch, phase, member;
     uint32_t wait, mutex;        /* what it waits for now; 0: nothing */
     uint32_t loop, chunk;        /* place of the loop that it is in; 1: in a range of it */
     bool implicit, initial;
+    uint32_t number;             /* of the timeline's actors + 1; 0: not among them */
+    uint32_t step;               /* of the timeline's steps + 1: the last one, if it goes on; 0: another begins */
+    uint32_t loops;              /* that it began */
+    uint32_t as_team;            /* the team of this id + 1: ids of teams and of tasks are counted apart */
+    uint64_t range_first, range_count, range_chunk;
+    bool range_fixed;
     uint64_t back;               /* implicit: what its thread goes on with at its end */
 };
 
 struct actors { struct actor *list; size_t count, capacity; };
-
-struct team { uint64_t id; int64_t begin_ns, end_ns; bool ended; };
 
 struct open_span { int64_t begin_ns; uint32_t place; uint8_t kind; };
 
@@ -32,8 +36,7 @@ struct reading {
     struct actor nobody;         /* for ids that make no sense */
     struct actors *actors;       /* [thread that made them][count] */
     uint32_t *places;            /* [construct]: of the timeline's strings */
-    struct team *teams;
-    size_t team_count, team_capacity;
+    uint32_t no_team;            /* what is outside of regions */
     uint32_t scopes, process, first_thread, first_task;
     bool memory;
     /* of the thread that is walked */
@@ -42,6 +45,7 @@ struct reading {
     int64_t since_ns;
     struct open_span stack[64];
     size_t depth;
+    uint32_t alone;              /* single and masked constructs among them */
     uint32_t pending_team;
     int64_t shift_ns;            /* from this trace's time to the model's */
 };
@@ -67,15 +71,64 @@ static struct actor *actor_of(struct reading *reading, uint64_t id)
 
 static uint32_t team_of(struct reading *reading, uint64_t id)
 {
-    for (size_t i = reading->team_count; i-- > 0 && id;)
-        if (reading->teams[i].id == id)
-            return (uint32_t)i;
-    if (!array_reserve(&reading->teams, &reading->team_capacity, reading->team_count + 1, sizeof *reading->teams)) {
+    struct timeline *timeline = reading->timeline;
+    struct actor *named = actor_of(reading, id);
+    if (!id)
+        return reading->no_team;
+    if (named->as_team)
+        return named->as_team - 1;
+    if (!array_reserve(&timeline->teams, &timeline->team_capacity, timeline->team_count + 1, sizeof *timeline->teams)) {
         reading->memory = false;
         return 0;
     }
-    reading->teams[reading->team_count] = (struct team){.id = id};
-    return (uint32_t)reading->team_count++;
+    timeline->teams[timeline->team_count] = (struct timeline_team){.id = id};
+    named->as_team = (uint32_t)++timeline->team_count;
+    return named->as_team - 1;
+}
+
+/* ---- steps -------------------------------------------------------------------------------------------------------------------- */
+
+static void step_put(struct reading *reading, struct actor *actor, const struct timeline_step *step)
+{
+    struct timeline *timeline = reading->timeline;
+    actor->step = 0;
+    if (!timeline->want_steps || actor == &reading->nobody)
+        return;
+    if (!actor->number) {
+        if (!array_reserve(&timeline->actors, &timeline->actor_capacity, timeline->actor_count + 1, sizeof *timeline->actors)) {
+            reading->memory = false;
+            return;
+        }
+        timeline->actors[timeline->actor_count] = (struct timeline_actor){.task = actor->task, .team = actor->team, .member = actor->member, .initial = actor->initial};
+        actor->number = (uint32_t)++timeline->actor_count;
+    }
+    if (timeline->step_count >= TIMELINE_NONE - 1 || !array_reserve(&timeline->steps, &timeline->step_capacity, timeline->step_count + 1, sizeof *step)) {
+        reading->memory = false;
+        return;
+    }
+    timeline->steps[timeline->step_count] = *step;
+    timeline->steps[timeline->step_count++].actor = actor->number - 1;
+}
+
+static void step_run(struct reading *reading, struct actor *actor, uint64_t run_ns)
+{
+    struct timeline *timeline = reading->timeline;
+    if (actor->step) {
+        timeline->steps[actor->step - 1].run_ns += run_ns;
+        return;
+    }
+    struct timeline_step step = {.begin_ns = reading->since_ns, .run_ns = run_ns, .kind = STEP_RUN, .alone = reading->alone && actor->implicit};
+    if (actor->chunk) {
+        step.place = actor->loop;
+        step.number = actor->loops;
+        step.first = actor->range_first;
+        step.iterations = actor->range_count;
+        step.chunk = actor->range_chunk;
+        step.fixed = actor->range_fixed;
+    }
+    step_put(reading, actor, &step);
+    if (timeline->want_steps && actor->number)
+        actor->step = (uint32_t)timeline->step_count;
 }
 
 /* ---- spans -------------------------------------------------------------------------------------------------------------------- */
@@ -92,7 +145,7 @@ static void stretch_end(struct reading *reading, int64_t now_ns)
 {
     if (reading->now && now_ns > reading->since_ns) {
         struct timeline *timeline = reading->timeline;
-        const struct actor *actor = actor_of(reading, reading->now);
+        struct actor *actor = actor_of(reading, reading->now);
         enum span_kind kind = SPAN_IMPLICIT;
         uint32_t place = actor->loop;
         if (actor->wait)
@@ -105,6 +158,8 @@ static void stretch_end(struct reading *reading, int64_t now_ns)
             kind = SPAN_CHUNK;
         else if (actor->initial)
             kind = SPAN_SERIAL;
+        if (timeline->want_steps && !actor->wait && !actor->mutex)
+            step_run(reading, actor, (uint64_t)(now_ns - reading->since_ns));
         if (actor->task && kind == SPAN_TASK) {
             struct timeline_task *task = &timeline->tasks[actor->task - 1];
             if (!(task->flags & TASK_BEGUN)) {
@@ -123,6 +178,8 @@ static void stretch_end(struct reading *reading, int64_t now_ns)
 
 static void construct_open(struct reading *reading, enum span_kind kind, int64_t now_ns, uint32_t place)
 {
+    reading->alone += kind == SPAN_SINGLE || kind == SPAN_MASKED;
+    actor_of(reading, reading->now)->step = 0;
     if (reading->depth < sizeof reading->stack / sizeof *reading->stack)
         reading->stack[reading->depth] = (struct open_span){now_ns, place, (uint8_t)kind};
     reading->depth++;
@@ -131,6 +188,8 @@ static void construct_open(struct reading *reading, enum span_kind kind, int64_t
 static void construct_close(struct reading *reading, enum span_kind kind, int64_t now_ns)
 {
     size_t most = sizeof reading->stack / sizeof *reading->stack;
+    reading->alone -= reading->alone && (kind == SPAN_SINGLE || kind == SPAN_MASKED);
+    actor_of(reading, reading->now)->step = 0;
     while (reading->depth) {
         reading->depth--;
         if (reading->depth >= most)
@@ -160,6 +219,8 @@ static void task_made(struct reading *reading, const struct trace_item *item, in
                                  .flags = (item->flags & TRACE_TASK_UNDEFERRED ? TASK_UNDEFERRED : 0u) | (item->flags & TRACE_TASK_WAITS ? TASK_WAITS : 0u) |
                                           (item->flags & TRACE_TASK_TARGET ? TASK_TARGET : 0u)};
     uint32_t team = maker->team, phase = maker->phase;
+    struct timeline_step step = {.begin_ns = now_ns, .kind = STEP_CREATE, .number = (uint32_t)timeline->task_count};
+    step_put(reading, maker, &step);
     timeline->tasks[timeline->task_count++] = task;
     struct actor *made = actor_of(reading, item->value);
     made->task = (uint32_t)timeline->task_count;
@@ -171,19 +232,69 @@ static void implicit_begin(struct reading *reading, const struct trace_item *ite
 {
     uint64_t back = reading->now;
     struct actor *actor = actor_of(reading, item->value);
-    *actor = (struct actor){.implicit = true, .initial = item->flags & 1, .back = back, .team = reading->pending_team};
+    *actor = (struct actor){.implicit = true, .initial = item->flags & 1, .back = back, .team = reading->pending_team, .member = item->extra, .as_team = actor->as_team};
     if (actor->initial)
-        actor->team = team_of(reading, 0);
+        actor->team = reading->no_team;
     reading->now = item->value;
 }
 
-static void team_mark(struct reading *reading, uint64_t id, int64_t now_ns, bool end)
+static void team_begin(struct reading *reading, uint64_t id, int64_t now_ns, uint32_t place)
+{
+    uint32_t team = team_of(reading, id);
+    struct timeline_step step = {.begin_ns = now_ns, .kind = STEP_FORK, .number = team};
+    if (!reading->memory)
+        return;
+    reading->timeline->teams[team].begin_ns = now_ns;
+    reading->timeline->teams[team].place = place;
+    step_put(reading, actor_of(reading, reading->now), &step);
+}
+
+static void team_end(struct reading *reading, uint64_t id, int64_t now_ns)
 {
     uint32_t team = team_of(reading, id);
     if (!reading->memory)
         return;
-    *(end ? &reading->teams[team].end_ns : &reading->teams[team].begin_ns) = now_ns;
-    reading->teams[team].ended |= end;
+    reading->timeline->teams[team].end_ns = now_ns;
+    reading->timeline->teams[team].ended = true;
+}
+
+static void loop_begin(struct actor *actor, const struct trace_item *item, uint32_t place)
+{
+    uint32_t schedule = item->value & 0xff;
+    actor->loop = place;
+    actor->chunk = 0;
+    actor->loops++;
+    actor->range_chunk = item->value >> 8;
+    actor->range_fixed = schedule == 1 || schedule == 2;
+}
+
+static void range_begin(struct reading *reading, struct actor *actor, const struct trace_item *item)
+{
+    actor->chunk = 1;
+    actor->step = 0;
+    actor->range_first = item->value;
+    actor->range_count = item->extra;
+    if (reading->timeline->want_steps)
+        step_run(reading, actor, 0);
+}
+
+static void range_length(struct reading *reading, struct actor *actor, uint64_t count)
+{
+    actor->range_count = count;
+    if (actor->step)
+        reading->timeline->steps[actor->step - 1].iterations = count;
+}
+
+static void wait_begin(struct reading *reading, struct actor *actor, uint32_t kind, int64_t now_ns)
+{
+    bool tasks = kind == WAIT_TASKWAIT || kind == WAIT_TASKGROUP;
+    struct timeline_step step = {.begin_ns = now_ns, .kind = tasks ? STEP_TASKWAIT : STEP_BARRIER, .number = tasks ? actor->epoch : actor->phase};
+    actor->wait = kind;
+    if (kind == WAIT_REDUCTION)
+        return;
+    if (!tasks)
+        actor->loop = actor->chunk = 0;
+    step_put(reading, actor, &step);
 }
 
 static void wait_end(struct reading *reading, uint32_t kind)
@@ -223,22 +334,26 @@ static void item_take(struct reading *reading, const struct trace_item *item)
     actor = actor_of(reading, reading->now);
     switch ((enum trace_type)item->type) {
     case TRACE_PARALLEL_BEGIN:
-        team_mark(reading, item->value, now_ns, false);
+        team_begin(reading, item->value, now_ns, place);
         construct_open(reading, SPAN_PARALLEL, now_ns, place);
         break;
     case TRACE_PARALLEL_END:
-        team_mark(reading, item->value, now_ns, true);
+        team_end(reading, item->value, now_ns);
         construct_close(reading, SPAN_PARALLEL, now_ns);
         break;
-    case TRACE_TEAM: reading->pending_team = team_of(reading, item->value); break;
+    case TRACE_TEAM:
+        reading->pending_team = team_of(reading, item->value);
+        if (reading->memory)
+            reading->timeline->teams[reading->pending_team].size = item->extra;
+        break;
     case TRACE_IMPLICIT_BEGIN: implicit_begin(reading, item); break;
     case TRACE_IMPLICIT_END: reading->now = actor->implicit ? actor->back : 0; break;
     case TRACE_LOOP_BEGIN:
-        actor->loop = place;
-        actor->chunk = 0;
+        loop_begin(actor, item, place);
         construct_open(reading, SPAN_LOOP, now_ns, place);
         break;
-    case TRACE_RANGE_BEGIN: actor->chunk = 1; break;
+    case TRACE_RANGE_BEGIN: range_begin(reading, actor, item); break;
+    case TRACE_LENGTH: range_length(reading, actor, item->value); break;
     case TRACE_LOOP_END:
         actor->loop = actor->chunk = 0;
         construct_close(reading, SPAN_LOOP, now_ns);
@@ -260,15 +375,13 @@ static void item_take(struct reading *reading, const struct trace_item *item)
             reading->now = item->value;
         break;
     case TRACE_WAIT_BEGIN:
-        actor->wait = item->flags;
-        if (item->flags != WAIT_TASKWAIT && item->flags != WAIT_TASKGROUP && item->flags != WAIT_REDUCTION)
-            actor->loop = actor->chunk = 0;
+        wait_begin(reading, actor, item->flags, now_ns);
         break;
     case TRACE_WAIT_END: wait_end(reading, item->flags); break;
     case TRACE_DEPENDENCE: dependence_add(reading, item); break;
     case TRACE_MUTEX_BEGIN: actor->mutex = 1; break;
     case TRACE_MUTEX_END: actor->mutex = 0; break;
-    case TRACE_TIME: case TRACE_THREAD_END: case TRACE_LENGTH: case TRACE_TASKLOOP_BEGIN: case TRACE_TASKLOOP_END: case TRACE_TASKLOOP_RANGE: case TRACE_MARK: case TRACE_TYPES: break;
+    case TRACE_TIME: case TRACE_THREAD_END: case TRACE_TASKLOOP_BEGIN: case TRACE_TASKLOOP_END: case TRACE_TASKLOOP_RANGE: case TRACE_MARK: case TRACE_TYPES: break;
     }
 }
 
@@ -297,7 +410,8 @@ static void thread_walk(struct reading *reading, uint32_t thread, int64_t end_ns
     reading->thread = thread;
     reading->now = 0;
     reading->depth = 0;
-    reading->pending_team = 0;
+    reading->alone = 0;
+    reading->pending_team = reading->no_team;
     trace_cursor_start(&cursor, reading->file, thread);
     while (reading->memory && trace_cursor_next(&cursor, &item))
         item_take(reading, &item);
@@ -316,8 +430,8 @@ static void waits_cut(struct reading *reading, size_t first)
     size_t kept = first;
     for (size_t i = first; i < timeline->span_count; i++) {
         struct span span = timeline->spans[i];
-        if (span.kind == SPAN_BARRIER && span.tag < reading->team_count && reading->teams[span.tag].ended && span.end_ns > reading->teams[span.tag].end_ns)
-            span.end_ns = reading->teams[span.tag].end_ns;
+        if (span.kind == SPAN_BARRIER && span.tag < timeline->team_count && timeline->teams[span.tag].ended && span.end_ns > timeline->teams[span.tag].end_ns)
+            span.end_ns = timeline->teams[span.tag].end_ns;
         if (span.end_ns >= span.begin_ns)
             timeline->spans[kept++] = span;
     }
@@ -334,7 +448,9 @@ static int by_creation(const void *a, const void *b)
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-static bool tasks_order(struct timeline *timeline, size_t first, size_t first_span)
+struct starts { size_t span, step, actor; };     /* where this trace's begin */
+
+static bool tasks_order(struct timeline *timeline, size_t first, struct starts starts)
 {
     size_t count = timeline->task_count - first;
     struct made *made = malloc((count + 1) * sizeof *made);
@@ -353,7 +469,13 @@ static bool tasks_order(struct timeline *timeline, size_t first, size_t first_sp
     }
     if (memory && count)
         memcpy(timeline->tasks + first, tasks, count * sizeof *tasks);
-    for (size_t i = first_span; memory && i < timeline->span_count; i++)
+    for (size_t i = starts.step; memory && i < timeline->step_count; i++)
+        if (timeline->steps[i].kind == STEP_CREATE)
+            timeline->steps[i].number = place[timeline->steps[i].number - first];
+    for (size_t i = starts.actor; memory && i < timeline->actor_count; i++)
+        if (timeline->actors[i].task)
+            timeline->actors[i].task = place[timeline->actors[i].task - 1 - first] + 1;
+    for (size_t i = starts.span; memory && i < timeline->span_count; i++)
         if (timeline->spans[i].task != TIMELINE_NONE && timeline->spans[i].task >= first)
             timeline->spans[i].task = place[timeline->spans[i].task - first];
     free(made);
@@ -366,7 +488,7 @@ static bool everything_read(struct reading *reading, const char *path)
 {
     struct timeline *timeline = reading->timeline;
     const struct trace_file *file = reading->file;
-    size_t first_span = timeline->span_count;
+    struct starts starts = {timeline->span_count, timeline->step_count, timeline->actor_count};
     uint32_t thread;
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (!timeline_string(timeline, "", 0, &thread) || !timeline_process(timeline, file->header->pid, &reading->process) ||
@@ -384,17 +506,20 @@ static bool everything_read(struct reading *reading, const char *path)
             !timeline_string(timeline, text, strlen(text), &timeline->threads[thread].name))
             return false;
     }
-    team_of(reading, 0);
+    if (!array_reserve(&timeline->teams, &timeline->team_capacity, timeline->team_count + 1, sizeof *timeline->teams))
+        return false;
+    reading->no_team = (uint32_t)timeline->team_count;
+    timeline->teams[timeline->team_count++] = (struct timeline_team){0};
     int64_t end_ns = file->header->ended ? (int64_t)trace_ns(file, file->header->end.ticks) + reading->shift_ns : INT64_MIN;
     for (uint32_t i = 0; i < file->thread_count && reading->memory; i++)
         thread_walk(reading, i, end_ns);
-    waits_cut(reading, first_span);
+    waits_cut(reading, starts.span);
     reading->thread = 0;
-    for (size_t i = first_span; i < timeline->span_count; i++)
+    for (size_t i = starts.span; i < timeline->span_count; i++)
         end_ns = timeline->spans[i].end_ns > end_ns ? timeline->spans[i].end_ns : end_ns;
     if (file->header->ended && file->thread_count && end_ns > reading->shift_ns)
         span_put(reading, SPAN_RUNTIME, reading->shift_ns, end_ns, 0, TIMELINE_NONE, TIMELINE_NONE, 0);
-    return reading->memory && tasks_order(timeline, reading->first_task, first_span);
+    return reading->memory && tasks_order(timeline, reading->first_task, starts);
 }
 
 enum pcere_status native_read(const char *path, struct timeline *timeline, struct pcere_error *error)
@@ -415,7 +540,6 @@ enum pcere_status native_read(const char *path, struct timeline *timeline, struc
         free(reading.actors[i].list);
     free(reading.actors);
     free(reading.places);
-    free(reading.teams);
     trace_file_close(reading.file);
     return status;
 }

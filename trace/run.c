@@ -160,7 +160,7 @@ static void remark_make(struct run *run)
 
 enum pcere_status run_load(const char *files, uint32_t wanted, enum timeline_apart apart, struct run *ret_run, struct pcere_error *error)
 {
-    struct run run = {.timeline.wanted = wanted, .timeline.apart = apart};
+    struct run run = {.timeline.wanted = wanted & ~RUN_STEPS, .timeline.want_steps = wanted & RUN_STEPS, .timeline.apart = apart};
     enum pcere_status status = list_load(files, &run, error);
     if (status == PCERE_OK && run.has_trace) {
         timeline_roles_find(&run.timeline);

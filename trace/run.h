@@ -13,8 +13,10 @@ struct run {
 };
 
 /* FILE, FILE,FILE,..., or a directory whose *.json, *.dot and *.pct files are meant: Chrome's JSON, Graphviz's language, our own traces, told by their content. `wanted` and
- * `apart` as in struct timeline. Roles are found and begins and ends paired. A graph gets its tasks' times from the traces where it has none.
+ * `apart` as in struct timeline; in `wanted` RUN_STEPS stands for its want_steps. Roles are found and begins and ends paired. A graph gets its tasks' times from the traces where it has none.
  * PCERE_USAGE: there is no such file. PCERE_DATA: no file of a known kind; two graphs. PCERE_SYSTEM. */
+#define RUN_STEPS (1u << 31)
+
 enum pcere_status run_load(const char *files, uint32_t wanted, enum timeline_apart apart, struct run *ret_run, struct pcere_error *error);
 void run_done(struct run *run);          /* accepts zeroed */
 

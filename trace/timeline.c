@@ -20,6 +20,9 @@ void timeline_done(struct timeline *timeline)
     free(timeline->spans);
     free(timeline->tasks);
     free(timeline->dependences);
+    free(timeline->steps);
+    free(timeline->actors);
+    free(timeline->teams);
     *timeline = (struct timeline){0};
 }
 

@@ -62,6 +62,30 @@ struct timeline_task {           /* an explicit task; in the order of their crea
     uint32_t flags;              /* enum task_flag */
 };
 
+/* What a task did, in its order: of traces of ours, for programs run again in thought (trace/program.h). */
+enum step_kind { STEP_RUN, STEP_CREATE, STEP_FORK, STEP_TASKWAIT, STEP_BARRIER };
+
+struct timeline_step {
+    int64_t begin_ns;
+    uint64_t run_ns;             /* STEP_RUN: executing, without what it waited */
+    uint64_t first;              /* of a range of iterations */
+    uint64_t iterations, chunk;  /* chunk: iterations that are given out at a time; 0: unknown */
+    uint32_t actor;
+    uint32_t place;              /* of the loop; 0: the task's or the region's */
+    uint32_t number;             /* STEP_CREATE: the task; STEP_FORK: the team; STEP_BARRIER: the phase that ends; of a range: which loop of its task, from 1 */
+    uint8_t kind;                /* enum step_kind */
+    bool fixed;                  /* a range that the schedule gave to its thread beforehand */
+    bool alone;                  /* in a single or masked construct: not what every thread does */
+};
+
+struct timeline_actor {          /* an implicit or explicit task */
+    uint32_t task;               /* of `tasks` + 1; 0: implicit */
+    uint32_t team, member;
+    bool initial;
+};
+
+struct timeline_team { uint64_t id; int64_t begin_ns, end_ns; uint32_t place, size; bool ended; };
+
 enum timeline_apart { TIMELINE_PAIRED, TIMELINE_WORKERS_APART, TIMELINE_ALL_APART };   /* whose begins and ends stay two spans */
 
 struct timeline {
@@ -79,6 +103,13 @@ struct timeline {
     size_t task_count, task_capacity;
     struct dependence *dependences;
     size_t dependence_count, dependence_capacity;
+    struct timeline_step *steps; /* only if want_steps was set before reading; each task's own are in their order, tasks are not */
+    size_t step_count, step_capacity;
+    struct timeline_actor *actors;
+    size_t actor_count, actor_capacity;
+    struct timeline_team *teams; /* [0] of each process: outside of regions */
+    size_t team_count, team_capacity;
+    bool want_steps;
     int64_t begin_ns, end_ns;    /* of the run */
     bool has_bounds;
     uint64_t realtime_ns;        /* of time 0, where traces of ours say it; 0: they do not */

@@ -51,6 +51,10 @@ is "declared dependences make the same edges" "$(grep -o '^ *"[TW][0-9]*" -> "[T
 run "$PCERE" metrics graph two.dot --json; says "a graph is read back" 0 out 'dependencies'
 is "with as many edges" "$(json '.runs[0].metrics.dependencies')" "$edges"
 run "$PCERE" graph tasks.pct --fold; says "folded by place" 0 out 'task main@tasks\.c:11:[0-9]+ \(3\)'
+holds "each task has its slack" grep -q 'slack_ns=0' one.dot
+run "$PCERE" graph tasks.pct --whole --style plain -o whole.dot; says "the whole program is one graph" 0 err ' 1 roots'
+is "two regions, a loop, its ranges, and the tasks" "$(for kind in region loop chunk task; do grep -c "kind=$kind," whole.dot || true; done | tr '\n' ' ')" "2 1 64 13 "
+run "$PCERE" graph tasks.pct --whole --fold; says "folded by place" 0 out 'chunk main@tasks\.c:[0-9]+:[0-9]+ \(64\)' out 'loop main@tasks\.c'
 if command -v dot >/dev/null; then run dot -Tsvg one.dot; says "Graphviz draws it" 0 out '</svg>'; fi
 
 run "$PCERE" trace --threads 2 -o second.pct ./tasks; says "a second process" 0 out 'records'
@@ -79,6 +83,22 @@ is "serial share" "$(json '.runs[0].metrics["Serial Region Efficiency"]')" 0.7
 run "$PCERE" metrics task ompc --csv; says "a place from the head" 0 out '^ompc,a\.c:3:1,.*,1,Execute$'
 run "$PCERE" metrics graph ompc --json; says "graph and trace together" 0 out 'critical'
 is "times come from the trace" "$(json '.runs[0].metrics["critical path time [ns]"]')" 300000
+
+cat >plain.c <<'END'
+int main(void)
+{
+    static double v[4096];
+    for (int k = 0; k < 3; k++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 4096; i++) v[i] += i * k;
+    }
+    return v[7] < 0;
+}
+END
+"$CLANG" -O1 -g -fopenmp plain.c -o plain
+run "$PCERE" trace --threads 2 ./plain; says "a program without tasks" 0
+run "$PCERE" graph plain.pct -o plain.dot; says "has a graph, too" 0 err ' 1 roots'
+is "three regions with a loop each, of two ranges" "$(for kind in region loop chunk task; do grep -c "kind=$kind," plain.dot || true; done | tr '\n' ' ')" "3 3 6 0 "
 
 # what is wrong
 run "$PCERE" metrics; says "no words" 2 err 'which metrics'
