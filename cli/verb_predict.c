@@ -49,7 +49,8 @@ static void region_row(struct cli_table *table, const struct prediction *predict
     }
     const char *cells[] = {region->name, threads, cli_interval_text(time, region->time_ns, region->low_ns, region->high_ns),
                            cli_ratio_text(share, point->time_ns ? (double)region->time_ns / (double)point->time_ns : 0), real, error,
-                           region->basis == PREDICT_REPLAY ? "" : region->basis == PREDICT_SAMPLE ? "sampled" : region->basis == PREDICT_MODEL ? "by model" : "not replayed: as in the capture's run"};
+                           region->basis == PREDICT_REPLAY ? "" : region->basis == PREDICT_SAMPLE ? "sampled" : region->basis == PREDICT_MODEL ? "by model" :
+                               region->basis == PREDICT_SCALED ? "not replayed: scaled as what was" : "not replayed: as in the capture's run"};
     cli_table_row(table, cells);
 }
 
@@ -176,7 +177,7 @@ const struct cli_verb cli_verb_predict = {
     .synopsis = "[STORE]",
     .description =
         "Adds up the serial part, measured once, and for each class of each region the replayed time of its representative times the number of "
-        "invocations that it stands for. What was not captured keeps its time from the capture's run, and is marked.\n\n"
+        "invocations that it stands for. What was not captured keeps its time from the capture's run; at other thread counts it scales as the replayed regions do, with fork and join for each invocation. It is marked.\n\n"
         "Every prediction comes with a 95 % interval, in which one real run should lie: it has what differs between repetitions and processes, what the warm-up left, what runs of "
         "the program differ by, and what thread counts other than the capture's leave open. Error is |predicted - real| / real. Acceleration is the real time of the whole program over the "
         "wall time of all replays at that number of threads, restoring and warm-up included, building not.\n\n"

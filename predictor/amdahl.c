@@ -42,6 +42,21 @@ double amdahl_class_weight(uint64_t members, uint64_t time_ns, uint64_t represen
     return fabs(scaled - count) <= AMDAHL_ALIKE_RATIO * count ? count : scaled;
 }
 
+double amdahl_kept_time(double time_ns, uint64_t invocations, double scaling, const struct amdahl_forks *forks)
+{
+    double work_ns = fmax(time_ns - (double)invocations * forks->in_vivo_ns, 0);
+    return (double)invocations * forks->vitro_ns + work_ns * scaling;
+}
+
+double amdahl_class_time(uint64_t members, uint64_t time_ns, uint64_t representative_ns, double vitro_ns, const struct amdahl_forks *forks)
+{
+    double weight = amdahl_class_weight(members, time_ns, representative_ns);
+    double own_ns = (double)representative_ns - forks->in_vivo_ns, own_vitro_ns = vitro_ns - forks->vitro_ns;
+    if (fabs(weight - (double)members) < 1e-9 || own_ns <= 0 || own_vitro_ns <= 0)
+        return vitro_ns * weight;
+    return amdahl_kept_time((double)time_ns, members, own_vitro_ns / own_ns, forks);
+}
+
 double amdahl_acceleration(double real_ns, double cost_ns)
 {
     return cost_ns > 0 ? real_ns / cost_ns : 0;

@@ -29,6 +29,16 @@ double amdahl_class_weight(uint64_t members, uint64_t time_ns, uint64_t represen
 /* Real time of the whole program over the cost of all replays for those threads; 0 if cost_ns is 0. */
 double amdahl_acceleration(double real_ns, double cost_ns);
 
+/* Fork and join of a parallel region that does nothing: in vivo (at the capture's thread count) and at the predicted one. Both 0: not known. */
+struct amdahl_forks { double in_vivo_ns, vitro_ns; };
+
+/* What `invocations` regions take at other thread counts that took `time_ns` in vivo and were not replayed: their work scales by `scaling`, as that of
+ * replayed regions did, and each is forked and joined. */
+double amdahl_kept_time(double time_ns, uint64_t invocations, double scaling, const struct amdahl_forks *forks);
+/* What a class takes of which the representative took `vitro_ns` in vitro. Members that are alike count as it did. Others count by their own work, which is
+ * what is left of their times without fork and join. */
+double amdahl_class_time(uint64_t members, uint64_t time_ns, uint64_t representative_ns, double vitro_ns, const struct amdahl_forks *forks);
+
 /* |predicted - real| / real; 0 if real_ns is 0. */
 double amdahl_error_ratio(double predicted_ns, double real_ns);
 

@@ -6,6 +6,7 @@
 #include "predictor/amdahl.h"
 #include "predictor/measured.h"
 #include "predictor/random.h"
+#include "predictor/replays.h"
 #include "predictor/statistics.h"
 
 #include <math.h>
@@ -19,18 +20,13 @@
 
 const char *predict_basis_name(enum predict_basis basis)
 {
-    static const char *const names[] = {"in_vivo", "replay", "sample", "nested", "model", "run"};
+    static const char *const names[] = {"in_vivo", "replay", "sample", "nested", "model", "run", "scaled"};
     return names[basis];
 }
 
 static bool equal(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
-static bool sample_is(const struct store_sample *sample, const char *kind, const char *arch)
-{
-    return equal(sample->kind, kind) && sample->host_name && strcmp(sample->host_name, arch) == 0;
 }
 
 static uint64_t whole_ns(double time_ns)
@@ -60,38 +56,6 @@ static enum pcere_status fail_host(const struct predict_request *request, const 
 }
 
 /* ---- which samples count ------------------------------------------------------------------------------------------------------ */
-
-/* The processes that replayed one class at one thread count. */
-struct replays {
-    const struct store_sample **samples;
-    size_t count;
-};
-
-static bool sample_replays(const struct predict_request *request, const struct store_sample *sample, const char *region,
-                           uint64_t representative, uint32_t threads)
-{
-    return sample_is(sample, "replay", request->arch) && sample->representative == representative && sample->threads == threads &&
-           equal(sample->region, region) && equal(sample->flags, request->flags) && equal(sample->settings, request->settings);
-}
-
-/* Newest first in line decides the warm-up policy; of equally new ones, the later line. */
-static void replays_choose(const struct predict_request *request, const char *region, uint64_t representative, uint32_t threads,
-                           struct replays *replays)
-{
-    const struct store_sample *newest = NULL;
-    for (size_t i = 0; i < request->sample_count; i++) {
-        const struct store_sample *sample = &request->samples[i];
-        if (sample_replays(request, sample, region, representative, threads) && (!newest || sample->when_s >= newest->when_s))
-            newest = sample;
-    }
-    replays->count = 0;
-    for (size_t i = 0; newest && i < request->sample_count; i++) {
-        const struct store_sample *sample = &request->samples[i];
-        if (sample_replays(request, sample, region, representative, threads) && equal(sample->warmup, newest->warmup) &&
-            equal(sample->warmup_policy, newest->warmup_policy) && (sample->sampled_ratio > 0) == (newest->sampled_ratio > 0))
-            replays->samples[replays->count++] = sample;
-    }
-}
 
 /* Say what is missing at all thread counts asked for, so that one command measures it. */
 static enum pcere_status fail_missing(const struct predict_request *request, struct replays *replays, const char *region,
@@ -140,6 +104,8 @@ struct predictor {
     double *draws;                   /* [PREDICT_DRAWS] of a class */
     double *region_draws, *point_draws;       /* [PREDICT_DRAWS] sums */
     double *residual_draws, *run_draws;       /* [PREDICT_DRAWS]: standard normal, common to all classes; factors, common to all of a run */
+    struct amdahl_forks forks;       /* at the point's threads */
+    double scaling;                  /* of all that was replayed, from the capture's threads to the point's; 0: nothing was */
     double run_ratio;                /* standard deviation of runs of the program */
     size_t run_count;                /* that say so */
     bool alone;                      /* a region is compared with itself: what is common to all its replays does not count */
@@ -202,26 +168,53 @@ static double residual_of(const struct replays *replays)
     uint64_t newest_s = 0;
     for (size_t s = 0; s < replays->count; s++)
         if (replays->samples[s]->has_residual && replays->samples[s]->when_s >= newest_s) {
-            residual = fabs(replays->samples[s]->residual_ratio);
+            residual = replays->samples[s]->residual_ratio;
             newest_s = replays->samples[s]->when_s;
         }
-    return fmin(residual, 1);
+    return fmax(fmin(residual, 1), -1);
 }
 
-static void residual_spread(struct predictor *predictor)
+static void residual_spread(struct predictor *predictor, uint32_t threads)
 {
     double residual = residual_of(&predictor->replays);
+    if (threads != predictor->request->manifest->threads)
+        residual = copysign(fmax(fabs(residual), PREDICT_UNKNOWN_RATIO), residual);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
         predictor->draws[d] *= fmax(1 + residual * (predictor->residual_draws[d] + normal_draw(&predictor->state)), 0);
 }
 
-/* Kept from the original run: with other thread counts it takes anything between as long and as much less or more as there are more or fewer threads. */
-static void kept_add(struct predictor *predictor, uint64_t time_ns, uint32_t threads, double *draws)
+/* What is common to all regions at these threads. */
+static void scaling_prepare(struct predictor *predictor, uint32_t threads)
+{
+    uint32_t captured = predictor->request->manifest->threads;
+    predictor->forks = (struct amdahl_forks){0, 0};
+    predictor->scaling = 0;
+    if (predictor->request->model)
+        return;
+    double vivo_ns = replays_fork_ns(predictor->request, captured, predictor->values), vitro_ns = replays_fork_ns(predictor->request, threads, predictor->values);
+    bool known = vitro_ns > 0 && (vivo_ns > 0 || captured == 1);      /* with one thread it is next to nothing */
+    predictor->forks = (struct amdahl_forks){known ? vivo_ns : 0, known ? vitro_ns : 0};
+    predictor->scaling = replays_scaling(predictor->request, NULL, threads, &predictor->forks, &predictor->replays, predictor->values);
+}
+
+struct kept { uint64_t time_ns; enum predict_basis basis; };
+
+/* What was not replayed, into the draws as well. */
+static struct kept kept_add(struct predictor *predictor, const struct store_region *region, uint64_t time_ns, uint64_t invocations, uint32_t threads)
 {
     uint32_t captured = predictor->request->manifest->threads ? predictor->request->manifest->threads : threads;
-    double end = (double)captured / (double)threads;
+    double scaling = 0;
+    if (threads != captured && predictor->scaling > 0) {
+        scaling = replays_scaling(predictor->request, region, threads, &predictor->forks, &predictor->replays, predictor->values);
+        scaling = scaling > 0 ? scaling : predictor->scaling;
+    }
+    struct kept kept = {time_ns, PREDICT_IN_VIVO};
+    if (scaling > 0)
+        kept = (struct kept){whole_ns(amdahl_kept_time((double)time_ns, invocations, scaling, &predictor->forks)), PREDICT_SCALED};
+    double ends[] = {(double)time_ns, (double)time_ns * captured / threads};
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
-        draws[d] += (double)time_ns * (1 + (end - 1) * uniform_draw(&predictor->state));
+        predictor->region_draws[d] += (double)kept.time_ns + (ends[d % 2] - (double)kept.time_ns) * uniform_draw(&predictor->state);
+    return kept;
 }
 
 /* Of what keeps the capture's time, how long that is on the machine asked for. */
@@ -242,7 +235,7 @@ static void model_take(struct predictor *predictor, const struct predict_estimat
 }
 
 /* What a class adds; its draws are added to region_draws. */
-static enum pcere_status class_predict(struct predictor *predictor, const char *region, const struct store_class *class,
+static enum pcere_status class_predict(struct predictor *predictor, const struct store_region *region, const struct store_class *class,
                                        uint32_t threads, struct predict_class *ret_class, uint64_t *cost_ns, struct pcere_error *error)
 {
     *ret_class = (struct predict_class){
@@ -253,24 +246,27 @@ static enum pcere_status class_predict(struct predictor *predictor, const char *
         return PCERE_OK;
     }
     const struct predict_request *request = predictor->request;
-    bool modelled = class->captured && request->model && request->model(request->model_context, region, class->representative, threads, &estimate);
+    bool modelled = class->captured && request->model && request->model(request->model_context, region->name, class->representative, threads, &estimate);
     if (!class->captured || (request->model && !modelled)) {
-        kept_add(predictor, ret_class->time_ns, threads, predictor->region_draws);
+        struct kept kept = kept_add(predictor, region, ret_class->time_ns, class->members, threads);
+        ret_class->basis = kept.basis;
+        ret_class->time_ns = kept.time_ns;
         return PCERE_OK;
     }
     predictor->replays.count = 0;
     if (modelled)
         model_take(predictor, &estimate, ret_class);
     else {
-        replays_choose(request, region, class->representative, threads, &predictor->replays);
+        replays_choose(request, region->name, class->representative, threads, &predictor->replays);
         if (predictor->replays.count == 0)
-            return fail_missing(request, &predictor->replays, region, class->representative, threads, error);
+            return fail_missing(request, &predictor->replays, region->name, class->representative, threads, error);
         replays_measure(predictor, ret_class);
         if (!predictor->alone)
-            residual_spread(predictor);
+            residual_spread(predictor, threads);
     }
-    ret_class->weight = amdahl_class_weight(class->members, class->time_ns, class->representative_ns);
-    ret_class->time_ns = whole_ns((double)ret_class->vitro_ns * ret_class->weight);
+    double time_ns = amdahl_class_time(class->members, class->time_ns, class->representative_ns, (double)ret_class->vitro_ns, &predictor->forks);
+    ret_class->weight = ret_class->vitro_ns ? time_ns / (double)ret_class->vitro_ns : (double)class->members;
+    ret_class->time_ns = whole_ns(time_ns);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
         predictor->region_draws[d] += predictor->draws[d] * ret_class->weight;
     for (size_t s = 0; s < predictor->replays.count; s++)
@@ -308,8 +304,10 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
     bool captured = equal(region->status, "captured") && region->class_count > 0;
     memset(predictor->region_draws, 0, PREDICT_DRAWS * sizeof(double));
     if (!captured) {
-        ret_region->time_ns = ret_region->in_vivo_ns = kept_ns(predictor, region->time_ns);
-        kept_add(predictor, ret_region->time_ns, threads, predictor->region_draws);
+        struct kept kept = kept_add(predictor, region, kept_ns(predictor, region->time_ns),
+                                    region->invocations > region->nested ? region->invocations - region->nested : 0, threads);
+        ret_region->time_ns = ret_region->in_vivo_ns = kept.time_ns;
+        ret_region->basis = nested ? PREDICT_NESTED : kept.basis;
         region_finish(predictor, ret_region);
         return PCERE_OK;
     }
@@ -319,12 +317,12 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
     ret_region->class_count = region->class_count;
     for (size_t c = 0; c < region->class_count; c++) {
         struct predict_class *class = &ret_region->classes[c];
-        enum pcere_status status = class_predict(predictor, region->name, &region->classes[c], threads, class, cost_ns, error);
+        enum pcere_status status = class_predict(predictor, region, &region->classes[c], threads, class, cost_ns, error);
         if (status != PCERE_OK)
             return status;
         ret_region->time_ns += class->time_ns;
         bool replayed = class->basis == PREDICT_REPLAY || class->basis == PREDICT_SAMPLE || class->basis == PREDICT_MODEL;
-        if (replayed && ret_region->basis != PREDICT_SAMPLE)
+        if ((replayed && ret_region->basis != PREDICT_SAMPLE) || (class->basis == PREDICT_SCALED && ret_region->basis == PREDICT_IN_VIVO))
             ret_region->basis = class->basis;
         if (!replayed)
             ret_region->in_vivo_ns += class->time_ns;
@@ -335,7 +333,7 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
 
 static bool sample_runs(const struct predict_request *request, const struct store_sample *sample)
 {
-    return sample_is(sample, "run", request->arch) && !sample->region && sample->wall_ns > 0 &&
+    return replays_sample_is(sample, "run", request->arch) && !sample->region && sample->wall_ns > 0 &&
            equal(sample->flags, request->flags) && equal(sample->settings, request->settings);
 }
 
@@ -387,6 +385,7 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
     if (!ret_point->regions)
         return pcere_fail_memory(error, "a prediction");
     ret_point->region_count = manifest->region_count;
+    scaling_prepare(predictor, threads);
     double serial_ratio = threads == manifest->threads ? 0 : PREDICT_SERIAL_RATIO;
     for (size_t d = 0; d < PREDICT_DRAWS; d++) {
         predictor->residual_draws[d] = normal_draw(&predictor->state);
@@ -539,6 +538,8 @@ enum pcere_status predict_one_region(const struct predict_request *request, size
         return status;
     status = predictor_init(&predictor, request, error);
     predictor.alone = true;
+    if (status == PCERE_OK)
+        scaling_prepare(&predictor, request->threads[0]);
     if (status == PCERE_OK)
         status = region_predict(&predictor, &request->manifest->regions[region], request->threads[0], &result, &cost_ns, error);
     predictor_done(&predictor);

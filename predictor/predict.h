@@ -4,7 +4,8 @@
  *
  *   T_predicted(m) = T_seq + sum over regions and their classes of  T_vitro(representative, m) x weight
  *
- * over what runs inside no other region, with the weight of amdahl_class_weight. What was not captured keeps its in-vivo time at the capture's thread count and says so by its basis.
+ * over what runs inside no other region, with the weight of amdahl_class_weight. What was not captured keeps its in-vivo time at the capture's thread count; at others it scales as the replayed classes of its region do,
+ * or else those of the program, and is forked and joined as often as it ran (amdahl_kept_time); where nothing was replayed it keeps its time. Its basis says so.
  * Pure computation: it reads no file.
  *
  * Which samples count: kind "replay", of the host asked for, the region, the representative, the thread count, the flags and the settings
@@ -18,12 +19,13 @@
  *   - what was measured in vitro: each class's median drawn anew over processes and over the repetitions in them (statistics_bootstrap_medians); for
  *     shots, normal with the standard error of their mean, widened by Student's t. Fewer than five processes cannot show how much processes
  *     differ: then each draw is also scaled by a normal factor of standard deviation PREDICT_PROCESS_RATIO / sqrt(processes);
- *   - what the warm-up left: each class by 1 + |residual| (u + v), u and v standard normal, u the same for all classes of a draw, since what makes one
- *     region too fast makes others too fast. Unknown: PREDICT_UNKNOWN_RATIO. The prediction itself is not corrected by it;
+ *   - what the warm-up left: each class by 1 + residual (u + v), u and v standard normal, u the same for all classes of a draw, since what makes one
+ *     region too fast makes others too fast; what made another too slow makes up for it. Unknown: PREDICT_UNKNOWN_RATIO, which at
+ *     other thread counts than the capture's it is at least. The prediction itself is not corrected by it;
  *   - runs: all of a draw by 1 + sqrt(2) s w, for the real run and for the session that measured; s is the standard deviation of runs of the program on that
  *     host, pooled over thread counts with an assumed PREDICT_RUN_RATIO that counts as PREDICT_RUN_ASSUMED degrees of freedom;
  *   - the serial part, at other thread counts than the capture's, by PREDICT_SERIAL_RATIO;
- *   - what keeps its in-vivo time, at other thread counts: anything between that time and that of perfect scaling.
+ *   - at other thread counts, what was not replayed: anything from that estimate to its in-vivo time, and to that of perfect scaling.
  * predict_one_region compares settings of one region with each other: its interval has the first of these alone.
  */
 #ifndef PCERE_PREDICTOR_PREDICT_H
@@ -50,6 +52,7 @@ enum predict_basis {
     PREDICT_NESTED,                  /* runs inside other regions, in whose times it is */
     PREDICT_MODEL,                   /* computed, not measured; a region: at least one of its classes */
     PREDICT_RUN,                     /* from real runs on that host: only the serial part of a store captured elsewhere */
+    PREDICT_SCALED,                  /* not replayed: its work scales as that of what was */
 };
 
 /* What is computed for one run of a class's representative, 95 %. False: nothing can be said of it. */
@@ -75,7 +78,7 @@ struct predict_request {
 struct predict_class {
     uint64_t representative;         /* invocation number */
     enum predict_basis basis;
-    double weight;                   /* how many times the representative counts; 1 in vivo, where time_ns is all of it; 0 nested */
+    double weight;                   /* how many times the representative counts; 1 where it was not replayed, and time_ns is all of it; 0 nested */
     uint64_t vitro_ns;               /* median time of one replay; 0 in vivo and nested */
     uint64_t time_ns;                /* what the class adds to the prediction */
     size_t process_count, repetition_count;   /* behind vitro_ns */
@@ -85,7 +88,7 @@ struct predict_region {
     const char *name;                /* borrowed from the manifest */
     enum predict_basis basis;
     uint64_t time_ns, low_ns, high_ns;        /* all invocations together */
-    uint64_t in_vivo_ns;             /* the part of time_ns that was kept from the original run */
+    uint64_t in_vivo_ns;             /* the part of time_ns that was not replayed: kept from the original run, or scaled */
     struct predict_class *classes;   /* as in the manifest; none where the region was not captured at all */
     size_t class_count;
 };
@@ -126,7 +129,7 @@ void predict_result_done(struct predict_result *result);
 enum pcere_status predict_one_region(const struct predict_request *request, size_t region, struct predict_region *ret_region, uint64_t *ret_cost_ns,
                                      struct pcere_error *error);
 
-/* "in_vivo", "replay", "sample", "nested", "model", "run". */
+/* "in_vivo", "replay", "sample", "nested", "model", "run", "scaled". */
 const char *predict_basis_name(enum predict_basis basis);
 
 #endif

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #define LEARNING_WALKS 2u       /* through the regions before it */
+#define FORKS_NS 500000u        /* regions that do nothing are timed until then */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
 typedef void enter_fn(const uint64_t *words);
@@ -92,6 +93,24 @@ static uint64_t time_of(clockid_t clock)
 static uint64_t clock_ns(void)
 {
     return time_of(CLOCK_MONOTONIC);
+}
+
+/* Median time of a parallel region that does nothing. */
+static uint64_t fork_measure(void)
+{
+    enum { FORKS_MOST = 15 };
+    uint64_t times_ns[FORKS_MOST], begin_ns = clock_ns();
+    size_t count = 0;
+    do {
+        uint64_t start_ns = clock_ns();
+        pcere_team_run(thread_nothing, NULL);
+        uint64_t time_ns = clock_ns() - start_ns;
+        size_t at = count++;
+        for (; at > 0 && times_ns[at - 1] > time_ns; at--)
+            times_ns[at] = times_ns[at - 1];
+        times_ns[at] = time_ns;
+    } while (count < FORKS_MOST && clock_ns() - begin_ns < FORKS_NS);
+    return times_ns[count / 2];
 }
 
 static uint32_t switches_so_far(void)
@@ -232,6 +251,7 @@ static void region_measure(struct run *run)
     const struct plan_policy *policy = &run->codelet->plan->policy;
     struct plan_result *result = &run->codelet->plan->result;
     uint32_t most = policy->repeat_most < PLAN_SAMPLES ? policy->repeat_most : PLAN_SAMPLES;
+    result->fork_ns = fork_measure();
     if (region_sample(run))
         return;
     if (policy->sample_shots)

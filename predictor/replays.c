@@ -1,0 +1,80 @@
+/* predictor/replays.c - see replays.h. */
+#include "predictor/replays.h"
+
+#include "predictor/measured.h"
+#include "predictor/statistics.h"
+
+#include <string.h>
+
+static bool equal(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+bool replays_sample_is(const struct store_sample *sample, const char *kind, const char *arch)
+{
+    return equal(sample->kind, kind) && sample->host_name && strcmp(sample->host_name, arch) == 0;
+}
+
+static bool sample_replays(const struct predict_request *request, const struct store_sample *sample, const char *region,
+                           uint64_t representative, uint32_t threads)
+{
+    return replays_sample_is(sample, "replay", request->arch) && sample->representative == representative && sample->threads == threads &&
+           equal(sample->region, region) && equal(sample->flags, request->flags) && equal(sample->settings, request->settings);
+}
+
+/* Newest first in line decides the warm-up policy; of equally new ones, the later line. */
+void replays_choose(const struct predict_request *request, const char *region, uint64_t representative, uint32_t threads,
+                    struct replays *replays)
+{
+    const struct store_sample *newest = NULL;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (sample_replays(request, sample, region, representative, threads) && (!newest || sample->when_s >= newest->when_s))
+            newest = sample;
+    }
+    replays->count = 0;
+    for (size_t i = 0; newest && i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (sample_replays(request, sample, region, representative, threads) && equal(sample->warmup, newest->warmup) &&
+            equal(sample->warmup_policy, newest->warmup_policy) && (sample->sampled_ratio > 0) == (newest->sampled_ratio > 0))
+            replays->samples[replays->count++] = sample;
+    }
+}
+
+double replays_scaling(const struct predict_request *request, const struct store_region *only, uint32_t threads, const struct amdahl_forks *forks,
+                       struct replays *replays, double *values)
+{
+    const struct store_manifest *manifest = request->manifest;
+    double vitro_ns = 0, vivo_ns = 0;
+    for (size_t r = 0; r < manifest->region_count; r++) {
+        const struct store_region *region = &manifest->regions[r];
+        for (size_t c = 0; (!only || only == region) && equal(region->status, "captured") && c < region->class_count; c++) {
+            const struct store_class *class = &region->classes[c];
+            if (!class->captured || class->nested)
+                continue;
+            replays_choose(request, region->name, class->representative, threads, replays);
+            size_t filled = 0;
+            for (size_t s = 0; s < replays->count; s++)
+                filled += measured_values(replays->samples[s], values + filled, NULL, NULL);
+            if (!filled)
+                continue;
+            statistics_sort(values, filled);
+            vitro_ns += amdahl_class_time(class->members, class->time_ns, class->representative_ns, statistics_median(values, filled), forks);
+            vivo_ns += (double)class->time_ns;
+        }
+    }
+    return vivo_ns > 0 ? vitro_ns / vivo_ns : 0;
+}
+
+double replays_fork_ns(const struct predict_request *request, uint32_t threads, double *values)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (replays_sample_is(sample, "replay", request->arch) && sample->threads == threads && sample->fork_ns)
+            values[count++] = (double)sample->fork_ns;
+    }
+    statistics_sort(values, count);
+    return count ? statistics_median(values, count) : 0;
+}

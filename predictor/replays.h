@@ -1,0 +1,30 @@
+/* predictor/replays.h - which of a store's samples count for a prediction, and what they say of regions that were not replayed.
+ *
+ * Knows how a sample is matched with a class, a host and settings (the rules are in predict.h). It reads samples and computes no prediction.
+ */
+#ifndef PCERE_PREDICTOR_REPLAYS_H
+#define PCERE_PREDICTOR_REPLAYS_H
+
+#include "predictor/amdahl.h"
+#include "predictor/predict.h"
+
+/* The processes that replayed one class at one thread count. */
+struct replays {
+    const struct store_sample **samples;
+    size_t count;
+};
+
+bool replays_sample_is(const struct store_sample *sample, const char *kind, const char *arch);
+
+/* Those that count for one class at one thread count; replays->samples has room for all of the request. */
+void replays_choose(const struct predict_request *request, const char *region, uint64_t representative, uint32_t threads, struct replays *replays);
+
+/* How the replayed classes of one region, or of all (NULL), scaled from the capture's threads: their time in vitro over that in vivo. 0: none was
+ * replayed. `replays` as above, `values` has room for all repetitions; both are overwritten. */
+double replays_scaling(const struct predict_request *request, const struct store_region *only, uint32_t threads, const struct amdahl_forks *forks,
+                       struct replays *replays, double *values);
+
+/* Median of what the host's codelets measured at these threads for a parallel region that does nothing; 0: nothing. `values` has room for all samples. */
+double replays_fork_ns(const struct predict_request *request, uint32_t threads, double *values);
+
+#endif
