@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 10u
+#define CAPTURE_VERSION 11u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -65,7 +65,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
 
 enum {                          /* flags of a record */
     CAPTURE_RECORD_CPU = 1,     /* cpu_ns, faults and switches were measured */
-    CAPTURE_RECORD_STOPPED = 2, /* the program was stopped for a dump here: end_ns - begin_ns is not a plain time */
+    CAPTURE_RECORD_STOPPED = 2, /* the program was stopped here, for a dump or in vain: end_ns - begin_ns is not a plain time */
     CAPTURE_RECORD_FRESH = 8,   /* most of its faults were of pages that had not been there: it touches memory first */
     CAPTURE_RECORD_NEAR = 4,    /* the first of its region since a stop, or a stop came while it ran: caches and page tables are not as usual */
 };
@@ -275,7 +275,11 @@ struct capture_message {        /* target to tracer; a userfaultfd rides beside 
     uint64_t thread_pointer;    /* fs base of that thread */
 };
 
-enum capture_answer_type { CAPTURE_ANSWER_GO = 1, CAPTURE_ANSWER_NO_MORE = 2 /* go, and never stop again */ };
+enum capture_answer_type {
+    CAPTURE_ANSWER_GO = 1,
+    CAPTURE_ANSWER_NO_MORE = 2, /* go, and never stop again */
+    CAPTURE_ANSWER_DECLINED = 3, /* go: this invocation is not captured, and its end need not be told */
+};
 
 struct capture_answer { uint32_t type; uint32_t cpu_us; };    /* cpu_us: what the stop took the tracer, whatever else the machine did */
 

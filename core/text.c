@@ -84,3 +84,16 @@ bool array_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes
     *capacity = wanted;
     return true;
 }
+
+size_t array_lower_bound(const uint64_t *values, size_t count, uint64_t value)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (values[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -31,4 +31,7 @@ void text_done(struct text *text);
  * changed. For arrays that grow by one: if (!array_reserve(&a, &capacity, count + 1, sizeof *a)) ... */
 bool array_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes);
 
+/* Of values that ascend: where the first one stands that is not less than `value`; `count`: there is none. */
+size_t array_lower_bound(const uint64_t *values, size_t count, uint64_t value);
+
 #endif

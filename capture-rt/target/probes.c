@@ -162,13 +162,16 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
         .type = CAPTURE_MESSAGE_BEGIN, .region = record->region, .invocation = record->invocation, .path = record->path,
         .num_threads = record->num_threads, .proc_bind = proc_bind, .word_count = words, .words_hash = hash,
         .unit_id = site->unit_id, .stack_pointer = open->stack_pointer, .thread_pointer = target_thread_pointer()};
-    target_stop(state, &message);
+    bool captured = target_stop(state, &message);
+    record->flags |= CAPTURE_RECORD_STOPPED;
     if (log->mode == CAPTURE_MODE_CHOOSING)
         target_choice_paid(state, &open->choice, true);
-    state->captures_open++;
-    target_fresh_open();
+    if (captured) {
+        state->captures_open++;
+        target_fresh_open();
+    }
     target_stop_leave(state);
-    return true;
+    return captured;
 }
 
 /* The next of the thread's open regions, filled as far as it is known before it begins; NULL: there are too many. */
@@ -200,8 +203,6 @@ static struct target_open *open_new(struct target_state *state, struct target_th
 /* `stops_before`: of all stops, before it was captured itself. */
 static void open_start(const struct target_state *state, struct target_thread *thread, struct target_open *open, uint64_t stops_before)
 {
-    if (open->captured)
-        open->record.flags |= CAPTURE_RECORD_STOPPED;
     const struct capture_region_entry *region = &state->log->regions[open->record.region];
     if (__atomic_load_n(&region->stops_seen, __ATOMIC_RELAXED) != stops_before)
         open->record.flags |= CAPTURE_RECORD_NEAR;

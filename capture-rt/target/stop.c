@@ -127,15 +127,17 @@ static bool message_send(int socket, const struct capture_message *message, int 
     return sent == (ssize_t)sizeof *message;
 }
 
-static bool answer_wait(int socket, uint64_t *ret_cpu_ns)
+/* What was answered; CAPTURE_ANSWER_NO_MORE where nobody is there any more. */
+static enum capture_answer_type answer_wait(int socket, uint64_t *ret_cpu_ns)
 {
     struct capture_answer answer;
     ssize_t received;
     do
         received = recv(socket, &answer, sizeof answer, 0);
     while (received < 0 && errno == EINTR);
-    *ret_cpu_ns = received == (ssize_t)sizeof answer ? answer.cpu_us * UINT64_C(1000) : 0;
-    return received == (ssize_t)sizeof answer && answer.type == CAPTURE_ANSWER_GO;
+    bool whole = received == (ssize_t)sizeof answer;
+    *ret_cpu_ns = whole ? answer.cpu_us * UINT64_C(1000) : 0;
+    return whole && answer.type != CAPTURE_ANSWER_NO_MORE ? (enum capture_answer_type)answer.type : CAPTURE_ANSWER_NO_MORE;
 }
 
 bool target_stop_enter(struct target_state *state, bool begins)
@@ -153,7 +155,7 @@ void target_stop_leave(struct target_state *state)
     pthread_mutex_unlock(&state->stopping);
 }
 
-void target_stop(struct target_state *state, struct capture_message *message)
+bool target_stop(struct target_state *state, struct capture_message *message)
 {
     int error = errno;
     uint64_t begin_ns = target_clock_ns();
@@ -180,16 +182,17 @@ void target_stop(struct target_state *state, struct capture_message *message)
     }
     int tracking = tracking_open(state);
     state->log->stop.tracking_sent = (uint32_t)(tracking + 1);
-    bool go_on = message_send(state->socket, message, tracking);
-    if (!go_on)
+    bool sent = message_send(state->socket, message, tracking);
+    if (!sent)
         state->log->stops_lost++;
     if (tracking >= 0)
         close(tracking);
-    go_on = go_on && answer_wait(state->socket, &state->stop_cpu_ns);
-    if (!go_on)
+    enum capture_answer_type answer = sent ? answer_wait(state->socket, &state->stop_cpu_ns) : CAPTURE_ANSWER_NO_MORE;
+    if (answer == CAPTURE_ANSWER_NO_MORE)
         state->socket = -1;     /* left open: the number may be another file's by now */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     state->log->stall_ns_last = target_clock_ns() - begin_ns;
     state->log->stall_ns += state->log->stall_ns_last;
     errno = error;
+    return answer == CAPTURE_ANSWER_GO;
 }

@@ -131,7 +131,7 @@ uint32_t target_nesting_parent(const struct target_state *state, const struct ta
 /* stop.c: tell the tracer, and wait until it has read the process. Between enter and leave; `words` lie in log->stop already. False: no
  * more stops, and nothing was entered. `begins`: a captured invocation, which is not to be told of a second one beside it. */
 bool target_stop_enter(struct target_state *state, bool begins);
-void target_stop(struct target_state *state, struct capture_message *message);
+bool target_stop(struct target_state *state, struct capture_message *message);     /* false: the invocation is not captured */
 void target_stop_leave(struct target_state *state);
 
 /* choice.c, in a choosing run. An invocation begins: is it worth a stop? It was stopped for: what that took. It ended: is its codelet worth

@@ -156,6 +156,19 @@ static enum pcere_status store_begin(struct session *session, uint64_t dump_byte
 
 /* ---- after it -------------------------------------------------------------------------------------------------------------- */
 
+#define RESTLESS "what the program's other threads did was not to be told from work whenever it was about to be captured: they might have written beside it"
+
+static bool is_restless(const struct session *session, size_t region)
+{
+    return region < CAPTURE_REGIONS_MAX && session->restless[region] > 0;
+}
+
+/* Another run would not find them calm, either. */
+static bool is_given_up(const struct session *session, size_t region)
+{
+    return region < CAPTURE_REGIONS_MAX && session->restless[region] >= SESSION_RESTLESS_MOST;
+}
+
 static const char *missing_reason(const struct session *session)
 {
     if (session->trouble.status != PCERE_OK)
@@ -180,6 +193,18 @@ static size_t captured_count(const struct store_manifest *manifest)
     return captured;
 }
 
+static bool restless_tell(struct session *session)
+{
+    bool enough = true;
+    for (size_t i = 0; i < session->manifest.region_count; i++)
+        for (size_t j = 0; j < session->manifest.regions[i].class_count && is_restless(session, i); j++) {
+            struct store_class *class = &session->manifest.regions[i].classes[j];
+            if (class->captured && !class->codelet && !class->reason)
+                enough &= (class->reason = strdup(RESTLESS)) != NULL;
+        }
+    return enough;
+}
+
 static enum pcere_status store_end(struct session *session, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
@@ -194,6 +219,8 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
         if (noted != PCERE_OK)
             return noted;
     }
+    if (!restless_tell(session))
+        return pcere_fail_memory(error, "the classes");
     session->manifest.complete = true;
     session->manifest.capture_wall_ns = result->capture_wall_ns;
     session->manifest.program_status = result->program_status;
@@ -290,7 +317,7 @@ static struct lack lack_find(const struct session *session)
     for (size_t i = 0; i < session->manifest.region_count; i++)
         for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
             const struct store_class *class = &session->manifest.regions[i].classes[j];
-            if (!class->captured || kept_find(session, i, class->representative))
+            if (!class->captured || kept_find(session, i, class->representative) || is_given_up(session, i))
                 continue;
             lack.region = lack.missing++ ? lack.region : i;
             lack.missing_ns += class->time_ns;
@@ -338,7 +365,7 @@ static enum pcere_status missing_forgo(struct session *session, const char *reas
                 continue;
             class->captured = false;
             free(class->reason);
-            if (!(class->reason = strdup(reason)))
+            if (!(class->reason = strdup(is_restless(session, i) ? RESTLESS : reason)))
                 return pcere_fail_memory(error, "the classes");
         }
     session->result->wanted = wanted_count(&session->manifest);

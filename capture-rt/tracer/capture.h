@@ -101,6 +101,8 @@ enum capture_fault {             /* for tests: what the machine is to refuse */
     CAPTURE_FAULT_TRACKING = 2,      /* userfaultfd */
     CAPTURE_FAULT_PAGEMAP_SCAN = 4,  /* and with it tracking */
     CAPTURE_FAULT_PERSONALITY = 8,
+    CAPTURE_FAULT_CALM = 16,         /* threads that could be told from working ones */
+    CAPTURE_FAULT_FIRST_CALM = 32,   /* the same, before a region's first stop */
 };
 
 struct capture_options {         /* zero is a default wherever it makes sense; all pointers borrowed */

@@ -10,7 +10,7 @@
 #include <sys/user.h>
 #include <time.h>
 
-#define ROUNDS_MOST 150u
+#define STILL_LOOKS_MOST 2000u    /* between which nobody in question had a processor: 10 s */
 #define ROUND_NS 100000          /* the first one; later ones are longer, since a thread may have to wait for a processor */
 #define ROUND_LONGEST_NS 5000000
 #define CALM_LOOKS 2u            /* in which nobody had work: who was given some just before the first might have handed on a part of it, and be done */
@@ -88,6 +88,7 @@ static uint64_t cpu_time_ns(pid_t pid, pid_t tid)
 struct spin {                    /* a thread that may be waiting, spinning or asleep */
     pid_t tid;
     bool busy;                   /* it has frames of the program: it waits at a barrier, or for a lock */
+    bool moved;                  /* it had a processor since the stop before */
     unsigned ran;                /* how often it had run since the stop before: other registers, or more CPU time than stopping takes */
     uint64_t cpu_ns;
     uint64_t switches;           /* at the last stop that found it asleep; 0: that was not the stop before */
@@ -105,6 +106,7 @@ struct look {
     size_t system_count;
     bool alone;                  /* only the initial thread works, unless the program made threads */
     bool any;                    /* threads are to be held */
+    bool moved;                  /* in this look somebody of whom nothing can be told had a processor before it, or is new */
     unsigned calm;               /* looks so far, since somebody was found at work, in which nobody had any */
     struct spin *spins;
     size_t spin_count, spin_capacity;
@@ -120,7 +122,8 @@ static struct spin *spin_see(struct look *look, pid_t tid, const struct user_reg
             continue;
         if (spin->registers.rsp - registers->rsp + SAME_PLACE_BYTES > 2 * SAME_PLACE_BYTES)
             spin->ran = 0;
-        spin->ran += now_ns > spin->cpu_ns + STOPPING_NS || memcmp(&spin->registers, registers, sizeof *registers) != 0;
+        spin->moved = now_ns > spin->cpu_ns + STOPPING_NS || memcmp(&spin->registers, registers, sizeof *registers) != 0;
+        spin->ran += spin->moved;
         spin->registers = *registers;
         spin->cpu_ns = now_ns;
         if (!is_asleep(registers))
@@ -129,7 +132,7 @@ static struct spin *spin_see(struct look *look, pid_t tid, const struct user_reg
     }
     if (!array_reserve(&look->spins, &look->spin_capacity, look->spin_count + 1, sizeof *look->spins))
         return NULL;
-    look->spins[look->spin_count] = (struct spin){.tid = tid, .registers = *registers, .cpu_ns = now_ns};
+    look->spins[look->spin_count] = (struct spin){.tid = tid, .registers = *registers, .cpu_ns = now_ns, .moved = true};
     return &look->spins[look->spin_count++];
 }
 
@@ -158,7 +161,9 @@ static bool has_run(struct look *look, const struct freeze_thread *thread, const
         spin->busy = busy;
         spin->ran = 0;
     }
-    return !spin || spin->ran >= (busy ? SPIN_ROUNDS : IDLE_ROUNDS);
+    bool enough = !spin || spin->ran >= (busy ? SPIN_ROUNDS : IDLE_ROUNDS);
+    look->moved |= !enough && spin->moved;
+    return enough;
 }
 
 /* Did it go to sleep since the stop before? Where processors are scarce, a thread may not have run since: it stands in the system call that our first stop
@@ -169,7 +174,9 @@ static bool sleeps_on(struct look *look, const struct freeze_thread *thread, con
     uint64_t before = spin ? spin->switches : 0, now = switches_so_far(look->child->pid, thread->tid);
     if (spin)
         spin->switches = now;
-    return before && now >= before + 2;
+    bool slept = before && now >= before + 2;
+    look->moved |= !before;        /* it came here since; else it has not run, but to be stopped */
+    return slept;
 }
 
 static bool waits_for_work(struct look *look, const struct freeze_thread *thread, const struct user_regs_struct *registers)
@@ -184,6 +191,7 @@ static bool waits_for_work(struct look *look, const struct freeze_thread *thread
 static bool threads_mark(struct look *look, bool last)
 {
     bool idle = true, changing = false, waiting = false;
+    look->moved = false;
     for (size_t i = 0; i < look->freeze->count; i++) {
         struct freeze_thread *thread = &look->freeze->threads[i];
         struct user_regs_struct registers;
@@ -198,7 +206,7 @@ static bool threads_mark(struct look *look, bool last)
             changing = true;
         else {
             thread->held_for = look->held_for;
-            look->any = changing = true;
+            look->any = look->moved = changing = true;
         }
     }
     bool calm = idle && !changing;
@@ -209,19 +217,32 @@ static bool threads_mark(struct look *look, bool last)
     return calm && (look->calm >= CALM_LOOKS || !waiting);
 }
 
-static enum pcere_status hold_choose(struct look *look, struct pcere_error *error)
+static enum pcere_status hold_choose(struct look *look, unsigned looks_most, bool *ret_calm, struct pcere_error *error)
 {
     enum pcere_status status = freeze_all(look->child, (pid_t)look->message->tid, look->freeze, error);
     /* Workers of the initial thread have nothing to do outside its regions. */
-    if (status != PCERE_OK || (look->alone && !has_own_threads(look)))
-        return status;
-    for (unsigned rounds = 1; status == PCERE_OK && !threads_mark(look, rounds >= ROUNDS_MOST) && rounds < ROUNDS_MOST; rounds++) {
-        long round_ns = ROUND_NS * (long)rounds;
+    *ret_calm = status == PCERE_OK && look->alone && !has_own_threads(look);
+    unsigned moved = 0, still = 0;
+    while (status == PCERE_OK && !*ret_calm) {
+        /* Whoever was in the middle of something all the time is held there. */
+        *ret_calm = threads_mark(look, moved >= looks_most);
+        moved += look->moved;
+        still += !look->moved;
+        if (*ret_calm || moved >= looks_most + looks_most / 3 || still >= STILL_LOOKS_MOST)
+            break;
+        long round_ns = ROUND_NS * (long)(moved + still);
         freeze_release(look->freeze);
         nanosleep(&(struct timespec){.tv_nsec = round_ns < ROUND_LONGEST_NS ? round_ns : ROUND_LONGEST_NS}, NULL);
         status = freeze_all(look->child, (pid_t)look->message->tid, look->freeze, error);
     }
     return status;
+}
+
+static void marks_remove(struct look *look)
+{
+    for (size_t i = 0; i < look->freeze->count; i++)
+        if (look->freeze->threads[i].held_for == look->held_for)
+            look->freeze->threads[i].held_for = 0;
 }
 
 static bool teams_are_single(const struct capture_stop *stop)
@@ -233,18 +254,21 @@ static bool teams_are_single(const struct capture_stop *stop)
 }
 
 enum pcere_status hold_freeze(struct child *child, const struct capture_log *log, struct callpath *callpath, const struct capture_message *message,
-                              uint64_t held_for, struct freeze *freeze, bool *ret_any, struct pcere_error *error)
+                              uint64_t held_for, unsigned looks_most, struct freeze *freeze, enum hold_found *ret_found, struct pcere_error *error)
 {
+    bool calm;
     struct look look = {.child = child, .log = log, .callpath = callpath, .message = message, .freeze = freeze, .held_for = held_for,
                         .alone = message->thread_pointer == log->initial_thread && log->stop.teams <= 1 && teams_are_single(&log->stop)};
     look.system = system_ranges(log, &look.system_count);
     if (!look.system)
         return pcere_fail_memory(error, "the ranges of libraries");
-    enum pcere_status status = hold_choose(&look, error);
+    enum pcere_status status = hold_choose(&look, looks_most, &calm, error);
     if (status != PCERE_OK)
         freeze_let_go(freeze, held_for);
+    else if (!calm)
+        marks_remove(&look);
     free(look.system);
     free(look.spins);
-    *ret_any = look.any;
+    *ret_found = !calm ? HOLD_RESTLESS : look.any ? HOLD_SOME : HOLD_NOBODY;
     return status;
 }

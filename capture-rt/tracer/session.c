@@ -197,6 +197,8 @@ static void session_close(struct session *session)
     reserve_end(session);
     if (session->socket >= 0)
         close(session->socket);
+    if (session->tracking >= 0)
+        close(session->tracking);
     freeze_done(&session->freeze);
     callpath_done(&session->callpath);
     callpath_done(&session->other_callpath);
@@ -213,6 +215,7 @@ static void session_close(struct session *session)
 static void session_reset(struct session *session)
 {
     session->begun = session->release_due = session->connection_lost = false;
+    session->tracking = -1;
     session->excluded = NULL;
     session->maps_text = NULL;
     session->gap_ns = session->answered_ns = 0;

@@ -41,12 +41,15 @@ struct session {
     struct libraries libraries;
     struct externals externals;
     bool connection_lost;            /* the program could not tell of a stop */
+    int tracking;                    /* the descriptor that came with an invocation that was not captured, or -1 */
     bool begun;                      /* the first stop lies behind */
     struct pcere_error trouble;      /* what ended the capture before the program's end; status OK: nothing */
 
     struct pending *pending;         /* captured invocations that have not ended, the oldest first; one may lie inside another */
     size_t pending_count, pending_capacity;
     uint64_t holds;                  /* captured invocations for which threads were held so far */
+    unsigned restless[CAPTURE_REGIONS_MAX];     /* invocations by region, of all runs, before which the other threads did not calm */
+    bool restless_any;
     struct callpath other_callpath;  /* of threads that may have to be held */
     struct kept *kept;               /* captured invocations that have ended, of all runs */
     size_t kept_count, kept_capacity;
@@ -117,6 +120,8 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
 
 /* How many bytes of pages the writer may be asked to keep room for: `bytes`, but never most of what the machine has left. */
 uint64_t session_reserve_bytes(uint64_t bytes);
+
+#define SESSION_RESTLESS_MOST 3          /* invocations of a region that are tried in vain */
 
 /* Wait until every codelet is on disk, or is known to have failed. */
 void session_settle(struct session *session);

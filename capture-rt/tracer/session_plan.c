@@ -55,6 +55,57 @@ void session_plan_fill(struct session *session)
     log->known_regions = (uint32_t)manifest->region_count;
 }
 
+static struct store_class *planned_class(const struct session *session, const struct capture_message *message)
+{
+    const struct store_region *region = message->region < session->manifest.region_count ? &session->manifest.regions[message->region] : NULL;
+    for (size_t i = 0; region && i < region->class_count; i++)
+        if (region->classes[i].captured && region->classes[i].representative == message->invocation)
+            return &region->classes[i];
+    return NULL;
+}
+
+/* How many times longer the longer of both takes. */
+static double apart(uint64_t one_ns, uint64_t other_ns)
+{
+    double low = (double)(one_ns < other_ns ? one_ns : other_ns), high = (double)(one_ns < other_ns ? other_ns : one_ns);
+    return high / (low < 1 ? 1 : low);
+}
+
+static bool is_of_class(const struct store_region *region, const struct store_class *class, const struct capture_invocation *invocation)
+{
+    for (size_t i = 0; i < region->class_count; i++) {
+        const struct store_class *other = &region->classes[i];
+        if (other != class && (other->representative == invocation->number ||
+                               apart(other->representative_ns, invocation->time_ns) < apart(class->representative_ns, invocation->time_ns)))
+            return false;
+    }
+    return invocation->end_ns && invocation->nested == class->nested && invocation->number <= UINT32_MAX;
+}
+
+void session_plan_replace(struct session *session, const struct capture_message *message)
+{
+    struct store_class *class = planned_class(session, message);
+    const struct capture_region *timed = message->region < session->result->timing.region_count ? &session->result->timing.regions[message->region] : NULL;
+    if (!class || !timed)
+        return;
+    const struct capture_invocation *later = NULL;
+    for (size_t i = 0; i < timed->list_count && !later; i++)
+        if (timed->list[i].number > message->invocation && is_of_class(&session->manifest.regions[message->region], class, &timed->list[i]))
+            later = &timed->list[i];
+    if (!later)
+        return;
+    struct capture_log *log = session->log.log;
+    uint32_t first = log->regions[message->region].plan_first, count = log->regions[message->region].plan_count;
+    if (first > CAPTURE_PLAN_MAX || count > CAPTURE_PLAN_MAX - first)
+        return;
+    for (uint32_t i = first; i < first + count; i++)
+        if (log->plan[i] == message->invocation)
+            log->plan[i] = (uint32_t)later->number;
+    qsort(&log->plan[first], count, sizeof *log->plan, number_compare);
+    class->representative = later->number;
+    class->representative_ns = later->time_ns;
+}
+
 /* Together with what the library itself costs, these keep a capture of a second or more well below 1.25 times a plain run. */
 #define EARLY_NS 40000000u
 #define EARLY_PPM 10000u
@@ -67,17 +118,6 @@ struct capture_policy session_policy(const struct capture_options *options)
     if (options->every_class)
         return (struct capture_policy){.early_ns = UINT64_MAX / 4, .heavy_ns = UINT64_MAX / 4};
     return (struct capture_policy){EARLY_NS, HEAVY_NS, EARLY_PPM, HEAVY_PPM, WEIGHT_PPM, 0};
-}
-
-static bool is_planned(const struct session *session, const struct capture_message *message)
-{
-    if (message->region >= session->manifest.region_count)
-        return false;
-    const struct store_region *region = &session->manifest.regions[message->region];
-    for (size_t i = 0; i < region->class_count; i++)
-        if (region->classes[i].captured && region->classes[i].representative == message->invocation)
-            return true;
-    return false;
 }
 
 char *session_region_name(const struct session *session, uint32_t region)
@@ -93,13 +133,14 @@ enum pcere_status session_wants(struct session *session, const struct capture_me
     if (message->region >= CAPTURE_REGIONS_MAX)
         return PCERE_OK;
     if (!session->choosing) {
-        *ret_wanted = is_planned(session, message);
+        *ret_wanted = planned_class(session, message) && session->restless[message->region] < SESSION_RESTLESS_MOST;
         return PCERE_OK;
     }
     char *name = session_region_name(session, message->region);
     if (!name)
         return pcere_fail_memory(error, "a region's name");
-    *ret_wanted = region_matches(name, session->options->pattern) && !kept_find(session, message->region, message->invocation);
+    *ret_wanted = region_matches(name, session->options->pattern) && !kept_find(session, message->region, message->invocation) &&
+                  session->restless[message->region] < SESSION_RESTLESS_MOST;
     session->log.log->histories[message->region].unwanted = !*ret_wanted;
     free(name);
     return PCERE_OK;

@@ -50,6 +50,7 @@ static enum pcere_status facts_update(struct session *session, const struct capt
     return maps_process_facts(session->child.pid, &session->facts, error);
 }
 
+#define HOLD_IMPOSSIBLE UINT64_MAX
 #define NOT_ALONE "it did not come to its end while the program's other threads were held: it waits for what they do, and a replay has none of them"
 #define SMALL_BYTES ((uint64_t)8 << 20)  /* to read so much takes less than the faults that tracking it costs */
 #define LEARN_NS 2000000u                /* from one stop to the next: what was written in less time says little about what usually is */
@@ -234,20 +235,30 @@ static enum pcere_status after_end(struct session *session, struct pending *pend
     return pending_keep(session, pending, error);
 }
 
-/* At a beginning, `ret_hold` is what threads are to be held for, or 0; it is NULL at an end. */
+static bool is_refused_calm(const struct session *session, const struct capture_message *message)
+{
+    unsigned faults = session->options->faults;
+    return faults & CAPTURE_FAULT_CALM || (faults & CAPTURE_FAULT_FIRST_CALM && !session->restless[message->region]);
+}
+
+#define LOOKS_AGAIN 30u                  /* where they did not calm before another invocation */
+
+/* At a beginning, `ret_hold` is what threads are to be held for, or 0, or HOLD_IMPOSSIBLE: it cannot be captured; it is NULL at an end. */
 static enum pcere_status frozen(struct session *session, const struct capture_message *message, uint64_t *ret_hold, struct pcere_error *error)
 {
     if (session->options->faults & CAPTURE_FAULT_PTRACE)
         return pcere_fail(error, PCERE_REFUSED, EPERM, "allow ptrace: 'pcere check' tells more", "cannot trace the program");
-    bool any = false;
+    enum hold_found found = HOLD_NOBODY;
     bool choose = ret_hold && !session->options->no_after;
-    enum pcere_status status = choose ? hold_freeze(&session->child, session->log.log, &session->other_callpath, message, session->holds + 1,
-                                                    &session->freeze, &any, error)
+    if (choose && is_refused_calm(session, message))
+        *ret_hold = HOLD_IMPOSSIBLE;
+    enum pcere_status status = choose && *ret_hold != HOLD_IMPOSSIBLE ? hold_freeze(&session->child, session->log.log, &session->other_callpath, message, session->holds + 1,
+                                                    session->restless_any ? LOOKS_AGAIN : HOLD_LOOKS_MOST, &session->freeze, &found, error)
                                       : freeze_all(&session->child, (pid_t)message->tid, &session->freeze, error);
     if (status == PCERE_OK)
         store_writer_pause(session->writer, true);
-    if (status == PCERE_OK && ret_hold)
-        *ret_hold = any ? ++session->holds : 0;
+    if (status == PCERE_OK && ret_hold && *ret_hold != HOLD_IMPOSSIBLE)
+        *ret_hold = found == HOLD_RESTLESS ? HOLD_IMPOSSIBLE : found == HOLD_SOME ? ++session->holds : 0;
     return status;
 }
 
@@ -289,6 +300,35 @@ static enum pcere_status expired_serve(struct session *session, struct pending *
     return pending->reason ? pending_keep(session, pending, error) : pcere_fail_memory(error, "the classes");
 }
 
+/* It comes once, whatever becomes of the invocation that it comes with. */
+static void tracking_keep(struct session *session, int tracking)
+{
+    if (tracking >= 0 && session->tracking < 0)
+        session->tracking = tracking;
+    else if (tracking >= 0)
+        close(tracking);
+}
+
+static int tracking_take(struct session *session, int tracking)
+{
+    if (tracking >= 0)
+        return tracking;
+    int kept = session->tracking;
+    session->tracking = -1;
+    return kept;
+}
+
+/* Other threads may be at work that would write beside the region. The program stands still. */
+static void restless_note(struct session *session, const struct capture_message *message)
+{
+    session->restless_any = true;
+    session->restless[message->region]++;
+    if (session->choosing)
+        session->log.log->histories[message->region].unwanted = session->restless[message->region] >= SESSION_RESTLESS_MOST;
+    else
+        session_plan_replace(session, message);
+}
+
 static enum pcere_status begin_serve(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
 {
     bool wanted;
@@ -296,14 +336,18 @@ static enum pcere_status begin_serve(struct session *session, const struct captu
     enum pcere_status status = session_wants(session, message, &wanted, error);
     if (status == PCERE_OK && wanted)
         status = frozen(session, message, &hold, error);
+    if (status == PCERE_OK && wanted && hold == HOLD_IMPOSSIBLE) {
+        restless_note(session, message);
+        thawed(session);
+        wanted = false;
+    }
     if (status != PCERE_OK || !wanted) {
-        if (tracking >= 0)
-            close(tracking);
+        tracking_keep(session, tracking);
         if (status == PCERE_OK)
-            session_answer(session, CAPTURE_ANSWER_GO);
+            session_answer(session, CAPTURE_ANSWER_DECLINED);
         return status;
     }
-    status = begin_read(session, message, tracking, error);
+    status = begin_read(session, message, tracking_take(session, tracking), error);
     thawed(session);
     if (status != PCERE_OK) {
         freeze_let_go(&session->freeze, hold);

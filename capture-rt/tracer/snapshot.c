@@ -337,15 +337,8 @@ static uint64_t runs_within(const struct run_list *list, size_t *next, uint64_t 
 
 static bool is_busy(const struct snapshotter *snapshotter, uint64_t chunk)
 {
-    size_t low = 0, high = snapshotter->busy_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (snapshotter->busy[middle] < chunk)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < snapshotter->busy_count && snapshotter->busy[low] == chunk;
+    size_t at = array_lower_bound(snapshotter->busy, snapshotter->busy_count, chunk);
+    return at < snapshotter->busy_count && snapshotter->busy[at] == chunk;
 }
 
 /* What was tracked is known to be written by having been read; of what was not, only whether it holds something else. */

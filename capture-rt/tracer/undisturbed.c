@@ -1,6 +1,7 @@
 #include "capture-rt/tracer/undisturbed.h"
 
 #include "capture-rt/protocol.h"
+#include "core/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -259,15 +260,8 @@ static bool stops_find(const struct capture_run *run, struct stops *ret_stops)
 /* Was there one from `low_ns` on, before `high_ns`? */
 static bool stops_between(const struct stops *stops, uint64_t low_ns, uint64_t high_ns)
 {
-    size_t low = 0, high = stops->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stops->begin_ns[middle] < low_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < stops->count && stops->begin_ns[low] < high_ns;
+    size_t at = array_lower_bound(stops->begin_ns, stops->count, low_ns);
+    return at < stops->count && stops->begin_ns[at] < high_ns;
 }
 
 /* The last one before it with the same words; else the last one; else `at`: it is the first. */

@@ -1,0 +1,46 @@
+# tests/cli/calm.sh - an invocation before which the program's other threads could not be told from working ones is not captured: another one of its
+# class is tried, and a region where that never succeeds is listed with this reason. The machine refuses the calm, since real threads find it sooner or later.
+. "$SOURCE/tests/cli/common.sh"
+
+compile steps <<'C'
+#include <stdio.h>
+static double a[4000];
+static void often(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 4000; i++)
+        for (int k = 0; k < 30; k++) a[i] = a[i] * 0.999 + k;
+}
+int main(void)
+{
+    for (int step = 0; step < 40; step++) often();
+    #pragma omp parallel for
+    for (int i = 0; i < 4000; i++) a[i] += i;
+    printf("done %g\n", a[7]);
+    return 0;
+}
+C
+words="not to be told from work"
+PCERE_REFUSE=calm run "$PCERE" capture --all-classes --max-classes 1 --force --json -o never.pcere ./steps
+says "the program runs to its end where no calm is found" 0 err '^done'
+holds "no region is captured" jq -e '[.regions[] | select(.status == "captured")] == []' .out
+holds "each says why" jq -e --arg words "$words" '[.regions[].reason | contains($words)] | all' .out
+holds "and nothing was read" jq -e '.stops == []' .out
+
+PCERE_REFUSE=first-calm run "$PCERE" capture --all-classes --max-classes 1 --force --json -o later.pcere ./steps
+says "where the first try fails, the capture goes on" 0
+holds "what comes again is captured then" jq -e '.regions[] | select(.function == "often") | .status == "captured"' .out
+holds "but not by its first invocation" jq -e '[.stops[] | select(.region | startswith("often")) | .invocation] | length > 0 and min > 1' .out
+run "$PCERE" verify --json later.pcere
+holds "and is the program's memory" jq -e '[.codelets[] | .identical] | all and length > 0' .out
+
+# It may happen to be the last one.
+for _ in 1 2 3 4 5; do
+    PCERE_REFUSE=first-calm run "$PCERE" capture --two-runs --all-classes --max-classes 1 --force --json -o planned.pcere ./steps
+    [ "$(json '.regions[] | select(.function == "often") | .status')" = captured ] && break
+done
+holds "with a plan, a later one stands for its class" jq -e '(.regions[] | select(.function == "often")) as $often | $often.status == "captured" and $often.classes[0].representative == .stops[0].invocation' .out
+holds "what does not come again says why" jq -e --arg words "$words" '.regions[] | select(.function == "main") | .status != "captured" and (.reason | contains($words))' .out
+run "$PCERE" verify --json planned.pcere
+holds "and the later one is the program's memory" jq -e '[.codelets[] | .identical] | all and length == 1' .out
+finish
