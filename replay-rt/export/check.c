@@ -13,7 +13,7 @@
 enum { SHOWN = 10 };
 static size_t compared, shown, renamed;
 
-size_t bytes_check(const char *what, const char *address, const char *expected, const char *found, size_t count)
+static size_t bytes_check(const char *what, const char *address, const char *expected, const char *found, size_t count)
 {
     size_t different = 0;
     for (size_t i = 0; i < count; i++) {
@@ -41,17 +41,24 @@ static bool is_renamed_pointer(const char *expected, const char *found)
     return !mincore((void *)(pointers[1] / PAGE_BYTES * PAGE_BYTES), PAGE_BYTES, &there);
 }
 
-static size_t page_check(const char *address, const char *expected)
+size_t words_check(const char *what, const char *address, const char *expected, const char *found, size_t count)
 {
-    size_t different = 0, word = sizeof(uint64_t);
-    for (size_t at = 0; at < PAGE_BYTES; at += word)
-        if (!memcmp(address + at, expected + at, word))
+    size_t different = 0;
+    for (size_t at = 0, word; at < count; at += word) {
+        word = count - at < sizeof(uint64_t) ? count - at : sizeof(uint64_t);
+        if (!memcmp(found + at, expected + at, word))
             compared += word;
-        else if (is_renamed_pointer(expected + at, address + at))
+        else if (word == sizeof(uint64_t) && is_renamed_pointer(expected + at, found + at))
             renamed++;
         else
-            different += bytes_check(NULL, address + at, expected + at, address + at, word);
+            different += bytes_check(what, address + at, expected + at, found + at, word);
+    }
     return different;
+}
+
+static size_t page_check(const char *address, const char *expected)
+{
+    return words_check(NULL, address, expected, address, PAGE_BYTES);
 }
 
 /* Pages that were absent before and behind the region. */

@@ -38,6 +38,6 @@ size_t thread_locals_check(void);                   /* bytes that differ */
 /* ---- check.c ---------------------------------------------------------------------------------------------------------------- */
 
 int memory_check(void);                             /* exit status: 0 identical, 1 different */
-size_t bytes_check(const char *what, const char *address, const char *expected, const char *found, size_t count);
+size_t words_check(const char *what, const char *address, const char *expected, const char *found, size_t count);   /* what: NULL for memory */
 
 #endif

@@ -13,13 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <time.h>
 #include <unistd.h>
 
 static bool checks;
 static int repetitions = 10;
-static char own_stack[8 << 20] __attribute__((aligned(64)));
+enum { OWN_STACK_BYTES = 8 << 20 };
 
 static void region_enter(void)
 {
@@ -143,5 +144,6 @@ int main(int count, char **arguments)
     for (size_t i = 0; i + 1 < size; i++)
         copy[i] = strdup(environ[i]);
     environ = copy;
-    call_on_stack(work, (uint64_t)own_stack + sizeof own_stack - 64);
+    char *stack = mmap(NULL, OWN_STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    call_on_stack(work, (uint64_t)stack + OWN_STACK_BYTES - 64);
 }

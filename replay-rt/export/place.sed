@@ -1,7 +1,7 @@
 # place.sed - changes the compiler's assembly so that the region works on captured memory. No instruction is touched.
 #
-# Variables lose their definitions: they lie where the program had them (addresses.s). Functions and thread-local variables get a second
-# name, NAME.entry, by which driver.c and support.c know them.
+# Variables lose their definitions: they lie where the program had them (addresses.s). Functions get a second name, NAME.entry, by which
+# driver.c and addresses.s know them.
 
 # Constructors ran in the program, and are not run again.
 s/^\t\.section\t\.(init|fini)_array.*/\t.section\t.not_run_again,"",@progbits/
@@ -16,11 +16,6 @@ s/^\t\.type\t([^",]+),@function.*/&\n\t.weak\t\1.entry\n\t.hidden\t\1.entry\n\t.
       N
       b more
     }
-  }
-  # thread-local
-  /\n\t\.section\t[^\n]*,"aw[^"]*T/{
-    s/^\t\.type\t([^",]+),@object[^\n]*/&\n\t.weak\t\1.entry\n\t.hidden\t\1.entry\n\t.set\t\1.entry, \1\n\t.type\t\1.entry,@tls_object/
-    b
   }
   # constants (a name with a dollar, as lambdas have, stands in quotes); locks of critical constructs and caches, which belong to the OpenMP runtime of this process
   /\n\t\.section\t"?\.data\.rel\.ro|^\t\.type\t(\.gomp_critical_user_|[^\n]*\.cache\.,)/b

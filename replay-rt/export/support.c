@@ -7,58 +7,80 @@
 #include "region.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* ---- thread-local variables: copied into this process's, by the thread's number ---------------------------------------------- */
+/* ---- thread-local variables: copied into this process's blocks, by the thread's number ---------------------------------------- */
 
-/* region.s defines those that the compiler kept; the others are here, and nobody uses them. */
-#define DECLARE(index, name, offset, bytes) __attribute__((weak)) _Thread_local char thread_local_##index[bytes] __asm__(name);
-THREAD_LOCALS(DECLARE)
-#undef DECLARE
+#define DECLARE(image, bytes) extern _Thread_local char thread_block_##image[bytes];
+THREAD_BLOCKS(DECLARE)
 
-struct captured_thread { int number; char *block; size_t bytes; };
-static const struct captured_thread threads[] = {
-#define THREAD(number, address, bytes) {number, (char *)address, bytes},
-    THREADS(THREAD)
-    {-1, NULL, 0},
+static const struct block { int image; size_t bytes; } blocks[] = {
+#define BLOCK(image, bytes) {image, bytes},
+    THREAD_BLOCKS(BLOCK)
+    {-1, 0},
 };
 
-static const struct captured_thread *thread_of(int number)
+static char *block_of(int image)                    /* the calling thread's */
+{
+    switch (image) {
+#define CASE(image, bytes) case image: return thread_block_##image;
+        THREAD_BLOCKS(CASE)
+    }
+    return NULL;
+}
+
+static const struct captured_thread { int image, number; char *block; size_t bytes; } threads[] = {
+#define THREAD(image, number, address, bytes) {image, number, (char *)address, bytes},
+    THREADS(THREAD)
+    {-1, -1, NULL, 0},
+};
+
+static const struct captured_thread *thread_of(int image, int number)
 {
     const struct captured_thread *thread = threads;
-    while (thread->number >= 0 && thread->number != number)
+    while (thread->number >= 0 && (thread->number != number || thread->image != image))
         thread++;
-    return thread;                                  /* the last one has no bytes: such a thread keeps its initial values */
+    return thread->number < 0 ? NULL : thread;
+}
+
+/* A thread that the capture did not have begins with initial values, which it has until its first region. */
+static char *first_values(const struct block *block)
+{
+    enum { THREADS_MOST_HERE = 4096 };
+    static char *known[THREADS_MOST_HERE][sizeof blocks / sizeof *blocks];
+    int number = omp_get_thread_num();
+    if (number >= THREADS_MOST_HERE)
+        return NULL;
+    char **first = &known[number][block - blocks];
+    if (!*first && (*first = malloc(block->bytes)))
+        memcpy(*first, block_of(block->image), block->bytes);
+    return *first;
 }
 
 static void thread_locals_copy(void)
 {
-    const struct captured_thread *thread = thread_of(omp_get_thread_num());
-    static _Thread_local char *initial;             /* of a thread that the capture did not have */
-    size_t at = 0;
-    bool first = !initial;
-    (void)thread, (void)at;
-    if (first)
-        initial = malloc(THREAD_LOCAL_BYTES + 1);
-#define COPY(index, name, offset, size) \
-    if (first) \
-        memcpy(initial + at, thread_local_##index, size); \
-    memcpy(thread_local_##index, thread->bytes >= (offset) + (size) ? thread->block + (offset) : initial + at, size); \
-    at += size;
-    THREAD_LOCALS(COPY)
+    for (const struct block *block = blocks; block->bytes; block++) {
+        const struct captured_thread *thread = thread_of(block->image, omp_get_thread_num());
+        const char *from = thread ? thread->block : first_values(block);
+        if (from)
+            memcpy(block_of(block->image), from, thread && thread->bytes < block->bytes ? thread->bytes : block->bytes);
+    }
 }
 
-static size_t captured_check(const char *name, const char *address, const char *found, size_t count)
+static size_t thread_check(const struct captured_thread *thread, size_t bytes)
 {
+    const char *found = block_of(thread->image);
     size_t different = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct page *page = page_of(address + i);
-        const char *expected = page ? page->after + (uint64_t)(address + i) % PAGE_BYTES : zero_page;
-        different += bytes_check(name, address + i, expected, found + i, 1);
+    for (size_t at = 0, piece; at < bytes; at += piece) {
+        const struct page *page = page_of(thread->block + at);
+        size_t offset = (uint64_t)(thread->block + at) % PAGE_BYTES;
+        piece = PAGE_BYTES - offset < bytes - at ? PAGE_BYTES - offset : bytes - at;
+        different += words_check("a thread-local variable", thread->block + at, page ? page->after + offset : zero_page + offset, found + at, piece);
     }
     return different;
 }
@@ -67,16 +89,10 @@ size_t thread_locals_check(void)
 {
     size_t different = 0;
 #pragma omp parallel reduction(+ : different)
-    {
-        const struct captured_thread *thread = thread_of(omp_get_thread_num());
-        (void)thread, (void)captured_check;
-#define CHECK(index, name, offset, size) \
-    if (thread->bytes >= (offset) + (size)) \
-        different += captured_check(name, thread->block + (offset), thread_local_##index, size);
+    for (const struct block *block = blocks; block->bytes; block++) {
+        const struct captured_thread *thread = thread_of(block->image, omp_get_thread_num());
 #pragma omp critical
-        {
-            THREAD_LOCALS(CHECK)
-        }
+        different += thread ? thread_check(thread, thread->bytes < block->bytes ? thread->bytes : block->bytes) : 0;
     }
     return different;
 }
@@ -99,8 +115,30 @@ static void patch(uint64_t address, const void *bytes, size_t count)
 
 /* Words that held addresses of libraries get those of this process's libraries (addresses.s). */
 struct library_word { uint64_t address; const char *symbol; int64_t addend; uint64_t kind; };
-enum { WORD_ADDRESS, WORD_DATA, WORD_COPY };
+enum { WORD_ADDRESS, WORD_DATA, WORD_COPY, WORD_MODULE, WORD_THREAD };
 extern const struct library_word library_words[], library_words_end[];
+
+struct module_search { const char *name; uint64_t number; };
+
+static int module_match(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct module_search *search = context;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    (void)bytes;
+    if (!strcmp(slash ? slash + 1 : info->dlpi_name, search->name))
+        search->number = info->dlpi_tls_modid;
+    return 0;
+}
+
+/* The dynamic linker's number of the image's thread-local variables; the executable is 1. */
+static uint64_t module_of(int image)
+{
+    char name[32];
+    snprintf(name, sizeof name, "image%d.so", image);
+    struct module_search search = {name, 1};
+    dl_iterate_phdr(module_match, &search);
+    return search.number;
+}
 
 static void library_word_set(const struct library_word *word)
 {
@@ -108,9 +146,15 @@ static void library_word_set(const struct library_word *word)
     uint64_t held = 0, value = (uint64_t)word->symbol + (uint64_t)word->addend;
     if (page && page->before)
         memcpy(&held, page->before + word->address % PAGE_BYTES, sizeof held);
+    if (word->kind == WORD_MODULE)
+        value = module_of((int)value);
+    else if (word->kind == WORD_THREAD)
+        value = (uint64_t)(block_of((int)(uint64_t)word->symbol) - (char *)__builtin_thread_pointer() + word->addend);
+    else if (word->kind != WORD_ADDRESS && (!word->symbol || (word->kind == WORD_DATA && (!held || is_captured((void *)held)))))
+        return;                                     /* the program may have changed its data since */
     if (word->kind == WORD_COPY)
         patch(word->address, word->symbol, (size_t)word->addend);
-    else if (word->kind == WORD_ADDRESS || (held && !is_captured((void *)held)))    /* the program may have changed its data since */
+    else
         patch(word->address, &value, sizeof value);
 }
 
@@ -168,18 +212,24 @@ static void externals_place(void)
 /* C++ streams: each unit of a program asks for them in a constructor, and constructors are not run again. */
 extern void streams_start(void *object) __asm__("_ZNSt8ios_base4InitC1Ev") __attribute__((weak));
 
+/* What the unwinder must know of machine code in captured memory. */
+extern void frames_register(const void *frames) __asm__("__register_frame") __attribute__((weak));
+
 void support_start(void)
 {
     static char object[16];
     if (streams_start)
         streams_start(object);
     for (const struct library_word *word = library_words; word < library_words_end; word++)
-        if (word->symbol)
-            library_word_set(word);
+        library_word_set(word);
     for (const struct function *function = functions; function < functions_end; function++)
         if (function->code)
             function_redirect(function);
     externals_place();
+#define REGISTER(address) \
+    if (frames_register && page_of((void *)address)) \
+        frames_register((void *)address);
+    FRAMES(REGISTER)
 }
 
 /* ---- locks: states of the OpenMP runtime, made anew ---------------------------------------------------------------------------- */
@@ -191,7 +241,7 @@ void support_restore(void)
     for (int i = 0; i < held; i++)                                              \
         omp_set_##kind((void *)address);
     LOCKS(LOCK)
-    if (THREAD_LOCAL_BYTES) {
+    if (blocks[0].bytes) {
 #pragma omp parallel
         thread_locals_copy();
     }

@@ -103,44 +103,36 @@ enum pcere_status export_text(const struct export_work *work, const char *name, 
 static enum pcere_status base_choose(struct export_work *work, struct pcere_error *error)
 {
     const struct store_codelet *codelet = &work->codelet;
-    uint64_t low = 0, high = 0, bias = store_manifest(work->session.store)->image_bias;
+    const struct loaded_image *home = work->home;
+    uint64_t low = 0, high = 0;
     struct store_range *taken = calloc(codelet->mapping_count + 1, sizeof *taken);
     if (!taken)
         return pcere_fail_memory(error, "captured ranges");
     for (size_t i = 0; i < codelet->mapping_count; i++)
         taken[i] = (struct store_range){codelet->mappings[i].start, codelet->mappings[i].end - codelet->mappings[i].start};
-    elf_file_near_span(work->session.program, &low, &high);
-    enum pcere_status status = layout_choose(taken, codelet->mapping_count, low + bias, high + bias,
-                                             !elf_file_is_pie(work->session.program), &work->base, error);
+    elf_file_near_span(home->elf, &low, &high);
+    enum pcere_status status = layout_choose(taken, codelet->mapping_count, low + home->bias, high + home->bias,
+                                             !work->image && !elf_file_is_pie(home->elf), &work->base, error);
     work->report.base = work->base;
     free(taken);
     return status;
-}
-
-static enum pcere_status region_check(const struct export_work *work, struct pcere_error *error)
-{
-    size_t image = images_of_region(&work->session.images, &work->codelet);
-    if (!image)
-        return PCERE_OK;
-    return pcere_fail(error, PCERE_NO, 0, "'pcere replay' runs it; to export it, link that library's sources into the program and capture that",
-                      "region '%s' lies in the shared library '%.120s': only the program's own regions are exported", work->codelet.region,
-                      work->session.images.items[image].file_name);
 }
 
 static enum pcere_status codelet_open(struct export_work *work, struct pcere_error *error)
 {
     static const struct plan_policy policy = {.task = PLAN_VERIFY};
     struct store *store = work->session.store;
-    const struct images program = {work->session.images.items, 1};    /* libraries run from this machine's copies */
+    const struct images *images = &work->session.images;
     enum pcere_status status = store_codelet_load(store, work->target->class->codelet, &work->codelet, error);
     if (!status)
-        status = region_check(work, error);
+        status = images_check(images, &work->codelet, error);
+    if (!status) {
+        work->image = images_of_region(images, &work->codelet);
+        work->home = &images->items[work->image];
+        status = codelet_memory_new(store, &work->session.pool, &work->codelet, images, work->codelet.has_after, &work->memory, error);
+    }
     if (!status)
-        status = codelet_memory_new(store, &work->session.pool, &work->codelet, &program, work->codelet.has_after,
-                                    &work->memory, error);
-    if (!status)
-        status = plan_file_new(&work->codelet, store_manifest(store), &work->session.pool, &work->memory, &program,
-                               &policy, NULL, &work->plan, error);
+        status = plan_file_new(&work->codelet, store_manifest(store), &work->session.pool, &work->memory, images, &policy, NULL, &work->plan, error);
     return status;
 }
 
@@ -166,12 +158,6 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
         status = export_limit(work, error, "another thread than the initial one holds a lock where the region starts: here nobody does");
     if (!status && codelet->random_count)
         status = export_limit(work, error, "random numbers of the C library (rand, random, drand48) start anew here");
-    bool libraries = false;
-    for (size_t i = 0; i < codelet->mapping_count; i++)
-        libraries |= codelet->mappings[i].role == STORE_ROLE_LIBRARY;
-    if (!status && libraries)
-        status = export_limit(work, error, "memory of libraries is among what was captured, but their code runs in this machine's copies of "
-                                           "them, with data of their own");
     const char *const *needed;
     size_t count = elf_file_needed(work->session.program, &needed);
     for (size_t i = 0; !status && i < count; i++)
@@ -219,10 +205,17 @@ static enum pcere_status fixed_write(const struct export_work *work, struct pcer
 static enum pcere_status libraries_copy(const struct export_work *work, struct pcere_error *error)
 {
     const struct store *store = work->session.store;
-    size_t count = store_library_count(store);
-    enum pcere_status status = count ? directory_make(work->folder, "libraries", error) : PCERE_OK;
-    for (size_t i = 0; !status && i < count; i++) {
+    bool made = false;
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; !status && i < store_library_count(store); i++) {
         char *name = NULL, *path = NULL;
+        if (export_library_is_memory(work, store_library(store, i)->name))
+            continue;
+        if (!made)
+            status = directory_make(work->folder, "libraries", error);
+        made = true;
+        if (status)
+            break;
         if (asprintf(&name, "libraries/%s", store_library(store, i)->name) < 0)
             return pcere_fail_memory(error, "a path");
         status = store_file(store, name, &path, error);
@@ -264,6 +257,8 @@ static enum pcere_status directory_write(struct export_work *work, const char *d
     if (!status)
         status = export_memory_write(work, error);
     if (!status)
+        status = export_images_write(work, error);
+    if (!status)
         status = export_code_write(work, error);
     if (!status)
         status = export_guide_write(work, error);
@@ -294,6 +289,9 @@ static void work_done(struct export_work *work)
     }
     for (size_t i = 0; i < work->other_count; i++)
         free(work->others[i].name);
+    for (size_t i = 0; i < work->link_count; i++)
+        free(work->links[i].name);
+    free(work->links);
     names_done(&work->reached);
     free(work->chosen);
     free(work->objects);

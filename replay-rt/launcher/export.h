@@ -1,11 +1,12 @@
 /* replay-rt/launcher/export.h - a codelet as a directory that builds with make and clang alone: what `pcere export` does.
  *
  *   README.md  Makefile                      what it is; make, make run, make check
- *   driver.c memory.c support.c check.c codelet.h place.sed     the same in every export: replay-rt/export/
+ *   driver.c memory.c support.c team.c check.c codelet.h place.sed     the same in every export: replay-rt/export/
  *   region.h  addresses.s                    numbers, names and addresses of this region
  *   region.ll  unit2.ll ...                  the units that it needs, before optimisation
+ *   image1.s ...                             other images of the program: names that the region uses, thread-local variables
  *   memory.txt  memory.bin                   which page lies where; pages
- *   libraries/                               copies of the program's shared libraries that the store has
+ *   libraries/                               shared libraries of the store that are not captured memory
  *
  * Files are readable by their owner only: they hold a process's memory.
  */

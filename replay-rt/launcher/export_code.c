@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NO_BLOCK SIZE_MAX
 #define JUMP_BYTES 5u                     /* of what support.c writes at the old address of a function */
 
 static enum pcere_status fail_name(struct pcere_error *error)
@@ -58,36 +59,62 @@ static bool is_used(const struct export_work *work, const char *name)
 
 struct placed { struct names written; struct text name; };
 
-static enum pcere_status variable_write(struct placed *placed, struct text *out, uint64_t address, struct pcere_error *error)
+/* What another image has, or the own one without a unit. */
+static const struct export_link *link_of(const struct export_work *work, const char *name)
+{
+    for (size_t i = 0; i < work->link_count; i++)
+        if (!strcmp(work->links[i].name, name))
+            return &work->links[i];
+    return NULL;
+}
+
+/* `block`: the image whose thread-local variable it is, at that offset, or NO_BLOCK. */
+static enum pcere_status variable_write(struct placed *placed, struct text *out, size_t block, uint64_t address, struct pcere_error *error)
 {
     for (size_t i = 0; i < placed->written.count; i++)
         if (!strcmp(placed->written.items[i], placed->name.data))
             return PCERE_OK;          /* a global variable may stand in several units' tables */
     if (placed->name.failed || !names_add(&placed->written, placed->name.data, placed->name.length))
         return pcere_fail_memory(error, "the program's symbols");
-    return link_symbol_write(out, placed->name.data, address) ? PCERE_OK : fail_name(error);
+    const char *name = placed->name.data;
+    if (block == NO_BLOCK)
+        return link_symbol_write(out, name, address) ? PCERE_OK : fail_name(error);
+    if (!link_symbol_is_writable(name))
+        return fail_name(error);
+    text_addf(out, ".globl \"%s\"\n.hidden \"%s\"\n.type \"%s\", @object\n.set \"%s\", thread_block_%zu+%" PRIu64 "\n", name, name, name, name, block, address);
+    return PCERE_OK;
 }
 
 static enum pcere_status variables_write(const struct export_work *work, struct text *out, struct pcere_error *error)
 {
     const struct elf_symbol *symbols;
-    size_t count = elf_file_tables(work->session.program, &symbols);
-    uint64_t bias = store_manifest(work->session.store)->image_bias;
+    size_t count = elf_file_tables(work->home->elf, &symbols);
+    uint64_t bias = work->home->bias;
     struct placed placed = {0};
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; !status && i < count; i++) {
         const struct export_chosen *chosen = chosen_unit(work, symbols[i].unit_id);
-        if (symbols[i].kind != PCERE_SYMBOL_VARIABLE || (!chosen && (symbols[i].local || !is_used(work, symbols[i].name))))
+        if (symbols[i].kind == PCERE_SYMBOL_FUNCTION || (!chosen && (symbols[i].local || !is_used(work, symbols[i].name)))
+            || (!symbols[i].local && link_of(work, symbols[i].name)))
             continue;
         exported_name(chosen, &symbols[i], &placed.name);
-        status = variable_write(&placed, out, symbols[i].address + bias, error);
+        bool thread_local = symbols[i].kind == PCERE_SYMBOL_TLS;
+        status = variable_write(&placed, out, thread_local ? work->image : NO_BLOCK, symbols[i].address + (thread_local ? 0 : bias), error);
+    }
+    for (size_t i = 0; !status && i < work->link_count; i++) {
+        const struct export_link *link = &work->links[i];
+        if (link->image != work->image && (link->image || link->kind != PCERE_SYMBOL_TLS))
+            continue;                 /* imageK.s has it */
+        placed.name.length = 0;
+        text_add(&placed.name, link->name);
+        status = variable_write(&placed, out, link->kind == PCERE_SYMBOL_TLS ? link->image : NO_BLOCK, link->address, error);
     }
     for (size_t i = 0; !status && i < work->other_count; i++) {
         if (!is_used(work, work->others[i].name))
             continue;
         placed.name.length = 0;
         text_add(&placed.name, work->others[i].name);
-        status = variable_write(&placed, out, work->others[i].address, error);
+        status = variable_write(&placed, out, NO_BLOCK, work->others[i].address, error);
     }
     names_done(&placed.written);
     text_done(&placed.name);
@@ -99,21 +126,39 @@ static bool is_writable_name(const char *name)
     return *name && !strpbrk(name, "\"\\\n");
 }
 
+/* No library here needs to have it; but a weak use does not bring the dynamic linker's. */
+static void weak_write(const char *name, struct text *out)
+{
+    if (strcmp(name, "__tls_get_addr") != 0)
+        text_addf(out, ".weak \"%s\"\n", name);
+}
+
+/* Captured words of images that are filled anew. The probes' runtime is not here. */
 static void library_words_write(const struct export_work *work, struct text *out)
 {
     static const char *const kinds[] = {
-        [PLAN_RELOCATION_ADDRESS] = "address", [PLAN_RELOCATION_DATA] = "data", [PLAN_RELOCATION_COPY] = "copy"};
+        [PLAN_RELOCATION_ADDRESS] = "address", [PLAN_RELOCATION_DATA] = "data", [PLAN_RELOCATION_COPY] = "copy",
+        [PLAN_RELOCATION_VALUE] = "address", [PLAN_RELOCATION_MODULE] = "module", [PLAN_RELOCATION_THREAD] = "thread"};
     const struct plan_relocation *relocations = EXPORT_TABLE(work, relocations, struct plan_relocation);
     const char *strings = (const char *)work->plan.plan + work->plan.plan->strings;
-    text_add(out, "\n# Words that held addresses of libraries: where, of what, plus how much (copies: bytes), kind (support.c).\n"
-                  ".set address, 0\n.set data, 1\n.set copy, 2\n"
+    text_add(out, "\n# Words that held addresses of libraries: where, of what, plus how much (copies: bytes), kind (support.c). Modules and threads: image, offset.\n"
+                  ".set address, 0\n.set data, 1\n.set copy, 2\n.set module, 3\n.set thread, 4\n"
                   ".data\n.p2align 3\n.globl library_words, library_words_end\nlibrary_words:\n");
     for (uint64_t i = 0; i < work->plan.plan->relocations.count; i++) {
-        const char *name = strings + relocations[i].name;
-        if (is_writable_name(name))
-            text_addf(out, ".weak \"%s\"\n.quad 0x%" PRIx64 ", \"%s\", %" PRId64 ", %s\n", name, relocations[i].address, name,
-                      relocations[i].addend, kinds[relocations[i].kind]);
+        const struct plan_relocation *word = &relocations[i];
+        const char *name = strings + word->name;
+        text_addf(out, ".quad 0x%" PRIx64 ", ", word->address);
+        if (word->kind == PLAN_RELOCATION_MODULE || word->kind == PLAN_RELOCATION_THREAD)
+            text_addf(out, "%" PRIu32, word->name);
+        else if (word->kind == PLAN_RELOCATION_VALUE || !is_writable_name(name) || !strncmp(name, "__pcere_", 8))
+            text_add(out, "0");
+        else
+            text_addf(out, "\"%s\"", name);
+        text_addf(out, ", %" PRId64 ", %s\n", word->addend, kinds[word->kind]);
     }
+    for (uint64_t i = 0; i < work->plan.plan->relocations.count; i++)
+        if (relocations[i].kind <= PLAN_RELOCATION_COPY && is_writable_name(strings + relocations[i].name))
+            weak_write(strings + relocations[i].name, out);
     text_add(out, "library_words_end:\n");
 }
 
@@ -125,8 +170,10 @@ static void externals_write(const struct export_work *work, struct text *out)
                   ".globl externals, externals_end\nexternals:\n");
     for (uint64_t i = 0; i < work->plan.plan->externals.count; i++) {
         const char *name = strings + externals[i].name;
-        if (is_writable_name(name))
-            text_addf(out, ".weak \"%s\"\n.quad 0x%" PRIx64 ", \"%s\", %" PRIu32 "\n", name, externals[i].address, name, externals[i].bytes);
+        if (is_writable_name(name)) {
+            weak_write(name, out);
+            text_addf(out, ".quad 0x%" PRIx64 ", \"%s\", %" PRIu32 "\n", externals[i].address, name, externals[i].bytes);
+        }
     }
     text_add(out, "externals_end:\n");
 }
@@ -141,8 +188,8 @@ static int symbol_order(const void *left, const void *right)
 static enum pcere_status functions_write(const struct export_work *work, struct text *out, struct pcere_error *error)
 {
     const struct elf_symbol *symbols;
-    size_t count = elf_file_tables(work->session.program, &symbols), found = 0;
-    uint64_t bias = store_manifest(work->session.store)->image_bias;
+    size_t count = elf_file_tables(work->home->elf, &symbols), found = 0;
+    uint64_t bias = work->home->bias;
     const struct elf_symbol **functions = calloc(count + 1, sizeof(struct elf_symbol *));
     if (!functions)
         return pcere_fail_memory(error, "the program's symbols");
@@ -176,6 +223,7 @@ static enum pcere_status addresses_write(const struct export_work *work, struct 
     text_add(&out, "# Addresses in the captured program. Variables lie where it had them.\n");
     enum pcere_status status = variables_write(work, &out, error);
     if (!status) {
+        export_thread_blocks_write(work, &out);
         library_words_write(work, &out);
         externals_write(work, &out);
         status = functions_write(work, &out, error);
@@ -199,37 +247,6 @@ static void quoted_add(struct text *out, const char *word)
         else
             text_addf(out, "%c", *word);
     text_add(out, "\"");
-}
-
-static void thread_locals_write(const struct export_work *work, struct text *out)
-{
-    const struct elf_symbol *symbols;
-    size_t count = elf_file_tables(work->session.program, &symbols), index = 0;
-    uint64_t bytes = 0;
-    struct names written = {0};
-    struct text name = {0};
-    text_add(out, "\n/* Thread-local variables: name, where in a captured thread's block, bytes. */\n#define THREAD_LOCALS(X)");
-    for (size_t i = 0; i < count; i++) {
-        const struct export_chosen *chosen = chosen_unit(work, symbols[i].unit_id);
-        if (symbols[i].kind != PCERE_SYMBOL_TLS || !chosen || !symbols[i].size)
-            continue;
-        exported_name(chosen, &symbols[i], &name);
-        bool known = name.failed || !is_writable_name(name.data);
-        for (size_t j = 0; !known && j < written.count; j++)
-            known = !strcmp(written.items[j], name.data);
-        if (known || !names_add(&written, name.data, name.length))
-            continue;
-        text_addf(out, " \\\n    X(%zu, \"%s.entry\", %" PRIu64 ", %" PRIu64 ")", index++, name.data, symbols[i].address, symbols[i].size);
-        bytes += symbols[i].size;
-    }
-    text_addf(out, "\n#define THREAD_LOCAL_BYTES %" PRIu64 "\n", bytes);
-    text_add(out, "\n/* Captured threads: number, their block of thread-local variables, bytes. */\n#define THREADS(X)");
-    for (size_t i = 0; i < work->codelet.thread_count && work->codelet.threads[i].image != STORE_THREAD_COPIES; i++)
-        text_addf(out, " \\\n    X(%" PRIu32 ", 0x%" PRIx64 ", %" PRIu64 ")", work->codelet.threads[i].number, work->codelet.threads[i].tls_address,
-                  work->codelet.threads[i].tls_bytes);
-    text_add(out, "\n");
-    names_done(&written);
-    text_done(&name);
 }
 
 static void locks_write(const struct export_work *work, struct text *out)
@@ -283,7 +300,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
                    "void __kmpc_serialized_parallel(struct source_location *where, int32_t thread);\n"
                    "void __kmpc_end_serialized_parallel(struct source_location *where, int32_t thread);\n");
     setting_write(work, &out);
-    thread_locals_write(work, &out);
+    export_thread_tables_write(work, &out);
     locks_write(work, &out);
     text_add(&out, "\n#endif\n");
     enum pcere_status status = name.failed || !is_writable_name(work->microtask) ? fail_name(error) : export_text(work, "region.h", &out, error);

@@ -34,18 +34,33 @@ static bool word_add(struct text *out, const char *word)
     return true;
 }
 
+static bool has_libraries(const struct export_work *work)
+{
+    for (size_t i = 0; i < store_library_count(work->session.store); i++)
+        if (!export_library_is_memory(work, store_library(work->session.store, i)->name))
+            return true;
+    return false;
+}
+
 /* By their names only: the store's copies lie beside the Makefile, the system has its own. */
 static enum pcere_status libraries_add(struct export_work *work, struct text *out, struct pcere_error *error)
 {
     static const char option[] = "-l:";
+    const struct images *images = &work->session.images;
     struct arguments arguments = {0};
-    link_libraries_add(&arguments, work->session.store, &work->session.images, 0, true, "");
+    for (size_t k = 0; k < images->count; k++)
+        if (export_image_is_there(work, k))
+            link_libraries_add(&arguments, work->session.store, images, k, false, "");
     enum pcere_status status = arguments.failed ? pcere_fail_memory(error, "the list of libraries") : PCERE_OK;
-    if (store_library_count(work->session.store))
+    if (has_libraries(work))
         text_add(out, " -Llibraries -Wl,--disable-new-dtags '-Wl,-rpath,$$ORIGIN/libraries'");
-    for (size_t i = 0; !status && i < arguments.count; i++)
-        if (!strncmp(arguments.items[i], option, sizeof option - 1) && !word_add(out, arguments.items[i]))
+    for (size_t i = 0; !status && i < arguments.count; i++) {
+        bool known = strncmp(arguments.items[i], option, sizeof option - 1) != 0;
+        for (size_t j = 0; j < i && !known; j++)
+            known = !strcmp(arguments.items[i], arguments.items[j]);
+        if (!known && !word_add(out, arguments.items[i]))
             status = pcere_fail(error, PCERE_NO, 0, NULL, "a library's name cannot be written into a Makefile: %.120s", arguments.items[i]);
+    }
     arguments_done(&arguments);
     return status;
 }
@@ -94,7 +109,11 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
     text_add(&out, "UNITS =");
     for (size_t i = 0; i < report->unit_count; i++)
         text_addf(&out, " %.*s", (int)(strrchr(report->units[i].file, '.') - report->units[i].file), report->units[i].file);
-    text_addf(&out, "\nMODE = %s -fdata-sections\nLIBRARIES =", flags + length + (length != 0));
+    text_addf(&out, "\nMODE = %s -fdata-sections\nIMAGES =", flags + length + (length != 0));
+    for (size_t k = 0; k < work->session.images.count; k++)
+        if (export_image_is_linked(work, k))
+            text_addf(&out, " image%zu.so", k);
+    text_add(&out, "\nLIBRARIES =");
     enum pcere_status status = libraries_add(work, &out, error);
     text_add(&out, "\nSETTINGS =");
     if (!status)
@@ -114,8 +133,11 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
         }
     text_add(&out, "\nCFLAGS = -O2 -std=gnu17 -fPIE -fopenmp -Wall\n"
                    "OBJECTS = $(UNITS:=.o) addresses.o driver.o memory.o support.o team.o check.o\n\n"
-                   "codelet: $(OBJECTS)\n"
-                   "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(LIBRARIES) -l:crtn.o\n\n"
+                   "codelet: $(OBJECTS) $(IMAGES)\n"
+                   "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed '-Wl,-rpath,$$ORIGIN' -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(IMAGES) "
+                   "$(LIBRARIES) -l:crtn.o\n\n"
+                   "$(IMAGES): %.so: %.s\n"
+                   "\t$(LINK) $(filter -fuse-ld=%,$(PLACE)) -shared -nostdlib -Wl,-soname,$@ -o $@ $<\n\n"
                    "run: codelet\n"
                    "\tenv $(SETTINGS) OMP_NUM_THREADS=$(THREADS) ./codelet $(REPEAT)\n\n"
                    "check: codelet\n"
@@ -132,7 +154,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                    ".flags: always\n"
                    "\t@echo '$(CC) $(FLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS)' > $@\n\n"
                    "clean:\n"
-                   "\trm -f codelet $(OBJECTS) $(UNITS:=.s) $(UNITS:=.placed.s) .flags\n\n"
+                   "\trm -f codelet $(OBJECTS) $(IMAGES) $(UNITS:=.s) $(UNITS:=.placed.s) .flags\n\n"
                    ".PHONY: run check clean always\n");
     return status ? (text_done(&out), status) : export_text(work, "Makefile", &out, error);
 }
@@ -204,6 +226,9 @@ static void use_add(const struct export_work *work, struct text *out)
 static void files_add(const struct export_work *work, struct text *out)
 {
     char present[UNITS_TEXT_BYTES], stored[UNITS_TEXT_BYTES];
+    bool has_images = false;
+    for (size_t k = 0; k < work->session.images.count; k++)
+        has_images |= export_image_is_linked(work, k);
     text_add(out, "## What is in here\n\n| file | |\n|---|---|\n"
                   "| `driver.c` | start here: enters the region and times it |\n"
                   "| `memory.c` | maps the captured memory at its addresses, restores what a run wrote; describes `memory.txt` |\n"
@@ -213,13 +238,15 @@ static void files_add(const struct export_work *work, struct text *out)
                   "| `region.ll`");
     for (size_t i = 1; i < work->report.unit_count; i++)
         text_addf(out, ", `%s`", work->report.units[i].file);
-    text_addf(out, " | the translation unit of the region%s |\n"
+    text_addf(out, " | the translation unit of the region%s%s%s |\n"
                    "| `place.sed` | takes the definitions of variables out of the assembly, since they lie in captured memory |\n"
                    "| `addresses.s`, `region.h` | addresses and numbers of this region |\n"
-                   "| `memory.txt`, `memory.bin` | %s of memory; %s stored, since zero pages are not |\n%s\n",
-              work->report.unit_count > 1 ? " and those that it calls" : "", units_format_bytes(work->report.memory_bytes, present),
+                   "%s| `memory.txt`, `memory.bin` | %s of memory; %s stored, since zero pages are not |\n%s\n",
+              work->report.unit_count > 1 ? " and those that it calls" : "", work->image ? ", from " : "", work->image ? work->home->file_name : "",
+              has_images ? "| `imageN.s` | what it uses of the program's other images, whose machine code lies in captured memory |\n" : "",
+              units_format_bytes(work->report.memory_bytes, present),
               units_format_bytes(work->report.stored_bytes, stored),
-              store_library_count(work->session.store) ? "| `libraries/` | libraries that the program used |\n" : "");
+              has_libraries(work) ? "| `libraries/` | libraries that the program used |\n" : "");
 }
 
 static void limits_add(const struct export_work *work, struct text *out)

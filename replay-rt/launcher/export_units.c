@@ -78,15 +78,17 @@ static char *build_path(const struct export_work *work, const char *name)
 static enum pcere_status objects_read(struct export_work *work, struct pcere_error *error)
 {
     const struct elf_unit *units;
-    size_t count = elf_file_units(work->session.program, &units);
+    size_t count = elf_file_units(work->home->elf, &units);
     enum pcere_status status = PCERE_OK;
     if (!(work->objects = calloc(count + 1, sizeof *work->objects)) || !(work->chosen = calloc(count + 1, sizeof *work->chosen)))
         return pcere_fail_memory(error, "the list of units");
     for (size_t i = 0; !status && i < count; i++) {
-        char name[32];
+        char name[64], image[24] = "";
         if (build_unit_check(&work->session.build, units[i].header.unit_id, NULL))
             continue;                 /* as an object without bitcode */
-        snprintf(name, sizeof name, "%016" PRIx64 ".o", units[i].header.unit_id);
+        if (work->image)
+            snprintf(image, sizeof image, "%zu-", work->image);
+        snprintf(name, sizeof name, "%s%016" PRIx64 ".o", image, units[i].header.unit_id);
         char *path = build_path(work, name);
         struct export_object *object = &work->objects[work->object_count++];
         object->unit = &units[i];
@@ -96,28 +98,45 @@ static enum pcere_status objects_read(struct export_work *work, struct pcere_err
     return status;
 }
 
-/* others.s of the build: `.set "NAME", 0xADDRESS` for what no unit and no library defines. */
+/* Is it a variable or function of a unit? */
+static bool has_unit(const struct export_work *work, const char *name)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_tables(work->home->elf, &symbols);
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(symbols[i].name, name))
+            return true;
+    return false;
+}
+
+/* What no unit and no library defines stands in a file of the build: in others.s as `.set "NAME", 0xADDRESS`, for a library among others in
+ * symbols-K.ld as `HIDDEN("NAME" = 0xADDRESS);`. */
 static enum pcere_status others_read(struct export_work *work, struct pcere_error *error)
 {
-    char *path = build_path(work, "others.s");
+    const char *before = work->image ? "HIDDEN(\"" : ".set \"", *between = work->image ? "\" = 0x" : "\", 0x";
+    char *path = NULL, file[40] = "others.s";
     void *text = NULL;
     size_t bytes = 0;
-    if (!path)
+    if (work->image)
+        snprintf(file, sizeof file, "symbols-%zu.ld", work->image);
+    if (!(path = build_path(work, file)))
         return pcere_fail_memory(error, "a path");
     enum pcere_status status = access(path, F_OK) ? PCERE_OK : file_read(AT_FDCWD, path, FILE_BYTES_MOST, &text, &bytes, error);
     for (char *line = text; !status && line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t length = strncmp(line, ".set \"", 6) ? 0 : strcspn(line + 6, "\"\n");
-        if (!length || strncmp(line + 6 + length, "\", 0x", 5) != 0)
+        const char *name = line + strlen(before);
+        size_t length = strncmp(line, before, strlen(before)) ? 0 : strcspn(name, "\"\n");
+        if (!length || strncmp(name + length, between, strlen(between)) != 0)
             continue;
-        struct export_other other = {strndup(line + 6, length), strtoull(line + 6 + length + 3, NULL, 16), EXPORT_NO_BITCODE};
+        struct export_other other = {strndup(name, length), strtoull(name + length + strlen(between), NULL, 16), EXPORT_NO_BITCODE};
         if (build_missing_at(&work->session.build, other.address))
             other.kind = EXPORT_MISSING;
-        if (!other.name || !array_reserve(&work->others, &work->other_capacity, work->other_count + 1, sizeof *work->others)) {
-            free(other.name);
+        bool placed = other.name && work->image && (strstr(other.name, ".pcere.") || has_unit(work, other.name));
+        if (!other.name || (!placed && !array_reserve(&work->others, &work->other_capacity, work->other_count + 1, sizeof *work->others)))
             status = pcere_fail_memory(error, "names of symbols");
-        } else {
+        if (status || placed)
+            free(other.name);
+        else
             work->others[work->other_count++] = other;
-        }
     }
     free(text);
     free(path);
@@ -227,11 +246,11 @@ static enum pcere_status users_choose(struct export_work *work, struct pcere_err
         if (object && !is_chosen(work, object))
             choose(work, object);
     }
-    uint64_t address, bias = store_manifest(work->session.store)->image_bias;
+    uint64_t address, bias = work->home->bias;
     const struct names *undefined = &work->chosen[work->chosen_count - 1].object->undefined;
     for (size_t i = 0; !status && i < undefined->count; i++) {
         const struct export_object *object = definer(work, undefined->items[i]);
-        if (object && !is_chosen(work, object) && !link_symbol_find(work->session.program, bias, undefined->items[i], &address))
+        if (object && !is_chosen(work, object) && !link_symbol_find(work->home->elf, bias, undefined->items[i], &address))
             choose(work, object);
     }
     return status;
@@ -410,13 +429,13 @@ static enum pcere_status units_follow(struct export_work *work, const struct com
 /* What other code of the chosen units uses of units that are not chosen lies where the program has it. */
 static enum pcere_status old_code_place(struct export_work *work, struct pcere_error *error)
 {
-    uint64_t bias = store_manifest(work->session.store)->image_bias;
+    uint64_t bias = work->home->bias;
     for (size_t i = 0; i < work->chosen_count; i++) {
         const struct names *undefined = &work->chosen[i].object->undefined;
         for (size_t j = 0; j < undefined->count; j++) {
             const struct export_object *object = definer(work, undefined->items[j]);
             struct export_other other = {.kind = EXPORT_UNREACHED};
-            if (!object || is_chosen(work, object) || !link_symbol_find(work->session.program, bias, undefined->items[j], &other.address))
+            if (!object || is_chosen(work, object) || !link_symbol_find(work->home->elf, bias, undefined->items[j], &other.address))
                 continue;
             other.name = strdup(undefined->items[j]);
             if (!other.name || !array_reserve(&work->others, &work->other_capacity, work->other_count + 1, sizeof *work->others)) {
@@ -444,6 +463,8 @@ enum pcere_status export_units_write(struct export_work *work, struct pcere_erro
         status = units_follow(work, compiler, error);
     if (!status)
         status = old_code_place(work, error);
+    if (!status)
+        status = export_images_resolve(work, error);
     if (!status)
         status = others_tell(work, error);
     compilers_done(&compilers);

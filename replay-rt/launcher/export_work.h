@@ -38,17 +38,28 @@ enum export_other_kind {
 };
 struct export_other { char *name; uint64_t address; enum export_other_kind kind; };     /* what no exported unit and no library defines */
 
+struct export_link {                  /* a name that another image of the program has, or the region's own has without a unit */
+    char *name;
+    size_t image;
+    uint64_t address;                 /* captured; thread-local: offset in the image's block */
+    uint16_t kind;                    /* enum pcere_symbol_kind */
+    bool reached;                     /* the region uses it */
+};
+
 struct export_work {
     struct replay_session session;
     const struct replay_target *target;
     const struct replay_options *options;
     struct store_codelet codelet;
+    size_t image;                     /* in which the region lies, in session.images: */
+    const struct loaded_image *home;
     struct codelet_memory memory;
     struct plan_file plan;            /* tables of addresses; the result is not used */
     uint64_t base;
     struct export_object *objects;    size_t object_count;
     struct export_chosen *chosen;     size_t chosen_count;
     struct export_other *others;      size_t other_count, other_capacity;
+    struct export_link *links;        size_t link_count, link_capacity;
     struct names reached;             /* functions, and variables of other units, that the region uses; sorted at the end */
     uint32_t compiler_major;          /* version of LLVM that wrote the units' texts, and reads them */
     char *microtask;                  /* symbol of the region's function */
@@ -69,9 +80,23 @@ enum pcere_status export_text(const struct export_work *work, const char *name, 
 
 /* export_units.c: which units the region's code needs; their texts; the region's function. */
 enum pcere_status export_units_write(struct export_work *work, struct pcere_error *error);
+/* export_images.c: what the region uses of other images, once its units are known. */
+enum pcere_status export_images_resolve(struct export_work *work, struct pcere_error *error);
+/* Was it mapped when the region began? Then its code and data are captured memory. */
+bool export_image_is_there(const struct export_work *work, size_t image);
+/* Is a library of the store such an image? */
+bool export_library_is_memory(const struct export_work *work, const char *name);
+/* Is it linked: does the region use a name of it, or is one of its thread-local variables there? Not the image of the region. */
+bool export_image_is_linked(const struct export_work *work, size_t image);
+/* Its assembly files. */
+enum pcere_status export_images_write(struct export_work *work, struct pcere_error *error);
+/* The executable's thread-local variables: those of the region's image and of the program, where their code expects them. */
+void export_thread_blocks_write(const struct export_work *work, struct text *out);
+/* Thread-local blocks of all images: tables of region.h. */
+void export_thread_tables_write(const struct export_work *work, struct text *out);
 /* export_memory.c: memory.txt and memory.bin. */
 enum pcere_status export_memory_write(struct export_work *work, struct pcere_error *error);
-/* export_code.c: addresses.s and region.h, after the two above. */
+/* export_code.c: addresses.s and region.h, after all above. */
 enum pcere_status export_code_write(struct export_work *work, struct pcere_error *error);
 /* export_guide.c: Makefile and README.md, last. */
 enum pcere_status export_guide_write(struct export_work *work, struct pcere_error *error);

@@ -219,11 +219,15 @@ static enum pcere_status dynamic_read(Elf *elf, Elf_Scn *section, const GElf_Shd
 
 static enum pcere_status sections_read(Elf *elf, struct image *image, struct pcere_error *error)
 {
-    size_t capacity = 0;
+    size_t capacity = 0, names = 0;
+    bool named = !elf_getshdrstrndx(elf, &names);
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
         GElf_Shdr header;
         if (!gelf_getshdr(section, &header))
             continue;
+        const char *name = named ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name && header.sh_flags & SHF_ALLOC && !strcmp(name, ".eh_frame"))
+            image->frames_address = header.sh_addr;
         enum pcere_status status = PCERE_OK;
         if (header.sh_type == SHT_RELA && header.sh_flags & SHF_ALLOC)
             status = relocations_read(elf, section, &header, image, &capacity, error);

@@ -14,8 +14,7 @@ static bool belongs_to_runtime(const char *name)
     return !strncmp(name, ".gomp_critical_user_", 20) || (length >= 7 && !strcmp(name + length - 7, ".cache."));
 }
 
-/* A codelet allocates before captured memory is there, and has an allocator of its own for all. */
-static bool allocates(const char *name)
+bool link_image_allocates(const char *name)
 {
     static const char *const names[] = {"malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "memalign", "aligned_alloc", "posix_memalign",
                                         "valloc", "pvalloc", "malloc_usable_size"};
@@ -31,7 +30,7 @@ static bool allocates(const char *name)
 
 static void export_write(const struct loaded_image *image, const struct image_export *symbol, struct text *out)
 {
-    if (belongs_to_runtime(symbol->name) || allocates(symbol->name) || !link_symbol_is_writable(symbol->name))
+    if (belongs_to_runtime(symbol->name) || link_image_allocates(symbol->name) || !link_symbol_is_writable(symbol->name))
         return;
     const char *name = symbol->name;
     if (symbol->kind == PCERE_SYMBOL_TLS)
@@ -43,18 +42,23 @@ static void export_write(const struct loaded_image *image, const struct image_ex
                   (unsigned long long)(symbol->address + image->bias));
 }
 
-/* Words of a TLS block, initial ones first. A linker puts what has content before what has none. */
-static void block_write(const struct image *file, struct text *out)
+void link_image_block_write(const struct image *file, struct text *out)
 {
     const unsigned char *initial = file->tls_initial;
+    for (uint64_t i = 0; i < file->tls_file_bytes; i++)
+        text_addf(out, i % 32 ? ",%u" : "\n.byte %u", initial[i]);
+    text_addf(out, "\n.zero %llu\n", (unsigned long long)(file->tls_bytes - file->tls_file_bytes));
+}
+
+/* A linker puts what has content before what has none. */
+static void block_write(const struct image *file, struct text *out)
+{
     unsigned shift = 0;
     while ((1ull << shift) < file->tls_align)
         shift++;
     text_addf(out, ".section .tdata,\"awT\",@progbits\n.p2align %u\n.hidden " BLOCK "\n.type " BLOCK ", @object\n" BLOCK ":\n", shift);
-    for (uint64_t i = 0; i < file->tls_file_bytes; i++)
-        text_addf(out, i % 32 ? ",%u" : "\n.byte %u", initial[i]);
-    text_addf(out, "\n.zero %llu\n.size " BLOCK ", %llu\n", (unsigned long long)(file->tls_bytes - file->tls_file_bytes),
-              (unsigned long long)file->tls_bytes);
+    link_image_block_write(file, out);
+    text_addf(out, ".size " BLOCK ", %llu\n", (unsigned long long)file->tls_bytes);
     text_add(out, ".text\n.type pcere.tls_block, @function\npcere.tls_block:\nsubq $8, %rsp\n.byte 0x66\nleaq " BLOCK "@tlsgd(%rip), %rdi\n"
                   ".value 0x6666\nrex64\ncall __tls_get_addr@PLT\naddq $8, %rsp\nret\n");
     text_addf(out, ".section pcere_tls,\"awR\",@progbits\n.p2align 3\n.quad 1, pcere.tls_block, %llu\n", (unsigned long long)file->tls_bytes);

@@ -15,4 +15,10 @@
 enum pcere_status link_image_write(const struct images *images, size_t index, struct text *assembly, struct text *script,
                                    struct pcere_error *error);
 
+/* Directives for the image's initial thread-local variables: tls_bytes, without a label. */
+void link_image_block_write(const struct image *file, struct text *out);
+
+/* malloc, operator new and the like: a codelet allocates before captured memory is there, and has an allocator of its own for all. */
+bool link_image_allocates(const char *name);
+
 #endif

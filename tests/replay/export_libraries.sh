@@ -1,0 +1,36 @@
+# Exported regions in libraries, and that use libraries: code, data, thread-local variables, calls and exceptions in both directions.
+source "$(dirname "$0")/common.sh"
+command -v make >/dev/null || { echo "skipped: there is no make"; exit 77; }
+alone() { run env -i PATH=/usr/local/bin:/usr/bin:/bin "$@"; }
+pass="-fpass-plugin=$(plugin)" compiler=${CLANG/clang/clang++}
+
+# crossing FLAG...: for the second library; then each of the two regions where nothing but the exported directory is
+crossing() {
+    local common=(-O2 -g -fopenmp "-I$programs") region
+    mkdir -p lib
+    "$compiler" "${common[@]}" "$pass" -fPIC -shared "$programs/crossing_first.cpp" -o lib/libfirst.so &&
+        "$compiler" "${common[@]}" "$@" -fPIC -shared "$programs/crossing_second.cpp" -o lib/libsecond.so &&
+        "$compiler" "${common[@]}" "$pass" "$programs/crossing.cpp" -o crossing -Llib -lfirst -lsecond "-Wl,-rpath,$PWD/lib" ||
+        { echo "NOT OK: the programs do not build"; exit 1; }
+    captured crossing --force --threads 2
+    for region in firstSum main@; do
+        rm -rf "out-$region"
+        run "$PCERE" export crossing.pcere "$region" -o "out-$region"
+        says "$region is exported" 0 err 'run as the program.s machine code.*secondTwice'
+    done
+    rm -rf lib crossing crossing.pcere
+    for region in firstSum main@; do
+        alone make -C "out-$region"
+        says "$region builds where program and libraries are gone" 0 out codelet
+        holds "without a warning" test "$(grep -c warning .err)" = 0
+        alone make -s -C "out-$region" check
+        says "and leaves the program's memory" 0 out '^check: identical'
+        alone make -s -C "out-$region" run THREADS=1 REPEAT=2
+        says "and is timed" 0 out '^minimum'
+    done
+}
+crossing "$pass"
+holds "thread-local variables of the program and of its libraries are given to threads" test "$(grep -c '^    X([012], [01], 0x' out-main@/region.h)" -ge 4
+holds "no library's copy is needed" test ! -e out-main@/libraries
+crossing                                            # the second library is machine code only, and throws
+finish
