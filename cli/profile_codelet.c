@@ -3,7 +3,7 @@
 #include "analysis/epd.h"
 #include "analysis/profile_part.h"
 #include "cli/profile_files.h"
-#include "cli/profile_run.h"
+#include "cli/profile_runs.h"
 #include "cli/replay_options.h"
 #include "core/host.h"
 #include "core/json.h"
@@ -285,22 +285,25 @@ static enum pcere_status codelet_judge(struct cli *cli, const struct profile_req
                                              .build_id = manifest->build_id ? manifest->build_id : "", .region = target->region->name};
         status = unit_profile_make(&units, request->rules, &run, &profile, error);
     }
+    bool deliver = false;
+    if (status == PCERE_OK)
+        status = profile_runs_join(request->runs, &profile, &deliver, error);
     const char *place = status == PCERE_OK ? file->constructs[units.marked].place : "";
     text_addf(&label, "%s@%s", beginning ? beginning : "", place);
-    if (status == PCERE_OK && request->in_vivo)
+    if (status == PCERE_OK && deliver && request->in_vivo)
         status = label.failed ? pcere_fail_memory(error, "a label") : fidelity_find(request->in_vivo, place, target, profile, label.data, &fidelity, error);
-    if (status == PCERE_OK && cli->json) {
+    if (status == PCERE_OK && deliver && cli->json && !request->quiet) {
         json_put(cli->document, "region", json_from_string(target->region->name), &failed);
         json_put(cli->document, "representative", json_from_u64(target->class->representative), &failed);
         json_put(cli->document, "time_ns", json_from_u64(time_ns), &failed);
         if (request->in_vivo)
             json_put(cli->document, "fidelity", fidelity_value(&fidelity, &failed), &failed);
     }
-    if (status == PCERE_OK && !known)
+    if (status == PCERE_OK && deliver && !known && !request->quiet)
         cli_note(cli, "the number of the region among all is not known: labels begin with %s, which has its own number", beginning);
-    if (status == PCERE_OK)
+    if (status == PCERE_OK && deliver)
         status = failed ? pcere_fail_memory(error, "the result") : profile_deliver(cli, request, &units, profile, error);
-    if (status == PCERE_OK && request->in_vivo && !cli->json)
+    if (status == PCERE_OK && deliver && request->in_vivo && !cli->json)
         fidelity_print(&fidelity);
     fidelity_done(&fidelity);
     profile_free(profile);

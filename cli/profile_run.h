@@ -6,7 +6,10 @@
 #include "cli/cli.h"
 #include "profiler/host/units.h"
 
+struct profile_runs;
+
 struct profile_request {             /* borrowed */
+    struct profile_runs *runs;       /* that this is one of (profile_runs.h) */
     const char *path;                /* of the profile; it does not exist, or `force` */
     const char *trace, *library;     /* the trace file to make; the profiler's library, absolute */
     const struct trace_event *events;
@@ -15,12 +18,14 @@ struct profile_request {             /* borrowed */
     uint32_t threads;                /* 0: none given */
     enum trace_clock clock;
     bool force;
+    bool quiet;                      /* the file is all that is wanted */
     const char *graph;               /* NULL: none */
     uint64_t graph_most;
     const char *in_vivo, *warmup;    /* of a codelet, or NULL */
 };
 
 /* Write the profile and, if asked for, the graph; then show it: a table, or the document, which is then written and gone. */
+void profile_dropped_print(const struct profile *combined, FILE *out);      /* what could not be combined */
 enum pcere_status profile_deliver(struct cli *cli, const struct profile_request *request, const struct units *units, const struct profile *profile,
                                   struct pcere_error *error);
 

@@ -1,7 +1,7 @@
 /* cli/profile_table.c - a profile for its users: the file, the label graph, a document, or constructs by the time that their execution units took and what the
  * run could not see. */
 #include "cli/cli.h"
-#include "cli/profile_run.h"
+#include "cli/profile_runs.h"
 #include "core/json.h"
 #include "core/units.h"
 #include "profiler/host/unit_profile.h"
@@ -129,6 +129,15 @@ static enum pcere_status profile_print(const struct profile *profile, struct pce
     return PCERE_OK;
 }
 
+void profile_dropped_print(const struct profile *combined, FILE *out)
+{
+    for (size_t i = 0; i < combined->dropped_count; i++) {
+        const struct profile_dropped *dropped = &combined->dropped[i];
+        fprintf(out, "%srun %u: %llu XUs could not be combined: %s of %s\n", i ? "" : "\n", dropped->run + 1, (unsigned long long)dropped->xus,
+                profile_kind_name(dropped->kind), combined->constructs[dropped->construct].name);
+    }
+}
+
 static enum pcere_status graph_write(const struct units *units, const struct profile_request *request, struct pcere_error *error)
 {
     if (!request->force && access(request->graph, F_OK) == 0)
@@ -142,12 +151,21 @@ static enum pcere_status graph_write(const struct units *units, const struct pro
     return status;
 }
 
-static enum pcere_status result_show(struct cli *cli, const struct profile *profile, struct pcere_error *error)
+static enum pcere_status result_show(struct cli *cli, const struct profile_request *request, const struct profile *profile, struct pcere_error *error)
 {
+    bool failed = false;
+    enum pcere_status status = cli->json ? PCERE_OK : profile_print(profile, error);
+    if (!cli->json && status == PCERE_OK) {
+        profile_runs_print(request->runs, stdout);
+        profile_dropped_print(profile, stdout);
+    }
     if (!cli->json)
-        return profile_print(profile, error);
-    json_object_set_new(cli->document, "program", json_from_string(profile->runs[0].program));
-    enum pcere_status status = profile_json_write(profile, cli->document, stdout, "standard output", error);
+        return status;
+    json_put(cli->document, "program", json_from_string(profile->runs[0].program), &failed);
+    profile_runs_describe(request->runs, cli->document, &failed);
+    if (failed)
+        return pcere_fail_memory(error, "the result");
+    status = profile_json_write(profile, cli->document, stdout, "standard output", error);
     json_decref(cli->document);
     cli->document = NULL;                        /* it is written */
     return status;
@@ -159,7 +177,5 @@ enum pcere_status profile_deliver(struct cli *cli, const struct profile_request 
     enum pcere_status status = request->graph ? graph_write(units, request, error) : PCERE_OK;
     if (status == PCERE_OK)
         status = profile_write(profile, request->path, request->force, error);
-    if (status == PCERE_OK)
-        status = result_show(cli, profile, error);
-    return status;
+    return status == PCERE_OK && !request->quiet ? result_show(cli, request, profile, error) : status;
 }

@@ -3,6 +3,7 @@
 #include "analysis/virtual_pmu.h"
 #include "analysis/virtual_runs.h"
 #include "cli/profile_files.h"
+#include "cli/profile_run.h"
 #include "cli/verbs.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -91,11 +92,7 @@ static void summary_print(const struct profile *combined, const char *output)
     if (table)
         cli_table_print(table, stdout);
     cli_table_free(table);
-    for (size_t i = 0; i < combined->dropped_count; i++) {
-        const struct profile_dropped *dropped = &combined->dropped[i];
-        printf("%srun %u: %llu XUs could not be combined: %s of %s\n", i ? "" : "\n", dropped->run + 1, (unsigned long long)dropped->xus,
-               profile_kind_name(dropped->kind), combined->constructs[dropped->construct].name);
-    }
+    profile_dropped_print(combined, stdout);
 }
 
 static enum pcere_status summary_document(struct cli *cli, const struct profile *combined, const char *output, struct pcere_error *error)

@@ -1,7 +1,8 @@
 /* cli/verb_profile.c - pcere profile: one run of a program, and the execution units that were seen in it. */
+#include "analysis/planner.h"
 #include "analysis/profile.h"
 #include "cli/cli.h"
-#include "cli/profile_run.h"
+#include "cli/profile_runs.h"
 #include "cli/verbs.h"
 #include "core/files.h"
 #include "core/host.h"
@@ -21,7 +22,7 @@
 
 extern char **environ;
 
-struct profile_words { const char *output, *events, *labels, *graph, *trace, *in_vivo, *warmup; uint64_t threads, graph_most; bool force, slow_clock; };
+struct profile_words { const char *combine; uint64_t counters, repeats; bool references; const char *output, *events, *labels, *graph, *trace, *in_vivo, *warmup; uint64_t threads, graph_most; bool force, slow_clock; };
 
 /* ---- words ------------------------------------------------------------------------------------------------------------------- */
 
@@ -62,8 +63,8 @@ static enum pcere_status event_add(const char *word, struct trace_event *events,
         for (size_t j = 0; j < *count; j++)
             if (strcmp(events[j].name, found[i].name) == 0)
                 return pcere_fail(error, PCERE_USAGE, 0, NULL, "--events: %s is there twice", found[i].name);
-        if (*count == TRACE_EVENTS_MOST)
-            return pcere_fail(error, PCERE_USAGE, 0, "count them in several runs", "--events: more than %u", TRACE_EVENTS_MOST);
+        if (*count == PLANNER_EVENTS_MOST)
+            return pcere_fail(error, PCERE_USAGE, 0, NULL, "--events: more than %u", PLANNER_EVENTS_MOST);
         events[(*count)++] = found[i];
     }
     return PCERE_OK;
@@ -117,12 +118,16 @@ static enum pcere_status trace_judge(struct cli *cli, const struct profile_reque
         struct unit_profile_run run = {.program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .host = host};
         status = unit_profile_make(&units, request->rules, &run, &profile, error);
     }
+    bool deliver = false;
     if (status == PCERE_OK)
+        status = profile_runs_join(request->runs, &profile, &deliver, error);
+    if (status == PCERE_OK && deliver)
         status = profile_deliver(cli, request, &units, profile, error);
     if (status == PCERE_OK || status == PCERE_NO) {
         bool whole = status == PCERE_OK;
         if (cli_program_judge(cli, recording->program_status, whole ? error : NULL) == PCERE_NO && whole) {
-            snprintf(error->hint, sizeof error->hint, "what was seen until then is in '%.300s'", request->path);
+            if (deliver)
+                snprintf(error->hint, sizeof error->hint, "what was seen until then is in '%.300s'", request->path);
             status = PCERE_NO;
         }
     }
@@ -144,6 +149,49 @@ static enum pcere_status program_profile(struct cli *cli, const struct profile_r
     return status == PCERE_OK ? trace_judge(cli, request, &recording, error) : status;
 }
 
+static enum pcere_status runs_make(struct cli *cli, struct profile_runs *runs, const char *path, struct profile_request *request, struct pcere_error *error)
+{
+    const char *graph = request->graph;
+    size_t count = profile_runs_count(runs);
+    enum pcere_status status = PCERE_OK;
+    for (size_t run = 0; status == PCERE_OK && run < count; run++) {
+        char progress[64];
+        snprintf(progress, sizeof progress, "run %zu of %zu", run + 1, count);
+        cli_progress(cli, count > 1 ? progress : NULL);
+        unlink(request->trace);
+        request->graph = run + 1 == count ? graph : NULL;
+        status = profile_runs_begin(runs, run, path, request, error);
+        if (status == PCERE_OK && !request->force && access(request->path, F_OK) == 0)
+            status = pcere_fail(error, PCERE_USAGE, EEXIST, "--force replaces it, -o FILE names another", "cannot write '%.300s'", request->path);
+        if (status == PCERE_OK)
+            status = cli->store ? profile_codelet(cli, request, error) : program_profile(cli, request, error);
+        cli_progress(cli, NULL);
+    }
+    return status;
+}
+
+static enum pcere_status references_show(struct cli *cli, const struct profile_runs *runs, struct pcere_error *error)
+{
+    bool failed = false;
+    if (!cli->json) {
+        profile_runs_print(runs, stdout);
+        return PCERE_OK;
+    }
+    profile_runs_describe(runs, cli->document, &failed);
+    return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
+}
+
+static enum pcere_status words_check(const struct cli *cli, const struct profile_words *words, struct profile_request *request, struct pcere_error *error)
+{
+    if (!cli->store && (words->in_vivo || words->warmup))
+        return pcere_fail(error, PCERE_USAGE, 0, "pcere profile STORE REGION", "--%s is for codelets", words->in_vivo ? "in-vivo" : "warmup");
+    if (words->trace && (words->combine || words->references))
+        return pcere_fail(error, PCERE_USAGE, 0, "profile once for it", "--trace is about one run, --%s about several", words->combine ? "combine" : "references");
+    if (words->references && (words->in_vivo || words->graph))
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "--references and --%s exclude each other", words->in_vivo ? "in-vivo" : "graph");
+    return rules_parse(words->labels, &request->rules, error);
+}
+
 static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct profile_words *words = raw;
@@ -151,38 +199,40 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
         .threads = (uint32_t)words->threads, .clock = words->slow_clock ? TRACE_CLOCK_MONOTONIC : TRACE_CLOCK_NONE, .force = words->force,
         .graph = words->graph, .graph_most = words->graph_most, .in_vivo = words->in_vivo, .warmup = words->warmup,
     };
-    char *path = NULL, *library = NULL, *directory = NULL;
+    struct profile_runs_options planned = {.combine = words->combine, .references = words->references, .counters = (uint32_t)words->counters, .repeats = (uint32_t)words->repeats};
+    char *path = NULL, *library = NULL, *directory = NULL, *kept = NULL;
+    struct profile_runs *runs = NULL;
     struct text trace = {0};
-    struct trace_event events[TRACE_EVENTS_MOST];
-    enum pcere_status status = rules_parse(words->labels, &request.rules, error);
-    if (status == PCERE_OK && !cli->store && (words->in_vivo || words->warmup))
-        status = pcere_fail(error, PCERE_USAGE, 0, "pcere profile STORE REGION", "--%s is for codelets", words->in_vivo ? "in-vivo" : "warmup");
+    struct trace_event *events = calloc(PLANNER_EVENTS_MOST, sizeof *events);
+    enum pcere_status status = events ? words_check(cli, words, &request, error) : pcere_fail_memory(error, "the events");
     if (status == PCERE_OK)
-        status = events_parse(words->events, events, &request.event_count, error);
+        status = events_parse(words->events, events, &planned.event_count, error);
+    planned.events = events;
     if (status == PCERE_OK)
-        status = cli_output_choose(words->output, cli->store ? store_manifest(cli->store)->program : cli->program_file, cli->store ? ".codelet.pcx" : ".pcx", words->force,
-                                   &path, error);
-    char *kept = NULL;
+        status = profile_runs_plan(&planned, &runs, error);
+    if (status == PCERE_OK)
+        status = cli_output_choose(words->output, cli->store ? store_manifest(cli->store)->program : cli->program_file, cli->store ? ".codelet.pcx" : ".pcx",
+                                   words->force || words->references, &path, error);
     if (status == PCERE_OK && words->trace)
         status = cli_output_choose(words->trace, "", "", words->force, &kept, error);
-    free(kept);
     if (status == PCERE_OK)
         status = cli_file_find(TRACE_LIBRARY, &library, error);
     if (status == PCERE_OK && !words->trace)
         status = cli_directory_new(&directory, error);
     if (status == PCERE_OK) {
         text_addf(&trace, "%s%s", words->trace ? words->trace : directory, words->trace ? "" : "/trace");
-        if (words->trace)
-            unlink(words->trace);
-        request.events = events;
-        request.path = path;
         request.library = library;
         request.trace = trace.data;
-        status = trace.failed ? pcere_fail_memory(error, "a path") : cli->store ? profile_codelet(cli, &request, error) : program_profile(cli, &request, error);
+        status = trace.failed ? pcere_fail_memory(error, "a path") : runs_make(cli, runs, path, &request, error);
     }
+    if (status == PCERE_OK && words->references)
+        status = references_show(cli, runs, error);
     if (directory)
         cli_directory_remove(directory);
+    profile_runs_free(runs);
     text_done(&trace);
+    free(events);
+    free(kept);
     free(directory);
     free(library);
     free(path);
@@ -196,6 +246,13 @@ static const struct cli_option options[] = {
     {"events", 0, CLI_TEXT, offsetof(struct profile_words, events), "LIST",
      "What to count beside times, separated by commas: page-faults, minor-faults, major-faults, context-switches, cpu-migrations, task-clock (all of these: sw), events of the "
      "processor as libpfm4 names them, or, of programs compiled with PCERE_COUNT=ir and of codelets, ir-instructions, ir-loads, ir-flops-double-scalar and their like (all of these: ir).", 0, 0},
+    {"combine", 0, CLI_TEXT, offsetof(struct profile_words, combine), "STRATEGY",
+     "Count the events in as few runs as needed, and make one profile of them: lgl, ctc, bc, bc-unlabeled or assignment, as 'pcere combine' has them.", 0, 0},
+    {"references", 0, CLI_FLAG, offsetof(struct profile_words, references), NULL,
+     "Instead, write each run's profile (PROGRAM.1.pcx and so on), such that each pair of events is in one: references for 'pcere compare --epd', which wants --repeat 2 or more.", 0, 0},
+    {"counters", 0, CLI_NUMBER, offsetof(struct profile_words, counters), "N",
+     "At most N events in a run; without it, as many of the processor's as the kernel grants together, and all others.", 1, PLANNER_COUNTERS_MOST},
+    {"repeat", 0, CLI_NUMBER, offsetof(struct profile_words, repeats), "N", "With --combine and --references: each of these runs N times; combined counts then have intervals.", 1, 1000},
     {"labels", 0, CLI_TEXT, offsetof(struct profile_words, labels), "RULES",
      "pcere (the default): single, sections and masked are part of labels, which are then the same in each run. paper: they are not, as in the article that labels come from.", 0, 0},
     {"graph", 0, CLI_TEXT, offsetof(struct profile_words, graph), "FILE", "Write the label graph for Graphviz, too.", 0, 0},
@@ -219,7 +276,7 @@ const struct cli_verb cli_verb_profile = {
                    "\n\nThe last lines say what this run could not see. Programs that were built with PCERE's plugin have constructs with identities that stay the same over builds.\n\n"
                    "Named a store and a region, the same for one captured invocation of it, replayed alone: a profile for a fraction of the program's time, whose labels are those that these XUs "
                    "have in the whole program.",
-    .examples = "pcere profile --threads 2 ./cg.S\npcere profile --graph labels.dot ./cg.S && dot -Tsvg -o labels.svg labels.dot\n"
+    .examples = "pcere profile --threads 2 ./cg.S\npcere profile --events ir,sw --combine lgl --counters 4 ./cg.S\npcere profile --graph labels.dot ./cg.S && dot -Tsvg -o labels.svg labels.dot\n"
                 "pcere profile cg.S.pcere conj_grad --events sw --in-vivo cg.S.pcx\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct profile_words),
     .operands = CLI_OPERANDS_PROGRAM,

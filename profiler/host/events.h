@@ -22,5 +22,7 @@ size_t event_group(const char *backend, struct trace_event *ret_events, size_t m
 
 /* Can this machine count events of its processor? PCERE_REFUSED says why not. */
 enum pcere_status event_hardware_probe(struct pcere_error *error);
+/* Does its kernel count these, all of TRACE_BACKEND_PMU, together and all the time? */
+bool event_hardware_fits(const struct trace_event *events, size_t count);
 
 #endif
