@@ -1,6 +1,6 @@
 /* profiler/host/events_fit.c - which events of the processor its kernel counts at the same time: found out by trying. */
 #include "profiler/host/events.h"
-#include "profiler/target/answers.h"
+#include "profiler/answers.h"
 
 #include <linux/perf_event.h>
 #include <sys/syscall.h>

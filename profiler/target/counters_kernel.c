@@ -3,7 +3,7 @@
  * All software events of a thread form one group, and those of the processor another: one call reads a group. The processor's group is pinned: it counts
  * all the time or not at all, and when the kernel had to give it up, reading it says so.
  */
-#include "profiler/target/answers.h"
+#include "profiler/answers.h"
 #include "profiler/target/counters.h"
 
 #include <errno.h>

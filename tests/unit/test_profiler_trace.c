@@ -2,7 +2,7 @@
 #include "core/files.h"
 #include "profiler/host/trace_file.h"
 #include "profiler/host/units.h"
-#include "profiler/target/answers.h"
+#include "profiler/answers.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* profiler/target/answers.h - what the kernel's answer to reading a group of counters means.
+/* profiler/answers.h - what the kernel's answer to reading a group of counters means.
  */
 #ifndef PCERE_PROFILER_TARGET_ANSWERS_H
 #define PCERE_PROFILER_TARGET_ANSWERS_H
