@@ -4,7 +4,11 @@
 #include "cli/verbs.h"
 #include "core/json.h"
 #include "core/units.h"
+#include "core/text.h"
+#include "profiler/protocol.h"
 #include "trace/merge.h"
+#include "trace/run.h"
+#include "trace/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +16,7 @@
 
 struct merge_words { const char *output; bool force, minima; };
 
-static const char *const basis_names[] = {[CLOCK_SAME] = "reference", [CLOCK_MESSAGES] = "messages", [CLOCK_ONE_WAY] = "one-way", [CLOCK_MINIMA] = "minima"};
+static const char *const basis_names[] = {[CLOCK_SAME] = "reference", [CLOCK_MESSAGES] = "messages", [CLOCK_ONE_WAY] = "one-way", [CLOCK_MINIMA] = "minima", [CLOCK_DAY] = "clock of day"};
 
 static enum pcere_status output_check(const struct cli *cli, const struct merge_words *words, struct pcere_error *error)
 {
@@ -70,6 +74,63 @@ static json_t *result_json(const struct merge_file *files, size_t count)
     return list;
 }
 
+/* ---- traces of ours ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_ours(const char *path)
+{
+    char magic[sizeof TRACE_MAGIC - 1];
+    FILE *file = fopen(path, "rbe");
+    bool ours = file && fread(magic, 1, sizeof magic, file) == sizeof magic && memcmp(magic, TRACE_MAGIC, sizeof magic) == 0;
+    if (file)
+        fclose(file);
+    return ours;
+}
+
+/* What was found of the clocks, by file: processes are in the files' order, those of devices behind the one that uses them. */
+static void clocks_take(const struct run *run, struct merge_file *files, size_t count)
+{
+    size_t file = 0;
+    for (size_t i = 0; i < run->timeline.process_count && file < count; i++) {
+        if (run->timeline.processes[i].home != i)
+            continue;
+        files[file].line.basis = CLOCK_DAY;
+        files[file].reference = file == 0 && !run->ranks.clock_count;
+        for (size_t k = 0; k < run->ranks.clock_count; k++)
+            if (run->ranks.clocks[k].process == i) {
+                files[file].line = run->ranks.clocks[k].line;
+                files[file].line.error_ns = run->ranks.clocks[k].error_ns;
+                files[file].messages = run->ranks.clocks[k].messages;
+                files[file].reference = run->ranks.clocks[k].reference;
+            }
+        for (size_t k = 0; k < run->timeline.span_count; k++)
+            files[file].events += run->timeline.processes[run->timeline.threads[run->timeline.spans[k].thread].process].home == i;
+        if (files[file].reference)
+            files[file].line.basis = CLOCK_SAME;
+        file++;
+    }
+}
+
+static enum pcere_status ours_merge(struct cli *cli, const struct merge_words *words, struct merge_file *files, FILE *file, struct pcere_error *error)
+{
+    struct text names = {0};
+    struct run run = {0};
+    struct view_counts counts;
+    struct view_options options = {.kind = VIEW_USER, .format = VIEW_CHROME, .to_ns = INT64_MAX};
+    for (size_t i = 0; i < cli->operand_count; i++)
+        text_addf(&names, "%s%s", i ? "," : "", cli->operands[i]);
+    char *list = text_take(&names);
+    enum pcere_status status = list ? run_load(list, words->minima ? RUN_MINIMA : 0, TIMELINE_WORKERS_APART, &run, error) : pcere_fail_memory(error, "the traces");
+    if (status == PCERE_OK) {
+        clocks_take(&run, files, cli->operand_count);
+        status = view_write(&run, &options, file, words->output, &counts, error);
+    }
+    if (status == PCERE_OK && run.remark[0])
+        cli_note(cli, "%s", run.remark);
+    run_done(&run);
+    free(list);
+    return status;
+}
+
 static enum pcere_status merge_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct merge_words *words = raw;
@@ -81,12 +142,17 @@ static enum pcere_status merge_verb(struct cli *cli, void *raw, struct pcere_err
     bool cut = false, violated = false;
     if (!files && status == PCERE_OK)
         status = pcere_fail_memory(error, "the traces");
-    for (size_t i = 0; files && i < cli->operand_count; i++)
+    size_t ours = 0;
+    for (size_t i = 0; files && i < cli->operand_count; i++) {
         files[i].path = cli->operands[i];
+        ours += status == PCERE_OK && is_ours(cli->operands[i]);
+    }
+    if (status == PCERE_OK && ours && ours < cli->operand_count)
+        status = pcere_fail(error, PCERE_USAGE, 0, "'pcere timeline' makes Chrome's format of a trace of 'pcere trace'", "traces of one run have one format");
     if (status == PCERE_OK)
         status = result_open(words->output, words->force, &file, error);
     if (status == PCERE_OK) {
-        status = merge_write(files, cli->operand_count, words->minima, file, words->output, error);
+        status = ours ? ours_merge(cli, words, files, file, error) : merge_write(files, cli->operand_count, words->minima, file, words->output, error);
         status = result_close(words->output, file, status, error);
     }
     if (status == PCERE_OK && cli->json)
@@ -115,11 +181,11 @@ const struct cli_verb cli_verb_merge = {
     .name = "merge",
     .summary = "make one trace of those of several processes, with one clock for all",
     .synopsis = "TRACE...",
-    .description = "Reads traces in Chrome's format, one of each process, and writes one. Every clock is put on the head's (or the first file's): by the messages between the two, since nothing is received before it was "
-                   "sent, with an offset and a drift. The last column says how far it can still be off. Messages are operations that both sides know by one mpi_tag, and arrows from one file to another. A trace "
-                   "without any has its earliest event laid on the reference's.\n\nMemory does not grow with the files but for a table of the reference's messages. A process number that two files use is changed in "
+    .description = "Reads traces of 'pcere trace' or in Chrome's format, one of each process, and writes one in Chrome's format. Every clock is put on the head's (or the first file's): by the messages between the two, since nothing is received before it was "
+                   "sent, with an offset and a drift. The last column says how far it can still be off. Messages are what MPI programs send, operations that both sides know by one mpi_tag, and arrows from one file to another. A trace "
+                   "without any has its earliest event laid on the reference's; one of 'pcere trace' keeps the clock of the day.\n\nMemory does not grow with the files but for a table of the reference's messages. A process number that two files use is changed in "
                    "the later one.",
-    .examples = "pcere merge head.json worker_0.json worker_1.json -o merged.json\npcere timeline merged.json,graph.dot -o user.pftrace\n",
+    .examples = "pcere merge head.json worker_0.json worker_1.json -o merged.json\npcere timeline merged.json,graph.dot -o user.pftrace\nmpirun -n 2 pcere trace -o rank%r.pct ./solver\npcere merge rank0.pct rank1.pct -o solver.json\n",
     .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct merge_words),
     .operands = CLI_OPERANDS_ANY,
     .run = merge_verb,

@@ -43,12 +43,40 @@ static enum pcere_status trace_show(struct cli *cli, const char *path, const str
     return status;
 }
 
+/* Number of this process among those that mpirun or srun started; NULL: it is alone. */
+static const char *rank_word(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *word = getenv(names[i]);
+        if (word && *word && strspn(word, "0123456789") == strlen(word))
+            return word;
+    }
+    return NULL;
+}
+
+/* Processes of one job write files of their own: %r is the rank. */
+static enum pcere_status output_find(const struct cli *cli, const struct trace_words *words, char **ret_path, struct pcere_error *error)
+{
+    const char *rank = rank_word(), *mark = words->output ? strstr(words->output, "%r") : NULL;
+    struct text path = {0}, ending = {0};
+    text_addf(&ending, rank && !words->output ? ".%s.pct" : ".pct%.0s", rank ? rank : "");
+    if (mark)
+        text_addf(&path, "%.*s%s%s", (int)(mark - words->output), words->output, rank ? rank : "0", mark + 2);
+    char *end = text_take(&ending), *output = mark ? text_take(&path) : NULL;
+    enum pcere_status status = !end || (mark && !output) ? pcere_fail_memory(error, "a path")
+                                                         : cli_output_choose(mark ? output : words->output, cli->program_file, end, words->force, ret_path, error);
+    free(end);
+    free(output);
+    return status;
+}
+
 static enum pcere_status trace_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct trace_words *words = raw;
     char *path = NULL, *library = NULL;
     struct recording recording;
-    enum pcere_status status = cli_output_choose(words->output, cli->program_file, ".pct", words->force, &path, error);
+    enum pcere_status status = output_find(cli, words, &path, error);
     if (status == PCERE_OK)
         unlink(path);
     if (status == PCERE_OK)
@@ -69,7 +97,7 @@ static enum pcere_status trace_verb(struct cli *cli, void *raw, struct pcere_err
 }
 
 static const struct cli_option options_list[] = {
-    {"output", 'o', CLI_TEXT, offsetof(struct trace_words, output), "FILE", "Where the trace goes; PROGRAM.pct in the current directory if not given.", 0, 0},
+    {"output", 'o', CLI_TEXT, offsetof(struct trace_words, output), "FILE", "Where the trace goes; PROGRAM.pct in the current directory if not given, PROGRAM.RANK.pct under mpirun. %r in it is the rank.", 0, 0},
     {"force", 0, CLI_FLAG, offsetof(struct trace_words, force), NULL, "Replace a file that exists.", 0, 0},
     {"threads", 0, CLI_NUMBER, offsetof(struct trace_words, threads), "N", "OMP_NUM_THREADS for the program; as the environment has it if not given.", 1, 65536},
     {"no-locks", 0, CLI_FLAG, offsetof(struct trace_words, no_locks), NULL, "Leave out waits for locks and critical sections: programs with many of them run faster.", 0, 0},
@@ -81,7 +109,7 @@ const struct cli_verb cli_verb_trace = {
     .name = "trace",
     .summary = "run a program and record what its OpenMP threads do over time: regions, loops, tasks with dependences, waits, locks",
     .synopsis = "PROGRAM [ARGUMENT...]",
-    .description = "Runs a program that is linked with LLVM's OpenMP runtime, recompiled or not, and writes a trace: 16 bytes an event, by the library that 'pcere profile' uses. A program that is killed "
+    .description = "Runs a program that is linked with LLVM's OpenMP runtime, recompiled or not, and writes a trace: 16 bytes an event, by the library that 'pcere profile' uses. Of target constructs: what is moved and executed where, with the names of what is mapped (-g). Of MPI: messages, for 'pcere merge'. A program that is killed "
                    "leaves all its records. What the program prints goes to standard error.\n\nThe trace is looked at with 'pcere timeline', 'pcere metrics' and 'pcere graph'. Its format is in "
                    "docs/format/trace.md.",
     .examples = "pcere trace --threads 4 ./cholesky 2000\npcere metrics omp cholesky.pct\npcere graph cholesky.pct | dot -Tsvg -o cholesky.svg\n",

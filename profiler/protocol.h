@@ -150,8 +150,23 @@ enum trace_type {               /* extra; value */
     TRACE_MUTEX_BEGIN,          /* ; wait id. flags: ompt_mutex_t: it waits to have it. Only where TRACE_WANT_LOCKS */
     TRACE_MUTEX_END,            /* likewise: it has it */
     TRACE_MARK,                 /* ; 1: what this thread does now is meant, 0: no longer. By TRACE_MARK_FUNCTION */
+    TRACE_TARGET_BEGIN,         /* construct; device. flags: ompt_target_t */
+    TRACE_TARGET_END,           /* likewise, without a construct */
+    TRACE_DATA_BEGIN,           /* variable (a construct); address on the host, of DELETE on the device. flags: enum trace_data */
+    TRACE_DATA_BYTES,           /* device; bytes: of the operation that was just begun */
+    TRACE_DATA_END,             /* ; of ALLOC the address on the device. flags: enum trace_data */
+    TRACE_KERNEL_BEGIN,         /* ; device: it executes what the target construct holds */
+    TRACE_KERNEL_END,           /* likewise */
+    TRACE_RANK,                 /* ranks; rank in MPI_COMM_WORLD: this process */
+    TRACE_MESSAGE_BEGIN,        /* flags: enum trace_message */
+    TRACE_MESSAGE_END,          /* rank of the other side, or of the root, + 1 (0: unknown); tag. flags: enum trace_message */
     TRACE_TYPES,
 };
+
+enum trace_data { TRACE_DATA_ALLOC = 1, TRACE_DATA_SUBMIT, TRACE_DATA_RETRIEVE, TRACE_DATA_DELETE, TRACE_DATA_FORWARD };
+
+/* Messages count only in MPI_COMM_WORLD; TRACE_MESSAGE_POST takes one off the order of receives, at an unknown time; TRACE_MESSAGE_OTHER is no message. */
+enum trace_message { TRACE_MESSAGE_SEND = 1, TRACE_MESSAGE_RECEIVE, TRACE_MESSAGE_ALL, TRACE_MESSAGE_FROM_ROOT, TRACE_MESSAGE_TO_ROOT, TRACE_MESSAGE_POST, TRACE_MESSAGE_OTHER };
 
 enum trace_task { TRACE_TASK_UNTIED = 1, TRACE_TASK_UNDEFERRED = 2, TRACE_TASK_WAITS = 4 /* a taskwait with dependences: no task of the program */,
                   TRACE_TASK_TARGET = 8 };
@@ -164,6 +179,7 @@ enum trace_schedule { TRACE_SCHEDULE_STATIC = 1, TRACE_SCHEDULE_STATIC_CHUNKED, 
 
 enum trace_construct_kind {
     TRACE_PARALLEL = 1, TRACE_LOOP, TRACE_SECTIONS, TRACE_DISTRIBUTE, TRACE_SINGLE, TRACE_MASKED, TRACE_TASK, TRACE_TASKLOOP, TRACE_TEAMS,
+    TRACE_TARGET, TRACE_VARIABLE /* that a data operation moves */,
     TRACE_KINDS,
 };
 

@@ -41,6 +41,36 @@ static struct window window_of(const struct clock_bounds *bounds, int64_t base_n
     return window;
 }
 
+/* How far a line that respects all bounds can lie from `line`, at the first and the last message: what is possible at each drift that leaves anything open. */
+static double farthest(const struct clock_bounds *bounds, int64_t base_ns, const struct clock_line *line, double low, double high, int64_t first_ns, int64_t last_ns)
+{
+    enum { STEPS = 64 };
+    double most = 0;
+    for (int i = 0; i <= STEPS; i++) {
+        double drift = low + (high - low) * i / (double)STEPS;
+        struct window window = window_of(bounds, base_ns, line->middle_ns, drift);
+        for (int k = 0; k < 4 && window.most >= window.least; k++) {
+            double at = (double)((k & 1 ? last_ns : first_ns) - line->middle_ns), offset = k & 2 ? window.most : window.least;
+            most = fmax(most, fabs(offset - (double)(line->offset_ns - base_ns) + (drift - line->drift) * at));
+        }
+    }
+    return most;
+}
+
+/* The drift farthest from `inside`, towards `end`, that still leaves something open. */
+static double drift_end(const struct clock_bounds *bounds, int64_t base_ns, int64_t middle_ns, double inside, double end)
+{
+    for (int i = 0; i < 60; i++) {
+        double middle = (inside + end) / 2;
+        struct window window = window_of(bounds, base_ns, middle_ns, middle);
+        if (window.most >= window.least)
+            inside = middle;
+        else
+            end = middle;
+    }
+    return inside;
+}
+
 /* No clock is off by more than this. */
 #define DRIFT_MOST 1e-3
 
@@ -73,11 +103,16 @@ enum pcere_status clock_fit(const struct clock_bounds *bounds, struct clock_line
             high = b;
     }
     line.drift = least && most ? (low + high) / 2 : 0;
-    struct window window = window_of(bounds, base_ns, line.middle_ns, line.drift);
+    struct window window = window_of(bounds, base_ns, line.middle_ns, line.drift), without = window_of(bounds, base_ns, line.middle_ns, 0);
+    if (without.most - without.least >= (window.most - window.least) / 2 && without.most >= without.least) {
+        line.drift = 0;              /* in so short a time drift is not to be told from delays */
+        window = without;
+    }
     double offset = least && most ? (window.least + window.most) / 2 : least ? window.least : window.most;
     line.offset_ns = base_ns + (int64_t)llround(offset);
     if (least && most && window.most >= window.least)
-        line.error_ns = (uint64_t)ceil((window.most - window.least) / 2);
+        line.error_ns = (uint64_t)ceil(farthest(bounds, base_ns, &line, drift_end(bounds, base_ns, line.middle_ns, line.drift, -DRIFT_MOST),
+                                                drift_end(bounds, base_ns, line.middle_ns, line.drift, DRIFT_MOST), first_ns, last_ns));
     else if (least && most)
         line.violation_ns = (uint64_t)ceil((window.least - window.most) / 2);
     *ret_line = line;

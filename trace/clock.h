@@ -25,13 +25,13 @@ struct clock_bounds {
 void clock_at_least(struct clock_bounds *bounds, int64_t at_ns, int64_t offset_ns);
 void clock_at_most(struct clock_bounds *bounds, int64_t at_ns, int64_t offset_ns);
 
-enum clock_basis { CLOCK_SAME, CLOCK_MESSAGES, CLOCK_ONE_WAY, CLOCK_MINIMA };
+enum clock_basis { CLOCK_SAME, CLOCK_MESSAGES, CLOCK_ONE_WAY, CLOCK_MINIMA, CLOCK_DAY };
 
 struct clock_line {
-    enum clock_basis basis;      /* ONE_WAY: messages in one direction only, the fastest counts as taking no time */
+    enum clock_basis basis;      /* ONE_WAY: messages in one direction only, the fastest counts as taking no time. DAY: the clock of the day, as it was recorded */
     int64_t offset_ns, middle_ns;
     double drift;                /* per ns */
-    uint64_t error_ns;           /* at most, if `consistent`: half of what the bounds leave open; ONE_WAY, MINIMA: unknown, 0 */
+    uint64_t error_ns;           /* at most, between the first message and the last: how far any line that fits all messages lies from this one; ONE_WAY, MINIMA: unknown, 0 */
     uint64_t violation_ns;       /* how much some message still is received before it was sent; 0: consistent */
 };
 

@@ -1,5 +1,6 @@
 /* trace/native.c - see native.h. */
 #include "trace/native.h"
+#include "trace/native_outside.h"
 #include "core/text.h"
 #include "profiler/host/trace_file.h"
 
@@ -35,6 +36,7 @@ struct reading {
     struct trace_file *file;
     struct actor nobody;         /* for ids that make no sense */
     struct actors *actors;       /* [thread that made them][count] */
+    uint32_t *helps;             /* [thread]: its first team + 1 */
     uint32_t *places;            /* [construct]: of the timeline's strings */
     uint32_t no_team;            /* what is outside of regions */
     uint32_t scopes, process, first_thread, first_task;
@@ -47,6 +49,7 @@ struct reading {
     size_t depth;
     uint32_t alone;              /* single and masked constructs among them */
     uint32_t pending_team;
+    struct outside outside;
     int64_t shift_ns;            /* from this trace's time to the model's */
 };
 
@@ -153,14 +156,14 @@ static void stretch_end(struct reading *reading, int64_t now_ns)
         else if (actor->mutex)
             kind = SPAN_MUTEX;
         else if (actor->task)
-            kind = SPAN_TASK;
+            kind = timeline->tasks[actor->task - 1].flags & TASK_TARGET ? SPAN_IMPLICIT : SPAN_TASK;       /* the head's part of it: the task is the device's */
         else if (actor->chunk)
             kind = SPAN_CHUNK;
         else if (actor->initial)
             kind = SPAN_SERIAL;
-        if (timeline->want_steps && !actor->wait && !actor->mutex)
+        if (timeline->want_steps && !actor->wait && !actor->mutex && !outside_waits(&reading->outside))
             step_run(reading, actor, (uint64_t)(now_ns - reading->since_ns));
-        if (actor->task && kind == SPAN_TASK) {
+        if (actor->task && (kind == SPAN_TASK || kind == SPAN_IMPLICIT)) {
             struct timeline_task *task = &timeline->tasks[actor->task - 1];
             if (!(task->flags & TASK_BEGUN)) {
                 task->begin_ns = reading->since_ns;
@@ -222,6 +225,8 @@ static void task_made(struct reading *reading, const struct trace_item *item, in
     struct timeline_step step = {.begin_ns = now_ns, .kind = STEP_CREATE, .number = (uint32_t)timeline->task_count};
     step_put(reading, maker, &step);
     timeline->tasks[timeline->task_count++] = task;
+    if (!item->value)
+        return;
     struct actor *made = actor_of(reading, item->value);
     made->task = (uint32_t)timeline->task_count;
     made->team = team;
@@ -246,6 +251,7 @@ static void team_begin(struct reading *reading, uint64_t id, int64_t now_ns, uin
         return;
     reading->timeline->teams[team].begin_ns = now_ns;
     reading->timeline->teams[team].place = place;
+    reading->timeline->teams[team].begun = true;
     step_put(reading, actor_of(reading, reading->now), &step);
 }
 
@@ -323,6 +329,28 @@ static void dependence_add(struct reading *reading, const struct trace_item *ite
     timeline->tasks[timeline->task_count - 1].dependence_count++;
 }
 
+/* What devices and other processes do: its time on this thread is part of the task's that asked for it, and a step of its own. */
+static void outside_take_item(struct reading *reading, struct actor *actor, const struct trace_item *item, int64_t now_ns, uint32_t place)
+{
+    struct outside *outside = &reading->outside;
+    bool begins = item->type == TRACE_TARGET_BEGIN && (item->flags & 7) == 1, within = actor->task && reading->timeline->tasks[actor->task - 1].flags & TASK_TARGET;
+    if (begins && !within && outside->depth == 0) {
+        struct trace_item made = {.value = 0, .extra = item->extra, .flags = TRACE_TASK_TARGET | TRACE_TASK_UNDEFERRED};
+        task_made(reading, &made, now_ns);
+        outside->task = (uint32_t)reading->timeline->task_count - 1;
+    } else if (begins) {
+        outside->task = actor->task - 1;
+    }
+    if (item->type == TRACE_TARGET_BEGIN)
+        outside->nowait = within && !(reading->timeline->tasks[actor->task - 1].flags & TASK_UNDEFERRED);
+    outside->thread = reading->first_thread + reading->thread;
+    reading->memory &= outside_take(outside, reading->timeline, item, now_ns, place);
+    if (outside->step_ready) {
+        outside->step_ready = false;
+        step_put(reading, actor, &outside->step);
+    }
+}
+
 /* What ends a chunk, a loop and a wait is what the runtime tells next of the same task. */
 static void item_take(struct reading *reading, const struct trace_item *item)
 {
@@ -345,6 +373,8 @@ static void item_take(struct reading *reading, const struct trace_item *item)
         reading->pending_team = team_of(reading, item->value);
         if (reading->memory)
             reading->timeline->teams[reading->pending_team].size = item->extra;
+        if (reading->memory && !reading->helps[reading->thread])
+            reading->helps[reading->thread] = reading->pending_team + 1;
         break;
     case TRACE_IMPLICIT_BEGIN: implicit_begin(reading, item); break;
     case TRACE_IMPLICIT_END: reading->now = actor->implicit ? actor->back : 0; break;
@@ -382,6 +412,7 @@ static void item_take(struct reading *reading, const struct trace_item *item)
     case TRACE_MUTEX_BEGIN: actor->mutex = 1; break;
     case TRACE_MUTEX_END: actor->mutex = 0; break;
     case TRACE_TIME: case TRACE_THREAD_END: case TRACE_TASKLOOP_BEGIN: case TRACE_TASKLOOP_END: case TRACE_TASKLOOP_RANGE: case TRACE_MARK: case TRACE_TYPES: break;
+    default: outside_take_item(reading, actor, item, now_ns, place); break;
     }
 }
 
@@ -411,6 +442,7 @@ static void thread_walk(struct reading *reading, uint32_t thread, int64_t end_ns
     reading->now = 0;
     reading->depth = 0;
     reading->alone = 0;
+    outside_thread_begin(&reading->outside);
     reading->pending_team = reading->no_team;
     trace_cursor_start(&cursor, reading->file, thread);
     while (reading->memory && trace_cursor_next(&cursor, &item))
@@ -499,6 +531,7 @@ static bool everything_read(struct reading *reading, const char *path)
         timeline->realtime_ns = file->header->start.realtime_ns;
     reading->shift_ns = (int64_t)(file->header->start.realtime_ns - timeline->realtime_ns);
     reading->first_thread = (uint32_t)timeline->thread_count;
+    reading->outside.process = reading->process;
     for (size_t i = 0; i < file->thread_count; i++) {
         char text[32];
         snprintf(text, sizeof text, "Thread %zu", i);
@@ -514,6 +547,11 @@ static bool everything_read(struct reading *reading, const char *path)
     for (uint32_t i = 0; i < file->thread_count && reading->memory; i++)
         thread_walk(reading, i, end_ns);
     waits_cut(reading, starts.span);
+    for (size_t i = 0; i < file->thread_count; i++)
+        if (reading->helps[i] && timeline_team_helps(&timeline->teams[reading->helps[i] - 1]))
+            timeline->threads[reading->first_thread + i].device = true;
+    if (reading->outside.devices)
+        timeline->processes[reading->process].role = 0;
     reading->thread = 0;
     for (size_t i = starts.span; i < timeline->span_count; i++)
         end_ns = timeline->spans[i].end_ns > end_ns ? timeline->spans[i].end_ns : end_ns;
@@ -532,13 +570,16 @@ enum pcere_status native_read(const char *path, struct timeline *timeline, struc
         reading.scopes = timeline->tasks[i].scope >= reading.scopes ? timeline->tasks[i].scope + 1 : reading.scopes;
     if (!reading.file->header->tool_started)
         status = pcere_fail(error, PCERE_NO, 0, "an OpenMP program links with libomp (clang -fopenmp)", "'%.300s' has no OpenMP in it", path);
+    reading.helps = calloc(reading.file->thread_count + 1, sizeof *reading.helps);
     reading.actors = calloc(reading.file->thread_count + 1, sizeof *reading.actors);
     reading.places = calloc(reading.file->construct_count + 1, sizeof *reading.places);
-    if (status == PCERE_OK && (!reading.actors || !reading.places || !everything_read(&reading, path)))
+    if (status == PCERE_OK && (!reading.actors || !reading.helps || !reading.places || !everything_read(&reading, path)))
         status = pcere_fail_memory(error, "the trace");
     for (size_t i = 0; reading.actors && i < reading.file->thread_count; i++)
         free(reading.actors[i].list);
     free(reading.actors);
+    free(reading.helps);
+    outside_done(&reading.outside);
     free(reading.places);
     trace_file_close(reading.file);
     return status;

@@ -159,7 +159,7 @@ enum pcere_status pop_make(const struct timeline *timeline, const struct graph *
     uint64_t covered_ns = 0;
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
-        if (!is_stretch((enum span_kind)span->kind))
+        if (!is_stretch((enum span_kind)span->kind) || timeline->threads[span->thread].device)
             continue;
         if (span->thread != thread) {
             thread = span->thread;

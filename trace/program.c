@@ -167,6 +167,17 @@ static void taskwait_take(struct building *building, struct walking *walking)
     building->children.count = 0;
 }
 
+/* Time on a device, or of moving data, is taken off nothing here: what the thread waits meanwhile is no run of its own. */
+static void outside_take(struct building *building, struct walking *walking, const struct timeline_step *step)
+{
+    uint32_t place = walking->place;
+    walking->place = step->place;
+    uint32_t node = chain(building, walking, step->kind == STEP_DATA ? GRAPH_DATA : GRAPH_TARGET, step->run_ns);
+    if (building->memory && building->graph.edge_count && building->graph.to[building->graph.edge_count - 1] == node)
+        building->graph.edge_bytes[building->graph.edge_count - 1] = step->kind == STEP_DATA ? step->first : 0;
+    walking->place = place;
+}
+
 static void step_take(struct building *building, struct walking *walking, const struct timeline_step *step)
 {
     uint32_t barrier;
@@ -176,6 +187,7 @@ static void step_take(struct building *building, struct walking *walking, const 
     case STEP_RUN: run_take(building, walking, step); break;
     case STEP_CREATE: create_take(building, walking, step->number); break;
     case STEP_TASKWAIT: taskwait_take(building, walking); break;
+    case STEP_DATA: case STEP_TARGET: outside_take(building, walking, step); break;
     case STEP_FORK:
         edge_new(building, walking->tail != GRAPH_NONE ? walking->tail : walking->head, fork_of(building, step->number));
         walking->tail = building->teams[step->number].join;
@@ -221,7 +233,24 @@ static void actor_walk(struct building *building, uint32_t number, enum walk how
 
 static bool is_scaled(const struct building *building, uint32_t team)
 {
-    return building->options.threads && building->usual > 0 && building->timeline->teams[team].size == building->usual;
+    return building->options.threads && building->timeline->teams[team].place && building->timeline->teams[team].size == building->usual;
+}
+
+/* The runtime's own, for target tasks: the initial task that made their team, and the implicit tasks of it. */
+static bool is_helper(const struct building *building, uint32_t number)
+{
+    const struct timeline *timeline = building->timeline;
+    const struct timeline_actor *actor = &timeline->actors[number];
+    if (actor->task)
+        return false;
+    if (!actor->initial)
+        return timeline_team_helps(&timeline->teams[actor->team]);
+    for (size_t i = building->first[number]; i < building->first[number + 1]; i++) {
+        const struct timeline_step *step = &timeline->steps[building->order[i]];
+        if (step->kind == STEP_FORK && timeline_team_helps(&timeline->teams[step->number]))
+            return true;
+    }
+    return false;
 }
 
 static void actors_walk(struct building *building)
@@ -230,6 +259,8 @@ static void actors_walk(struct building *building)
     uint32_t wanted = building->options.threads;
     for (uint32_t i = 0; i < timeline->actor_count && building->memory; i++) {
         const struct timeline_actor *actor = &timeline->actors[i];
+        if (is_helper(building, i))
+            continue;
         bool scaled = !actor->task && !actor->initial && is_scaled(building, actor->team);
         actor_walk(building, i, scaled && actor->member >= wanted ? WALK_LEAVING : WALK_WHOLE);
         for (uint32_t copy = actor->member + building->usual; scaled && copy < wanted && building->memory; copy += building->usual)
@@ -387,7 +418,7 @@ uint32_t program_threads(const struct timeline *timeline)
 {
     uint32_t most = timeline->step_count ? 1 : 0;
     for (size_t i = 0; i < timeline->team_count && timeline->step_count; i++)
-        most = timeline->teams[i].size > most ? timeline->teams[i].size : most;
+        most = timeline->teams[i].place && timeline->teams[i].size > most ? timeline->teams[i].size : most;
     return most;
 }
 

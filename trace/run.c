@@ -19,6 +19,7 @@ void run_done(struct run *run)
 {
     timeline_done(&run->timeline);
     graph_done(&run->graph);
+    ranks_done(&run->ranks);
 }
 
 enum file_kind { FILE_UNKNOWN, FILE_CHROME, FILE_DOT, FILE_NATIVE };
@@ -160,11 +161,13 @@ static void remark_make(struct run *run)
 
 enum pcere_status run_load(const char *files, uint32_t wanted, enum timeline_apart apart, struct run *ret_run, struct pcere_error *error)
 {
-    struct run run = {.timeline.wanted = wanted & ~RUN_STEPS, .timeline.want_steps = wanted & RUN_STEPS, .timeline.apart = apart};
+    struct run run = {.timeline.wanted = wanted & ~(RUN_STEPS | RUN_MINIMA) ? (wanted & ~(RUN_STEPS | RUN_MINIMA)) | 1u << SPAN_MESSAGE : 0, .timeline.want_steps = wanted & RUN_STEPS, .timeline.apart = apart};
     enum pcere_status status = list_load(files, &run, error);
     if (status == PCERE_OK && run.has_trace) {
         timeline_roles_find(&run.timeline);
         status = timeline_pair(&run.timeline, error);
+        if (status == PCERE_OK)
+            status = ranks_synchronise(&run.timeline, wanted & RUN_MINIMA, &run.ranks, error);
     }
     remark_make(&run);
     if (status == PCERE_OK && run.has_graph && run.has_trace && !run.graph.has_work && !work_from_trace(&run))

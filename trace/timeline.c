@@ -100,7 +100,7 @@ bool timeline_process(struct timeline *timeline, int64_t pid, uint32_t *ret_proc
         }
     if (!array_reserve(&timeline->processes, &timeline->process_capacity, timeline->process_count + 1, sizeof *timeline->processes))
         return false;
-    timeline->processes[timeline->process_count] = (struct timeline_process){.pid = pid, .role = TIMELINE_NONE};
+    timeline->processes[timeline->process_count] = (struct timeline_process){.pid = pid, .role = TIMELINE_NONE, .home = (uint32_t)timeline->process_count};
     *ret_process = (uint32_t)timeline->process_count++;
     return true;
 }
@@ -144,7 +144,7 @@ static const char *const kind_names[SPAN_KINDS] = {
     [SPAN_TASK] = "Task", [SPAN_EXECUTE] = "Execute", [SPAN_ALLOC] = "Alloc", [SPAN_SUBMIT] = "Submit", [SPAN_RETRIEVE] = "Retrieve",
     [SPAN_FORWARD] = "Forward", [SPAN_DELETE] = "Delete", [SPAN_PARALLEL] = "Parallel", [SPAN_IMPLICIT] = "Implicit Task", [SPAN_LOOP] = "Loop",
     [SPAN_CHUNK] = "Chunk", [SPAN_SINGLE] = "Single", [SPAN_MASKED] = "Masked", [SPAN_BARRIER] = "Barrier", [SPAN_TASKWAIT] = "Taskwait",
-    [SPAN_TASKGROUP] = "Taskgroup", [SPAN_MUTEX] = "Mutex", [SPAN_SERIAL] = "Serial",
+    [SPAN_TASKGROUP] = "Taskgroup", [SPAN_MUTEX] = "Mutex", [SPAN_SERIAL] = "Serial", [SPAN_TARGET_UPDATE] = "Target Update", [SPAN_MESSAGE] = "Message",
 };
 
 const char *span_kind_name(enum span_kind kind)
@@ -213,7 +213,7 @@ static uint32_t role_of_name(const char *name)
 {
     if (strcasestr(name, "head"))
         return 0;
-    const char *worker = strcasestr(name, "worker");
+    const char *worker = strncmp(name, "Rank ", 5) == 0 ? name : strcasestr(name, "worker");
     if (!worker)
         return TIMELINE_NONE;
     while (*worker && !isdigit((unsigned char)*worker))

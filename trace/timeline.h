@@ -18,9 +18,11 @@
 enum span_kind {
     SPAN_OTHER, SPAN_RUNTIME, SPAN_TARGET, SPAN_TARGET_ENTER, SPAN_TARGET_EXIT, SPAN_TASK, SPAN_EXECUTE, SPAN_ALLOC, SPAN_SUBMIT, SPAN_RETRIEVE,
     SPAN_FORWARD, SPAN_DELETE, SPAN_PARALLEL, SPAN_IMPLICIT, SPAN_LOOP, SPAN_CHUNK, SPAN_SINGLE, SPAN_MASKED, SPAN_BARRIER, SPAN_TASKWAIT,
-    SPAN_TASKGROUP, SPAN_MUTEX, SPAN_SERIAL, SPAN_KINDS,
+    SPAN_TASKGROUP, SPAN_MUTEX, SPAN_SERIAL, SPAN_TARGET_UPDATE, SPAN_MESSAGE, SPAN_KINDS,
 };
 enum span_part { SPAN_WHOLE, SPAN_BEGIN, SPAN_END };    /* OMPC's workers tell of an operation by two spans, its begin and its end */
+
+enum span_message { MESSAGE_SEND = 1, MESSAGE_RECEIVE, MESSAGE_ALL, MESSAGE_FROM_ROOT, MESSAGE_TO_ROOT, MESSAGE_POST, MESSAGE_OTHER };    /* as in profiler/protocol.h */
 
 #define TIMELINE_NONE UINT32_MAX
 
@@ -34,6 +36,7 @@ struct span {
     uint16_t origin, destination;       /* 0: head, k + 1: worker k; UINT16_MAX: unknown */
     uint8_t kind, part;          /* enum span_kind, enum span_part */
     bool nowait;
+    uint8_t message;             /* SPAN_MESSAGE: enum span_message; origin and destination are ranks then, tag is MPI's */
     uint32_t variable;           /* of `strings`: whose data it moves; 0: unknown */
 };
 
@@ -41,9 +44,11 @@ struct timeline_process {
     int64_t pid;
     uint32_t name;               /* of `strings` */
     uint32_t role;               /* 0: head, k + 1: worker k; TIMELINE_NONE: unknown */
+    uint32_t rank, ranks;        /* of MPI_COMM_WORLD; ranks 0: no MPI */
+    uint32_t home;               /* whose clock it has: of a device the process that uses it, else itself */
 };
 
-struct timeline_thread { uint32_t process; int64_t tid; uint32_t name; };
+struct timeline_thread { uint32_t process; int64_t tid; uint32_t name; bool device; /* no thread of the program: what a device does, as its process saw it, or a helper of the runtime's */ };
 
 enum dependence_type { DEPENDENCE_IN = 1, DEPENDENCE_OUT, DEPENDENCE_INOUT, DEPENDENCE_MUTEXINOUTSET, DEPENDENCE_INOUTSET, DEPENDENCE_TYPES };
 struct dependence { uint64_t address; uint32_t type; bool all_memory; };
@@ -63,12 +68,12 @@ struct timeline_task {           /* an explicit task; in the order of their crea
 };
 
 /* What a task did, in its order: of traces of ours, for programs run again in thought (trace/program.h). */
-enum step_kind { STEP_RUN, STEP_CREATE, STEP_FORK, STEP_TASKWAIT, STEP_BARRIER };
+enum step_kind { STEP_RUN, STEP_CREATE, STEP_FORK, STEP_TASKWAIT, STEP_BARRIER, STEP_DATA /* moved to or from a device */, STEP_TARGET /* executed there */ };
 
 struct timeline_step {
     int64_t begin_ns;
     uint64_t run_ns;             /* STEP_RUN: executing, without what it waited */
-    uint64_t first;              /* of a range of iterations */
+    uint64_t first;              /* of a range of iterations; STEP_DATA: bytes */
     uint64_t iterations, chunk;  /* chunk: iterations that are given out at a time; 0: unknown */
     uint32_t actor;
     uint32_t place;              /* of the loop; 0: the task's or the region's */
@@ -84,7 +89,9 @@ struct timeline_actor {          /* an implicit or explicit task */
     bool initial;
 };
 
-struct timeline_team { uint64_t id; int64_t begin_ns, end_ns; uint32_t place, size; bool ended; };
+struct timeline_team { uint64_t id; int64_t begin_ns, end_ns; uint32_t place, size; bool begun, ended; };
+/* Threads that the runtime keeps for target tasks: a region that no construct began. */
+static inline bool timeline_team_helps(const struct timeline_team *team) { return team->begun && !team->place; }
 
 enum timeline_apart { TIMELINE_PAIRED, TIMELINE_WORKERS_APART, TIMELINE_ALL_APART };   /* whose begins and ends stay two spans */
 

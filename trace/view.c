@@ -57,7 +57,7 @@ static const char *name_make(const struct view *view, const struct span *span, c
         snprintf(text, 64, "Task %u", span->task);
         return text;
     }
-    if (span->name && span->name < timeline->string_count && (view->options->kind == VIEW_DEVELOPER || span->kind == SPAN_OTHER) && span->kind != SPAN_BARRIER)
+    if (span->name && span->name < timeline->string_count && (view->options->kind == VIEW_DEVELOPER || span->kind == SPAN_OTHER || span->kind == SPAN_MESSAGE) && span->kind != SPAN_BARRIER)
         return timeline->strings[span->name];
     const char *kind = span_kind_name((enum span_kind)span->kind);
     if (!span->nowait && span->part == SPAN_WHOLE)
@@ -197,6 +197,8 @@ static void arrows_find(struct view *view)
                 arrow_add(view, list[i - 1].span, list[i].span, ARROW_WORKER, role_of(timeline, &timeline->spans[list[i].span]) - 1);
         if (view->run->has_graph)
             edges_arrows(view, list, count);
+        for (size_t i = 0; i < view->run->ranks.pair_count; i++)
+            arrow_add(view, view->run->ranks.pairs[i].from, view->run->ranks.pairs[i].to, ARROW_MESSAGE, 0);
         free(list);
     }
     view->ends = malloc((view->arrow_count * 2 + 1) * sizeof *view->ends);

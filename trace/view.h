@@ -2,7 +2,7 @@
  *
  * V. Pinho (UNICAMP 2023), section 4.3. The developer's view has every event under its own name. The user's view renames what the runtime names otherwise, leaves out what is the runtime's own, joins the head's begins
  * and ends, nests data events in the variable that they move, colours tasks by source location, and draws arrows: Communication (a worker's begin to its end), Tasks
- * (dependences), Worker Process k (the head's Execute to the worker's Task). Written as Chrome's JSON or as Perfetto's binary traces.
+ * (dependences), Worker Process k (the head's Execute to the worker's Task), Messages (of MPI). Written as Chrome's JSON or as Perfetto's binary traces.
  */
 #ifndef PCERE_TRACE_VIEW_H
 #define PCERE_TRACE_VIEW_H
@@ -35,7 +35,7 @@ struct view_slice {
 };
 
 struct view_arrow { uint32_t from, to; uint8_t kind; uint32_t worker; };     /* spans; enum arrow_kind */
-enum arrow_kind { ARROW_COMMUNICATION, ARROW_TASKS, ARROW_WORKER };
+enum arrow_kind { ARROW_COMMUNICATION, ARROW_TASKS, ARROW_WORKER, ARROW_MESSAGE };
 
 struct view_sink {               /* a format */
     void *state;

@@ -143,7 +143,7 @@ static void arrow_put(struct chrome_state *state, const struct view_slice *slice
     const struct view_arrow *arrow = view_arrow(state->view, number);
     char worker[32];
     snprintf(worker, sizeof worker, "Worker Process %u", arrow->worker);
-    const char *name = arrow->kind == ARROW_COMMUNICATION ? "Communication" : arrow->kind == ARROW_TASKS ? "Tasks" : worker;
+    const char *name = arrow->kind == ARROW_COMMUNICATION ? "Communication" : arrow->kind == ARROW_TASKS ? "Tasks" : arrow->kind == ARROW_MESSAGE ? "Messages" : worker;
     char *at = begin_put(state, leaves ? "s" : "f", slice->thread);
     at = text_put(at, ",\"ts\":");
     /* An arrow belongs to the slice that lies around its point: a moment before a slice's end is in it. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static const char *const words[TRACE_KINDS] = {
-    "unknown", "parallel", "for", "sections", "distribute", "single", "masked", "task", "taskloop", "teams",
+    "unknown", "parallel", "for", "sections", "distribute", "single", "masked", "task", "taskloop", "teams", "target", "variable",
 };
 
 /* A file's name may hold what ends a string. */

@@ -511,7 +511,8 @@ static void item_apply(struct walk *walk, struct stream *stream, const struct tr
     case TRACE_TASK_SWITCH: task_switch(walk, stream, item); break;
     case TRACE_MARK: mark(walk, item); break;
     case TRACE_PARALLEL_END: case TRACE_THREAD_END: case TRACE_TIME: case TRACE_DEPENDENCE: case TRACE_MUTEX_BEGIN: case TRACE_MUTEX_END:
-    case TRACE_TYPES: break;
+    case TRACE_TARGET_BEGIN: case TRACE_TARGET_END: case TRACE_DATA_BEGIN: case TRACE_DATA_BYTES: case TRACE_DATA_END: case TRACE_KERNEL_BEGIN: case TRACE_KERNEL_END:
+    case TRACE_RANK: case TRACE_MESSAGE_BEGIN: case TRACE_MESSAGE_END: case TRACE_TYPES: break;
     default: known = context != NULL; break;
     }
     if (!known)

@@ -270,7 +270,8 @@ uint32_t recorder_construct_slow(struct recorder *recorder, const struct recorde
         while (site->index && (site->ident != ident || site->address != address || site->kind != kind))
             site = &tables.sites[at = (at + 1) % SITES];
         index = site->index;
-        if (!index && tables.site_count < SITES / 2 && (index = site_add(ident, address, kind))) {
+        struct recorder_ident variable = {.source = address};        /* the compiler's text about it is all that there is of one */
+        if (!index && tables.site_count < SITES / 2 && (index = site_add(kind == TRACE_VARIABLE ? &variable : ident, address, kind))) {
             *site = (struct recorder_site){ident, address, index, kind};
             tables.site_count++;
         }

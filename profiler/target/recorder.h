@@ -31,6 +31,12 @@ struct recorder_counters {      /* of one thread */
     uint64_t last[TRACE_EVENTS_MOST];
 };
 
+struct recorder_mapping {       /* what the call of the offloading runtime that is being made moves; the program's arrays */
+    int32_t count;
+    void *const *bases, *const *begins, *const *names;          /* names: NULL without -g */
+    const int64_t *sizes;
+};
+
 struct recorder {               /* of one thread */
     struct trace_record *next, *end;            /* room in its block */
     uint64_t base_ticks;
@@ -39,6 +45,8 @@ struct recorder {               /* of one thread */
     uint32_t thread;
     uint32_t pending;           /* construct of the call that is being made, for the tool event that it will cause */
     uint32_t inside;            /* calls of the runtime that are known from their entry */
+    uint32_t messages;          /* calls of MPI that it is in */
+    struct recorder_mapping mapping;
     struct recorder_counters counters;
     struct recorder_site cache[RECORDER_CACHE];
 };
@@ -142,6 +150,11 @@ void counters_open(struct recorder_counters *counters);
 void counters_close(struct recorder_counters *counters);
 /* The differences since the last call. */
 void counters_read(struct recorder_counters *counters, uint64_t *differences);
+
+/* ---- devices.c -------------------------------------------------------------------------------------------------------------- */
+
+/* Ask the tool interface (an ompt_set_callback_t) for what devices do. */
+void devices_listen(void (*set)(void));
 
 /* ---- entries.c -------------------------------------------------------------------------------------------------------------- */
 

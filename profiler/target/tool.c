@@ -192,6 +192,10 @@ static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *da
     for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
         if (!callbacks[i].wanted || recorder_state->header->wanted & callbacks[i].wanted)
             set(callbacks[i].event, callbacks[i].function);
+    void (*listen)(void);
+    memcpy(&listen, &set, sizeof listen);
+    if (recorder_state->header->wanted & TRACE_WANT_TASK_GRAPH)
+        devices_listen(listen);
     recorder_state->header->tool_started = 1;
     return 1;
 }

@@ -1,0 +1,80 @@
+# A real MPI program of two ranks with OpenMP inside: traced, its clocks put on one by its messages, merged.
+source "$(dirname "$0")/common.sh"
+compiler=$(command -v mpicc.mpich mpicc.openmpi mpicc | head -n 1)
+[ -n "$compiler" ] || { echo "skip: no MPI is installed (scripts/setup installs MPICH)"; exit 77; }
+cat >ranks.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int provided, rank, size;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    double out[8] = {0}, in[8], sum = 0, all;
+    int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int k = 0; k < 12; k++) {
+        #pragma omp parallel for reduction(+: sum)
+        for (int i = 0; i < 2000; i++) sum += i * 0.5 / (k + 1 + rank);
+        out[0] = sum;
+        if (rank % 2 == 0) {
+            MPI_Send(out, 8, MPI_DOUBLE, next, k % 3, MPI_COMM_WORLD);
+            MPI_Recv(in, 8, MPI_DOUBLE, k % 2 ? MPI_ANY_SOURCE : before, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Status status;
+            MPI_Recv(in, 8, MPI_DOUBLE, MPI_ANY_SOURCE, k % 3, MPI_COMM_WORLD, &status);
+            if (status.MPI_SOURCE != before) printf("wrong source\n");
+            MPI_Send(out, 8, MPI_DOUBLE, next, k % 3, MPI_COMM_WORLD);
+        }
+        sum = in[0] * 1e-3;
+    }
+    MPI_Sendrecv(out, 8, MPI_DOUBLE, next, 7, in, 8, MPI_DOUBLE, before, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Bcast(&all, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&all, &sum, 1, MPI_DOUBLE, MPI_SUM, 1, MPI_COMM_WORLD);
+    if (rank == 0) printf("all %g\n", all);
+    MPI_Finalize();
+    return 0;
+}
+END
+start=$(command -v mpirun.mpich mpirun.openmpi mpirun | head -n 1)
+export MPICH_CC=$CLANG OMPI_CC=$CLANG OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=2
+"$compiler" -O1 -g -fopenmp ranks.c -o ranks || { echo "skip: $compiler makes no program here"; exit 77; }
+"$start" -n 2 ./ranks >plain.txt 2>&1 || { echo "skip: $start starts no program here: $(head -n 1 plain.txt)"; exit 77; }
+run "$start" -n 2 "$PCERE" trace ./ranks; says "two ranks are traced" 0 err '^all '
+is "and calculate the same" "$(grep -h '^all' .err)" "$(grep '^all' plain.txt)"
+holds "each has a file of its own" test -s ranks.0.pct -a -s ranks.1.pct
+run "$PCERE" merge ranks.0.pct ranks.1.pct -o merged.json --json; says "they are merged" 0
+is "the clock of rank 1 by messages, beside rank 0" "$(json '.files | map(.basis) | join(" ")')" "reference messages"
+# 13 messages in each direction; barrier, allreduce: one more each; bcast: to rank 1, reduce: to rank 1.
+is "every message was found" "$(json '.files[1].messages')" 32
+is "both ran by one clock: the offset is no more than the bound" "$(json '.files[1] | (.offset_ns | fabs) <= .error_ns and .violation_ns == 0')" true
+cat >check.py <<'END'
+import json
+events = json.load(open("merged.json"))["traceEvents"]
+names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+assert sorted(names.values()) == ["Rank 0 (ranks.0.pct)", "Rank 1 (ranks.1.pct)"], names
+out = {e["id"]: e for e in events if e["ph"] == "s" and e["name"] == "Messages"}
+into = {e["id"]: e for e in events if e["ph"] == "f" and e["name"] == "Messages"}
+assert len(out) == 26 and out.keys() == into.keys(), len(out)
+assert all(out[i]["pid"] != into[i]["pid"] for i in out)
+sends = [e for e in events if e["name"] == "MPI send"]
+assert len(sends) == 26 and {e["pid"] for e in sends} == set(names)
+assert sum(e["name"] == "MPI receive" for e in events) == 26
+END
+run python3 check.py; says "with names, and an arrow for each message" 0
+run "$PCERE" merge ranks.0.pct ranks.1.pct --minima -o minima.json --json; says "by minima" 0 out '"basis": "minima"'
+run "$PCERE" metrics omp ranks.0.pct,ranks.1.pct merged.json --json; says "metrics of both as one run" 0
+is "two processes, also of what was merged" "$(json '.runs | map(.metrics["Worker Process"]) | join(" ")')" "2 2"
+run "$PCERE" merge ranks.0.pct merged.json -o x.json; says "two formats" 2 err 'one format'
+run "$start" -n 2 "$PCERE" trace -o by%r.pct ./ranks; says "named by rank" 0
+holds "as was said" test -s by0.pct -a -s by1.pct
+# what is no rank keeps the clock of the day
+echo 'int main(void) { int n = 0;
+#pragma omp parallel reduction(+: n)
+n++; return n != 2; }' >alone.c
+"$CLANG" -O1 -fopenmp alone.c -o alone
+run "$PCERE" trace -o alone.pct ./alone; says "a program without MPI" 0
+run "$PCERE" merge ranks.0.pct alone.pct -o mixed.json --json; says "beside a rank" 0 out '"basis": "clock of day"'
+finish
