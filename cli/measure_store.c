@@ -3,12 +3,77 @@
 #include "capture-rt/tracer/capture.h"
 #include "cli/program_stage.h"
 #include "core/units.h"
+#include "predictor/members.h"
 #include "store/store.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { RUNS_MOST = 5 };
 #define RUNS_NS 3000000000u
+
+/* The times of a class's members in a run, by the numbers that the capture gave them; returns how many, and which is the representative. */
+static size_t members_collect(const struct store_series *series, const struct store_class *class, const struct capture_region *region, uint64_t *times_ns,
+                              size_t *ret_representative)
+{
+    size_t count = 0;
+    *ret_representative = SIZE_MAX;
+    for (size_t i = 0; i < series->count; i++) {
+        uint64_t number = series->number[i];
+        if (series->representative[i] != class->representative || number == 0 || number > region->list_count || region->list[number - 1].nested
+            || !region->list[number - 1].end_ns)
+            continue;
+        if (number == class->representative)
+            *ret_representative = count;
+        times_ns[count++] = region->list[number - 1].time_ns;
+    }
+    return count;
+}
+
+/* A line for each class of several members that was captured: what they take on average, and those that perform as the representative does. */
+static enum pcere_status members_append(const struct cli *cli, const struct program_stage *stage, const struct capture_run *run,
+                                        const struct store_series *series, const struct capture_region *region, struct pcere_error *error)
+{
+    const struct store_manifest *manifest = store_manifest(cli->store);
+    uint64_t *times_ns = calloc(series->count + 1, sizeof *times_ns);
+    char kind[] = "members", none[] = "";
+    enum pcere_status status = times_ns ? PCERE_OK : pcere_fail_memory(error, "the members of a class");
+    for (size_t r = 0; r < manifest->region_count; r++)
+        for (size_t c = 0; status == PCERE_OK && strcmp(manifest->regions[r].name, region->name) == 0 && c < manifest->regions[r].class_count; c++) {
+            const struct store_class *class = &manifest->regions[r].classes[c];
+            size_t at;
+            uint64_t pair[2];
+            if (!class->captured || class->members < 2 || members_collect(series, class, region, times_ns, &at) < 2 || at == SIZE_MAX)
+                continue;
+            status = members_judge(times_ns, members_collect(series, class, region, times_ns, &at), at, class->representative, &pair[0], &pair[1], error);
+            struct store_sample sample = {
+                .kind = kind, .host_name = stage->host_name, .host = stage->host, .region = region->name, .representative = class->representative,
+                .threads = run->threads, .warmup = none, .flags = none, .settings = none, .samples_ns = pair, .sample_count = 2,
+                .when_s = (uint64_t)time(NULL),
+            };
+            if (status == PCERE_OK)
+                status = store_sample_append(cli->store, &sample, error);
+        }
+    free(times_ns);
+    return status;
+}
+
+/* Whether the classes that were found at the capture's number of threads hold at these. */
+static enum pcere_status classes_append(const struct cli *cli, const struct program_stage *stage, const struct capture_run *run, struct pcere_error *error)
+{
+    struct store_series *series;
+    size_t count;
+    enum pcere_status status = store_invocations_load(cli->store, &series, &count, error);
+    if (status != PCERE_OK)
+        return status;
+    for (size_t s = 0; s < count; s++)
+        for (size_t r = 0; status == PCERE_OK && r < run->region_count; r++)
+            if (strcmp(series[s].region, run->regions[r].name) == 0)
+                status = members_append(cli, stage, run, &series[s], &run->regions[r], error);
+    store_series_free(series, count);
+    return status;
+}
 
 /* One line for the whole program, one for each region (its invocations together). */
 static enum pcere_status run_append(const struct cli *cli, const struct program_stage *stage, const struct capture_run *run, struct pcere_error *error)
@@ -39,6 +104,8 @@ static enum pcere_status run_once(struct cli *cli, const struct program_stage *s
     status = cli_program_judge(cli, run.program_status, error);
     if (status == PCERE_OK)
         status = run_append(cli, stage, &run, error);
+    if (status == PCERE_OK && run.threads != store_manifest(cli->store)->threads)
+        status = classes_append(cli, stage, &run, error);
     *ret_wall_ns = run.wall_ns;
     capture_run_done(&run);
     return status;

@@ -161,7 +161,7 @@ enum pcere_status prediction_prepare(struct cli *cli, const struct prediction_wo
 {
     prediction->manifest = store_manifest(cli->store);
     prediction->request = (struct predict_request){
-        .manifest = prediction->manifest, .flags = words->flags, .settings = words->settings,
+        .manifest = prediction->manifest, .flags = words->flags, .settings = words->settings, .measured_serial = words->measured_serial,
         .store_name = cli->store_named ? store_path(cli->store) : NULL, .seed = 1,
     };
     enum pcere_status status = arch_resolve(words->arch, prediction, error);
@@ -237,6 +237,7 @@ static json_t *region_value(const struct prediction *prediction, const struct pr
         json_put(entry, "vitro_ns", number_or_null(class->vitro_ns), failed);
         json_put(entry, "time_ns", json_from_u64(class->time_ns), failed);
         json_put(entry, "processes", json_from_u64(class->process_count), failed);
+        json_put(entry, "members_ratio", class->members_ratio > 0 ? json_real(class->members_ratio) : json_null(), failed);
         json_put(entry, "repetitions", json_from_u64(class->repetition_count), failed);
         const struct modelled_class *modelled =
             prediction->by_model ? modelling_find(&prediction->modelling, region->name, class->representative, threads) : NULL;
@@ -257,8 +258,12 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "high_ns", json_from_u64(point->high_ns), failed);
     json_put(value, "real_ns", point->has_real ? json_from_u64(point->real_ns) : json_null(), failed);
     json_put(value, "real_runs", json_from_u64(point->real_count), failed);
+    json_put(value, "real_spread_ratio", point->real_count > 1 ? json_real(point->real_spread_ratio) : json_null(), failed);
     json_put(value, "error_ratio", point->has_real ? json_real(point->error_ratio) : json_null(), failed);
     json_put(value, "acceleration", point->has_acceleration ? json_real(point->acceleration) : json_null(), failed);
+    json_put(value, "serial_ns", json_from_u64(point->serial_ns), failed);
+    json_put(value, "serial_basis", json_string(predict_basis_name(point->serial_basis)), failed);
+    json_put(value, "team_start_ns", number_or_null(point->start_ns), failed);
     json_put(value, "cost_ns", number_or_null(point->cost_ns), failed);
     for (size_t i = 0; i < point->region_count; i++)
         if (json_array_append_new(regions, region_value(prediction, &point->regions[i], point->threads, failed)) != 0)

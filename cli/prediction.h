@@ -12,6 +12,7 @@ struct prediction_words {            /* what to predict from; all borrowed */
     const char *flags, *settings;    /* of the replays; NULL: the original's */
     const unsigned *threads;         /* thread counts; thread_count 0: all at which every captured class was replayed */
     size_t thread_count;
+    bool measured_serial;            /* what is outside regions as real runs have it */
     bool model;                      /* by the machine's model, whether it was replayed there or not */
 };
 

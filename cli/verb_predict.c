@@ -12,7 +12,7 @@
 struct predict_words {
     struct cli_threads threads;
     const char *arch, *flags, *settings;
-    bool measure, model;
+    bool measure, model, measured_serial;
     uint64_t repeat;
 };
 
@@ -108,20 +108,65 @@ static void model_print(const struct prediction *prediction)
     printf("What was not captured is taken to run %.3g times as long as here.\n", modelling->kept_ratio);
 }
 
+static void serials_print(const struct prediction *prediction)
+{
+    printf("\noutside regions");
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        char serial[UNITS_TEXT_BYTES];
+        printf("%s %s with %u thread%s%s", i ? "," : "", units_format_ns(point->serial_ns, serial), point->threads, point->threads == 1 ? "" : "s",
+               point->serial_basis == PREDICT_RUN ? " (real runs)" : "");
+    }
+    putchar('\n');
+}
+
+/* How near a prediction can come to one run at all. */
+static void noise_print(const struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        char spread[CLI_TEXT_MOST];
+        if (point->real_count > 1)
+            printf("with %u thread%s, %zu runs of the same program lie %s apart%s\n", point->threads, point->threads == 1 ? "" : "s", point->real_count,
+                   cli_ratio_text(spread, point->real_spread_ratio), point->error_ratio <= point->real_spread_ratio ? ": the prediction is as near as these are to each other" : "");
+    }
+}
+
+/* Classes that do not hold at these threads. */
+static void members_print(const struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        for (size_t r = 0; r < point->region_count; r++)
+            for (size_t c = 0; c < point->regions[r].class_count; c++) {
+                const struct predict_class *class = &point->regions[r].classes[c];
+                if (class->members_ratio > 0 && (class->members_ratio < 1 || class->members_ratio > 1))
+                    printf("%s #%llu stands for others with %u threads no more: in real runs they took %.2f times what it says; the interval has both\n",
+                           point->regions[r].name, (unsigned long long)class->representative, point->threads, class->members_ratio);
+            }
+    }
+}
+
 static void prediction_print(const struct prediction *prediction)
 {
     char serial[UNITS_TEXT_BYTES];
     bool marked = false;
     printf("%s on %s%s%s\n\n", prediction->manifest->program, prediction->arch, prediction->here ? " (this machine)" : "", prediction->by_model ? ", by model" : "");
     points_print(prediction, &marked);
-    printf("\noutside regions %s at any number of threads\n", units_format_ns(prediction->result.serial_ns, serial));
+    if (prediction->request.measured_serial)
+        serials_print(prediction);
+    else
+        printf("\noutside regions %s at any number of threads\n", units_format_ns(prediction->result.serial_ns, serial));
     char spread[CLI_TEXT_MOST];
     cli_ratio_text(spread, prediction->result.run_ratio);
     if (prediction->result.run_count)
         printf("runs of the program differ by %s (standard deviation, %zu runs and what is assumed)\n", spread, prediction->result.run_count);
     else
         printf("runs of the program are assumed to differ by %s; --measure finds out\n", spread);
+    if (prediction->result.run_count)
+        noise_print(prediction);
     regions_print(prediction);
+    members_print(prediction);
     if (prediction->by_model)
         model_print(prediction);
     else if (prediction->result.foreign)
@@ -132,7 +177,9 @@ static void prediction_print(const struct prediction *prediction)
 static enum pcere_status predict_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct predict_words *words = raw;
-    const struct prediction_words wanted = {words->arch, words->flags, words->settings, words->threads.counts, words->threads.count, words->model};
+    const struct prediction_words wanted = {
+        .arch = words->arch, .flags = words->flags, .settings = words->settings, .threads = words->threads.counts, .thread_count = words->threads.count,
+        .measured_serial = words->measured_serial, .model = words->model};
     struct prediction prediction = {0};
     enum pcere_status status = prediction_prepare(cli, &wanted, &prediction, error);
     if (status == PCERE_OK && words->measure && !prediction.here)
@@ -166,6 +213,8 @@ static const struct cli_option options[] = {
      "Run the program with each thread count, and put real time, error and acceleration beside the prediction.", 0, 0},
     {"repeat", 0, CLI_NUMBER, offsetof(struct predict_words, repeat), "N",
      "Real runs for each thread count with --measure; if not given, as many as fit into three seconds, one to five.", 1, 10000},
+    {"measured-serial", 0, CLI_FLAG, offsetof(struct predict_words, measured_serial), NULL,
+     "Take the time outside regions from real runs (--measure) with that number of threads, or in proportion between two such, and not from the capture's one run.", 0, 0},
     {"flags", 0, CLI_TEXT, offsetof(struct predict_words, flags), "FLAGS", "Use the replays that were made with these compiler flags.", 0, 0},
     {"settings", 0, CLI_TEXT, offsetof(struct predict_words, settings), "WORDS",
      "Use the replays that were made with these OpenMP settings, as samples name them: \"bind=close\".", 0, 0},
@@ -177,7 +226,7 @@ const struct cli_verb cli_verb_predict = {
     .synopsis = "[STORE]",
     .description =
         "Adds up the serial part, measured once, and for each class of each region the replayed time of its representative times the number of "
-        "invocations that it stands for. What was not captured keeps its time from the capture's run; at other thread counts it scales as the replayed regions do, with fork and join for each invocation. It is marked.\n\n"
+        "invocations that it stands for. What was not captured keeps its time from the capture's run; at other thread counts it scales as the replayed regions do, with fork and join for each invocation. It is marked. With more than one thread comes, once, how late a new team's threads begin, as replays measured it.\n\n"
         "Every prediction comes with a 95 % interval, in which one real run should lie: it has what differs between repetitions and processes, what the warm-up left, what runs of "
         "the program differ by, and what thread counts other than the capture's leave open. Error is |predicted - real| / real. Acceleration is the real time of the whole program over the "
         "wall time of all replays at that number of threads, restoring and warm-up included, building not.\n\n"

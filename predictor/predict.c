@@ -7,6 +7,7 @@
 #include "predictor/measured.h"
 #include "predictor/random.h"
 #include "predictor/replays.h"
+#include "predictor/runs.h"
 #include "predictor/statistics.h"
 
 #include <math.h>
@@ -108,6 +109,7 @@ struct predictor {
     double scaling;                  /* of all that was replayed, from the capture's threads to the point's; 0: nothing was */
     double run_ratio;                /* standard deviation of runs of the program */
     size_t run_count;                /* that say so */
+    enum predict_basis serial_basis;
     bool alone;                      /* a region is compared with itself: what is common to all its replays does not count */
     uint64_t state;
 };
@@ -161,22 +163,9 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
     ret_class->repetition_count = filled;
 }
 
-/* What the warm-up left between in vitro and in vivo, by the newest of the chosen samples that says it. */
-static double residual_of(const struct replays *replays)
-{
-    double residual = PREDICT_UNKNOWN_RATIO;
-    uint64_t newest_s = 0;
-    for (size_t s = 0; s < replays->count; s++)
-        if (replays->samples[s]->has_residual && replays->samples[s]->when_s >= newest_s) {
-            residual = replays->samples[s]->residual_ratio;
-            newest_s = replays->samples[s]->when_s;
-        }
-    return fmax(fmin(residual, 1), -1);
-}
-
 static void residual_spread(struct predictor *predictor, uint32_t threads)
 {
-    double residual = residual_of(&predictor->replays);
+    double residual = replays_residual(&predictor->replays);
     if (threads != predictor->request->manifest->threads)
         residual = copysign(fmax(fabs(residual), PREDICT_UNKNOWN_RATIO), residual);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
@@ -234,6 +223,18 @@ static void model_take(struct predictor *predictor, const struct predict_estimat
     ret_class->vitro_ns = whole_ns(estimate->time_ns);
 }
 
+/* Not by replays. Those that there are cost what they cost. */
+static enum pcere_status class_keep(struct predictor *predictor, const struct store_region *region, const struct store_class *class, uint32_t threads,
+                                    struct predict_class *ret_class, uint64_t *cost_ns)
+{
+    for (size_t s = 0; s < predictor->replays.count; s++)
+        *cost_ns += predictor->replays.samples[s]->cost_ns;
+    struct kept kept = kept_add(predictor, region, ret_class->time_ns, class->members, threads);
+    ret_class->basis = kept.basis;
+    ret_class->time_ns = kept.time_ns;
+    return PCERE_OK;
+}
+
 /* What a class adds; its draws are added to region_draws. */
 static enum pcere_status class_predict(struct predictor *predictor, const struct store_region *region, const struct store_class *class,
                                        uint32_t threads, struct predict_class *ret_class, uint64_t *cost_ns, struct pcere_error *error)
@@ -247,22 +248,23 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
     }
     const struct predict_request *request = predictor->request;
     bool modelled = class->captured && request->model && request->model(request->model_context, region->name, class->representative, threads, &estimate);
-    if (!class->captured || (request->model && !modelled)) {
-        struct kept kept = kept_add(predictor, region, ret_class->time_ns, class->members, threads);
-        ret_class->basis = kept.basis;
-        ret_class->time_ns = kept.time_ns;
-        return PCERE_OK;
-    }
     predictor->replays.count = 0;
+    if (!class->captured || (request->model && !modelled))
+        return class_keep(predictor, region, class, threads, ret_class, cost_ns);
     if (modelled)
         model_take(predictor, &estimate, ret_class);
     else {
         replays_choose(request, region->name, class->representative, threads, &predictor->replays);
         if (predictor->replays.count == 0)
             return fail_missing(request, &predictor->replays, region->name, class->representative, threads, error);
+        if (!predictor->alone && replays_are_alien(&predictor->replays))
+            return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         replays_measure(predictor, ret_class);
         if (!predictor->alone)
             residual_spread(predictor, threads);
+        ret_class->members_ratio = replays_members(request, region->name, class, threads, predictor->values);
+        for (size_t d = 0; d < PREDICT_DRAWS && !predictor->alone; d++)
+            predictor->draws[d] *= 1 + (ret_class->members_ratio - 1) * uniform_draw(&predictor->state);
     }
     double time_ns = amdahl_class_time(class->members, class->time_ns, class->representative_ns, (double)ret_class->vitro_ns, &predictor->forks);
     ret_class->weight = ret_class->vitro_ns ? time_ns / (double)ret_class->vitro_ns : (double)class->members;
@@ -331,62 +333,39 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
     return PCERE_OK;
 }
 
-static bool sample_runs(const struct predict_request *request, const struct store_sample *sample)
+/* The program makes its team once. What was replayed had one already. */
+static void start_add(struct predictor *predictor, struct predict_point *point)
 {
-    return replays_sample_is(sample, "run", request->arch) && !sample->region && sample->wall_ns > 0 &&
-           equal(sample->flags, request->flags) && equal(sample->settings, request->settings);
-}
-
-/* Median over the host's real runs at these threads of their wall time or their serial part. */
-static uint64_t runs_median(struct predictor *predictor, uint32_t threads, bool serial, size_t *ret_count)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < predictor->request->sample_count; i++) {
-        const struct store_sample *sample = &predictor->request->samples[i];
-        if (sample_runs(predictor->request, sample) && sample->threads == threads)
-            predictor->values[count++] = (double)(serial ? sample->serial_ns : sample->wall_ns);
-    }
-    *ret_count = count;
-    if (count == 0)
-        return 0;
-    statistics_sort(predictor->values, count);
-    return whole_ns(statistics_median(predictor->values, count));
-}
-
-/* Runs of that host that differ in nothing: their standard deviation over their mean, together with what is assumed of such machines. */
-static void run_spread_find(struct predictor *predictor)
-{
-    const struct predict_request *request = predictor->request;
-    double squares = PREDICT_RUN_ASSUMED * PREDICT_RUN_RATIO * PREDICT_RUN_RATIO, freedom = PREDICT_RUN_ASSUMED;
-    for (size_t i = 0; i < request->sample_count; i++) {
-        uint32_t threads = request->samples[i].threads;
-        bool first = sample_runs(request, &request->samples[i]);
-        for (size_t j = 0; j < i && first; j++)
-            first = !(sample_runs(request, &request->samples[j]) && request->samples[j].threads == threads);
-        size_t count = 0;
-        if (first)
-            runs_median(predictor, threads, false, &count);
-        if (count < 2)
-            continue;
-        double variation = statistics_variation_ratio(predictor->values, count);
-        squares += (double)(count - 1) * variation * variation;
-        freedom += (double)(count - 1);
-        predictor->run_count += count;
-    }
-    predictor->run_ratio = sqrt(squares / freedom);
+    const struct store_manifest *manifest = predictor->request->manifest;
+    enum predict_basis first = point->region_count ? point->regions[0].basis : PREDICT_IN_VIVO;
+    bool replayed = first == PREDICT_REPLAY || first == PREDICT_SAMPLE;
+    if (predictor->request->model || (point->threads == manifest->threads && !replayed))
+        return;
+    size_t count = replays_starts(predictor->request, point->threads, predictor->values);
+    if (!count)
+        return;
+    point->start_ns = whole_ns(statistics_median(predictor->values, count));
+    point->time_ns += point->start_ns;
+    for (size_t d = 0; d < PREDICT_DRAWS; d++)
+        predictor->point_draws[d] += predictor->values[random_next(&predictor->state) % count];
 }
 
 static enum pcere_status point_predict(struct predictor *predictor, uint64_t serial_ns, uint32_t threads,
                                        struct predict_point *ret_point, struct pcere_error *error)
 {
     const struct store_manifest *manifest = predictor->request->manifest;
-    *ret_point = (struct predict_point){.threads = threads, .time_ns = serial_ns};
+    *ret_point = (struct predict_point){.threads = threads};
+    ret_point->serial_ns = serial_ns;
+    ret_point->serial_basis = predictor->serial_basis;
+    if (predictor->request->measured_serial && runs_serial(predictor->request, threads, predictor->values, &ret_point->serial_ns))
+        ret_point->serial_basis = PREDICT_RUN;
+    ret_point->time_ns = serial_ns = ret_point->serial_ns;
     ret_point->regions = calloc(manifest->region_count + 1, sizeof *ret_point->regions);
     if (!ret_point->regions)
         return pcere_fail_memory(error, "a prediction");
     ret_point->region_count = manifest->region_count;
     scaling_prepare(predictor, threads);
-    double serial_ratio = threads == manifest->threads ? 0 : PREDICT_SERIAL_RATIO;
+    double serial_ratio = threads == manifest->threads || (predictor->request->measured_serial && ret_point->serial_basis == PREDICT_RUN) ? 0 : PREDICT_SERIAL_RATIO;
     for (size_t d = 0; d < PREDICT_DRAWS; d++) {
         predictor->residual_draws[d] = normal_draw(&predictor->state);
         predictor->run_draws[d] = fmax(1 + M_SQRT2 * predictor->run_ratio * normal_draw(&predictor->state), 0);
@@ -399,11 +378,14 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
             return status;
         ret_point->time_ns += ret_point->regions[r].time_ns;
     }
+    start_add(predictor, ret_point);
     interval_read(predictor->point_draws, ret_point->time_ns, &ret_point->low_ns, &ret_point->high_ns);
-    ret_point->real_ns = runs_median(predictor, threads, false, &ret_point->real_count);
+    ret_point->real_ns = runs_median(predictor->request, threads, false, predictor->values, &ret_point->real_count);
     ret_point->has_real = ret_point->real_count > 0;
     if (ret_point->has_real)
         ret_point->error_ratio = amdahl_error_ratio((double)ret_point->time_ns, (double)ret_point->real_ns);
+    if (ret_point->has_real)         /* runs_median left them sorted */
+        ret_point->real_spread_ratio = (predictor->values[ret_point->real_count - 1] - predictor->values[0]) / (double)ret_point->real_ns;
     ret_point->has_acceleration = ret_point->cost_ns > 0;
     ret_point->acceleration = amdahl_acceleration((double)(ret_point->has_real ? ret_point->real_ns : ret_point->time_ns),
                                                   (double)ret_point->cost_ns);
@@ -418,12 +400,12 @@ static void serial_choose(struct predictor *predictor, struct predict_result *re
     result->serial_basis = PREDICT_IN_VIVO;
     uint32_t fewest = UINT32_MAX;
     for (size_t i = 0; i < request->sample_count; i++)
-        if (sample_runs(request, &request->samples[i]) && request->samples[i].threads < fewest)
+        if (runs_is(request, &request->samples[i]) && request->samples[i].threads < fewest)
             fewest = request->samples[i].threads;
     if (!result->foreign || fewest == UINT32_MAX)
         return;
     size_t count;
-    result->serial_ns = runs_median(predictor, fewest, true, &count);
+    result->serial_ns = runs_median(request, fewest, true, predictor->values, &count);
     result->serial_basis = PREDICT_RUN;
 }
 
@@ -452,7 +434,7 @@ static enum pcere_status predictor_init(struct predictor *predictor, const struc
     if (!predictor->replays.samples || !predictor->groups || !predictor->values || !predictor->scratch || !predictor->draws ||
         !predictor->region_draws || !predictor->point_draws || !predictor->residual_draws || !predictor->run_draws)
         return pcere_fail_memory(error, "a prediction");
-    run_spread_find(predictor);
+    predictor->run_ratio = runs_spread(request, predictor->values, &predictor->run_count);
     return PCERE_OK;
 }
 
@@ -508,6 +490,7 @@ enum pcere_status predict_run(const struct predict_request *request, struct pred
     status = predictor_init(&predictor, request, error);
     if (status == PCERE_OK) {
         serial_choose(&predictor, &result);
+        predictor.serial_basis = result.serial_basis;
         result.run_ratio = predictor.run_ratio;
         result.run_count = predictor.run_count;
         result.points = calloc(request->thread_count, sizeof *result.points);

@@ -4,7 +4,7 @@
  *
  *   T_predicted(m) = T_seq + sum over regions and their classes of  T_vitro(representative, m) x weight
  *
- * over what runs inside no other region, with the weight of amdahl_class_weight. What was not captured keeps its in-vivo time at the capture's thread count; at others it scales as the replayed classes of its region do,
+ * (and the start of the team, once) over what runs inside no other region, with the weight of amdahl_class_weight. What was not captured keeps its in-vivo time at the capture's thread count; at others it scales as the replayed classes of its region do,
  * or else those of the program, and is forked and joined as often as it ran (amdahl_kept_time); where nothing was replayed it keeps its time. Its basis says so.
  * Pure computation: it reads no file.
  *
@@ -15,6 +15,9 @@
  * repetitions. Samples of a part of a region's iterations and of all of them are not mixed: those count that are of the newest one's kind, and
  * T_vitro of shots is their mean, since each shot has seen other iterations.
  *
+ * A class whose codelet, at the capture's thread count, took PREDICT_ALIEN_FACTOR times what its members took in vivo, or that part of it, is not represented
+ * by it: the class counts as one that was not captured.
+ *
  * Intervals (95 %): of the time that one real run takes; quantiles of PREDICT_DRAWS draws of the sum, in which vary
  *   - what was measured in vitro: each class's median drawn anew over processes and over the repetitions in them (statistics_bootstrap_medians); for
  *     shots, normal with the standard error of their mean, widened by Student's t. Fewer than five processes cannot show how much processes
@@ -24,7 +27,9 @@
  *     other thread counts than the capture's it is at least. The prediction itself is not corrected by it;
  *   - runs: all of a draw by 1 + sqrt(2) s w, for the real run and for the session that measured; s is the standard deviation of runs of the program on that
  *     host, pooled over thread counts with an assumed PREDICT_RUN_RATIO that counts as PREDICT_RUN_ASSUMED degrees of freedom;
- *   - the serial part, at other thread counts than the capture's, by PREDICT_SERIAL_RATIO;
+ *   - the serial part, at other thread counts than the capture's, by PREDICT_SERIAL_RATIO, unless real runs told it;
+ *   - classes that real runs at these threads tell apart (replays_members): anything from what the representative says to what all members took;
+ *   - how late a new team's threads begin, as codelets measured it;
  *   - at other thread counts, what was not replayed: anything from that estimate to its in-vivo time, and to that of perfect scaling.
  * predict_one_region compares settings of one region with each other: its interval has the first of these alone.
  */
@@ -44,6 +49,7 @@
 #define PREDICT_RUN_RATIO 0.02
 #define PREDICT_RUN_ASSUMED 3
 #define PREDICT_SERIAL_RATIO 0.05
+#define PREDICT_ALIEN_FACTOR 3.0          /* a codelet that takes so many times as long, or as little, as its class did in vivo does not represent it */
 
 enum predict_basis {
     PREDICT_IN_VIVO,                 /* as measured in the original run, at the capture's thread count */
@@ -70,6 +76,7 @@ struct predict_request {
     const char *settings;            /* OpenMP settings of the replays; NULL or "": the original's */
     const char *store_name;          /* for hints: what the user would type; NULL: nothing (the only store there is) */
     uint64_t seed;                   /* of the bootstrap */
+    bool measured_serial;            /* T_seq as the host's real runs at these threads have it, between two such counts in proportion; where there are none, the capture's */
     predict_model_fn *model;         /* takes the replays' place; NULL: replays count. Its errors are of one kind: the draws of all classes go up and down together */
     void *model_context;
     double kept_ratio;               /* with a model: what keeps the capture's time takes so many times as long there */
@@ -82,6 +89,7 @@ struct predict_class {
     uint64_t vitro_ns;               /* median time of one replay; 0 in vivo and nested */
     uint64_t time_ns;                /* what the class adds to the prediction */
     size_t process_count, repetition_count;   /* behind vitro_ns */
+    double members_ratio;            /* real runs at these threads: how many times as much all members take as the representative says; 1: it holds; 0: not replayed */
 };
 
 struct predict_region {
@@ -96,10 +104,14 @@ struct predict_region {
 struct predict_point {
     uint32_t threads;
     uint64_t time_ns, low_ns, high_ns;        /* whole program */
+    uint64_t serial_ns;              /* of that, outside regions */
+    enum predict_basis serial_basis; /* PREDICT_IN_VIVO, or PREDICT_RUN: with measured_serial, by real runs */
+    uint64_t start_ns;               /* of that, how late the threads of the team begin when it is made, which happens once */
     uint64_t cost_ns;                /* wall time of all replays that count: restoring and warm-up included, building not */
     bool has_real;                   /* real runs of that host at these threads are among the samples */
     uint64_t real_ns;                /* their median wall time */
     size_t real_count;
+    double real_spread_ratio;        /* longest less shortest of them, over the median */
     double error_ratio;              /* |time - real| / real; 0 without real */
     bool has_acceleration;           /* cost_ns is not 0 */
     double acceleration;             /* real time (predicted, where there is no real one) over cost_ns */
@@ -108,7 +120,7 @@ struct predict_point {
 };
 
 struct predict_result {
-    uint64_t serial_ns;              /* T_seq: same at all thread counts */
+    uint64_t serial_ns;              /* T_seq of the capture: same at all thread counts, but with measured_serial */
     enum predict_basis serial_basis; /* PREDICT_IN_VIVO, or PREDICT_RUN: median over that host's runs with the fewest threads */
     bool foreign;                    /* the store was captured on another host: in-vivo times are that host's */
     double run_ratio;                /* standard deviation of runs of the program that intervals go by, over their mean */

@@ -2,8 +2,10 @@
 #include "predictor/replays.h"
 
 #include "predictor/measured.h"
+#include "predictor/members.h"
 #include "predictor/statistics.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool equal(const char *a, const char *b)
@@ -42,6 +44,28 @@ void replays_choose(const struct predict_request *request, const char *region, u
     }
 }
 
+static const struct store_sample *newest_residual(const struct replays *replays)
+{
+    const struct store_sample *newest = NULL;
+    for (size_t s = 0; s < replays->count; s++)
+        if (replays->samples[s]->has_residual && (!newest || replays->samples[s]->when_s >= newest->when_s))
+            newest = replays->samples[s];
+    return newest;
+}
+
+double replays_residual(const struct replays *replays)
+{
+    const struct store_sample *newest = newest_residual(replays);
+    return newest ? fmax(fmin(newest->residual_ratio, 1), -1) : PREDICT_UNKNOWN_RATIO;
+}
+
+bool replays_are_alien(const struct replays *replays)
+{
+    const struct store_sample *newest = newest_residual(replays);
+    double ratio = newest ? 1 + newest->residual_ratio : 1;
+    return ratio >= PREDICT_ALIEN_FACTOR || ratio <= 1 / PREDICT_ALIEN_FACTOR;
+}
+
 double replays_scaling(const struct predict_request *request, const struct store_region *only, uint32_t threads, const struct amdahl_forks *forks,
                        struct replays *replays, double *values)
 {
@@ -55,7 +79,7 @@ double replays_scaling(const struct predict_request *request, const struct store
                 continue;
             replays_choose(request, region->name, class->representative, threads, replays);
             size_t filled = 0;
-            for (size_t s = 0; s < replays->count; s++)
+            for (size_t s = 0; s < replays->count && !replays_are_alien(replays); s++)
                 filled += measured_values(replays->samples[s], values + filled, NULL, NULL);
             if (!filled)
                 continue;
@@ -77,4 +101,30 @@ double replays_fork_ns(const struct predict_request *request, uint32_t threads, 
     }
     statistics_sort(values, count);
     return count ? statistics_median(values, count) : 0;
+}
+
+size_t replays_starts(const struct predict_request *request, uint32_t threads, double *values)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (replays_sample_is(sample, "replay", request->arch) && sample->threads == threads && sample->start_ns)
+            values[count++] = (double)sample->start_ns;
+    }
+    statistics_sort(values, count);
+    return count;
+}
+
+double replays_members(const struct predict_request *request, const char *region, const struct store_class *class, uint32_t threads, double *values)
+{
+    size_t count = 0;
+    double weight = amdahl_class_weight(class->members, class->time_ns, class->representative_ns);
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (replays_sample_is(sample, "members", request->arch) && sample->threads == threads && sample->representative == class->representative &&
+            equal(sample->region, region) && sample->sample_count == 2)
+            values[count++] = members_ratio((double)sample->samples_ns[0], (double)sample->samples_ns[1], weight, class->members);
+    }
+    statistics_sort(values, count);
+    return count ? statistics_median(values, count) : 1;
 }

@@ -19,10 +19,22 @@ bool replays_sample_is(const struct store_sample *sample, const char *kind, cons
 /* Those that count for one class at one thread count; replays->samples has room for all of the request. */
 void replays_choose(const struct predict_request *request, const char *region, uint64_t representative, uint32_t threads, struct replays *replays);
 
+/* What the warm-up left between in vitro and in vivo, by the newest of these samples that says it, -1 to 1; PREDICT_UNKNOWN_RATIO if none does. */
+double replays_residual(const struct replays *replays);
+/* The codelet is not what its class was: see PREDICT_ALIEN_FACTOR. */
+bool replays_are_alien(const struct replays *replays);
+
 /* How the replayed classes of one region, or of all (NULL), scaled from the capture's threads: their time in vitro over that in vivo. 0: none was
  * replayed. `replays` as above, `values` has room for all repetitions; both are overwritten. */
 double replays_scaling(const struct predict_request *request, const struct store_region *only, uint32_t threads, const struct amdahl_forks *forks,
                        struct replays *replays, double *values);
+
+/* How many times as much the members of a class take at these threads as its representative says: by the median of the host's real runs that told it apart
+ * (kind "members", samples_ns the mean of the members and of those that perform as the representative). 1: it holds, or no run tells. */
+double replays_members(const struct predict_request *request, const char *region, const struct store_class *class, uint32_t threads, double *values);
+
+/* How late the last thread of a new team began in the host's codelets at these threads, into `values`; returns how many told. */
+size_t replays_starts(const struct predict_request *request, uint32_t threads, double *values);
 
 /* Median of what the host's codelets measured at these threads for a parallel region that does nothing; 0: nothing. `values` has room for all samples. */
 double replays_fork_ns(const struct predict_request *request, uint32_t threads, double *values);

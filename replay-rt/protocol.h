@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 13u
+#define PLAN_VERSION 14u
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
@@ -190,6 +190,7 @@ struct plan_result {
     uint64_t collision_start, collision_end;
     uint64_t written_pages, dropped_pages;      /* restored, and made absent again, between repetitions */
     uint64_t fork_ns;               /* PLAN_MEASURE: what a parallel region takes that does nothing; median */
+    uint64_t start_ns;              /* the same: how much later than the entering thread, which worked, the last thread of the new team began */
     uint64_t laid_pages;            /* of written_pages, those that are restored between the last step and the region */
     uint64_t functions_redirected, functions_skipped;
     _Atomic uint64_t heap_releases; /* captured blocks that were freed or grown */

@@ -75,6 +75,8 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
         json_put(object, "residual_ratio", json_real(sample->residual_ratio), &failed);
     if (sample->fork_ns)
         json_put(object, "fork_ns", json_from_u64(sample->fork_ns), &failed);
+    if (sample->start_ns)
+        json_put(object, "start_ns", json_from_u64(sample->start_ns), &failed);
     json_put(object, "flags", json_from_string(or_empty(sample->flags)), &failed);
     json_put(object, "settings", json_from_string(or_empty(sample->settings)), &failed);
     json_put(object, "samples_ns", sample->sample_count ? json_from_numbers(sample->samples_ns, sample->sample_count, &failed) : json_array(), &failed);
@@ -213,6 +215,8 @@ static void warmup_read(struct json_reader *reader, const json_t *object, struct
         reader->status = pcere_fail(reader->error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s: \"residual_ratio\" is no such ratio", reader->where);
     if (json_object_get(object, "fork_ns"))
         sample->fork_ns = json_read_u64(reader, object, "fork_ns", UINT64_MAX);
+    if (json_object_get(object, "start_ns"))
+        sample->start_ns = json_read_u64(reader, object, "start_ns", UINT64_MAX);
     sample->has_residual = residual != NULL;
     sample->residual_ratio = residual ? json_number_value(residual) : 0;
 }

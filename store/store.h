@@ -377,6 +377,7 @@ struct store_sample {            /* one line of samples.jsonl */
     uint64_t representative;     /* invocation number; 0 in a "run" */
     uint32_t threads;
     uint32_t warmups;
+    uint64_t start_ns;           /* how late the last thread of a new team began there; 0: not measured, or one thread */
     uint64_t fork_ns;            /* what a parallel region took there that did nothing; 0: not measured */
     char *warmup;                /* policy as asked: "auto" */
     char *warmup_policy;         /* what was done then: "preceded"; NULL: as `warmup` says */

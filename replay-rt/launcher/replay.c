@@ -144,6 +144,7 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
     sample->warmups = from->warmups > sample->warmups ? from->warmups : sample->warmups;
     if (from->fork_ns && (!sample->fork_ns || from->fork_ns < sample->fork_ns))
         sample->fork_ns = from->fork_ns;
+    sample->start_ns = from->start_ns;
     result->team = from->threads;
     result->locale_missing = from->locale_missing;
     result->written_pages = from->written_pages;

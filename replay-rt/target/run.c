@@ -16,6 +16,7 @@
 #include <time.h>
 
 #define LEARNING_WALKS 2u       /* through the regions before it */
+#define STARTS_NS 20000000u     /* threads of a new team are waited for until then */
 #define FORKS_NS 500000u        /* regions that do nothing are timed until then */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
@@ -30,6 +31,7 @@ struct run {
     enter_fn *enter, *steps[PLAN_STEPS_MAX];  /* steps: the regions before it */
     const uint64_t *words;
     _Atomic uint64_t *asked;          /* where to note what the region asks the system, or NULL */
+    _Atomic uint32_t begun;           /* threads of the team that began, but for the entering one */
     bool sampling;                    /* runs are shots */
     bool rehearses;                   /* pages are not the process's own yet where no untimed run comes first */
     void (*mark)(uint64_t on);        /* tells who records this process of timed runs, or NULL */
@@ -67,15 +69,6 @@ static void region_find(struct run *run)
                                          steps[i].word_count, steps[i].path, NULL);
 }
 
-static void thread_begin(void *context, uint32_t thread, uint32_t threads)
-{
-    struct run *run = context;
-    if (thread)
-        pcere_crash_watch_thread();
-    else
-        run->codelet->plan->result.threads = threads;
-}
-
 static void thread_nothing(void *context, uint32_t thread, uint32_t threads)
 {
     (void)context;
@@ -111,6 +104,24 @@ static uint64_t fork_measure(void)
         times_ns[at] = time_ns;
     } while (count < FORKS_MOST && clock_ns() - begin_ns < FORKS_NS);
     return times_ns[count / 2];
+}
+
+/* The entering thread works without pause while the others begin, as in a program's first region: a new thread inherits the processors that this one is
+ * bound to, and begins where this one runs, until the kernel or its own binding moves it. */
+static void thread_begin(void *context, uint32_t thread, uint32_t threads)
+{
+    struct run *run = context;
+    struct replay_plan *plan = run->codelet->plan;
+    if (thread) {
+        atomic_fetch_add(&run->begun, 1);
+        pcere_crash_watch_thread();
+        return;
+    }
+    plan->result.threads = threads;
+    uint64_t entered_ns = clock_ns(), now_ns = entered_ns;
+    while (plan->policy.task == PLAN_MEASURE && atomic_load(&run->begun) + 1 < threads && now_ns - entered_ns < STARTS_NS)
+        now_ns = clock_ns();
+    plan->result.start_ns = now_ns - entered_ns;
 }
 
 static uint32_t switches_so_far(void)

@@ -39,7 +39,7 @@ holds "with samples, their median and interval" jq -e '[.replays[] | (.samples_n
 holds "and what it cost" jq -e '.cost_ns > 0 and has("build_ns")' .out
 lines=$(wc -l <solver.pcere/samples.jsonl)
 holds "samples are in the store" test "$lines" -ge 4
-run "$PCERE" replay sweep --threads 2 --repeat 5; says "a part of a name selects a region" 0 out 'sweep@solver.c' out '5 samples'
+run "$PCERE" replay sweep --threads 2 --repeat 5; says "a part of a name selects a region" 0 out 'sweep@solver.c' out '5 samples|[0-9] samples, [0-9] interrupted'
 holds "and only that" test "$(grep -c 'norm@' .out)" -eq 0
 run "$PCERE" replay '*@solver.c*' --repeat 3 --threads 1; says "so does a pattern" 0 out 'sweep@' out 'norm@'
 run "$PCERE" replay solver.c; says "a part of several names is ambiguous, and they are listed" 2 err 'sweep@solver.c' err 'norm@solver.c'
@@ -56,6 +56,14 @@ is "real times are unknown without --measure" "$(json '[.predictions[].real_ns] 
 run "$PCERE" predict --measure --json --threads 1,2
 says "predict --measure" 0
 holds "puts real time, error and acceleration beside it" jq -e '[.predictions[] | .real_ns > 0 and .error_ratio >= 0 and .acceleration > 0] | all' .out
+is "the part outside regions stays the capture's" "$(json '[.predictions[].serial_basis] | unique | join(",")')" in_vivo
+holds "one thread has no others that begin late" jq -e '.predictions[0].team_start_ns == null' .out
+holds "real runs judge the classes of several members at the other thread count" sh -c \
+    'jq -s "[.[] | select(.kind == \"members\") | .threads] | length > 0 and all(. == 2)" -e solver.pcere/samples.jsonl'
+run "$PCERE" predict --measured-serial --json --threads 1,2
+says "predict --measured-serial" 0
+is "takes the part outside regions from real runs" "$(json '[.predictions[].serial_basis] | unique | join(",")')" run
+run "$PCERE" predict --measured-serial --threads 1,2; says "and says so" 0 out 'outside regions .*1 thread \(real runs\)'
 run "$PCERE" predict --threads 3; says "a thread count without samples is refused, with the way to get them" "$status" err '3' err 'hint:.*replay'
 holds "as a failure" test "$status" -ne 0
 

@@ -322,6 +322,106 @@ static void fork_and_join(void)
     predict_result_done(&result);
 }
 
+/* A new team's last thread begins 2 ms late: once, at other threads than the capture's, and there if the first region was replayed. */
+static void the_team_starts_once(void)
+{
+    static const uint32_t threads[] = {1, 4};
+    struct store_sample samples[6];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    count = replay_all(samples, count, "home", 4, 4, 0);
+    struct predict_request asked = request(samples, count, "home", threads, 2);
+    struct predict_result without, with;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &without, NULL), PCERE_OK);
+    samples[3].start_ns = 1900000;
+    samples[4].start_ns = 2000000;
+    samples[5].start_ns = 6000000;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &with, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(with.points[0].time_ns, without.points[0].time_ns);
+    CU_ASSERT_EQUAL(with.points[1].start_ns, 2000000);
+    CU_ASSERT_EQUAL(with.points[1].time_ns, without.points[1].time_ns + 2000000);
+    predict_result_done(&without);
+    predict_result_done(&with);
+}
+
+/* At one thread 100 ms outside regions; real runs have 120 ms with two threads and 140 ms with four. */
+static void serial_parts_of_real_runs(void)
+{
+    static const uint32_t threads[] = {2, 3, 8};
+    struct store_sample samples[11];
+    size_t count = 0;
+    for (size_t t = 0; t < 3; t++)
+        count = replay_all(samples, count, "home", threads[t], threads[t], 0);
+    samples[count++] = run("home", 2, 200000000, 120000000);
+    samples[count++] = run("home", 4, 180000000, 140000000);
+    struct predict_request asked = request(samples, count, "home", threads, 3);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].serial_ns, 100000000);
+    CU_ASSERT_EQUAL(result.points[0].serial_basis, PREDICT_IN_VIVO);
+    uint64_t before_ns = result.points[1].time_ns;
+    predict_result_done(&result);
+    asked.measured_serial = true;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].serial_ns, 120000000);
+    CU_ASSERT_EQUAL(result.points[1].serial_ns, 130000000);
+    CU_ASSERT_EQUAL(result.points[1].time_ns, before_ns + 30000000);
+    CU_ASSERT_EQUAL(result.points[2].serial_ns, 140000000);
+    CU_ASSERT_EQUAL(result.points[2].serial_basis, PREDICT_RUN);
+    predict_result_done(&result);
+}
+
+/* In real runs with four threads the ninety take 1.5 times what those do that are like the representative. */
+static void classes_that_do_not_hold(void)
+{
+    static const uint32_t threads[] = {4};
+    struct store_sample samples[4];
+    size_t count = replay_all(samples, 0, "home", 4, 4, 0);
+    struct predict_request asked = request(samples, count, "home", threads, 1);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    uint64_t time_ns = result.points[0].time_ns, high_ns = result.points[0].regions[0].high_ns;
+    CU_ASSERT_DOUBLE_EQUAL(result.points[0].regions[0].classes[0].members_ratio, 1, 1e-12);
+    CU_ASSERT(high_ns < 42000000);
+    predict_result_done(&result);
+    uint64_t pair[] = {375000, 250000};
+    samples[count] = samples[0];
+    samples[count].kind = (char *)(uintptr_t) "members";
+    samples[count].samples_ns = pair;
+    samples[count].sample_count = 2;
+    asked.sample_count = count + 1;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].time_ns, time_ns);
+    CU_ASSERT_DOUBLE_EQUAL(result.points[0].regions[0].classes[0].members_ratio, 1.5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(result.points[0].regions[0].classes[1].members_ratio, 1, 1e-12);
+    CU_ASSERT(result.points[0].regions[0].high_ns > 45000000);       /* 35 ms and half of 22.5 ms */
+    predict_result_done(&result);
+}
+
+/* The codelet of the ninety took 400 % more than they did in the program: it is no measure of them. */
+static void a_codelet_unlike_its_class(void)
+{
+    static const uint32_t threads[] = {1, 4};
+    struct store_sample samples[6];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    count = replay_all(samples, count, "home", 4, 4, 0);
+    for (size_t i = 0; i < count; i += 3) {
+        for (size_t j = 0; j < REPEAT; j++)
+            samples[i].samples_ns[j] *= 5;
+        samples[i].has_residual = true;
+        samples[i].residual_ratio = 4;
+    }
+    struct predict_request asked = request(samples, count, "home", threads, 2);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].time_ns, manifest.wall_ns);
+    CU_ASSERT_EQUAL(result.points[0].regions[0].classes[0].basis, PREDICT_IN_VIVO);
+    CU_ASSERT_EQUAL(result.points[1].regions[0].classes[0].basis, PREDICT_SCALED);
+    CU_ASSERT_EQUAL(result.points[1].regions[0].classes[0].time_ns, 90000000 / 4);
+    CU_ASSERT_EQUAL(result.points[1].regions[0].classes[1].basis, PREDICT_REPLAY);
+    CU_ASSERT_EQUAL(result.points[1].cost_ns, 3000000);
+    predict_result_done(&result);
+}
+
 static void one_region_is_compared_with_itself(void)
 {
     static const uint32_t threads[] = {2};
@@ -492,6 +592,10 @@ static const struct unit_test tests[] = {
     {"a store from another machine takes its serial part from runs here", another_machine},
     {"the interval has the spread of samples, runs and the serial part, and what warm-ups left, reproducibly", intervals},
     {"what was not replayed, and members that count by their own times, are forked and joined at each invocation", fork_and_join},
+    {"a team's late threads count once, where the program makes it and a codelet had it", the_team_starts_once},
+    {"the part outside regions is the capture's, or that of real runs at those threads", serial_parts_of_real_runs},
+    {"classes that real runs tell apart at other threads widen the interval", classes_that_do_not_hold},
+    {"a codelet that takes a multiple of what its class did is no measure of it", a_codelet_unlike_its_class},
     {"settings of one region are compared without what is common to them", one_region_is_compared_with_itself},
     {"the interval holds a real run though processes, sessions and runs differ", intervals_cover},
     {"what was not captured keeps its in-vivo time", nothing_captured},

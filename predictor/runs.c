@@ -1,0 +1,79 @@
+/* predictor/runs.c - see runs.h. */
+#include "predictor/runs.h"
+
+#include "predictor/replays.h"
+#include "predictor/statistics.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool equal(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+bool runs_is(const struct predict_request *request, const struct store_sample *sample)
+{
+    return replays_sample_is(sample, "run", request->arch) && !sample->region && sample->wall_ns > 0 &&
+           equal(sample->flags, request->flags) && equal(sample->settings, request->settings);
+}
+
+uint64_t runs_median(const struct predict_request *request, uint32_t threads, bool serial, double *values, size_t *ret_count)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (runs_is(request, sample) && sample->threads == threads)
+            values[count++] = (double)(serial ? sample->serial_ns : sample->wall_ns);
+    }
+    *ret_count = count;
+    if (count == 0)
+        return 0;
+    statistics_sort(values, count);
+    return (uint64_t)(statistics_median(values, count) + 0.5);
+}
+
+double runs_spread(const struct predict_request *request, double *values, size_t *ret_count)
+{
+    double squares = PREDICT_RUN_ASSUMED * PREDICT_RUN_RATIO * PREDICT_RUN_RATIO, freedom = PREDICT_RUN_ASSUMED;
+    *ret_count = 0;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        uint32_t threads = request->samples[i].threads;
+        bool first = runs_is(request, &request->samples[i]);
+        for (size_t j = 0; j < i && first; j++)
+            first = !(runs_is(request, &request->samples[j]) && request->samples[j].threads == threads);
+        size_t count = 0;
+        if (first)
+            runs_median(request, threads, false, values, &count);
+        if (count < 2)
+            continue;
+        double variation = statistics_variation_ratio(values, count);
+        squares += (double)(count - 1) * variation * variation;
+        freedom += (double)(count - 1);
+        *ret_count += count;
+    }
+    return sqrt(squares / freedom);
+}
+
+bool runs_serial(const struct predict_request *request, uint32_t threads, double *values, uint64_t *ret_ns)
+{
+    uint32_t below = 0, above = UINT32_MAX;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        uint32_t other = request->samples[i].threads;
+        if (!runs_is(request, &request->samples[i]))
+            continue;
+        if (other <= threads && other > below)
+            below = other;
+        if (other >= threads && other < above)
+            above = other;
+    }
+    if (!below && above == UINT32_MAX)
+        return false;
+    if (!below || above == UINT32_MAX)
+        below = above = below ? below : above;
+    size_t count;
+    double low_ns = (double)runs_median(request, below, true, values, &count), high_ns = (double)runs_median(request, above, true, values, &count);
+    double share = above > below ? (double)(threads - below) / (double)(above - below) : 0;
+    *ret_ns = (uint64_t)(low_ns + (high_ns - low_ns) * share + 0.5);
+    return true;
+}
