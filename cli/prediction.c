@@ -3,6 +3,7 @@
 #include "cli/architectures.h"
 #include "core/host.h"
 #include "core/json.h"
+#include "predictor/amdahl.h"
 #include "predictor/statistics.h"
 #include "store/store.h"
 
@@ -249,6 +250,14 @@ static json_t *region_value(const struct prediction *prediction, const struct pr
     return value;
 }
 
+uint64_t prediction_at_one_ns(const struct predict_result *result)
+{
+    for (size_t i = 0; i < result->point_count; i++)
+        if (result->points[i].threads == 1)
+            return result->points[i].time_ns;
+    return 0;
+}
+
 static json_t *point_value(const struct prediction *prediction, const struct predict_point *point, bool *failed)
 {
     json_t *value = json_object(), *regions = json_array();
@@ -256,6 +265,8 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "time_ns", json_from_u64(point->time_ns), failed);
     json_put(value, "low_ns", json_from_u64(point->low_ns), failed);
     json_put(value, "high_ns", json_from_u64(point->high_ns), failed);
+    uint64_t one_ns = prediction_at_one_ns(&prediction->result);
+    json_put(value, "speedup", one_ns && point->time_ns ? json_real((double)one_ns / (double)point->time_ns) : json_null(), failed);
     json_put(value, "real_ns", point->has_real ? json_from_u64(point->real_ns) : json_null(), failed);
     json_put(value, "real_runs", json_from_u64(point->real_count), failed);
     json_put(value, "real_spread_ratio", point->real_count > 1 ? json_real(point->real_spread_ratio) : json_null(), failed);
@@ -287,6 +298,39 @@ static const char *basis_name(const struct predict_result *result)
     return predict_basis_name(whole);
 }
 
+bool prediction_law(const struct prediction *prediction, struct prediction_law *ret_law)
+{
+    const struct predict_point *least = NULL, *most = NULL;
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        if (prediction->here && point->threads > cli_processors())
+            continue;
+        least = !least || point->threads < least->threads ? point : least;
+        most = !most || point->threads > most->threads ? point : most;
+    }
+    struct prediction_law law = {0};
+    if (!least || least == most ||
+        amdahl_fit(least->threads, (double)least->time_ns, most->threads, (double)most->time_ns, &law.serial_ratio, NULL, NULL) != PCERE_OK)
+        return false;
+    law.threads[0] = least->threads;
+    law.threads[1] = most->threads;
+    *ret_law = law;
+    return true;
+}
+
+static json_t *law_value(const struct prediction *prediction, bool *failed)
+{
+    struct prediction_law law;
+    if (!prediction_law(prediction, &law))
+        return json_null();
+    json_t *value = json_object(), *threads = json_array();
+    *failed = json_array_append_new(threads, json_from_u64(law.threads[0])) != 0 || json_array_append_new(threads, json_from_u64(law.threads[1])) != 0 || *failed;
+    json_put(value, "threads", threads, failed);
+    json_put(value, "serial_ratio", json_real(law.serial_ratio), failed);
+    json_put(value, "speedup_limit", law.serial_ratio > 0 ? json_real(1 / law.serial_ratio) : json_null(), failed);
+    return value;
+}
+
 enum pcere_status prediction_document_add(json_t *document, const struct prediction *prediction, struct pcere_error *error)
 {
     const struct predict_result *result = &prediction->result;
@@ -299,6 +343,7 @@ enum pcere_status prediction_document_add(json_t *document, const struct predict
     json_put(document, "captured_elsewhere", json_boolean(result->foreign), &failed);
     json_put(document, "run_spread_ratio", json_real(result->run_ratio), &failed);
     json_put(document, "run_spread_runs", json_from_u64(result->run_count), &failed);
+    json_put(document, "amdahl", law_value(prediction, &failed), &failed);
     json_t *list = json_array();
     for (size_t i = 0; i < result->point_count; i++)
         if (json_array_append_new(list, point_value(prediction, &result->points[i], &failed)) != 0)

@@ -44,6 +44,16 @@ enum pcere_status prediction_make(struct prediction *prediction, struct pcere_er
 /* Median of what real runs of that machine say of a region at these threads, ns; 0: nothing. */
 uint64_t prediction_region_real_ns(const struct prediction *prediction, const char *region, uint32_t threads);
 
+/* The predicted time at one thread; 0: it is not predicted there. */
+uint64_t prediction_at_one_ns(const struct predict_result *result);
+
+struct prediction_law {              /* Amdahl's law through two of the predicted times */
+    uint32_t threads[2];             /* fewest and most that are predicted, without those beyond this machine's processors */
+    double serial_ratio;             /* strictly serial; below 0: faster than perfect scaling, above 1: more threads are slower */
+};
+/* False: there are no two such thread counts. */
+bool prediction_law(const struct prediction *prediction, struct prediction_law *ret_law);
+
 /* Add the keys of schema pcere.predict/1. PCERE_SYSTEM: no memory. */
 enum pcere_status prediction_document_add(json_t *document, const struct prediction *prediction, struct pcere_error *error);
 

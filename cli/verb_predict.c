@@ -18,11 +18,14 @@ struct predict_words {
 
 static void points_print(const struct prediction *prediction, bool *marked)
 {
-    static const char *const headings[] = {">threads", "predicted", ">real", ">error", ">acceleration"};
+    static const char *const headings[] = {">threads", "predicted", ">speed-up", ">real", ">error", ">acceleration"};
+    uint64_t one_ns = prediction_at_one_ns(&prediction->result);
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     for (size_t i = 0; table && i < prediction->result.point_count; i++) {
         const struct predict_point *point = &prediction->result.points[i];
-        char threads[CLI_TEXT_MOST], time[CLI_TEXT_MOST], real[UNITS_TEXT_BYTES] = "-", error[CLI_TEXT_MOST] = "-", acceleration[CLI_TEXT_MOST] = "-";
+        char threads[CLI_TEXT_MOST], time[CLI_TEXT_MOST], real[UNITS_TEXT_BYTES] = "-", error[CLI_TEXT_MOST] = "-", acceleration[CLI_TEXT_MOST] = "-", speedup[CLI_TEXT_MOST] = "-";
+        if (one_ns && point->time_ns)
+            snprintf(speedup, sizeof speedup, "%.2f", (double)one_ns / (double)point->time_ns);
         if (point->has_real) {
             units_format_ns(point->real_ns, real);
             cli_ratio_text(error, point->error_ratio);
@@ -30,7 +33,7 @@ static void points_print(const struct prediction *prediction, bool *marked)
         if (point->has_acceleration)
             snprintf(acceleration, sizeof acceleration, "%.3g", point->acceleration);
         const char *cells[] = {prediction->here ? cli_thread_count_text(threads, point->threads, marked) : cli_thread_count_text(threads, point->threads, &(bool){false}),
-                               cli_interval_text(time, point->time_ns, point->low_ns, point->high_ns), real, error, acceleration};
+                               cli_interval_text(time, point->time_ns, point->low_ns, point->high_ns), speedup, real, error, acceleration};
         cli_table_row(table, cells);
     }
     cli_table_print(table, stdout);
@@ -147,6 +150,21 @@ static void members_print(const struct prediction *prediction)
     }
 }
 
+static void law_print(const struct prediction *prediction)
+{
+    struct prediction_law law;
+    char share[CLI_TEXT_MOST];
+    if (!prediction_law(prediction, &law))
+        return;
+    if (law.serial_ratio > 1)
+        printf("by Amdahl's law through %u and %u threads: more threads do not pay\n", law.threads[0], law.threads[1]);
+    else if (law.serial_ratio <= 0)
+        printf("by Amdahl's law through %u and %u threads: nothing is serial\n", law.threads[0], law.threads[1]);
+    else
+        printf("by Amdahl's law through %u and %u threads: %s of the time at one thread is serial, no number of threads gives more than %.3g times its speed\n", law.threads[0],
+               law.threads[1], cli_ratio_text(share, law.serial_ratio), 1 / law.serial_ratio);
+}
+
 static void prediction_print(const struct prediction *prediction)
 {
     char serial[UNITS_TEXT_BYTES];
@@ -157,6 +175,7 @@ static void prediction_print(const struct prediction *prediction)
         serials_print(prediction);
     else
         printf("\noutside regions %s at any number of threads\n", units_format_ns(prediction->result.serial_ns, serial));
+    law_print(prediction);
     char spread[CLI_TEXT_MOST];
     cli_ratio_text(spread, prediction->result.run_ratio);
     if (prediction->result.run_count)

@@ -52,6 +52,9 @@ run "$PCERE" predict --json --threads 1,2
 says "predict --threads" 0
 is "predicts these" "$(json '[.predictions[].threads] | map(tostring) | join(",")')" 1,2
 holds "never without an interval" jq -e '[.predictions[] | .low_ns <= .time_ns and .time_ns <= .high_ns] | all' .out
+holds "with the speed-up that follows" jq -e '.predictions[0].time_ns as $one | [.predictions[] | .speedup * .time_ns / $one - 1 | fabs < 1e-9] | all' .out
+holds "and the serial part that Amdahl's law makes of it" jq -e '.predictions as $p | .amdahl | .threads == [1, 2] and (($p[1].time_ns / $p[0].time_ns * 2 - 1) - .serial_ratio | fabs < 1e-9) and
+    (.serial_ratio <= 0 and .speedup_limit == null or (.serial_ratio * .speedup_limit - 1 | fabs < 1e-9))' .out
 is "real times are unknown without --measure" "$(json '[.predictions[].real_ns] | unique | map(tostring) | join(",")')" null
 run "$PCERE" predict --measure --json --threads 1,2
 says "predict --measure" 0
