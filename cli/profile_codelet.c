@@ -269,6 +269,8 @@ static enum pcere_status codelet_judge(struct cli *cli, const struct profile_req
     struct fidelity fidelity = {0};
     struct text label = {0};
     char *host = NULL, settings[48];
+    uint32_t *nodes = NULL;
+    size_t node_count = 0;
     bool known = false, failed = false;
     char *beginning = beginning_make(cli->store, target, &known);
     snprintf(settings, sizeof settings, "OMP_NUM_THREADS=%u", threads);
@@ -280,8 +282,10 @@ static enum pcere_status codelet_judge(struct cli *cli, const struct profile_req
         status = pcere_fail(error, PCERE_NO, 0, "XUs are tasks, sections, and ranges of worksharing loops", "%s executed no XU: its profile is empty", target->region->name);
     if (status == PCERE_OK)
         status = host_name(&host, error);
+    if (status == PCERE_OK)
+        status = host_cpu_nodes(&nodes, &node_count, error);
     if (status == PCERE_OK) {
-        const struct unit_profile_run run = {.program = manifest->program, .arguments = manifest->arguments, .environment = environment, .host = host,
+        const struct unit_profile_run run = {.program = manifest->program, .arguments = manifest->arguments, .environment = environment, .host = host, .nodes = nodes, .node_count = node_count,
                                              .build_id = manifest->build_id ? manifest->build_id : "", .region = target->region->name};
         status = unit_profile_make(&units, request->rules, &run, &profile, error);
     }
@@ -311,6 +315,7 @@ static enum pcere_status codelet_judge(struct cli *cli, const struct profile_req
     trace_file_close(file);
     text_done(&label);
     free(beginning);
+    free(nodes);
     free(host);
     return status;
 }

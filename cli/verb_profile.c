@@ -107,6 +107,8 @@ static enum pcere_status trace_judge(struct cli *cli, const struct profile_reque
     struct units units = {0};
     struct profile *profile = NULL;
     char *host = NULL;
+    uint32_t *nodes = NULL;
+    size_t node_count = 0;
     enum pcere_status status = trace_file_open(request->trace, &file, error);
     if (status == PCERE_OK)
         status = units_collect(file, &(struct units_options){.rules = request->rules}, &units, error);
@@ -114,8 +116,12 @@ static enum pcere_status trace_judge(struct cli *cli, const struct profile_reque
         status = emptiness_judge(file->header, &units, error);
     if (status == PCERE_OK)
         status = host_name(&host, error);
+    if (status == PCERE_OK)
+        status = host_cpu_nodes(&nodes, &node_count, error);
     if (status == PCERE_OK) {
-        struct unit_profile_run run = {.program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .host = host};
+        struct unit_profile_run run = {
+            .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .host = host, .nodes = nodes, .node_count = node_count,
+        };
         status = unit_profile_make(&units, request->rules, &run, &profile, error);
     }
     bool deliver = false;
@@ -134,6 +140,7 @@ static enum pcere_status trace_judge(struct cli *cli, const struct profile_reque
     profile_free(profile);
     units_done(&units);
     trace_file_close(file);
+    free(nodes);
     free(host);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "core/text.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 
 #define HOST_FILE "/etc/pcere/host"
 #define CPU_DIRECTORY "/sys/devices/system/cpu"
+#define NODE_DIRECTORY "/sys/devices/system/node"
 #define HOST_CPUS_MOST 65536
 #define HOST_FILE_BYTES_MOST ((size_t)64 << 20)
 
@@ -279,5 +281,35 @@ enum pcere_status host_describe(json_t **ret_object, struct pcere_error *error)
         return pcere_fail_memory(error, "the description of this machine");
     }
     *ret_object = host;
+    return PCERE_OK;
+}
+
+/* "cpu3/node1" is a link: its name says the node. */
+static uint32_t node_of(size_t cpu)
+{
+    char path[80];
+    uint32_t node = UINT32_MAX;
+    snprintf(path, sizeof path, CPU_DIRECTORY "/cpu%zu", cpu);
+    DIR *directory = opendir(path);
+    for (const struct dirent *entry; directory && (entry = readdir(directory));)
+        if (strncmp(entry->d_name, "node", 4) == 0 && isdigit((unsigned char)entry->d_name[4]))
+            node = (uint32_t)strtoul(entry->d_name + 4, NULL, 10);
+    if (directory)
+        closedir(directory);
+    return node;
+}
+
+enum pcere_status host_cpu_nodes(uint32_t **ret_nodes, size_t *ret_count, struct pcere_error *error)
+{
+    long configured = sysconf(_SC_NPROCESSORS_CONF);
+    size_t count = configured < 1 ? 1 : configured > HOST_CPUS_MOST ? HOST_CPUS_MOST : (size_t)configured;
+    bool has_nodes = access(NODE_DIRECTORY, F_OK) == 0;
+    uint32_t *nodes = calloc(count, sizeof *nodes);
+    if (!nodes)
+        return pcere_fail_memory(error, "the nodes");
+    for (size_t cpu = 0; cpu < count && has_nodes; cpu++)
+        nodes[cpu] = node_of(cpu);
+    *ret_nodes = nodes;
+    *ret_count = count;
     return PCERE_OK;
 }

@@ -6,6 +6,8 @@
 #include "core/error.h"
 
 #include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define HOST_NAME_BYTES 64           /* a machine's name with its NUL */
 
@@ -23,6 +25,9 @@ char *host_described_name(const char *description);
 
 /* The instruction sets of this machine's processor as the kernel lists them ("fpu vme de pse ..."). free() it. PCERE_SYSTEM: unreadable. */
 enum pcere_status host_cpu_features(char **ret_features, struct pcere_error *error);
+
+/* The NUMA node of each processor by its number, UINT32_MAX where the system does not say; 0 everywhere on a kernel that knows no nodes. free() it. PCERE_SYSTEM. */
+enum pcere_status host_cpu_nodes(uint32_t **ret_nodes, size_t *ret_count, struct pcere_error *error);
 
 /* {"name", "cpu", "architecture", "cores", "threads", "memory_bytes", "page_size_bytes", "kernel", "caches": [{"level", "type",
  * "bytes", "line_bytes", "shared_by"}]}; new reference. "cores" are physical, "threads" what the system schedules on,

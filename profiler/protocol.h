@@ -160,6 +160,7 @@ enum trace_type {               /* extra; value */
     TRACE_RANK,                 /* ranks; rank in MPI_COMM_WORLD: this process */
     TRACE_MESSAGE_BEGIN,        /* flags: enum trace_message */
     TRACE_MESSAGE_END,          /* rank of the other side, or of the root, + 1 (0: unknown); tag. flags: enum trace_message */
+    TRACE_CPU,                  /* ; number of the processor that this thread runs on. Before its first record, and when the next finds another one */
     TRACE_TYPES,
 };
 

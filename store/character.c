@@ -279,6 +279,8 @@ enum pcere_status store_character_load(const struct store *store, const char *co
         character_decode(&reader, object, &character);
         status = reader.status;
     }
+    if (!status && character.threads != threads)
+        status = pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s is of %u threads", name, character.threads);
     json_decref(object);
     free(data);
     free(name);

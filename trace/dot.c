@@ -17,6 +17,7 @@ struct words {                   /* a word at a time; `word` is NUL-terminated i
     unsigned line;
     char *word;
     size_t length, capacity;
+    bool quoted;                 /* the word was: it is a name, whatever it reads */
     char sign;                   /* of what is no word: { } [ ] ; , = : '>' for ->; 0: the end; 'w': a word */
     struct pcere_error *error;
     bool memory;
@@ -80,6 +81,7 @@ static void quoted_read(struct words *words)
 static char word_next(struct words *words)
 {
     words->length = 0;
+    words->quoted = false;
     if (words->word)
         words->word[0] = '\0';
     space_skip(words);
@@ -89,6 +91,7 @@ static char word_next(struct words *words)
     if (first == '"') {
         word_add(words, '\0');
         words->length = 0;
+        words->quoted = true;
         quoted_read(words);
         return words->sign = 'w';
     }
@@ -103,6 +106,11 @@ static char word_next(struct words *words)
         return words->sign = 'w';
     words->at++;
     return words->sign = strchr("{}[];,=:", first) ? first : '?';
+}
+
+static bool is_keyword(const struct words *words, const char *keyword)
+{
+    return words->sign == 'w' && !words->quoted && strcasecmp(words->word, keyword) == 0;
 }
 
 /* ---- nodes by name ------------------------------------------------------------------------------------------------------------ */
@@ -209,7 +217,7 @@ static enum pcere_status statement_read(struct words *words, struct names *names
 {
     uint32_t node, next;
     struct graph *graph = names->graph;
-    bool defaults = strcasecmp(words->word, "node") == 0 || strcasecmp(words->word, "edge") == 0 || strcasecmp(words->word, "graph") == 0;
+    bool defaults = is_keyword(words, "node") || is_keyword(words, "edge") || is_keyword(words, "graph");
     char *first = strdup(words->word);
     if (!first)
         return pcere_fail_memory(words->error, "a graph");
@@ -246,9 +254,10 @@ static enum pcere_status statement_read(struct words *words, struct names *names
 
 static enum pcere_status graph_read(struct words *words, struct names *names)
 {
-    if (word_next(words) == 'w' && strcasecmp(words->word, "strict") == 0)
+    word_next(words);
+    if (is_keyword(words, "strict"))
         word_next(words);
-    if (words->sign != 'w' || strcasecmp(words->word, "digraph") != 0)
+    if (!is_keyword(words, "digraph"))
         return dot_fail(words, "it does not begin with 'digraph'");
     if (word_next(words) == 'w')
         word_next(words);
@@ -259,7 +268,7 @@ static enum pcere_status graph_read(struct words *words, struct names *names)
     while (depth) {
         if (words->sign == '\0')
             return dot_fail(words, "the file ends amid the graph");
-        if (words->sign == 'w' && strcasecmp(words->word, "subgraph") == 0) {
+        if (is_keyword(words, "subgraph")) {
             if (word_next(words) == 'w')
                 word_next(words);
             if (words->sign != '{')

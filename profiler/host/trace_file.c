@@ -115,7 +115,7 @@ static enum pcere_status entry_read(struct trace_file *file, const struct trace_
 {
     const char *text = entry->text, *end = (const char *)entry + entry->bytes;
     if (entry->kind == TRACE_ENTRY_CONSTRUCT) {
-        if (entry->index == 0 || entry->index >= file->construct_count || entry->construct_kind >= TRACE_KINDS || !memchr(text, '\0', (size_t)(end - text)))
+        if (entry->index == 0 || entry->index >= file->construct_count || !entry->construct_kind || entry->construct_kind >= TRACE_KINDS || !memchr(text, '\0', (size_t)(end - text)))
             return damaged(error, path, "a construct in its tables");
         struct trace_construct *construct = &file->constructs[entry->index];
         if (construct->kind)
@@ -226,11 +226,16 @@ static void clock_fit(struct trace_file *file)
     file->ns_per_tick = fits ? (double)(ns - start->monotonic_ns) / (double)(ticks - start->ticks) : 1;
 }
 
+uint64_t trace_span_ns(const struct trace_file *file, uint64_t ticks)
+{
+    double ns = (double)ticks * file->ns_per_tick;
+    return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
+}
+
 uint64_t trace_ns(const struct trace_file *file, uint64_t ticks)
 {
     uint64_t start = file->header->start.ticks;
-    double ns = ticks > start ? (double)(ticks - start) * file->ns_per_tick : 0;
-    return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
+    return ticks > start ? trace_span_ns(file, ticks - start) : 0;
 }
 
 static enum pcere_status file_fill(struct trace_file *file, const char *path, struct pcere_error *error)

@@ -63,6 +63,8 @@ void trace_file_close(struct trace_file *file);             /* accepts NULL */
 
 /* Since the run's start. */
 uint64_t trace_ns(const struct trace_file *file, uint64_t ticks);
+/* So many ticks, at most 9e18 ns. */
+uint64_t trace_span_ns(const struct trace_file *file, uint64_t ticks);
 
 struct trace_item { uint64_t ticks, value; uint32_t type, flags, extra; const uint64_t *counts; /* of all events, or NULL */ };
 

@@ -242,6 +242,18 @@ static enum pcere_status constructs_add(struct profile *profile, const struct un
     return status;
 }
 
+static enum pcere_status nodes_add(struct profile *profile, const struct unit_profile_run *run, struct pcere_error *error)
+{
+    if (!run->nodes)
+        return PCERE_OK;
+    profile->nodes = malloc(run->node_count * sizeof *profile->nodes + 1);
+    if (!profile->nodes)
+        return pcere_fail_memory(error, "the nodes");
+    memcpy(profile->nodes, run->nodes, run->node_count * sizeof *profile->nodes);
+    profile->node_count = run->node_count;
+    return PCERE_OK;
+}
+
 /* ---- rows --------------------------------------------------------------------------------------------------------------------- */
 
 static enum pcere_status row_add(struct profile *profile, const struct units *units, size_t number, const struct constructs *constructs, struct text *label,
@@ -260,8 +272,8 @@ static enum pcere_status row_add(struct profile *profile, const struct units *un
         return pcere_fail_memory(error, "a label");
     struct profile_xu row = {
         .label = label->data, .kind = kinds[unit->kind], .construct = constructs->entries[construct < file->construct_count ? construct : 0],
-        .thread = unit->thread, .cpu = PROFILE_NO_CPU, .start_ns = trace_ns(file, unit->start_ticks),
-        .active_ns = (uint64_t)((double)unit->active_ticks * file->ns_per_tick), .counts = units->event_count ? &units->counts[number * units->event_count] : NULL,
+        .thread = unit->thread, .cpu = unit->cpu, .start_ns = trace_ns(file, unit->start_ticks),
+        .active_ns = trace_span_ns(file, unit->active_ticks), .counts = units->event_count ? &units->counts[number * units->event_count] : NULL,
     };
     return profile_add_xu(profile, &row, error);
 }
@@ -279,6 +291,8 @@ enum pcere_status unit_profile_make(const struct units *units, enum label_rules 
         status = events_add(profile, units->labels.file->header, error);
     if (status == PCERE_OK)
         status = constructs_add(profile, units, &constructs, error);
+    if (status == PCERE_OK)
+        status = nodes_add(profile, run, error);
     if (status == PCERE_OK)
         status = profile_reserve(profile, units->count, error);
     for (size_t i = 0; status == PCERE_OK && i < units->count; i++)

@@ -12,6 +12,8 @@ struct unit_profile_run {        /* what the trace does not know of its run; bor
     char *const *arguments;      /* NULL-terminated, without the program; NULL: none */
     char *const *environment;    /* NULL-terminated, as the program saw it: settings are taken out of it */
     const char *host;
+    const uint32_t *nodes;       /* NUMA node of each processor, by number; NULL: not known */
+    size_t node_count;
     const char *build_id;        /* of the program, where the trace is of another one (a codelet); NULL: the trace's */
     const char *region;          /* of a codelet, or NULL */
 };

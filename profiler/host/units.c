@@ -46,6 +46,7 @@ struct stream {                  /* a thread */
     struct context *now;         /* the task that it executes, or NULL */
     uint32_t number;             /* in its team */
     uint32_t unit;               /* that time goes to */
+    uint32_t cpu;                /* UINT32_MAX: not known */
     bool waiting;
     uint64_t last_ticks;
     uint32_t team_size;
@@ -207,7 +208,7 @@ static uint32_t unit_new(struct walk *walk, const struct stream *stream, uint32_
     walk->labelled[node] = 1;
     for (size_t i = 0; i < units->event_count; i++)
         units->counts[units->count * units->event_count + i] = 0;
-    units->list[units->count] = (struct unit){.node = node, .thread = stream->number, .kind = (uint8_t)kind, .start_ticks = ticks, .iterations = iterations};
+    units->list[units->count] = (struct unit){.node = node, .thread = stream->number, .cpu = stream->cpu, .kind = (uint8_t)kind, .start_ticks = ticks, .iterations = iterations};
     return (uint32_t)units->count++;
 }
 
@@ -227,10 +228,13 @@ static void charge(struct walk *walk, struct stream *stream, const struct trace_
         stream->last_ticks = item->ticks;
         return;
     }
-    if (stream->unit != LABEL_NONE)
+    if (stream->unit != LABEL_NONE) {
         units->list[stream->unit].active_ticks += passed;
-    else
+        if (units->list[stream->unit].cpu != stream->cpu)
+            units->list[stream->unit].cpu = UINT32_MAX;
+    } else {
         *(stream->waiting ? &outside->waiting_ticks : &outside->ticks) += passed;
+    }
     outside->total_ticks += passed;
     if (item->counts) {
         counts_add(outside->total_counts, item->counts, units->event_count);
@@ -510,6 +514,7 @@ static void item_apply(struct walk *walk, struct stream *stream, const struct tr
     case TRACE_TASK_CREATE: task_create(walk, stream, item); break;
     case TRACE_TASK_SWITCH: task_switch(walk, stream, item); break;
     case TRACE_MARK: mark(walk, item); break;
+    case TRACE_CPU: stream->cpu = item->value < UINT32_MAX ? (uint32_t)item->value : UINT32_MAX; break;
     case TRACE_PARALLEL_END: case TRACE_THREAD_END: case TRACE_TIME: case TRACE_DEPENDENCE: case TRACE_MUTEX_BEGIN: case TRACE_MUTEX_END:
     case TRACE_TARGET_BEGIN: case TRACE_TARGET_END: case TRACE_DATA_BEGIN: case TRACE_DATA_BYTES: case TRACE_DATA_END: case TRACE_KERNEL_BEGIN: case TRACE_KERNEL_END:
     case TRACE_RANK: case TRACE_MESSAGE_BEGIN: case TRACE_MESSAGE_END: case TRACE_TYPES: break;
@@ -629,6 +634,7 @@ static enum pcere_status units_prepare(struct walk *walk)
             return pcere_fail_memory(walk->error, "the profile");
         units->outside[i].total_counts = units->outside[i].counts + units->event_count;
         walk->streams[i].unit = LABEL_NONE;
+        walk->streams[i].cpu = UINT32_MAX;
         trace_cursor_start(&walk->streams[i].cursor, file, i);
         stream_next(&walk->streams[i]);
     }

@@ -19,6 +19,7 @@ enum unit_kind { UNIT_TASK, UNIT_STATIC_RANGE, UNIT_DYNAMIC_CHUNK, UNIT_SECTION,
 struct unit {
     uint32_t node;               /* of its label */
     uint32_t thread;             /* that began it: number in its team */
+    uint32_t cpu;                /* where it ran; UINT32_MAX: not known, or on several */
     uint8_t kind;                /* enum unit_kind */
     uint64_t start_ticks, active_ticks;
     uint64_t iterations;         /* of a range; 0: a task */

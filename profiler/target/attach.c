@@ -72,6 +72,19 @@ static bool tsc_is_clock(void)
     return __get_cpuid(0x80000007u, &a, &b, &c, &d) && d & 1u << 8;
 }
 
+/* glibc 2.35 and later say where it is; 0 bytes: the kernel does not have it, or the user forbade it. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+static int64_t cpu_place(void)
+{
+    enum { CPU_ID = 4 };        /* of struct rseq */
+    const unsigned *bytes = &__rseq_size;
+    const ptrdiff_t *offset = &__rseq_offset;
+    __asm__("" : "+r"(bytes), "+r"(offset));     /* the compiler takes a declared object for one that exists */
+    return bytes && offset && *bytes >= 2 * CPU_ID && *offset ? *offset + CPU_ID : 0;
+}
+
 struct runtimes { uintptr_t low, high; bool foreign; };
 
 static int runtime_visit(struct dl_phdr_info *info, size_t bytes, void *context)
@@ -154,6 +167,7 @@ __attribute__((constructor)) static void attach(void)
     state->event_count = header->event_count;
     state->count_slots = (header->event_count + 1) / 2;
     state->clock = header->clock_wanted == TRACE_CLOCK_MONOTONIC || !tsc_is_clock() ? TRACE_CLOCK_MONOTONIC : TRACE_CLOCK_TSC;
+    state->cpu_place = cpu_place();
     limit_respect(header);
     recorder_state = state;
     runtime_find(state);

@@ -148,8 +148,8 @@ void recorder_counts(struct recorder *recorder, uint64_t *slots)
 
 void recorder_put_slow(struct recorder *recorder, uint64_t ticks, uint32_t word, uint64_t value, bool counts)
 {
-    uint32_t slots = 1 + (counts ? recorder_state->count_slots : 0);
-    if (recorder->end - recorder->next < (ptrdiff_t)slots + 1 && !block_flush(recorder)) {
+    uint32_t slots = 1 + (counts ? recorder_state->count_slots : 0), cpu = recorder_cpu();
+    if (recorder->end - recorder->next < (ptrdiff_t)slots + 2 && !block_flush(recorder)) {
         __atomic_fetch_add(&recorder_state->header->dropped, 1, __ATOMIC_RELAXED);
         return;
     }
@@ -161,6 +161,10 @@ void recorder_put_slow(struct recorder *recorder, uint64_t ticks, uint32_t word,
         base->value = ticks;
         base->word = TRACE_WORD(TRACE_TIME, 0, 0);
         recorder->base_ticks = ticks;
+    }
+    if (cpu != recorder->cpu) {
+        *recorder->next++ = (struct trace_record){.time = (uint32_t)(ticks - recorder->base_ticks), .word = TRACE_WORD(TRACE_CPU, 0, 0), .value = cpu};
+        recorder->cpu = cpu;
     }
     struct trace_record *record = recorder->next;
     if (counts) {
@@ -188,6 +192,7 @@ struct recorder *recorder_start(void)
     }
     struct recorder *recorder = memory;
     recorder->thread = (uint32_t)thread;
+    recorder->cpu = UINT32_MAX;
     recorder_self = recorder;
     recorder_thread_entry(recorder->thread, (uint32_t)syscall(SYS_gettid), 0);
     if (state->event_count)

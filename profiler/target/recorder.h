@@ -47,6 +47,7 @@ struct recorder {               /* of one thread */
     uint32_t inside;            /* calls of the runtime that are known from their entry */
     uint32_t messages;          /* calls of MPI that it is in */
     struct recorder_mapping mapping;
+    uint32_t cpu;               /* of its last record */
     struct recorder_counters counters;
     struct recorder_site cache[RECORDER_CACHE];
 };
@@ -55,6 +56,7 @@ struct recorder_state {
     uint32_t active;            /* 0: nothing is recorded */
     uint32_t event_count, count_slots;
     uint32_t clock;             /* enum trace_clock */
+    int64_t cpu_place;          /* from a thread's pointer to where the kernel keeps the number of its processor; 0: nowhere */
     struct trace_header *header;
     int file;
     uintptr_t runtime_low, runtime_high;        /* the OpenMP runtime's text: calls from there are its own */
@@ -72,7 +74,7 @@ struct recorder *recorder_start(void);
 void recorder_thread_end(void);
 /* A new block of the file, mapped; NULL: no room. */
 struct trace_block *recorder_block(uint16_t kind, uint16_t thread, uint32_t sequence);
-/* A record where there is no room, or the time does not fit. */
+/* A record where there is no room, the time does not fit, or the processor is another one. */
 void recorder_put_slow(struct recorder *recorder, uint64_t ticks, uint32_t word, uint64_t value, bool counts);
 void recorder_counts(struct recorder *recorder, uint64_t *slots);
 
@@ -89,6 +91,16 @@ static inline uint64_t recorder_ticks(void)
     return __builtin_expect(recorder_state->clock == TRACE_CLOCK_TSC, 1) ? __builtin_ia32_rdtsc() : recorder_monotonic_ns();
 }
 
+/* rseq(2), which the C library registers for each thread. */
+static inline uint32_t recorder_cpu(void)
+{
+    uint32_t cpu = UINT32_MAX;
+    int64_t place = recorder_state->cpu_place;
+    if (place)
+        __asm__ volatile("movl %%fs:(%1), %0" : "=r"(cpu) : "r"(place));
+    return cpu;
+}
+
 /* What the block holds counts from now on: a killed program leaves whole records. */
 static inline void recorder_publish(struct recorder *recorder)
 {
@@ -100,7 +112,8 @@ static inline void recorder_put(struct recorder *recorder, uint32_t word, uint64
 {
     uint64_t ticks = recorder_ticks(), passed = ticks - recorder->base_ticks;
     struct trace_record *record = recorder->next;
-    if (__builtin_expect(recorder->end - record < (ptrdiff_t)(1 + recorder_state->count_slots) || passed >> 32, 0)) {
+    if (__builtin_expect(recorder->end - record < (ptrdiff_t)(1 + recorder_state->count_slots) || passed >> 32 ||
+                         recorder_cpu() != recorder->cpu, 0)) {
         recorder_put_slow(recorder, ticks, word, value, recorder_state->count_slots != 0);
         return;
     }

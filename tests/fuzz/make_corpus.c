@@ -1,10 +1,13 @@
 /* tests/fuzz/make_corpus.c - writes the inputs that the fuzzers start from: make_corpus DIRECTORY SEED_PROGRAM
  *
  *   DIRECTORY/manifest/ codelet/ pages/ samples/ elf_file/     one whole file each
+ *   DIRECTORY/profile/ trace/ chrome/ dot/ character/          the same; a trace as trace_parts.h has it
  *   DIRECTORY/pack/                                            the archive in a packed store, not compressed
  */
 #include "core/files.h"
+#include "store/character.h"
 #include "store/store.h"
+#include "tests/fuzz/seed_runs.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,6 +81,12 @@ static void make_store(const char *path)
     const struct store_series series = {.region = (char[]){"main@seed.c:1"}, .invocations = 2, .count = 2, .number = (uint64_t[]){1, 2},
                                         .begin_ns = (uint64_t[]){0, 9}, .time_ns = (uint64_t[]){5, 6}, .representative = (uint64_t[]){1, 0}};
     must(store_invocations_write(store, &series, 1, &error), &error);
+    struct character_thread per_thread[2] = {{.moves = 9, .branches = 3, .reuse = {.uses = {{{5, 1}, {0, 7}}}, .cold = {{2, 3}}, .writebacks = {4}}}};
+    struct character_code code = {.text = (char[]){"addq %rax, %rbx\n"}, .instructions = 1, .moved_bytes = 8, .loop = true, .counts = words};
+    struct character_call call = {.name = (char[]){"sqrt"}, .counts = times};
+    const struct store_character character = {.threads = 2, .team = 2, .line_bytes = 64, .followed_ratio = 1, .isa = (char[]){"x86-64"}, .memory_bytes = 4096, .codes = &code, .code_count = 1,
+                                              .calls = &call, .call_count = 1, .per_thread = per_thread};
+    must(store_character_write(store, "seed", &character, &error), &error);
     store_close(store);
     free(name);
 }
@@ -118,7 +127,7 @@ int main(int argc, char **argv)
     snprintf(store, sizeof store, "%s/seed.pcere", argv[1]);
     make_store(store);
     static const char *const files[][2] = {{"manifest", "manifest.json"}, {"pages", "pages"}, {"samples", "samples.jsonl"}, {"invocations", "invocations.json"},
-                                           {"codelet", "codelets/main@seed.c_1-1.codelet"}};
+                                           {"codelet", "codelets/main@seed.c_1-1.codelet"}, {"character", "codelets/seed.2.character"}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%s/%s", store, files[i][1]);
         put(argv[1], files[i][0], path);
@@ -126,5 +135,6 @@ int main(int argc, char **argv)
     put(argv[1], "elf_file", argv[2]);
     put(argv[1], "debug_info", argv[3]);
     put_archive(argv[1], store);
+    seed_runs_make(argv[1]);
     return 0;
 }

@@ -197,6 +197,64 @@ static void clocks_that_disagree(void)
     example_check(100000);
 }
 
+static uint32_t cpu_of(const struct units *units, uint64_t start)
+{
+    for (size_t i = 0; i < units->count; i++)
+        if (units->list[i].start_ticks == start)
+            return units->list[i].cpu;
+    return 99;
+}
+
+static void where_units_ran(void)
+{
+    struct units units;
+    trace_begin(0);
+    tables_put();
+    record(0, 90, TRACE_CPU, 0, 0, 3);
+    record(0, 100, TRACE_IMPLICIT_BEGIN, 1, 0, id(0, 1));
+    record(0, 200, TRACE_PARALLEL_BEGIN, 0, 1, id(0, 1));
+    record(0, 300, TRACE_TEAM, 0, 2, id(0, 1));
+    record(0, 310, TRACE_IMPLICIT_BEGIN, 0, 0, id(0, 2));
+    record(0, 400, TRACE_LOOP_BEGIN, 0, 2, TRACE_SCHEDULE_DYNAMIC);
+    record(0, 410, TRACE_RANGE_BEGIN, 0, 4, 0);
+    record(0, 420, TRACE_CPU, 0, 0, 5);          /* it moved in the first range, as the next record found */
+    record(0, 420, TRACE_RANGE_BEGIN, 0, 4, 4);
+    record(0, 500, TRACE_LOOP_END, 0, 0, 0);
+    record(0, 800, TRACE_IMPLICIT_END, 0, 0, id(0, 2));
+    player_put(0, 0);
+    record(1, 310, TRACE_TEAM, 0, 2, id(0, 1));
+    record(1, 320, TRACE_IMPLICIT_BEGIN, 0, 1, id(1, 1));
+    record(1, 405, TRACE_LOOP_BEGIN, 0, 2, TRACE_SCHEDULE_DYNAMIC);
+    record(1, 415, TRACE_RANGE_BEGIN, 0, 4, 8);
+    record(1, 500, TRACE_LOOP_END, 0, 0, 0);
+    record(1, 800, TRACE_IMPLICIT_END, 0, 0, id(1, 1));
+    player_put(1, 0);
+    trace_end(2);
+    struct trace_file *file = opened();
+    units_of(file, &units);
+    CU_ASSERT_EQUAL(units.count, 3);
+    CU_ASSERT_EQUAL(cpu_of(&units, 410), UINT32_MAX);
+    CU_ASSERT_EQUAL(cpu_of(&units, 420), 5);
+    CU_ASSERT_EQUAL(cpu_of(&units, 415), UINT32_MAX);      /* no record says it */
+    units_done(&units);
+    trace_file_close(file);
+}
+
+static void constructs_without_a_kind(void)
+{
+    struct pcere_error error = {0};
+    struct trace_file *file;
+    char data[96] = {0};
+    const struct trace_entry entry = {.bytes = 96, .kind = TRACE_ENTRY_CONSTRUCT, .basis = TRACE_BY_SOURCE, .index = 1};
+    memcpy(data, &entry, sizeof entry);
+    snprintf(data + sizeof entry, 40, ";dir/x.c;f;10;5");
+    trace_begin(0);
+    struct trace_block block = {.magic = TRACE_BLOCK_MAGIC, .kind = TRACE_BLOCK_TABLE, .used = sizeof data};
+    block_put(&block, data, sizeof data);
+    trace_end(1);
+    CU_ASSERT_EQUAL(trace_file_open(path, &file, &error), PCERE_DATA);
+}
+
 /* ---- the sum of the parts ----------------------------------------------------------------------------------------------------- */
 
 static void a_task_that_moves(void)
@@ -382,6 +440,8 @@ static void answers_of_the_kernel(void)
 static const struct unit_test tests[] = {
     {"a region of two threads has its labels, and times go to what is on top", an_example},
     {"clocks of threads that disagree do no harm", clocks_that_disagree},
+    {"an XU ran on the processor of its thread, or on several", where_units_ran},
+    {"a construct of no kind is refused", constructs_without_a_kind},
     {"a task that moves is the sum of its parts, and no count is lost", a_task_that_moves},
     {"no flipped byte and no cut does more than give PCERE_DATA", every_flipped_byte},
     {"a file that was never sealed is refused", a_file_that_was_never_sealed},

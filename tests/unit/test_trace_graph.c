@@ -264,6 +264,18 @@ static void test_what_is_no_graph_is_refused(void)
     }
 }
 
+static void test_quoted_names_are_no_keywords(void)
+{
+    struct graph graph;
+    struct pcere_error error;
+    CU_ASSERT_EQUAL_FATAL(dot_text("digraph { node [shape=box]; \"node\" [work_ns=5]; \"subgraph\" -> \"node\"; \"edge\"; }", &graph, &error), PCERE_OK);
+    CU_ASSERT_EQUAL(graph.count, 3);
+    CU_ASSERT_EQUAL(graph.edge_count, 1);
+    CU_ASSERT_EQUAL(graph.work_ns[0], 5);
+    graph_done(&graph);
+    CU_ASSERT_EQUAL(dot_text("\"digraph\" { }", &graph, &error), PCERE_DATA);
+}
+
 static void test_dot_round_trip(void)
 {
     struct pcere_error error;
@@ -337,6 +349,7 @@ static const struct unit_test tests[] = {
     {"taskwaits and barriers hold back what comes behind them", test_waits_hold_back},
     {"graphs in Graphviz's language are read", test_dot_is_read},
     {"what is no directed graph is refused", test_what_is_no_graph_is_refused},
+    {"quoted names are no keywords", test_quoted_names_are_no_keywords},
     {"what is written is read back", test_dot_round_trip},
     {"folding by place keeps the work", test_folding_keeps_the_work},
 };
