@@ -84,6 +84,32 @@ void profile_instances_done(struct profile_instances *instances)
     *instances = (struct profile_instances){0};
 }
 
+static const struct profile_event active_time = {
+    .name = (char *)(uintptr_t)PROFILE_ACTIVE_TIME, .unit = (char *)(uintptr_t)"ns", .backend = (char *)(uintptr_t)"time",
+};
+
+enum pcere_status profile_active_time_add(struct profile *profile, struct pcere_error *error)
+{
+    uint32_t event;
+    size_t capacity = profile->capacity, segments = profile->segments.capacity;
+    if (profile_event_find(profile, PROFILE_ACTIVE_TIME) < profile->event_count)
+        return PCERE_OK;
+    profile->capacity = 0;                           /* events come before XUs, but for this one */
+    enum pcere_status status = profile_add_event(profile, &active_time, &event, error);
+    profile->capacity = capacity;
+    if (status != PCERE_OK)
+        return status;
+    uint64_t *counts = profile->counts[event] = malloc(capacity * sizeof *counts + 1);
+    uint64_t *parts = profile->segments.counts[event] = malloc(segments * sizeof *parts + 1);
+    if (!counts || !parts)
+        return pcere_fail_memory(error, "the active times");
+    if (profile->count)
+        memcpy(counts, profile->active_ns, profile->count * sizeof *counts);
+    if (profile->segments.count)
+        memcpy(parts, profile->segments.active_ns, profile->segments.count * sizeof *parts);
+    return PCERE_OK;
+}
+
 static enum pcere_status tables_copy(struct profile *part, const struct profile *profile, const struct profile_run *as, uint64_t count,
                                      struct pcere_error *error)
 {
@@ -98,9 +124,8 @@ static enum pcere_status tables_copy(struct profile *part, const struct profile 
         event.run = as ? 0 : event.run;
         status = profile_add_event(part, &event, NULL, error);
     }
-    struct profile_event time = {.name = (char *)(uintptr_t)PROFILE_ACTIVE_TIME, .unit = (char *)(uintptr_t)"ns", .backend = (char *)(uintptr_t)"time"};
     if (status == PCERE_OK)
-        status = profile_add_event(part, &time, NULL, error);
+        status = profile_add_event(part, &active_time, NULL, error);
     for (size_t i = 0; status == PCERE_OK && i < profile->construct_count; i++)
         status = profile_add_construct(part, profile->constructs[i].id, profile->constructs[i].name, NULL, error);
     return status;

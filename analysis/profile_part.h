@@ -4,7 +4,10 @@
 
 #include "analysis/profile.h"
 
-#define PROFILE_ACTIVE_TIME "active-time"      /* an event that parts have beside those of the whole: the time that each XU was active, in ns */
+#define PROFILE_ACTIVE_TIME "active-time"      /* an event that can be made of any profile: the time that each XU was active, in ns */
+
+/* Give a profile that event, last of all; one that has it stays as it is. Segments have theirs, too. PCERE_USAGE: it has as many events as there can be. PCERE_SYSTEM. */
+enum pcere_status profile_active_time_add(struct profile *profile, struct pcere_error *error);
 
 struct profile_instances { char **labels; size_t count; };     /* in the order of labels */
 

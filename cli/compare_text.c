@@ -2,6 +2,7 @@
 #include "cli/compare_text.h"
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/units.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,18 @@ static char *number_text(char text[CLI_TEXT_MOST], double number)
         snprintf(text, CLI_TEXT_MOST, "%.0f", number);
     else
         snprintf(text, CLI_TEXT_MOST, "%.4g", number);
+    return text;
+}
+
+char *compare_value_text(char text[CLI_TEXT_MOST], double value, const char *unit)
+{
+    char scaled[UNITS_TEXT_BYTES];
+    if (strcmp(unit, "ns") == 0 && value < 1e18)
+        snprintf(text, CLI_TEXT_MOST, "%s", units_format_ns((uint64_t)(value + 0.5), scaled));
+    else if (strcmp(unit, "bytes") == 0 && value < 1e18)
+        snprintf(text, CLI_TEXT_MOST, "%s", units_format_bytes((uint64_t)(value + 0.5), scaled));
+    else
+        number_text(text, value);
     return text;
 }
 
@@ -57,7 +70,7 @@ static void events_print(const struct compare_view *view, const struct differenc
         snprintf(matched, sizeof matched, "%zu", event->matched);
         snprintf(changed, sizeof changed, "%zu", event->changed);
         snprintf(sure, sizeof sure, isnan(event->expected_by_chance) ? "?" : "%zu", event->sure);
-        cli_table_row(table, (const char *const[]){event->name, event->unit, number_text(a, event->a_sum), number_text(b, event->b_sum),
+        cli_table_row(table, (const char *const[]){event->name, event->unit, compare_value_text(a, event->a_sum, event->unit), compare_value_text(b, event->b_sum, event->unit),
                                                    change_text(change, event->a_sum, event->b_sum), matched, changed, sure});
     }
     if (table)
@@ -67,6 +80,11 @@ static void events_print(const struct compare_view *view, const struct differenc
         if (is_shown(view, difference->events[i].name) && difference->events[i].expected_by_chance >= 0.5)
             fprintf(out, "%s: of XUs that did not change, chance alone would make about %.0f sure\n", difference->events[i].name,
                     difference->events[i].expected_by_chance);
+    for (size_t i = 0; i < difference->event_count; i++)
+        if (is_shown(view, difference->events[i].name) && isnan(difference->events[i].expected_by_chance)) {
+            fputs("?: counts that differ from run to run, and one run on each side: repeats, joined by commas, say how sure a change is\n", out);
+            break;
+        }
 }
 
 static void top_print(const struct compare_view *view, const struct difference_event *event, FILE *out)
@@ -78,7 +96,7 @@ static void top_print(const struct compare_view *view, const struct difference_e
         const struct difference_xu *xu = &event->top[i];
         char digits[33], a[CLI_TEXT_MOST], b[CLI_TEXT_MOST], change[CLI_TEXT_MOST], confidence[CLI_TEXT_MOST];
         cli_table_row(table, (const char *const[]){profile_label_text(profile, xu->a_row, digits), profile->constructs[profile->construct[xu->a_row]].name,
-                                                   profile_kind_name(profile->kinds[xu->a_row]), number_text(a, xu->a), number_text(b, xu->b),
+                                                   profile_kind_name(profile->kinds[xu->a_row]), compare_value_text(a, xu->a, event->unit), compare_value_text(b, xu->b, event->unit),
                                                    change_text(change, xu->a, xu->b), confidence_text(confidence, xu->confidence)});
     }
     if (table && event->top_count) {
@@ -99,7 +117,8 @@ static void groups_print(const struct compare_view *view, const struct differenc
             const struct difference_group *group = &difference->groups[i];
             char a_xus[CLI_TEXT_MOST], b_xus[CLI_TEXT_MOST], a[CLI_TEXT_MOST], b[CLI_TEXT_MOST], change[CLI_TEXT_MOST];
             cli_table_row(table, (const char *const[]){group->name, number_text(a_xus, group->a_xus), number_text(b_xus, group->b_xus),
-                                                       number_text(a, group->a_sums[event]), number_text(b, group->b_sums[event]),
+                                                       compare_value_text(a, group->a_sums[event], difference->events[event].unit),
+                                                       compare_value_text(b, group->b_sums[event], difference->events[event].unit),
                                                        change_text(change, group->a_sums[event], group->b_sums[event])});
         }
         fprintf(out, "\n%s by %s:\n", difference->events[event].name, difference_by_name(view->by));

@@ -4,7 +4,11 @@
 
 #include "analysis/difference.h"
 #include "analysis/epd.h"
+#include "cli/cli.h"
 #include "cli/profile_files.h"
+
+/* A value as people read it, by its unit: "1.20 s", "93.1 MiB", "600". Returns `text`. */
+char *compare_value_text(char text[CLI_TEXT_MOST], double value, const char *unit);
 
 struct compare_view {
     const struct profile_files *files; /* of both sides */
@@ -16,6 +20,10 @@ struct compare_view {
 
 void compare_print(const struct compare_view *view, const struct difference *difference, FILE *out);
 enum pcere_status compare_document_add(json_t *document, const struct compare_view *view, const struct difference *difference, struct pcere_error *error);
+
+/* One side alone: `difference` is of it with itself. */
+void sums_print(const struct compare_view *view, const struct difference *difference, FILE *out);
+enum pcere_status sums_document_add(json_t *document, const struct compare_view *view, const struct difference *difference, struct pcere_error *error);
 
 void epd_print(const struct profile_files *profiles, const struct epd_calibration *calibration, const struct epd_result *results, bool csv, FILE *out);
 enum pcere_status epd_document_add(json_t *document, const struct profile_files *references, const struct profile_files *profiles,

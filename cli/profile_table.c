@@ -1,6 +1,7 @@
 /* cli/profile_table.c - a profile for its users: the file, the label graph, a document, or constructs by the time that their execution units took and what the
  * run could not see. */
 #include "cli/cli.h"
+#include "cli/compare_text.h"
 #include "cli/profile_runs.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -38,7 +39,7 @@ static void type_print(struct cli_table *table, const struct profile *profile, c
     snprintf(count, sizeof count, "%zu", type->count);
     const uint64_t *active_ns = profile->active_ns;
     const char **cells = calloc(FIXED + 1 + profile->event_count, sizeof *cells);
-    char (*sums)[32] = calloc(profile->event_count + 1, sizeof *sums);
+    char (*sums)[CLI_TEXT_MOST] = calloc(profile->event_count + 1, sizeof *sums);
     if (cells && sums) {
         cells[0] = profile->constructs[type->construct].name;
         cells[1] = profile_kind_name(type->kind);
@@ -52,8 +53,7 @@ static void type_print(struct cli_table *table, const struct profile *profile, c
             uint64_t sum = 0;
             for (size_t j = 0; j < type->count; j++)
                 sum += profile->counts[i][rows[type->first + j]];
-            snprintf(sums[i], sizeof sums[i], "%llu", (unsigned long long)sum);
-            cells[8 + i] = sums[i];
+            cells[8 + i] = compare_value_text(sums[i], (double)sum, profile->events[i].unit);
         }
         cli_table_row(table, cells);
     }

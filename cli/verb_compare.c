@@ -1,6 +1,7 @@
 /* cli/verb_compare.c - pcere compare: two profiles by label, or profiles against references by their dissimilarity. */
 #include "analysis/difference.h"
 #include "analysis/epd.h"
+#include "analysis/profile_part.h"
 #include "cli/compare_text.h"
 #include "cli/profile_files.h"
 #include "cli/verbs.h"
@@ -17,28 +18,46 @@ struct compare_words {
 
 /* ---- by label ------------------------------------------------------------------------------------------------------------------- */
 
+static enum pcere_status times_add(struct profile_files *files, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; i < files->count && status == PCERE_OK; i++)
+        status = profile_active_time_add(files->profiles[i], error);
+    return status;
+}
+
+/* `sides[1]` is empty where one side is looked at alone. */
 static enum pcere_status sides_compare(struct cli *cli, const struct compare_words *words, struct profile_files sides[2], struct pcere_error *error)
 {
     enum difference_by by = words->by ? difference_by_find(words->by) : DIFFERENCE_BY_CONSTRUCT;
     struct compare_view view = {.files = sides, .only = words->event, .by = by, .csv = words->csv};
+    bool alone = !sides[1].count;
     size_t event;
     if (by == DIFFERENCE_BY_COUNT)
         return pcere_fail(error, PCERE_USAGE, 0, "construct, thread, core or node", "--by: there is no '%.60s'", words->by);
-    enum pcere_status status = words->event ? profile_event_require(sides[0].profiles[0], words->event, &event, error) : PCERE_OK;
+    enum pcere_status status = times_add(&sides[0], error);
+    if (status == PCERE_OK)
+        status = times_add(&sides[1], error);
     if (status == PCERE_OK && words->event)
+        status = profile_event_require(sides[0].profiles[0], words->event, &event, error);
+    if (status == PCERE_OK && words->event && !alone)
         status = profile_event_require(sides[1].profiles[0], words->event, &event, error);
     if (status != PCERE_OK)
         return status;
     struct difference difference;
     struct difference_side a = {sides[0].profiles, (const char *const *)sides[0].names, sides[0].count};
-    struct difference_side b = {sides[1].profiles, (const char *const *)sides[1].names, sides[1].count};
+    struct difference_side b = alone ? a : (struct difference_side){sides[1].profiles, (const char *const *)sides[1].names, sides[1].count};
     status = difference_make(&a, &b, by, words->csv ? SIZE_MAX : words->top ? words->top : 10, &difference, error);
     if (status != PCERE_OK)
         return status;
     struct pcere_error other = {0};
     if (profile_same_run(a.profiles[0]->runs, a.names[0], b.profiles[0]->runs, b.names[0], &other) != PCERE_OK)
         view.differs = other.message;
-    if (cli->json)
+    if (alone && cli->json)
+        status = sums_document_add(cli->document, &view, &difference, error);
+    else if (alone)
+        sums_print(&view, &difference, stdout);
+    else if (cli->json)
         status = compare_document_add(cli->document, &view, &difference, error);
     else
         compare_print(&view, &difference, stdout);
@@ -48,12 +67,14 @@ static enum pcere_status sides_compare(struct cli *cli, const struct compare_wor
 
 static enum pcere_status compare_two(struct cli *cli, const struct compare_words *words, struct pcere_error *error)
 {
-    if (cli->operand_count != 2)
+    if (!cli->operand_count || cli->operand_count > 2)
         return pcere_fail(error, PCERE_USAGE, 0, "pcere compare A.pcx B.pcx; repeats of one side are joined by commas: A1.pcx,A2.pcx",
                           "two sides are compared, not %zu", cli->operand_count);
+    if (cli->operand_count == 1 && words->top)
+        return pcere_fail(error, PCERE_USAGE, 0, "pcere compare A.pcx B.pcx", "--top: one side alone does not change");
     struct profile_files sides[2] = {0};
     enum pcere_status status = profile_files_read_list(cli->operands[0], &sides[0], error);
-    if (status == PCERE_OK)
+    if (status == PCERE_OK && cli->operand_count == 2)
         status = profile_files_read_list(cli->operands[1], &sides[1], error);
     if (status == PCERE_OK)
         status = sides_compare(cli, words, sides, error);
@@ -135,15 +156,16 @@ static const struct cli_option options_list[] = {
 const struct cli_verb cli_verb_compare = {
     .name = "compare",
     .summary = "hold two profiles against each other by label, or profiles against references by dissimilarity",
-    .synopsis = "A B  |  --epd REF,REF... FILE...",
+    .synopsis = "A [B]  |  --epd REF,REF... FILE...",
     .description =
-        "Two sides, each a profile or repeats of one joined by commas: sums of each event, the execution units (XUs) that changed most, matched by label, and sums by construct, thread, "
+        "Two sides, each a profile or repeats of one joined by commas: sums of each event and of the active time, the execution units (XUs) that changed most, matched by label, and sums by construct, thread, "
         "core or NUMA node. The confidence that an XU changed comes from repeats: how rarely chance would put all of one side's counts below the other's; four repeats on each side are needed "
         "for 95 %. Counts that are the same in each run are sure with one. With many XUs chance moves some: how many is said.\n\n"
+        "One side alone: its sums by construct, thread, core or NUMA node.\n\n"
         "With --epd: how far the distribution of XUs over each pair of events lies from the references (execution profile dissimilarity). 1 is as far as references are from each other. "
         "Pairs in which the references do not differ at all cannot be such a ratio: they are left out and counted, and a second number has all pairs, where distances below --floor count "
         "like it.",
-    .examples = "pcere compare before.pcx after.pcx --event instructions\npcere compare a1.pcx,a2.pcx,a3.pcx,a4.pcx b1.pcx,b2.pcx,b3.pcx,b4.pcx --by thread\n"
+    .examples = "pcere compare cg.S.pcx --by core\npcere compare before.pcx after.pcx --event instructions\npcere compare a1.pcx,a2.pcx,a3.pcx,a4.pcx b1.pcx,b2.pcx,b3.pcx,b4.pcx --by thread\n"
                 "pcere compare --epd ref1.pcx,ref2.pcx,ref3.pcx lgl.pcx bc.pcx ctc.pcx hem.pcx\n",
     .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct compare_words),
     .operands = CLI_OPERANDS_ANY,

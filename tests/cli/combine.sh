@@ -112,10 +112,15 @@ run "$PCERE" compare a1.json,a2.json,a3.json,a4.json b1.json,b2.json,b3.json,b4.
 is "and tell what is sure" "$(json '.events[0] | "\(.sure) \(.top[0].label) \(.top[0].confidence * 1000 | floor)"')" "1 0/2 971"
 run "$PCERE" compare a.json b.json --csv; says "as CSV" 0 out '^i,0/2,task,a,200,260,$'
 run "$PCERE" compare a.json other.json --event ii; says "an unknown event has a nearest name" 2 err "'ii' was not measured" err '^hint: did you mean i\?'
-run "$PCERE" compare a.json other.json; says "no event in common" 4 err 'have no event in common'
+run "$PCERE" compare a.json other.json; says "without an event in common there is the active time" 0 out '^active-time +ns +30 ns +10 ns +-66\.7 %'
 ARGUMENT=11 profile d.json "i" 0/1:a:1:1
 run "$PCERE" compare a.json d.json; says "what else differs is said" 0 out 'Not the same run: .*arguments'
-run "$PCERE" compare a.json; says "one side only" 2 err 'two sides are compared, not 1'
+run "$PCERE" compare a.json; says "one side alone has its sums" 0 out '^a +2 +300 +20 ns$' out '^all +3 +600 +30 ns$'
+run "$PCERE" compare a.json --csv --event i; says "as CSV" 0 out '^construct,xus,i$' out '^b,1,300$'
+run "$PCERE" compare a.json --json --by thread
+is "and JSON" "$(json '"\(.events | map(.sum) | tostring) \(.groups[0].thread) \(.groups[0].sums["active-time"])"')" "[600,30] thread 0 20"
+run "$PCERE" compare a.json --top 3; says "without what changed" 2 err 'one side alone'
+run "$PCERE" compare a.json b.json a.json; says "three sides" 2 err 'two sides are compared, not 3'
 run "$PCERE" compare a.json b.json --by cpu; says "an unknown grouping" 2 err "'cpu'" err '^hint: construct'
 run "$PCERE" compare a.json empty.json; says "a side without XUs" 4 err 'has no XUs'
 
