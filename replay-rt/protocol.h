@@ -100,7 +100,8 @@ struct plan_level { uint32_t team, number; };   /* a parallel region around: siz
 enum plan_ask { PLAN_ASKS(PLAN_ASK_ENTRY) PLAN_ASK_COUNT };
 
 #define PLAN_STEPS_MAX 16u
-struct plan_step {                  /* a region that ran before this one: it is run, untimed, before each run of this one */
+#define PLAN_STEP_SAMPLES 16u
+struct plan_step {                  /* a region that ran before this one: it is run before each run of this one */
     uint64_t stack_pointer, unit_id;
     uint32_t region, path;          /* name: offset in the strings; enum pcere_path */
     uint32_t image;                 /* that holds it, in `images` */
@@ -108,6 +109,13 @@ struct plan_step {                  /* a region that ran before this one: it is 
     uint64_t word_first, word_count;    /* in `step_words` */
     uint64_t copy_first, copy_count;    /* in `step_copies`: memory at its start where that is not as `before` says. Ascending, each
                                        inside one mapping */
+    uint32_t timed;                 /* 1: it is timed as the region is, where that is timed: result.steps */
+    uint32_t reserved;
+};
+struct plan_step_samples {          /* as the region's own; of PLAN_STEP_SAMPLES runs at most */
+    uint64_t count;
+    uint64_t samples_ns[PLAN_STEP_SAMPLES], cpu_ns[PLAN_STEP_SAMPLES];
+    uint32_t switches[PLAN_STEP_SAMPLES];
 };
 
 enum plan_task {
@@ -213,6 +221,7 @@ struct plan_result {
     char message[256];
     uint64_t samples_ns[PLAN_SAMPLES];          /* wall time of each timed repetition */
     uint64_t cpu_ns[PLAN_SAMPLES];              /* CPU time of the thread that enters the region, in the same repetition */
+    struct plan_step_samples steps[PLAN_STEPS_MAX];
     uint32_t switches[PLAN_SAMPLES];            /* how often the kernel took a processor away from any thread meanwhile */
     struct plan_difference differences[PLAN_DIFFERENCES];
 };

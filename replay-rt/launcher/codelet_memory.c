@@ -223,6 +223,20 @@ static enum pcere_status changed_find(const struct store_codelet *codelet, uint6
     return PCERE_OK;
 }
 
+bool codelet_memory_change(struct codelet_memory *memory, const struct plan_range *ranges, size_t count, uint64_t page_bytes)
+{
+    size_t capacity = 0, at = 0;
+    free(memory->changed);
+    memory->changed = NULL;
+    memory->changed_count = 0;
+    bool added = true;
+    for (size_t i = 0; added && i < count; i++) {
+        const struct store_run run = {.address = ranges[i].address, .count = ranges[i].bytes / page_bytes};
+        added = changed_add(memory, &capacity, &run, page_bytes, &at);
+    }
+    return added;
+}
+
 static enum pcere_status contents_add(const struct page_pool *pool, const struct store_codelet *codelet, struct codelet_memory *memory,
                                       struct pcere_error *error)
 {

@@ -23,6 +23,8 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
                                      const struct images *images, bool expected, struct codelet_memory *ret_memory,
                                      struct pcere_error *error);
 void codelet_memory_done(struct codelet_memory *memory);    /* accepts half-built */
+/* `changed` becomes what of these ranges, ascending and whole pages, is in `before`. False: no memory. */
+bool codelet_memory_change(struct codelet_memory *memory, const struct plan_range *ranges, size_t count, uint64_t page_bytes);
 
 struct plan_steps {                   /* regions that are run before the codelet's; their memory is given where it differs from the codelet's */
     struct plan_step items[PLAN_STEPS_MAX];   /* without their names' offsets */

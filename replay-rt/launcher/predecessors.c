@@ -59,6 +59,32 @@ static bool predecessor_is(const struct store_manifest *manifest, const struct e
     return false;
 }
 
+enum pcere_status predecessors_order(struct store *store, const struct store_series *series, size_t series_count, struct predecessor **ret_order,
+                                     size_t *ret_count, struct pcere_error *error)
+{
+    size_t total = 0, count = 0, event_count = 0;
+    for (size_t i = 0; i < series_count; i++)
+        total += series[i].count;
+    struct event *events = calloc(total + 1, sizeof *events);
+    struct predecessor *order = calloc(total + 1, sizeof *order);
+    if (!events || !order) {
+        free(events);
+        free(order);
+        return pcere_fail_memory(error, "the invocations");
+    }
+    for (size_t i = 0; i < series_count; i++)
+        for (size_t j = 0; j < series[i].count; j++)
+            events[event_count++] = (struct event){.begin_ns = series[i].begin_ns[j], .number = series[i].number[j],
+                                                   .representative = series[i].representative[j], .region = series[i].region};
+    qsort(events, event_count, sizeof *events, event_order);
+    for (size_t i = 0; i < event_count; i++)
+        count += predecessor_is(store_manifest(store), &events[i], &order[count]);
+    free(events);
+    *ret_order = order;
+    *ret_count = count;
+    return PCERE_OK;
+}
+
 enum pcere_status predecessors_find(struct store *store, const struct store_series *series, size_t series_count, const struct replay_target *target,
                                     struct predecessor *ret_predecessors, size_t *ret_count, struct pcere_error *error)
 {
@@ -209,7 +235,7 @@ enum pcere_status predecessors_prepare(struct replay_session *session, const str
     struct plan_steps steps = {.pool = &session->pool};
     size_t touched = 0;
     enum pcere_status status = PCERE_OK;
-    for (size_t i = 0; !status && i < count && i < PREDECESSORS_MOST; i++) {
+    for (size_t i = 0; !status && i < count && i < PLAN_STEPS_MAX; i++) {
         struct store_codelet other;
         status = store_codelet_load(session->store, predecessors[i].class->codelet, &other, error);
         if (status)

@@ -29,7 +29,11 @@ struct predecessor {
 enum pcere_status predecessors_find(struct store *store, const struct store_series *series, size_t series_count, const struct replay_target *target,
                                     struct predecessor *ret_predecessors, size_t *ret_count, struct pcere_error *error);
 
-/* What a plan says of them, for a codelet whose memory stands in `memory`. *ret_touched: how many are only touched. Their pages are loaded.
+/* All invocations of captured classes that are not inside others, in the order in which they began; malloc'ed. */
+enum pcere_status predecessors_order(struct store *store, const struct store_series *series, size_t series_count, struct predecessor **ret_order,
+                                     size_t *ret_count, struct pcere_error *error);
+
+/* What a plan says of them (PLAN_STEPS_MAX at most), for a codelet whose memory stands in `memory`. *ret_touched: how many are only touched. Their pages are loaded.
  * The result is empty for none; plan_steps_done it. PCERE_DATA: damage. */
 enum pcere_status predecessors_prepare(struct replay_session *session, const struct store_codelet *codelet, const struct codelet_memory *memory,
                                        const struct predecessor *predecessors, size_t count, struct plan_steps *ret_steps, size_t *ret_touched,

@@ -7,6 +7,7 @@
 #include "replay-rt/launcher/policy.h"
 #include "replay-rt/launcher/replay_session.h"
 #include "replay-rt/launcher/sampling.h"
+#include "replay-rt/launcher/tour.h"
 #include "replay-rt/launcher/warming.h"
 
 #include <sched.h>
@@ -119,8 +120,15 @@ const char *replay_phase_name(unsigned phase)
     return phase < REPLAY_PHASES ? phases[phase] : NULL;
 }
 
-static enum pcere_status samples_take(struct replay_result *result, const struct plan_result *from, uint64_t *longest_ns,
-                                      struct pcere_error *error)
+static uint64_t longest_of(const struct plan_result *from)
+{
+    uint64_t longest_ns = 0;
+    for (uint64_t i = 0; i < from->sample_count && i < PLAN_SAMPLES; i++)
+        longest_ns = from->samples_ns[i] > longest_ns ? from->samples_ns[i] : longest_ns;
+    return longest_ns;
+}
+
+enum pcere_status replay_samples_take(struct replay_result *result, const struct plan_result *from, struct pcere_error *error)
 {
     struct store_sample *sample = &result->sample;
     uint64_t count = from->sample_count < PLAN_SAMPLES ? from->sample_count : PLAN_SAMPLES;
@@ -138,7 +146,6 @@ static enum pcere_status samples_take(struct replay_result *result, const struct
             sample->switches[sample->sample_count] = from->switches[i];
         sample->cpu_ns[sample->sample_count] = from->cpu_ns[i];
         sample->samples_ns[sample->sample_count++] = from->samples_ns[i];
-        *longest_ns = from->samples_ns[i] > *longest_ns ? from->samples_ns[i] : *longest_ns;
     }
     sample->process_counts[sample->process_count++] = count;
     sample->warmups = from->warmups > sample->warmups ? from->warmups : sample->warmups;
@@ -200,8 +207,7 @@ static uint64_t pages_count(const struct codelet_memory *memory)
     return count;
 }
 
-/* As if all of it were divided among the threads. */
-static uint64_t class_ns_at(const struct store_class *class, const struct store_codelet *codelet, uint32_t threads)
+uint64_t replay_class_ns_at(const struct store_class *class, const struct store_codelet *codelet, uint32_t threads)
 {
     uint64_t captured = codelet->capture_threads ? codelet->capture_threads : 1;
     return threads > captured ? class->time_ns / threads * captured : class->time_ns;
@@ -213,7 +219,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     const struct replay_options *options = session->options;
     struct policy policy;
     struct plan_file plan = {.fd = -1};
-    uint64_t longest_ns = 0, class_ns = class_ns_at(result->target->class, codelet, result->sample.threads);
+    uint64_t longest_ns = 0, class_ns = replay_class_ns_at(result->target->class, codelet, result->sample.threads);
     const struct policy_subject subject = {result->target->region->invocations, result->target->class->representative,
                                            result->target->class->members};
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
@@ -246,7 +252,9 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         refusal_take(result, &plan.plan->result);
         status = sampling_take(&plan.plan->result, &result->sample, error);
         if (!status)
-            status = samples_take(result, &plan.plan->result, &longest_ns, error);
+            status = replay_samples_take(result, &plan.plan->result, error);
+        uint64_t longer_ns = longest_of(&plan.plan->result);
+        longest_ns = longer_ns > longest_ns ? longer_ns : longest_ns;
         if (status || result->sample.sampled_ratio > 0)
             break;
         plan.plan->policy.sample_shots = 0;       /* refused: no other process need try */
@@ -292,7 +300,23 @@ static uint64_t budget_of(const struct measuring *measuring, const struct replay
     return options->budget_ns && budget_ns < 1 ? 1 : (uint64_t)budget_ns;
 }
 
-static void result_measure(struct measuring *measuring, struct warming *warming, size_t index, bool first)
+/* False: no tour measured it. */
+static bool result_settle(struct warming *warming, struct tour_times *times, size_t thread, struct replay_result *result)
+{
+    if (!times->results)
+        return false;
+    uint64_t load_ns = result->sample.cost_ns;
+    struct replay_result unused = *result;
+    *result = times->results[thread];
+    times->results[thread] = (struct replay_result){0};
+    result->sample.cost_ns += load_ns;
+    result->load_ns = unused.load_ns;
+    replay_result_done(&unused);
+    warming_settle(warming, times->after, result, &result->error);
+    return true;
+}
+
+static void result_measure(struct measuring *measuring, struct warming *warming, struct tour_times *times, size_t thread, size_t index, bool first)
 {
     struct replay_session *session = measuring->session;
     const struct store_manifest *manifest = store_manifest(session->store);
@@ -301,6 +325,8 @@ static void result_measure(struct measuring *measuring, struct warming *warming,
     if (replay_threads_check(result->target, warming->codelet, replay_team(warming->codelet, manifest, result->sample.threads), &result->error) != PCERE_OK)
         return;
     enum pcere_status status = PCERE_OK;
+    if (result_settle(warming, times, thread, result))
+        return;
     if (first && warming->calibrates && result->sample.threads != manifest->threads)
         status = warming_calibrate_beside(warming, result, &result->error);
     if (!status)
@@ -308,7 +334,7 @@ static void result_measure(struct measuring *measuring, struct warming *warming,
 }
 
 /* Memory is filled once; the thread count that is measured first pays for it: the capture's, if it is asked for, since it decides the warm-up. */
-static void target_run(struct measuring *measuring, const struct replay_target *target)
+static void target_run(struct measuring *measuring, const struct replay_target *target, struct tour_times *times)
 {
     struct replay_session *session = measuring->session;
     const struct replay_options *options = session->options;
@@ -340,10 +366,10 @@ static void target_run(struct measuring *measuring, const struct replay_target *
     }
     report->results[base + first].sample.cost_ns = report->results[base + first].load_ns = load_ns;
     if (!report->results[base + first].error.status)
-        result_measure(measuring, &warming, base + first, true);
+        result_measure(measuring, &warming, times, first, base + first, true);
     for (size_t i = 0; i < options->thread_count; i++) {
         if (i != first && !report->results[base + i].error.status)
-            result_measure(measuring, &warming, base + i, false);
+            result_measure(measuring, &warming, times, i, base + i, false);
         report->cost_ns += report->results[base + i].sample.cost_ns;
     }
     warming_done(&warming);
@@ -380,12 +406,17 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
     struct measuring measuring = {&session, &report, target_count * options->thread_count, 0};
     for (size_t i = 0; i < target_count; i++)
         measuring.in_vivo_ns += targets[i].class->time_ns;
+    struct tour_times *times = calloc(target_count + 1, sizeof *times);
     report.results = calloc(measuring.total ? measuring.total : 1, sizeof *report.results);
-    if (report.results)
-        for (size_t i = 0; i < target_count; i++)
-            target_run(&measuring, &targets[i]);
-    else
+    if (!report.results || !times)
         status = pcere_fail_memory(error, "results");
+    if (!status)
+        status = tours_measure(&session, targets, target_count, times, error);
+    for (size_t i = 0; !status && i < target_count; i++)
+        target_run(&measuring, &targets[i], &times[i]);
+    for (size_t i = 0; times && i < target_count; i++)
+        tour_times_done(&times[i], options->thread_count);
+    free(times);
     if (!status)
         status = replay_session_compilers(&session, &report.compilers, &report.compiler_count, error);
     replay_session_close(&session);

@@ -76,7 +76,7 @@ static bool precede_too_long(const struct warming *warming)
     return each_ns > warming->target->class->time_ns / PRECEDE_PARTS / PRECEDE_RUNS;
 }
 
-static enum pcere_status series_need(struct replay_session *session, struct pcere_error *error)
+enum pcere_status replay_series_need(struct replay_session *session, struct pcere_error *error)
 {
     if (session->series_loaded)
         return PCERE_OK;
@@ -94,7 +94,7 @@ enum pcere_status warming_begin(struct replay_session *session, const struct rep
     bool automatic = !strcmp(asked, "auto");
     enum pcere_status status = PCERE_OK;
     if (automatic || warming.kind == WARMUP_PRECEDED)
-        status = series_need(session, error);
+        status = replay_series_need(session, error);
     if (!status && (automatic || warming.kind == WARMUP_PRECEDED))
         status = predecessors_find(session->store, session->series, session->series_count, target, warming.predecessors, &warming.predecessor_count, error);
     if (status)
@@ -122,6 +122,7 @@ enum pcere_status warming_begin(struct replay_session *session, const struct rep
         if (!decision && !session->options->warmup && warming.kind == WARMUP_PRECEDED && precede_too_long(&warming)) {
             warming.kind = WARMUP_HISTORY;
             warming.why = "what ran before it takes long beside what its class took";
+            warming.too_long = true;
         }
         const char *refusal = decision ? "as calibrated before" : calibration_refusal(session, target, &warming);
         warming.calibrates = !refusal;
@@ -142,7 +143,9 @@ static char *reason_text(const struct warming *warming, enum warmup_kind kind, c
 {
     struct text text = {0};
     text_addf(&text, "%s", why);
-    if (kind == WARMUP_PRECEDED && warming->steps_made) {
+    if (kind == WARMUP_PRECEDED && warming->toured_after)
+        text_addf(&text, "; after %s, in one process with it", warming->toured_after);
+    if (kind == WARMUP_PRECEDED && warming->steps_made && !warming->toured_after) {
         text_addf(&text, "; after");
         for (size_t i = 0; i < warming->predecessor_count; i++)
             text_addf(&text, "%s %s #%llu%s", i ? "," : "", warming->predecessors[i].region->name,
@@ -319,6 +322,24 @@ static void residual_note(const struct warming *warming, struct replay_result *r
         result->sample.has_residual = true;
         result->sample.residual_ratio = warming->residual_ratio;
     }
+}
+
+enum pcere_status warming_settle(struct warming *warming, const char *after, struct replay_result *result, struct pcere_error *error)
+{
+    if (!warming->toured_after)
+        warming->why = "what ran around it runs around it";
+    warming->toured_after = after;
+    warming->kind = WARMUP_PRECEDED;
+    free(result->sample.warmup_policy);
+    free(result->sample.warmup_reason);
+    result->sample.warmup_policy = strdup(warmup_name(WARMUP_PRECEDED));
+    result->sample.warmup_reason = reason_text(warming, WARMUP_PRECEDED, warming->why);
+    if (!result->sample.warmup_policy || !result->sample.warmup_reason)
+        return pcere_fail_memory(error, "a sample");
+    residual_note(warming, result);
+    warming->has_residual |= result->sample.has_residual;
+    warming->residual_ratio = result->sample.has_residual ? result->sample.residual_ratio : warming->residual_ratio;
+    return PCERE_OK;
 }
 
 enum pcere_status warming_measure(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)

@@ -22,6 +22,10 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
 enum pcere_status replay_result_begin(const struct replay_session *session, const struct replay_target *target, uint32_t threads, const char *kind,
                                       struct replay_result *ret_result, struct pcere_error *error);
 void replay_result_done(struct replay_result *result);
+/* What one process measured, into the result's sample. PCERE_SYSTEM: no memory. */
+enum pcere_status replay_samples_take(struct replay_result *result, const struct plan_result *from, struct pcere_error *error);
+/* What a class took in vivo, as if all of it were divided among the threads. */
+uint64_t replay_class_ns_at(const struct store_class *class, const struct store_codelet *codelet, uint32_t threads);
 
 /* ---- warming.c ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -39,6 +43,8 @@ struct warming {
     const char *asked;                /* "auto", .. */
     enum warmup_kind kind;            /* of auto; else WARMUP_KINDS */
     const char *why;                  /* it is that; static */
+    bool too_long;                    /* it is not preceded only because that would take long */
+    const char *toured_after;         /* NULL, or the region before it in a tour that measured it; borrowed */
     bool calibrates;                  /* nothing has compared it with the time in vivo yet, and that can be done */
     bool has_residual;
     double residual_ratio;
@@ -52,6 +58,13 @@ void warming_done(struct warming *warming);
 /* Measure under that warm-up, and at the capture's number of threads calibrate first, if that is open still: then `result` is what was taken, and has the
  * others as trials. */
 enum pcere_status warming_measure(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error);
+
+/* The same for a result that a tour (tour.h) measured, in which region `after` came before it: it is preceded by what precedes it in the program, and nothing else is
+ * tried. PCERE_SYSTEM: no memory. */
+enum pcere_status warming_settle(struct warming *warming, const char *after, struct replay_result *result, struct pcere_error *error);
+
+/* session->series, loaded if it is not yet. */
+enum pcere_status replay_series_need(struct replay_session *session, struct pcere_error *error);
 
 /* Where the capture's number of threads is not asked for: calibrate at it, with all that was measured as trials of `result`, which pays. */
 enum pcere_status warming_calibrate_beside(struct warming *warming, struct replay_result *result, struct pcere_error *error);

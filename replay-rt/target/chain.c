@@ -200,17 +200,18 @@ static void state_enter(struct chain *chain, struct state *state, bool learn)
     pcere_team_run(pages_lay, chain);
 }
 
-void pcere_chain_walk(struct chain *chain, bool learn, chain_step_fn *run, void *context)
+void pcere_chain_walk(struct chain *chain, enum chain_learning learning, chain_step_fn *run, void *context)
 {
     struct plan_result *result = &chain->memory->codelet->plan->result;
+    bool learn = learning == CHAIN_LEARNS;
     for (size_t i = 0; i < chain->step_count; i++) {
-        state_enter(chain, &chain->states[i], learn);
+        state_enter(chain, &chain->states[i], learn || (learning == CHAIN_LEARNS_START && !i));
         if (chain->steps[i].touched)
             pcere_team_run(pages_touch, chain);
         else
             run(context, i);
     }
-    if (learn)
+    if (learning != CHAIN_KNOWS)
         pcere_memory_learn_drops(chain->memory);
     pcere_memory_drop(chain->memory);
     state_enter(chain, &chain->states[chain->step_count], learn);

@@ -238,9 +238,11 @@ struct chain;
 /* The plan's steps; NULL if there are none. After the overlay was applied. */
 struct chain *pcere_chain_new(struct memory *memory);
 typedef void chain_step_fn(void *context, size_t step);
-/* Lay out memory as each step had it and call `run` for it, then lay out memory as the region had it. `learn`: find out which pages that takes,
- * as the first two times must, since the region itself comes between them. */
-void pcere_chain_walk(struct chain *chain, bool learn, chain_step_fn *run, void *context);
+/* Which pages to lay out before a step, the first two times must find out. The second one learns only what the region itself leaves to the first step, if what
+ * steps write does not depend on chance. */
+enum chain_learning { CHAIN_KNOWS, CHAIN_LEARNS_START, CHAIN_LEARNS };
+/* Lay out memory as each step had it and call `run` for it, then lay out memory as the region had it. */
+void pcere_chain_walk(struct chain *chain, enum chain_learning learning, chain_step_fn *run, void *context);
 
 /* ---- frames.c ------------------------------------------------------------------------------------------------------------- */
 

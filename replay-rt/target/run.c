@@ -34,6 +34,9 @@ struct run {
     _Atomic uint32_t begun;           /* threads of the team that began, but for the entering one */
     bool sampling;                    /* runs are shots */
     bool rehearses;                   /* pages are not the process's own yet where no untimed run comes first */
+    bool tours;                       /* steps are timed as well */
+    enum chain_learning learning;     /* of the walk that goes on */
+    bool timing;                      /* ... and counts */
     void (*mark)(uint64_t on);        /* tells who records this process of timed runs, or NULL */
 };
 
@@ -63,6 +66,8 @@ static void region_find(struct run *run)
     run->enter = region_enter(run->codelet, plan->image, pcere_plan_string(plan, plan->region), plan->unit_id, plan->words.count, plan->path,
                               &run->region);
     const struct plan_step *steps = PLAN_TABLE(run->codelet, steps, struct plan_step);
+    for (uint64_t i = 0; i < plan->steps.count; i++)
+        run->tours |= steps[i].timed != 0;
     for (uint64_t i = 0; i < plan->steps.count; i++)
         if (!steps[i].touched)
             run->steps[i] = region_enter(run->codelet, steps[i].image, pcere_plan_string(plan, steps[i].region), steps[i].unit_id,
@@ -132,12 +137,8 @@ static uint32_t switches_so_far(void)
 
 struct cost { uint64_t wall_ns, cpu_ns; uint32_t switches; };
 
-static struct cost region_run(struct run *run)
+static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
 {
-    uint64_t stack = run->codelet->plan->stack_pointer;
-    pcere_files_restore(run->codelet);
-    pcere_streams_restore();
-    pcere_random_restore(&run->memory);
     pcere_threads_restore(run->threads);
     pcere_team_run(thread_nothing, NULL);         /* the team is awake, as after the program's previous region */
     uint32_t switches = switches_so_far();
@@ -150,7 +151,7 @@ static struct cost region_run(struct run *run)
     if (run->mark)
         run->mark(1);
     pcere_heap_enter(true);
-    pcere_call_on_stack(run->enter, run->words, stack);
+    pcere_call_on_stack(enter, words, stack);
     pcere_heap_enter(false);
     if (run->asked)
         pcere_asks_watch(NULL);
@@ -160,6 +161,14 @@ static struct cost region_run(struct run *run)
     struct cost cost = {end_ns - start_ns, time_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, switches_so_far() - switches};
     pcere_plan_progress(run->codelet);
     return cost;
+}
+
+static struct cost region_run(struct run *run)
+{
+    pcere_files_restore(run->codelet);
+    pcere_streams_restore();
+    pcere_random_restore(&run->memory);
+    return call_run(run, run->enter, run->words, run->codelet->plan->stack_pointer);
 }
 
 static void region_shot(void *context)
@@ -199,22 +208,39 @@ static bool region_sample(struct run *run)
     return sampled;
 }
 
+/* The first step finds caches that learning what to lay down went through. */
+static bool step_counts(const struct run *run, const struct plan_step *step, size_t index)
+{
+    return run->timing && step->timed && (index || run->learning == CHAIN_KNOWS)
+           && run->codelet->plan->result.steps[index].count < PLAN_STEP_SAMPLES;
+}
+
 static void step_run(void *context, size_t index)
 {
     struct run *run = context;
     const struct plan_step *step = &PLAN_TABLE(run->codelet, steps, struct plan_step)[index];
+    const uint64_t *words = PLAN_TABLE(run->codelet, step_words, uint64_t) + step->word_first;
+    struct plan_step_samples *samples = &run->codelet->plan->result.steps[index];
+    if (step_counts(run, step, index)) {
+        struct cost cost = call_run(run, run->steps[index], words, step->stack_pointer);
+        samples->samples_ns[samples->count] = cost.wall_ns;
+        samples->cpu_ns[samples->count] = cost.cpu_ns;
+        samples->switches[samples->count++] = cost.switches;
+        return;
+    }
     pcere_threads_restore(run->threads);
     pcere_heap_enter(true);
-    pcere_call_on_stack(run->steps[index], PLAN_TABLE(run->codelet, step_words, uint64_t) + step->word_first, step->stack_pointer);
+    pcere_call_on_stack(run->steps[index], words, step->stack_pointer);
     pcere_heap_enter(false);
     pcere_plan_progress(run->codelet);
 }
 
-/* Memory and caches as the region found them. `learn`: the first two times. */
-static void region_precede(struct run *run, bool learn, bool restore)
+/* Memory and caches as the region found them. `walk`: how often that was done. */
+static void region_precede(struct run *run, uint32_t walk, bool restore)
 {
+    run->learning = walk >= LEARNING_WALKS ? CHAIN_KNOWS : walk && run->tours ? CHAIN_LEARNS_START : CHAIN_LEARNS;
     if (run->chain)
-        pcere_chain_walk(run->chain, learn, step_run, run);
+        pcere_chain_walk(run->chain, run->learning, step_run, run);
     else if (restore)
         pcere_memory_restore(&run->memory);
     if (run->codelet->plan->policy.faulting)
@@ -232,7 +258,7 @@ static void region_warm(struct run *run)
     }
     for (uint32_t i = 0; i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++) {
         if (run->chain)
-            region_precede(run, i < LEARNING_WALKS, false);
+            region_precede(run, i, false);
         pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
         last_ns = region_run(run).wall_ns;
         run->codelet->plan->result.warmups = i + 1;
@@ -271,9 +297,10 @@ static void region_measure(struct run *run)
     if (policy->watched && !(run->mark = mark_find()))
         pcere_plan_end(run->codelet, PLAN_FAILED, "the library that records it was not loaded");
     uint32_t undisturbed = 0;
+    run->timing = true;
     uint64_t begin_ns = clock_ns();
     for (uint32_t i = 0; i < most; i++) {
-        region_precede(run, run->chain && i + policy->warmups < LEARNING_WALKS, i);
+        region_precede(run, i + policy->warmups, i);
         pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
         if (i && !policy->learn)
             pcere_memory_cool(&run->memory);

@@ -1,0 +1,392 @@
+/* replay-rt/launcher/tour.c - makes and runs tours: who takes part, in which order, and what comes back; see tour.h. */
+#include "replay-rt/launcher/tour.h"
+
+#include "core/text.h"
+#include "replay-rt/launcher/policy.h"
+#include "replay-rt/launcher/sampling.h"
+#include "replay-rt/launcher/warming.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TOURS_MOST 4u
+#define EVENTS_MOST 100000u
+#define PROCESS_NS 8000000u               /* as tour_choose.c has it */
+#define WALKS_ALONE 5u                    /* that a codelet takes by itself: two untimed, three timed */
+#define PAGE_LAY_NS 600u
+#define BUDGET_LEAST_NS 2000000u          /* short regions are timed more than twice */
+#define WEIGHT_PARTS 60u                  /* of what the classes took in vivo: for timed rounds */
+
+enum { TIMED_LEAST = 2, TIMED_MOST = 10 };
+
+struct candidate {
+    const struct replay_target *target;
+    size_t index;                         /* of the target */
+    uint64_t alone_ns;                    /* what it costs by itself */
+    bool done;
+};
+
+struct tours {
+    struct replay_session *session;
+    struct candidate *candidates;
+    size_t candidate_count;
+    struct predecessor *order;            /* the program's invocations */
+    struct tour_event *events;            /* the same */
+    size_t event_count;
+    struct tour_times *times;
+};
+
+struct tour {
+    struct predecessor stops[PLAN_STEPS_MAX + 1];     /* the last one is the process's own region */
+    size_t members[PLAN_STEPS_MAX + 1];               /* candidates that are timed there, or TOUR_NOBODY */
+    size_t count;
+    struct store_codelet codelet;         /* the last one's */
+    struct codelet_memory memory;
+    struct plan_steps steps;
+};
+
+/* ---- who might --------------------------------------------------------------------------------------------------------------------- */
+
+static bool options_allow(const struct replay_options *options, const struct store_manifest *manifest)
+{
+    bool capture_asked = false;
+    for (size_t i = 0; i < options->thread_count; i++)
+        capture_asked |= options->threads[i] == manifest->threads;
+    return capture_asked && !options->warmup && !options->repeat && !(options->precision_ratio > 0) && !options->budget_ns && !options->target;
+}
+
+/* What is sampled, or cannot run with so many threads, is no member of a tour. */
+static bool threads_allow(const struct replay_session *session, const struct replay_target *target, const struct store_codelet *codelet)
+{
+    const struct replay_options *options = session->options;
+    for (size_t i = 0; i < options->thread_count; i++) {
+        struct plan_policy policy = {0};
+        char *refusal = NULL;
+        uint32_t threads = options->threads[i];
+        if (replay_threads_check(target, codelet, replay_team(codelet, store_manifest(session->store), threads), NULL)
+            || sampling_choose(options, codelet, threads, replay_class_ns_at(target->class, codelet, threads), &policy, &refusal, NULL))
+            return false;
+        free(refusal);
+        if (policy.sample_shots)
+            return false;
+    }
+    return true;
+}
+
+static enum pcere_status candidate_look(struct tours *tours, const struct replay_target *target, size_t index, struct pcere_error *error)
+{
+    struct replay_session *session = tours->session;
+    struct store_codelet codelet;
+    struct codelet_memory memory = {0};
+    struct warming warming = {0};
+    if (target->class->nested || target->region->invocations <= POLICY_OFTEN || target->class->representative <= 1
+        || store_codelet_load(session->store, target->class->codelet, &codelet, NULL))
+        return PCERE_OK;
+    enum pcere_status status = warming_begin(session, target, &codelet, &memory, &warming, error);
+    bool fits = !status && warming.predecessor_count && !codelet.does_io
+                && (warming.kind == WARMUP_PRECEDED || warming.too_long || (warming.kind == WARMUP_PLAIN && warming.subject.after_itself))
+                && threads_allow(session, target, &codelet);
+    uint64_t before_ns = 0;
+    for (size_t i = 0; fits && warming.kind == WARMUP_PRECEDED && i < warming.predecessor_count; i++)
+        before_ns += warming.predecessors[i].class->representative_ns;
+    if (fits)
+        tours->candidates[tours->candidate_count++] = (struct candidate){
+            .target = target, .index = index, .alone_ns = PROCESS_NS + WALKS_ALONE * (target->class->representative_ns + before_ns)};
+    warming_done(&warming);
+    store_codelet_done(&codelet);
+    return status == PCERE_SYSTEM ? status : PCERE_OK;
+}
+
+static size_t candidate_of(const struct tours *tours, const struct store_class *class)
+{
+    for (size_t i = 0; i < tours->candidate_count; i++)
+        if (!tours->candidates[i].done && tours->candidates[i].target->class == class)
+            return i;
+    return TOUR_NOBODY;
+}
+
+static void events_fill(struct tours *tours)
+{
+    const struct store_manifest *manifest = store_manifest(tours->session->store);
+    for (size_t i = 0; i < tours->event_count; i++) {
+        const struct predecessor *at = &tours->order[i];
+        tours->events[i] = (struct tour_event){
+            .class = (size_t)(uintptr_t)at->class,
+            .candidate = candidate_of(tours, at->class),
+            .time_ns = at->class->representative_ns,
+            .lay_ns = at->class->memory_bytes / manifest->page_size * PAGE_LAY_NS / 4,
+            .shift = (int64_t)(at->invocation - at->class->representative),
+        };
+    }
+}
+
+/* ---- one tour ---------------------------------------------------------------------------------------------------------------------- */
+
+/* The one with the most memory: the others find room in its process. */
+static size_t stop_largest(const struct tours *tours, size_t first, size_t count, bool closed)
+{
+    size_t largest = count - 1;
+    uint64_t largest_bytes = 0;
+    for (size_t i = closed ? 0 : 1; i < count; i++) {
+        uint64_t bytes = tours->order[first + i].class->memory_bytes;
+        if (tours->events[first + i].candidate == TOUR_NOBODY || bytes < largest_bytes)
+            continue;
+        largest = i;
+        largest_bytes = bytes;
+    }
+    return largest;
+}
+
+static void tour_lay_out(const struct tours *tours, size_t first, size_t count, bool closed, struct tour *tour)
+{
+    size_t last = stop_largest(tours, first, count, closed);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (last + 1 + i) % count;
+        size_t candidate = tours->events[first + at].candidate;
+        tour->stops[i] = tours->order[first + at];
+        tour->members[i] = at || closed ? candidate : TOUR_NOBODY;
+        for (size_t j = 0; j < i; j++)
+            if (tour->members[j] == tour->members[i])
+                tour->members[j] = TOUR_NOBODY;       /* the later one counts: the process's own region is the last */
+    }
+    tour->count = count;
+}
+
+static int range_order(const void *left, const void *right)
+{
+    const struct plan_range *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* What any of them is known to write, as far as the process has it from the start, is made its own at once. */
+static bool changes_join(struct replay_session *session, struct tour *tour)
+{
+    struct plan_range *ranges = NULL;
+    size_t count = 0, capacity = 0, kept = 0;
+    uint64_t page_bytes = store_manifest(session->store)->page_size;
+    bool room = true;
+    for (size_t i = 0; room && i < tour->count; i++) {
+        struct store_codelet codelet;
+        if (store_codelet_load(session->store, tour->stops[i].class->codelet, &codelet, NULL))
+            continue;
+        for (size_t j = 0; room && j < codelet.after_count; j++)
+            if ((room = array_reserve(&ranges, &capacity, count + 1, sizeof *ranges)))
+                ranges[count++] = (struct plan_range){codelet.after[j].address, codelet.after[j].count * page_bytes};
+        store_codelet_done(&codelet);
+    }
+    if (count)
+        qsort(ranges, count, sizeof *ranges, range_order);
+    for (size_t i = 0; i < count; i++) {
+        struct plan_range *last = kept ? &ranges[kept - 1] : NULL;
+        uint64_t end = ranges[i].address + ranges[i].bytes;
+        if (!last || ranges[i].address > last->address + last->bytes)
+            ranges[kept++] = ranges[i];
+        else if (end > last->address + last->bytes)
+            last->bytes = end - last->address;
+    }
+    room = room && codelet_memory_change(&tour->memory, ranges, kept, page_bytes);
+    free(ranges);
+    return room;
+}
+
+static enum pcere_status tour_prepare(struct tours *tours, struct tour *tour, struct pcere_error *error)
+{
+    struct replay_session *session = tours->session;
+    const struct predecessor *own = &tour->stops[tour->count - 1];
+    size_t touched = 0;
+    enum pcere_status status = store_codelet_load(session->store, own->class->codelet, &tour->codelet, error);
+    if (status)
+        return status;
+    status = build_unit_check(&session->build, tour->codelet.unit_id, error);
+    if (!status)
+        status = images_check(&session->images, &tour->codelet, error);
+    if (!status)
+        status = codelet_memory_new(session->store, &session->pool, &tour->codelet, &session->images, false, &tour->memory, error);
+    if (!status)
+        status = predecessors_prepare(session, &tour->codelet, &tour->memory, tour->stops, tour->count - 1, &tour->steps, &touched, error);
+    if (!status && !changes_join(session, tour))
+        status = pcere_fail_memory(error, "the pages of a codelet");
+    for (size_t i = 0; !status && i + 1 < tour->count; i++) {
+        if (tour->steps.items[i].touched)
+            tour->members[i] = TOUR_NOBODY;
+        tour->steps.items[i].timed = tour->members[i] != TOUR_NOBODY;
+    }
+    return status;
+}
+
+static void tour_done(struct tour *tour)
+{
+    plan_steps_done(&tour->steps);
+    codelet_memory_done(&tour->memory);
+    store_codelet_done(&tour->codelet);
+}
+
+static size_t members_count(const struct tour *tour)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < tour->count; i++)
+        count += tour->members[i] != TOUR_NOBODY;
+    return count;
+}
+
+/* Of all members together; divided by the threads that the capture did not have. */
+static uint64_t classes_ns(const struct tours *tours, const struct tour *tour, uint32_t threads)
+{
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < tour->count; i++)
+        if (tour->members[i] != TOUR_NOBODY)
+            sum_ns += replay_class_ns_at(tours->candidates[tour->members[i]].target->class, &tour->codelet, threads);
+    return sum_ns;
+}
+
+/* A step's samples, as if its region had been the process's own. */
+static void step_take(const struct plan_result *from, size_t step, struct plan_result *ret_result)
+{
+    const struct plan_step_samples *samples = &from->steps[step];
+    uint64_t count = samples->count < PLAN_STEP_SAMPLES ? samples->count : PLAN_STEP_SAMPLES;
+    ret_result->sample_count = count;
+    memcpy(ret_result->samples_ns, samples->samples_ns, count * sizeof *samples->samples_ns);
+    memcpy(ret_result->cpu_ns, samples->cpu_ns, count * sizeof *samples->cpu_ns);
+    memcpy(ret_result->switches, samples->switches, count * sizeof *samples->switches);
+}
+
+/* Each member bears an equal share of the cost, the last one what is left. */
+static enum pcere_status results_fill(struct tours *tours, const struct tour *tour, const struct plan_result *from, size_t thread, uint64_t cost_ns,
+                                      struct pcere_error *error)
+{
+    const struct replay_options *options = tours->session->options;
+    size_t members = members_count(tour);
+    struct plan_result *own = malloc(sizeof *own);
+    enum pcere_status status = own ? PCERE_OK : pcere_fail_memory(error, "samples");
+    for (size_t i = 0; !status && i < tour->count; i++) {
+        if (tour->members[i] == TOUR_NOBODY)
+            continue;
+        const struct candidate *candidate = &tours->candidates[tour->members[i]];
+        struct replay_result *result = &tours->times[candidate->index].results[thread];
+        *own = *from;
+        if (i + 1 < tour->count)
+            step_take(from, i, own);
+        for (unsigned p = 0; p < REPLAY_PHASES; p++)
+            own->phases_ns[p] = from->phases_ns[p] / members;
+        status = replay_result_begin(tours->session, candidate->target, options->threads[thread], "replay", result, error);
+        if (!status)
+            status = replay_samples_take(result, own, error);
+        result->sample.cost_ns += cost_ns / members + (i + 1 == tour->count ? cost_ns % members : 0);
+    }
+    free(own);
+    return status;
+}
+
+static bool all_measured(const struct tour *tour, const struct plan_result *result)
+{
+    bool all = result->sample_count > 0;
+    for (size_t i = 0; i + 1 < tour->count; i++)
+        all = all && (tour->members[i] == TOUR_NOBODY || result->steps[i].count > 0);
+    return all;
+}
+
+/* *ret_ran false: it cannot, and each is measured by itself. */
+static enum pcere_status tour_run(struct tours *tours, const struct tour *tour, size_t thread, uint64_t prepare_ns, bool *ret_ran, struct pcere_error *error)
+{
+    struct replay_session *session = tours->session;
+    uint32_t threads = session->options->threads[thread];
+    uint64_t start_ns = replay_session_clock_ns(), wall_ns = 0;
+    uint64_t budget_ns = classes_ns(tours, tour, threads) / WEIGHT_PARTS;
+    struct plan_policy policy = {.task = PLAN_MEASURE, .learn = 1, .warmups = 1, .repeat_least = TIMED_LEAST, .repeat_most = TIMED_MOST};
+    policy.budget_ns = budget_ns > BUDGET_LEAST_NS ? budget_ns : BUDGET_LEAST_NS;
+    struct plan_file plan = {.fd = -1};
+    enum pcere_status status = plan_file_new(&tour->codelet, store_manifest(session->store), &session->pool, &tour->memory, &session->images, &policy,
+                                             &tour->steps, &plan, error);
+    if (status)
+        return status;
+    *ret_ran = !replay_session_process(session, &tour->codelet, &plan, threads, &wall_ns, NULL) && all_measured(tour, &plan.plan->result);
+    if (*ret_ran)
+        status = results_fill(tours, tour, &plan.plan->result, thread, replay_session_clock_ns() - start_ns + (thread ? 0 : prepare_ns), error);
+    plan_file_done(&plan);
+    return status;
+}
+
+static enum pcere_status tour_measure(struct tours *tours, struct tour *tour, uint64_t prepare_ns, struct pcere_error *error)
+{
+    size_t thread_count = tours->session->options->thread_count;
+    enum pcere_status status = PCERE_OK;
+    bool ran = members_count(tour) > 1;
+    for (size_t i = 0; !status && ran && i < tour->count; i++) {
+        if (tour->members[i] == TOUR_NOBODY)
+            continue;
+        struct tour_times *times = &tours->times[tours->candidates[tour->members[i]].index];
+        times->after = tour->stops[(i ? i : tour->count) - 1].region->name;
+        if (!(times->results = calloc(thread_count, sizeof *times->results)))
+            status = pcere_fail_memory(error, "results");
+    }
+    for (size_t i = 0; !status && ran && i < thread_count; i++)
+        status = tour_run(tours, tour, i, prepare_ns, &ran, error);
+    for (size_t i = 0; i < tour->count; i++)
+        if (tour->members[i] != TOUR_NOBODY && (status || !ran))
+            tour_times_done(&tours->times[tours->candidates[tour->members[i]].index], thread_count);
+    return status;
+}
+
+/* *ret_more: another one may be worth it. Whoever took part, or could have, takes part in no other. */
+static enum pcere_status tour_next(struct tours *tours, bool *ret_more, struct pcere_error *error)
+{
+    size_t first = 0, count = 0;
+    bool closed = false;
+    uint64_t start_ns = replay_session_clock_ns(), *alone_ns = calloc(tours->candidate_count + 1, sizeof *alone_ns);
+    if (!alone_ns)
+        return pcere_fail_memory(error, "a tour");
+    for (size_t i = 0; i < tours->candidate_count; i++)
+        alone_ns[i] = tours->candidates[i].alone_ns;
+    events_fill(tours);
+    *ret_more = tour_choose(tours->events, tours->event_count, alone_ns, tours->candidate_count, PLAN_STEPS_MAX + 1, &first, &count, &closed);
+    free(alone_ns);
+    if (!*ret_more)
+        return PCERE_OK;
+    struct tour tour = {0};
+    tour_lay_out(tours, first, count, closed, &tour);
+    for (size_t i = 0; i < count; i++)
+        if (tour.members[i] != TOUR_NOBODY)
+            tours->candidates[tour.members[i]].done = true;
+    struct pcere_error failure = {0};
+    enum pcere_status status = tour_prepare(tours, &tour, &failure);
+    if (!status)
+        status = tour_measure(tours, &tour, replay_session_clock_ns() - start_ns, &failure);
+    tour_done(&tour);
+    if (status != PCERE_SYSTEM)
+        return PCERE_OK;              /* what is wrong shows again where each is measured by itself */
+    *error = failure;
+    return status;
+}
+
+enum pcere_status tours_measure(struct replay_session *session, const struct replay_target *targets, size_t target_count, struct tour_times *times,
+                                struct pcere_error *error)
+{
+    struct tours tours = {.session = session, .times = times};
+    if (target_count < 2 || !options_allow(session->options, store_manifest(session->store)))
+        return PCERE_OK;
+    enum pcere_status status = replay_series_need(session, error);
+    if (status)
+        return status == PCERE_SYSTEM ? status : PCERE_OK;
+    status = predecessors_order(session->store, session->series, session->series_count, &tours.order, &tours.event_count, error);
+    tours.candidates = calloc(target_count, sizeof *tours.candidates);
+    tours.events = calloc(tours.event_count + 1, sizeof *tours.events);
+    if (!status && (!tours.candidates || !tours.events))
+        status = pcere_fail_memory(error, "a tour");
+    for (size_t i = 0; !status && tours.event_count <= EVENTS_MOST && i < target_count; i++)
+        status = candidate_look(&tours, &targets[i], i, error);
+    bool more = tours.candidate_count > 1;
+    for (unsigned i = 0; !status && more && i < TOURS_MOST; i++)
+        status = tour_next(&tours, &more, error);
+    free(tours.candidates);
+    free(tours.events);
+    free(tours.order);
+    return status;
+}
+
+void tour_times_done(struct tour_times *times, size_t thread_count)
+{
+    for (size_t i = 0; times->results && i < thread_count; i++)
+        replay_result_done(&times->results[i]);
+    free(times->results);
+    *times = (struct tour_times){0};
+}
