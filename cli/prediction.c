@@ -342,6 +342,7 @@ enum pcere_status prediction_document_add(json_t *document, const struct predict
     json_put(document, "serial_basis", json_string(predict_basis_name(result->serial_basis)), &failed);
     json_put(document, "captured_elsewhere", json_boolean(result->foreign), &failed);
     json_put(document, "run_spread_ratio", json_real(result->run_ratio), &failed);
+    json_put(document, "drift_ratio", result->drift_ns ? json_real(result->drift_ratio) : json_null(), &failed);
     json_put(document, "run_spread_runs", json_from_u64(result->run_count), &failed);
     json_put(document, "amdahl", law_value(prediction, &failed), &failed);
     json_t *list = json_array();

@@ -126,6 +126,11 @@ static void serials_print(const struct prediction *prediction)
 /* How near a prediction can come to one run at all. */
 static void noise_print(const struct prediction *prediction)
 {
+    const struct predict_result *result = &prediction->result;
+    char then[UNITS_TEXT_BYTES], now[UNITS_TEXT_BYTES];
+    if (result->drift_ns)
+        printf("the captured run took %s, stops left out; runs now take %s (%+.1f %%)\n", units_format_ns(prediction->manifest->wall_ns, then),
+               units_format_ns(result->drift_ns, now), 100 * result->drift_ratio);
     for (size_t i = 0; i < prediction->result.point_count; i++) {
         const struct predict_point *point = &prediction->result.points[i];
         char spread[CLI_TEXT_MOST];

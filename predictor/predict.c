@@ -491,6 +491,10 @@ enum pcere_status predict_run(const struct predict_request *request, struct pred
     if (status == PCERE_OK) {
         serial_choose(&predictor, &result);
         predictor.serial_basis = result.serial_basis;
+        size_t count;
+        result.drift_ns = result.foreign ? 0 : runs_median(request, request->manifest->threads, false, predictor.values, &count);
+        if (result.drift_ns && request->manifest->wall_ns)
+            result.drift_ratio = (double)result.drift_ns / (double)request->manifest->wall_ns - 1;
         result.run_ratio = predictor.run_ratio;
         result.run_count = predictor.run_count;
         result.points = calloc(request->thread_count, sizeof *result.points);

@@ -125,6 +125,8 @@ struct predict_result {
     bool foreign;                    /* the store was captured on another host: in-vivo times are that host's */
     double run_ratio;                /* standard deviation of runs of the program that intervals go by, over their mean */
     size_t run_count;                /* real runs behind it; 0: assumed */
+    uint64_t drift_ns;               /* median of this host's real runs at the capture's thread count, where it was captured here; 0: there are none */
+    double drift_ratio;              /* that over the captured run's time, less 1: how far the machine is from where it was, or runs from each other */
     struct predict_point *points;    /* as request.threads */
     size_t point_count;
 };

@@ -59,6 +59,7 @@ is "real times are unknown without --measure" "$(json '[.predictions[].real_ns] 
 run "$PCERE" predict --measure --json --threads 1,2
 says "predict --measure" 0
 holds "puts real time, error and acceleration beside it" jq -e '[.predictions[] | .real_ns > 0 and .error_ratio >= 0 and .acceleration > 0] | all' .out
+holds "and how far runs are from the one that was captured" jq -e '.drift_ratio > -1' .out
 is "the part outside regions stays the capture's" "$(json '[.predictions[].serial_basis] | unique | join(",")')" in_vivo
 holds "one thread has no others that begin late" jq -e '.predictions[0].team_start_ns == null' .out
 holds "real runs judge the classes of several members at the other thread count" sh -c \

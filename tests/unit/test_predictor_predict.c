@@ -133,6 +133,7 @@ static void real_runs(void)
     CU_ASSERT_EQUAL(point->real_count, 3);
     CU_ASSERT_DOUBLE_EQUAL(point->error_ratio, 2.2 / 175, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(point->acceleration, 175.0 / 3, 1e-9);
+    CU_ASSERT_EQUAL(result.drift_ns, 0);                /* none with the capture's threads */
     /* three runs with a variation of 5 / 175, beside what is assumed */
     CU_ASSERT_DOUBLE_EQUAL(result.run_ratio, sqrt((3 * 0.02 * 0.02 + 2 * 5.0 / 175 * 5.0 / 175) / 5), 1e-9);
     CU_ASSERT_EQUAL(result.run_count, 3);
