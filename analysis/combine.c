@@ -286,6 +286,8 @@ static enum pcere_status input_check(struct profile *const *profiles, const char
         if (!profiles[p]->count)
             return pcere_fail(error, PCERE_DATA, 0, "profile a program whose work is in tasks, loops or sections", "%.100s has no XUs", names[p]);
         enum pcere_status status = p ? profile_same_run(profiles[0]->runs, names[0], profiles[p]->runs, names[p], error) : PCERE_OK;
+        for (size_t q = 0; status == PCERE_OK && q < p; q++)
+            status = profile_same_events(profiles[q], names[q], profiles[p], names[p], error);
         if (status != PCERE_OK)
             return status;
         status = profile_sort(profiles[p], error);

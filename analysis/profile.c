@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 static const char *const kind_names[PROFILE_KIND_COUNT] = {
-    "task", "static range", "dynamic chunk", "section", "single", "masked", "taskloop chunk", "region", "other",
+    "task", "static range", "dynamic chunk", "section", "single", "masked", "taskloop chunk", "region", "other", "iteration",
 };
 
 const char *profile_kind_name(enum profile_kind kind)

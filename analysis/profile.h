@@ -32,13 +32,14 @@ enum profile_kind {                            /* what sort of XU; profile_kind_
     PROFILE_TASKLOOP_CHUNK,
     PROFILE_REGION,                            /* what a thread does in a parallel region outside of all others */
     PROFILE_OTHER,
+    PROFILE_ITERATION,                         /* of a worksharing loop, alone: profile_run.iterations */
     PROFILE_KIND_COUNT,
 };
 
 struct profile_event {
     char *name;                                /* "instructions" */
     char *unit;                                /* of a count: "1", "bytes", "ns" */
-    char *backend;                             /* "pmu", "sw", "ir", "cache", "time" */
+    char *backend;                             /* "pmu", "sw", "ir", "time", or "cache" with the caches: "cache 32768/8/64 1048576/16/64" */
     uint32_t run;                              /* of profile.runs: whose counts these are */
     bool exact;                                /* the same in every run with the same schedule: ir */
 };
@@ -58,6 +59,7 @@ struct profile_run {                           /* what a profile must share with
     size_t setting_count;
     char *host;                                /* name */
     uint32_t threads;                          /* most in a team */
+    bool iterations;                           /* labels are iteration-exact: the same for every schedule and number of threads */
     uint32_t level;                            /* 0 to 3: how much the measuring saw (docs/format/profile.md) */
     char **blind;                              /* what it could not see, a sentence each */
     size_t blind_count;
@@ -166,9 +168,11 @@ size_t profile_event_find(const struct profile *profile, const char *name);
 enum pcere_status profile_check(const struct profile *profile, const char *where, struct pcere_error *error);
 
 /* Runs of one program with one input and the same settings: what may be combined. PCERE_DATA says what differs: `a_name` and `b_name` are for
- * the sentence. Hosts may differ. */
+ * the sentence. Hosts may differ; where labels are iteration-exact, schedules and numbers of threads, too. */
 enum pcere_status profile_same_run(const struct profile_run *a, const char *a_name, const struct profile_run *b, const char *b_name,
                                    struct pcere_error *error);
+/* Events that both have are of the same back end, and of the same model. PCERE_DATA says which is not. */
+enum pcere_status profile_same_events(const struct profile *a, const char *a_name, const struct profile *b, const char *b_name, struct pcere_error *error);
 
 /* ---- files ----------------------------------------------------------------------------------------------------------------- */
 

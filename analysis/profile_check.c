@@ -1,6 +1,7 @@
 /* analysis/profile_check.c - see profile.h: what must hold in a profile, and which profiles belong together. */
 #include "analysis/profile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static enum pcere_status broken(const char *where, const char *what, struct pcere_error *error)
@@ -72,6 +73,30 @@ static enum pcere_status lists_same(char *const *a, size_t a_count, const char *
     return PCERE_OK;
 }
 
+/* What iteration-exact labels do not depend on. */
+static bool is_of_schedule(const char *setting)
+{
+    return strncmp(setting, "OMP_NUM_THREADS=", 16) == 0 || strncmp(setting, "OMP_SCHEDULE=", 13) == 0;
+}
+
+static enum pcere_status settings_same(const struct profile_run *a, const char *a_name, const struct profile_run *b, const char *b_name, struct pcere_error *error)
+{
+    if (!a->iterations)
+        return lists_same(a->settings, a->setting_count, a_name, b->settings, b->setting_count, b_name, "settings", error);
+    char **kept[2] = {calloc(a->setting_count + 1, sizeof(char *)), calloc(b->setting_count + 1, sizeof(char *))};
+    size_t counts[2] = {0, 0};
+    const struct profile_run *const runs[2] = {a, b};
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; kept[side] && i < runs[side]->setting_count; i++)
+            if (!is_of_schedule(runs[side]->settings[i]))
+                kept[side][counts[side]++] = runs[side]->settings[i];
+    enum pcere_status status = kept[0] && kept[1] ? lists_same(kept[0], counts[0], a_name, kept[1], counts[1], b_name, "settings", error)
+                                                  : pcere_fail_memory(error, "the settings");
+    free(kept[0]);
+    free(kept[1]);
+    return status;
+}
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -91,10 +116,24 @@ enum pcere_status profile_same_run(const struct profile_run *a, const char *a_na
     if (strcmp(a->region ? a->region : "", b->region ? b->region : "") != 0)
         return pcere_fail(error, PCERE_DATA, 0, HINT_SAME, "%.80s and %.80s are not of the same code: '%.80s' and '%.80s'", a_name, b_name,
                           a->region ? a->region : "the whole program", b->region ? b->region : "the whole program");
-    if (a->threads != b->threads)
+    if (a->iterations != b->iterations)
+        return pcere_fail(error, PCERE_DATA, 0, "profile all of them with --iterations, or none", "%.80s has an XU for each iteration, %.80s one for each range",
+                          a->iterations ? a_name : b_name, a->iterations ? b_name : a_name);
+    if (!a->iterations && a->threads != b->threads)
         return pcere_fail(error, PCERE_DATA, 0, HINT_SAME, "%.80s and %.80s ran with %u and %u threads", a_name, b_name, a->threads, b->threads);
     enum pcere_status status = lists_same(a->arguments, a->argument_count, a_name, b->arguments, b->argument_count, b_name, "arguments", error);
     if (status == PCERE_OK)
-        status = lists_same(a->settings, a->setting_count, a_name, b->settings, b->setting_count, b_name, "settings", error);
+        status = settings_same(a, a_name, b, b_name, error);
     return status;
+}
+
+enum pcere_status profile_same_events(const struct profile *a, const char *a_name, const struct profile *b, const char *b_name, struct pcere_error *error)
+{
+    for (size_t i = 0; i < a->event_count; i++) {
+        size_t at = profile_event_find(b, a->events[i].name);
+        if (at < b->event_count && strcmp(a->events[i].backend, b->events[at].backend) != 0)
+            return pcere_fail(error, PCERE_DATA, 0, "profile both with the same --caches", "%.80s and %.80s counted %.40s in other ways: '%.60s' and '%.60s'", a_name, b_name,
+                              a->events[i].name, a->events[i].backend, b->events[at].backend);
+    }
+    return PCERE_OK;
 }

@@ -27,6 +27,8 @@ static json_t *run_describe(const struct profile_run *run, bool *failed)
     json_put(object, "host", json_from_string(run->host), failed);
     json_put(object, "threads", json_from_u64(run->threads), failed);
     json_put(object, "level", json_from_u64(run->level), failed);
+    if (run->iterations)
+        json_put(object, "iterations", json_true(), failed);
     json_put(object, "blind", strings_describe(run->blind, run->blind_count, failed), failed);
     json_put(object, "wall_ns", json_from_u64(run->wall_ns), failed);
     json_put(object, "xus", json_from_u64(run->xus), failed);
@@ -138,6 +140,7 @@ static void run_read(struct json_reader *reader, struct profile *profile, const 
     run.host = json_read_string(reader, object, "host", false);
     run.threads = (uint32_t)json_read_u64(reader, object, "threads", UINT32_MAX);
     run.level = (uint32_t)json_read_u64(reader, object, "level", 3);
+    run.iterations = json_is_true(json_object_get(object, "iterations"));
     run.blind = strings_read(reader, object, "blind", &run.blind_count);
     run.wall_ns = json_read_u64(reader, object, "wall_ns", INT64_MAX);
     run.xus = json_read_u64(reader, object, "xus", INT64_MAX);

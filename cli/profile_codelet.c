@@ -97,7 +97,7 @@ static enum pcere_status codelet_record(struct cli *cli, const struct profile_re
     text_addf(&place, TRACE_ENVIRONMENT "=%d", REPLAY_WATCHER_DESCRIPTOR);
     char *const environment[] = {preload.data, place.data, NULL};
     const struct recording_options options = {.library = request->library, .trace = request->trace, .clock = request->clock, .events = request->events,
-                                              .event_count = request->event_count};
+                                              .event_count = request->event_count, .wanted = request->wanted, .caches = {request->caches[0], request->caches[1]}};
     struct codelet_record record = {&options, -1};
     const struct replay_watcher watcher = {environment, record_open, &record};
     enum pcere_status status = preload.failed || place.failed ? pcere_fail_memory(error, "an environment") : PCERE_OK;
@@ -281,6 +281,8 @@ static enum pcere_status codelet_judge(struct cli *cli, const struct profile_req
     if (status == PCERE_OK && !units.count)
         status = pcere_fail(error, PCERE_NO, 0, "XUs are tasks, sections, and ranges of worksharing loops", "%s executed no XU: its profile is empty", target->region->name);
     if (status == PCERE_OK)
+        status = profile_iterations_judge(request, &units, error);
+    if (status == PCERE_OK)
         status = host_name(&host, error);
     if (status == PCERE_OK)
         status = host_cpu_nodes(&nodes, &node_count, error);
@@ -320,6 +322,18 @@ static enum pcere_status codelet_judge(struct cli *cli, const struct profile_req
     return status;
 }
 
+/* What the codelet must be compiled to count. */
+static const char *counting_choose(const struct profile_request *request)
+{
+    static const char *const words[2][3] = {{NULL, "ir", "cache"}, {"iterations", "ir,iterations", "cache,iterations"}};
+    int counted = 0;
+    for (size_t i = 0; i < request->event_count; i++) {
+        int wanted = request->events[i].backend == TRACE_BACKEND_CACHE ? 2 : request->events[i].backend == TRACE_BACKEND_IR ? 1 : 0;
+        counted = wanted > counted ? wanted : counted;
+    }
+    return words[request->wanted & TRACE_WANT_ITERATIONS ? 1 : 0][counted];
+}
+
 enum pcere_status profile_codelet(struct cli *cli, const struct profile_request *request, struct pcere_error *error)
 {
     unsigned given = request->threads;
@@ -332,9 +346,7 @@ enum pcere_status profile_codelet(struct cli *cli, const struct profile_request 
         status = target_choose(&setup, cli->operand_count, &target, error);
     if (status == PCERE_OK) {
         setup.options.warmup = request->warmup;
-        for (size_t i = 0; i < request->event_count; i++)
-            if (request->events[i].backend == TRACE_BACKEND_IR)
-                setup.options.count = "ir";
+        setup.options.count = counting_choose(request);
         status = codelet_record(cli, request, &setup, target, &time_ns, error);
     }
     if (status == PCERE_OK)

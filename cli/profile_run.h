@@ -17,12 +17,21 @@ struct profile_request {             /* borrowed */
     enum label_rules rules;
     uint32_t threads;                /* 0: none given */
     enum trace_clock clock;
+    uint32_t wanted;                 /* enum trace_want */
+    struct trace_cache caches[2];    /* for events of the model of caches */
     bool force;
     bool quiet;                      /* the file is all that is wanted */
     const char *graph;               /* NULL: none */
     uint64_t graph_most;
     const char *in_vivo, *warmup;    /* of a codelet, or NULL */
 };
+
+/* What --caches says ("32KiB/8,1MiB/16/64": bytes, ways, and bytes of a line), or, without a word, what this machine has. PCERE_USAGE: that are no caches that
+ * can be modelled. PCERE_REFUSED: this machine does not tell its own. */
+enum pcere_status profile_caches_choose(const char *word, struct trace_cache *ret_caches, struct pcere_error *error);
+
+/* PCERE_DATA: iterations were asked for, but no loop of the program told any. */
+enum pcere_status profile_iterations_judge(const struct profile_request *request, const struct units *units, struct pcere_error *error);
 
 /* Write the profile and, if asked for, the graph; then show it: a table, or the document, which is then written and gone. */
 void profile_dropped_print(const struct profile *combined, FILE *out);      /* what could not be combined */

@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-struct profile_words { const char *combine; uint64_t counters, repeats; bool references; const char *output, *events, *labels, *graph, *trace, *in_vivo, *warmup; uint64_t threads, graph_most; bool force, slow_clock; };
+struct profile_words { const char *combine; uint64_t counters, repeats; bool references; const char *output, *events, *labels, *graph, *trace, *in_vivo, *warmup, *caches; uint64_t threads, graph_most; bool force, slow_clock, iterations; };
 
 /* ---- words ------------------------------------------------------------------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ static enum pcere_status event_add(const char *word, struct trace_event *events,
         if (nearest)
             snprintf(error->hint, sizeof error->hint, "did you mean %s?", nearest);
         else if (status == PCERE_USAGE)
-            snprintf(error->hint, sizeof error->hint, "'pcere profile --help' names those of the kernel; 'sw' is all of them, 'ir' all of programs that count");
+            snprintf(error->hint, sizeof error->hint, "'pcere profile --help' names those of the kernel; 'sw' is all of them, 'ir' and 'cache' all of programs that count");
         if (status == PCERE_OK && found->backend == TRACE_BACKEND_PMU)
             status = event_hardware_probe(error);
         if (status != PCERE_OK)
@@ -115,6 +115,8 @@ static enum pcere_status trace_judge(struct cli *cli, const struct profile_reque
     if (status == PCERE_OK)
         status = emptiness_judge(file->header, &units, error);
     if (status == PCERE_OK)
+        status = profile_iterations_judge(request, &units, error);
+    if (status == PCERE_OK)
         status = host_name(&host, error);
     if (status == PCERE_OK)
         status = host_cpu_nodes(&nodes, &node_count, error);
@@ -151,6 +153,7 @@ static enum pcere_status program_profile(struct cli *cli, const struct profile_r
     struct recording_options options = {
         .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .library = request->library, .trace = request->trace,
         .threads = request->threads, .clock = request->clock, .stdout_descriptor = STDERR_FILENO, .events = request->events, .event_count = request->event_count,
+        .wanted = request->wanted, .caches = {request->caches[0], request->caches[1]},
     };
     enum pcere_status status = recording_make(&options, &recording, error);
     return status == PCERE_OK ? trace_judge(cli, request, &recording, error) : status;
@@ -204,6 +207,7 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
     const struct profile_words *words = raw;
     struct profile_request request = {
         .threads = (uint32_t)words->threads, .clock = words->slow_clock ? TRACE_CLOCK_MONOTONIC : TRACE_CLOCK_NONE, .force = words->force,
+        .wanted = words->iterations ? TRACE_WANT_ITERATIONS : 0,
         .graph = words->graph, .graph_most = words->graph_most, .in_vivo = words->in_vivo, .warmup = words->warmup,
     };
     struct profile_runs_options planned = {.combine = words->combine, .references = words->references, .counters = (uint32_t)words->counters, .repeats = (uint32_t)words->repeats};
@@ -214,6 +218,11 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
     enum pcere_status status = events ? words_check(cli, words, &request, error) : pcere_fail_memory(error, "the events");
     if (status == PCERE_OK)
         status = events_parse(words->events, events, &planned.event_count, error);
+    bool modelled = words->caches;
+    for (size_t i = 0; status == PCERE_OK && i < planned.event_count; i++)
+        modelled = modelled || events[i].backend == TRACE_BACKEND_CACHE;
+    if (status == PCERE_OK && modelled)
+        status = profile_caches_choose(words->caches, request.caches, error);
     planned.events = events;
     if (status == PCERE_OK)
         status = profile_runs_plan(&planned, &runs, error);
@@ -252,7 +261,14 @@ static const struct cli_option options[] = {
     {"threads", 0, CLI_NUMBER, offsetof(struct profile_words, threads), "N", "OMP_NUM_THREADS for the program; as the environment has it if not given.", 1, 65536},
     {"events", 0, CLI_TEXT, offsetof(struct profile_words, events), "LIST",
      "What to count beside times, separated by commas: page-faults, minor-faults, major-faults, context-switches, cpu-migrations, task-clock (all of these: sw), events of the "
-     "processor as libpfm4 names them, or, of programs compiled with PCERE_COUNT=ir and of codelets, ir-instructions, ir-loads, ir-flops-double-scalar and their like (all of these: ir).", 0, 0},
+     "processor as libpfm4 names them, or, of programs compiled with PCERE_COUNT=ir and of codelets, ir-instructions, ir-loads, ir-flops-double-scalar and their like (all of these: ir). With PCERE_COUNT=cache, and of "
+     "codelets, what would miss two levels of caches that each thread has: cache-loads, cache-stores, cache-l1-load-misses, cache-l1-store-misses, cache-l2-load-misses, "
+     "cache-l2-store-misses (all of these: cache).", 0, 0},
+    {"caches", 0, CLI_TEXT, offsetof(struct profile_words, caches), "L1,L2",
+     "The caches of the events of cache, each as BYTES/WAYS or BYTES/WAYS/LINE, such as 32KiB/8,1MiB/16; this machine's if not given.", 0, 0},
+    {"iterations", 0, CLI_FLAG, offsetof(struct profile_words, iterations), NULL,
+     "An XU for each iteration of worksharing loops, in place of one for each range: labels are then the same for every schedule and number of threads. Of codelets, and of programs "
+     "compiled with PCERE_COUNT=iterations (or ir,iterations).", 0, 0},
     {"combine", 0, CLI_TEXT, offsetof(struct profile_words, combine), "STRATEGY",
      "Count the events in as few runs as needed, and make one profile of them: lgl, ctc, bc, bc-unlabeled or assignment, as 'pcere combine' has them.", 0, 0},
     {"references", 0, CLI_FLAG, offsetof(struct profile_words, references), NULL,

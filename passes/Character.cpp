@@ -6,6 +6,7 @@
 //===------------------------------------------------------------------------------------------------------------------------===//
 
 #include "Stages.h"
+#include "Touches.h"
 
 #include "include/pcere/character_abi.h"
 
@@ -43,34 +44,9 @@ class Counter {
   FunctionCallee Thread, Access, Range, Branch;
   size_t Sites = 0;
 
-  struct Touch { Instruction *I; Value *Address, *Bytes; bool Store; };
-
   /// What lies in a function's own frame is near at any time.
-  static bool isNear(const Value *Address) { return isa<AllocaInst>(getUnderlyingObject(Address)); }
-
-  void touchesOf(Instruction &I, SmallVectorImpl<Touch> &Touches) {
-    auto Add = [&](Value *Address, Value *Bytes, bool Store) {
-      if (Address->getType()->isPointerTy() && Address->getType()->getPointerAddressSpace() == 0 && !isNear(Address))
-        Touches.push_back({&I, Address, Bytes, Store});
-    };
-    if (auto *Load = dyn_cast<LoadInst>(&I))
-      Add(Load->getPointerOperand(), nullptr, false);
-    else if (auto *Store = dyn_cast<StoreInst>(&I))
-      Add(Store->getPointerOperand(), nullptr, true);
-    else if (auto *Update = dyn_cast<AtomicRMWInst>(&I))
-      Add(Update->getPointerOperand(), nullptr, true);
-    else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I))
-      Add(Exchange->getPointerOperand(), nullptr, true);
-    else if (auto *Set = dyn_cast<MemIntrinsic>(&I)) {
-      if (auto *Copy = dyn_cast<MemTransferInst>(&I))
-        Add(Copy->getRawSource(), Set->getLength(), false);
-      Add(Set->getRawDest(), Set->getLength(), true);
-    } else if (auto *Call = dyn_cast<IntrinsicInst>(&I)) {
-      if (Call->getIntrinsicID() == Intrinsic::masked_load)
-        Add(Call->getArgOperand(0), nullptr, false);
-      else if (Call->getIntrinsicID() == Intrinsic::masked_store)
-        Add(Call->getArgOperand(1), nullptr, true);
-    }
+  static bool isWatched(const Touch &T) {
+    return !T.Lanes && T.Address->getType()->isPointerTy() && T.Address->getType()->getPointerAddressSpace() == 0 && !isa<AllocaInst>(getUnderlyingObject(T.Address));
   }
 
   Value *wordAt(IRBuilder<> &Builder, Value *Words, uint64_t Index) { return Builder.CreateConstInBoundsGEP1_64(Int64, Words, Index); }
@@ -79,10 +55,10 @@ class Counter {
     IRBuilder<> Builder(T.I);
     Value *Site = wordAt(Builder, Words, 1 + BlockCount + Sites++ * CHARACTER_SITE_WORDS);
     Value *Address = Builder.CreatePtrToInt(T.Address, Int64);
-    if (T.Bytes)
-      Builder.CreateCall(Range, {Words, Site, Address, Builder.CreateZExtOrTrunc(T.Bytes, Int64), Builder.getInt32(T.Store)});
+    if (T.Length)
+      Builder.CreateCall(Range, {Words, Site, Address, Builder.CreateZExtOrTrunc(T.Length, Int64), Builder.getInt32(T.Stores)});
     else
-      Builder.CreateCall(Access, {Words, Site, Address, Builder.getInt32(T.Store)});
+      Builder.CreateCall(Access, {Words, Site, Address, Builder.getInt32(T.Stores)});
   }
 
 public:
@@ -106,7 +82,7 @@ public:
       SmallVector<Touch, 16> Touches;
       for (Instruction &I : B)
         if (&I != Words)
-          touchesOf(I, Touches);
+          findTouches(I, Touches);
       auto At = B.getFirstInsertionPt();
       if (At == B.end())
         continue; // nothing can stand in it
@@ -116,7 +92,8 @@ public:
       Value *Slot = wordAt(Builder, Words, 1 + First + I);
       Builder.CreateStore(Builder.CreateAdd(Builder.CreateLoad(Int64, Slot), Builder.getInt64(1)), Slot);
       for (const Touch &T : Touches)
-        touch(T, Words);
+        if (isWatched(T))
+          touch(T, Words);
       auto *Last = dyn_cast<BranchInst>(B.getTerminator());
       if (Last && Last->isConditional()) {
         Builder.SetInsertPoint(Last);

@@ -447,16 +447,7 @@ class Registration {
   IntegerType *Int32, *Int64;
   bool Library; ///< for a shared library, as far as can be told: it may be unloaded
 
-  /// A function of which the image has one however many units define it.
-  Function *shared(StringRef Name, Type *Result) {
-    auto *New = Function::Create(FunctionType::get(Result, false), GlobalValue::LinkOnceODRLinkage, Name, M);
-    New->setVisibility(GlobalValue::HiddenVisibility);
-    New->setDSOLocal(true);
-    New->setComdat(M.getOrInsertComdat(Name));
-    New->addFnAttr(Attribute::NoUnwind);
-    BasicBlock::Create(Context, "entry", New);
-    return New;
-  }
+  Function *shared(StringRef Name, Type *Result) { return sharedFunction(M, Name, FunctionType::get(Result, false)); }
 
   Function *own(StringRef Name, Type *Result) {
     auto *New = Function::Create(FunctionType::get(Result, false), GlobalValue::InternalLinkage, Name, M);
@@ -465,31 +456,15 @@ class Registration {
     return New;
   }
 
-  void callIfPresent(Function &Caller, StringRef Hook, Constant *Argument) {
-    FunctionCallee Callee = M.getOrInsertFunction(Hook, FunctionType::get(Type::getVoidTy(Context), {Pointer}, false));
-    if (auto *Weak = dyn_cast<Function>(Callee.getCallee()); Weak && Weak->isDeclaration()) {
-      Weak->setLinkage(GlobalValue::ExternalWeakLinkage);
-      Weak->addFnAttr(Attribute::NonLazyBind);
-    }
-    BasicBlock *Call = BasicBlock::Create(Context, "call", &Caller), *End = BasicBlock::Create(Context, "end", &Caller);
-    IRBuilder<> Builder(&Caller.getEntryBlock());
-    Builder.CreateCondBr(Builder.CreateICmpNE(Callee.getCallee(), ConstantPointerNull::get(Pointer)), Call, End);
-    Builder.SetInsertPoint(Call);
-    Builder.CreateCall(Callee, {Argument});
-    Builder.CreateBr(End);
-    Builder.SetInsertPoint(End);
-    Builder.CreateRetVoid();
-  }
-
   void addressOf(Function &Accessor, GlobalVariable *Variable) {
     IRBuilder<> Builder(&Accessor.getEntryBlock());
     Builder.CreateRet(Builder.CreateThreadLocalAddress(Variable));
   }
 
   void announce(Function &Begin, Function &End, StringRef Register, StringRef Forget, Constant *Argument, bool Merged) {
-    callIfPresent(Begin, Register, Argument);
+    callIfPresent(Begin, Register, {Argument});
     appendToGlobalCtors(M, &Begin, 65535, Merged ? &Begin : nullptr);
-    callIfPresent(End, Forget, Argument);
+    callIfPresent(End, Forget, {Argument});
     if (Library)
       appendToGlobalDtors(M, &End, 65535, Merged ? &End : nullptr);
     else
@@ -558,33 +533,45 @@ public:
 } // namespace
 
 CountMode countMode(LLVMContext &Context, StringRef Word, StringRef From) {
-  if (Word.empty())
-    return CountMode::None;
-  if (Word == "ir")
-    return CountMode::Totals;
-  if (Word == "blocks")
-    return CountMode::Blocks;
-  Context.emitError(Twine(From) + "=" + Word + ": what can be counted is ir or blocks");
-  return CountMode::None;
+  CountMode Mode;
+  for (StringRef Rest = Word; !Rest.empty();) {
+    auto [One, Behind] = Rest.split(',');
+    Rest = Behind;
+    if (One == "blocks")
+      Mode.Blocks = true;
+    else if (One == "cache")
+      Mode.Accesses = true;
+    else if (One == "iterations")
+      Mode.Iterations = true;
+    else if (One != "ir" && !From.empty())
+      Context.emitError(Twine(From) + "=" + Word + ": what can be counted is ir, blocks, cache and iterations");
+    Mode.Totals |= One != "iterations";
+  }
+  return Mode;
 }
 
-void insertCounts(Module &M, CountMode Mode, bool InPlace, FunctionAnalysisManager &Analyses) {
+void insertCounts(Module &M, const CountMode &Mode, bool InPlace, FunctionAnalysisManager &Analyses) {
   SmallVector<Function *, 64> Functions;
   for (Function &F : M)
-    if (!F.isDeclarationForLinker() && !F.hasFnAttribute(Attribute::Naked) && !F.getName().starts_with("pcere.") && !F.getName().starts_with("__pcere_counts_"))
+    if (!F.isDeclarationForLinker() && !F.hasFnAttribute(Attribute::Naked) && !F.getName().starts_with("pcere.") && !F.getName().starts_with(OwnPrefix))
       Functions.push_back(&F);
-  if (Mode == CountMode::None || Functions.empty())
+  if (!Mode.Totals || Functions.empty())
     return;
   Registration Offer(M);
   Storage Where{M, Type::getInt64Ty(M.getContext()), InPlace, Offer.vector()};
-  if (Mode == CountMode::Blocks)
+  if (Mode.Blocks)
     Where.Blocks = Offer.counters(1);
   FunctionSet Quiet = quietFunctions(M, Analyses);
+  AccessWatch Accesses;
   std::vector<std::pair<Function *, std::vector<FunctionCounter::Row>>> Counted;
   for (Function *F : Functions) {
+    if (Mode.Accesses)
+      Accesses.find(*F);
     Counted.push_back({F, FunctionCounter(*F, Where, Quiet, Analyses).run()});
     Analyses.invalidate(*F, PreservedAnalyses::none());
   }
+  if (Mode.Accesses)
+    Accesses.insert(M);
   Offer.offerVector(Where.Vector);
   if (!Where.Blocks)
     return;

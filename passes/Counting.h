@@ -8,23 +8,55 @@
 
 #include "include/pcere/counts.h"
 
+#include "Touches.h"
+
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
+#include "llvm/IR/ValueHandle.h"
 
 #include <array>
 
 namespace pcere {
 
-enum class CountMode { None, Totals, Blocks };
+struct CountMode {
+  bool Totals = false;
+  bool Blocks = false;     ///< Totals, and each block
+  bool Accesses = false;   ///< Totals, and each access to memory is told as it happens
+  bool Iterations = false; ///< each iteration of a worksharing loop is told as it begins
+};
 
-/// "ir" or "blocks"; anything else but "" is an error of the compilation, and \p From says where it was found.
+/// Words joined by commas: ir, blocks, cache, iterations. Anything else but "" is an error of the compilation, and \p From says where it was found;
+/// without that it is left out.
 CountMode countMode(llvm::LLVMContext &Context, llvm::StringRef Word, llvm::StringRef From);
 
 /// Count in all functions that \p M defines. Run it at the very end: what it adds is not counted, and must not be embedded. \p InPlace: add
 /// each block's counts where it runs, with no regard to cost: what cheaper ways are compared with.
-void insertCounts(llvm::Module &M, CountMode Mode, bool InPlace, llvm::FunctionAnalysisManager &Analyses);
+void insertCounts(llvm::Module &M, const CountMode &Mode, bool InPlace, llvm::FunctionAnalysisManager &Analyses);
+
+/// Have every iteration of the worksharing loops, and every section, that \p M holds told to __pcere_iteration. Run it at the pipeline's start, behind
+/// embedBitcode: it must not be embedded, and finds the loops as the compiler's front end wrote them.
+void watchIterations(llvm::Module &M, const CountMode &Mode);
+
+/// Let \p Caller, which is empty but for its entry, call \p Hook if there is such a function at run time, and return.
+void callIfPresent(llvm::Function &Caller, llvm::StringRef Hook, llvm::ArrayRef<llvm::Value *> Arguments);
+
+/// A function of this name that returns nothing, of which an image has one however many units define it: empty but for its entry.
+llvm::Function *sharedFunction(llvm::Module &M, llvm::StringRef Name, llvm::FunctionType *Kind);
+
+/// What is added has this at the beginning of its name, is not counted, and calling it is not counted either.
+inline constexpr llvm::StringLiteral OwnPrefix = "__pcere_counts_";
+
+/// Accesses to memory as code had them before anything was counted, for watching them afterwards.
+class AccessWatch {
+  llvm::SmallVector<std::pair<llvm::WeakTrackingVH, Touch>, 64> Touches;
+
+public:
+  void find(llvm::Function &F);
+  /// Have each told to __pcere_cache_access before it happens.
+  void insert(llvm::Module &M);
+};
 
 /// How much each of enum pcere_count grows by.
 struct Weights {

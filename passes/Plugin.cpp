@@ -50,16 +50,17 @@ static cl::opt<unsigned> FastMath("pcere-fast-math", cl::Hidden, cl::init(0),
                                            "8 signed zeros, 16 division, 32 contraction, 64 exact functions"));
 
 static cl::opt<std::string> Count("pcere-count", cl::Hidden,
-                                  cl::desc("count what the code does: ir, or blocks; without it, as " PCERE_COUNTS_ENVIRONMENT " says, but not for codelets"));
+                                  cl::desc("count what the code does: ir, blocks, cache, iterations, joined by commas; without it, as " PCERE_COUNTS_ENVIRONMENT " says, but not for codelets"));
 static cl::opt<bool> CountInPlace("pcere-count-in-place", cl::Hidden, cl::desc("add to counts in each block that runs, at whatever cost"));
 
 namespace {
 
-pcere::CountMode countMode(LLVMContext &Context) {
+/// What is wrong in it is told at the pipeline's end, once.
+pcere::CountMode countMode(LLVMContext &Context, bool AtEnd) {
   if (!Count.empty() || CodeletMode)
-    return pcere::countMode(Context, Count, "-pcere-count");
+    return pcere::countMode(Context, Count, AtEnd ? "-pcere-count" : "");
   const char *Word = std::getenv(PCERE_COUNTS_ENVIRONMENT);
-  return pcere::countMode(Context, Word ? Word : "", PCERE_COUNTS_ENVIRONMENT);
+  return pcere::countMode(Context, Word ? Word : "", AtEnd ? PCERE_COUNTS_ENVIRONMENT : "");
 }
 
 void verify(Module &M) {
@@ -79,12 +80,14 @@ struct StartPass : PassInfoMixin<StartPass> {
       if (OtherProcessor)
         pcere::changeProcessor(M);
       pcere::prepareCodelet(M, Retarget, FastMath);
+      pcere::watchIterations(M, countMode(M.getContext(), false));
     } else {
       pcere::nameSource(M);
       std::vector<pcere::Construct> Constructs = pcere::identifyConstructs(M);
       pcere::embedBitcode(M, Level);
       pcere::embedConstructs(M, Constructs);
       pcere::insertProbes(M, pcere::findRegions(M));
+      pcere::watchIterations(M, countMode(M.getContext(), false));
     }
     verify(M);
     return PreservedAnalyses::none();
@@ -107,7 +110,7 @@ struct EndPass : PassInfoMixin<EndPass> {
       pcere::embedSymbols(M);
     }
     if (ExportFile.empty())
-      pcere::insertCounts(M, countMode(M.getContext()), CountInPlace, Analyses.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager());
+      pcere::insertCounts(M, countMode(M.getContext(), true), CountInPlace, Analyses.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager());
     verify(M);
     return PreservedAnalyses::none();
   }

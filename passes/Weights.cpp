@@ -143,6 +143,12 @@ static const Function *calleeOf(const CallBase &Call) {
   return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
 }
 
+static bool isOwn(const Instruction &I) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  const Function *Callee = Call ? calleeOf(*Call) : nullptr;
+  return Callee && Callee->getName().starts_with(OwnPrefix);
+}
+
 static bool leavesNoCode(const Instruction &I) {
   if (auto *Alloca = dyn_cast<AllocaInst>(&I))
     return Alloca->isStaticAlloca();
@@ -158,7 +164,7 @@ static bool leavesNoCode(const Instruction &I) {
 
 Weights weigh(const Instruction &I) {
   Weights W;
-  if (leavesNoCode(I))
+  if (leavesNoCode(I) || isOwn(I))
     return W;
   W.Of[PCERE_COUNT_INSTRUCTIONS] = 1;
   if (auto *Load = dyn_cast<LoadInst>(&I)) {

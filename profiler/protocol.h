@@ -10,6 +10,7 @@
 #ifndef PCERE_PROFILER_PROTOCOL_H
 #define PCERE_PROFILER_PROTOCOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TRACE_MAGIC "PCERETR1"
@@ -29,11 +30,11 @@
 
 enum trace_clock { TRACE_CLOCK_NONE = 0, TRACE_CLOCK_TSC = 1, TRACE_CLOCK_MONOTONIC = 2 };
 
-enum trace_want { TRACE_WANT_TASK_GRAPH = 1, TRACE_WANT_LOCKS = 2 };
+enum trace_want { TRACE_WANT_TASK_GRAPH = 1, TRACE_WANT_LOCKS = 2, TRACE_WANT_ITERATIONS = 4 };
 
 struct trace_anchor { uint64_t ticks, monotonic_ns, realtime_ns; };
 
-enum trace_backend { TRACE_BACKEND_SW = 1, TRACE_BACKEND_IR = 2, TRACE_BACKEND_PMU = 3 };
+enum trace_backend { TRACE_BACKEND_SW = 1, TRACE_BACKEND_IR = 2, TRACE_BACKEND_PMU = 3, TRACE_BACKEND_CACHE = 4 };
 
 enum trace_source { TRACE_SOURCE_NONE = 0, TRACE_SOURCE_KERNEL = 1 /* perf events */, TRACE_SOURCE_USAGE = 2 /* the thread's resource usage */,
                     TRACE_SOURCE_PROGRAM = 3 /* the program, which was compiled to count */ };
@@ -42,12 +43,14 @@ struct trace_event {            /* a counter whose differences follow the record
     char name[TRACE_EVENT_NAME_BYTES];
     uint32_t backend;           /* enum trace_backend */
     uint32_t reserved_1;
-    uint64_t config, config1, config2;  /* sw, pmu: of perf_event_attr. ir: enum pcere_count */
+    uint64_t config, config1, config2;  /* sw, pmu: of perf_event_attr. ir: enum pcere_count. cache: enum cache_count */
     uint32_t type;              /* likewise */
     uint32_t source;            /* enum trace_source, by the target: where its counts came from */
     uint32_t failed_errno;      /* by the target: it could not be opened on some thread, where its differences are 0 */
     uint32_t reserved_2;
 };
+
+struct trace_cache { uint64_t bytes; uint32_t ways, line_bytes; };
 
 struct trace_header {           /* at the file's start, in TRACE_HEADER_BYTES */
     /* by the runner, before the program starts */
@@ -89,7 +92,25 @@ struct trace_header {           /* at the file's start, in TRACE_HEADER_BYTES */
     uint64_t index_offset, index_count, index_checksum;     /* XXH64 of the index */
     uint64_t wall_ns;           /* of the program, from before its process was made until its end was seen */
     uint64_t header_checksum;   /* XXH64 of the header with 0 here */
+
+    /* by the runner, before the program starts; 0 in files that were made before there was such a back end */
+    struct trace_cache caches[2];       /* that TRACE_BACKEND_CACHE models, nearest first */
 };
+
+/* Is that a cache that can be modelled? Sets and the line's bytes are powers of two. */
+static inline bool trace_cache_sound(const struct trace_cache *cache)
+{
+    uint64_t line = cache->line_bytes, way = cache->ways ? cache->bytes / cache->ways : 0;
+    uint64_t sets = line ? way / line : 0;
+    return line >= 8 && line <= 4096 && (line & (line - 1)) == 0 && sets && (sets & (sets - 1)) == 0 && cache->ways <= 4096 && cache->bytes <= (uint64_t)1 << 32 &&
+           sets * line * cache->ways == cache->bytes;
+}
+
+/* Both levels, with lines of one size. */
+static inline bool trace_caches_sound(const struct trace_cache caches[2])
+{
+    return trace_cache_sound(&caches[0]) && trace_cache_sound(&caches[1]) && caches[0].line_bytes == caches[1].line_bytes;
+}
 
 enum trace_block_kind { TRACE_BLOCK_RECORDS = 1, TRACE_BLOCK_TABLE = 2 };
 
@@ -161,6 +182,7 @@ enum trace_type {               /* extra; value */
     TRACE_MESSAGE_BEGIN,        /* flags: enum trace_message */
     TRACE_MESSAGE_END,          /* rank of the other side, or of the root, + 1 (0: unknown); tag. flags: enum trace_message */
     TRACE_CPU,                  /* ; number of the processor that this thread runs on. Before its first record, and when the next finds another one */
+    TRACE_ITERATION,            /* ; number of the iteration, or section, that begins now. Only where TRACE_WANT_ITERATIONS, of programs that tell it */
     TRACE_TYPES,
 };
 

@@ -411,7 +411,7 @@ static void item_take(struct reading *reading, const struct trace_item *item)
     case TRACE_DEPENDENCE: dependence_add(reading, item); break;
     case TRACE_MUTEX_BEGIN: actor->mutex = 1; break;
     case TRACE_MUTEX_END: actor->mutex = 0; break;
-    case TRACE_TIME: case TRACE_THREAD_END: case TRACE_TASKLOOP_BEGIN: case TRACE_TASKLOOP_END: case TRACE_TASKLOOP_RANGE: case TRACE_MARK: case TRACE_CPU: case TRACE_TYPES: break;
+    case TRACE_TIME: case TRACE_THREAD_END: case TRACE_TASKLOOP_BEGIN: case TRACE_TASKLOOP_END: case TRACE_TASKLOOP_RANGE: case TRACE_MARK: case TRACE_CPU: case TRACE_ITERATION: case TRACE_TYPES: break;
     default: outside_take_item(reading, actor, item, now_ns, place); break;
     }
 }

@@ -1,7 +1,9 @@
-/* include/pcere/counts.h - how a program that was compiled with PCERE_COUNT=ir offers its counts.
+/* include/pcere/counts.h - how a program that was compiled with PCERE_COUNT offers its counts, and tells what it does.
  *
  *   PCERE_COUNT=ir clang -O3 -fopenmp -fpass-plugin=PCEREPass.so x.c          totals, a vector for each thread
  *   PCERE_COUNT=blocks clang ...                                              and how often each basic block ran
+ *   PCERE_COUNT=cache clang ...                                               totals, and each access to memory is told as it happens
+ *   PCERE_COUNT=iterations clang ...                                          each iteration of a worksharing loop is told as it begins; joins with others: cache,iterations
  *
  * A codelet's units take the same as an option of the plugin: -mllvm -pcere-count=ir. Code in other units is not counted; nothing changes but what is
  * added. By itself such a program runs as ever: the hooks are weak, and absent unless something that runs beside the program defines them.
@@ -58,5 +60,20 @@ struct pcere_counted_unit {             /* constant, in the image; as exact as t
 /* Weak and called like __pcere_counts_register, once for each unit. */
 void __pcere_blocks_register(const struct pcere_counted_unit *unit);
 void __pcere_blocks_forget(const struct pcere_counted_unit *unit);
+
+/* ---- as it happens ---------------------------------------------------------------------------------------------------------------- */
+
+enum pcere_access {
+    PCERE_ACCESS_LOADS = 1, PCERE_ACCESS_STORES = 2,
+    PCERE_ACCESS_GOES_ON = 4,           /* of the instruction that was told just before: another element of a gather or scatter */
+};
+
+/* Weak in programs (PCERE_COUNT=cache); called before the access. `what`: enum pcere_access; both: the same bytes are read, and then written. An instruction that
+ * counts as PCERE_COUNT_LOADS or PCERE_COUNT_STORES is told once without GOES_ON; 0 bytes: nothing is touched, or it cannot be told where. */
+void __pcere_cache_access(uint64_t address, uint64_t bytes, uint32_t what);
+
+/* Weak in programs (PCERE_COUNT=iterations); called when an iteration begins, or a section, by its number in the loop as the compiled program counts: from 0
+ * with clang, collapsed loops as one. Counts are exact then. Loops of taskloop and distribute, and flang's, are not told. */
+void __pcere_iteration(uint64_t number);
 
 #endif

@@ -23,6 +23,9 @@ static const struct { const char *name; uint32_t backend; uint64_t config; } tab
 #define PCERE_COUNT(number, name, text, unit, words) {text, TRACE_BACKEND_IR, number},
 #include "include/pcere/counts.inc"
 #undef PCERE_COUNT
+#define PCERE_CACHE_COUNT(number, name, text, words) {text, TRACE_BACKEND_CACHE, number},
+#include "include/pcere/cache_counts.inc"
+#undef PCERE_CACHE_COUNT
 };
 enum { TABLE_EVENTS = sizeof table / sizeof *table };
 
@@ -42,7 +45,7 @@ static void event_fill(size_t number, struct trace_event *event)
 
 size_t event_group(const char *backend, struct trace_event *ret_events, size_t most)
 {
-    uint32_t wanted = strcmp(backend, "sw") == 0 ? TRACE_BACKEND_SW : strcmp(backend, "ir") == 0 ? TRACE_BACKEND_IR : 0;
+    uint32_t wanted = strcmp(backend, "sw") == 0 ? TRACE_BACKEND_SW : strcmp(backend, "ir") == 0 ? TRACE_BACKEND_IR : strcmp(backend, "cache") == 0 ? TRACE_BACKEND_CACHE : 0;
     size_t count = 0;
     for (size_t i = 0; i < TABLE_EVENTS; i++)
         if (table[i].backend == wanted && count < most)

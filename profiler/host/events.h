@@ -1,6 +1,6 @@
 /* profiler/host/events.h - events by their names: what the kernel counts, what programs count, and what the processor counts.
  *
- * "page-faults" and its like are the kernel's (sw), "ir-loads" and its like those of programs that were compiled to count (include/pcere/counts.inc); names of the processor's events are libpfm4's ("INST_RETIRED:ANY"), where PCERE was built with it.
+ * "page-faults" and its like are the kernel's (sw), "ir-loads" and its like those of programs that were compiled to count (include/pcere/counts.inc), "cache-loads" and its like those of the model of caches (cache_counts.inc); names of the processor's events are libpfm4's ("INST_RETIRED:ANY"), where PCERE was built with it.
  */
 #ifndef PCERE_PROFILER_HOST_EVENTS_H
 #define PCERE_PROFILER_HOST_EVENTS_H
@@ -15,9 +15,9 @@
  * without libpfm4. */
 enum pcere_status event_find(const char *name, struct trace_event *ret_event, struct pcere_error *error);
 
-/* Names of the events of sw and ir; NULL behind the last. */
+/* Names of the events of sw, ir and cache; NULL behind the last. */
 const char *const *event_names(void);
-/* All events of a back end by its name, "sw" or "ir": how many went to `ret_events`, which has room for `most`; 0: no such back end. */
+/* All events of a back end by its name, "sw", "ir" or "cache": how many went to `ret_events`, which has room for `most`; 0: no such back end. */
 size_t event_group(const char *backend, struct trace_event *ret_events, size_t most);
 
 /* Can this machine count events of its processor? PCERE_REFUSED says why not. */

@@ -184,6 +184,7 @@ enum pcere_status recording_trace_make(const struct recording_options *options, 
     header->clock_wanted = (uint32_t)options->clock;
     header->event_count = (uint32_t)options->event_count;
     header->wanted = options->wanted;
+    memcpy(header->caches, options->caches, sizeof header->caches);
     header->bytes_most = options->bytes_most ? options->bytes_most : (uint64_t)16 << 30;
     for (size_t i = 0; i < options->event_count; i++)
         header->events[i] = options->events[i];

@@ -20,6 +20,7 @@ struct recording_options {       /* all pointers borrowed */
     const struct trace_event *events;
     size_t event_count;
     uint32_t wanted;             /* enum trace_want */
+    struct trace_cache caches[2];        /* for events of TRACE_BACKEND_CACHE */
     uint64_t bytes_most;         /* of the trace; 0: 16 GiB */
     int stdout_descriptor;       /* where the program's output goes; -1: the caller's */
 };

@@ -1,6 +1,7 @@
 /* profiler/host/unit_profile.c - execution units as rows of a profile, and in words what the run could not see. */
 #include "profiler/host/unit_profile.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,15 @@ static struct constructs_seen constructs_look(const struct units *units, const b
     return seen;
 }
 
+/* Ranges of worksharing loops, and sections, that were not told one by one though they are several. */
+static size_t ranges_whole(const struct units *units)
+{
+    size_t whole = 0;
+    for (size_t i = 0; i < units->count; i++)
+        whole += units->list[i].kind == UNIT_STATIC_RANGE || units->list[i].kind == UNIT_DYNAMIC_CHUNK || (units->list[i].kind == UNIT_SECTION && units->list[i].iterations > 1);
+    return whole;
+}
+
 static void blind_say(struct list *list, const struct units *units, enum label_rules rules, const struct constructs_seen *seen)
 {
     const struct trace_header *header = units->labels.file->header;
@@ -98,8 +108,13 @@ static void blind_say(struct list *list, const struct units *units, enum label_r
         say(list, "%zu constructs are named by their place in the source: two on one line and column would be one", seen->by_source);
     if (header->unmatched)
         say(list, "%llu constructs' calls were not seen, only what the tool interface tells of them", (unsigned long long)header->unmatched);
-    say(list, "the chunks of schedule(static,N) that one thread executes are one XU");
-    if (seen->sections)
+    bool exact = header->wanted & TRACE_WANT_ITERATIONS;
+    size_t whole = exact ? ranges_whole(units) : 0;
+    if (whole)
+        say(list, "%zu ranges are one XU each, since their loops do not tell their iterations: other schedules and numbers of threads have other labels there", whole);
+    if (!exact)
+        say(list, "the chunks of schedule(static,N) that one thread executes are one XU");
+    if (!exact && seen->sections)
         say(list, "sections that one thread executes one after the other are one XU");
     if (rules == LABEL_RULES_PAPER)
         say(list, "by the rules of the paper, what single and sections make is named after the thread that came to them, which differs from run to run");
@@ -123,6 +138,16 @@ static void blind_say(struct list *list, const struct units *units, enum label_r
         else if (header->events[i].source == TRACE_SOURCE_USAGE)
             say(list, "event %s was taken from the threads' resource usage, since perf events are forbidden here", header->events[i].name);
     }
+}
+
+static uint32_t level_of(const struct trace_header *header, bool identified)
+{
+    uint32_t level = identified;
+    for (uint32_t i = 0; identified && i < header->event_count; i++) {
+        uint32_t counted = header->events[i].backend == TRACE_BACKEND_CACHE ? 3 : header->events[i].backend == TRACE_BACKEND_IR ? 2 : 1;
+        level = counted > level ? counted : level;
+    }
+    return level;
 }
 
 static enum pcere_status run_add(struct profile *profile, const struct units *units, enum label_rules rules, const struct unit_profile_run *run,
@@ -149,7 +174,7 @@ static enum pcere_status run_add(struct profile *profile, const struct units *un
     struct profile_run entry = {
         .program = (char *)(uintptr_t)run->program, .build_id = (char *)(uintptr_t)build_id, .region = (char *)(uintptr_t)run->region, .arguments = (char **)(uintptr_t)run->arguments,
         .argument_count = arguments, .settings = settings.items, .setting_count = settings.count, .host = (char *)(uintptr_t)run->host,
-        .threads = units->team_most ? units->team_most : 1, .level = identified, .blind = blind.items,
+        .threads = units->team_most ? units->team_most : 1, .iterations = header->wanted & TRACE_WANT_ITERATIONS, .level = level_of(header, identified), .blind = blind.items,
         .blind_count = blind.count, .wall_ns = header->wall_ns, .xus = units->count,
     };
     enum pcere_status status = settings.failed || blind.failed ? pcere_fail_memory(error, "the profile") : profile_add_run(profile, &entry, NULL, error);
@@ -160,18 +185,23 @@ static enum pcere_status run_add(struct profile *profile, const struct units *un
 
 static enum pcere_status events_add(struct profile *profile, const struct trace_header *header, struct pcere_error *error)
 {
-    static const char *const backends[] = {[0] = "time", [TRACE_BACKEND_SW] = "sw", [TRACE_BACKEND_IR] = "ir", [TRACE_BACKEND_PMU] = "pmu"};
+    static const char *const backends[] = {[0] = "time", [TRACE_BACKEND_SW] = "sw", [TRACE_BACKEND_IR] = "ir", [TRACE_BACKEND_PMU] = "pmu", [TRACE_BACKEND_CACHE] = "cache"};
+    const struct trace_cache *caches = header->caches;
+    char modelled[128];
+    snprintf(modelled, sizeof modelled, "cache %llu/%u/%u %llu/%u/%u", (unsigned long long)caches[0].bytes, caches[0].ways, caches[0].line_bytes,
+             (unsigned long long)caches[1].bytes, caches[1].ways, caches[1].line_bytes);
     enum pcere_status status = PCERE_OK;
     for (uint32_t i = 0; status == PCERE_OK && i < header->event_count; i++) {
         const struct trace_event *event = &header->events[i];
-        bool counted = event->backend == TRACE_BACKEND_IR;
-        if (counted && event->failed_errno)
-            return pcere_fail(error, PCERE_DATA, 0, "compile it with PCERE_COUNT=ir in the environment, and -fpass-plugin=$(pcere version --plugin)",
+        bool counted = event->backend == TRACE_BACKEND_IR, told = event->backend == TRACE_BACKEND_CACHE;
+        if ((counted && event->failed_errno) || (told && event->failed_errno == ENODATA))
+            return pcere_fail(error, PCERE_DATA, 0, told ? "compile it with PCERE_COUNT=cache in the environment, and -fpass-plugin=$(pcere version --plugin)"
+                                                         : "compile it with PCERE_COUNT=ir in the environment, and -fpass-plugin=$(pcere version --plugin)",
                               "the program was not compiled to count %.40s", event->name);
         size_t length = strlen(event->name);
         const char *unit = length > 6 && strcmp(event->name + length - 6, "-bytes") == 0 ? "bytes" : strstr(event->name, "clock") ? "ns" : "1";
         struct profile_event entry = {.name = (char *)(uintptr_t)event->name, .unit = (char *)(uintptr_t)unit,
-                                      .backend = (char *)(uintptr_t)backends[event->backend <= TRACE_BACKEND_PMU ? event->backend : 0],
+                                      .backend = told ? modelled : (char *)(uintptr_t)backends[event->backend <= TRACE_BACKEND_CACHE ? event->backend : 0],
                                       .run = 0, .exact = counted};
         status = profile_add_event(profile, &entry, NULL, error);
     }
@@ -262,6 +292,7 @@ static enum pcere_status row_add(struct profile *profile, const struct units *un
     static const enum profile_kind kinds[] = {
         [UNIT_TASK] = PROFILE_TASK, [UNIT_STATIC_RANGE] = PROFILE_STATIC_RANGE, [UNIT_DYNAMIC_CHUNK] = PROFILE_DYNAMIC_CHUNK,
         [UNIT_SECTION] = PROFILE_SECTION, [UNIT_TASKLOOP_CHUNK] = PROFILE_TASKLOOP_CHUNK,
+        [UNIT_ITERATION] = PROFILE_ITERATION,
     };
     const struct unit *unit = &units->list[number];
     const struct trace_file *file = units->labels.file;

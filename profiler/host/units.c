@@ -14,6 +14,7 @@ enum frame_kind { FRAME_BASE, FRAME_LOOP, FRAME_RANGE, FRAME_SINGLE, FRAME_MASKE
 struct frame {
     uint8_t kind;                /* enum frame_kind */
     uint8_t schedule;            /* of a loop */
+    bool split;                  /* a range whose iterations are told: it is the one that runs */
     uint32_t node;               /* LABEL_NONE: transparent */
     uint32_t unit;               /* LABEL_NONE: none */
     uint32_t construct;
@@ -306,6 +307,39 @@ static void range_begin(struct walk *walk, struct stream *stream, struct context
     frame_push(walk, context, (struct frame){.kind = FRAME_RANGE, .node = node, .unit = unit, .construct = construct});
 }
 
+/* The first iteration of a range goes on with the range's XU, so that what its bounds took is in it; each other one is an XU of its own. */
+static void iteration_begin(struct walk *walk, const struct stream *stream, struct context *context, const struct trace_item *item)
+{
+    size_t at = context->frame_count;
+    while (at-- > 1 && context->frames[at].kind != FRAME_RANGE)
+        ;
+    if (at < 2 || context->frames[at - 1].kind != FRAME_LOOP) {
+        walk->units->mismatches++;
+        return;
+    }
+    struct frame range = context->frames[at];
+    const struct frame loop = context->frames[at - 1];
+    frames_close(context, at);
+    uint32_t kind = loop.construct < walk->file->construct_count ? walk->file->constructs[loop.construct].kind : 0;
+    uint32_t before = range.node;
+    if (loop.node != LABEL_NONE)
+        range.node = node_make(walk, loop.node, LABEL_FIRST, loop.construct, item->value);
+    else if (range.split)
+        range.node = node_unordered(walk, context, loop.construct);
+    if (range.split)
+        range.unit = unit_new(walk, stream, range.node, UNIT_ITERATION, item->ticks, 1);
+    else
+        walk->units->mismatches += range.node != before;
+    if (range.unit != LABEL_NONE) {
+        walk->units->list[range.unit].kind = kind == TRACE_SECTIONS ? UNIT_SECTION : UNIT_ITERATION;
+        walk->units->list[range.unit].iterations = 1;
+    }
+    range.split = true;
+    range.rank = 0;
+    walk->units->iterations++;
+    frame_push(walk, context, range);
+}
+
 static void length_note(struct walk *walk, struct context *context, const struct trace_item *item)
 {
     struct frame *frame = &context->frames[context->frame_count - 1];
@@ -531,6 +565,7 @@ static void item_apply(struct walk *walk, struct stream *stream, const struct tr
     case TRACE_LOOP_BEGIN: loop_begin(walk, context, item); break;
     case TRACE_RANGE_BEGIN: range_begin(walk, stream, context, item); break;
     case TRACE_LENGTH: length_note(walk, context, item); break;
+    case TRACE_ITERATION: iteration_begin(walk, stream, context, item); break;
     case TRACE_LOOP_END: known = frame_close(context, FRAME_LOOP); break;
     case TRACE_SINGLE_BEGIN: block_begin(walk, context, item, FRAME_SINGLE); break;
     case TRACE_SINGLE_END: known = frame_close(context, FRAME_SINGLE); break;

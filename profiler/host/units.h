@@ -14,7 +14,7 @@ enum label_rules {
     LABEL_RULES_PAPER,           /* they are not: what is made in them is named after the thread that came to it */
 };
 
-enum unit_kind { UNIT_TASK, UNIT_STATIC_RANGE, UNIT_DYNAMIC_CHUNK, UNIT_SECTION, UNIT_TASKLOOP_CHUNK };
+enum unit_kind { UNIT_TASK, UNIT_STATIC_RANGE, UNIT_DYNAMIC_CHUNK, UNIT_SECTION, UNIT_TASKLOOP_CHUNK, UNIT_ITERATION };
 
 struct unit {
     uint32_t node;               /* of its label */
@@ -41,6 +41,7 @@ struct units {
     uint64_t mismatches;         /* records that did not fit what was open: an end without its begin, ... */
     uint64_t torn;               /* blocks that ended in something that is no record */
     uint64_t unfinished;         /* XUs that had begun when the program ended */
+    uint64_t iterations;         /* that were told one by one: TRACE_ITERATION */
     uint64_t marks;              /* times that something was marked */
     uint32_t marked;             /* construct of the first region that was entered then, or 0 */
 };

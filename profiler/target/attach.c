@@ -193,6 +193,15 @@ RECORDER_EXPORT void __pcere_profile_mark(uint64_t on)
     }
 }
 
+/* Of programs that were compiled to tell their iterations (include/pcere/counts.h). */
+RECORDER_EXPORT void __pcere_iteration(uint64_t number);
+RECORDER_EXPORT void __pcere_iteration(uint64_t number)
+{
+    struct recorder *recorder = recorder_get();
+    if (recorder && recorder_state->header->wanted & TRACE_WANT_ITERATIONS)
+        recorder_put(recorder, TRACE_WORD(TRACE_ITERATION, 0, 0), number);
+}
+
 __attribute__((destructor)) static void detach(void)
 {
     struct recorder_state *state = recorder_state;

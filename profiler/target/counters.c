@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const struct counter_backend *const backends[] = {&counters_kernel, &counters_usage, &counters_ir};
+static const struct counter_backend *const backends[] = {&counters_kernel, &counters_usage, &counters_ir, &counters_cache};
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
 static bool wanted(const struct counter_backend *backend, const struct trace_header *header)

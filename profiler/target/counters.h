@@ -18,5 +18,6 @@ struct counter_backend {
 extern const struct counter_backend counters_kernel;       /* perf_event_open: sw and pmu */
 extern const struct counter_backend counters_usage;        /* sw, from the thread's resource usage: where perf events are forbidden */
 extern const struct counter_backend counters_ir;           /* the program's own counts */
+extern const struct counter_backend counters_cache;        /* a model of caches, fed by the program */
 
 #endif

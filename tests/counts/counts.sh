@@ -33,10 +33,13 @@ same() { # WHAT COMPILER SOURCES...: both ways of counting give the same, and th
     local what=$1 compiler=$2
     shift 2
     { "$compiler" "$@" -o "$work/plain" && PCERE_COUNT=ir "$compiler" "$@" $counting -o "$work/cheap" &&
-        PCERE_COUNT=blocks "$compiler" "$@" $counting -o "$work/blocks" && "$compiler" "$@" $counting $in_place -o "$work/in_place"; } 2>"$work/error" ||
+        PCERE_COUNT=blocks "$compiler" "$@" $counting -o "$work/blocks" &&
+        PCERE_COUNT=cache,iterations "$compiler" "$@" $counting -o "$work/watched" && "$compiler" "$@" $counting $in_place -o "$work/in_place"; } 2>"$work/error" ||
         { fail "$what: does not compile"; cat "$work/error"; return 0; }
     OMP_NUM_THREADS=1 "$work/plain" >"$work/plain.out" || fail "$what: fails uncounted"
     OMP_NUM_THREADS=1 "$work/cheap" >"$work/cheap.out" || fail "$what: fails alone"
+    OMP_NUM_THREADS=1 "$work/watched" >"$work/watched.out" || fail "$what: fails where it tells accesses and iterations"
+    cmp <(grep -vi 'time\|mop\|seconds' "$work/plain.out") <(grep -vi 'time\|mop\|seconds' "$work/watched.out") || fail "$what: telling accesses changes what it does"
     for way in cheap blocks in_place; do
         LD_PRELOAD="$work/print.so" OMP_NUM_THREADS=1 "$work/$way" >"$work/$way.out2" 2>"$work/$way.counts" || fail "$what: fails when counts are read"
     done
@@ -89,6 +92,6 @@ for object in plain counted; do objcopy -O binary --only-section=.pcere.bc --set
 nm "$work/plain.o" | grep -q pcere_counts && fail "a program is counted that nobody asked for"
 PCERE_COUNT=ir clang-$major -O1 $counting -mllvm -pcere-codelet -c known.ll -o "$work/codelet.o" 2>/dev/null && ! nm "$work/codelet.o" | grep -q pcere_counts || fail "a codelet is counted by the environment"
 if PCERE_COUNT=all clang-$major -O1 -fpass-plugin="$plugin" -c known.ll -o "$work/none.o" 2>"$work/error"; then fail "PCERE_COUNT=all is taken"; fi
-grep -q 'PCERE_COUNT=all: what can be counted is ir or blocks' "$work/error" || { fail "a wrong word is not explained"; head -5 "$work/error"; }
+grep -q 'PCERE_COUNT=all: what can be counted is ir, blocks, cache and iterations' "$work/error" || { fail "a wrong word is not explained"; head -5 "$work/error"; }
 grep -q 'Stack dump' "$work/error" && fail "a wrong word crashes the compiler"
 exit "$failed"

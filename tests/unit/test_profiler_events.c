@@ -70,7 +70,14 @@ static void the_kernels_events(void)
         CU_ASSERT_EQUAL(events[i].config, i - count);
         CU_ASSERT_STRING_EQUAL(events[i].name, event_names()[i]);
     }
-    CU_ASSERT_PTR_NULL(event_names()[count + counted]);
+    size_t modelled = event_group("cache", &events[count + counted], TRACE_EVENTS_MOST - count - counted);
+    CU_ASSERT_EQUAL(modelled, 6);
+    for (size_t i = count + counted; i < count + counted + modelled; i++) {
+        CU_ASSERT_EQUAL(events[i].backend, TRACE_BACKEND_CACHE);
+        CU_ASSERT_EQUAL(events[i].config, i - count - counted);
+        CU_ASSERT_STRING_EQUAL(events[i].name, event_names()[i]);
+    }
+    CU_ASSERT_PTR_NULL(event_names()[count + counted + modelled]);
     CU_ASSERT_EQUAL(event_group("sw", events, 2), 2);
     CU_ASSERT_EQUAL(event_group("other", events, TRACE_EVENTS_MOST), 0);
     CU_ASSERT_EQUAL(event_find("no-such-event", &event, &error), PCERE_USAGE);
