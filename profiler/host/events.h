@@ -20,6 +20,9 @@ const char *const *event_names(void);
 /* All events of a back end by its name, "sw", "ir" or "cache": how many went to `ret_events`, which has room for `most`; 0: no such back end. */
 size_t event_group(const char *backend, struct trace_event *ret_events, size_t most);
 
+/* Why the kernel refused to count an event, by what perf_event_open(2) left in errno: a clause, and what to do. Both constant. */
+const char *event_refusal(int errnum, const char **ret_hint);
+
 /* Can this machine count events of its processor? PCERE_REFUSED says why not. */
 enum pcere_status event_hardware_probe(struct pcere_error *error);
 /* Does its kernel count these, all of TRACE_BACKEND_PMU, together and all the time? */

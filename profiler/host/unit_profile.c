@@ -1,5 +1,6 @@
 /* profiler/host/unit_profile.c - execution units as rows of a profile, and in words what the run could not see. */
 #include "profiler/host/unit_profile.h"
+#include "profiler/host/events.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -132,9 +133,10 @@ static void blind_say(struct list *list, const struct units *units, enum label_r
         say(list, "%llu readings of counters told nothing: the kernel had given the counters to others", (unsigned long long)header->counters_lost);
     if (header->counters_shared)
         say(list, "%llu readings of counters covered a part of the time only", (unsigned long long)header->counters_shared);
+    const char *hint;
     for (uint32_t i = 0; i < header->event_count; i++) {
         if (header->events[i].failed_errno)
-            say(list, "event %s could not be counted on every thread: %s", header->events[i].name, strerror((int)header->events[i].failed_errno));
+            say(list, "event %s could not be counted on every thread: %s", header->events[i].name, event_refusal((int)header->events[i].failed_errno, &hint));
         else if (header->events[i].source == TRACE_SOURCE_USAGE)
             say(list, "event %s was taken from the threads' resource usage, since perf events are forbidden here", header->events[i].name);
     }
