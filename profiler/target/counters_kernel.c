@@ -1,14 +1,16 @@
 /* profiler/target/counters_kernel.c - counters of the kernel: software events, and those of the processor's performance monitoring unit.
  *
  * All software events of a thread form one group, and those of the processor another: one call reads a group. The processor's group is pinned: it counts
- * all the time or not at all, and when the kernel had to give it up, reading it says so.
+ * all the time or not at all, and when the kernel had to give it up, reading it says so. Where the kernel permits it, the processor's are read without it.
  */
 #include "profiler/answers.h"
 #include "profiler/target/counters.h"
+#include "profiler/target/pmc_page.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +30,50 @@ static int event_open(const struct trace_event *event, int leader, bool user_onl
     };
     return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
 }
+
+#if defined __x86_64__
+static uint64_t pmc_read(uint32_t counter)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(counter));
+    return (uint64_t)high << 32 | low;
+}
+
+/* The pages of the processor's events; without all of them, and permission to read counters, the kernel is asked each time. */
+static void pages_map(struct recorder_counters *counters)
+{
+    uint32_t permitted = 0;
+    for (uint32_t i = 0; i < counters->sizes[GROUP_PMU]; i++) {
+        void *page = mmap(NULL, (size_t)getpagesize(), PROT_READ, MAP_SHARED, counters->descriptors[GROUP_PMU][i], 0);
+        counters->pages[i] = page == MAP_FAILED ? NULL : page;
+        permitted += counters->pages[i] && counters->pages[i]->cap_user_rdpmc;
+    }
+    counters->direct = permitted && permitted == counters->sizes[GROUP_PMU];
+}
+
+/* All of the processor's events, or none. */
+static bool pages_read(const struct recorder_counters *counters, uint64_t *values)
+{
+    uint64_t counts[TRACE_EVENTS_MOST];
+    for (uint32_t i = 0; i < counters->sizes[GROUP_PMU]; i++)
+        if (!pmc_page_read(counters->pages[i], pmc_read, &counts[i]))
+            return false;
+    for (uint32_t i = 0; i < counters->sizes[GROUP_PMU]; i++)
+        values[counters->places[GROUP_PMU][i]] = counts[i];
+    return true;
+}
+#else
+static void pages_map(const struct recorder_counters *counters)
+{
+    (void)counters;
+}
+
+static bool pages_read(const struct recorder_counters *counters, const uint64_t *values)
+{
+    (void)counters, (void)values;
+    return false;
+}
+#endif
 
 static void group_open(struct recorder_counters *counters, struct trace_header *header, int group, uint32_t backend)
 {
@@ -57,6 +103,9 @@ static void kernel_open(struct recorder_counters *counters, struct trace_header 
 {
     group_open(counters, header, GROUP_SW, TRACE_BACKEND_SW);
     group_open(counters, header, GROUP_PMU, TRACE_BACKEND_PMU);
+    int errnum = errno;
+    pages_map(counters);
+    errno = errnum;
 }
 
 static void kernel_read(struct recorder_counters *counters, const struct trace_header *header, uint64_t *values)
@@ -64,7 +113,7 @@ static void kernel_read(struct recorder_counters *counters, const struct trace_h
     (void)header;
     for (int group = 0; group < RECORDER_GROUPS; group++) {
         uint64_t answer[3 + TRACE_EVENTS_MOST];          /* how many, time enabled, time running, counts */
-        if (counters->groups[group] < 0)
+        if (counters->groups[group] < 0 || (group == GROUP_PMU && counters->direct && pages_read(counters, values)))
             continue;
         int errnum = errno;
         ssize_t bytes = read(counters->groups[group], answer, sizeof answer);
@@ -79,6 +128,10 @@ static void kernel_read(struct recorder_counters *counters, const struct trace_h
 
 static void kernel_close(struct recorder_counters *counters)
 {
+    for (uint32_t i = 0; i < counters->sizes[GROUP_PMU]; i++)
+        if (counters->pages[i])
+            munmap((void *)(uintptr_t)counters->pages[i], (size_t)getpagesize());
+    counters->direct = false;
     for (int group = 0; group < RECORDER_GROUPS; group++)
         for (uint32_t i = 0; i < counters->sizes[group]; i++)
             close(counters->descriptors[group][i]);

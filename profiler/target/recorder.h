@@ -20,12 +20,16 @@ struct recorder_site { const void *ident, *address; uint32_t index, kind; };
 #define RECORDER_GROUPS 2        /* of kernel counters */
 #define RECORDER_IMAGES 64u      /* that count what they execute */
 
+struct perf_event_mmap_page;
+
 struct recorder_counters {      /* of one thread */
     uint32_t backends;          /* a bit for each that has events here */
     int groups[RECORDER_GROUPS];        /* descriptors of the leaders, or -1 */
     uint32_t sizes[RECORDER_GROUPS];
     int descriptors[RECORDER_GROUPS][TRACE_EVENTS_MOST];
     uint8_t places[RECORDER_GROUPS][TRACE_EVENTS_MOST];         /* of the group's n-th among all events */
+    const struct perf_event_mmap_page *pages[TRACE_EVENTS_MOST];        /* of the processor's events, or NULL */
+    bool direct;                /* all of them may be read without the kernel */
     const uint64_t *vectors[RECORDER_IMAGES];   /* of this thread, in each image that counts */
     uint32_t vector_count, generation;
     uint64_t last[TRACE_EVENTS_MOST];
