@@ -84,7 +84,7 @@ static enum pcere_status candidate_look(struct tours *tours, const struct replay
         return PCERE_OK;
     enum pcere_status status = warming_begin(session, target, &codelet, &memory, &warming, error);
     bool fits = !status && warming.predecessor_count && !codelet.does_io
-                && (warming.kind == WARMUP_PRECEDED || warming.too_long || (warming.kind == WARMUP_PLAIN && warming.subject.after_itself))
+                && !warming.subject.after_itself && (warming.kind == WARMUP_PRECEDED || warming.too_long)
                 && threads_allow(session, target, &codelet);
     uint64_t before_ns = 0;
     for (size_t i = 0; fits && warming.kind == WARMUP_PRECEDED && i < warming.predecessor_count; i++)

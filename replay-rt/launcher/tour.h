@@ -17,7 +17,7 @@ struct tour_times {                   /* of one target */
     const char *after;                /* the region before it; borrowed from the manifest */
 };
 
-/* What may be measured so: regions that ran often, behind others or themselves, under the options' defaults. It is done where that is cheaper than one by one. What cannot
+/* What may be measured so: regions that ran often, behind others and not behind themselves (a round has each once, behind another), under the options' defaults. It is done where that is cheaper than one by one. What cannot
  * run so is left alone. `times`: one for each target, empty; tour_times_done each. PCERE_SYSTEM: no memory. */
 enum pcere_status tours_measure(struct replay_session *session, const struct replay_target *targets, size_t target_count, struct tour_times *times,
                                 struct pcere_error *error);
