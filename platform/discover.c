@@ -112,6 +112,17 @@ static void levels_plan(struct plan *plan)
     for (size_t i = 0; i < signature->level_count; i++) {
         struct platform_level *level = &signature->levels[i];
         experiment_add(plan, (struct experiment){.task = "latency", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_bytes(plan, i)}, &level->latency_ns);
+        level->effective_bytes = level->streams_ratio = level->overlap_read = level->overlap_write = quantity_unknown;
+        if (level->level && level->shared_by > signature->threads_per_core)
+            experiment_add(plan, (struct experiment){.task = "capacity", .cpus = topology->cpus, .cpu_count = 1, .bytes = level->bytes}, &level->effective_bytes);
+        if (i) {
+            experiment_add(plan, (struct experiment){.task = "overlap", .kind = "streams", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_bytes(plan, i)},
+                           &level->streams_ratio);
+            experiment_add(plan, (struct experiment){.task = "overlap", .kind = "read", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_bytes(plan, i)},
+                           &level->overlap_read);
+            experiment_add(plan, (struct experiment){.task = "overlap", .kind = "write", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_bytes(plan, i)},
+                           &level->overlap_write);
+        }
         level->bandwidths = calloc(count, sizeof *level->bandwidths);
         if (!level->bandwidths) {
             plan->failed = true;
@@ -173,9 +184,11 @@ static const struct { const char *kind; unsigned bits; } arithmetic_probes[] = {
     {"add", 64}, {"add", 128}, {"add", 256}, {"add", 512}, {"fma", 64}, {"fma", 128}, {"fma", 256}, {"fma", 512},
     {"divide", 64}, {"divide", 128}, {"divide", 256}, {"divide", 512}, {"add-chain", 64}, {"fma-chain", 64},
 };
+static const char *const pipeline_kinds[] = {"plain", "load", "load-vector", "store", "store-vector", "stream", "update", "pair-chain", "window"};
 static const char *const construct_kinds[] = {"parallel", "for", "barrier", "single", "critical", "lock", "atomic", "reduction",
                                               "static-chunk", "dynamic-chunk", "guided-loop", "task", "taskwait", "new-page"};
-enum { ARITHMETIC = sizeof arithmetic_probes / sizeof *arithmetic_probes, CONSTRUCTS = sizeof construct_kinds / sizeof *construct_kinds };
+enum { ARITHMETIC = sizeof arithmetic_probes / sizeof *arithmetic_probes, CONSTRUCTS = sizeof construct_kinds / sizeof *construct_kinds,
+       PIPELINE = sizeof pipeline_kinds / sizeof *pipeline_kinds };
 
 static void costs_plan(struct plan *plan)
 {
@@ -185,7 +198,14 @@ static void costs_plan(struct plan *plan)
     signature->arithmetic = calloc(ARITHMETIC, sizeof *signature->arithmetic);
     signature->clocks = calloc(2, sizeof *signature->clocks);
     signature->overheads = calloc(CONSTRUCTS * 4, sizeof *signature->overheads);
-    plan->failed |= !signature->arithmetic || !signature->clocks || !signature->overheads;
+    signature->pipeline = calloc(PIPELINE, sizeof *signature->pipeline);
+    plan->failed |= !signature->arithmetic || !signature->clocks || !signature->overheads || !signature->pipeline;
+    for (size_t k = 0; k < PIPELINE && !plan->failed; k++) {
+        struct platform_pipeline *one = &signature->pipeline[signature->pipeline_count++];
+        one->kind = strdup(pipeline_kinds[k]);
+        plan->failed |= !one->kind;
+        experiment_add(plan, (struct experiment){.task = "pipeline", .kind = pipeline_kinds[k], .cpus = topology->cpus, .cpu_count = 1}, &one->value);
+    }
     for (size_t k = 0; k < ARITHMETIC && !plan->failed; k++) {
         struct platform_arithmetic *one = &signature->arithmetic[signature->arithmetic_count++];
         *one = (struct platform_arithmetic){.kind = strdup(arithmetic_probes[k].kind), .bits = arithmetic_probes[k].bits};
@@ -422,6 +442,14 @@ static enum pcere_status signature_finish(struct plan *plan, struct discover_sum
         signature->arithmetic[kept++] = *one;
     }
     signature->arithmetic_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < signature->pipeline_count; i++) {
+        if (quantity_known(&signature->pipeline[i].value))
+            signature->pipeline[kept++] = signature->pipeline[i];
+        else
+            free(signature->pipeline[i].kind);
+    }
+    signature->pipeline_count = kept;
     if (signature->clock_count && quantity_known(&signature->clocks[0].hz))
         signature->frequency_hz = signature->clocks[0].hz.value;
     const struct platform_level *memory = &signature->levels[signature->level_count - 1];

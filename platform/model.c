@@ -1,19 +1,20 @@
 /* platform/model.c - see model.h. */
 #include "platform/model.h"
 
+#include "platform/core.h"
+
 #include <math.h>
 #include <string.h>
 
-/* What no signature tells. The first four are those of machines of the last fifteen years, within a factor of two. */
-#define WINDOW_INSTRUCTIONS 224.0     /* that an out-of-order core looks ahead */
+/* What no signature tells: that of machines of the last fifteen years, within a factor of two. */
 #define RANDOM_RATIO 0.5              /* of the lines that a core has on their way when it reads in order, those when it does not */
 #define BRANCH_CYCLES 15.0            /* of one that was mispredicted */
 #define PAGE_NS 700.0                 /* to get a new page from the kernel, where the signature does not tell */
-#define SHARED_RATIO 0.6              /* of a cache that cores share, what one program has: replacement is not perfect, and it is not alone */
-#define IPC_PLAIN 2.5                 /* of code of which nothing else is known */
-#define BLEND_POWER 3.0               /* between the longer of the two (infinite) and both one after the other (1) */
-#define WAITING_RATIO 1.15            /* longer than units and front end need: the code waits for its own results */
-#define CLOCK_HZ 2.5e9                /* of a machine that does not tell */
+#define SHARED_RATIO 0.6              /* of a cache that cores share, what one program has, where that was not measured */
+#define OVERLAP_RATIO 0.8             /* of the shorter of core and transfers, what vanishes when both go on at once, where that was not measured */
+#define STREAMS_FEW 4.0               /* what platform_level.streams_ratio compares */
+#define STREAMS_MANY 16.0
+#define STREAMS_LOOP_RATIO 0.1      /* a loop that moves less of the bytes does not count */
 #define PARALLEL_NS 1500.0            /* of a construct of which nothing is known */
 
 /* How far off each part may be, as standard deviations. */
@@ -27,58 +28,6 @@
 #define NORMAL_95 1.96
 
 static double known_or(const struct quantity *quantity, double otherwise) { return quantity_known(quantity) ? quantity->value : otherwise; }
-
-static double clock_hz(const struct platform_signature *signature, unsigned threads)
-{
-    double hz = signature->frequency_hz > 0 ? signature->frequency_hz : CLOCK_HZ;
-    for (size_t i = 0; i < signature->clock_count; i++)
-        if ((!i || signature->clocks[i].threads <= threads) && quantity_known(&signature->clocks[i].hz))
-            hz = signature->clocks[i].hz.value;
-    return hz;
-}
-
-static double rate_of(const struct platform_signature *signature, const char *kind, unsigned bits)
-{
-    for (size_t i = 0; i < signature->arithmetic_count; i++)
-        if (signature->arithmetic[i].bits == bits && strcmp(signature->arithmetic[i].kind, kind) == 0)
-            return known_or(&signature->arithmetic[i].flops_per_s, NAN);
-    return NAN;
-}
-
-/* ---- the core ------------------------------------------------------------------------------------------------------------ */
-
-struct clocks { double cycle_ns, waiting_ns, busy_ns; };    /* of a cycle; of one of llvm-mca's in code that waits, and that is busy */
-
-/* What the signature measured of the references corrects the tool's idea of the processor; a correction beyond a factor of two is an error. */
-static double corrected_ns(double measured_ns, double cycles, double cycle_ns)
-{
-    double ratio = measured_ns / (cycles * cycle_ns);
-    return isfinite(ratio) && ratio > 0.5 && ratio < 2 ? ratio * cycle_ns : cycle_ns;
-}
-
-static struct clocks clocks_find(const struct platform_signature *signature, const struct model_core *core, unsigned threads)
-{
-    struct clocks clocks = {.cycle_ns = 1e9 / clock_hz(signature, threads)};
-    clocks.waiting_ns = clocks.busy_ns = clocks.cycle_ns;
-    if (!core || !core->references)
-        return clocks;
-    clocks.waiting_ns = corrected_ns(1e9 / rate_of(signature, "add-chain", 64), core->references[MCA_CHAIN].cycles, clocks.cycle_ns);
-    clocks.busy_ns = corrected_ns(16 * 1e9 / rate_of(signature, "add", 128), core->references[MCA_SIDE_BY_SIDE].cycles, clocks.cycle_ns);
-    return clocks;
-}
-
-static double code_ns(const struct character_code *code, const struct mca_estimate *estimate, const struct clocks *clocks, double flop_ns)
-{
-    if (!estimate || !(estimate->cycles > 0)) {
-        double plain_ns = (double)code->instructions / IPC_PLAIN * clocks->cycle_ns, work_ns = (double)code->flops * flop_ns;
-        return plain_ns > work_ns ? plain_ns : work_ns;
-    }
-    double busy_ns = estimate->bound_cycles * clocks->busy_ns;
-    if (!code->loop)
-        return busy_ns;
-    double waiting_ns = estimate->cycles * (estimate->cycles > WAITING_RATIO * estimate->bound_cycles ? clocks->waiting_ns : clocks->busy_ns);
-    return waiting_ns > busy_ns ? waiting_ns : busy_ns;
-}
 
 /* ---- calls --------------------------------------------------------------------------------------------------------------- */
 
@@ -124,32 +73,41 @@ static double page_ns(const struct platform_signature *signature, unsigned threa
     return PAGE_NS;
 }
 
-/* What runtime calls of a name cost beyond the instructions around them. */
-static double construct_ns(const struct platform_signature *signature, const char *call, unsigned threads)
+/* What `calls` runtime calls of a name cost a thread beyond the instructions around them. What threads do one after another costs what it does in the signature,
+ * where they do nothing else, only as often as they meet there: they have `work_ns` of other work in all. */
+static double constructs_ns(const struct platform_signature *signature, const char *name, double calls, unsigned threads, double work_ns)
 {
-    static const struct { const char *call, *construct; } known[] = {
-        {"__kmpc_barrier", "barrier"}, {"__kmpc_single", "single"}, {"__kmpc_critical", "critical"}, {"__kmpc_critical_with_hint", "critical"},
-        {"__kmpc_reduce", "reduction"}, {"__kmpc_reduce_nowait", "reduction"}, {"__kmpc_omp_task", "task"}, {"__kmpc_omp_taskwait", "taskwait"},
-        {"omp_set_lock", "lock"},
+    static const struct { const char *call, *construct; bool meet; } known[] = {
+        {"__kmpc_barrier", "barrier", false}, {"__kmpc_single", "single", false}, {"__kmpc_critical", "critical", true}, {"__kmpc_critical_with_hint", "critical", true},
+        {"__kmpc_reduce", "reduction", false}, {"__kmpc_reduce_nowait", "reduction", false}, {"__kmpc_omp_task", "task", false},
+        {"__kmpc_omp_taskwait", "taskwait", false}, {"omp_set_lock", "lock", true},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].call, call) == 0)
-            return overhead_ns(signature, known[i].construct, threads);
-    if (strncmp(call, "__kmpc_dispatch_next", 20) == 0)
-        return overhead_ns(signature, "dynamic-chunk", threads);
-    if (strncmp(call, "__kmpc_for_static_init", 22) == 0)
-        return overhead_ns(signature, "static-chunk", threads);
-    return 0;
+    const char *construct = strncmp(name, "__kmpc_dispatch_next", 20) == 0 ? "dynamic-chunk" : strncmp(name, "__kmpc_for_static_init", 22) == 0 ? "static-chunk" : NULL;
+    bool meet = construct && *construct == 'd';
+    for (size_t i = 0; i < sizeof known / sizeof *known && !construct; i++)
+        if (strcmp(known[i].call, name) == 0) {
+            construct = known[i].construct;
+            meet = known[i].meet;
+        }
+    if (!construct || !(calls > 0))
+        return 0;
+    double together_ns = overhead_ns(signature, construct, threads), alone_ns = overhead_ns(signature, construct, 1);
+    if (!meet || !(alone_ns < together_ns))
+        return calls * together_ns;
+    double between_ns = work_ns / calls, often = between_ns > together_ns ? together_ns / between_ns : 1;
+    return calls * (alone_ns + (together_ns - alone_ns) * often);
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------- */
 
-/* Lines of one cache that one of `threads` threads has: they spread over cores, and over sockets only when one is full. */
+/* Of a cache, what one thread has of it, in lines. What is measured is where half of what is read again and again is missed: caches that keep part of it, whatever comes, miss that
+ * at twice what they hold. */
 static double lines_of(const struct platform_signature *signature, const struct platform_level *level, unsigned threads, unsigned line_bytes)
 {
     unsigned cores = level->shared_by / (signature->threads_per_core ? signature->threads_per_core : 1);
     unsigned sharing = cores < 1 ? 1 : cores < threads ? cores : threads;
-    return (double)level->bytes / line_bytes / sharing * (cores > 1 ? SHARED_RATIO : 1);
+    double all = (double)level->bytes / line_bytes / sharing, half = level->effective_bytes.value / 2 / line_bytes / sharing;
+    return cores <= 1 ? all : !(half > 0) ? SHARED_RATIO * all : half < all ? half : all;
 }
 
 /* Of uses at all distances, those at `lines` or more: misses of a cache of so many lines. */
@@ -199,13 +157,20 @@ static void traffic_find(const struct platform_signature *signature, const struc
     }
 }
 
-struct memory_time { double cache_ns, memory_ns, latency_ns, doubt_ns2; };     /* transfers from caches, and from memory */
+struct memory_time { double transfer_ns[MODEL_LEVELS_MOST], overlap[MODEL_LEVELS_MOST], all_ns, latency_ns, doubt_ns2; };     /* transfers from each level */
+
+static double overlap_of(const struct platform_level *level, const struct traffic *traffic)
+{
+    double reads = level->overlap_read.value > 0 ? level->overlap_read.value : OVERLAP_RATIO, writes = level->overlap_write.value > 0 ? level->overlap_write.value : reads;
+    double lines = traffic->regular + traffic->irregular, back = traffic->writebacks > lines ? lines : traffic->writebacks;
+    return lines > 0 ? (reads * (lines - back) + writes * back) / lines : reads;
+}
 
 static struct memory_time memory_find(const struct platform_signature *signature, const struct store_character *character, const struct traffic *levels,
-                                      double instructions, double core_ns)
+                                      double instructions, double core_ns, double window, double streams)
 {
     struct memory_time memory = {0};
-    double ahead_ns = WINDOW_INSTRUCTIONS * core_ns / (instructions + 1);      /* that the core works on while it waits */
+    double ahead_ns = window * core_ns / (instructions + 1);      /* that the core works on while it waits */
     size_t count = signature->level_count < MODEL_LEVELS_MOST ? signature->level_count : MODEL_LEVELS_MOST;
     for (size_t i = 1; i < count; i++) {
         const struct platform_level *level = &signature->levels[i];
@@ -218,13 +183,18 @@ static struct memory_time memory_find(const struct platform_signature *signature
         double read_ns = line_ns / known_or(&bandwidth->read, known_or(&bandwidth->triad, 1e10));
         double write_ns = quantity_known(&bandwidth->write) ? line_ns / bandwidth->write.value : 2 * read_ns;
         double back_ns = write_ns > read_ns ? write_ns - read_ns : 0.5 * read_ns, latency = known_or(&level->latency_ns, 0);
+        /* Prefetchers follow a few streams, but not many. */
+        double many = level->streams_ratio.value > 0 ? level->streams_ratio.value : 1, part = streams > STREAMS_FEW ? (streams - STREAMS_FEW) / (STREAMS_MANY - STREAMS_FEW) : 0;
+        read_ns /= 1 + (many - 1) * (part < 1 ? part : 1);
         /* Little's law: lines on their way = latency times bandwidth. */
         double at_once = RANDOM_RATIO * latency * known_or(&level->bandwidths[0].read, 1e10) / (1e9 * character->line_bytes * level->bandwidths[0].threads);
         double wait_ns = latency > ahead_ns ? (latency - ahead_ns) / (at_once > 1 ? at_once : 1) : 0;
         double transfer_ns = (levels[i].regular + levels[i].irregular) * read_ns + levels[i].writebacks * back_ns;
         double latency_ns = levels[i].irregular * wait_ns;
         double doubt = signature->basis == PLATFORM_PUBLISHED ? DOUBT_TRANSFER + DOUBT_PUBLISHED : DOUBT_TRANSFER;
-        *(i + 1 == count ? &memory.memory_ns : &memory.cache_ns) += transfer_ns;
+        memory.transfer_ns[i] = transfer_ns;
+        memory.overlap[i] = overlap_of(level, &levels[i]);
+        memory.all_ns += transfer_ns;
         memory.latency_ns += latency_ns;
         memory.doubt_ns2 += doubt * doubt * transfer_ns * transfer_ns + DOUBT_LATENCY * DOUBT_LATENCY * latency_ns * latency_ns;
     }
@@ -235,51 +205,56 @@ static struct memory_time memory_find(const struct platform_signature *signature
 
 struct thread_time { struct model_parts parts; double total_ns, doubt_ns; };
 
-static double blend(double core_ns, double memory_ns)
+/* Core and transfers at once, nearest level first. */
+static double together_ns(double core_ns, const struct memory_time *memory)
 {
-    double longer = core_ns > memory_ns ? core_ns : memory_ns, shorter = core_ns > memory_ns ? memory_ns : core_ns;
-    return longer > 0 ? longer * pow(1 + pow(shorter / longer, BLEND_POWER), 1 / BLEND_POWER) : 0;
+    double all_ns = core_ns;
+    for (size_t i = 0; i < MODEL_LEVELS_MOST; i++) {
+        double transfer_ns = memory->transfer_ns[i] > 0 ? memory->transfer_ns[i] : 0, shorter_ns = transfer_ns < all_ns ? transfer_ns : all_ns;
+        all_ns += transfer_ns - memory->overlap[i] * shorter_ns;
+    }
+    return all_ns;
 }
 
 static struct thread_time thread_model(const struct platform_signature *signature, const struct store_character *character, const struct model_core *core,
                                        uint32_t number, struct model_time *all)
 {
     const struct character_thread *thread = &character->per_thread[number];
-    struct clocks clocks = clocks_find(signature, core, character->team);
+    struct core_clock clock = core_clock_find(signature, character->team);
     struct traffic levels[MODEL_LEVELS_MOST] = {{0}};
     struct thread_time time = {0};
-    double instructions = thread->other_instructions, flop_rate = rate_of(signature, "add", 128), synchronising_ns = 0, busy_ns = 0;
-    double flop_ns = isnan(flop_rate) ? 0 : 1e9 / flop_rate;
+    double instructions = thread->other_instructions, streams = 0, moved = 0;
+    bool known = core && core->codes;
     for (size_t i = 0; i < character->code_count; i++) {
         const struct character_code *code = &character->codes[i];
         double passes = (double)code->counts[number];
         instructions += passes * (double)code->instructions;
+        moved += code->loop ? passes * (double)code->moved_bytes : 0;
         all->flops += passes * (double)code->flops;
-        double estimate_ns = core && core->codes ? core->codes[i].bound_cycles * clocks.busy_ns : 0;
-        busy_ns += passes * (estimate_ns > 0 ? estimate_ns : code_ns(code, NULL, &clocks, flop_ns));
-        time.parts.core_ns += passes * code_ns(code, core && core->codes ? &core->codes[i] : NULL, &clocks, flop_ns);
+        time.parts.core_ns += core_code_ns(signature, &clock, code, number, known ? core->references : NULL, known ? &core->codes[i] : NULL);
     }
-    time.parts.core_ns += thread->other_instructions / IPC_PLAIN * clocks.cycle_ns;
-    busy_ns += thread->other_instructions / IPC_PLAIN * clocks.cycle_ns;
-    for (size_t i = 0; i < character->call_count; i++) {
-        const struct character_call *call = &character->calls[i];
-        time.parts.call_ns += (double)call->counts[number] * call_cycles(call->name) * clocks.cycle_ns;
-        synchronising_ns += (double)call->counts[number] * construct_ns(signature, call->name, character->team);
+    for (size_t i = 0; i < character->code_count; i++) {      /* inner loops take turns, in one loop around them */
+        const struct character_code *code = &character->codes[i];
+        if (code->loop && (double)code->counts[number] * (double)code->moved_bytes > STREAMS_LOOP_RATIO * moved)
+            streams += core_code_streams(code->text);
     }
-    time.parts.branch_ns = thread->mispredicted * BRANCH_CYCLES * clocks.cycle_ns;
+    time.parts.core_ns += core_plain_ns(&clock, thread->other_instructions);
+    for (size_t i = 0; i < character->call_count; i++)
+        time.parts.call_ns += (double)character->calls[i].counts[number] * call_cycles(character->calls[i].name) * clock.cycle_ns;
+    time.parts.branch_ns = thread->mispredicted * BRANCH_CYCLES * clock.cycle_ns;
     traffic_find(signature, character, thread, levels);
     for (size_t i = 0; i < MODEL_LEVELS_MOST; i++)
         all->level_lines[i] += levels[i].regular + levels[i].irregular;
     all->instructions += instructions;
-    struct memory_time memory = memory_find(signature, character, levels, instructions, time.parts.core_ns);
-    time.parts.transfer_ns = memory.cache_ns + memory.memory_ns;
+    struct memory_time memory = memory_find(signature, character, levels, instructions, time.parts.core_ns, clock.window, streams);
+    time.parts.transfer_ns = memory.all_ns;
     time.parts.latency_ns = memory.latency_ns;
-    time.parts.overhead_ns = overhead_ns(signature, "parallel", character->team) + synchronising_ns;
-    double doubt_core = core && core->codes ? DOUBT_CORE : DOUBT_CORE_PLAIN;
-    /* Memory's lines come while the core waits for its own results, but not while it is busy. */
-    double other_ns = time.parts.branch_ns + time.parts.call_ns, alone_ns = blend(time.parts.core_ns + other_ns, memory.cache_ns),
-           with_ns = blend(busy_ns + other_ns, memory.cache_ns) + memory.memory_ns + memory.latency_ns;
-    time.total_ns = (alone_ns > with_ns ? alone_ns : with_ns) + time.parts.overhead_ns;
+    double work_ns = together_ns(time.parts.core_ns + time.parts.branch_ns + time.parts.call_ns, &memory) + memory.latency_ns;
+    time.parts.overhead_ns = overhead_ns(signature, "parallel", character->team);
+    for (size_t i = 0; i < character->call_count; i++)
+        time.parts.overhead_ns += constructs_ns(signature, character->calls[i].name, (double)character->calls[i].counts[number], character->team, work_ns);
+    double doubt_core = known ? DOUBT_CORE : DOUBT_CORE_PLAIN;
+    time.total_ns = work_ns + time.parts.overhead_ns;
     time.doubt_ns = sqrt(pow(doubt_core * time.parts.core_ns, 2) + pow(DOUBT_CALL * (time.parts.call_ns + time.parts.branch_ns), 2) + memory.doubt_ns2 +
                          pow(DOUBT_OVERHEAD * time.parts.overhead_ns, 2));
     return time;

@@ -35,6 +35,8 @@ void signature_done(struct platform_signature *signature)
     }
     for (size_t i = 0; i < signature->arithmetic_count; i++)
         free(signature->arithmetic[i].kind);
+    for (size_t i = 0; i < signature->pipeline_count; i++)
+        free(signature->pipeline[i].kind);
     for (size_t i = 0; i < signature->overhead_count; i++)
         free(signature->overheads[i].construct);
     for (size_t i = 0; i < signature->source_count; i++)
@@ -42,6 +44,7 @@ void signature_done(struct platform_signature *signature)
     free(signature->levels);
     free(signature->pairs);
     free(signature->arithmetic);
+    free(signature->pipeline);
     free(signature->overheads);
     free(signature->clocks);
     free(signature->sources);
@@ -99,6 +102,12 @@ static void levels_check(struct check *check, const struct platform_signature *s
         for (size_t k = 0; k < i; k++)
             if (level->latency_ns.value * CROSSING_MOST < signature->levels[k].latency_ns.value)
                 breach(check, "levels", i, ".latency_ns", "is below that of a nearer level");
+        if (!quantity_sound(&level->effective_bytes))
+            breach(check, "levels", i, ".effective_bytes", "is not above zero, or outside of its interval");
+        if (!quantity_sound(&level->streams_ratio) || level->streams_ratio.value > 1)
+            breach(check, "levels", i, ".streams_ratio", "is no share between 0 and 1, or outside of its interval");
+        if (!quantity_sound(&level->overlap_read) || !quantity_sound(&level->overlap_write) || level->overlap_read.value > 1 || level->overlap_write.value > 1)
+            breach(check, "levels", i, ".overlap_*_ratio", "is no share between 0 and 1, or outside of its interval");
         for (size_t b = 0; b < level->bandwidth_count; b++) {
             const struct platform_bandwidth *bandwidth = &level->bandwidths[b];
             if (!quantity_sound(&bandwidth->read) || !quantity_sound(&bandwidth->write) || !quantity_sound(&bandwidth->triad))
@@ -131,6 +140,9 @@ enum pcere_status signature_check(const struct platform_signature *signature, co
     for (size_t i = 0; i < signature->clock_count; i++)
         if (!quantity_sound(&signature->clocks[i].hz))
             breach(&check, "clocks", i, ".hz", "is not above zero, or outside of its interval");
+    for (size_t i = 0; i < signature->pipeline_count; i++)
+        if (!quantity_sound(&signature->pipeline[i].value))
+            breach(&check, "pipeline", i, ".value", "is not above zero, or outside of its interval");
     return check.status;
 }
 
@@ -209,6 +221,10 @@ static void levels_read(struct json_reader *reader, const json_t *object, struct
         level->ways = small_read(reader, from, "ways");
         level->shared_by = small_read(reader, from, "shared_by");
         level->latency_ns = quantity_read(reader, from, "latency_ns");
+        level->effective_bytes = quantity_read(reader, from, "effective_bytes");
+        level->streams_ratio = quantity_read(reader, from, "streams_ratio");
+        level->overlap_read = quantity_read(reader, from, "overlap_read_ratio");
+        level->overlap_write = quantity_read(reader, from, "overlap_write_ratio");
         level->bandwidths = list_read(reader, from, "bandwidths", sizeof *level->bandwidths, &bandwidths, &level->bandwidth_count);
         for (size_t b = 0; b < level->bandwidth_count; b++) {
             const json_t *bandwidth = json_array_get(bandwidths, b);
@@ -246,6 +262,12 @@ static void costs_read(struct json_reader *reader, const json_t *object, struct 
         const json_t *from = json_array_get(list, i);
         signature->arithmetic[i] = (struct platform_arithmetic){json_read_string(reader, from, "kind", false), small_read(reader, from, "bits"),
                                                                 quantity_read(reader, from, "flops_per_s")};
+    }
+    if (json_object_get(object, "pipeline"))
+        signature->pipeline = list_read(reader, object, "pipeline", sizeof *signature->pipeline, &list, &signature->pipeline_count);
+    for (size_t i = 0; i < signature->pipeline_count; i++) {
+        const json_t *from = json_array_get(list, i);
+        signature->pipeline[i] = (struct platform_pipeline){json_read_string(reader, from, "kind", false), quantity_read(reader, from, "value")};
     }
     signature->overheads = list_read(reader, object, "overheads", sizeof *signature->overheads, &list, &signature->overhead_count);
     for (size_t i = 0; i < signature->overhead_count; i++) {
@@ -380,6 +402,10 @@ static json_t *levels_array(const struct platform_signature *signature, bool *fa
         json_put(object, "ways", json_from_u64(level->ways), failed);
         json_put(object, "shared_by", json_from_u64(level->shared_by), failed);
         json_put(object, "latency_ns", quantity_object(&level->latency_ns, failed), failed);
+        json_put(object, "effective_bytes", quantity_object(&level->effective_bytes, failed), failed);
+        json_put(object, "streams_ratio", quantity_object(&level->streams_ratio, failed), failed);
+        json_put(object, "overlap_read_ratio", quantity_object(&level->overlap_read, failed), failed);
+        json_put(object, "overlap_write_ratio", quantity_object(&level->overlap_write, failed), failed);
         json_put(object, "bandwidths", bandwidths, failed);
         for (size_t b = 0; b < level->bandwidth_count && !*failed; b++) {
             json_t *one = list_grow(bandwidths, failed);
@@ -409,8 +435,9 @@ static json_t *pairs_array(const struct platform_signature *signature, bool *fai
 
 static void costs_put(json_t *object, const struct platform_signature *signature, bool *failed)
 {
-    json_t *arithmetic = json_array(), *overheads = json_array(), *clocks = json_array(), *sources = json_array();
+    json_t *arithmetic = json_array(), *pipeline = json_array(), *overheads = json_array(), *clocks = json_array(), *sources = json_array();
     json_put(object, "arithmetic", arithmetic, failed);
+    json_put(object, "pipeline", pipeline, failed);
     json_put(object, "overheads", overheads, failed);
     json_put(object, "clocks", clocks, failed);
     json_put(object, "sources", sources, failed);
@@ -419,6 +446,11 @@ static void costs_put(json_t *object, const struct platform_signature *signature
         json_put(one, "kind", json_from_string(signature->arithmetic[i].kind), failed);
         json_put(one, "bits", json_from_u64(signature->arithmetic[i].bits), failed);
         json_put(one, "flops_per_s", quantity_object(&signature->arithmetic[i].flops_per_s, failed), failed);
+    }
+    for (size_t i = 0; i < signature->pipeline_count && !*failed; i++) {
+        json_t *one = list_grow(pipeline, failed);
+        json_put(one, "kind", json_from_string(signature->pipeline[i].kind), failed);
+        json_put(one, "value", quantity_object(&signature->pipeline[i].value, failed), failed);
     }
     for (size_t i = 0; i < signature->overhead_count && !*failed; i++) {
         json_t *one = list_grow(overheads, failed);

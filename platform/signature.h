@@ -33,6 +33,9 @@ struct platform_level {                      /* a cache, or memory */
     unsigned line_bytes, ways;               /* 0: unknown */
     unsigned shared_by;                      /* hardware threads that share one; memory: all */
     struct quantity latency_ns;              /* of a dependent load that finds its line there */
+    struct quantity effective_bytes;         /* that one thread reads again and again until half the lines come from farther away; unknown: not measured */
+    struct quantity streams_ratio;           /* bandwidth of one core that reads sixteen streams in turn, over that of up to four */
+    struct quantity overlap_read, overlap_write;     /* share of the shorter time that vanishes when a core works on lines while they come (0 to 1) */
     struct platform_bandwidth *bandwidths;   /* by threads, ascending; the data of all threads together lie in their caches of this level */
     size_t bandwidth_count;
 };
@@ -61,6 +64,8 @@ struct platform_arithmetic {
     struct quantity flops_per_s;             /* of one core */
 };
 
+/* Of one core: instructions that it begins in a cycle, of probe_pipeline's kinds; "window": instructions that it works ahead of one that waits. */
+struct platform_pipeline { char *kind; struct quantity value; };
 struct platform_overhead { char *construct; unsigned threads; struct quantity time_ns; };    /* of probe_overhead's kinds */
 struct platform_clock { unsigned threads; struct quantity hz; };                               /* of one core while that many are busy */
 
@@ -82,6 +87,8 @@ struct platform_signature {
     size_t pair_count;
     struct platform_arithmetic *arithmetic;
     size_t arithmetic_count;
+    struct platform_pipeline *pipeline;      /* empty: not measured */
+    size_t pipeline_count;
     struct platform_overhead *overheads;
     size_t overhead_count;
     struct platform_clock *clocks;

@@ -22,6 +22,7 @@ void store_character_done(struct store_character *character)
     for (size_t i = 0; character->codes && i < character->code_count; i++) {
         free(character->codes[i].text);
         free(character->codes[i].counts);
+        free(character->codes[i].entries);
     }
     for (size_t i = 0; character->calls && i < character->call_count; i++) {
         free(character->calls[i].name);
@@ -87,6 +88,8 @@ static json_t *code_encode(const struct character_code *code, uint32_t team, boo
     json_put(object, "flops", json_from_u64(code->flops), failed);
     json_put(object, "moved_bytes", json_from_u64(code->moved_bytes), failed);
     json_put(object, "counts", json_from_numbers(code->counts, team, failed), failed);
+    if (code->loop)
+        json_put(object, "entries", json_from_numbers(code->entries, team, failed), failed);
     json_put(object, "assembly", json_from_string(code->text), failed);
     return object;
 }
@@ -179,18 +182,18 @@ static void thread_decode(struct json_reader *reader, const json_t *object, stru
     sparse_decode(reader, object, "writebacks", thread->reuse.writebacks, STORE_CHARACTER_OCTAVES);
 }
 
-static uint64_t *counts_decode(struct json_reader *reader, const json_t *object, uint32_t team)
+static uint64_t *counts_decode(struct json_reader *reader, const json_t *object, const char *key, uint32_t team)
 {
-    const json_t *list = json_read_array(reader, object, "counts");
+    const json_t *list = json_read_array(reader, object, key);
     uint64_t *counts = calloc((size_t)team + 1, sizeof *counts);
     if (!counts && !reader->status)
         reader->status = pcere_fail_memory(reader->error, "counts");
     if (json_array_size(list) != team)
-        fail_at(reader, "counts");
+        fail_at(reader, key);
     for (uint32_t i = 0; i < team && !reader->status; i++) {
         const json_t *value = json_array_get(list, i);
         if (!json_is_integer(value) || json_integer_value(value) < 0)
-            fail_at(reader, "counts");
+            fail_at(reader, key);
         else
             counts[i] = (uint64_t)json_integer_value(value);
     }
@@ -243,12 +246,16 @@ static void character_decode(struct json_reader *reader, const json_t *object, s
         code->instructions = json_read_u64(reader, entry, "instructions", UINT32_MAX);
         code->flops = json_read_u64(reader, entry, "flops", UINT32_MAX);
         code->moved_bytes = json_read_u64(reader, entry, "moved_bytes", UINT32_MAX);
-        code->counts = counts_decode(reader, entry, character->team);
+        code->counts = counts_decode(reader, entry, "counts", character->team);
+        bool counted = json_object_get(entry, "entries") != NULL;      /* before 0.2 they were not counted */
+        code->entries = counted ? counts_decode(reader, entry, "entries", character->team) : calloc((size_t)character->team + 1, sizeof *code->entries);
+        if (!code->entries && !reader->status)
+            reader->status = pcere_fail_memory(reader->error, "counts");
         code->text = json_read_string(reader, entry, "assembly", false);
     }
     for (size_t i = 0; i < character->call_count && !reader->status; i++) {
         character->calls[i].name = json_read_string(reader, json_array_get(calls, i), "name", false);
-        character->calls[i].counts = counts_decode(reader, json_array_get(calls, i), character->team);
+        character->calls[i].counts = counts_decode(reader, json_array_get(calls, i), "counts", character->team);
     }
 }
 

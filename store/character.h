@@ -24,6 +24,7 @@ struct character_code {              /* blocks that follow each other: the path 
     uint64_t flops, moved_bytes;     /* of floating point; that loads and stores name. In one pass */
     bool loop;                       /* its end leads back to its start */
     uint64_t *counts;                /* how often each thread runs it */
+    uint64_t *entries;               /* of a loop: how often each thread comes to it; 0: not known */
 };
 
 struct character_call { char *name; uint64_t *counts; };     /* of a function outside the program: how often each thread calls it */

@@ -48,6 +48,8 @@ static struct line *chain_follow(struct line *at, size_t steps)
     return at;
 }
 
+void *probe_chain(size_t bytes) { return chain_new(bytes); }
+
 void probe_latency(const struct probe *probe)
 {
     probe_pin(probe->cpus[0]);
@@ -202,4 +204,138 @@ void probe_bandwidth(const struct probe *probe)
     stream_run(&stream.threads[0]);
     for (size_t i = 1; i < probe->cpu_count; i++)
         pthread_join(ids[i], NULL);
+}
+
+/* ---- what overlaps, what fits -------------------------------------------------------------------------------------------- */
+
+enum { LINE_DOUBLES = LINE_BYTES / (int)sizeof(double), WORK_MOST = 32, STREAMS_MANY = 16 };
+
+/* Reads a line, adds up `work` numbers of it one after another, and with `to` writes a line. */
+static double pass_work(const double *from, double *to, size_t count, int work)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i += LINE_DOUBLES) {
+        for (int k = 0; k < work; k++) {
+            sum += from[i + (size_t)(k % LINE_DOUBLES)];
+            __asm__ volatile("" : "+x"(sum));
+        }
+        if (to)
+            for (int k = 0; k < LINE_DOUBLES; k++)
+                to[i + (size_t)k] = from[i + (size_t)k];
+    }
+    return sum;
+}
+
+static double work_ns(double *memory, size_t count, bool writes, int work, size_t passes)
+{
+    double best = 0, sum = 0;
+    for (int round = 0; round < 3; round++) {
+        uint64_t start = probe_now_ns();
+        for (size_t i = 0; i < passes; i++)
+            sum += pass_work(memory, writes ? memory + count : NULL, count, work);
+        double took = (double)(probe_now_ns() - start) / (double)passes / (double)(count / LINE_DOUBLES);
+        best = !round || took < best ? took : best;
+    }
+    probe_keep(&sum);
+    return best;
+}
+
+/* Bytes of the lines that `streams` places of memory give a nanosecond, a line from each in turn. */
+static double streams_rate(const double *memory, size_t count, size_t streams)
+{
+    double best = 0, sums[STREAMS_MANY] = {0};
+    size_t each = count / streams & ~(size_t)(LINE_DOUBLES - 1);
+    for (int round = 0; round < 3; round++) {
+        uint64_t start = probe_now_ns();
+        for (size_t i = 0; i < each; i += LINE_DOUBLES)
+            for (size_t k = 0; k < streams; k++)
+                sums[k] += memory[k * each + i] + memory[k * each + i + LINE_DOUBLES / 2];
+        double rate = (double)(each * streams * sizeof *memory) / (double)(probe_now_ns() - start);
+        best = rate > best ? rate : best;
+    }
+    probe_keep(sums);
+    return best;
+}
+
+static void streams_probe(const struct probe *probe)
+{
+    size_t count = probe->bytes / sizeof(double);
+    double *memory = probe_memory(probe->bytes);
+    for (size_t i = 0; i < count; i++)
+        memory[i] = 1;
+    for (unsigned i = 0; i < probe->repeats; i++) {
+        double few = 0;
+        for (size_t streams = 1; streams <= 4; streams *= 2) {
+            double rate = streams_rate(memory, count, streams);
+            few = rate > few ? rate : few;
+        }
+        double ratio = streams_rate(memory, count, STREAMS_MANY) / few;
+        probe_print(ratio < 1 ? ratio : 1);
+    }
+}
+
+void probe_overlap(const struct probe *probe)
+{
+    if (strcmp(probe->kind, "streams") == 0) {
+        probe_pin(probe->cpus[0]);
+        streams_probe(probe);
+        return;
+    }
+
+    bool writes = strcmp(probe->kind, "write") == 0;
+    probe_pin(probe->cpus[0]);
+    size_t near = 1024, count = probe->bytes / sizeof(double) / (writes ? 2 : 1) & ~(size_t)(LINE_DOUBLES - 1);
+    double *memory = probe_memory(probe->bytes + (writes ? 2 : 1) * near * sizeof *memory);
+    for (size_t i = 0; i < probe->bytes / sizeof *memory + (writes ? 2 : 1) * near; i++)
+        memory[i] = 1;
+    size_t passes = ((size_t)8 << 20) / (probe->bytes ? probe->bytes : 1) + 1;
+    double transfer = work_ns(memory, count, writes, 1, passes), core = 0;
+    int work = 1;
+    for (; work < WORK_MOST; work++)
+        if ((core = work_ns(memory, near, writes, work, 2000)) >= transfer)
+            break;
+    for (unsigned i = 0; i < probe->repeats; i++) {
+        transfer = work_ns(memory, count, writes, 1, passes);
+        core = work_ns(memory, near, writes, work, 2000);
+        double both = work_ns(memory, count, writes, work, passes), less = core < transfer ? core : transfer;
+        double ratio = (core + transfer - both) / less;
+        probe_print(ratio < 0.01 ? 0.01 : ratio > 1 ? 1 : ratio);
+    }
+}
+
+/* Time of a byte when `bytes` are read again and again. */
+static double byte_ns(const double *memory, size_t bytes)
+{
+    double best = 0, sum = 0;
+    for (int round = 0; round < 4; round++) {
+        uint64_t start = probe_now_ns();
+        sum += pass_read(memory, bytes / sizeof *memory);
+        double took = (double)(probe_now_ns() - start) / (double)bytes;
+        best = round < 2 || took < best ? took : best;     /* the first brings it into the cache */
+    }
+    probe_keep(&sum);
+    return best;
+}
+
+void probe_capacity(const struct probe *probe)
+{
+    enum { EIGHTHS_MOST = 16, FAR = 32 };
+    probe_pin(probe->cpus[0]);
+    size_t doubles = probe->bytes * FAR / 8 / sizeof(double);
+    double *memory = probe_memory(doubles * sizeof *memory);
+    for (size_t i = 0; i < doubles; i++)
+        memory[i] = 1;
+    for (unsigned i = 0; i < probe->repeats; i++) {
+        double in = byte_ns(memory, probe->bytes / 8), out = byte_ns(memory, probe->bytes * FAR / 8), before = in, middle = (in + out) / 2;
+        double found = (double)(probe->bytes * EIGHTHS_MOST / 8);
+        for (size_t eighths = 2; eighths <= EIGHTHS_MOST; eighths++) {
+            double now = byte_ns(memory, probe->bytes * eighths / 8);
+            if (now > middle) {
+                found = (double)probe->bytes / 8 * ((double)eighths - (now > before ? (now - middle) / (now - before) : 0));
+                break;
+            }
+            before = now;
+        }
+        probe_print(found);
+    }
 }

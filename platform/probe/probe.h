@@ -40,6 +40,21 @@ void probe_latency(const struct probe *probe);
  * Bytes are those that the program names; what the cache loads to be written into is not counted. */
 void probe_bandwidth(const struct probe *probe);
 
+/* One cycle of pointers through all lines of so many bytes, in random order; each line begins with the address of the next. */
+void *probe_chain(size_t bytes);
+/* overlap: of the time that the shorter of two things takes, the share that vanishes when both are done at once on cpus[0]: a chain of additions out of the
+ * nearest cache, and lines that come from `bytes` of memory. Kinds: read; write, where each line is also copied. streams: not that,
+ * but what share of the bandwidth of one to four places that are read in turn is left when there are sixteen. */
+void probe_overlap(const struct probe *probe);
+/* capacity: of a cache of `bytes`, as many as one thread can read again and again until half of them come from farther away. */
+void probe_capacity(const struct probe *probe);
+
+/* pipeline.c. pipeline: instructions that cpus[0] begins in a cycle, independent ones from the nearest cache. Kinds: plain (registers only), load, store (of general
+ * registers), load-vector, store-vector (16 bytes), stream (two vector loads to a store), update (of eight words in memory, in turn), pair-chain (a multiplication,
+ * an addition, and so on, each of which waits for the one before). window: instructions
+ * that it works ahead of a load that misses. */
+void probe_pipeline(const struct probe *probe);
+
 /* pair.c. pair: ns that cpus[1] takes to read (write) `bytes` which cpus[0] has just written. Kinds: read, write; line: ns of half a
  * round trip of one cache line between the two. */
 void probe_pair(const struct probe *probe);

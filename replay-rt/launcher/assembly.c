@@ -187,3 +187,67 @@ void assembly_done(struct assembly *assembly)
     free(assembly->blocks);
     *assembly = (struct assembly){0};
 }
+
+/* ---- what a loop carries from pass to pass ------------------------------------------------------------------------------- */
+
+struct vector_use { uint32_t read, written; };     /* bits of vector registers 0 to 31 */
+
+static int register_number(const char *at)         /* of "%xmm3" and its like; -1: it is none */
+{
+    if (strncmp(at, "%xmm", 4) != 0 && strncmp(at, "%ymm", 4) != 0 && strncmp(at, "%zmm", 4) != 0)
+        return -1;
+    int number = (int)strtol(at + 4, NULL, 10);
+    return number < 32 ? number : -1;
+}
+
+/* AT&T: the last operand is written, and read as well where there are two and it is no move. */
+static struct vector_use line_use(const char *line, size_t length)
+{
+    static const char *const only_writes[] = {"mov", "cvt", "pshuf", "sqrtp", "vmov", "vbroadcast", "vcvt", "lddqu"};
+    static const char *const partial[] = {"movhp", "movlp", "vmovhp", "vmovlp"};
+    struct vector_use use = {0};
+    int numbers[8], count = 0;
+    bool last_is_register = false, writes_only = false;
+    for (const char *at = line; at < line + length && count < 8; at++)
+        if (*at == '%' && register_number(at) >= 0) {
+            numbers[count++] = register_number(at);
+            last_is_register = memchr(at, ',', (size_t)(line + length - at)) == NULL && memchr(at, ')', (size_t)(line + length - at)) == NULL;
+        }
+    if (!count)
+        return use;
+    for (size_t i = 0; i < sizeof only_writes / sizeof *only_writes; i++)
+        writes_only |= strncmp(line, only_writes[i], strlen(only_writes[i])) == 0;
+    for (size_t i = 0; i < sizeof partial / sizeof *partial; i++)
+        writes_only &= strncmp(line, partial[i], strlen(partial[i])) != 0;
+    writes_only |= *line == 'v';     /* three operands */
+    bool clears = count >= 2 && numbers[0] == numbers[1] && (strstr(line, "xor") || strstr(line, "pxor")) && strcspn(line, "x") < 3;
+    for (int i = 0; i < count - (last_is_register ? 1 : 0); i++)
+        if (!clears)
+            use.read |= 1u << numbers[i];
+    if (last_is_register) {
+        use.written |= 1u << numbers[count - 1];
+        if (!writes_only && !clears)
+            use.read |= 1u << numbers[count - 1];
+    }
+    return use;
+}
+
+bool assembly_begins_anew(const char *loop, const char *before)
+{
+    uint32_t written = 0, carried = 0, anew = 0;
+    for (const char *line = loop; *line;) {
+        size_t length = strcspn(line, "\n");
+        struct vector_use use = line_use(line, length);
+        carried |= use.read & ~written;
+        written |= use.written;
+        line += length + (line[length] == '\n');
+    }
+    carried &= written;              /* what is only read does not change */
+    for (const char *line = before; *line;) {
+        size_t length = strcspn(line, "\n");
+        struct vector_use use = line_use(line, length);
+        anew = (anew | (use.written & ~use.read)) & ~(use.written & use.read);
+        line += length + (line[length] == '\n');
+    }
+    return carried && !(carried & ~anew);
+}

@@ -26,6 +26,9 @@ struct assembly { struct assembly_block *blocks; size_t count; };
 
 /* PCERE_SYSTEM: no memory. What is not understood gives no block. */
 enum pcere_status assembly_parse(const char *text, struct assembly *ret_assembly, struct pcere_error *error);
+/* Do all vector registers that a loop carries from pass to pass get a new value in the code before it? False if there are none. */
+bool assembly_begins_anew(const char *loop, const char *before);
+
 void assembly_done(struct assembly *assembly);
 
 #endif

@@ -18,6 +18,7 @@
 
 #define RARE_RATIO 0.0005             /* of all instructions: less is not listed */
 #define OFTEN_RATIO 0.5               /* of a loop's passes: a block that runs as often is part of its usual path */
+#define BLOCKS_BEFORE 6u              /* a loop: where its registers get their first values, at the farthest */
 #define ASSEMBLY_BYTES_MOST (512u << 20)
 #define COUNTED_BYTES_MOST (1u << 30)
 #define FOLLOWED_BYTES (4u << 20)     /* of this much memory each line is followed; of more, as many lines as this has, at least */
@@ -171,14 +172,15 @@ static uint64_t block_total(const struct gathering *gathering, const struct unit
 static struct character_code *code_add(struct gathering *gathering, bool loop)
 {
     struct store_character *character = gathering->character;
-    uint64_t *counts = calloc(gathering->counted->thread_count, sizeof *counts);
-    if (!counts || !array_reserve(&character->codes, &gathering->code_capacity, character->code_count + 1, sizeof *character->codes)) {
+    uint64_t *counts = calloc(gathering->counted->thread_count, sizeof *counts), *entries = calloc(gathering->counted->thread_count, sizeof *entries);
+    if (!counts || !entries || !array_reserve(&character->codes, &gathering->code_capacity, character->code_count + 1, sizeof *character->codes)) {
         free(counts);
+        free(entries);
         gathering->failed = true;
         return NULL;
     }
     struct character_code *code = &character->codes[character->code_count++];
-    *code = (struct character_code){.loop = loop, .counts = counts};
+    *code = (struct character_code){.loop = loop, .counts = counts, .entries = entries};
     return code;
 }
 
@@ -230,6 +232,21 @@ static void block_gather(struct gathering *gathering, const struct unit_blocks *
     code_finish(gathering, code, &text);
 }
 
+/* How often a thread came to the loop of blocks [first, end): as often as the block before it ran, or the one behind it if that is less. 0: not known. */
+static uint64_t loop_entries(const struct gathering *gathering, const struct unit_blocks *unit, size_t first, size_t end, uint32_t thread)
+{
+    const struct assembly *assembly = &unit->assembly;
+    uint64_t entries = 0;
+    if (first && assembly->blocks[first - 1].function == assembly->blocks[first].function)
+        entries = block_count(gathering, unit, first - 1, thread);
+    if (end < assembly->count && assembly->blocks[end].function == assembly->blocks[first].function) {
+        uint64_t after = block_count(gathering, unit, end, thread);
+        if (after && (!entries || after < entries))
+            entries = after;
+    }
+    return entries;
+}
+
 /* Blocks [first, end) are of one innermost loop: its usual path is one code, each other block another one. */
 static void loop_gather(struct gathering *gathering, const struct unit_blocks *unit, size_t first, size_t end)
 {
@@ -243,11 +260,22 @@ static void loop_gather(struct gathering *gathering, const struct unit_blocks *u
     struct character_code *code = most ? code_add(gathering, true) : NULL;
     if (!code)
         return;
-    for (uint32_t t = 0; t < gathering->counted->thread_count; t++)
-        code->counts[t] = block_count(gathering, unit, head, t);
     for (size_t i = first; i < end; i++)
         if ((double)block_total(gathering, unit, i) >= OFTEN_RATIO * (double)most)
             code_append(&text, code, &blocks[i]);
+    struct text before = {0};
+    size_t earliest = first;
+    while (earliest && first - earliest < BLOCKS_BEFORE && blocks[earliest - 1].function == blocks[first].function && !blocks[earliest - 1].innermost)
+        earliest--;
+    for (size_t i = earliest; i < first; i++)
+        text_add(&before, blocks[i].text);
+    bool anew = before.data && text.data && !before.failed && !text.failed && assembly_begins_anew(text.data, before.data);
+    text_done(&before);
+    for (uint32_t t = 0; t < gathering->counted->thread_count; t++) {
+        uint64_t entries = anew ? loop_entries(gathering, unit, first, end, t) : 0;
+        code->counts[t] = block_count(gathering, unit, head, t);
+        code->entries[t] = entries < code->counts[t] ? entries : code->counts[t];
+    }
     code_finish(gathering, code, &text);
     for (size_t i = first; i < end && !gathering->failed; i++)
         if (blocks[i].instructions && block_total(gathering, unit, i) && (double)block_total(gathering, unit, i) < OFTEN_RATIO * (double)most)
@@ -296,6 +324,7 @@ static void codes_reduce(struct store_character *character)
             character->per_thread[t].other_instructions += (double)code->counts[t] * (double)code->instructions;
         free(code->text);
         free(code->counts);
+        free(code->entries);
     }
     character->code_count = kept;
     kept = 0;

@@ -14,7 +14,10 @@
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15ull
 #define NEAR_LINES 32               /* steps up to 2 KiB are seen by prefetchers */
-enum { HISTORY_BITS = 16 };
+enum { HISTORY_BITS = 16, LOOP_BITS = 12, TRIPS_MOST = 256 };
+
+/* A branch that goes one way so many times, then the other way once, and again: processors learn how often. */
+struct counted_loop { uint16_t run, trips; uint8_t way, sure; };
 
 struct counted_thread {
     struct counted_thread *next;
@@ -24,6 +27,7 @@ struct counted_thread {
     uint64_t *words[CHARACTER_UNITS_MOST];  /* by the unit's slot - 1; NULL: not yet used */
     uint32_t history;
     uint8_t taken[1 << HISTORY_BITS];       /* 0, 1: not; 2, 3: taken */
+    struct counted_loop loops[1 << LOOP_BITS];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -105,13 +109,30 @@ void __pcere_character_range(uint64_t *words, uint64_t *site, uint64_t address, 
         line_use((struct counted_thread *)words[0], line, store, true);
 }
 
+static void loop_learn(struct counted_loop *loop, bool taken)
+{
+    if (taken == loop->way) {
+        loop->run = (uint16_t)(loop->run + (loop->run <= TRIPS_MOST));
+        return;
+    }
+    if (!loop->run)
+        loop->way = taken;           /* twice the other way: that is the usual one */
+    bool again = loop->run && loop->run == loop->trips && loop->run <= TRIPS_MOST;
+    loop->sure = (uint8_t)(again ? (loop->sure < 3 ? loop->sure + 1 : 3) : 0);
+    loop->trips = loop->run;
+    loop->run = 0;
+}
+
 void __pcere_character_branch(uint64_t *words, uint64_t block, uint32_t taken)
 {
     struct counted_thread *thread = (struct counted_thread *)words[0];
     uint32_t at = (thread->history ^ (uint32_t)(block * HASH_FACTOR >> 48)) & ((1u << HISTORY_BITS) - 1);
     uint8_t state = thread->taken[at];
+    struct counted_loop *loop = &thread->loops[block & ((1u << LOOP_BITS) - 1)];
+    bool guess = loop->sure > 1 ? (loop->run < loop->trips) == loop->way : state >= 2;
     thread->counts.branches++;
-    thread->counts.mispredicted += (state >= 2) != (taken != 0);
+    thread->counts.mispredicted += guess != (taken != 0);
+    loop_learn(loop, taken != 0);
     thread->taken[at] = taken ? (state < 3 ? state + 1 : 3) : (state ? state - 1 : 0);
     thread->history = thread->history << 1 | taken;
 }

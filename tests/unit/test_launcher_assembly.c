@@ -84,7 +84,19 @@ static void nonsense_gives_nothing(void)
     assembly_done(&assembly);
 }
 
+static void sums_that_begin_anew_are_told(void)
+{
+    static const char sum[] = "movsd\t(%rax,%rcx,8), %xmm1\nmulsd\t(%rdx,%rcx,8), %xmm1\naddsd\t%xmm1, %xmm0\naddq\t$1, %rcx\n";
+    CU_ASSERT_TRUE(assembly_begins_anew(sum, "xorpd\t%xmm0, %xmm0\nxorl\t%ecx, %ecx\n"));
+    CU_ASSERT_TRUE(assembly_begins_anew(sum, "movsd\t(%rdi), %xmm0\n"));
+    CU_ASSERT_FALSE(assembly_begins_anew(sum, "xorpd\t%xmm1, %xmm1\n"));        /* another register */
+    CU_ASSERT_FALSE(assembly_begins_anew(sum, "xorpd\t%xmm0, %xmm0\naddsd\t%xmm2, %xmm0\n" "mulsd\t%xmm0, %xmm0\n"));
+    CU_ASSERT_FALSE(assembly_begins_anew("movsd\t(%rax), %xmm0\nmovsd\t%xmm0, (%rdx)\n", ""));      /* nothing is carried */
+    CU_ASSERT_TRUE(assembly_begins_anew("addsd\t%xmm3, %xmm4\nmovapd\t%xmm4, %xmm3\n", "xorpd\t%xmm3, %xmm3\nxorpd\t%xmm4, %xmm4\n"));
+}
+
 static const struct unit_test tests[] = {
+    {"loops whose sums begin anew are told", sums_that_begin_anew_are_told},
     {"blocks have the numbers of the unit's blocks that they were made of", blocks_are_numbered},
     {"a block knows its innermost loop", loops_are_told},
     {"operations, bytes and calls are counted", operations_are_counted},

@@ -179,6 +179,8 @@ static enum pcere_status answer(void *context, const char *const *words, const c
         value = recorded->disturbed && recorded->disturbed-- ? 1e6 / log2((double)value_of(words, "bytes=")) : log2((double)value_of(words, "bytes=") / 4096);
     else if (strcmp(words[0], "bandwidth") == 0)
         value = 1e16 / (double)value_of(words, "bytes=");
+    else if (strcmp(words[0], "overlap") == 0)
+        value = 0.5;
     else if (strcmp(words[0], "pair") == 0)
         value = 30 + 0.5 * (double)value_of(words, "bytes=");
     else if (strcmp(words[0], "overhead") == 0)

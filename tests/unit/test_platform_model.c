@@ -1,4 +1,5 @@
 /* tests/unit/test_platform_model.c - times by the model, on a machine whose numbers are round. */
+#include "platform/core.h"
 #include "platform/model.h"
 #include "tests/unit/unit.h"
 
@@ -34,14 +35,14 @@ static void work_make(struct work *work, uint32_t team, uint64_t passes, unsigne
 
 static struct model_time model(const struct work *work, const struct mca_estimate *estimate)
 {
-    static const struct mca_estimate references[MCA_REFERENCES] = {{1, 1, 1}, {1, 1, 1}};
+    static const struct mca_estimate references[MCA_REFERENCES] = {{1, 1, 1, 0, 0}, {1, 1, 1, 0, 0}};
     const struct model_core core = {references, estimate};
     struct model_time time;
     model_codelet(&machine, &work->character, estimate ? &core : NULL, &time);
     return time;
 }
 
-static const struct mca_estimate four_cycles = {4, 4, 10};
+static const struct mca_estimate four_cycles = {4, 4, 10, 0, 0};
 
 static void near_data_costs_the_core_only(void)
 {
@@ -96,18 +97,29 @@ static void without_a_pipeline_it_is_less_sure(void)
 
 static void output_of_the_tool_is_read(void)
 {
-    static const char output[] = "{\"CodeRegions\": [{\"Name\": \"r0\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 300, \"BlockRThroughput\": 0.5, \"TotaluOps\": 100}},"
+    static const char output[] = "{\"CodeRegions\": ["
+                                 "{\"Name\": \"r0\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 300, \"BlockRThroughput\": 0.5, \"TotaluOps\": 100}},"
                                  "{\"Name\": \"r1\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 400, \"BlockRThroughput\": 4, \"TotaluOps\": 800}},"
+                                 "{\"Name\": \"m1\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 800}}, {\"Name\": \"x1\", \"SummaryView\": {\"Iterations\": 50, \"TotalCycles\": 250}},"
                                  "{\"Name\": \"c1\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 700, \"BlockRThroughput\": 2, \"TotaluOps\": 100}},"
-                                 "{\"Name\": \"c9\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 700}}, {\"Name\": 3}, {}]}";
+                                 "{\"Name\": \"c9\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 700}}, {\"Name\": 3}, {}";
+    struct text whole = {0};
+    text_add(&whole, output);
+    for (int i = 2; i < MCA_REFERENCES; i++)
+        text_addf(&whole, ",{\"Name\": \"r%d\", \"SummaryView\": {\"Iterations\": 100, \"TotalCycles\": 300, \"BlockRThroughput\": 2, \"TotaluOps\": 600}}", i);
+    text_add(&whole, "]}");
     struct mca_estimate references[MCA_REFERENCES], estimates[2];
-    CU_ASSERT_EQUAL_FATAL(mca_output_read(output, strlen(output), references, estimates, 2, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(mca_output_read(whole.data, whole.length, references, estimates, 2, NULL), PCERE_OK);
     CU_ASSERT_DOUBLE_EQUAL(references[MCA_CHAIN].cycles, 3, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(estimates[1].cycles, 7, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(estimates[1].bound_cycles, 2, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(estimates[1].moves_cycles, 1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(estimates[1].additions_cycles, 2, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(estimates[0].cycles, 0, 1e-9);
+    CU_ASSERT_EQUAL(mca_output_read(output, strlen(output), references, estimates, 2, NULL), PCERE_REFUSED);      /* cut off */
     CU_ASSERT_EQUAL(mca_output_read("{}", 2, references, estimates, 2, NULL), PCERE_REFUSED);
     CU_ASSERT_EQUAL(mca_output_read("nonsense", 8, references, estimates, 2, NULL), PCERE_REFUSED);
+    text_done(&whole);
 }
 
 static void moves_do_not_end_chains(void)
@@ -118,10 +130,67 @@ static void moves_do_not_end_chains(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(input.data, "pshufd\t$228, %xmm2, %xmm3\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(input.data, "movapd\t(%rax), %xmm4\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(input.data, "# LLVM-MCA-BEGIN c0\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(input.data, "# LLVM-MCA-BEGIN m0\npshufd\t$228, %xmm2, %xmm3\npshufd\t$228, %xmm3, %xmm3\n"));
+    CU_ASSERT_PTR_NULL(strstr(input.data, "# LLVM-MCA-BEGIN x0\n"));
     text_done(&input);
 }
 
+/* Of which all rates are known: llvm-mca's processor stores once a cycle, this machine twice; its additions wait two cycles, not three. */
+static struct platform_pipeline rates[] = {
+    {(char *)(uintptr_t)"load", KNOWN(2)}, {(char *)(uintptr_t)"load-vector", KNOWN(2)}, {(char *)(uintptr_t)"store", KNOWN(2)}, {(char *)(uintptr_t)"store-vector", KNOWN(2)},
+    {(char *)(uintptr_t)"stream", KNOWN(3)}, {(char *)(uintptr_t)"update", KNOWN(1)}, {(char *)(uintptr_t)"pair-chain", KNOWN(1.0 / 3)}, {(char *)(uintptr_t)"window", KNOWN(100)},
+};
+static struct platform_arithmetic chains[] = {{(char *)(uintptr_t)"add-chain", 64, KNOWN(0.5e9)}, {(char *)(uintptr_t)"add", 128, KNOWN(4e9)}};
+static const struct platform_signature known_machine = {.frequency_hz = 1e9, .sockets = 1, .cores_per_socket = 1, .threads_per_core = 1, .pipeline = rates, .pipeline_count = 8,
+                                                        .arithmetic = chains, .arithmetic_count = 2};
+static const struct mca_estimate known_references[MCA_REFERENCES] = {
+    [MCA_CHAIN] = {3, 1, 1, 0, 0}, [MCA_SIDE_BY_SIDE] = {4, 4, 8, 0, 0}, [MCA_MAXIMUM_CHAIN] = {1, 1, 1, 0, 0}, [MCA_LOAD] = {3, 3, 6, 0, 0},
+    [MCA_LOAD_VECTOR] = {3, 3, 6, 0, 0}, [MCA_STORE] = {6, 6, 6, 0, 0}, [MCA_STORE_VECTOR] = {6, 6, 6, 0, 0}, [MCA_STREAM] = {2, 2, 6, 0, 0},
+    [MCA_UPDATE] = {8, 8, 16, 0, 0}, [MCA_PAIR_CHAIN] = {12, 2, 4, 0, 0},
+};
+
+static double core_ns(const char *text, uint64_t instructions, uint64_t passes, uint64_t entries, struct mca_estimate estimate)
+{
+    const struct character_code code = {.text = (char *)(uintptr_t)text, .instructions = instructions, .loop = true, .counts = &passes, .entries = &entries};
+    const struct core_clock clock = core_clock_find(&known_machine, 1);
+    return core_code_ns(&known_machine, &clock, &code, 0, known_references, &estimate);
+}
+
+static void what_was_measured_corrects_stores(void)
+{
+    CU_ASSERT_DOUBLE_EQUAL(core_ns("movq\t%rax, (%rdi)\nmovq\t%rax, 8(%rdi)\n", 2, 1000, 0, (struct mca_estimate){2, 2, 2, 0, 0}), 1000, 1e-6);
+    /* a division takes as long as the tool says, whatever is stored */
+    CU_ASSERT_DOUBLE_EQUAL(core_ns("divsd\t%xmm0, %xmm1\nmovq\t%rax, (%rdi)\n", 2, 1000, 0, (struct mca_estimate){13, 13, 2, 0, 0}), 13000, 1e-6);
+    /* what is compared is only read */
+    CU_ASSERT_DOUBLE_EQUAL(core_ns("cmpq\t%rax, (%rdi)\ncmpq\t%rax, 8(%rdi)\n", 2, 1000, 0, (struct mca_estimate){1, 1, 2, 0, 0}), 1000, 1e-6);
+}
+
+static void chains_of_additions_are_those_of_the_machine(void)
+{
+    CU_ASSERT_DOUBLE_EQUAL(core_ns("addsd\t%xmm1, %xmm0\n", 1, 1000, 0, (struct mca_estimate){3, 1, 1, 0, 2}), 2000, 1e-6);
+    /* with a multiplication for each addition nothing differs; a move between them costs nothing */
+    CU_ASSERT_DOUBLE_EQUAL(core_ns("mulsd\t%xmm1, %xmm0\naddsd\t%xmm2, %xmm0\n", 2, 1000, 0, (struct mca_estimate){6, 1, 2, 0, 2}), 6000, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(core_ns("mulsd\t%xmm1, %xmm0\nmovapd\t%xmm0, %xmm2\n", 2, 1000, 0, (struct mca_estimate){4, 1, 2, 1, 0}), 3000, 1e-6);
+}
+
+static void short_loops_that_begin_anew_overlap(void)
+{
+    /* 50 instructions each time, and 100 of them are looked ahead: three loops at once */
+    CU_ASSERT_DOUBLE_EQUAL(core_ns("addsd\t%xmm1, %xmm0\n", 1, 1000, 20, (struct mca_estimate){3, 0.25, 1, 0, 2}), 2000 / 3.0, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(core_ns("addsd\t%xmm1, %xmm0\n", 1, 1000, 20, (struct mca_estimate){3, 1, 1, 0, 2}), 1000, 1e-6);     /* but not less than units need */
+}
+
+static void streams_are_told_by_their_bases(void)
+{
+    CU_ASSERT_EQUAL(core_code_streams("movupd\t(%rax,%rbx), %xmm0\nmovupd\t16(%rax,%rbx), %xmm1\naddpd\t(%rcx,%rbx), %xmm0\nmovapd\t%xmm0, 16(%rsp)\nret\n"), 2);
+    CU_ASSERT_EQUAL(core_code_streams("addq\t$1, %rax\n"), 0);
+}
+
 static const struct unit_test tests[] = {
+    {"rates of stores and loads that were measured correct the tool's", what_was_measured_corrects_stores},
+    {"chains of additions take what they take on the machine", chains_of_additions_are_those_of_the_machine},
+    {"short loops whose sums begin anew overlap", short_loops_that_begin_anew_overlap},
+    {"streams are told by the registers that addresses begin with", streams_are_told_by_their_bases},
     {"data in the nearest cache costs nothing beside the core", near_data_costs_the_core_only},
     {"data farther away costs its transfer", far_data_costs_its_transfer},
     {"threads share memory's bandwidth, but not that of caches of their own", memory_is_shared_caches_are_not},
