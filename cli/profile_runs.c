@@ -12,6 +12,8 @@
 struct profile_runs {
     struct profile_runs_options options;
     struct planner_plan plan;
+    uint32_t (*conflicts)[2];                /* events */
+    size_t conflict_count;
     size_t count, current;                   /* plan.run_count × repeats */
     struct trace_event events[TRACE_EVENTS_MOST];       /* of the current run */
     struct profile **profiles;               /* [count] */
@@ -26,7 +28,59 @@ static bool events_fit(void *context, const uint32_t *numbers, size_t count)
     for (size_t i = 0; i < count; i++)
         if (runs->options.events[numbers[i]].backend == TRACE_BACKEND_PMU)
             hardware[many++] = runs->options.events[numbers[i]];
-    return !many || event_hardware_fits(hardware, many);
+    const struct planner_table table = {.counters = PLANNER_COUNTERS_MOST, .conflicts = (const uint32_t (*)[2])runs->conflicts, .conflict_count = runs->conflict_count};
+    return planner_table_fits((void *)(uintptr_t)&table, numbers, count) && (!many || event_hardware_fits(hardware, many));
+}
+
+static bool event_number(const struct profile_runs_options *options, const char *name, uint32_t *ret_number)
+{
+    for (size_t i = 0; i < options->event_count; i++)
+        if (strcmp(options->events[i].name, name) == 0) {
+            *ret_number = (uint32_t)i;
+            return true;
+        }
+    return false;
+}
+
+static enum pcere_status conflicts_parse(struct profile_runs *runs, struct pcere_error *error)
+{
+    if (!runs->options.conflicts)
+        return PCERE_OK;
+    char *copy = strdup(runs->options.conflicts), *rest = copy;
+    runs->conflicts = calloc(strlen(runs->options.conflicts) + 1, sizeof *runs->conflicts);
+    enum pcere_status status = copy && runs->conflicts ? PCERE_OK : pcere_fail_memory(error, "the conflicts");
+    for (char *second; status == PCERE_OK && (second = strsep(&rest, ","));) {
+        const char *first = strsep(&second, "+");
+        uint32_t *pair = runs->conflicts[runs->conflict_count];
+        if (!second)
+            status = pcere_fail(error, PCERE_USAGE, 0, "--conflicts ir-loads+ir-stores,ir-loads+page-faults", "--conflicts: '%.100s' is no pair of events", first);
+        else if (!event_number(&runs->options, first, &pair[0]) || !event_number(&runs->options, second, &pair[1]) || pair[0] == pair[1])
+            status = pcere_fail(error, PCERE_USAGE, 0, "--events lists them", "--conflicts: '%.60s' and '%.60s' are not two of the events", first, second);
+        else
+            runs->conflict_count++;
+    }
+    free(copy);
+    return status;
+}
+
+/* Which two cannot be in one run is said; of larger sets how many there are. */
+static enum pcere_status one_run_judge(const struct profile_runs *runs, struct pcere_error *error)
+{
+    static const char hint[] = "--combine lgl counts them in several runs";
+    uint32_t all[TRACE_EVENTS_MOST], hardware = 0;
+    size_t count = runs->options.event_count;
+    const struct trace_event *events = runs->options.events;
+    for (uint32_t i = 0; i < count; i++) {
+        all[i] = i;
+        hardware += events[i].backend == TRACE_BACKEND_PMU;
+    }
+    if (count < 2 || (hardware < 2 && !runs->conflict_count) || events_fit((void *)(uintptr_t)runs, all, count))
+        return PCERE_OK;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = i + 1; j < count; j++)
+            if (!events_fit((void *)(uintptr_t)runs, (const uint32_t[]){i, j}, 2))
+                return pcere_fail(error, PCERE_REFUSED, 0, hint, "%.60s and %.60s cannot be counted together", events[i].name, events[j].name);
+    return pcere_fail(error, PCERE_REFUSED, 0, hint, "these %u events of the processor cannot be counted together", hardware);
 }
 
 static enum pcere_status words_check(const struct profile_runs_options *options, struct pcere_error *error)
@@ -65,7 +119,10 @@ enum pcere_status profile_runs_plan(const struct profile_runs_options *options, 
         return status != PCERE_OK ? status : pcere_fail_memory(error, "the runs");
     runs->options = *options;
     runs->count = 1;
-    if ((options->combine || options->references) && options->event_count) {
+    status = conflicts_parse(runs, error);
+    if (status == PCERE_OK && !options->combine && !options->references)
+        status = one_run_judge(runs, error);
+    if (status == PCERE_OK && (options->combine || options->references) && options->event_count) {
         status = plan_make(runs, error);
         runs->count = runs->plan.run_count;
     }
@@ -92,6 +149,7 @@ void profile_runs_free(struct profile_runs *runs)
     }
     free(runs->profiles);
     free(runs->names);
+    free(runs->conflicts);
     planner_plan_done(&runs->plan);
     free(runs);
 }

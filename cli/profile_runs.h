@@ -11,12 +11,13 @@ struct profile_runs_options {        /* borrowed while the runs live */
     bool references;                 /* instead: a profile of each run, and every pair of events that fits together is in one of them */
     uint32_t counters;               /* most events of a run; 0: as many as this machine's kernel grants together */
     uint32_t repeats;                /* each run so often */
+    const char *conflicts;           /* "ir-loads+task-clock,...": pairs that one run cannot count, beside what the kernel refuses; NULL: none */
 };
 
 struct profile_runs;
 
-/* Plan the runs. PCERE_USAGE: no such strategy; words that exclude each other; more events than one run has, and no strategy. PCERE_DATA: what
- * planner_cover and planner_pairs say. */
+/* Plan the runs. PCERE_USAGE: no such strategy; words that exclude each other; more events than one run has, and no strategy; pairs of what is no event.
+ * PCERE_REFUSED: one run is to count all, and cannot. PCERE_DATA: what planner_cover and planner_pairs say. */
 enum pcere_status profile_runs_plan(const struct profile_runs_options *options, struct profile_runs **ret_runs, struct pcere_error *error);
 void profile_runs_free(struct profile_runs *runs);
 size_t profile_runs_count(const struct profile_runs *runs);

@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-struct profile_words { const char *combine; uint64_t counters, repeats; bool references; const char *output, *events, *labels, *graph, *trace, *in_vivo, *warmup, *caches; uint64_t threads, graph_most; bool force, slow_clock, iterations; };
+struct profile_words { const char *combine; uint64_t counters, repeats; bool references; const char *output, *events, *labels, *graph, *trace, *in_vivo, *warmup, *caches, *conflicts; uint64_t threads, graph_most; bool force, slow_clock, iterations; };
 
 /* ---- words ------------------------------------------------------------------------------------------------------------------- */
 
@@ -210,7 +210,8 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
         .wanted = words->iterations ? TRACE_WANT_ITERATIONS : 0,
         .graph = words->graph, .graph_most = words->graph_most, .in_vivo = words->in_vivo, .warmup = words->warmup,
     };
-    struct profile_runs_options planned = {.combine = words->combine, .references = words->references, .counters = (uint32_t)words->counters, .repeats = (uint32_t)words->repeats};
+    struct profile_runs_options planned = {.combine = words->combine, .references = words->references, .counters = (uint32_t)words->counters, .repeats = (uint32_t)words->repeats,
+                                            .conflicts = words->conflicts};
     char *path = NULL, *library = NULL, *directory = NULL, *kept = NULL;
     struct profile_runs *runs = NULL;
     struct text trace = {0};
@@ -275,6 +276,8 @@ static const struct cli_option options[] = {
      "Instead, write each run's profile (PROGRAM.1.pcx and so on), such that each pair of events is in one: references for 'pcere compare --epd', which wants --repeat 2 or more.", 0, 0},
     {"counters", 0, CLI_NUMBER, offsetof(struct profile_words, counters), "N",
      "At most N events in a run; without it, as many of the processor's as the kernel grants together, and all others.", 1, PLANNER_COUNTERS_MOST},
+    {"conflicts", 0, CLI_TEXT, offsetof(struct profile_words, conflicts), "PAIRS",
+     "Pairs of events that one run cannot count, such as ir-loads+ir-stores,ir-loads+page-faults, beside those that the kernel refuses: with --counters a virtual PMU.", 0, 0},
     {"repeat", 0, CLI_NUMBER, offsetof(struct profile_words, repeats), "N", "With --combine and --references: each of these runs N times; combined counts then have intervals.", 1, 1000},
     {"labels", 0, CLI_TEXT, offsetof(struct profile_words, labels), "RULES",
      "pcere (the default): single, sections and masked are part of labels, which are then the same in each run. paper: they are not, as in the article that labels come from.", 0, 0},

@@ -49,6 +49,21 @@ run "$PCERE" combine --json small.pcx other.pcx; says "profiles of other caches 
 run "$PCERE" profile -q --force -o second.pcx --events page-faults ./cached
 run "$PCERE" combine --json small.pcx second.pcx; says "profiles of other events do" 0
 is "into one with both" "$(json '.events | length')" 9
+# A virtual PMU of three counters, with pairs that it cannot count together: planned, run, and put together for real
+export OMP_NUM_THREADS=2
+conflicts=cache-l1-load-misses+cache-l2-load-misses,cache-loads+ir-loads,page-faults+cache-stores
+run "$PCERE" profile --json -o planned.pcx --events cache,ir-loads,page-faults --caches 4KiB/4/32,8KiB/8/32 --combine lgl --counters 3 --conflicts "$conflicts" ./cached
+says "events of the model, of the program and of the kernel are counted in several runs" 0
+is "as few as can be, of three events" "$(jq -c '[.plan.runs, .plan.bound, .plan.events_per_run]' .out)" '[3,3,3]'
+is "no pair that conflicts is in one run" "$(json '[.events[] | {(.event): .run}] | add | [."cache-l1-load-misses" != ."cache-l2-load-misses", ."cache-loads" != ."ir-loads", ."page-faults" != ."cache-stores"] | all')" true
+is "with the counts of one run of all" "$(of 10 cache-l2-load-misses) $(of 10 cache-l1-store-misses)" "512,512 512,512"
+is "loads and stores are those of other runs" "$(json '[.xus[].counts | ."cache-loads" == ."ir-loads"] | all')" true
+run "$PCERE" profile --force -o planned.pcx --events cache --caches 4KiB/4/32,8KiB/8/32 --combine bc --counters 3 --conflicts cache-loads+cache-stores ./cached
+says "behaviour clustering takes them, too" 0 out '^6 events in [34] runs of at most 3 events'
+run "$PCERE" profile --force --events cache --conflicts cache-loads+cache-stores ./cached; says "what conflicts cannot be in one run" 3 err 'cache-loads and cache-stores cannot be counted together' err 'hint: --combine'
+run "$PCERE" profile --force --events cache --conflicts cache-loads ./cached; says "a conflict is between two" 2 err 'is no pair of events'
+run "$PCERE" profile --force --events cache --conflicts cache-loads+ir-loads ./cached; says "that are to be counted" 2 err 'are not two of the events'
+
 run "$PCERE" combine --json --counters 3 --strategy bc small.pcx; says "a virtual PMU shows three of them a run" 0
 is "and all come together" "$(json '[.events[].event] | sort | join(" ")')" "cache-l1-load-misses cache-l1-store-misses cache-l2-load-misses cache-l2-store-misses cache-loads cache-stores ir-loads ir-stores"
 
