@@ -30,14 +30,23 @@ static enum pcere_status words_read(const struct timeline_words *words, struct v
 {
     int64_t least_ns = 0;
     const char *end = words->output ? strrchr(words->output, '.') : NULL;
-    bool perfetto = end && (strcmp(end, ".pftrace") == 0 || strcmp(end, ".perfetto-trace") == 0);
-    if (words->format && strcmp(words->format, "chrome") != 0 && strcmp(words->format, "perfetto") != 0)
-        return pcere_fail(error, PCERE_USAGE, 0, "chrome or perfetto", "--format: there is no '%.60s'", words->format);
+    static const struct { const char *word, *end; enum view_format format; } formats[] = {
+        {"chrome", ".json", VIEW_CHROME}, {"perfetto", ".pftrace", VIEW_PERFETTO}, {"perfetto", ".perfetto-trace", VIEW_PERFETTO}, {"svg", ".svg", VIEW_SVG}, {"html", ".html", VIEW_HTML},
+    };
+    enum view_format format = VIEW_CHROME;
+    bool known = !words->format;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (words->format ? strcmp(words->format, formats[i].word) == 0 : end && strcmp(end, formats[i].end) == 0) {
+            format = formats[i].format;
+            known = true;
+        }
+    if (!known)
+        return pcere_fail(error, PCERE_USAGE, 0, "chrome, perfetto, svg or html", "--format: there is no '%.60s'", words->format);
     if (words->view && strcmp(words->view, "user") != 0 && strcmp(words->view, "developer") != 0)
         return pcere_fail(error, PCERE_USAGE, 0, "user or developer", "--view: there is no '%.60s'", words->view);
     *options = (struct view_options){.to_ns = INT64_MAX, .no_arrows = words->no_arrows,
                                      .kind = words->view && strcmp(words->view, "developer") == 0 ? VIEW_DEVELOPER : VIEW_USER,
-                                     .format = (words->format ? strcmp(words->format, "perfetto") == 0 : perfetto) ? VIEW_PERFETTO : VIEW_CHROME};
+                                     .format = format};
     enum pcere_status status = time_parse("--from", words->from, &options->from_ns, error);
     if (status == PCERE_OK)
         status = time_parse("--to", words->to, &options->to_ns, error);
@@ -58,7 +67,7 @@ static enum pcere_status timeline_verb(struct cli *cli, void *raw, struct pcere_
     if (cli->operand_count != 1)
         return pcere_fail(error, PCERE_USAGE, 0, "pcere timeline TRACE -o FILE", "one run is shown, not %zu", cli->operand_count);
     if (!words->output)
-        return pcere_fail(error, PCERE_USAGE, 0, "-o FILE.json for Chrome's viewer, -o FILE.pftrace for Perfetto's; -o - for standard output", "where does the timeline go?");
+        return pcere_fail(error, PCERE_USAGE, 0, "-o FILE.json for Chrome's viewer, -o FILE.pftrace for Perfetto's, -o FILE.svg for a picture; -o - for standard output", "where does the timeline go?");
     if (cli->json && strcmp(words->output, "-") == 0)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "--json needs standard output for its document");
     enum pcere_status status = words_read(words, &options, error);
@@ -94,7 +103,7 @@ static const struct cli_option options_list[] = {
     {"force", 0, CLI_FLAG, offsetof(struct timeline_words, force), NULL, "Replace a file that exists.", 0, 0},
     {"view", 0, CLI_TEXT, offsetof(struct timeline_words, view), "VIEW",
      "user (the default): renamed, with variables, colours by source location, and arrows. developer: every event under its own name.", 0, 0},
-    {"format", 0, CLI_TEXT, offsetof(struct timeline_words, format), "FORMAT", "chrome (JSON) or perfetto (binary); by the file's name if not given: *.pftrace is Perfetto's.", 0, 0},
+    {"format", 0, CLI_TEXT, offsetof(struct timeline_words, format), "FORMAT", "chrome (JSON), perfetto (binary), svg (a picture) or html (a page with one); by the file's name if not given: *.pftrace is Perfetto's.", 0, 0},
     {"from", 0, CLI_TEXT, offsetof(struct timeline_words, from), "TIME", "Only what touches the time from here, since the run's begin: 1.5s, 20ms.", 0, 0},
     {"to", 0, CLI_TEXT, offsetof(struct timeline_words, to), "TIME", "Only what touches the time until here.", 0, 0},
     {"least", 0, CLI_TEXT, offsetof(struct timeline_words, least), "TIME", "Show neighbours on a thread that are shorter than this as one, with their number.", 0, 0},
@@ -107,8 +116,8 @@ const struct cli_verb cli_verb_timeline = {
     .synopsis = "TRACE",
     .description = "TRACE is a run as for 'pcere metrics'. The user's view shows tasks by number and colour of their source location, waits, data events inside the variable that they move, "
                    "and arrows: Communication (from the begin of a worker's data event to its end), Tasks (dependences), Worker Process k (from the head's Execute to the task on the worker). The "
-                   "developer's view shows every event.\n\nA long run is cut with --from and --to, and made coarser with --least.",
-    .examples = "pcere timeline cholesky.pct -o cholesky.pftrace\npcere timeline ompc-run/ --view developer -o all.json\npcere timeline big.json --from 10s --to 11s -o second.pftrace\n",
+                   "developer's view shows every event.\n\nA long run is cut with --from and --to, and made coarser with --least. A picture joins what is shorter than half a pixel by itself.",
+    .examples = "pcere timeline cholesky.pct -o cholesky.pftrace\npcere timeline ompc-run/ --view developer -o all.json\npcere timeline big.json --from 10s --to 11s -o second.pftrace\npcere timeline cholesky.pct --from 10ms --to 20ms -o figure.svg\n",
     .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct timeline_words),
     .operands = CLI_OPERANDS_ANY,
     .run = timeline_verb,

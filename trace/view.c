@@ -27,9 +27,27 @@ bool view_is_user(const struct view *view)
     return view->options->kind == VIEW_USER;
 }
 
+enum view_format view_format(const struct view *view)
+{
+    return view->options->format;
+}
+
+void view_range(const struct view *view, int64_t *ret_begin_ns, int64_t *ret_end_ns)
+{
+    const struct timeline *timeline = &view->run->timeline;
+    int64_t length_ns = timeline->end_ns - timeline->begin_ns, from_ns = view->options->from_ns, to_ns = view->options->to_ns < length_ns ? view->options->to_ns : length_ns;
+    *ret_begin_ns = timeline->begin_ns + (from_ns < to_ns ? from_ns : 0);
+    *ret_end_ns = timeline->begin_ns + to_ns;
+}
+
 const struct view_arrow *view_arrow(const struct view *view, uint64_t number)
 {
     return &view->arrows[number - 1];
+}
+
+uint64_t view_arrow_count(const struct view *view)
+{
+    return view->arrow_count;
 }
 
 void view_flush(struct view_output *output)
@@ -215,7 +233,7 @@ static void arrows_find(struct view *view)
 
 enum { ARROWS_MOST = 1024 };     /* of one span */
 
-struct showing { struct view *view; struct view_sink sink; struct view_counts counts; struct view_slice short_ones; size_t end; uint64_t numbers[2][ARROWS_MOST]; };
+struct showing { struct view *view; uint64_t least_ns; struct view_sink sink; struct view_counts counts; struct view_slice short_ones; size_t end; uint64_t numbers[2][ARROWS_MOST]; };
 
 static void short_ones_show(struct showing *showing)
 {
@@ -250,11 +268,13 @@ static void span_show(struct showing *showing, uint32_t number)
     const struct span *span = &view->run->timeline.spans[number];
     struct view_slice *short_ones = &showing->short_ones;
     uint64_t length_ns = (uint64_t)(span->end_ns - span->begin_ns);
-    if (length_ns < view->options->least_ns) {
-        if (short_ones->joined && (uint64_t)(span->end_ns - short_ones->begin_ns) > view->options->least_ns * 2)
+    if (length_ns < showing->least_ns) {
+        if (short_ones->joined && (uint64_t)(span->end_ns - short_ones->begin_ns) > showing->least_ns * 2)
             short_ones_show(showing);
         if (!short_ones->joined)
-            *short_ones = (struct view_slice){.thread = span->thread, .begin_ns = span->begin_ns, .end_ns = span->end_ns};
+            *short_ones = (struct view_slice){.thread = span->thread, .begin_ns = span->begin_ns, .end_ns = span->end_ns, .longest = span};
+        if (span->end_ns - span->begin_ns > short_ones->longest->end_ns - short_ones->longest->begin_ns)
+            short_ones->longest = span;
         short_ones->joined++;
         if (span->end_ns > short_ones->end_ns)
             short_ones->end_ns = span->end_ns;
@@ -285,6 +305,26 @@ static void spans_show(struct showing *showing)
     short_ones_show(showing);
 }
 
+static struct view_sink sink_make(const struct view *view, struct view_output *output)
+{
+    switch (view->options->format) {
+    case VIEW_CHROME: return view_chrome_sink(view, output);
+    case VIEW_PERFETTO: return view_perfetto_sink(view, output);
+    case VIEW_SVG: case VIEW_HTML: break;
+    }
+    return view_svg_sink(view, output);
+}
+
+/* A picture has as many pixels as it has. */
+static uint64_t least_of(const struct view *view)
+{
+    int64_t begin_ns, end_ns;
+    view_range(view, &begin_ns, &end_ns);
+    uint64_t pixel_ns = end_ns > begin_ns ? (uint64_t)(end_ns - begin_ns) / (2 * VIEW_SVG_WIDTH) : 0;
+    bool picture = view->options->format == VIEW_SVG || view->options->format == VIEW_HTML;
+    return picture && view->options->least_ns < pixel_ns ? pixel_ns : view->options->least_ns;
+}
+
 enum pcere_status view_write(const struct run *run, const struct view_options *options, FILE *file, const char *name, struct view_counts *ret_counts, struct pcere_error *error)
 {
     struct view view = {.run = run, .options = options, .memory = true};
@@ -294,7 +334,7 @@ enum pcere_status view_write(const struct run *run, const struct view_options *o
     if (view.memory)
         arrows_find(&view);
     if (view.memory) {
-        *showing = (struct showing){.view = &view, .sink = options->format == VIEW_CHROME ? view_chrome_sink(&view, &output) : view_perfetto_sink(&view, &output)};
+        *showing = (struct showing){.view = &view, .least_ns = least_of(&view), .sink = sink_make(&view, &output)};
         view.memory = showing->sink.state != NULL;
     }
     errno = 0;

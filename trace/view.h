@@ -2,7 +2,7 @@
  *
  * V. Pinho (UNICAMP 2023), section 4.3. The developer's view has every event under its own name. The user's view renames what the runtime names otherwise, leaves out what is the runtime's own, joins the head's begins
  * and ends, nests data events in the variable that they move, colours tasks by source location, and draws arrows: Communication (a worker's begin to its end), Tasks
- * (dependences), Worker Process k (the head's Execute to the worker's Task), Messages (of MPI). Written as Chrome's JSON or as Perfetto's binary traces.
+ * (dependences), Worker Process k (the head's Execute to the worker's Task), Messages (of MPI). Written as Chrome's JSON, as Perfetto's binary traces, or as a picture (SVG, or an HTML page with one).
  */
 #ifndef PCERE_TRACE_VIEW_H
 #define PCERE_TRACE_VIEW_H
@@ -12,7 +12,8 @@
 #include <stdio.h>
 
 enum view_kind { VIEW_USER, VIEW_DEVELOPER };
-enum view_format { VIEW_CHROME, VIEW_PERFETTO };
+enum view_format { VIEW_CHROME, VIEW_PERFETTO, VIEW_SVG, VIEW_HTML };
+enum { VIEW_SVG_WIDTH = 1200 };  /* pixels of a picture's time: what is shorter than half of one is joined */
 
 struct view_options {
     enum view_kind kind;
@@ -28,6 +29,7 @@ struct view_slice {
     uint32_t thread;
     int64_t begin_ns, end_ns;
     const struct span *span;     /* NULL: joined ones */
+    const struct span *longest;  /* of those */
     uint64_t joined;
     const char *name;
     const uint64_t *leaves, *reaches;       /* arrows that begin and end here, by number from 1 */
@@ -63,8 +65,12 @@ static inline char *view_room(struct view_output *output)       /* for VIEW_PIEC
 struct view;
 const struct timeline *view_timeline(const struct view *view);
 bool view_is_user(const struct view *view);
+enum view_format view_format(const struct view *view);
+void view_range(const struct view *view, int64_t *ret_begin_ns, int64_t *ret_end_ns);       /* what is shown, of the timeline's clock */
 const struct view_arrow *view_arrow(const struct view *view, uint64_t number);      /* from 1 */
+uint64_t view_arrow_count(const struct view *view);
 struct view_sink view_chrome_sink(const struct view *view, struct view_output *output);     /* state NULL: no memory */
+struct view_sink view_svg_sink(const struct view *view, struct view_output *output);
 struct view_sink view_perfetto_sink(const struct view *view, struct view_output *output);
 
 #endif

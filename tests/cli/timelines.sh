@@ -60,4 +60,57 @@ run "$PCERE" timeline ompc -o x.json --view all; says "an unknown view" 2 err "'
 run "$PCERE" timeline ompc -o x.json --format vampir; says "an unknown format" 2 err "'vampir'"
 run "$PCERE" timeline ompc/graph.dot -o x.json; says "a graph is no trace" 2 err 'has no trace'
 run "$PCERE" timeline ompc --force -o /dev/full; says "a full disk" 5 err 'cannot write'
+
+# a golden pair: developer's files in, the user's view out, whole
+mkdir small
+cp ompc/head.json small/head.json
+run "$PCERE" timeline small --no-arrows -o small.json; says "a head alone" 0
+cat >wanted.json <<'END'
+{"ph":"M","name":"process_name","args":{"name":"Head Process"}}
+{"ph":"M","name":"process_name","args":{"name":"Head Process"}}
+{"ph":"M","name":"process_name","args":{"name":"Head Process"}}
+{"ph":"M","name":"thread_name","args":{"name":"Worker Thread"}}
+{"ph":"X","ts":0,"dur":1000,"name":"Runtime Execution"}
+{"ph":"X","ts":50,"dur":300,"name":"Target (Nowait)","args":{"task_id":1,"source_location":"a.c:3:1"}}
+{"ph":"X","ts":60,"dur":15,"name":"A[:n]","args":{"mpi_tag":4,"origin":0,"destination":1,"location":0,"source_location":"a.c:2:7"}}
+{"ph":"X","ts":60,"dur":15,"name":"Submit","args":{"mpi_tag":4,"origin":0,"destination":1,"location":0,"source_location":"a.c:2:7"}}
+{"ph":"X","ts":90,"dur":220,"name":"Execute","args":{"task_id":1,"source_location":"a.c:3:1"}}
+{"ph":"X","ts":390,"dur":120,"name":"Execute","args":{"task_id":2,"source_location":"a.c:9:1"}}
+END
+is "becomes exactly this" "$(jq -c '.traceEvents[] | del(.pid, .tid, .cname)' small.json | sort)" "$(sort wanted.json)"
+
+# pictures
+run "$PCERE" timeline ompc -o picture.svg; says "a picture" 0 err '11 slices, 5 arrows'
+run "$PCERE" timeline ompc -o page.html; says "and a page with one" 0
+cat >picture.py <<'END'
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+name = "{http://www.w3.org/2000/svg}"
+titled = [r for r in root.iter(name + "rect") if r.find(name + "title") is not None]
+titles = [r.find(name + "title").text for r in titled]
+words = [t.text for t in root.iter(name + "text")]
+assert len(titled) == 11, titles
+assert "Submit of A[:n], a.c:2:7, 15.0 us" in titles and "Task 1, a.c:3:1, 200 us" in titles, titles
+assert "Head Process" in words and "Worker Process 0" in words and "a.c:9:1" in words, words
+run = next(r for r, t in zip(titled, titles) if t.startswith("Runtime"))
+task = next(r for r, t in zip(titled, titles) if t.startswith("Task 2"))
+assert abs(float(task.get("width")) / float(run.get("width")) - 0.1) < 0.001
+assert abs((float(task.get("x")) - float(run.get("x"))) / float(run.get("width")) - 0.4) < 0.001
+assert sum(1 for l in root.iter(name + "line") if l.get("class") == "worker") == 2
+END
+run python3 picture.py picture.svg; says "in proportion, with names, places, arrows and legend" 0
+holds "the page has the same one" grep -q 'Submit of A\[:n\]' page.html
+run "$PCERE" timeline ompc --format jpeg -o x; says "a format that is none" 2 err 'svg or html'
+
+# what is too much to be looked at
+cc -O1 -o generate "$SOURCE/tests/bench/generate_trace.c"
+mkdir many few
+./generate many/ 60000
+./generate few/ 6000
+run "$PCERE" timeline many -o many.svg --json; says "a long run as a picture" 0
+is "short events are joined" "$(json '.joined > 10000')" true
+run "$PCERE" timeline few -o few.svg; says "a shorter one" 0
+is "the picture of ten times as many events is no more than a few times as large" "$(($(stat -c %s many.svg) < 4 * $(stat -c %s few.svg)))" 1
+run "$PCERE" timeline many --least 10ms -o coarser.json --json; says "made coarse" 0
+is "slices and joined events are all events" "$(json '.slices > 0 and .joined > .slices')" true
 finish
