@@ -31,6 +31,20 @@ struct actors { struct actor *list; size_t count, capacity; };
 
 struct open_span { int64_t begin_ns; uint32_t place; uint8_t kind; };
 
+struct walk {                   /* through a thread's records */
+    struct trace_cursor cursor;
+    struct trace_item item;      /* its next one, if `more` */
+    bool more;
+    uint32_t thread;
+    uint64_t now;                /* id of what it executes; 0: nothing */
+    int64_t since_ns;
+    struct open_span stack[64];
+    size_t depth;
+    uint32_t alone;              /* single and masked constructs among them */
+    uint32_t pending_team;
+    struct outside outside;
+};
+
 struct reading {
     struct timeline *timeline;
     struct trace_file *file;
@@ -41,15 +55,8 @@ struct reading {
     uint32_t no_team;            /* what is outside of regions */
     uint32_t scopes, process, first_thread, first_task;
     bool memory;
-    /* of the thread that is walked */
-    uint32_t thread;
-    uint64_t now;                /* id of what it executes; 0: nothing */
-    int64_t since_ns;
-    struct open_span stack[64];
-    size_t depth;
-    uint32_t alone;              /* single and masked constructs among them */
-    uint32_t pending_team;
-    struct outside outside;
+    struct walk *walk;           /* the thread whose record is taken */
+    struct outside_shared outside;
     int64_t shift_ns;            /* from this trace's time to the model's */
 };
 
@@ -120,7 +127,7 @@ static void step_run(struct reading *reading, struct actor *actor, uint64_t run_
         timeline->steps[actor->step - 1].run_ns += run_ns;
         return;
     }
-    struct timeline_step step = {.begin_ns = reading->since_ns, .run_ns = run_ns, .kind = STEP_RUN, .alone = reading->alone && actor->implicit};
+    struct timeline_step step = {.begin_ns = reading->walk->since_ns, .run_ns = run_ns, .kind = STEP_RUN, .alone = reading->walk->alone && actor->implicit};
     if (actor->chunk) {
         step.place = actor->loop;
         step.number = actor->loops;
@@ -136,9 +143,9 @@ static void step_run(struct reading *reading, struct actor *actor, uint64_t run_
 
 /* ---- spans -------------------------------------------------------------------------------------------------------------------- */
 
-static void span_put(struct reading *reading, enum span_kind kind, int64_t begin_ns, int64_t end_ns, uint32_t place, uint32_t task, uint32_t team, uint32_t name)
+static void span_put(struct reading *reading, uint32_t thread, enum span_kind kind, int64_t begin_ns, int64_t end_ns, uint32_t place, uint32_t task, uint32_t team, uint32_t name)
 {
-    struct span span = {.begin_ns = begin_ns, .end_ns = end_ns, .thread = reading->first_thread + reading->thread, .kind = (uint8_t)kind, .place = place, .task = task,
+    struct span span = {.begin_ns = begin_ns, .end_ns = end_ns, .thread = thread, .kind = (uint8_t)kind, .place = place, .task = task,
                         .tag = team, .name = name, .origin = UINT16_MAX, .destination = UINT16_MAX};
     reading->memory &= timeline_span(reading->timeline, &span);
 }
@@ -146,9 +153,9 @@ static void span_put(struct reading *reading, enum span_kind kind, int64_t begin
 /* What the thread did since the record before. */
 static void stretch_end(struct reading *reading, int64_t now_ns)
 {
-    if (reading->now && now_ns > reading->since_ns) {
+    if (reading->walk->now && now_ns > reading->walk->since_ns) {
         struct timeline *timeline = reading->timeline;
-        struct actor *actor = actor_of(reading, reading->now);
+        struct actor *actor = actor_of(reading, reading->walk->now);
         enum span_kind kind = SPAN_IMPLICIT;
         uint32_t place = actor->loop;
         if (actor->wait)
@@ -161,44 +168,44 @@ static void stretch_end(struct reading *reading, int64_t now_ns)
             kind = SPAN_CHUNK;
         else if (actor->initial)
             kind = SPAN_SERIAL;
-        if (timeline->want_steps && !actor->wait && !actor->mutex && !outside_waits(&reading->outside))
-            step_run(reading, actor, (uint64_t)(now_ns - reading->since_ns));
+        if (timeline->want_steps && !actor->wait && !actor->mutex && !outside_waits(&reading->walk->outside))
+            step_run(reading, actor, (uint64_t)(now_ns - reading->walk->since_ns));
         if (actor->task && (kind == SPAN_TASK || kind == SPAN_IMPLICIT)) {
             struct timeline_task *task = &timeline->tasks[actor->task - 1];
             if (!(task->flags & TASK_BEGUN)) {
-                task->begin_ns = reading->since_ns;
-                task->thread = reading->first_thread + reading->thread;
+                task->begin_ns = reading->walk->since_ns;
+                task->thread = reading->first_thread + reading->walk->thread;
                 task->flags |= TASK_BEGUN;
             }
-            task->run_ns += (uint64_t)(now_ns - reading->since_ns);
+            task->run_ns += (uint64_t)(now_ns - reading->walk->since_ns);
             place = task->place;
         }
-        span_put(reading, kind, reading->since_ns, now_ns, place, actor->task ? actor->task - 1 : TIMELINE_NONE, actor->team,
+        span_put(reading, reading->first_thread + reading->walk->thread, kind, reading->walk->since_ns, now_ns, place, actor->task ? actor->task - 1 : TIMELINE_NONE, actor->team,
                  actor->wait == WAIT_BARRIER_EXPLICIT || actor->wait == WAIT_BARRIER);
     }
-    reading->since_ns = now_ns;
+    reading->walk->since_ns = now_ns;
 }
 
 static void construct_open(struct reading *reading, enum span_kind kind, int64_t now_ns, uint32_t place)
 {
-    reading->alone += kind == SPAN_SINGLE || kind == SPAN_MASKED;
-    actor_of(reading, reading->now)->step = 0;
-    if (reading->depth < sizeof reading->stack / sizeof *reading->stack)
-        reading->stack[reading->depth] = (struct open_span){now_ns, place, (uint8_t)kind};
-    reading->depth++;
+    reading->walk->alone += kind == SPAN_SINGLE || kind == SPAN_MASKED;
+    actor_of(reading, reading->walk->now)->step = 0;
+    if (reading->walk->depth < sizeof reading->walk->stack / sizeof *reading->walk->stack)
+        reading->walk->stack[reading->walk->depth] = (struct open_span){now_ns, place, (uint8_t)kind};
+    reading->walk->depth++;
 }
 
 static void construct_close(struct reading *reading, enum span_kind kind, int64_t now_ns)
 {
-    size_t most = sizeof reading->stack / sizeof *reading->stack;
-    reading->alone -= reading->alone && (kind == SPAN_SINGLE || kind == SPAN_MASKED);
-    actor_of(reading, reading->now)->step = 0;
-    while (reading->depth) {
-        reading->depth--;
-        if (reading->depth >= most)
+    size_t most = sizeof reading->walk->stack / sizeof *reading->walk->stack;
+    reading->walk->alone -= reading->walk->alone && (kind == SPAN_SINGLE || kind == SPAN_MASKED);
+    actor_of(reading, reading->walk->now)->step = 0;
+    while (reading->walk->depth) {
+        reading->walk->depth--;
+        if (reading->walk->depth >= most)
             continue;
-        struct open_span open = reading->stack[reading->depth];
-        span_put(reading, (enum span_kind)open.kind, open.begin_ns, now_ns, open.place, TIMELINE_NONE, TIMELINE_NONE, 0);
+        struct open_span open = reading->walk->stack[reading->walk->depth];
+        span_put(reading, reading->first_thread + reading->walk->thread, (enum span_kind)open.kind, open.begin_ns, now_ns, open.place, TIMELINE_NONE, TIMELINE_NONE, 0);
         if (open.kind == kind)
             return;
     }
@@ -213,7 +220,7 @@ static void task_made(struct reading *reading, const struct trace_item *item, in
         reading->memory = false;
         return;
     }
-    struct actor *maker = actor_of(reading, reading->now);
+    struct actor *maker = actor_of(reading, reading->walk->now);
     if (!maker->scope)
         maker->scope = ++reading->scopes;
     struct timeline_task task = {.id = item->value, .created_ns = now_ns, .scope = maker->scope - 1, .epoch = maker->epoch, .team = maker->team, .phase = maker->phase,
@@ -235,12 +242,12 @@ static void task_made(struct reading *reading, const struct trace_item *item, in
 
 static void implicit_begin(struct reading *reading, const struct trace_item *item)
 {
-    uint64_t back = reading->now;
+    uint64_t back = reading->walk->now;
     struct actor *actor = actor_of(reading, item->value);
-    *actor = (struct actor){.implicit = true, .initial = item->flags & 1, .back = back, .team = reading->pending_team, .member = item->extra, .as_team = actor->as_team};
+    *actor = (struct actor){.implicit = true, .initial = item->flags & 1, .back = back, .team = reading->walk->pending_team, .member = item->extra, .as_team = actor->as_team};
     if (actor->initial)
         actor->team = reading->no_team;
-    reading->now = item->value;
+    reading->walk->now = item->value;
 }
 
 static void team_begin(struct reading *reading, uint64_t id, int64_t now_ns, uint32_t place)
@@ -252,7 +259,7 @@ static void team_begin(struct reading *reading, uint64_t id, int64_t now_ns, uin
     reading->timeline->teams[team].begin_ns = now_ns;
     reading->timeline->teams[team].place = place;
     reading->timeline->teams[team].begun = true;
-    step_put(reading, actor_of(reading, reading->now), &step);
+    step_put(reading, actor_of(reading, reading->walk->now), &step);
 }
 
 static void team_end(struct reading *reading, uint64_t id, int64_t now_ns)
@@ -305,7 +312,7 @@ static void wait_begin(struct reading *reading, struct actor *actor, uint32_t ki
 
 static void wait_end(struct reading *reading, uint32_t kind)
 {
-    struct actor *actor = actor_of(reading, reading->now);
+    struct actor *actor = actor_of(reading, reading->walk->now);
     actor->wait = 0;
     if (kind == WAIT_TASKWAIT || kind == WAIT_TASKGROUP)
         actor->epoch++;
@@ -332,7 +339,7 @@ static void dependence_add(struct reading *reading, const struct trace_item *ite
 /* What devices and other processes do: its time on this thread is part of the task's that asked for it, and a step of its own. */
 static void outside_take_item(struct reading *reading, struct actor *actor, const struct trace_item *item, int64_t now_ns, uint32_t place)
 {
-    struct outside *outside = &reading->outside;
+    struct outside *outside = &reading->walk->outside;
     bool begins = item->type == TRACE_TARGET_BEGIN && (item->flags & 7) == 1, within = actor->task && reading->timeline->tasks[actor->task - 1].flags & TASK_TARGET;
     if (begins && !within && outside->depth == 0) {
         struct trace_item made = {.value = 0, .extra = item->extra, .flags = TRACE_TASK_TARGET | TRACE_TASK_UNDEFERRED};
@@ -343,7 +350,7 @@ static void outside_take_item(struct reading *reading, struct actor *actor, cons
     }
     if (item->type == TRACE_TARGET_BEGIN)
         outside->nowait = within && !(reading->timeline->tasks[actor->task - 1].flags & TASK_UNDEFERRED);
-    outside->thread = reading->first_thread + reading->thread;
+    outside->thread = reading->first_thread + reading->walk->thread;
     reading->memory &= outside_take(outside, reading->timeline, item, now_ns, place);
     if (outside->step_ready) {
         outside->step_ready = false;
@@ -359,7 +366,7 @@ static void item_take(struct reading *reading, const struct trace_item *item)
     struct actor *actor;
     if (item->type != TRACE_DEPENDENCE)
         stretch_end(reading, now_ns);
-    actor = actor_of(reading, reading->now);
+    actor = actor_of(reading, reading->walk->now);
     switch ((enum trace_type)item->type) {
     case TRACE_PARALLEL_BEGIN:
         team_begin(reading, item->value, now_ns, place);
@@ -370,14 +377,14 @@ static void item_take(struct reading *reading, const struct trace_item *item)
         construct_close(reading, SPAN_PARALLEL, now_ns);
         break;
     case TRACE_TEAM:
-        reading->pending_team = team_of(reading, item->value);
+        reading->walk->pending_team = team_of(reading, item->value);
         if (reading->memory)
-            reading->timeline->teams[reading->pending_team].size = item->extra;
-        if (reading->memory && !reading->helps[reading->thread])
-            reading->helps[reading->thread] = reading->pending_team + 1;
+            reading->timeline->teams[reading->walk->pending_team].size = item->extra;
+        if (reading->memory && !reading->helps[reading->walk->thread])
+            reading->helps[reading->walk->thread] = reading->walk->pending_team + 1;
         break;
     case TRACE_IMPLICIT_BEGIN: implicit_begin(reading, item); break;
-    case TRACE_IMPLICIT_END: reading->now = actor->implicit ? actor->back : 0; break;
+    case TRACE_IMPLICIT_END: reading->walk->now = actor->implicit ? actor->back : 0; break;
     case TRACE_LOOP_BEGIN:
         loop_begin(actor, item, place);
         construct_open(reading, SPAN_LOOP, now_ns, place);
@@ -402,7 +409,7 @@ static void item_take(struct reading *reading, const struct trace_item *item)
             reading->timeline->tasks[actor->task - 1].flags |= TASK_ENDED;
         }
         if (item->value)
-            reading->now = item->value;
+            reading->walk->now = item->value;
         break;
     case TRACE_WAIT_BEGIN:
         wait_begin(reading, actor, item->flags, now_ns);
@@ -434,25 +441,61 @@ static bool names_make(struct reading *reading)
     return true;
 }
 
-static void thread_walk(struct reading *reading, uint32_t thread, int64_t end_ns)
+static void walk_start(struct reading *reading, struct walk *walk, uint32_t thread)
 {
-    struct trace_cursor cursor;
-    struct trace_item item;
-    reading->thread = thread;
-    reading->now = 0;
-    reading->depth = 0;
-    reading->alone = 0;
-    outside_thread_begin(&reading->outside);
-    reading->pending_team = reading->no_team;
-    trace_cursor_start(&cursor, reading->file, thread);
-    while (reading->memory && trace_cursor_next(&cursor, &item))
-        item_take(reading, &item);
-    if (reading->now && !actor_of(reading, reading->now)->wait)
-        stretch_end(reading, end_ns > reading->since_ns ? end_ns : reading->since_ns);
-    reading->timeline->unfinished += reading->depth;
-    while (reading->depth)
-        construct_close(reading, SPAN_KINDS, end_ns > reading->since_ns ? end_ns : reading->since_ns);
-    reading->timeline->broken += cursor.torn;
+    *walk = (struct walk){.thread = thread, .pending_team = reading->no_team, .outside.shared = &reading->outside};
+    trace_cursor_start(&walk->cursor, reading->file, thread);
+    walk->more = trace_cursor_next(&walk->cursor, &walk->item);
+}
+
+static void walk_end(struct reading *reading, int64_t end_ns)
+{
+    int64_t last_ns = end_ns > reading->walk->since_ns ? end_ns : reading->walk->since_ns;
+    if (reading->walk->now && !actor_of(reading, reading->walk->now)->wait)
+        stretch_end(reading, last_ns);
+    reading->timeline->unfinished += reading->walk->depth;
+    while (reading->walk->depth)
+        construct_close(reading, SPAN_KINDS, last_ns);
+    reading->timeline->broken += reading->walk->cursor.torn;
+}
+
+/* A task is made before it begins, on whatever thread: records are taken in the order of time, a thread's own as long as no other has an earlier one. */
+static bool threads_walk(struct reading *reading, int64_t end_ns)
+{
+    size_t count = reading->file->thread_count;
+    struct walk *walks = calloc(count + 1, sizeof *walks);
+    if (!walks)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        walk_start(reading, &walks[i], i);
+    for (;;) {
+        struct walk *first = NULL;
+        uint64_t next_ticks = UINT64_MAX;
+        for (size_t i = 0; i < count; i++) {
+            if (!walks[i].more)
+                continue;
+            if (!first || walks[i].item.ticks < first->item.ticks) {
+                next_ticks = first ? first->item.ticks : next_ticks;
+                first = &walks[i];
+            } else if (walks[i].item.ticks < next_ticks) {
+                next_ticks = walks[i].item.ticks;
+            }
+        }
+        if (!first || !reading->memory)
+            break;
+        reading->walk = first;
+        do {
+            item_take(reading, &first->item);
+            first->more = trace_cursor_next(&first->cursor, &first->item);
+        } while (reading->memory && first->more && first->item.ticks <= next_ticks);
+    }
+    for (size_t i = 0; i < count && reading->memory; i++) {
+        reading->walk = &walks[i];
+        walk_end(reading, end_ns);
+    }
+    free(walks);
+    reading->walk = NULL;
+    return true;
 }
 
 /* A worker hears late of its region's end: what it waits behind that is no wait. */
@@ -544,19 +587,18 @@ static bool everything_read(struct reading *reading, const char *path)
     reading->no_team = (uint32_t)timeline->team_count;
     timeline->teams[timeline->team_count++] = (struct timeline_team){0};
     int64_t end_ns = file->header->ended ? (int64_t)trace_ns(file, file->header->end.ticks) + reading->shift_ns : INT64_MIN;
-    for (uint32_t i = 0; i < file->thread_count && reading->memory; i++)
-        thread_walk(reading, i, end_ns);
+    if (!threads_walk(reading, end_ns))
+        return false;
     waits_cut(reading, starts.span);
     for (size_t i = 0; i < file->thread_count; i++)
         if (reading->helps[i] && timeline_team_helps(&timeline->teams[reading->helps[i] - 1]))
             timeline->threads[reading->first_thread + i].device = true;
     if (reading->outside.devices)
         timeline->processes[reading->process].role = 0;
-    reading->thread = 0;
     for (size_t i = starts.span; i < timeline->span_count; i++)
         end_ns = timeline->spans[i].end_ns > end_ns ? timeline->spans[i].end_ns : end_ns;
     if (file->header->ended && file->thread_count && end_ns > reading->shift_ns)
-        span_put(reading, SPAN_RUNTIME, reading->shift_ns, end_ns, 0, TIMELINE_NONE, TIMELINE_NONE, 0);
+        span_put(reading, reading->first_thread, SPAN_RUNTIME, reading->shift_ns, end_ns, 0, TIMELINE_NONE, TIMELINE_NONE, 0);
     return reading->memory && tasks_order(timeline, reading->first_task, starts);
 }
 

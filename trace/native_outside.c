@@ -6,15 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void outside_thread_begin(struct outside *outside)
+void outside_done(struct outside_shared *shared)
 {
-    outside->depth = 0;
-    outside->data = outside->kernel = outside->message = (struct outside_open){0};
-}
-
-void outside_done(struct outside *outside)
-{
-    free(outside->blocks);
+    free(shared->blocks);
 }
 
 /* ---- devices as processes ----------------------------------------------------------------------------------------------------- */
@@ -27,14 +21,14 @@ static bool device_thread(struct outside *outside, struct timeline *timeline, ui
     char name[48];
     uint32_t process;
     device = device < DEVICES_MOST ? device : DEVICES_MOST;
-    int64_t pid = timeline->processes[outside->process].pid * 10000 + device + 1;
+    int64_t pid = timeline->processes[outside->shared->process].pid * 10000 + device + 1;
     size_t threads = timeline->thread_count, processes = timeline->process_count;
     if (!timeline_process(timeline, pid, &process) || !timeline_thread(timeline, process, (int64_t)outside->thread * 2 + data, ret_thread))
         return false;
     if (timeline->process_count > processes) {
-        outside->devices++;
+        outside->shared->devices++;
         timeline->processes[process].role = device + 1;
-        timeline->processes[process].home = outside->process;
+        timeline->processes[process].home = outside->shared->process;
         int length = snprintf(name, sizeof name, "Worker Process %u (device)", device);
         if (!timeline_string(timeline, name, (size_t)length, &timeline->processes[process].name))
             return false;
@@ -91,7 +85,7 @@ static bool kernel_end(struct outside *outside, struct timeline *timeline, int64
     if (!open->begin_ns)
         return true;
     struct span span = span_of(outside, open, SPAN_EXECUTE, now_ns);
-    span.tag = outside->tags++;
+    span.tag = outside->shared->tags++;
     span.task = outside->depth ? outside->task : TIMELINE_NONE;
     bool memory = timeline_span(timeline, &span) && device_thread(outside, timeline, open->device, false, &span.thread);
     span.kind = SPAN_TASK;
@@ -105,9 +99,9 @@ static bool kernel_end(struct outside *outside, struct timeline *timeline, int64
 
 static struct outside_block *block_find(struct outside *outside, uint64_t address, uint32_t device)
 {
-    for (size_t i = outside->block_count; i-- > 0;)
-        if (outside->blocks[i].address == address && outside->blocks[i].device == device)
-            return &outside->blocks[i];
+    for (size_t i = outside->shared->block_count; i-- > 0;)
+        if (outside->shared->blocks[i].address == address && outside->shared->blocks[i].device == device)
+            return &outside->shared->blocks[i];
     return NULL;
 }
 
@@ -115,9 +109,9 @@ static bool block_note(struct outside *outside, uint64_t address, const struct s
 {
     struct outside_block *block = block_find(outside, address, outside->data.device);
     if (!block) {
-        if (!array_reserve(&outside->blocks, &outside->block_capacity, outside->block_count + 1, sizeof *outside->blocks))
+        if (!array_reserve(&outside->shared->blocks, &outside->shared->block_capacity, outside->shared->block_count + 1, sizeof *outside->shared->blocks))
             return false;
-        block = &outside->blocks[outside->block_count++];
+        block = &outside->shared->blocks[outside->shared->block_count++];
     }
     *block = (struct outside_block){address, outside->data.device, span->variable, span->place};
     return true;
@@ -130,7 +124,7 @@ static void block_forget(struct outside *outside, struct span *span)
         return;
     span->variable = block->variable;
     span->place = block->place;
-    *block = outside->blocks[--outside->block_count];
+    *block = outside->shared->blocks[--outside->shared->block_count];
 }
 
 static bool data_begin(struct outside *outside, struct timeline *timeline, const struct trace_item *item, int64_t now_ns, uint32_t place)
@@ -160,7 +154,7 @@ static bool data_end(struct outside *outside, struct timeline *timeline, const s
     if (!open->begin_ns || !kinds[item->flags])
         return true;
     struct span span = span_of(outside, open, kinds[item->flags], now_ns);
-    span.tag = outside->tags++;
+    span.tag = outside->shared->tags++;
     span.variable = outside->variable;
     bool memory = true;
     if (span.kind == SPAN_ALLOC)
@@ -184,7 +178,7 @@ static bool message_end(struct outside *outside, struct timeline *timeline, cons
     if (!open->begin_ns || item->flags > TRACE_MESSAGE_OTHER)
         return true;
     struct span span = span_of(outside, open, SPAN_MESSAGE, now_ns);
-    uint16_t self = (uint16_t)timeline->processes[outside->process].rank, peer = (uint16_t)(item->extra && item->extra < UINT16_MAX ? item->extra - 1 : UINT16_MAX);
+    uint16_t self = (uint16_t)timeline->processes[outside->shared->process].rank, peer = (uint16_t)(item->extra && item->extra < UINT16_MAX ? item->extra - 1 : UINT16_MAX);
     bool comes = item->flags == TRACE_MESSAGE_RECEIVE || item->flags == TRACE_MESSAGE_POST || item->flags == TRACE_MESSAGE_FROM_ROOT;
     span.message = (uint8_t)item->flags;
     span.tag = (uint32_t)item->value;
@@ -218,10 +212,10 @@ bool outside_take(struct outside *outside, struct timeline *timeline, const stru
         return true;
     case TRACE_KERNEL_END: return kernel_end(outside, timeline, now_ns);
     case TRACE_RANK:
-        if (!rank_name(timeline, outside->process, item->value))
+        if (!rank_name(timeline, outside->shared->process, item->value))
             return false;
-        timeline->processes[outside->process].rank = (uint32_t)item->value;
-        timeline->processes[outside->process].ranks = item->extra;
+        timeline->processes[outside->shared->process].rank = (uint32_t)item->value;
+        timeline->processes[outside->shared->process].ranks = item->extra;
         return true;
     case TRACE_MESSAGE_BEGIN: outside->message = (struct outside_open){now_ns, 0, DEVICES_MOST, (uint8_t)item->flags}; return true;
     case TRACE_MESSAGE_END: return message_end(outside, timeline, item, now_ns);

@@ -14,16 +14,20 @@ struct outside_block { uint64_t address; uint32_t device, variable, place; };   
 
 enum { OUTSIDE_DEPTH = 8 };
 
-struct outside {                 /* zeroed before; process and thread by the caller */
-    uint32_t process, thread, task;      /* task: of the target region that the thread is in */
-    uint32_t tags, devices;      /* operations, devices seen */
+struct outside_shared {          /* of a trace; zeroed before, process by the caller */
+    uint32_t process, tags, devices;     /* operations, devices seen */
+    struct outside_block *blocks;
+    size_t block_count, block_capacity;
+};
+
+struct outside {                 /* of a thread; zeroed before, shared and thread by the caller */
+    struct outside_shared *shared;
+    uint32_t thread, task;       /* task: of the target region that the thread is in */
     struct outside_open targets[OUTSIDE_DEPTH], data, kernel, message;
     size_t depth;
     uint64_t address, bytes;
     uint32_t variable;
     bool nowait;                 /* by the caller: the region is a task of its own */
-    struct outside_block *blocks;
-    size_t block_count, block_capacity;
     struct timeline_step step;   /* what the caller is to put, if step_ready */
     bool step_ready;
 };
@@ -31,8 +35,7 @@ struct outside {                 /* zeroed before; process and thread by the cal
 /* Does the thread wait for a device now? */
 static inline bool outside_waits(const struct outside *outside) { return outside->data.begin_ns || outside->kernel.begin_ns; }
 
-void outside_thread_begin(struct outside *outside);
-void outside_done(struct outside *outside);
+void outside_done(struct outside_shared *shared);
 /* A record; `place`: of its construct, among the timeline's strings. Types that are none of it are passed over. False: no memory. */
 bool outside_take(struct outside *outside, struct timeline *timeline, const struct trace_item *item, int64_t now_ns, uint32_t place);
 

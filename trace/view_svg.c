@@ -53,7 +53,7 @@ static double x_of(const struct svg_state *state, int64_t at_ns)
     double range = (double)(state->end_ns - state->begin_ns);
     double part = range > 0 ? (double)(at_ns - state->begin_ns) / range : 0;
     part = part < 0 ? 0 : part > 1 ? 1 : part;
-    return LEFT + part * VIEW_SVG_WIDTH;
+    return (double)LEFT + part * (double)VIEW_SVG_WIDTH;
 }
 
 static const char *kind_colour(enum span_kind kind)
@@ -168,7 +168,7 @@ static void axis_draw(struct svg_state *state, struct text *head)
     for (double part = step / unit; part < 0.999 && places < 6; part *= 10)
         places++;
     for (double at = 0; at <= range; at += step) {
-        double x = LEFT + (range > 0 ? at / range : 0) * VIEW_SVG_WIDTH;
+        double x = (double)LEFT + (range > 0 ? at / range : 0) * (double)VIEW_SVG_WIDTH;
         text_addf(head, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" class=\"grid\"/><text x=\"%.1f\" y=\"%d\" class=\"time\">%.*f %s</text>\n", x, TOP - 6, x, state->y, x, TOP - 10,
                   places, ((double)(state->begin_ns - start_ns) + at) / unit, name);
     }

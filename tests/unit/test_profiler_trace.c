@@ -4,6 +4,9 @@
 #include "profiler/host/units.h"
 #include "profiler/answers.h"
 #include "tests/unit/unit.h"
+#include "trace/program.h"
+#include "trace/run.h"
+#include "trace/schedule.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -368,6 +371,31 @@ static uint64_t random_next(uint64_t *state)
     return *state ^= *state << 17;
 }
 
+/* The same records as a timeline, as graphs, and executed in thought: a cycle may be found, and nothing else may go wrong. */
+static void timeline_of_nonsense(void)
+{
+    struct pcere_error error;
+    struct run run = {0};
+    struct graph graph = {0};
+    struct graph_paths paths = {0};
+    struct schedule schedule;
+    enum pcere_status status = run_load(path, RUN_STEPS | 1u << SPAN_TASK, TIMELINE_PAIRED, &run, &error);
+    CU_ASSERT_TRUE(status == PCERE_OK || status == PCERE_NO);
+    struct program_options options = {.threads = 3, .task_ns = 5};
+    if (status == PCERE_OK) {
+        CU_ASSERT_EQUAL(program_graph(&run.timeline, &options, &graph, &error), PCERE_OK);
+        status = graph_paths_find(&graph, &paths, &error);
+        CU_ASSERT_TRUE(status == PCERE_OK || status == PCERE_DATA);
+        for (enum schedule_kind kind = 0; status == PCERE_OK && kind < SCHEDULE_KINDS; kind++) {
+            CU_ASSERT_EQUAL(schedule_make(&graph, &paths, kind, 2, &schedule, NULL, &error), PCERE_OK);
+            CU_ASSERT_TRUE(schedule.makespan_ns >= schedule_bound_ns(&graph, &paths, 2));
+        }
+        graph_paths_done(&paths);
+        graph_done(&graph);
+        run_done(&run);
+    }
+}
+
 /* Whatever a program writes there, reading it ends, and the time of each thread is somewhere. */
 static void records_that_make_no_sense(void)
 {
@@ -401,7 +429,43 @@ static void records_that_make_no_sense(void)
         CU_ASSERT_EQUAL(active + outside, all);
         units_done(&units);
         trace_file_close(file);
+        timeline_of_nonsense();
     }
+}
+
+/* Thread 1 makes a task, thread 0, whose records come first in the file, executes it. */
+static void a_task_of_a_later_thread(void)
+{
+    trace_begin(0);
+    tables_put();
+    record(0, 100, TRACE_IMPLICIT_BEGIN, 1, 0, id(0, 1));
+    record(0, 200, TRACE_PARALLEL_BEGIN, 0, 1, id(0, 1));
+    record(0, 210, TRACE_TEAM, 0, 2, id(0, 1));
+    record(0, 211, TRACE_IMPLICIT_BEGIN, 0, 0, id(0, 2));
+    record(0, 300, TRACE_WAIT_BEGIN, 8, 0, 0);
+    record(0, 500, TRACE_TASK_SWITCH, 7, 0, id(1, 2));
+    record(0, 640, TRACE_TASK_SWITCH, 1, 0, id(0, 2));
+    record(0, 700, TRACE_WAIT_END, 8, 0, 0);
+    record(0, 710, TRACE_IMPLICIT_END, 0, 0, id(0, 2));
+    record(0, 720, TRACE_PARALLEL_END, 0, 0, id(0, 1));
+    record(0, 800, TRACE_IMPLICIT_END, 1, 0, id(0, 1));
+    record(1, 220, TRACE_TEAM, 0, 2, id(0, 1));
+    record(1, 221, TRACE_IMPLICIT_BEGIN, 0, 1, id(1, 1));
+    record(1, 400, TRACE_TASK_CREATE, 0, 2, id(1, 2));
+    record(1, 450, TRACE_WAIT_BEGIN, 8, 0, 0);
+    record(1, 705, TRACE_WAIT_END, 8, 0, 0);
+    record(1, 706, TRACE_IMPLICIT_END, 0, 0, id(1, 1));
+    player_put(0, 0);
+    player_put(1, 0);
+    trace_end(2);
+    struct pcere_error error;
+    struct run run = {0};
+    CU_ASSERT_EQUAL_FATAL(run_load(path, 0, TIMELINE_PAIRED, &run, &error), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(run.timeline.task_count, 1);
+    CU_ASSERT_EQUAL(run.timeline.tasks[0].run_ns, 140);
+    CU_ASSERT_TRUE(run.timeline.tasks[0].flags & TASK_ENDED);
+    CU_ASSERT_EQUAL(run.timeline.unfinished, 0);
+    run_done(&run);
 }
 
 static void a_block_that_is_there_twice(void)
@@ -446,6 +510,7 @@ static const struct unit_test tests[] = {
     {"no flipped byte and no cut does more than give PCERE_DATA", every_flipped_byte},
     {"a file that was never sealed is refused", a_file_that_was_never_sealed},
     {"records that make no sense are read to their end, and all time is accounted for", records_that_make_no_sense},
+    {"a task is known to a thread whose records come before those of its maker", a_task_of_a_later_thread},
     {"a block that is there twice counts once", a_block_that_is_there_twice},
     {"the kernel's answers about counters are told apart", answers_of_the_kernel},
 };
