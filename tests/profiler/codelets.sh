@@ -65,8 +65,8 @@ says "nor cut ones" 4 err 'cut.pcx'
 run "$PCERE" profile --in-vivo vivo1.pcx ./work
 says "a program has no --in-vivo" 2 err 'is for codelets'
 cp -r work.pcere damaged.pcere
-codelet=$(ls damaged.pcere/codelets/*c_12-*.codelet | head -n 1)
-printf 'x' | dd of="$codelet" bs=1 seek=40 conv=notrunc 2>/dev/null
+# How many classes there are, and which of them is replayed, is a matter of times: all are damaged. What is cut differs for certain, where one byte might be what it was.
+for codelet in damaged.pcere/codelets/*c_12-*.codelet; do truncate -s -5 "$codelet"; done
 run "$PCERE" profile damaged.pcere work.c:12 --threads 2 --force
 says "a damaged codelet is told" 4 err 'codelet'
 finish
