@@ -1,6 +1,6 @@
 /* trace/native.h - a trace of our own (docs/format/trace.md) as the model of timeline.h.
  *
- * The walk goes thread by thread: which task a thread executes, which construct is open in it, what it waits for. Spans are what a thread did without a break: a task that
+ * Records of all threads are taken in the order of time: which task a thread executes, which construct is open in it, what it waits for. Spans are what a thread did without a break: a task that
  * was suspended has several, all with its number. Tasks are in the order of their creation. Traces of several processes are laid beside each other by the machines' clocks of the day, as each
  * knew it when its program began; each is a worker, since none is a head.
  */
