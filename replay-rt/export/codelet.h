@@ -5,6 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+/* ---- start.c: the process -------------------------------------------------------------------------------------------------------- */
+
+void process_start(char **arguments, void (*go_on)(void));      /* call it on a stack of its own, in a layout that leaves room; never returns */
+void process_again(const char *reason);             /* ends this process; another one tries. The reason: if none may any more */
+void call_on_stack(void (*function)(void), uint64_t stack);
 
 /* ---- memory.c: captured memory at its old addresses ------------------------------------------------------------------------- */
 
@@ -15,12 +22,15 @@ extern struct page pages[];                         /* ascending */
 extern size_t page_count;
 extern struct range gaps[], skips[];                /* absent at the region's start; not compared */
 extern size_t gap_count, skip_count;
+struct content { uint64_t offset, pages; char *bytes; };
+extern struct content contents[];                  /* of files that were open */
 extern char zero_page[];
 
 bool memory_map(void);                              /* false: an address is taken */
 void memory_protect(void);
 void memory_restore(void);                          /* what may be written: everything at first */
 void written_find(void);                            /* after a run: from now on only what it wrote is restored */
+void memory_patch(uint64_t address, const void *bytes, const void *mask, size_t count);  /* for good, behind the region as well; NULL: all bits */
 struct page *page_of(const void *address);          /* NULL: no such page */
 bool is_captured(const void *address);
 bool range_holds(const struct range *ranges, size_t count, const char *address);
@@ -34,6 +44,16 @@ void team_enter(void (*go_on)(void));               /* call it, on the thread th
 void support_start(void);                           /* once, before the first run */
 void support_restore(void);                         /* before each run */
 size_t thread_locals_check(void);                   /* bytes that differ */
+
+/* ---- state.c, files.c: what belongs to the C library and the kernel --------------------------------------------------------------- */
+
+void state_start(void);                             /* once */
+void state_restore(void);                           /* before each run */
+void state_settle(void);                            /* after a run: what is still on its way to memory */
+extern FILE *out, *messages;                        /* ours: standard output and standard error are the region's */
+void out_open(void);
+void files_start(void);
+void files_restore(void);
 
 /* ---- check.c ---------------------------------------------------------------------------------------------------------------- */
 

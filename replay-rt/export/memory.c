@@ -5,6 +5,7 @@
  *   mapping START END RIGHTS               the program had these addresses mapped
  *   pages ADDRESS COUNT BEFORE AFTER       COUNT pages from ADDRESS. BEFORE: number in memory.bin of what the first of them held at the
  *                                          region's start, `zero`, or `absent` (never touched); AFTER: behind its end, `=`: unchanged
+ *   content OFFSET COUNT NUMBER            COUNT pages of a file that was open (files.c), from NUMBER in memory.bin, or `zero`
  *   skip START END                         not compared: see README.md
  */
 #define _GNU_SOURCE
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static struct range mappings[MAPPING_COUNT];
 static int rights[MAPPING_COUNT];
@@ -25,7 +27,8 @@ struct range gaps[PAGE_COUNT + MAPPING_COUNT], skips[SKIP_COUNT + 1];
 size_t page_count, gap_count, skip_count;
 char zero_page[PAGE_BYTES];
 static struct page *written[PAGE_COUNT];
-static size_t mapping_count, written_count;
+static size_t mapping_count, written_count, content_count;
+struct content contents[CONTENT_COUNT + 1];
 
 static char *content(char *stored, size_t stored_pages, const char *word, uint64_t index, char *before)
 {
@@ -68,10 +71,16 @@ static void memory_read(void)
                 page->before = content(stored, bytes / PAGE_BYTES, before, i, NULL);
                 page->after = content(stored, bytes / PAGE_BYTES, after, i, page->before);
             }
+        } else if (sscanf(line, "content %lu %lu %31s", &start, &count, before) == 3 && content_count < CONTENT_COUNT) {
+            struct content *piece = &contents[content_count++];
+            *piece = (struct content){start, count, content(stored, bytes / PAGE_BYTES, before, count - 1, NULL)};
+            piece->bytes -= *before == 'z' ? 0 : (count - 1) * PAGE_BYTES;
+            piece->pages = *before == 'z' ? 0 : count;     /* nothing needs to be written */
         } else if (sscanf(line, "skip %lx %lx", &start, &end) == 2 && skip_count < SKIP_COUNT) {
             skips[skip_count++] = (struct range){(char *)start, (char *)end};
         }
     fclose(list);
+    close(file);
 }
 
 /* The stack that this process began with may lie where the captured one must: it has been left. */
@@ -126,6 +135,20 @@ void memory_restore(void)
 #pragma omp parallel for schedule(static)           /* by all threads: what one thread brought to its cache alone is slow for the others */
     for (size_t i = 0; i < written_count; i++)
         memcpy(written[i]->address, written[i]->before, PAGE_BYTES);
+}
+
+void memory_patch(uint64_t address, const void *bytes, const void *mask, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct page *page = page_of((void *)(address + i));
+        size_t offset = (address + i) % PAGE_BYTES;
+        if (!page || !page->before || page->before == zero_page)
+            continue;
+        char byte = ((const char *)bytes)[i], bits = (char)(mask ? ((const char *)mask)[i] : -1);
+        page->address[offset] = page->before[offset] = (char)((page->before[offset] & ~bits) | (byte & bits));
+        if (page->after != zero_page)
+            page->after[offset] = (char)((page->after[offset] & ~bits) | (byte & bits));
+    }
 }
 
 void written_find(void)

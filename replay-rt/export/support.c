@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* ---- thread-local variables: copied into this process's blocks, by the thread's number ---------------------------------------- */
 
@@ -99,20 +100,6 @@ size_t thread_locals_check(void)
 
 /* ---- words of captured memory that must change, for good ---------------------------------------------------------------------- */
 
-static void patch(uint64_t address, const void *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct page *page = page_of((void *)(address + i));
-        size_t offset = (address + i) % PAGE_BYTES;
-        if (!page || !page->before || page->before == zero_page)
-            continue;
-        char byte = ((const char *)bytes)[i];
-        page->address[offset] = page->before[offset] = byte;
-        if (page->after != zero_page)
-            page->after[offset] = byte;
-    }
-}
-
 /* Words that held addresses of libraries get those of this process's libraries (addresses.s). */
 struct library_word { uint64_t address; const char *symbol; int64_t addend; uint64_t kind; };
 enum { WORD_ADDRESS, WORD_DATA, WORD_COPY, WORD_MODULE, WORD_THREAD };
@@ -153,9 +140,9 @@ static void library_word_set(const struct library_word *word)
     else if (word->kind != WORD_ADDRESS && (!word->symbol || (word->kind == WORD_DATA && (!held || is_captured((void *)held)))))
         return;                                     /* the program may have changed its data since */
     if (word->kind == WORD_COPY)
-        patch(word->address, word->symbol, (size_t)word->addend);
+        memory_patch(word->address, word->symbol, NULL, (size_t)word->addend);
     else
-        patch(word->address, &value, sizeof value);
+        memory_patch(word->address, &value, NULL, sizeof value);
 }
 
 /* At the old address of a function, which captured data may hold, stands a jump to the function. */
@@ -169,7 +156,7 @@ static void function_redirect(const struct function *function)
     int32_t near = (int32_t)distance;
     memcpy(jump + 1, &near, sizeof near);
     if (near == distance)
-        patch(function->address, jump, sizeof jump);
+        memory_patch(function->address, jump, NULL, sizeof jump);
 }
 
 /* Where the capture's libraries had a function that captured data may point to, stands a jump to ours; where a constant, a copy. Ascending. */
@@ -198,7 +185,7 @@ static void externals_place(void)
         start = start < mapped ? mapped : start;
         if (start < end && mmap((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != (void *)start) {
-            fprintf(stderr, "addresses of the capture's libraries are taken: run again\n");
+            fprintf(messages, "addresses of the capture's libraries are taken: run again\n");
             exit(1);
         }
         mapped = end > mapped ? end : mapped;
@@ -234,17 +221,88 @@ void support_start(void)
 
 /* ---- locks: states of the OpenMP runtime, made anew ---------------------------------------------------------------------------- */
 
+static void team_remember(void);
+
+static void locks_hold(int thread)
+{
+#define HOLD(kind, address, hint, held, owner)             \
+    for (int i = 0; thread == owner && i < held; i++)      \
+        omp_set_##kind((void *)address);
+    LOCKS(HOLD)
+    (void)thread;
+}
+
 void support_restore(void)
 {
-#define LOCK(kind, address, hint, held)                                         \
+    int owner = 0;
+#define LOCK(kind, address, hint, held, by)                                     \
     omp_init_##kind##_with_hint((void *)address, (omp_sync_hint_t)hint);        \
-    for (int i = 0; i < held; i++)                                              \
-        omp_set_##kind((void *)address);
+    owner = held && by > owner ? by : owner;
     LOCKS(LOCK)
-    if (blocks[0].bytes) {
-#pragma omp parallel
-        thread_locals_copy();
+    if (owner >= omp_get_max_threads()) {
+        fprintf(messages, "codelet: thread %d holds a lock, and there are only %d\n", owner, omp_get_max_threads());
+        _exit(2);
     }
+    if (owner) {
+#pragma omp parallel
+        locks_hold(omp_get_thread_num());
+    } else {
+        locks_hold(0);
+    }
+    if (blocks[0].bytes || THREAD_COPIES) {
+#pragma omp parallel
+        {
+            thread_locals_copy();
+            team_remember();
+        }
+    }
+}
+
+/* ---- threadprivate variables that are no thread-local ones: a captured thread has its copy in captured memory ------------------------------- */
+
+enum { NUMBERS_MOST = 32768, VARIABLES_MOST = 256 };
+static short team_number[NUMBERS_MOST];             /* 1 + the number in the region's team, by the OpenMP runtime's number of the thread */
+struct thread_copy { uint64_t variable, copy, bytes; uint32_t global_thread, team; };
+struct thread_copies { uint64_t magic, count; struct thread_copy items[]; };
+
+static void *captured_copy(const void *variable, int32_t number)
+{
+    const struct thread_copies *copies = (const struct thread_copies *)THREAD_COPIES;
+    if (!copies || !is_captured(copies) || number < 0 || number >= NUMBERS_MOST || !team_number[number])
+        return NULL;
+    for (uint64_t i = 0; i < copies->count; i++)
+        if (copies->items[i].variable == (uint64_t)variable && copies->items[i].team == (uint32_t)team_number[number])
+            return (void *)copies->items[i].copy;
+    return NULL;
+}
+
+/* In front of the OpenMP runtime's, which for other threads makes copies; what it knew of them in the program is not here. */
+void *__kmpc_threadprivate_cached(struct source_location *where, int32_t number, void *variable, size_t bytes, void ***cache)
+{
+    static struct { void *variable, **cache; } known[VARIABLES_MOST];
+    static __typeof__(__kmpc_threadprivate_cached) *next;
+    void *copy = captured_copy(variable, number);
+    (void)cache;
+    if (copy)
+        return copy;
+#pragma omp critical (codelet_copies)
+    {
+        int i = 0;
+        if (!next)
+            *(void **)&next = dlsym(RTLD_NEXT, "__kmpc_threadprivate_cached");
+        while (i < VARIABLES_MOST - 1 && known[i].variable && known[i].variable != variable)
+            i++;
+        known[i].variable = variable;
+        copy = next(where, number, variable, bytes, &known[i].cache);
+    }
+    return copy;
+}
+
+static void team_remember(void)
+{
+    int32_t number = __kmpc_global_thread_num(NULL);
+    if (number >= 0 && number < NUMBERS_MOST)
+        team_number[number] = (short)(1 + omp_get_thread_num());
 }
 
 /* ---- the heap: captured blocks are no blocks of this process's allocator --------------------------------------------------------- */

@@ -48,7 +48,7 @@ static void level_enter(const struct level *level, void (*go_on)(void))
     {
         bool whole = omp_get_num_threads() == level->team;
         if (!whole && omp_get_thread_num() == 0) {
-            fprintf(stderr, "codelet: the region lies in a team of %d threads, and there are only %d\n", level->team, omp_get_num_threads());
+            fprintf(messages, "codelet: the region lies in a team of %d threads, and there are only %d\n", level->team, omp_get_num_threads());
             _exit(2);
         }
         if (!whole || omp_get_thread_num() != level->number)

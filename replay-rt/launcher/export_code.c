@@ -251,10 +251,10 @@ static void quoted_add(struct text *out, const char *word)
 
 static void locks_write(const struct export_work *work, struct text *out)
 {
-    text_add(out, "\n/* OpenMP locks that were initialised: kind, address, hint, how often the initial thread holds it. */\n#define LOCKS(X)");
+    text_add(out, "\n/* OpenMP locks that were initialised: kind, address, hint, how often it is held, by which thread. */\n#define LOCKS(X)");
     for (size_t i = 0; i < work->codelet.lock_count; i++)
-        text_addf(out, " \\\n    X(%s, 0x%" PRIx64 ", %" PRIu32 ", %" PRIu32 ")", work->codelet.locks[i].kind ? "nest_lock" : "lock",
-                  work->codelet.locks[i].address, work->codelet.locks[i].hint, work->codelet.locks[i].owner ? 0 : work->codelet.locks[i].held);
+        text_addf(out, " \\\n    X(%s, 0x%" PRIx64 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 ")", work->codelet.locks[i].kind ? "nest_lock" : "lock",
+                  work->codelet.locks[i].address, work->codelet.locks[i].hint, work->codelet.locks[i].held, work->codelet.locks[i].owner);
     text_add(out, "\n");
 }
 
@@ -284,10 +284,10 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     text_addf(&out, "#define IN_VIVO_US %.3f              /* time of this invocation inside the program */\n", (double)codelet->in_vivo_ns / 1000);
     text_addf(&out, "#define STACK 0x%" PRIx64 "       /* stack pointer where the region was entered */\n", codelet->stack_pointer & ~UINT64_C(15));
     text_addf(&out, "#define AFTER_IS_KNOWN %d\n\n", codelet->has_after);
-    text_addf(&out, "#define PAGE_BYTES %" PRIu64 "\n#define PAGE_COUNT %" PRIu64 "\n#define MAPPING_COUNT %" PRIu64 "\n#define SKIP_COUNT %" PRIu64 "\n\n",
-              store_manifest(work->session.store)->page_size, work->page_count, work->mapping_count, work->skip_count);
-    text_addf(&out, "/* The region's function, and what the program passed to it. */\n#define SERIAL %d\n#define WORD_COUNT %zu\n#define WORDS ",
-              codelet->path == PCERE_PATH_SERIALIZED, codelet->word_count);
+    text_addf(&out, "#define PAGE_BYTES %" PRIu64 "\n#define PAGE_COUNT %" PRIu64 "\n#define MAPPING_COUNT %" PRIu64 "\n#define SKIP_COUNT %" PRIu64 "\n#define CONTENT_COUNT %" PRIu64 "\n\n",
+              store_manifest(work->session.store)->page_size, work->page_count, work->mapping_count, work->skip_count, work->content_count);
+    text_addf(&out, "/* The region's function, and what the program passed to it. */\n#define SERIAL %d\n#define CONDITIONAL %d\n#define WORD_COUNT %" PRIu64 "\n#define WORDS ",
+              codelet->path == PCERE_PATH_SERIALIZED, codelet->path == PCERE_PATH_FORK_IF, work->arguments);
     for (size_t i = 0; i < codelet->word_count; i++)
         text_addf(&out, ", UINT64_C(0x%" PRIx64 ")", codelet->words[i]);
     text_add(&out, "\nvoid region(int32_t *thread, int32_t *bound, ...) __asm__(");
@@ -296,6 +296,8 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     quoted_add(&out, name.data ? name.data : "");
     text_add(&out, ");\n\n/* The OpenMP runtime, as compilers call it. */\nstruct source_location { int32_t reserved1, flags, reserved2, reserved3; const char *text; };\n"
                    "void __kmpc_fork_call(struct source_location *where, int32_t words, void (*function)(int32_t *, int32_t *, ...), ...);\n"
+                   "void __kmpc_fork_call_if(struct source_location *where, int32_t words, void (*function)(int32_t *, int32_t *, ...), uint64_t condition, "
+                   "uint64_t argument);\n"
                    "int32_t __kmpc_global_thread_num(struct source_location *where);\n"
                    "void __kmpc_serialized_parallel(struct source_location *where, int32_t thread);\n"
                    "void __kmpc_end_serialized_parallel(struct source_location *where, int32_t thread);\n");

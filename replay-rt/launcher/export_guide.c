@@ -132,7 +132,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                       own_length, own, (int)strlen(report->units[i].file) - 2, report->units[i].file, own + own_length + (own_length != 0));
         }
     text_add(&out, "\nCFLAGS = -O2 -std=gnu17 -fPIE -fopenmp -Wall\n"
-                   "OBJECTS = $(UNITS:=.o) addresses.o driver.o memory.o support.o team.o check.o\n\n"
+                   "OBJECTS = $(UNITS:=.o) addresses.o driver.o start.o memory.o support.o team.o state.o files.o check.o\n\n"
                    "codelet: $(OBJECTS) $(IMAGES)\n"
                    "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed '-Wl,-rpath,$$ORIGIN' -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(IMAGES) "
                    "$(LIBRARIES) -l:crtn.o\n\n"
@@ -149,7 +149,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                    "\t$(CC) -Wa,--no-warn -c $*.placed.s -o $@\n\n"
                    "addresses.o: addresses.s\n"
                    "\t$(CC) -c $< -o $@\n\n"
-                   "driver.o memory.o support.o team.o check.o: %.o: %.c codelet.h region.h\n"
+                   "driver.o start.o memory.o support.o team.o state.o files.o check.o: %.o: %.c codelet.h region.h state.h\n"
                    "\t$(LINK) $(CFLAGS) -c $< -o $@\n\n"
                    ".flags: always\n"
                    "\t@echo '$(CC) $(FLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS)' > $@\n\n"
@@ -231,9 +231,11 @@ static void files_add(const struct export_work *work, struct text *out)
         has_images |= export_image_is_linked(work, k);
     text_add(out, "## What is in here\n\n| file | |\n|---|---|\n"
                   "| `driver.c` | start here: enters the region and times it |\n"
+                  "| `start.c` | a process that leaves captured addresses free |\n"
                   "| `memory.c` | maps the captured memory at its addresses, restores what a run wrote; describes `memory.txt` |\n"
                   "| `support.c` | thread-local variables, locks, addresses of functions and libraries, captured heap blocks |\n"
                   "| `team.c` | settings of the OpenMP runtime, and the parallel regions around this one |\n"
+                  "| `state.c`, `files.c`, `state.h` | environment, locale, random numbers, signal handlers; what the program had open |\n"
                   "| `check.c` | compares |\n"
                   "| `region.ll`");
     for (size_t i = 1; i < work->report.unit_count; i++)
@@ -257,7 +259,7 @@ static void limits_add(const struct export_work *work, struct text *out)
                   "A region that found its data cold in the program is faster here.\n"
                   "* Not compared: the OpenMP runtime's own memory and locks, the stack below the region's caller, and words of the caller that "
                   "only hold the region's arguments.\n"
-                  "* Constructors are not run. Files that the region reads or writes, and signal handlers, are those of this process.\n"
+                  "* Constructors are not run. What the region prints is dropped; files that the program had open for writing are copies in memory.\n"
                   "* Blocks that the region allocates lie in this process's heap: `make check` counts pointers to them. Captured blocks that it frees stay.\n"
                   "* Captured addresses may be taken: then the process starts itself again, up to 20 times.\n");
     for (size_t i = 0; i < work->report.limit_count; i++) {

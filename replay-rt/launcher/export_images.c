@@ -164,6 +164,10 @@ void export_thread_tables_write(const struct export_work *work, struct text *out
             text_addf(out, " \\\n    X(%" PRIu32 ", %" PRIu32 ", 0x%" PRIx64 ", %" PRIu64 ")", thread->image, thread->number, thread->tls_address,
                       thread->tls_bytes);
     }
+    uint64_t copies = 0;
+    for (size_t i = 0; i < work->codelet.thread_count; i++)
+        copies = work->codelet.threads[i].image == STORE_THREAD_COPIES ? work->codelet.threads[i].tls_address : copies;
+    text_addf(out, "\n\n/* Copies of threadprivate variables that are no thread-local ones: the table of whose they are, or 0. */\n#define THREAD_COPIES 0x%" PRIx64, copies);
     text_add(out, "\n\n/* Images whose machine code exceptions may cross: where their tables for that lie. */\n#define FRAMES(X)");
     for (size_t k = 0; k < work->session.images.count; k++)
         if (export_image_is_there(work, k) && work->session.images.items[k].file.frames_address)

@@ -147,6 +147,28 @@ static enum pcere_status page_write(struct memory_writer *writer, uint64_t addre
     return writer->buffered + page_bytes > BUFFER_BYTES ? buffer_flush(writer, error) : PCERE_OK;
 }
 
+/* What files held that the program had open. */
+static enum pcere_status contents_write(struct memory_writer *writer, struct pcere_error *error)
+{
+    struct export_work *work = writer->work;
+    uint64_t page_bytes = work->session.pool.page_bytes;
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; !status && i < work->memory.content_count; i++) {
+        const struct plan_copy *copy = &work->memory.contents[i];
+        text_addf(&writer->lines, "content %" PRIu64 " %" PRIu64, copy->address, copy->pages);
+        text_addf(&writer->lines, copy->zero ? " zero\n" : " %" PRIu64 "\n", writer->written_pages);
+        for (uint64_t page = 0; !status && !copy->zero && page < copy->pages; page++) {
+            status = page_read(writer, copy->source + page * page_bytes, writer->buffer + writer->buffered, error);
+            writer->written_pages++;
+            writer->buffered += page_bytes;
+            if (!status && writer->buffered + page_bytes > BUFFER_BYTES)
+                status = buffer_flush(writer, error);
+        }
+        work->content_count++;
+    }
+    return status;
+}
+
 static enum pcere_status pages_write(struct memory_writer *writer, struct pcere_error *error)
 {
     writer->descriptor = openat(writer->work->folder, "memory.bin", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -165,6 +187,8 @@ static enum pcere_status pages_write(struct memory_writer *writer, struct pcere_
         if (page->after_content == CONTENT_STORED)
             status = page_write(writer, page->address, page->after_source, &page->after_content, &page->after, error);
     }
+    if (!status)
+        status = contents_write(writer, error);
     return status ? status : buffer_flush(writer, error);
 }
 

@@ -7,6 +7,7 @@
 #include "replay-rt/launcher/export_work.h"
 
 #include "core/files.h"
+#include "include/pcere/rt_abi.h"
 #include "replay-rt/launcher/compilers.h"
 #include "replay-rt/launcher/link_symbols.h"
 
@@ -350,8 +351,11 @@ static enum pcere_status region_line_read(struct export_work *work, const char *
         return PCERE_OK;
     at += name_length + sizeof is - 1;
     const char *count = memmem(at, (size_t)(end - at), with, sizeof with - 1);
-    if (!count || strtoull(count + sizeof with - 1, NULL, 10) != work->codelet.word_count || work->microtask)
+    uint64_t words = count ? strtoull(count + sizeof with - 1, NULL, 10) : 0;
+    bool condition = work->codelet.path == PCERE_PATH_FORK_IF && work->codelet.word_count == 2 && words < 2;    /* and an argument, or none */
+    if (!count || (words != work->codelet.word_count && !condition) || work->microtask)
         return PCERE_OK;
+    work->arguments = words;
     work->microtask = strndup(at, (size_t)(count - at));
     return work->microtask ? PCERE_OK : pcere_fail_memory(error, "a name");
 }

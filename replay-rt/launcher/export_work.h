@@ -62,10 +62,12 @@ struct export_work {
     struct export_link *links;        size_t link_count, link_capacity;
     struct names reached;             /* functions, and variables of other units, that the region uses; sorted at the end */
     uint32_t compiler_major;          /* version of LLVM that wrote the units' texts, and reads them */
+    uint64_t arguments;               /* of the region's function: fewer than the codelet's words where a condition is one of them */
     char *microtask;                  /* symbol of the region's function */
     int folder;                       /* descriptor of the directory that is being written */
     const char *folder_path;
     uint64_t page_count, mapping_count, skip_count;     /* lines and pages of memory.txt */
+    uint64_t content_count;
     struct export_report report;
 };
 
@@ -98,6 +100,8 @@ void export_thread_tables_write(const struct export_work *work, struct text *out
 enum pcere_status export_memory_write(struct export_work *work, struct pcere_error *error);
 /* export_code.c: addresses.s and region.h, after all above. */
 enum pcere_status export_code_write(struct export_work *work, struct pcere_error *error);
+/* export_state.c: state.h. */
+enum pcere_status export_state_write(struct export_work *work, struct pcere_error *error);
 /* export_guide.c: Makefile and README.md, last. */
 enum pcere_status export_guide_write(struct export_work *work, struct pcere_error *error);
 

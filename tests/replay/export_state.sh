@@ -1,0 +1,68 @@
+# Exported regions that need what the C library, the kernel and the OpenMP runtime kept for the program, its language too.
+source "$(dirname "$0")/common.sh"
+command -v make >/dev/null || { echo "skipped: there is no make"; exit 77; }
+alone() { run env -i PATH=/usr/local/bin:/usr/bin:/bin "$@"; }
+# same PROGRAM DIR: its one region, exported; as in the program
+same() {
+    run "$PCERE" export "$1.pcere" main -o "$2"
+    says "$1's region is exported" 0
+    alone make -s -C "$2" check
+    says "and leaves the program's memory" 0 out '^check: identical'
+    alone make -s -C "$2" run REPEAT=2
+    says "and is timed" 0 out '^minimum'
+}
+
+seq 1.5 40000.5 >numbers
+flags="-O2 -fnoopenmp-use-tls"
+program keeps keeps.c
+export KEEPS_GIVEN=hello
+captured keeps --threads 2
+unset KEEPS_GIVEN
+same keeps out
+is "what it prints is dropped" "$(grep -c '^row\|^message' .out .err | tr '\n' ' ')" ".out:0 .err:0 "
+rm numbers
+alone make -s -C out check
+says "a file that was kept need not be there" 0 out '^check: identical'
+sed -i 's|X(\([0-9]*\), 1, \(0x[0-9a-f]*, "[^"]*numbers"\)|X(\1, 0, \2|' out/state.h
+alone make -s -C out check
+says "one that was not and is gone is named" 2 err "numbers', which the program had open: No such file" out '^check: [0-9]+ of'
+alone make -s -C out run THREADS=1 REPEAT=2
+says "and runs on" 0 out '^minimum'
+
+if command -v localedef >/dev/null && localedef -i de_DE -f UTF-8 "$work/xx_PCERE.UTF-8" 2>/dev/null; then
+    cat >speaks.cpp <<'C'
+#include <clocale>
+#include <cstdio>
+#include <string>
+static char texts[100][32];
+static double numbers[100];
+int main()
+{
+    if (!std::setlocale(LC_ALL, "xx_PCERE.UTF-8")) return 1;
+    for (int round = 0; round < 2; round++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 100; i++) {
+            std::snprintf(texts[i], sizeof texts[i], "%'.2f", 12345 + i / 4.0);
+            numbers[i] = std::stod("2,5");
+        }
+    }
+    std::printf("PASS %s\n", texts[1]);
+}
+C
+    "${CLANG/clang/clang++}" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" speaks.cpp -o speaks || exit 1
+    export LOCPATH=$work
+    captured speaks
+    unset LOCPATH
+    same speaks spoken
+    rm -rf "$work/xx_PCERE.UTF-8"
+    alone make -s -C spoken check
+    says "where its language is not installed it says so" 2 err 'locale .*xx_PCERE.UTF-8.* is not installed here'
+fi
+
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "-I$SOURCE/tests/constructs" "$SOURCE"/tests/constructs/own_malloc{,_allocator}.c -o own_malloc || exit 1
+run "$PCERE" capture ./own_malloc
+run "$PCERE" export own_malloc.pcere main -o own
+says "an allocator of the program's own is named, which is also the runtime's here" 0 err 'allocator of its own.*OpenMP runtime as well'
+alone make -s -C own run REPEAT=2
+says "and the region runs with it" 0 out '^minimum'
+finish
