@@ -294,7 +294,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     struct text name = {0};
     text_addf(&name, "%s.entry", work->microtask);
     quoted_add(&out, name.data ? name.data : "");
-    text_add(&out, ");\n\n/* The OpenMP runtime, as compilers call it. */\nstruct source_location { int32_t reserved1, flags, reserved2, reserved3; const char *text; };\n"
+    text_add(&out, ") __attribute__((weak));     /* nothing may be left of it */\n\n/* The OpenMP runtime, as compilers call it. */\nstruct source_location { int32_t reserved1, flags, reserved2, reserved3; const char *text; };\n"
                    "void __kmpc_fork_call(struct source_location *where, int32_t words, void (*function)(int32_t *, int32_t *, ...), ...);\n"
                    "void __kmpc_fork_call_if(struct source_location *where, int32_t words, void (*function)(int32_t *, int32_t *, ...), uint64_t condition, "
                    "uint64_t argument);\n"

@@ -65,4 +65,10 @@ run "$PCERE" export own_malloc.pcere main -o own
 says "an allocator of the program's own is named, which is also the runtime's here" 0 err 'allocator of its own.*OpenMP runtime as well'
 alone make -s -C own run REPEAT=2
 says "and the region runs with it" 0 out '^minimum'
+
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "-I$SOURCE/tests/constructs" "$SOURCE/tests/constructs/region_empty.c" -o empty || exit 1
+run "$PCERE" capture --all-classes ./empty
+run "$PCERE" export empty.pcere regions_run@region_empty.c:11 -o nothing
+alone make -s -C nothing check
+says "a region of which the optimiser leaves nothing is run as that" 0 out '^check: identical'
 finish
