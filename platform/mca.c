@@ -29,6 +29,7 @@ _Static_assert(sizeof references / sizeof *references == MCA_REFERENCES, "one ea
 const char *mca_reference_kind(enum mca_reference reference) { return references[reference].kind; }
 unsigned mca_reference_instructions(enum mca_reference reference) { return references[reference].instructions; }
 
+enum { VARIANT_BYTES_MOST = 2000 };        /* long codes wait for many things: what one of them takes tells little, and simulating it takes long */
 enum variant { AS_IS, MOVES_TWICE, MAXIMA };
 static const char variant_names[] = {'c', 'm', 'x'};
 
@@ -76,8 +77,8 @@ void mca_input_add(struct text *input, const char *const *codes, size_t count)
     for (size_t i = 0; i < MCA_REFERENCES; i++)
         code_add(input, 'r', i, references[i].code, AS_IS);
     for (size_t i = 0; i < count; i++) {
-        bool moves = false, adds = false;
-        for (const char *line = codes[i]; *line;) {
+        bool moves = false, adds = false, is_short = strlen(codes[i]) <= VARIANT_BYTES_MOST;
+        for (const char *line = codes[i]; *line && is_short;) {
             size_t length = strcspn(line, "\n");
             moves |= is_move(line, length);
             adds |= addition_at(line) != NULL;
