@@ -15,6 +15,7 @@ struct replay_words {
     struct cli_threads threads;
     const char *warmup, *sample, *flags, *schedule, *places, *bind, *passes, *pass_plugin, *compiler, *target, *sysroot, *precision, *budget;
     uint64_t repeat;
+    bool leave_light;
 };
 
 struct summary { uint64_t median_ns, low_ns, high_ns; size_t count, corrected, left_out; };
@@ -129,6 +130,20 @@ static enum pcere_status report_add(json_t *document, const struct replay_words 
     json_put(document, "build_cached", json_boolean(report->build_cached), &failed);
     json_put(document, "captured_elsewhere", json_boolean(foreign), &failed);
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
+}
+
+/* What was not replayed since it weighs too little. */
+static json_t *left_value(const struct replay_target *targets, size_t count, bool *failed)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *value = json_object();
+        json_put(value, "region", json_from_string(targets[i].region->name), failed);
+        json_put(value, "representative", json_from_u64(targets[i].class->representative), failed);
+        json_put(value, "in_vivo_ns", json_from_u64(targets[i].class->time_ns), failed);
+        *failed |= json_array_append_new(list, value) != 0;
+    }
+    return list;
 }
 
 /* "preceded -2.4 %": the warm-up, and how far the codelet is from the time in vivo under it. */
@@ -257,6 +272,9 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         status = captured_elsewhere(store_manifest(cli->store), &foreign, error);
     foreign |= words->target != NULL;
     struct replay_report report = {0};
+    size_t all_count = setup.target_count;
+    if (status == PCERE_OK && words->leave_light && !foreign)
+        setup.target_count = replay_split_light(cli->store, setup.targets, all_count);
     if (status == PCERE_OK && words->repeat && (words->precision || words->budget))
         status = pcere_fail(error, PCERE_USAGE, 0, "leave --repeat out", "--repeat says how often, so that %s cannot", words->precision ? "--precision" : "--budget");
     if (status == PCERE_OK && words->precision)
@@ -282,6 +300,14 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
     if (status == PCERE_OK) {
         status = samples_append(cli->store, &report, error);
         struct pcere_error shown;
+        const struct replay_target *left = &setup.targets[setup.target_count];
+        size_t left_count = all_count - setup.target_count;
+        if (cli->json) {
+            bool failed = false;
+            json_put(cli->document, "left_in_vivo", left_value(left, left_count, &failed), &failed);
+            if (failed && status == PCERE_OK)
+                status = pcere_fail_memory(error, "the result");
+        }
         if (!cli->json)
             report_print(&report, setup.options.precision_ratio, store_manifest(cli->store), foreign, words->target);
         else if (report_add(cli->document, words, &report, foreign, &shown) != PCERE_OK && status == PCERE_OK) {
@@ -297,6 +323,9 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
             replay_locale_note(cli);
         if (status == PCERE_OK)
             status = failures_count(&report, error);
+        if (left_count && !cli->json)
+            printf("%zu more class%s of invocations weigh%s too little, and keep%s their times in vivo\n", left_count,
+                   left_count == 1 ? "" : "es", left_count == 1 ? "s" : "", left_count == 1 ? "s" : "");
         replay_report_done(&report);
     }
     replay_setup_done(&setup);
@@ -317,6 +346,8 @@ static const struct cli_option options[] = {
      "More processes until each median's 95 % interval is no wider than this to either side, such as 1%; within --budget, or 20 seconds each.", 0, 0},
     {"budget", 0, CLI_TEXT, offsetof(struct replay_words, budget), "TIME",
      "Wall time for all measurements together, such as 10s, spent on each region as it weighs in the program; each is measured at least once.", 0, 0},
+    {"leave-light", 0, CLI_FLAG, offsetof(struct replay_words, leave_light), NULL,
+     "Leave out classes that weigh less than 0.1 % of the program's time, 0.3 % together at most: predictions take their times in vivo.", 0, 0},
     {"flags", 0, CLI_TEXT, offsetof(struct replay_words, flags), "FLAGS", REPLAY_FLAGS_HELP, 0, 0},
     {"passes", 0, CLI_TEXT, offsetof(struct replay_words, passes), "PIPELINE", REPLAY_PASSES_HELP, 0, 0},
     {"load-pass-plugin", 0, CLI_TEXT, offsetof(struct replay_words, pass_plugin), "FILE", REPLAY_PLUGIN_HELP, 0, 0},

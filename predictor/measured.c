@@ -83,3 +83,17 @@ double measured_precision_ratio(const struct store_sample *sample, double *value
     }
     return student_quantile(processes - 1) * statistics_variation_ratio(medians, processes) / sqrt((double)processes);
 }
+
+bool measured_is_light(const struct store_manifest *manifest, const struct store_class *class)
+{
+    if (!class->captured || class->nested || class->time_ns >= manifest->wall_ns / MEASURED_LIGHT_PARTS)
+        return false;
+    uint64_t together_ns = 0;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        for (size_t j = 0; j < manifest->regions[i].class_count; j++) {
+            const struct store_class *other = &manifest->regions[i].classes[j];
+            if (other->captured && !other->nested && other->time_ns <= class->time_ns)
+                together_ns += other->time_ns;
+        }
+    return together_ns <= manifest->wall_ns / MEASURED_LIGHT_TOGETHER_PARTS;
+}

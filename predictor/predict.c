@@ -78,7 +78,7 @@ static enum pcere_status fail_missing(const struct predict_request *request, str
                 if (!other->classes[c].captured || other->classes[c].nested)
                     continue;
                 replays_choose(request, other->name, other->classes[c].representative, request->threads[t], replays);
-                missing += replays->count == 0;
+                missing += replays->count == 0 && !measured_is_light(request->manifest, &other->classes[c]);
             }
         }
         if (missing > before)
@@ -255,6 +255,8 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
         model_take(predictor, &estimate, ret_class);
     else {
         replays_choose(request, region->name, class->representative, threads, &predictor->replays);
+        if (predictor->replays.count == 0 && measured_is_light(request->manifest, class))
+            return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         if (predictor->replays.count == 0)
             return fail_missing(request, &predictor->replays, region->name, class->representative, threads, error);
         if (!predictor->alone && replays_are_alien(&predictor->replays))

@@ -154,7 +154,7 @@ struct plan_policy {
     uint32_t faulting;              /* 1: what the region touches first gets page frames that nobody has just used */
     uint32_t watched;               /* 1: a library that was loaded beside records the process, and is told of timed runs by PLAN_MARK_FUNCTION */
     uint32_t character_shift;       /* PLAN_CHARACTER: of all lines a share of 2^-shift is followed */
-    uint32_t reserved;
+    uint32_t starts;                /* 1: how late the team's threads begin is measured, while the entering one works: milliseconds */
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */

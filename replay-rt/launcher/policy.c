@@ -15,7 +15,7 @@
 #define PAGES_MANY 4096u                  /* so many cost more than a process does without them */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 
-enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = 3, PROCESSES_LIMIT = 200, COLD_LEAST = 2, WARMUPS_MOST = 1000 };
+enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = 3, PROCESSES_LIMIT = 200, COLD_LEAST = 2, LONG_LEAST = 2, WARMUPS_MOST = 1000 };
 
 static void policy_warm(struct policy *policy, uint32_t warmups, uint32_t repeat)
 {
@@ -116,6 +116,18 @@ void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repea
     if (policy->plan.repeat_most < COLD_LEAST)
         policy->plan.repeat_most = COLD_LEAST;
     policy->plan.budget_ns = least_of(BUDGET_NS, policy->allowed_ns);
+}
+
+void policy_weigh_length(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns)
+{
+    if (repeat || (warmup && strcmp(warmup, "auto") != 0) || in_vivo_ns < WARM_NS || policy->allowed_ns / SAMPLES_LEAST >= in_vivo_ns)
+        return;
+    if (policy->plan.warmups) {
+        policy->plan.warmups = 1;
+        policy->plan.repeat_least = policy->samples_least = LONG_LEAST;
+        return;
+    }
+    policy->plan.repeat_least = policy->plan.repeat_most = policy->samples_least = policy->processes_most = 1;
 }
 
 void policy_extend(struct policy *policy, double precision_ratio, uint64_t budget_ns)

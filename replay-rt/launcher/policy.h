@@ -55,6 +55,10 @@ void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t rep
  * of classes above two fifths, that share of a twelfth of it: errors of many classes cancel, that of a single one does not. */
 void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t class_ns, double share_ratio);
 
+/* After policy_weigh_time, where it has set a limit: an invocation of 10 ms goes through all that caches hold, so that one untimed run is enough; where even three timed
+ * ones would take more than the class may cost, two follow a warm-up, and without one there is a single one. */
+void policy_weigh_length(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns);
+
 /* What --precision and --budget ask for instead: processes until the interval is narrow enough, or `budget_ns` are spent (0: as many as
  * POLICY_PATIENCE_NS allow, for a precision; nothing changes without one). */
 void policy_extend(struct policy *policy, double precision_ratio, uint64_t budget_ns);

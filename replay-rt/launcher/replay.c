@@ -207,6 +207,14 @@ static uint64_t pages_count(const struct codelet_memory *memory)
     return count;
 }
 
+static uint64_t changed_pages(const struct codelet_memory *memory, uint64_t page_bytes)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < memory->changed_count; i++)
+        bytes += memory->changed[i].bytes;
+    return bytes / page_bytes;
+}
+
 uint64_t replay_class_ns_at(const struct store_class *class, const struct store_codelet *codelet, uint32_t threads)
 {
     uint64_t captured = codelet->capture_threads ? codelet->capture_threads : 1;
@@ -222,22 +230,29 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     uint64_t longest_ns = 0, class_ns = replay_class_ns_at(result->target->class, codelet, result->sample.threads);
     const struct policy_subject subject = {result->target->region->invocations, result->target->class->representative,
                                            result->target->class->members};
+    uint64_t captured = codelet->capture_threads ? codelet->capture_threads : 1, threads = result->sample.threads;
+    uint64_t in_vivo_ns = threads > captured ? codelet->in_vivo_ns / threads * captured : codelet->in_vivo_ns;
+    const struct sampling_subject sampled = {
+        class_ns, (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1),
+        changed_pages(memory, store_manifest(session->store)->page_size)};
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
     if (!status)
         policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory));
     if (!status)
-        policy_weigh_time(&policy, options->warmup, options->repeat, class_ns,
-                          (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1));
+        policy_weigh_time(&policy, options->warmup, options->repeat, class_ns, sampled.share_ratio);
+    if (!status && !measurement->steps && policy.allowed_ns)
+        policy_weigh_length(&policy, options->warmup, options->repeat, in_vivo_ns);
     if (!status && !measurement->trial)
         policy_extend(&policy, options->precision_ratio, measurement->budget_ns);
     if (!status && !measurement->trial)
-        status = sampling_choose(options, codelet, result->sample.threads, class_ns, &policy.plan, &result->refusal, error);
+        status = sampling_choose(options, codelet, result->sample.threads, &sampled, &policy.plan, &result->refusal, error);
     if (!status)
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
                                &policy.plan, measurement->steps, &plan, error);
     while (!status) {
         uint64_t wall_ns = 0, start_ns = replay_session_clock_ns();
         struct pcere_error failure = {0};
+        plan.plan->policy.starts = replay_starts_take(session, result->sample.threads);
         status = replay_session_process(session, codelet, &plan, result->sample.threads, &wall_ns, &failure);
         result->sample.cost_ns += replay_session_clock_ns() - start_ns;
         if (status == PCERE_NO && plan.plan->policy.sample_shots && atomic_load(&plan.plan->result.sampling)) {

@@ -28,6 +28,9 @@ struct replay_target {                /* one captured class of one region; borro
 enum pcere_status replay_select(const struct store *store, const char *const *patterns, size_t pattern_count,
                                 struct replay_target **ret_targets, size_t *ret_count, struct pcere_error *error);
 
+/* Classes that a prediction does not need (measured_is_light) come to the end of the list; the number of the others, or all if there are none. */
+size_t replay_split_light(const struct store *store, struct replay_target *targets, size_t count);
+
 /* ---- how ------------------------------------------------------------------------------------------------------------------ */
 
 struct replay_options {

@@ -204,6 +204,18 @@ enum pcere_status replay_threads_check(const struct replay_target *target, const
                       codelet->capture_threads == 1 ? "" : "s", why);
 }
 
+bool replay_starts_take(struct replay_session *session, uint32_t threads)
+{
+    size_t at = 0;
+    while (at < REPLAY_STARTS_KINDS && session->starts[at].threads && session->starts[at].threads != threads)
+        at++;
+    if (threads < 2 || at == REPLAY_STARTS_KINDS || session->starts[at].count == REPLAY_STARTS)
+        return false;
+    session->starts[at].threads = threads;
+    session->starts[at].count++;
+    return true;
+}
+
 enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
 {

@@ -9,6 +9,9 @@
 #include "replay-rt/launcher/codelet_memory.h"
 #include "replay-rt/launcher/replay.h"
 
+#define REPLAY_STARTS 3u              /* of each number of threads */
+#define REPLAY_STARTS_KINDS 16u
+
 struct replay_session {
     struct store *store;
     const struct replay_options *options;
@@ -25,6 +28,7 @@ struct replay_session {
     struct store_series *series;      /* invocations of the timing run: loaded when they are needed */
     size_t series_count;
     bool series_loaded;
+    struct { uint32_t threads, count; } starts[REPLAY_STARTS_KINDS];    /* processes that measured how late their team began */
     const struct replay_watcher *watcher;   /* of its processes, or NULL */
 };
 
@@ -44,6 +48,9 @@ uint32_t replay_team(const struct store_codelet *codelet, const struct store_man
 /* PCERE_NO: the region reaches into memory that was made for the capture's threads; a team of `threads` would run over its end. */
 enum pcere_status replay_threads_check(const struct replay_target *target, const struct store_codelet *codelet, uint32_t threads,
                                        struct pcere_error *error);
+
+/* Is the next process with so many threads to measure how late its team begins? It counts then. */
+bool replay_starts_take(struct replay_session *session, uint32_t threads);
 
 /* One process; its outcome is in plan->plan->result. */
 enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet,

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REGION_LEAST_NS 2000000u          /* shorter regions are cheaper to run than to think about */
+#define REGION_LEAST_NS 2000000u          /* shorter regions are cheaper to run than to think about, */
+#define REGION_PAGED_LEAST_NS 200000u     /* ... or, where making its pages the process's own takes WHOLE_RUNS times as long as the region, shorter than this */
+#define PAGE_NS 1000u
 #define WORTH_NS 25000000.0               /* a region is sampled so much that it takes about this long ... */
 #define RATIO_LEAST 0.005
 #define RATIO_MOST 0.10                   /* ... within these shares */
@@ -14,7 +16,12 @@
 #define PATIENCE_LEAST_NS 5000000000u
 #define PATIENCE_RUNS 4u
 
-enum { SHOTS_LEAST = 5, SHOTS_USUAL = 8, SHOTS_MOST = 16, BLOCKS = 4 };  /* the most: where the first ones only warm the data */
+enum { SHOTS_USUAL = 8, BLOCKS = 4 };
+
+struct shots { double share_ratio; uint32_t usual, least; };   /* from this share of the program's time on */
+
+/* Shots of one process agree better than processes do: more of them pay only where nothing else makes up for an error. */
+static const struct shots shots_by_share[] = {{0.5, SHOTS_USUAL, 5}, {0.02, 4, 3}, {0, 3, 3}};
 
 /* "auto": 0; "off" and NULL: -1. */
 static enum pcere_status sample_parse(const char *sample, double *ret_ratio, struct pcere_error *error)
@@ -42,20 +49,29 @@ enum pcere_status replay_check_sample(const char *sample, struct pcere_error *er
     return sample_parse(sample, &ratio, error);
 }
 
-static const char *refusal_known(const struct replay_options *options, bool automatic, uint64_t in_vivo_ns, uint64_t class_ns)
+static const struct shots *shots_choose(double share_ratio)
 {
+    const struct shots *shots = shots_by_share;
+    while (share_ratio < shots->share_ratio)
+        shots++;
+    return shots;
+}
+
+static const char *refusal_known(const struct replay_options *options, bool automatic, uint64_t in_vivo_ns, const struct sampling_subject *subject)
+{
+    bool paged = in_vivo_ns >= REGION_PAGED_LEAST_NS && subject->written_pages * PAGE_NS > WHOLE_RUNS * in_vivo_ns;
     if (automatic && (options->repeat || (options->warmup && strcmp(options->warmup, "auto") != 0)))
         return "repetitions or a warm-up were asked for";
     if (automatic && (options->precision_ratio > 0 || options->budget_ns))
         return "a precision or a budget was asked for";
-    if (in_vivo_ns < REGION_LEAST_NS)
+    if (in_vivo_ns < REGION_LEAST_NS && !paged)
         return "it takes less than 2 ms";
-    if (automatic && in_vivo_ns <= class_ns / POLICY_WEIGHT_PARTS / WHOLE_RUNS)
+    if (automatic && !paged && in_vivo_ns <= subject->class_ns / POLICY_WEIGHT_PARTS / WHOLE_RUNS)
         return "whole replays cost little beside what its class took";
     return NULL;
 }
 
-enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads, uint64_t class_ns,
+enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads, const struct sampling_subject *subject,
                                   struct plan_policy *policy, char **ret_refusal, struct pcere_error *error)
 {
     double ratio;
@@ -63,18 +79,19 @@ enum pcere_status sampling_choose(const struct replay_options *options, const st
     if (status || ratio < 0)
         return status;
     uint64_t in_vivo_ns = codelet->in_vivo_ns * (codelet->capture_threads ? codelet->capture_threads : 1) / (threads ? threads : 1);
-    const char *refusal = refusal_known(options, !(ratio > 0), in_vivo_ns, class_ns);
+    const char *refusal = refusal_known(options, !(ratio > 0), in_vivo_ns, subject);
     if (refusal) {
         *ret_refusal = strdup(refusal);
         return *ret_refusal ? PCERE_OK : pcere_fail_memory(error, "a reason");
     }
+    const struct shots *shots = ratio > 0 ? shots_by_share : shots_choose(subject->share_ratio);
     policy->sample_gain = !(ratio > 0);
     if (!(ratio > 0)) {
         ratio = WORTH_NS / (double)in_vivo_ns;
         ratio = ratio < RATIO_LEAST ? RATIO_LEAST : ratio > RATIO_MOST ? RATIO_MOST : ratio;
     }
-    policy->sample_shots = SHOTS_MOST;
-    policy->sample_shots_least = SHOTS_LEAST;
+    policy->sample_shots = 2 * shots->usual;      /* where the first ones only warm the data */
+    policy->sample_shots_least = shots->least;
     policy->sample_blocks = BLOCKS;
     policy->sample_fraction = ratio / (double)SHOTS_USUAL;
     return PCERE_OK;

@@ -17,9 +17,15 @@
 #include "replay-rt/protocol.h"
 #include "store/store.h"
 
-/* `class_ns`: what all members of the class took in vivo, at as many threads; 0: unknown. Fill in the sample_ fields of *policy; sample_shots 0: whole, and where sampling was asked for, *ret_refusal (malloc'ed) says why. PCERE_USAGE: no such
+struct sampling_subject {
+    uint64_t class_ns;                /* what all members of the class took in vivo, at as many threads; 0: unknown */
+    double share_ratio;               /* of the program's time; decides how many shots there are */
+    uint64_t written_pages;           /* that were there before it */
+};
+
+/* Fill in the sample_ fields of *policy; sample_shots 0: whole, and where sampling was asked for, *ret_refusal (malloc'ed) says why. PCERE_USAGE: no such
  * way to sample. */
-enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads, uint64_t class_ns,
+enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads, const struct sampling_subject *subject,
                                   struct plan_policy *policy, char **ret_refusal, struct pcere_error *error);
 
 /* A shot that takes longer than this hangs. A shot runs less than the region does; that may be slower here, and with fewer threads. */

@@ -2,6 +2,7 @@
 #include "replay-rt/launcher/replay.h"
 
 #include "core/text.h"
+#include "predictor/measured.h"
 #include "replay-rt/launcher/policy.h"
 
 #include <fnmatch.h>
@@ -101,4 +102,19 @@ enum pcere_status replay_check_warmup(const char *warmup, struct pcere_error *er
 {
     struct policy policy;
     return policy_choose(warmup, 0, &(struct policy_subject){1, 1, 1}, &policy, error);
+}
+
+size_t replay_split_light(const struct store *store, struct replay_target *targets, size_t count)
+{
+    struct replay_target *light = calloc(count + 1, sizeof *light);
+    size_t kept = 0, light_count = 0;
+    for (size_t i = 0; light && i < count; i++)
+        if (measured_is_light(store_manifest(store), targets[i].class))
+            light[light_count++] = targets[i];
+        else
+            targets[kept++] = targets[i];
+    for (size_t i = 0; light && i < light_count; i++)
+        targets[kept + i] = light[i];
+    free(light);
+    return kept ? kept : count;
 }

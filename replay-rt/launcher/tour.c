@@ -63,8 +63,9 @@ static bool threads_allow(const struct replay_session *session, const struct rep
         struct plan_policy policy = {0};
         char *refusal = NULL;
         uint32_t threads = options->threads[i];
+        const struct sampling_subject subject = {.class_ns = replay_class_ns_at(target->class, codelet, threads)};
         if (replay_threads_check(target, codelet, replay_team(codelet, store_manifest(session->store), threads), NULL)
-            || sampling_choose(options, codelet, threads, replay_class_ns_at(target->class, codelet, threads), &policy, &refusal, NULL))
+            || sampling_choose(options, codelet, threads, &subject, &policy, &refusal, NULL))
             return false;
         free(refusal);
         if (policy.sample_shots)
@@ -294,6 +295,7 @@ static enum pcere_status tour_run(struct tours *tours, const struct tour *tour, 
     uint64_t budget_ns = classes_ns(tours, tour, threads) / WEIGHT_PARTS;
     struct plan_policy policy = {.task = PLAN_MEASURE, .learn = 1, .warmups = 1, .repeat_least = TIMED_LEAST, .repeat_most = TIMED_MOST};
     policy.budget_ns = budget_ns > BUDGET_LEAST_NS ? budget_ns : BUDGET_LEAST_NS;
+    policy.starts = replay_starts_take(session, threads);
     struct plan_file plan = {.fd = -1};
     enum pcere_status status = plan_file_new(&tour->codelet, store_manifest(session->store), &session->pool, &tour->memory, &session->images, &policy,
                                              &tour->steps, &plan, error);

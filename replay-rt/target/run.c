@@ -124,9 +124,9 @@ static void thread_begin(void *context, uint32_t thread, uint32_t threads)
     }
     plan->result.threads = threads;
     uint64_t entered_ns = clock_ns(), now_ns = entered_ns;
-    while (plan->policy.task == PLAN_MEASURE && atomic_load(&run->begun) + 1 < threads && now_ns - entered_ns < STARTS_NS)
+    while (plan->policy.starts && atomic_load(&run->begun) + 1 < threads && now_ns - entered_ns < STARTS_NS)
         now_ns = clock_ns();
-    plan->result.start_ns = now_ns - entered_ns;
+    plan->result.start_ns = plan->policy.starts ? now_ns - entered_ns : 0;
 }
 
 static uint32_t switches_so_far(void)
@@ -190,6 +190,19 @@ static void rehearsal_end(void *context)
     pcere_plan_progress(run->codelet);
 }
 
+/* The same where runs are shots: what these find in memory decides nothing (the pass says so), so that it need not be put back. */
+static void shots_rehearsed(void *context)
+{
+    struct run *run = context;
+    pcere_plan_phase(run->codelet, PLAN_PHASE_REHEARSE);
+    pcere_memory_learn_drops(&run->memory);
+    pcere_memory_drop(&run->memory);
+    pcere_plan_phase(run->codelet, PLAN_PHASE_RESTORE);
+    pcere_memory_cool(&run->memory);
+    pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
+    pcere_plan_progress(run->codelet);
+}
+
 /* False: replay it whole, from memory as it was. */
 static bool region_sample(struct run *run)
 {
@@ -197,7 +210,7 @@ static bool region_sample(struct run *run)
     if (!codelet->plan->policy.sample_shots)
         return false;
     run->sampling = true;
-    bool sampled = pcere_sample_region(codelet, run->region, region_shot, run->rehearses ? rehearsal_end : NULL, run);
+    bool sampled = pcere_sample_region(codelet, run->region, region_shot, run->rehearses ? shots_rehearsed : NULL, run);
     run->sampling = false;
     pcere_plan_phase(codelet, PLAN_PHASE_RUN);
     if (!sampled && codelet->plan->result.sample_real_ns) {

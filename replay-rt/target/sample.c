@@ -8,11 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define TINY_NS 20000.0                   /* instances of a loop below this are run whole: a fixed cost would be scaled */
 #define GAIN_LEAST 6.0                    /* the region's time over that of a shot: below this several shots save nothing */
 #define STEPS_LEAST 16u                   /* instances of a loop in one run of the region: its time steps */
+#define OUTLIER_AMONG 4u                  /* shots at least */
+#define OUTLIER_OTHERS 0.05               /* how far apart the others lie at most */
+#define OUTLIER_RATIO 1.25
+#define PAGE_NS 3000u                     /* what a page costs that a shot finds missing */
+#define PAGES_PARTS 100u
 #define TREND_LEAST 1.03                  /* earlier shots over later ones: the data were still getting warm */
 #define INTERVAL_GOOD 0.01                /* relative half width: enough shots */
 
@@ -379,6 +385,29 @@ static void samples_drop(struct plan_result *result, uint64_t count)
     memmove(result->samples_ns, result->samples_ns + count, result->sample_count * sizeof *result->samples_ns);
 }
 
+static int time_order(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* One shot far above others that agree was disturbed by something that no clock of ours sees. */
+static void outlier_drop(struct plan_result *result, uint32_t least)
+{
+    uint64_t sorted[SAMPLE_SHOTS_MOST], count = result->sample_count, at = 0;
+    if (count < OUTLIER_AMONG || count <= least || count > SAMPLE_SHOTS_MOST)
+        return;
+    memcpy(sorted, result->samples_ns, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, time_order);
+    double agreed_ns = (double)sorted[(count - 1) / 2];
+    if ((double)(sorted[count - 2] - sorted[0]) > OUTLIER_OTHERS * agreed_ns || (double)sorted[count - 1] < OUTLIER_RATIO * agreed_ns)
+        return;
+    while (result->samples_ns[at] != sorted[count - 1])
+        at++;
+    memmove(&result->samples_ns[at], &result->samples_ns[at + 1], (count - 1 - at) * sizeof *result->samples_ns);
+    result->sample_count = count - 1;
+}
+
 static const char *refusal_known(const struct codelet *codelet, const struct codelet_region *region)
 {
     const struct plan_policy *policy = &codelet->plan->policy;
@@ -394,7 +423,7 @@ static const char *refusal_known(const struct codelet *codelet, const struct cod
         return "the OpenMP runtime lacks calls that are needed";
     if (codelet->plan->result.threads > processors)
         return "it has more threads than there are processors";
-    if (!(policy->sample_fraction > 0 && policy->sample_fraction <= 1) || policy->sample_shots < 8 || policy->sample_shots > SAMPLE_SHOTS_MOST
+    if (!(policy->sample_fraction > 0 && policy->sample_fraction <= 1) || policy->sample_shots < 4 || policy->sample_shots > SAMPLE_SHOTS_MOST
         || policy->sample_blocks < 1 || policy->sample_blocks > SAMPLE_BLOCKS_MOST)
         return "the plan's sampling makes no sense";
     return NULL;
@@ -411,6 +440,18 @@ static bool refuse(struct codelet *codelet, const char *reason)
 
 struct series { uint32_t first, end, samples_most; bool rehearsal; };     /* numbers of shots: the first, and behind the last */
 
+/* What the pages cost that a shot found missing is no longer seen beside the shot itself. */
+static bool pages_are_few(uint64_t faults, uint64_t real_ns)
+{
+    return faults * PAGE_NS < real_ns / PAGES_PARTS;
+}
+
+static uint64_t faults_so_far(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) ? UINT64_MAX / 2 : (uint64_t)usage.ru_minflt;
+}
+
 /* Shots one after the other, until they agree. False: refused. */
 static bool series_run(struct codelet *codelet, struct series *series, sample_run_fn *run, void *context)
 {
@@ -419,7 +460,9 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
     result->sample_count = result->sample_run = 0;
     for (uint32_t number = series->first; number < series->end; number++) {
         struct outcome outcome;
+        uint64_t faults = faults_so_far();
         shot_run(codelet, number, run, context, &outcome);
+        faults = faults_so_far() - faults;
         result->sample_real_ns += outcome.real_ns;
         if (*outcome.refusal)
             return refuse(codelet, outcome.refusal);
@@ -439,6 +482,8 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
             return refuse(codelet, "it has no loop that is long enough");
         result->sample_iterations = outcome.iterations;
         result->sample_run += outcome.run;
+        if (series->rehearsal && pages_are_few(faults, outcome.real_ns))
+            break;
         if (series->rehearsal && result->sample_count == series->samples_most)
             series->end = number + 1;
         if (!series->rehearsal && result->sample_count >= policy->sample_shots_least && !trend_found(result)
@@ -480,5 +525,6 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
     }
     if (trend_found(result))
         return refuse(codelet, "each shot is faster than the one before: its data are warm in the program and cold in a sample");
+    outlier_drop(result, policy->sample_shots_least);
     return result->sample_run > 0 || refuse(codelet, "it has no loop that is long enough");
 }

@@ -187,6 +187,31 @@ static void light_classes_cost_little(void)
     CU_ASSERT_FALSE(policy_wants_more(&cold, 0, 1, 2, 1000000, 9000000, 1));
 }
 
+/* IS's rank: 14 ms, ten times, two thirds of a program of 0.2 s. */
+static void long_regions_are_timed_seldom(void)
+{
+    struct policy warm = chosen("auto", 0, 400, 395), cold = chosen("auto", 0, 1, 1), asked = chosen("auto", 9, 400, 395), usual = warm;
+    policy_weigh_time(&warm, NULL, 0, 140000000, 0.65);
+    policy_weigh_length(&warm, NULL, 0, 14000000);
+    CU_ASSERT_EQUAL(warm.plan.warmups, 1);
+    CU_ASSERT_EQUAL(warm.plan.repeat_least, 2);
+    policy_weigh_time(&cold, NULL, 0, 16000000, 0.08);
+    policy_weigh_length(&cold, NULL, 0, 16000000);
+    CU_ASSERT_EQUAL(cold.plan.repeat_most, 1);
+    CU_ASSERT_FALSE(policy_wants_more(&cold, 0, 1, 1, 16000000, 20000000, 1));
+    struct policy before = asked;
+    policy_weigh_length(&asked, NULL, 9, 14000000);
+    CU_ASSERT_EQUAL(memcmp(&asked, &before, sizeof asked), 0);
+    policy_weigh_time(&usual, NULL, 0, 140000000, 0.65);
+    before = usual;
+    policy_weigh_length(&usual, NULL, 0, 1000000);        /* short */
+    CU_ASSERT_EQUAL(memcmp(&usual, &before, sizeof usual), 0);
+    policy_weigh_time(&usual, NULL, 0, 14000000000, 0.65);
+    before = usual;
+    policy_weigh_length(&usual, NULL, 0, 14000000);       /* of a class that may cost more */
+    CU_ASSERT_EQUAL(memcmp(&usual, &before, sizeof usual), 0);
+}
+
 /* Regions that go through more than caches hold need no four untimed runs; who asks for a number gets it. */
 static void long_warmups_end_early(void)
 {
@@ -199,6 +224,7 @@ static const struct unit_test tests[] = {
     {"a class costs no more than a thirtieth of what it took, beyond its first process", light_classes_cost_little},
     {"a first invocation is rehearsed where that costs less than its memory, and never with none", rehearsed_where_that_is_cheap},
     {"cold runs that need much memory share a process, unless a number was asked for", large_memory_takes_one_process},
+    {"long regions are timed no more often than their class may cost", long_regions_are_timed_seldom},
     {"long untimed runs are fewer, unless a number was asked for", long_warmups_end_early},
     {"a precision or a budget lets more processes run", precision_and_budget_change_the_limits},
     {"no more warm-ups than earlier invocations", no_more_warm_ups_than_earlier_invocations},

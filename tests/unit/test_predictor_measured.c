@@ -88,7 +88,27 @@ static void test_precision_by_hand(void)
     CU_ASSERT_TRUE(isinf(measured_precision_ratio(&sample, values, groups, medians)));
 }
 
+/* The lightest of them add up to a three-hundredth of the program's time; what is as light as one of these counts among them. */
+static void test_light_classes(void)
+{
+    struct store_class classes[] = {
+        {.captured = true, .time_ns = 900}, {.captured = true, .time_ns = 800}, {.captured = true, .time_ns = 800}, {.captured = true, .time_ns = 1000},
+        {.captured = true, .time_ns = 10, .nested = true}, {.time_ns = 10}, {.captured = true, .time_ns = 1500},
+    };
+    struct store_region region = {.classes = classes, .class_count = sizeof classes / sizeof *classes};
+    const struct store_manifest manifest = {.wall_ns = 1000000, .regions = &region, .region_count = 1};
+    static const bool light[] = {true, true, true, false, false, false, false};
+    for (size_t i = 0; i < region.class_count; i++)
+        CU_ASSERT_EQUAL(measured_is_light(&manifest, &classes[i]), light[i]);
+    classes[1].time_ns = classes[2].time_ns = 895;
+    for (size_t i = 3; i < region.class_count; i++)
+        classes[i].time_ns = 899;
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &classes[0]));
+    CU_ASSERT_TRUE(measured_is_light(&manifest, &classes[1]));
+}
+
 static const struct unit_test tests[] = {
+    {"what weighs less than a thousandth, and with what is lighter a three-hundredth, is light", test_light_classes},
     {"repetitions are grouped by process", test_groups_are_processes},
     {"the precision is Student's over the medians of processes", test_precision_by_hand},
     {"where nothing is known of interruptions, all count", test_nothing_is_known},

@@ -97,7 +97,7 @@ static void few_iterations_are_whole(void)
     CU_ASSERT_EQUAL(pcere_sample_place(&all, 0, 1, 1000, blocks), 0);
 }
 
-static uint64_t class_ns;
+static struct sampling_subject subject;
 
 static struct plan_policy chosen(const char *sample, uint32_t repeat, uint64_t in_vivo_ns, char **ret_refusal)
 {
@@ -105,36 +105,41 @@ static struct plan_policy chosen(const char *sample, uint32_t repeat, uint64_t i
     const struct store_codelet codelet = {.in_vivo_ns = in_vivo_ns, .capture_threads = 1};
     struct plan_policy policy = {0};
     *ret_refusal = NULL;
-    CU_ASSERT_EQUAL_FATAL(sampling_choose(&options, &codelet, 1, class_ns, &policy, ret_refusal, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(sampling_choose(&options, &codelet, 1, &subject, &policy, ret_refusal, NULL), PCERE_OK);
     return policy;
 }
 
 static void heavy_classes_are_replayed_whole(void)
 {
     char *refusal;
-    class_ns = 200 * UINT64_C(14000000);
+    subject.class_ns = 200 * UINT64_C(14000000);
     CU_ASSERT_EQUAL(chosen("auto", 0, 14000000, &refusal).sample_shots, 0);
     CU_ASSERT(refusal && strstr(refusal, "its class"));
     free(refusal);
     CU_ASSERT(chosen("0.05", 0, 14000000, &refusal).sample_shots > 0);
     CU_ASSERT_PTR_NULL(refusal);
-    class_ns = 8 * UINT64_C(14000000);
+    subject.class_ns = 8 * UINT64_C(14000000);
     CU_ASSERT(chosen("auto", 0, 14000000, &refusal).sample_shots > 0);
     CU_ASSERT_PTR_NULL(refusal);
-    class_ns = 0;
+    subject.class_ns = 0;
 }
 
 static void long_regions_are_sampled(void)
 {
     char *refusal;
     struct plan_policy policy = chosen("auto", 0, 17000000000, &refusal);
-    CU_ASSERT(policy.sample_shots >= 8 && policy.sample_gain);
+    CU_ASSERT(policy.sample_shots >= 4 && policy.sample_gain);
     CU_ASSERT(policy.sample_fraction * 8 < 0.011);
     CU_ASSERT_PTR_NULL(refusal);
     policy = chosen("auto", 0, 50000000, &refusal);
     CU_ASSERT(policy.sample_fraction * 8 > 0.05);
     policy = chosen("0.5", 0, 50000000, &refusal);
     CU_ASSERT_DOUBLE_EQUAL(policy.sample_fraction * policy.sample_shots / 2, 0.5, 1e-9);
+    subject.share_ratio = 0.8;
+    uint32_t shots = chosen("auto", 0, 50000000, &refusal).sample_shots;
+    subject.share_ratio = 0.01;
+    CU_ASSERT(chosen("auto", 0, 50000000, &refusal).sample_shots < shots);
+    subject.share_ratio = 0;
     CU_ASSERT_FALSE(policy.sample_gain);
     static const char *const whole[] = {"auto", "auto", "0.1", "off", NULL};
     static const uint32_t repeats[] = {0, 5, 0, 0, 0};
@@ -145,6 +150,18 @@ static void long_regions_are_sampled(void)
         CU_ASSERT(i < 3 ? refusal != NULL : refusal == NULL);
         free(refusal);
     }
+}
+
+/* MG's exchange of faces: it writes a word in each of 33,000 pages. */
+static void short_regions_that_need_many_pages_are_sampled(void)
+{
+    char *refusal;
+    subject.written_pages = 33000;
+    CU_ASSERT(chosen("auto", 0, 1000000, &refusal).sample_shots > 0);
+    CU_ASSERT_PTR_NULL(refusal);
+    CU_ASSERT_EQUAL(chosen("auto", 0, 100000, &refusal).sample_shots, 0);
+    free(refusal);
+    subject.written_pages = 0;
 }
 
 static void patience_follows_the_region(void)
@@ -190,6 +207,7 @@ static const struct unit_test tests[] = {
     {"chunks that stand for others ascend, each in its stratum", chunks_ascend},
     {"loops of few iterations are run whole", few_iterations_are_whole},
     {"long regions are sampled less, short ones and repetitions not at all", long_regions_are_sampled},
+    {"a short region that needs many pages is sampled", short_regions_that_need_many_pages_are_sampled},
     {"a shot may take a multiple of the region's time, more with fewer threads", patience_follows_the_region},
     {"shares that make no sense are refused, the user's and the codelet's", nonsense_is_refused},
 };
