@@ -33,6 +33,7 @@
 #define CAPTURE_INDIRECT_MAX 8192u
 #define CAPTURE_RANDOM_BYTES 256u
 #define CAPTURE_NAME_BYTES 1024u
+#define CAPTURE_LINKER_WORDS_MAX 1024u
 #define CAPTURE_LEVELS_MAX 16u
 
 enum capture_mode {
@@ -140,6 +141,9 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint32_t global_thread;     /* the OpenMP runtime's number of the entering thread */
     uint32_t level_count;       /* parallel regions around the one that begins */
     struct capture_level levels[CAPTURE_LEVELS_MAX];    /* outermost first, as far as they fit */
+    uint64_t linker_words[CAPTURE_LINKER_WORDS_MAX];    /* addresses of words of the dynamic linker's, amid the program's memory perhaps */
+    uint32_t linker_word_count;
+    uint32_t reserved_word;
     uint32_t random_count;
     uint32_t indirect_count;
     uint32_t teams;             /* of the league around the region, whose initial threads work at the same time; 1: none */

@@ -293,12 +293,25 @@ public:
         continue;
       auto *V = dyn_cast<GlobalVariable>(Call->getArgOperand(2)->stripPointerCasts());
       auto *Bytes = dyn_cast<ConstantInt>(Call->getArgOperand(3));
-      if (!V || !Bytes || V->isDeclarationForLinker())
+      if (!V || !Bytes)
         continue;
-      auto *Initial = new GlobalVariable(M, V->getValueType(), true, GlobalValue::PrivateLinkage, V->getInitializer(), "pcere.initial");
-      tableEntry("pcere_caches", ConstantStruct::getAnon({&Cache, V, Initial, Bytes}));
+      Constant *Initial = ConstantPointerNull::get(Pointer);
+      if (!V->isDeclarationForLinker())
+        Initial = new GlobalVariable(M, V->getValueType(), true, GlobalValue::PrivateLinkage, V->getInitializer(), "pcere.initial");
+      tableEntry("pcere_caches", ConstantStruct::getAnon({&Cache, V, Initial, Bytes, constructor(*V)}));
       return;
     }
+  }
+
+  /// What makes each thread's object of a threadprivate variable, as the program's start told the OpenMP runtime, which is not told again.
+  Constant *constructor(GlobalVariable &V) {
+    for (User *U : V.users()) {
+      auto *Call = dyn_cast<CallBase>(U);
+      if (Call && calleeName(*Call) == "__kmpc_threadprivate_register" && Call->arg_size() == 5)
+        if (auto *F = dyn_cast<Function>(Call->getArgOperand(2)->stripPointerCasts()))
+          return F;
+    }
+    return ConstantPointerNull::get(Pointer);
   }
 
   /// The variable lives where the original had it.

@@ -289,6 +289,8 @@ __attribute__((constructor)) static void attach(void)
     target_threads_resolve();
     runtime_learn(log, NULL);
     streams_learn(log);
+    if (state->socket >= 0)
+        target_modules_resolve();
     log->probe_ns = clock_cost_ns();
     log->pid = getpid();
     __atomic_store_n(&log->region_count, log->known_regions, __ATOMIC_RELAXED);

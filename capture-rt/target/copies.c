@@ -1,7 +1,7 @@
 /* capture-rt/target/copies.c - threads' copies of threadprivate variables that the OpenMP runtime makes (-fnoopenmp-use-tls, flang).
  *
  * The runtime has them among its own data, which no dump holds. So each copy moves, when its thread first asks for it, to memory of the program's,
- * and the runtime's list for the variable says so from then on. Objects with constructors stay where they were made.
+ * and the runtime's list for the variable says so from then on. An object with a constructor is made there at once, and destroyed when its thread ends.
  */
 #include "capture-rt/target/target.h"
 
@@ -16,21 +16,29 @@
 #define PAGE 4096u
 #define MADE_MAX 256u
 
+typedef void *constructor(void *copy);
+typedef void *copier(void *copy, void *original);
+typedef void destructor(void *copy);
+
 typedef void *cached_call(void *ident, int32_t thread, void *variable, size_t bytes, void ***cache);
-typedef void register_call(void *ident, void *variable, void *constructor, void *copier, void *destructor);
+typedef void register_call(void *ident, void *variable, constructor *construct, copier *copy, destructor *destroy);
 TARGET_EXPORT cached_call __kmpc_threadprivate_cached;
 TARGET_EXPORT register_call __kmpc_threadprivate_register;
 
 static cached_call *next_cached;
 static register_call *next_register;
 
+struct made { void *variable; constructor *construct; copier *copy; destructor *destroy; };   /* a variable whose copies are objects */
+
 static struct {
     pthread_mutex_t mutex;
     struct threadprivate_table *table;      /* NULL: no copy yet */
     char *next, *end;
     bool refused;                           /* there is no room */
-    const void *made[MADE_MAX];             /* variables with constructors */
+    struct made made[MADE_MAX];
     uint32_t made_count;
+    pthread_key_t ending;                   /* of threads with objects */
+    bool ending_made;
 } area = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 void target_copies_resolve(void)
@@ -58,18 +66,18 @@ static bool area_open(void)
     return area.table != NULL;
 }
 
-static bool is_made(const void *variable)
+static const struct made *made_find(const void *variable)
 {
-    bool made = area.made_count > MADE_MAX;
-    for (uint32_t i = 0; !made && i < area.made_count; i++)
-        made = area.made[i] == variable;
-    return made;
+    for (uint32_t i = 0; i < area.made_count; i++)
+        if (area.made[i].variable == variable)
+            return &area.made[i];
+    return NULL;
 }
 
 /* Room for a copy, or the one that an earlier thread of that number had; NULL: none. */
 static void *copy_place(int32_t thread, const void *variable, size_t bytes)
 {
-    if (is_made(variable) || thread < 0 || !area_open())
+    if (thread < 0 || !area_open())
         return NULL;
     struct threadprivate_table *table = area.table;
     for (uint64_t i = 0; i < table->count; i++) {
@@ -86,6 +94,41 @@ static void *copy_place(int32_t thread, const void *variable, size_t bytes)
     return place;
 }
 
+/* The thread ends: so do its objects, the last one first, as the runtime's would. */
+static void objects_end(void *number)
+{
+    uint32_t thread = (uint32_t)(uintptr_t)number - 1;
+    struct threadprivate_table *table = area.table;
+    for (uint64_t i = __atomic_load_n(&table->count, __ATOMIC_ACQUIRE); i-- > 0;) {
+        const struct threadprivate_copy *copy = &table->copies[i];
+        const struct made *made = copy->global_thread == thread ? made_find((const void *)copy->variable) : NULL;
+        if (made && made->destroy)
+            made->destroy((void *)copy->copy);
+    }
+}
+
+/* The initial thread has the variable itself, and for that the runtime makes the list. */
+static void *object_make(const struct made *made, void *ident, int32_t thread, size_t bytes, void ***cache)
+{
+    pthread_mutex_lock(&area.mutex);
+    if (!area.ending_made)
+        area.ending_made = pthread_key_create(&area.ending, objects_end) == 0;
+    void *place = area.ending_made ? copy_place(thread, made->variable, bytes) : NULL;
+    pthread_mutex_unlock(&area.mutex);
+    if (!place)
+        return NULL;
+    if (!__atomic_load_n(cache, __ATOMIC_ACQUIRE))
+        next_cached(ident, 0, made->variable, bytes, cache);
+    memset(place, 0, bytes);
+    if (made->construct)
+        made->construct(place);
+    else
+        made->copy(place, made->variable);
+    pthread_setspecific(area.ending, (void *)((uintptr_t)thread + 1));
+    __atomic_store_n(&(*cache)[thread], place, __ATOMIC_RELEASE);
+    return place;
+}
+
 TARGET_EXPORT void *__kmpc_threadprivate_cached(void *ident, int32_t thread, void *variable, size_t bytes, void ***cache)
 {
     void **list = __atomic_load_n(cache, __ATOMIC_ACQUIRE);
@@ -95,8 +138,11 @@ TARGET_EXPORT void *__kmpc_threadprivate_cached(void *ident, int32_t thread, voi
     target_runtime_attach(__builtin_return_address(0));
     if (!next_cached)
         return variable;
+    const struct made *made = target_state->active && thread > 0 ? made_find(variable) : NULL;
+    if (made && (copy = object_make(made, ident, thread, bytes, cache)))
+        return copy;
     copy = next_cached(ident, thread, variable, bytes, cache);
-    if (copy == variable || !copy || !target_state->active)
+    if (copy == variable || !copy || !target_state->active || made)
         return copy;
     int error = errno;
     pthread_mutex_lock(&area.mutex);
@@ -110,16 +156,15 @@ TARGET_EXPORT void *__kmpc_threadprivate_cached(void *ident, int32_t thread, voi
     return place;
 }
 
-TARGET_EXPORT void __kmpc_threadprivate_register(void *ident, void *variable, void *constructor, void *copier, void *destructor)
+TARGET_EXPORT void __kmpc_threadprivate_register(void *ident, void *variable, constructor *construct, copier *copy, destructor *destroy)
 {
     target_runtime_attach(__builtin_return_address(0));
     pthread_mutex_lock(&area.mutex);
-    if (area.made_count < MADE_MAX)
-        area.made[area.made_count] = variable;
-    area.made_count += area.made_count <= MADE_MAX;
+    if (area.made_count < MADE_MAX && (construct || copy))
+        area.made[area.made_count++] = (struct made){variable, construct, copy, destroy};
     pthread_mutex_unlock(&area.mutex);
     if (next_register)
-        next_register(ident, variable, constructor, copier, destructor);
+        next_register(ident, variable, construct, copy, destroy);
 }
 
 /* ---- at a stop ----------------------------------------------------------------------------------------------------------------- */

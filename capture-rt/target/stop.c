@@ -171,6 +171,7 @@ bool target_stop(struct target_state *state, struct capture_message *message)
     message->max_threads = target_runtime_max_threads();
     if (message->type == CAPTURE_MESSAGE_BEGIN || message->type == CAPTURE_MESSAGE_END) {
         ranges_fill(state);
+        target_modules_fill(&state->log->stop);
         target_symbols_fill(&state->log->stop, alone);
         __atomic_fetch_add(&state->log->stops, 1, __ATOMIC_RELAXED);
     }

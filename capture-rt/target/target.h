@@ -166,6 +166,9 @@ bool target_copies_unused(uint64_t *ret_start, uint64_t *ret_end);      /* false
 /* modules.c: which libraries of the user have thread-local variables; make the calling thread's. */
 void target_modules_find(void);
 void target_modules_touch(void);
+/* Once, in the initial thread: where the dynamic linker counts. At a stop: those words of all libraries, for the log. */
+void target_modules_resolve(void);
+void target_modules_fill(struct capture_stop *stop);
 
 /* arena.c: memory for the OpenMP runtime, apart from the program's heap. */
 bool target_arena_open(void);

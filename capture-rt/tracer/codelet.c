@@ -398,6 +398,8 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct cap
     threads_ignore(log, threads, elf, codelet, &list);
     runtime_threads_ignore(log, threads[0].thread_pointer, elf, codelet, &list);
     range_list_add(&list, log->plt_low, log->plt_high);
+    for (uint32_t i = 0; i < log->stop.linker_word_count && i < CAPTURE_LINKER_WORDS_MAX; i++)
+        range_list_add(&list, log->stop.linker_words[i], log->stop.linker_words[i] + sizeof(uint64_t));
     range_list_add(&list, log->copies_low, log->copies_high);
     const struct store_mapping *stack = mapping_of(codelet, codelet->stack_pointer);
     if (stack)

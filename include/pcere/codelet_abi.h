@@ -47,6 +47,7 @@ struct codelet_image {
     const struct codelet_region *regions, *regions_end;
     const struct codelet_function *functions, *functions_end;
     const struct codelet_tls *tls, *tls_end;
+    const struct codelet_cache *caches, *caches_end;
 };
 
 /* Called in place of a function that only the program's processor can run, where the codelet is built for another one (-mllvm -pcere-codelet-processor). */
@@ -55,8 +56,9 @@ __attribute__((noreturn)) void pcere_region_refuse(const char *why);
 struct codelet_cache {           /* section pcere_caches: each threadprivate variable of the unit that is no thread-local one (-fnoopenmp-use-tls, flang) */
     void ***cache;               /* a list by the OpenMP runtime's thread number: __kmpc_threadprivate_cached takes what stands there */
     void *original;              /* captured address of the variable, which is the initial thread's copy */
-    const void *initial;         /* what it was initialised with */
+    const void *initial;         /* what it was initialised with; NULL: another unit defines it */
     uint64_t bytes;
+    void *(*construct)(void *copy);     /* makes a thread's object; NULL: what it was initialised with is all */
 };
 
 #endif

@@ -193,6 +193,9 @@ struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads);
 /* Before a run: captured variables by thread number (initial ones for threads that the capture did not have), locks made anew. */
 void pcere_threads_restore(struct thread_state *state);
 void pcere_threads_compare(struct thread_state *state);
+/* Arguments of a region that the calling thread enters: those that are the captured addresses of its thread-local variables (copyin passes them) become
+ * its own. malloc'ed; the plan's own where there are none to change. */
+const uint64_t *pcere_threads_words(const struct thread_state *state, const uint64_t *words, uint64_t count);
 
 /* threadprivate.c: lists that the OpenMP runtime takes each thread's copy from; each thread of the team gets its captured one, whose memory was
  * restored, or one with the variable's first value; captured ones against those after the original's invocation. */

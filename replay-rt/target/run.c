@@ -29,7 +29,7 @@ struct run {
     struct chain *chain;              /* or NULL */
     const struct codelet_region *region;
     enter_fn *enter, *steps[PLAN_STEPS_MAX];  /* steps: the regions before it */
-    const uint64_t *words;
+    const uint64_t *words, *step_words;
     _Atomic uint64_t *asked;          /* where to note what the region asks the system, or NULL */
     _Atomic uint32_t begun;           /* threads of the team that began, but for the entering one */
     bool sampling;                    /* runs are shots */
@@ -232,7 +232,7 @@ static void step_run(void *context, size_t index)
 {
     struct run *run = context;
     const struct plan_step *step = &PLAN_TABLE(run->codelet, steps, struct plan_step)[index];
-    const uint64_t *words = PLAN_TABLE(run->codelet, step_words, uint64_t) + step->word_first;
+    const uint64_t *words = run->step_words + step->word_first;
     struct plan_step_samples *samples = &run->codelet->plan->result.steps[index];
     if (step_counts(run, step, index)) {
         struct cost cost = call_run(run, run->steps[index], words, step->stack_pointer);
@@ -376,6 +376,8 @@ static void run_all(void *context)
     pcere_memory_protect(&run->memory);
     run->chain = pcere_chain_new(&run->memory);
     run->threads = pcere_threads_new(&run->memory, plan->result.threads);
+    run->words = pcere_threads_words(run->threads, PLAN_TABLE(codelet, words, uint64_t), plan->words.count);
+    run->step_words = pcere_threads_words(run->threads, PLAN_TABLE(codelet, step_words, uint64_t), plan->step_words.count);
     pcere_settings_apply(&run->memory);
     pcere_files_open(codelet);
     pcere_plan_progress(codelet);
@@ -400,7 +402,7 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet)
 {
     running = codelet;
     struct replay_plan *plan = codelet->plan;
-    struct run run = {.codelet = codelet, .words = PLAN_TABLE(codelet, words, uint64_t)};
+    struct run run = {.codelet = codelet};
     atomic_store(&plan->result.state, PLAN_STARTED);
     pcere_crash_watch(codelet);
     region_find(&run);

@@ -2,7 +2,7 @@
  *
  * The OpenMP runtime takes what stands in its list for a variable, by its own number of the thread. A thread of the captured team has its copy at the
  * captured address, where restored memory has what it held. A thread that the capture did not have, or that had no copy yet, gets one with the value
- * that the variable has when the program starts: the runtime makes copies of what it held when it was first used.
+ * that the variable has when the program starts, or an object made anew: the runtime makes copies of what it held when it was first used.
  */
 #include "replay-rt/target/codelet.h"
 
@@ -11,10 +11,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct codelet_cache __start_pcere_caches[] __attribute__((weak, visibility("hidden")));
-extern const struct codelet_cache __stop_pcere_caches[] __attribute__((weak, visibility("hidden")));
-
 #define RUNTIME_THREADS_MOST 32768        /* the OpenMP runtime's own numbers go beyond the team's */
+
+/* The next entry of all images' tables; NULL: the first one, and none. */
+static const struct codelet_cache *cache_next(const struct codelet_cache *cache)
+{
+    bool found = !cache;
+    for (size_t k = 0; k < pcere_images_count(); k++) {
+        const struct codelet_image *image = pcere_image(k);
+        if (found && image->caches < image->caches_end)
+            return image->caches;
+        if (cache < image->caches || cache >= image->caches_end)
+            continue;
+        if (cache + 1 < image->caches_end)
+            return cache + 1;
+        found = true;
+    }
+    return NULL;
+}
+
+/* The unit's that defines the variable: it knows how a copy begins. */
+static const struct codelet_cache *cache_defined(const struct codelet_cache *cache)
+{
+    for (const struct codelet_cache *c = cache_next(NULL); c && !cache->initial; c = cache_next(c))
+        if (c->original == cache->original && c->initial && c->bytes == cache->bytes)
+            return c;
+    return cache;
+}
 
 struct copies {
     struct memory *memory;
@@ -65,12 +88,33 @@ static bool is_captured(const struct copies *copies, const struct codelet_cache 
     return captured;
 }
 
+/* Entries of one variable in several units share a thread's copy, as in the program. */
+static void *copy_new(const struct copies *copies, const struct codelet_cache *cache, uint32_t own)
+{
+    for (const struct codelet_cache *c = cache_next(NULL); c != cache; c = cache_next(c))
+        if (c->original == cache->original)
+            return (*c->cache)[own];
+    void *copy = (*cache->cache)[own];
+    if (!copy || is_captured(copies, cache, copy))
+        copy = malloc(cache->bytes);
+    if (!copy)
+        pcere_plan_end(copies->memory->codelet, PLAN_FAILED, "no memory for threadprivate variables");
+    const struct codelet_cache *defined = cache_defined(cache);
+    if (defined->initial)
+        memcpy(copy, defined->initial, cache->bytes);
+    else
+        memset(copy, 0, cache->bytes);
+    if (defined->construct)
+        defined->construct(copy);
+    return copy;
+}
+
 static void copies_restore(void *context, uint32_t number, uint32_t threads)
 {
     (void)threads;
     const struct copies *copies = context;
     uint32_t own = pcere_team_runtime_number();
-    for (const struct codelet_cache *c = __start_pcere_caches; own < RUNTIME_THREADS_MOST && c < __stop_pcere_caches; c++) {
+    for (const struct codelet_cache *c = cache_next(NULL); own < RUNTIME_THREADS_MOST && c; c = cache_next(c)) {
         void **entry = &(*c->cache)[own], *copy = copy_of(copies, c, number);
         if (!copy && !number && !copies->memory->codelet->plan->global_thread)
             copy = c->original;
@@ -78,22 +122,18 @@ static void copies_restore(void *context, uint32_t number, uint32_t threads)
             *entry = copy;
             continue;
         }
-        if (!*entry || is_captured(copies, c, *entry))
-            *entry = malloc(c->bytes);
-        if (!*entry)
-            pcere_plan_end(copies->memory->codelet, PLAN_FAILED, "no memory for threadprivate variables");
-        memcpy(*entry, c->initial, c->bytes);
+        *entry = copy_new(copies, c, own);
     }
 }
 
 static bool any_caches(void)
 {
-    return __stop_pcere_caches - __start_pcere_caches > 0;
+    return cache_next(NULL) != NULL;
 }
 
 void pcere_threadprivate_make(struct codelet *codelet)
 {
-    for (const struct codelet_cache *c = __start_pcere_caches; c < __stop_pcere_caches; c++)
+    for (const struct codelet_cache *c = cache_next(NULL); c; c = cache_next(c))
         if (!*c->cache && !(*c->cache = calloc(RUNTIME_THREADS_MOST, sizeof **c->cache)))
             pcere_plan_end(codelet, PLAN_FAILED, "no memory for threadprivate variables");
 }
@@ -110,7 +150,7 @@ static void copies_compare(void *context, uint32_t number, uint32_t threads)
 {
     (void)threads;
     const struct copies *copies = context;
-    for (const struct codelet_cache *c = __start_pcere_caches; number == copies->turn && c < __stop_pcere_caches; c++) {
+    for (const struct codelet_cache *c = cache_next(NULL); number == copies->turn && c; c = cache_next(c)) {
         const void *copy = copy_of(copies, c, number);
         if (copy)
             pcere_bytes_compare(copies->memory, (uint64_t)copy, copy, c->bytes, number);

@@ -99,6 +99,36 @@ static void variables_restore(void *context, uint32_t number, uint32_t threads)
     }
 }
 
+/* Where the variable that was captured at that address lies now; the address itself if it is no thread-local variable's. */
+static uint64_t own_address(const struct thread_state *state, uint64_t address)
+{
+    for (size_t k = 0; k < pcere_images_count(); k++) {
+        const struct plan_thread *thread = captured_thread(state, 0, k);
+        for (const struct codelet_tls *v = pcere_image(k)->tls; thread && v < pcere_image(k)->tls_end; v++) {
+            uint64_t captured = captured_variable(thread, v);
+            if (captured && address - captured < v->bytes)
+                return (uint64_t)v->address() + (address - captured);
+        }
+    }
+    return address;
+}
+
+const uint64_t *pcere_threads_words(const struct thread_state *state, const uint64_t *words, uint64_t count)
+{
+    uint64_t *own = NULL;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t address = own_address(state, words[i]);
+        if (address == words[i])
+            continue;
+        if (!own && (own = malloc(count * sizeof *own)))
+            memcpy(own, words, count * sizeof *own);
+        if (!own)
+            pcere_plan_end(state->memory->codelet, PLAN_FAILED, "no memory for arguments");
+        own[i] = address;
+    }
+    return own ? own : words;
+}
+
 /* ---- locks ------------------------------------------------------------------------------------------------------------------- */
 
 static void lock_set(const struct plan_lock *lock)
