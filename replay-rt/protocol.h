@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 14u
+#define PLAN_VERSION 15u
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
@@ -61,7 +61,7 @@ struct plan_relocation { uint64_t address; int64_t addend; uint32_t kind, name; 
 struct plan_image {                 /* the executable, then the user's shared libraries */
     uint64_t low, high;             /* where it lay */
     uint64_t base;                  /* where the shared object with what was rebuilt of it must be; 0: it is part of the codelet's executable */
-    uint64_t frames;                /* address of its .eh_frame, or 0 */
+    uint64_t frames;                /* address of its .eh_frame, which the unwinder is told; or 0 */
     uint32_t table;                 /* name of its struct codelet_image, offset in the strings */
     uint32_t present;               /* 1: it was loaded when the region began */
 };

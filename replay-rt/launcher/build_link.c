@@ -73,6 +73,7 @@ static enum pcere_status program_link(const struct builder *builder, const char 
     if (extra_object)
         arguments_addf(&arguments, "%s/%s.o", builder->folder, extra_object);
     arguments_add(&arguments, builder->runtime);
+    arguments_add(&arguments, "-lgcc_s");        /* before libunwind, which has functions of the same names: exceptions are its business, as in the program */
     arguments_add(&arguments, "-l:libunwind.so.8");
     arguments_add(&arguments, "-lm");
     for (size_t i = 1; i < builder->images->count; i++)

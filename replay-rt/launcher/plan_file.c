@@ -194,6 +194,8 @@ static struct plan_table images_add(struct text *out, struct text *strings, cons
     for (size_t i = 0; i < images->count; i++) {
         const struct loaded_image *from = &images->items[i];
         struct plan_image image = {.low = from->low, .high = from->high, .base = from->base, .present = image_is_present(images, i, codelet)};
+        if (from->file.frames_address)
+            image.frames = from->file.frames_address + from->bias;
         char name[64];
         snprintf(name, sizeof name, "__pcere_image_%zu", i);
         image.table = string_add(strings, name);

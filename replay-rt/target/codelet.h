@@ -151,6 +151,8 @@ void pcere_images_open(struct codelet *codelet);
 size_t pcere_images_count(void);
 /* Its tables: empty ones if it was not loaded when the region began. Borrowed. */
 const struct codelet_image *pcere_image(size_t index);
+/* Tell the unwinder of the machine code in captured memory, which runs where there is no bitcode: exceptions go through it. Once, when the memory is there. */
+void pcere_images_unwind(struct codelet *codelet, const struct memory *memory);
 /* The dynamic linker's number of its thread-local variables, or 0. */
 uint64_t pcere_image_module(size_t index);
 

@@ -65,6 +65,17 @@ void pcere_images_open(struct codelet *codelet)
             image_open(codelet, i, &from[i]);
 }
 
+/* It reads the table to its end, which is where zeros begin: also those of pages that were not captured. */
+void pcere_images_unwind(struct codelet *codelet, const struct memory *memory)
+{
+    const struct plan_image *from = PLAN_TABLE(codelet, images, struct plan_image);
+    void (*frames_register)(const void *) = NULL;
+    *(void **)&frames_register = dlsym(RTLD_DEFAULT, "__register_frame");      /* not there: nothing throws */
+    for (size_t i = 0; frames_register && i < codelet->plan->images.count; i++)
+        if (from[i].present && from[i].frames && pcere_memory_is_mapped(memory, from[i].frames))
+            frames_register((const void *)from[i].frames);
+}
+
 size_t pcere_images_count(void)
 {
     return image_count;

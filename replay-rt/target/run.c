@@ -373,6 +373,7 @@ static void run_all(void *context)
         pcere_memory_prepare(&run->memory);
     pcere_streams_adopt(&run->memory);
     pcere_overlay_apply(&run->memory);
+    pcere_images_unwind(codelet, &run->memory);
     pcere_memory_protect(&run->memory);
     run->chain = pcere_chain_new(&run->memory);
     run->threads = pcere_threads_new(&run->memory, plan->result.threads);

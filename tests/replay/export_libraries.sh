@@ -13,6 +13,8 @@ crossing() {
         "$compiler" "${common[@]}" "$pass" "$programs/crossing.cpp" -o crossing -Llib -lfirst -lsecond "-Wl,-rpath,$PWD/lib" ||
         { echo "NOT OK: the programs do not build"; exit 1; }
     captured crossing --force --threads 2
+    run "$PCERE" verify --threads 2 --json crossing.pcere
+    holds "memory behind regions that throw through libraries is the program's" jq -e '(.codelets | length > 1) and ([.codelets[].identical] | all)' .out
     for region in firstSum main@; do
         rm -rf "out-$region"
         run "$PCERE" export crossing.pcere "$region" -o "out-$region"
