@@ -125,24 +125,13 @@ static void call_end(void)
 
 #define CALLER __builtin_return_address(0)
 
-/* The function behind ours; it is looked for once. */
-static inline void (*next_of(void (**known)(void), const char *name))(void)
-{
-    void (*function)(void) = __atomic_load_n(known, __ATOMIC_RELAXED);
-    if (!function) {
-        function = recorder_next(name);
-        __atomic_store_n(known, function, __ATOMIC_RELAXED);
-    }
-    return function;
-}
-
 #define KERNEL(name, more_types, more_parameters, more_arguments)                                                              \
     RECORDER_EXPORT int name(ident *, int64_t, int32_t, int32_t, void *, struct kernel_arguments * more_types);                 \
     RECORDER_EXPORT int name(ident *where, int64_t device, int32_t teams, int32_t threads, void *function, struct kernel_arguments *arguments more_parameters)     \
     {                                                                                                                          \
         static void (*known)(void);                                                                                            \
         call_begin(where, CALLER, (int32_t)arguments->count, arguments->bases, arguments->begins, arguments->sizes, arguments->names);          \
-        int status = ((__typeof__(name) *)next_of(&known, #name))(where, device, teams, threads, function, arguments more_arguments);           \
+        int status = ((__typeof__(name) *)recorder_next_once(&known, #name))(where, device, teams, threads, function, arguments more_arguments);           \
         call_end();                                                                                                            \
         return status;                                                                                                         \
     }
@@ -159,7 +148,7 @@ KERNEL(__tgt_target_kernel_nowait, AND int32_t AND void * AND int32_t AND void *
     {                                                                                                                          \
         static void (*known)(void);                                                                                            \
         call_begin(where, CALLER, mapped, bases, begins, sizes, names);                                                         \
-        ((__typeof__(name) *)next_of(&known, #name))(where, device, mapped, bases, begins, sizes, types, names, mappers more_arguments);        \
+        ((__typeof__(name) *)recorder_next_once(&known, #name))(where, device, mapped, bases, begins, sizes, types, names, mappers more_arguments);        \
         call_end();                                                                                                            \
     }
 #define DATA_BOTH(what)                                                                                                        \

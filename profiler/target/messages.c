@@ -44,16 +44,7 @@ static void message_end(struct recorder *recorder, enum trace_message kind, int 
     recorder_put(recorder, TRACE_WORD(TRACE_MESSAGE_END, kind, other), (uint32_t)tag);
 }
 
-static inline void (*next_of(void (**known)(void), const char *name))(void)
-{
-    void (*function)(void) = __atomic_load_n(known, __ATOMIC_RELAXED);
-    if (!function) {
-        function = recorder_next(name);
-        __atomic_store_n(known, function, __ATOMIC_RELAXED);
-    }
-    return function;
-}
-#define NEXT(name) ((__typeof__(name) *)next_of(&known, #name))
+#define NEXT(name) ((__typeof__(name) *)recorder_next_once(&known, #name))
 
 /* ---- who this is -------------------------------------------------------------------------------------------------------------- */
 

@@ -177,6 +177,16 @@ void devices_listen(void (*set)(void));
 
 /* The function that stands behind ours, by its name. */
 void (*recorder_next(const char *name))(void);
+/* The same, looked for once. */
+static inline void (*recorder_next_once(void (**known)(void), const char *name))(void)
+{
+    void (*function)(void) = __atomic_load_n(known, __ATOMIC_RELAXED);
+    if (!function) {
+        function = recorder_next(name);
+        __atomic_store_n(known, function, __ATOMIC_RELAXED);
+    }
+    return function;
+}
 
 /* Was this call made by the OpenMP runtime itself? */
 static inline bool recorder_by_runtime(const void *address)
