@@ -69,14 +69,3 @@ enum pcere_status profile_caches_choose(const char *word, struct trace_cache *re
     memcpy(ret_caches, caches, sizeof caches);
     return PCERE_OK;
 }
-
-enum pcere_status profile_iterations_judge(const struct profile_request *request, const struct units *units, struct pcere_error *error)
-{
-    bool ranges = false;
-    for (size_t i = 0; i < units->count; i++)
-        ranges = ranges || units->list[i].iterations > 1;
-    if (!(request->wanted & TRACE_WANT_ITERATIONS) || units->iterations || !ranges)
-        return PCERE_OK;
-    return pcere_fail(error, PCERE_DATA, 0, "compile it with PCERE_COUNT=iterations in the environment, and -fpass-plugin=$(pcere version --plugin)",
-                      "the program was not compiled to tell the iterations of its loops");
-}

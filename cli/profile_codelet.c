@@ -5,7 +5,6 @@
 #include "cli/profile_files.h"
 #include "cli/profile_runs.h"
 #include "cli/replay_options.h"
-#include "core/host.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -268,9 +267,7 @@ static enum pcere_status codelet_judge(struct cli *cli, const struct profile_req
     struct profile *profile = NULL;
     struct fidelity fidelity = {0};
     struct text label = {0};
-    char *host = NULL, settings[48];
-    uint32_t *nodes = NULL;
-    size_t node_count = 0;
+    char settings[48];
     bool known = false, failed = false;
     char *beginning = beginning_make(cli->store, target, &known);
     snprintf(settings, sizeof settings, "OMP_NUM_THREADS=%u", threads);
@@ -280,17 +277,10 @@ static enum pcere_status codelet_judge(struct cli *cli, const struct profile_req
         status = units_collect(file, &(struct units_options){.rules = request->rules, .marked = beginning}, &units, error);
     if (status == PCERE_OK && !units.count)
         status = pcere_fail(error, PCERE_NO, 0, "XUs are tasks, sections, and ranges of worksharing loops", "%s executed no XU: its profile is empty", target->region->name);
+    const struct unit_profile_run run = {.program = manifest->program, .arguments = manifest->arguments, .environment = environment,
+                                         .build_id = manifest->build_id ? manifest->build_id : "", .region = target->region->name};
     if (status == PCERE_OK)
-        status = profile_iterations_judge(request, &units, error);
-    if (status == PCERE_OK)
-        status = host_name(&host, error);
-    if (status == PCERE_OK)
-        status = host_cpu_nodes(&nodes, &node_count, error);
-    if (status == PCERE_OK) {
-        const struct unit_profile_run run = {.program = manifest->program, .arguments = manifest->arguments, .environment = environment, .host = host, .nodes = nodes, .node_count = node_count,
-                                             .build_id = manifest->build_id ? manifest->build_id : "", .region = target->region->name};
-        status = unit_profile_make(&units, request->rules, &run, &profile, error);
-    }
+        status = profile_make(request, &units, &run, &profile, error);
     bool deliver = false;
     if (status == PCERE_OK)
         status = profile_runs_join(request->runs, &profile, &deliver, error);
@@ -317,8 +307,6 @@ static enum pcere_status codelet_judge(struct cli *cli, const struct profile_req
     trace_file_close(file);
     text_done(&label);
     free(beginning);
-    free(nodes);
-    free(host);
     return status;
 }
 

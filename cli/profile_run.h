@@ -30,11 +30,14 @@ struct profile_request {             /* borrowed */
  * can be modelled. PCERE_REFUSED: this machine does not tell its own. */
 enum pcere_status profile_caches_choose(const char *word, struct trace_cache *ret_caches, struct pcere_error *error);
 
-/* PCERE_DATA: iterations were asked for, but no loop of the program told any. */
-enum pcere_status profile_iterations_judge(const struct profile_request *request, const struct units *units, struct pcere_error *error);
+struct unit_profile_run;
+/* The profile of a run on this machine; `about` says the rest of it. PCERE_DATA: iterations were asked for, but no loop of the program told any. */
+enum pcere_status profile_make(const struct profile_request *request, const struct units *units, const struct unit_profile_run *about, struct profile **ret_profile,
+                               struct pcere_error *error);
 
+/* What could not be combined, a line each; nothing where all was. */
+void profile_dropped_print(const struct profile *combined, FILE *out);
 /* Write the profile and, if asked for, the graph; then show it: a table, or the document, which is then written and gone. */
-void profile_dropped_print(const struct profile *combined, FILE *out);      /* what could not be combined */
 enum pcere_status profile_deliver(struct cli *cli, const struct profile_request *request, const struct units *units, const struct profile *profile,
                                   struct pcere_error *error);
 

@@ -5,7 +5,6 @@
 #include "cli/profile_runs.h"
 #include "cli/verbs.h"
 #include "core/files.h"
-#include "core/host.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -106,26 +105,14 @@ static enum pcere_status trace_judge(struct cli *cli, const struct profile_reque
     struct trace_file *file = NULL;
     struct units units = {0};
     struct profile *profile = NULL;
-    char *host = NULL;
-    uint32_t *nodes = NULL;
-    size_t node_count = 0;
     enum pcere_status status = trace_file_open(request->trace, &file, error);
     if (status == PCERE_OK)
         status = units_collect(file, &(struct units_options){.rules = request->rules}, &units, error);
     if (status == PCERE_OK)
         status = emptiness_judge(file->header, &units, error);
+    const struct unit_profile_run run = {.program = cli->program_file, .arguments = cli->operands + 1, .environment = environ};
     if (status == PCERE_OK)
-        status = profile_iterations_judge(request, &units, error);
-    if (status == PCERE_OK)
-        status = host_name(&host, error);
-    if (status == PCERE_OK)
-        status = host_cpu_nodes(&nodes, &node_count, error);
-    if (status == PCERE_OK) {
-        struct unit_profile_run run = {
-            .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .host = host, .nodes = nodes, .node_count = node_count,
-        };
-        status = unit_profile_make(&units, request->rules, &run, &profile, error);
-    }
+        status = profile_make(request, &units, &run, &profile, error);
     bool deliver = false;
     if (status == PCERE_OK)
         status = profile_runs_join(request->runs, &profile, &deliver, error);
@@ -142,8 +129,6 @@ static enum pcere_status trace_judge(struct cli *cli, const struct profile_reque
     profile_free(profile);
     units_done(&units);
     trace_file_close(file);
-    free(nodes);
-    free(host);
     return status;
 }
 

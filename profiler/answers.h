@@ -1,10 +1,16 @@
-/* profiler/answers.h - what the kernel's answer to reading a group of counters means.
+/* profiler/answers.h - how a group of the kernel's counters is asked for, and what its answers mean: the same where it is tried and where it counts.
  */
-#ifndef PCERE_PROFILER_TARGET_ANSWERS_H
-#define PCERE_PROFILER_TARGET_ANSWERS_H
+#ifndef PCERE_PROFILER_ANSWERS_H
+#define PCERE_PROFILER_ANSWERS_H
 
+#include "profiler/protocol.h"
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 enum counter_answer {
     COUNTER_ANSWER_GOOD,         /* each counted all the time */
@@ -12,7 +18,18 @@ enum counter_answer {
     COUNTER_ANSWER_LOST,         /* a pinned group lost its counters for good (end of file), or the read failed: there are no counts */
 };
 
-/* `answer` as read with PERF_FORMAT_GROUP, TOTAL_TIME_ENABLED and TOTAL_TIME_RUNNING: how many, two times, counts. `bytes` is what read(2) returned. */
+/* Open an event of the kernel or the processor for the calling thread, behind `leader` or, -1, as one; the processor's leaders are pinned. Returns the descriptor, or -1 and errno. */
+static inline int counter_event_open(const struct trace_event *event, int leader, bool user_only)
+{
+    struct perf_event_attr attributes = {
+        .size = sizeof attributes, .type = event->type, .config = event->config, .config1 = event->config1, .config2 = event->config2,
+        .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .exclude_kernel = user_only, .exclude_hv = user_only, .pinned = leader < 0 && event->backend == TRACE_BACKEND_PMU,
+    };
+    return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* `answer` as such a leader gives it: how many, two times, counts. `bytes` is what read(2) returned. */
 static inline enum counter_answer counter_answer_judge(const uint64_t *answer, ssize_t bytes, uint32_t members)
 {
     if (bytes < (ssize_t)((3 + (size_t)members) * sizeof *answer) || answer[0] != members)

@@ -11,7 +11,6 @@
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { GROUP_SW, GROUP_PMU };
@@ -19,16 +18,6 @@ enum { GROUP_SW, GROUP_PMU };
 static bool kernel_owns(const struct trace_event *event)
 {
     return event->backend == TRACE_BACKEND_SW || event->backend == TRACE_BACKEND_PMU;
-}
-
-static int event_open(const struct trace_event *event, int leader, bool user_only)
-{
-    struct perf_event_attr attributes = {
-        .size = sizeof attributes, .type = event->type, .config = event->config, .config1 = event->config1, .config2 = event->config2,
-        .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-        .exclude_kernel = user_only, .exclude_hv = user_only, .pinned = leader < 0 && event->backend == TRACE_BACKEND_PMU,
-    };
-    return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
 #if defined __x86_64__
@@ -82,7 +71,7 @@ static void group_open(struct recorder_counters *counters, struct trace_header *
         if (event->backend != backend || event->source == TRACE_SOURCE_USAGE)
             continue;
         /* The kernel's part of a program's work is its own, too, but ordinary users may not count it everywhere. */
-        int descriptor = event_open(event, counters->groups[group], backend == TRACE_BACKEND_PMU);
+        int descriptor = counter_event_open(event, counters->groups[group], backend == TRACE_BACKEND_PMU);
         if (descriptor < 0 && (errno == EACCES || errno == EPERM) && backend == TRACE_BACKEND_SW) {
             event->source = TRACE_SOURCE_USAGE;          /* see counters_usage.c */
             continue;
