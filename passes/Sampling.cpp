@@ -374,6 +374,18 @@ class Judge {
     return !TypeA || !TypeB || Above(TypeA, TypeB) || Above(TypeB, TypeA);
   }
 
+  /// It stands inside of a loop, since the optimiser moved it there, and is what its operands make it, whichever way control took.
+  static bool isOnlyComputed(const Instruction &I) {
+    auto *Phi = dyn_cast<PHINode>(&I);
+    if (!Phi)
+      return !I.mayReadOrWriteMemory();
+    auto *First = dyn_cast<Instruction>(Phi->getIncomingValue(0));
+    return First && !isa<PHINode>(First) && !First->mayReadOrWriteMemory() && all_of(Phi->incoming_values(), [&](const Use &U) {
+             auto *Other = dyn_cast<Instruction>(U.get());
+             return Other && Other->isIdenticalToWhenDefined(First);
+           });
+  }
+
   struct Fault { const Instruction *Source = nullptr; std::string Name; };
 
   /// Does \p V, as it is used in a decision inside or outside of loops, depend on what a sample does not compute?
@@ -395,7 +407,7 @@ class Judge {
       auto *I = dyn_cast<Instruction>(V);
       if (!I)
         continue;
-      if (!DecisionInside && Inside.contains(I))
+      if (!DecisionInside && Inside.contains(I) && !isOnlyComputed(*I))
         return {I, ""};               // a value that a loop made
       if (auto *Load = dyn_cast<LoadInst>(I)) {
         if (isBound(Load->getPointerOperand()))

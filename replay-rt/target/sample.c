@@ -241,6 +241,8 @@ static void outcome_take(struct sample_shot *shot, uint64_t end_ns, struct outco
         snprintf(outcome.refusal, sizeof outcome.refusal, "it has a parallel region inside");
     else if (shot->overflow)
         snprintf(outcome.refusal, sizeof outcome.refusal, "it has more than %d barriers, or too many loops", SAMPLE_PHASES_MOST);
+    else if (shot->slivers)
+        snprintf(outcome.refusal, sizeof outcome.refusal, "its chunks are shorter than the way from one to the next");
     else if (!phases_agree(shot))
         snprintf(outcome.refusal, sizeof outcome.refusal, "its threads meet different barriers");
     else if (!steps_spread(shot))
@@ -303,7 +305,7 @@ static void shot_run(struct codelet *codelet, uint32_t number, sample_run_fn *ru
 {
     struct sample_shot *shot = &pcere_sample_shot;
     shot->number = number;
-    shot->nested_region = shot->overflow = false;
+    shot->nested_region = shot->overflow = shot->slivers = false;
     if (shot->steps) {
         shot->step_count = pcere_sample_place(&shot->shape, number, shot->steps, shot->steps, shot->step_blocks);
         if (!shot->step_count)        /* all of them */

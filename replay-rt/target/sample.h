@@ -38,8 +38,8 @@ struct sample_shape {
 uint32_t pcere_sample_place(const struct sample_shape *shape, uint32_t shot, uint64_t key, uint64_t iterations,
                             struct sample_block ret_blocks[SAMPLE_BLOCKS_MOST]);
 /* Of `chunks` chunks, the one that stands for number `number` of the `count` (at most `chunks`) that a shot runs: a random one of its stratum, so
- * that no stride meets a pattern of the data. Ascending with `number`. */
-uint64_t pcere_sample_stratum(uint32_t shot, uint64_t key, uint64_t number, uint64_t count, uint64_t chunks);
+ * that no stride meets a pattern of the data. Ascending with `number`; another one in each of `shots` shots (at most SAMPLE_SHOTS_MOST), if the stratum has as many. */
+uint64_t pcere_sample_stratum(uint32_t shots, uint32_t shot, uint64_t key, uint64_t number, uint64_t count, uint64_t chunks);
 uint64_t pcere_sample_mix(uint64_t value);
 
 /* ---- sample_clock.c: time without what other processes took ------------------------------------------------------------------ */
@@ -96,11 +96,18 @@ struct sample_left { uint32_t phase, site; };         /* an instance that was no
 struct sample_loop {                  /* the statically scheduled loop that a thread is in */
     struct sample_jump jump;
     void *lower, *upper;              /* where the compiled code has its bounds */
-    uint64_t first, increment;        /* bounds of iteration i: first + i x increment */
+    void *stride;                     /* likewise from chunk to chunk; NULL: the thread has one chunk */
+    uint64_t first, increment;        /* bounds of iteration i of the first chunk: first + i x increment */
+    uint64_t chunk, chunk_distance;   /* iterations of one chunk, and from its first to that of the thread's next one */
+    uint64_t behind;                  /* a bound behind the loop's last iteration */
     uint64_t iterations;              /* of this thread; 0: in no such loop */
     uint32_t kind;                    /* enum sample_kind */
     enum sample_instance instance;
     uint32_t site, step, step_count;
+    uint64_t done;                    /* iterations of the current step */
+    uint64_t pieces;                  /* parts of chunks that timed steps consisted of, beyond one each */
+    uint32_t probes;                  /* times that control has yet to go back for nothing, to learn what that takes */
+    double probe_ns;                  /* what it takes once */
     struct sample_step steps[2 * SAMPLE_BLOCKS_MOST];
     uint64_t run, elapsed_ns;         /* timed iterations and their time */
 };
@@ -111,6 +118,8 @@ struct sample_dispatch {              /* the dynamically scheduled loop that a t
     uint64_t chunks, count;           /* real ones, and those that are run */
     uint64_t next, end;               /* numbers that this thread has yet to hand out */
     uint64_t key, run, start_ns;
+    bool fixed;                       /* each thread has chunks of its own, whoever is done first: */
+    uint64_t own, own_first, own_distance, own_iterations;    /* chunks of this thread: their number, the first, from one to the next; all their iterations */
     uint32_t site;
     enum sample_instance instance;
 };
@@ -149,7 +158,7 @@ struct sample_shot {                  /* what the hooks read while a shot runs *
     uint32_t stepped[SAMPLE_SITES_MOST];      /* instances of loops that take part in steps; 0: it does not */
     uint32_t step_count;
     struct sample_block step_blocks[SAMPLE_BLOCKS_MOST];     /* steps that are timed in this shot, each block behind a warm one */
-    _Atomic bool nested_region, overflow;
+    _Atomic bool nested_region, overflow, slivers;     /* slivers: chunks that are shorter than the way from one to the next */
 };
 
 extern struct sample_shot pcere_sample_shot;

@@ -6,6 +6,7 @@ enum { PIECES = 64 };                     /* blocks for each thread where a sche
 typedef void dispatch_init_fn(const struct location *, int32_t, int32_t, uint64_t, uint64_t, uint64_t, uint64_t);
 typedef int dispatch_next_fn(const struct location *, int32_t, int32_t *, void *, void *, void *);
 void omp_get_schedule(int *kind, int *chunk);
+int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 
 static struct { dispatch_init_fn *init[4]; dispatch_next_fn *next[4]; } real;
@@ -54,6 +55,27 @@ static bool chunk_choose(uint32_t *schedule, uint64_t *chunk, uint64_t iteration
     return true;
 }
 
+/* Of a static schedule that was found at run time, each thread runs some of its own chunks, in the way that `schedule`, without a chunk's size or with one, gives them. */
+static void own_find(struct sample_dispatch *dispatch, uint32_t schedule, uint64_t threads)
+{
+    uint64_t number = (uint64_t)omp_get_thread_num();
+    dispatch->fixed = true;
+    if (schedule == STATIC_CHUNKED) {
+        dispatch->own = number < dispatch->chunks ? (dispatch->chunks - 1 - number) / threads + 1 : 0;
+        dispatch->own_first = number;
+        dispatch->own_distance = threads;
+    } else {
+        dispatch->own_first = dispatch->chunks * number / threads;
+        dispatch->own = dispatch->chunks * (number + 1) / threads - dispatch->own_first;
+        dispatch->own_distance = 1;
+    }
+    bool last = dispatch->own && dispatch->own_first + (dispatch->own - 1) * dispatch->own_distance == dispatch->chunks - 1;
+    dispatch->own_iterations = dispatch->own * dispatch->chunk - (last ? dispatch->chunks * dispatch->chunk - dispatch->iterations : 0);
+    dispatch->count = dispatch->count / threads ? dispatch->count / threads : 1;
+    dispatch->next = 0;
+    dispatch->end = dispatch->count < dispatch->own ? dispatch->count : dispatch->own;
+}
+
 static bool dispatch_begin(struct sample_thread *thread, uint32_t *schedule, uint64_t low, uint64_t high, uint64_t increment, uint64_t chunk, uint32_t kind,
                            uint64_t address)
 {
@@ -77,6 +99,8 @@ static bool dispatch_begin(struct sample_thread *thread, uint32_t *schedule, uin
         return false;
     thread->dispatch = (struct sample_dispatch){.active = true, .first = low, .increment = increment, .iterations = iterations, .chunk = chunk, .chunks = chunks,
                                                 .count = count, .key = instance_key(thread, site, address), .site = site};
+    if (*schedule == STATIC || *schedule == STATIC_CHUNKED)
+        own_find(&thread->dispatch, *schedule, threads);
     return true;
 }
 
@@ -90,7 +114,7 @@ static void dispatch_init(const struct location *location, int32_t number, int32
         real.init[kind](location, number, schedule, low, high, increment, chunk);
         return;
     }
-    if (thread->dispatch.instance == SAMPLE_INSTANCE_SKIPPED)
+    if (thread->dispatch.instance == SAMPLE_INSTANCE_SKIPPED || thread->dispatch.fixed)
         real.init[kind](location, number, schedule, 1, 0, 1, chunk);       /* no iteration */
     else if (thread->dispatch.instance != SAMPLE_INSTANCE_ITERATIONS)
         real.init[kind](location, number, schedule, low, high, increment, chunk);
@@ -100,6 +124,19 @@ static void dispatch_init(const struct location *location, int32_t number, int32
     thread->dispatch.start_ns = thread->mark_ns;
 }
 
+static void fixed_end(struct sample_thread *thread)
+{
+    struct sample_dispatch *dispatch = &thread->dispatch;
+    uint64_t now_ns = pcere_sample_clock_ns(&thread->clock);
+    double loop_ns = (double)(now_ns - dispatch->start_ns) * (dispatch->run ? (double)dispatch->own_iterations / (double)dispatch->run : 1);
+    thread->phases[thread->phase].work_ns += loop_ns;
+    thread->site_ns[dispatch->site] += loop_ns;
+    thread->iterations += dispatch->own_iterations;
+    thread->run += dispatch->run;
+    thread->mark_ns = now_ns;
+    dispatch->active = false;
+}
+
 static void dispatch_end(struct sample_thread *thread)
 {
     struct sample_dispatch *dispatch = &thread->dispatch;
@@ -107,6 +144,10 @@ static void dispatch_end(struct sample_thread *thread)
         thread->mark_ns = pcere_sample_clock_ns(&thread->clock);
         pcere_sample_instance_end(thread, dispatch->site, dispatch->instance, thread->mark_ns - dispatch->start_ns);
         dispatch->active = false;
+        return;
+    }
+    if (dispatch->fixed) {
+        fixed_end(thread);
         return;
     }
     pcere_sample_other(thread);               /* what was run counts as it is; shared_spread adds the rest */
@@ -136,7 +177,10 @@ static int dispatch_next(const struct location *location, int32_t number, int32_
         dispatch->next = widened(low, kind);
         dispatch->end = widened(high, kind) + 1;
     }
-    uint64_t chunk = pcere_sample_stratum(pcere_sample_shot.number, dispatch->key, dispatch->next++, dispatch->count, dispatch->chunks);
+    uint64_t chunk = pcere_sample_stratum(pcere_sample_shot.shape.shots, pcere_sample_shot.number, dispatch->key, dispatch->next++,
+                                          dispatch->count, dispatch->fixed ? dispatch->own : dispatch->chunks);
+    if (dispatch->fixed)
+        chunk = dispatch->own_first + chunk * dispatch->own_distance;
     uint64_t first = chunk * dispatch->chunk;
     uint64_t count = dispatch->iterations - first < dispatch->chunk ? dispatch->iterations - first : dispatch->chunk;
     dispatch->run += count;

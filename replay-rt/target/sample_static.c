@@ -5,10 +5,20 @@
  *
  *   caller's frame     cfa |  return address, saved registers, locals, spills   | rsp  <- copied when the loop begins
  *                                                                                       put back before it begins again
+ *
+ * Of schedule(static, k) a thread has chunks that lie apart. They are numbered as if they followed each other, and a block that covers several of them is run
+ * in pieces, with a way back from each to the next. What such a way takes is learnt by going it for nothing, and taken off.
+ *
+ *   iterations   |.0.|.1.|.2.|.0.|.1.|.2.|.0.|.1.|.2.|        thread 1 has    |.1.|.1.|.1.|
  */
 #include "replay-rt/target/sample_hooks.h"
 
 #define WORK_SECTIONS 0x400               /* flags of a source location: it is no loop */
+#define SLIVER_RATIO 0.5                  /* of what blocks take, the ways back from chunk to chunk at most */
+
+enum { PROBE_WAYS = 8, PROBE_ROUNDS = 3 };
+
+struct bounds { uint64_t lower, upper; };     /* of the whole loop */
 
 static void steps_make(struct sample_loop *loop, const struct sample_block *blocks, uint32_t count, bool again)
 {
@@ -28,60 +38,102 @@ static void bound_put(struct sample_loop *loop, void *at, uint64_t value)
     value_put(offset < loop->jump.frame_bytes ? loop->jump.frame + offset : at, loop->kind, value);
 }
 
-static void step_begin(struct sample_loop *loop)
+/* The part of the current step that lies in one chunk. Behind it the compiled code finds no further chunk. */
+static void piece_begin(struct sample_loop *loop)
 {
     const struct sample_block *block = &loop->steps[loop->step].block;
-    bound_put(loop, loop->lower, loop->first + block->first * loop->increment);
-    bound_put(loop, loop->upper, loop->first + (block->first + block->count - 1) * loop->increment);
+    uint64_t at = block->first + loop->done, offset = at % loop->chunk, count = block->count - loop->done;
+    if (count > loop->chunk - offset)
+        count = loop->chunk - offset;
+    uint64_t lower = loop->first + (at / loop->chunk * loop->chunk_distance + offset) * loop->increment;
+    bound_put(loop, loop->lower, lower);
+    bound_put(loop, loop->upper, lower + (count - 1) * loop->increment);
+    if (loop->stride)
+        bound_put(loop, loop->stride, loop->behind - lower);
+    loop->done += count;
+}
+
+/* The way back and no iteration behind it. */
+static void nothing_begin(struct sample_loop *loop)
+{
+    bound_put(loop, loop->lower, loop->behind);
+    bound_put(loop, loop->upper, loop->behind - loop->increment);
+    bound_put(loop, loop->stride, loop->increment);
+}
+
+/* Where the calling thread's iterations lie, as the runtime told. */
+static struct sample_loop loop_find(const struct sample_call *call, uint32_t kind, const struct bounds *whole)
+{
+    const uint64_t *stack = (const uint64_t *)call->rsp;      /* stride, increment, chunk */
+    struct sample_loop loop = {.lower = (void *)call->lower, .upper = (void *)call->upper, .increment = increment_of(stack[1], kind), .kind = kind};
+    loop.first = value_get(loop.lower, kind);
+    loop.iterations = trip_count(loop.first, value_get(loop.upper, kind), loop.increment, kind);
+    loop.chunk = loop.iterations;
+    uint64_t total = trip_count(whole->lower, whole->upper, loop.increment, kind);
+    bool chunked = ((uint32_t)call->schedule & ~SAMPLE_MODIFIERS) == STATIC_CHUNKED && (int64_t)loop.increment > 0;
+    if (!chunked || loop.iterations >= total)
+        return loop;
+    uint64_t chunk = increment_of(stack[2], kind), stride = increment_of(value_get((const void *)stack[0], kind), kind);
+    uint64_t before = (loop.first - whole->lower) / loop.increment;
+    loop.chunk = (int64_t)chunk > 0 ? chunk : 1;
+    loop.chunk_distance = stride / loop.increment;
+    loop.stride = (void *)stack[0];
+    loop.behind = whole->lower + total * loop.increment;
+    if (before >= total || loop.chunk_distance < loop.chunk)
+        loop.iterations = 0;
+    else {
+        uint64_t rest = (total - before) % loop.chunk_distance;
+        loop.iterations = (total - before) / loop.chunk_distance * loop.chunk + (rest < loop.chunk ? rest : loop.chunk);
+    }
+    return loop;
 }
 
 /* All that the thread has of an instance, or nothing of it. */
-static bool static_whole(struct sample_thread *thread, const struct sample_call *call, uint32_t kind, uint32_t site, enum sample_instance instance)
+static void static_whole(struct sample_thread *thread, const struct sample_loop *loop, uint32_t site, enum sample_instance instance, bool sections)
 {
-    const uint64_t *stack = (const uint64_t *)call->rsp;
-    void *lower = (void *)call->lower, *upper = (void *)call->upper;
-    uint64_t first = value_get(lower, kind), increment = increment_of(stack[1], kind);
-    uint64_t iterations = trip_count(first, value_get(upper, kind), increment, kind);
-    thread->iterations += iterations;
-    thread->run += instance == SAMPLE_INSTANCE_TIMED ? iterations : 0;
-    if (instance == SAMPLE_INSTANCE_SKIPPED && iterations > 1) {
-        value_put(lower, kind, first + increment);
-        value_put(upper, kind, first);
+    thread->iterations += loop->iterations;
+    thread->run += instance == SAMPLE_INSTANCE_TIMED ? loop->iterations : 0;
+    if (instance == SAMPLE_INSTANCE_SKIPPED && loop->iterations > (sections ? 0 : 1)) {
+        value_put(loop->lower, loop->kind, loop->first + loop->increment);
+        value_put(loop->upper, loop->kind, loop->first);
     }
-    thread->loop = (struct sample_loop){.iterations = iterations ? iterations : 1, .kind = kind, .site = site, .instance = instance};
-    return true;
+    thread->loop = (struct sample_loop){.iterations = loop->iterations ? loop->iterations : 1, .kind = loop->kind, .site = site, .instance = instance};
 }
 
-static bool static_begin(struct sample_thread *thread, const struct sample_call *call, uint32_t kind)
+static bool static_begin(struct sample_thread *thread, const struct sample_call *call, uint32_t kind, const struct bounds *whole)
 {
-    struct sample_loop *loop = &thread->loop;
-    const uint64_t *stack = (const uint64_t *)call->rsp;      /* stride, increment, chunk */
+    struct sample_loop *loop = &thread->loop, found = loop_find(call, kind, whole);
     struct sample_block blocks[SAMPLE_BLOCKS_MOST];
-    void *lower = (void *)call->lower, *upper = (void *)call->upper;
-    uint64_t first = value_get(lower, kind), increment = increment_of(stack[1], kind);
-    uint64_t iterations = trip_count(first, value_get(upper, kind), increment, kind);
     uint32_t site = pcere_sample_site(call->rip), count = 0;
     enum sample_instance instance = pcere_sample_instance(thread, site);
     thread->site_instances[site]++;
-    if (instance != SAMPLE_INSTANCE_ITERATIONS)
-        return static_whole(thread, call, kind, site, instance);
-    if (((uint32_t)call->schedule & ~SAMPLE_MODIFIERS) != STATIC || (call->location && ((const struct location *)call->location)->flags & WORK_SECTIONS))
+    bool sections = call->location && ((const struct location *)call->location)->flags & WORK_SECTIONS;
+    if (instance != SAMPLE_INSTANCE_ITERATIONS) {
+        static_whole(thread, &found, site, instance, sections);
+        return true;
+    }
+    if (sections)
         return false;
-    thread->iterations += iterations;
+    thread->iterations += found.iterations;
     struct sample_shape shape = pcere_sample_shot.shape;
     uint64_t frame = pcere_sample_shot.one_block ? 0 : pcere_sample_frame_bytes(call);
     if (!frame)
         shape.blocks = 1;
-    if (!pcere_sample_shot.tiny[site])
-        count = pcere_sample_place(&shape, pcere_sample_shot.number, instance_key(thread, site, call->rip), iterations, blocks);
+    if (!pcere_sample_shot.tiny[site] && (frame || !found.stride))
+        count = pcere_sample_place(&shape, pcere_sample_shot.number, instance_key(thread, site, call->rip), found.iterations, blocks);
     if (!count) {
-        thread->run += iterations;
+        thread->run += found.iterations;
         return false;
     }
-    *loop = (struct sample_loop){.lower = lower, .upper = upper, .first = first, .increment = increment, .iterations = iterations, .kind = kind, .site = site};
+    *loop = found;
+    loop->site = site;
     loop->jump = (struct sample_jump){call->rbx, call->rbp, call->r12, call->r13, call->r14, call->r15, call->rsp, call->rip, thread->frame, 0};
     steps_make(loop, blocks, count, frame > 0);
-    step_begin(loop);
+    loop->probes = loop->stride ? PROBE_WAYS * PROBE_ROUNDS + 1 : 0;
+    if (loop->probes)
+        nothing_begin(loop);
+    else
+        piece_begin(loop);
     loop->jump.frame_bytes = frame;
     memcpy(thread->frame, (const void *)call->rsp, frame);
     return true;
@@ -93,6 +145,7 @@ void pcere_sample_static_init(const struct sample_call *call, uint32_t kind)
     struct sample_thread *thread = pcere_sample_own;
     const struct location *location = (const struct location *)call->location;
     uint32_t schedule = (uint32_t)call->schedule & ~SAMPLE_MODIFIERS;
+    struct bounds whole = {value_get((const void *)call->lower, kind), value_get((const void *)call->upper, kind)};
     bool inside = thread && (thread->loop.iterations || thread->dispatch.active);
     if (thread && !inside)
         pcere_sample_other(thread);
@@ -102,18 +155,39 @@ void pcere_sample_static_init(const struct sample_call *call, uint32_t kind)
         return;
     if (inside)
         thread->nested++;
-    else if ((schedule == STATIC || schedule == STATIC_CHUNKED) && static_begin(thread, call, kind))
+    else if ((schedule == STATIC || schedule == STATIC_CHUNKED) && static_begin(thread, call, kind, &whole))
         thread->mark_ns = pcere_sample_clock_ns(&thread->clock);
 }
 
 static void static_end(struct sample_thread *thread)
 {
     struct sample_loop *loop = &thread->loop;
-    double scaled_ns = (double)loop->elapsed_ns * ((double)loop->iterations / (double)loop->run);
+    double elapsed_ns = (double)loop->elapsed_ns, ways_ns = (double)loop->pieces * loop->probe_ns;
+    if (ways_ns > SLIVER_RATIO * elapsed_ns)
+        pcere_sample_shot.slivers = true;
+    else
+        elapsed_ns -= ways_ns;
+    double scaled_ns = elapsed_ns * ((double)loop->iterations / (double)loop->run);
     thread->phases[thread->phase].work_ns += scaled_ns;
     thread->site_ns[loop->site] += scaled_ns;
     thread->run += loop->run;
     loop->iterations = 0;
+}
+
+/* Back for nothing once more; the last time on to the first block. */
+static void probe_end(struct sample_thread *thread, uint64_t now_ns)
+{
+    struct sample_loop *loop = &thread->loop;
+    if (--loop->probes % PROBE_WAYS == 0) {
+        double way_ns = (double)(now_ns - thread->mark_ns) / (double)PROBE_WAYS;
+        if (loop->probes < PROBE_WAYS * PROBE_ROUNDS && (!(loop->probe_ns > 0) || way_ns < loop->probe_ns))
+            loop->probe_ns = way_ns;
+        thread->mark_ns = now_ns;
+    }
+    if (loop->probes)
+        nothing_begin(loop);
+    else
+        piece_begin(loop);
 }
 
 const struct sample_jump *pcere_sample_static_fini(const struct location *location, int32_t number, uint64_t stack_pointer)
@@ -131,19 +205,32 @@ const struct sample_jump *pcere_sample_static_fini(const struct location *locati
     struct sample_loop *loop = &thread->loop;
     if (!loop->iterations)
         return NULL;
-    uint64_t now_ns = pcere_sample_clock_ns(&thread->clock);
+    const struct sample_step *step = &loop->steps[loop->step];
+    if (!loop->probes && loop->stride && loop->done < step->block.count) {
+        loop->pieces += step->timed;
+        piece_begin(loop);
+        return &loop->jump;
+    }
+    uint64_t now_ns = loop->probes && (loop->probes - 1) % PROBE_WAYS ? 0 : pcere_sample_clock_ns(&thread->clock);
+    if (loop->probes) {
+        probe_end(thread, now_ns);
+        if (!loop->probes)
+            thread->mark_ns = pcere_sample_clock_ns(&thread->clock);
+        return &loop->jump;
+    }
     if (loop->instance != SAMPLE_INSTANCE_ITERATIONS) {
         pcere_sample_instance_end(thread, loop->site, loop->instance, now_ns - thread->mark_ns);
         loop->iterations = 0;
         thread->mark_ns = pcere_sample_clock_ns(&thread->clock);
         return NULL;
     }
-    if (loop->steps[loop->step].timed) {
+    if (step->timed) {
         loop->elapsed_ns += now_ns - thread->mark_ns;
-        loop->run += loop->steps[loop->step].block.count;
+        loop->run += step->block.count;
     }
+    loop->done = 0;
     if (++loop->step < loop->step_count) {
-        step_begin(loop);
+        piece_begin(loop);
         thread->mark_ns = pcere_sample_clock_ns(&thread->clock);
         return &loop->jump;
     }

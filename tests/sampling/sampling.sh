@@ -48,6 +48,22 @@ whole "tasks are" task_tree 'tasks'
 whole "work that is divided by hand is" by_hand 'no worksharing loop'
 whole "thousands of tiny loops are" tiny_loops 'barriers|too little|under'
 
+# Each thread has chunks of its own, so two threads tell more than one. Where others use the machine, shots may have a trend by chance.
+build chunks chunks
+run "$PCERE" replay --sample 0.06 --threads 1 --json chunks.pcere
+says "loops whose chunks are fixed, and sections, are replayed" 0
+for region in growing uneven data_dependent large_chunks downwards by_runtime step_by_step; do
+    holds "$region is sampled, or was disturbed" jq -e --arg region "$region" \
+        '[.replays[] | select(.region | startswith($region))] | length == 1
+         and all(.basis == "sample" and .sampled_ratio < 0.28 or (.sample_refusal | test("faster than the one before")))' .out
+done
+whole "sections that are met once are replayed whole" apart 'no loop'
+if [ "$(nproc)" -gt 1 ]; then
+    run "$PCERE" replay --sample 0.06 --threads 2 --json chunks.pcere
+    says "with two threads, too" 0
+    whole "chunks that are shorter than the way from one to the next are replayed whole" slivers 'shorter than the way|faster than the one before'
+fi
+
 build hidden hidden hidden_part
 run "$PCERE" replay --sample 0.05 --threads 1 --json hidden.pcere
 says "what hangs or crashes when it is sampled is replayed" 0

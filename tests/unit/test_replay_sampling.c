@@ -80,12 +80,23 @@ static void chunks_ascend(void)
     for (uint32_t shot = 0; shot < 16; shot++) {
         uint64_t last = 0;
         for (uint64_t number = 0; number < 100; number++) {
-            uint64_t chunk = pcere_sample_stratum(shot, 5, number, 100, 7331);
+            uint64_t chunk = pcere_sample_stratum(16, shot, 5, number, 100, 7331);
             CU_ASSERT_FATAL(chunk < 7331 && (number == 0 || chunk > last));
             last = chunk;
         }
     }
-    CU_ASSERT_EQUAL(pcere_sample_stratum(0, 5, 9, 10, 10), 9);
+    CU_ASSERT_EQUAL(pcere_sample_stratum(16, 0, 5, 9, 10, 10), 9);
+}
+
+static void chunks_of_two_shots_differ(void)
+{
+    static bool seen[7331];
+    for (uint32_t shot = 0; shot < 16; shot++)
+        for (uint64_t number = 0; number < 100; number++) {
+            uint64_t chunk = pcere_sample_stratum(16, shot, 9, number, 100, 7331);
+            CU_ASSERT_FATAL(!seen[chunk]);
+            seen[chunk] = true;
+        }
 }
 
 static void few_iterations_are_whole(void)
@@ -205,6 +216,7 @@ static const struct unit_test tests[] = {
     {"loops have their blocks at different places", loops_differ},
     {"iterations that grow steadily are met without bias", triangle_is_unbiased},
     {"chunks that stand for others ascend, each in its stratum", chunks_ascend},
+    {"no chunk of a dynamic schedule is run in two shots", chunks_of_two_shots_differ},
     {"loops of few iterations are run whole", few_iterations_are_whole},
     {"long regions are sampled less, short ones and repetitions not at all", long_regions_are_sampled},
     {"a short region that needs many pages is sampled", short_regions_that_need_many_pages_are_sampled},
