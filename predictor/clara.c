@@ -1,6 +1,7 @@
 /* predictor/clara.c - see clara.h. */
 #include "predictor/clara.h"
 
+#include "predictor/line.h"
 #include "predictor/random.h"
 
 #include <float.h>
@@ -21,10 +22,13 @@ struct pam {
 };
 
 struct clara_work {
+    bool on_line;                /* one coordinate, ascending: `line` and `ends`; else `pam` and `clusters` */
+    struct line line;            /* the points of a sample */
+    size_t *ends;                /* [clusters] */
     struct pam pam;
+    uint32_t *clusters;          /* [count] by the current medoids */
     size_t *sample;              /* [sample_size] of the current sample */
     size_t *medoids;             /* [clusters] of the current sample, ascending */
-    uint32_t *clusters;          /* [count] by the current medoids */
 };
 
 static double point_dissimilarity(const struct clara_points *points, enum clara_metric metric, size_t a, size_t b)
@@ -158,10 +162,10 @@ static void pam_swap(struct pam *pam)
 
 /* Fill work->sample with the given medoids and random others, each set of others equally likely. One walk through the points takes each
  * with the probability that completes the sample, so that the sample comes out ascending. */
-static void sample_draw(struct clara_work *work, size_t count, const size_t *medoids, size_t medoid_count, uint64_t *state)
+static void sample_draw(struct clara_work *work, size_t count, size_t sample_size, const size_t *medoids, size_t medoid_count, uint64_t *state)
 {
-    size_t wanted = work->pam.count - medoid_count, left = count - medoid_count, filled = 0, medoid = 0;
-    for (size_t i = 0; i < count && filled < work->pam.count; i++) {
+    size_t wanted = sample_size - medoid_count, left = count - medoid_count, filled = 0, medoid = 0;
+    for (size_t i = 0; i < count && filled < sample_size; i++) {
         if (medoid < medoid_count && medoids[medoid] == i) {
             work->sample[filled++] = i;
             medoid++;
@@ -189,6 +193,28 @@ static double points_assign(const struct clara_points *points, enum clara_metric
         }
         total += nearest;
     }
+    return total / (double)points->count;
+}
+
+static void line_take(struct clara_work *work, const struct clara_points *points, const size_t *sample)
+{
+    for (size_t i = 0; i < work->line.count; i++)
+        work->line.at[i] = points->coordinates[sample[i]];
+    line_sum(&work->line);
+}
+
+static double line_cluster(struct clara_work *work, const struct clara_points *points, size_t clusters)
+{
+    const double *at = points->coordinates;
+    line_take(work, points, work->sample);
+    line_medoids(&work->line, clusters, work->medoids);
+    for (size_t c = 0; c < clusters; c++)
+        work->medoids[c] = work->sample[work->medoids[c]];
+    line_divide(at, points->count, clusters, work->medoids, work->ends);
+    double total = 0;
+    for (size_t c = 0, i = 0; c < clusters; c++)
+        for (double medoid = at[work->medoids[c]]; i < work->ends[c]; i++)
+            total += fabs(at[i] - medoid);
     return total / (double)points->count;
 }
 
@@ -248,6 +274,8 @@ static enum pcere_status options_check(const struct clara_points *points, const 
 
 static void work_done(struct clara_work *work)
 {
+    line_done(&work->line);
+    free(work->ends);
     free(work->pam.dissimilarity);
     free(work->pam.is_medoid);
     free(work->pam.nearest);
@@ -260,24 +288,38 @@ static void work_done(struct clara_work *work)
     free(work->clusters);
 }
 
-static bool work_init(struct clara_work *work, size_t count, size_t sample_size, size_t clusters)
+static bool is_line(const struct clara_points *points, enum clara_metric metric)
 {
-    *work = (struct clara_work){
-        .pam = {.count = sample_size,
-                .clusters = clusters,
-                .dissimilarity = malloc(sample_size * sample_size * sizeof(double)),
-                .is_medoid = malloc(sample_size * sizeof(bool)),
-                .nearest = malloc(sample_size * sizeof(double)),
-                .second = malloc(sample_size * sizeof(double)),
-                .owner = calloc(sample_size, sizeof(size_t)),
-                .medoids = malloc(clusters * sizeof(size_t)),
-                .costs = malloc(clusters * sizeof(double))},
-        .sample = malloc(sample_size * sizeof(size_t)),
-        .medoids = malloc(clusters * sizeof(size_t)),
-        .clusters = malloc(count * sizeof(uint32_t)),
-    };
-    return work->pam.dissimilarity && work->pam.is_medoid && work->pam.nearest && work->pam.second &&
-           work->pam.owner && work->pam.medoids && work->pam.costs && work->sample && work->medoids && work->clusters;
+    bool ascends = points->dimensions == 1 && metric == CLARA_MANHATTAN;
+    for (size_t i = 1; i < points->count && ascends; i++)
+        ascends = points->coordinates[i] >= points->coordinates[i - 1];
+    return ascends && isfinite(4 * (double)points->count * (points->coordinates[points->count - 1] - points->coordinates[0]));
+}
+
+static bool pam_init(struct pam *pam, size_t sample_size, size_t clusters)
+{
+    *pam = (struct pam){.count = sample_size,
+                        .clusters = clusters,
+                        .dissimilarity = malloc(sample_size * sample_size * sizeof(double)),
+                        .is_medoid = malloc(sample_size * sizeof(bool)),
+                        .nearest = malloc(sample_size * sizeof(double)),
+                        .second = malloc(sample_size * sizeof(double)),
+                        .owner = calloc(sample_size, sizeof(size_t)),
+                        .medoids = malloc(clusters * sizeof(size_t)),
+                        .costs = malloc(clusters * sizeof(double))};
+    return pam->dissimilarity && pam->is_medoid && pam->nearest && pam->second && pam->owner && pam->medoids && pam->costs;
+}
+
+static bool work_init(struct clara_work *work, const struct clara_points *points, enum clara_metric metric, size_t sample_size, size_t clusters)
+{
+    *work = (struct clara_work){.on_line = is_line(points, metric), .sample = malloc(sample_size * sizeof(size_t)), .medoids = malloc(clusters * sizeof(size_t))};
+    bool enough = work->sample && work->medoids;
+    if (work->on_line) {
+        work->ends = malloc(clusters * sizeof(size_t));
+        return line_init(&work->line, sample_size, clusters) && work->ends && enough;
+    }
+    work->clusters = malloc(points->count * sizeof(uint32_t));
+    return pam_init(&work->pam, sample_size, clusters) && work->clusters && enough;
 }
 
 void clara_result_done(struct clara_result *result)
@@ -289,9 +331,11 @@ void clara_result_done(struct clara_result *result)
     *result = (struct clara_result){0};
 }
 
-/* The current sample's medoids in work->medoids (ascending, since the sample is) and the clusters that they give all points. */
-static double sample_cluster(struct clara_work *work, const struct clara_points *points, enum clara_metric metric)
+/* The current sample's medoids in work->medoids: ascending, since the sample is. Returns the mean dissimilarity of all points. */
+static double sample_cluster(struct clara_work *work, const struct clara_points *points, enum clara_metric metric, size_t clusters)
 {
+    if (work->on_line)
+        return line_cluster(work, points, clusters);
     pam_measure(&work->pam, points, metric, work->sample);
     pam_build(&work->pam);
     pam_swap(&work->pam);
@@ -299,23 +343,47 @@ static double sample_cluster(struct clara_work *work, const struct clara_points 
     for (size_t i = 0; i < work->pam.count; i++)
         if (work->pam.is_medoid[i])
             work->medoids[found++] = work->sample[i];
-    return points_assign(points, metric, work->medoids, work->pam.clusters, work->clusters);
+    return points_assign(points, metric, work->medoids, clusters, work->clusters);
 }
 
 /* Keep the current sample as the best; the result's arrays have their final sizes. */
-static void result_take(struct clara_result *result, struct clara_work *work, size_t count, double objective, double *sums)
+static void result_take(struct clara_result *result, struct clara_work *work, double objective, double *sums)
 {
     size_t *medoids = result->medoids;
     result->medoids = work->medoids;
     work->medoids = medoids;
+    memcpy(result->sample, work->sample, result->sample_count * sizeof *result->sample);
+    result->objective = objective;
+    if (work->on_line)
+        return;
     uint32_t *clusters = result->clusters;
     result->clusters = work->clusters;
     work->clusters = clusters;
-    memcpy(result->sample, work->sample, result->sample_count * sizeof *result->sample);
-    result->objective = objective;
     result->silhouette = sample_silhouette(&work->pam, work->sample, result->clusters, sums, result->sizes);
+}
+
+/* Clusters and silhouette, for the medoids that were kept. */
+static void line_result(struct clara_result *result, struct clara_work *work, const struct clara_points *points)
+{
+    size_t k = result->cluster_count;
+    line_divide(points->coordinates, points->count, k, result->medoids, work->ends);
+    for (size_t c = 0, i = 0, s = 0; c < k; c++) {
+        while (i < work->ends[c])
+            result->clusters[i++] = (uint32_t)c;
+        while (s < result->sample_count && result->sample[s] < i)
+            s++;
+        work->ends[c] = s;
+    }
+    line_take(work, points, result->sample);
+    result->silhouette = k < 2 ? 0 : line_silhouette(&work->line, k, work->ends);
+}
+
+static void result_finish(struct clara_result *result, struct clara_work *work, const struct clara_points *points)
+{
+    if (work->on_line)
+        line_result(result, work, points);
     memset(result->sizes, 0, result->cluster_count * sizeof *result->sizes);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < points->count; i++)
         result->sizes[result->clusters[i]]++;
 }
 
@@ -343,7 +411,7 @@ enum pcere_status clara_run(const struct clara_points *points, const struct clar
         .sample_count = sample_size,
     };
     double *sums = malloc(options->clusters * sizeof *sums);
-    if (!work_init(&work, points->count, sample_size, options->clusters) || !best.medoids || !best.sizes || !best.clusters ||
+    if (!work_init(&work, points, options->metric, sample_size, options->clusters) || !best.medoids || !best.sizes || !best.clusters ||
         !best.sample || !sums) {
         status = pcere_fail_memory(error, "clustering");
         clara_result_done(&best);
@@ -353,11 +421,12 @@ enum pcere_status clara_run(const struct clara_points *points, const struct clar
             if (options->given)
                 memcpy(work.sample, options->given + s * sample_size, sample_size * sizeof *work.sample);
             else
-                sample_draw(&work, points->count, best.medoids, s == 0 ? 0 : best.cluster_count, &state);
-            double objective = sample_cluster(&work, points, options->metric);
+                sample_draw(&work, points->count, sample_size, best.medoids, s == 0 ? 0 : best.cluster_count, &state);
+            double objective = sample_cluster(&work, points, options->metric, options->clusters);
             if (s == 0 || objective < best.objective)
-                result_take(&best, &work, points->count, objective, sums);
+                result_take(&best, &work, objective, sums);
         }
+        result_finish(&best, &work, points);
         *ret_result = best;
     }
     free(sums);

@@ -19,11 +19,9 @@ static inline uint64_t random_next(uint64_t *state)
 /* A number in [0, limit), each equally likely; `limit` is at least 1. */
 static inline uint64_t random_below(uint64_t *state, uint64_t limit)
 {
-    uint64_t unfair = (0 - limit) % limit;   /* 2^64 mod limit: numbers below it would make small results likelier */
-    uint64_t number;
-    do
+    uint64_t number = random_next(state);
+    while (number < limit && number < (0 - limit) % limit)      /* 2^64 mod limit: numbers below it would make small results likelier */
         number = random_next(state);
-    while (number < unfair);
     return number % limit;
 }
 

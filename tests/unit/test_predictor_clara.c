@@ -217,6 +217,53 @@ static void equal_points(void)
     clara_result_done(&result);
 }
 
+/* Values as times are: many that are equal, few, logarithms, two heaps, a smear. */
+static double line_value(int kind, uint64_t *state)
+{
+    double number = (double)random_below(state, 1000000);
+    if (kind == 0)
+        return (double)random_below(state, 7);
+    if (kind == 1)
+        return (double)random_below(state, 50) / 8;
+    if (kind == 2)
+        return log(1000 + number);
+    return kind == 3 ? (double)random_below(state, 2) + number / 1e8 : exp(number / 1e5);
+}
+
+static int ascending(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* Points on a line are clustered without a table of distances, unless the metric is the other one; distances are the same in both. */
+static void a_line_has_the_medoids_of_the_table(void)
+{
+    double data[300];
+    uint64_t state = 5;
+    for (int round = 0; round < 500; round++) {
+        size_t count = 1 + (size_t)random_below(&state, round % 5 ? 90 : 300);
+        for (size_t i = 0; i < count; i++)
+            data[i] = line_value(round % 5, &state);
+        qsort(data, count, sizeof *data, ascending);
+        size_t k = 1 + (size_t)random_below(&state, count < 12 ? count : 12);
+        struct clara_points points = {.coordinates = data, .count = count, .dimensions = 1};
+        struct clara_options options = {.clusters = k, .sample_size = round % 3 ? 0 : count, .seed = (uint64_t)round, .metric = CLARA_EUCLIDEAN};
+        struct clara_result table = {0}, line = {0};
+        CU_ASSERT_EQUAL_FATAL(clara_run(&points, &options, &table, NULL), PCERE_OK);
+        options.metric = CLARA_MANHATTAN;
+        CU_ASSERT_EQUAL_FATAL(clara_run(&points, &options, &line, NULL), PCERE_OK);
+        CU_ASSERT_EQUAL(memcmp(table.medoids, line.medoids, k * sizeof *line.medoids), 0);
+        CU_ASSERT_EQUAL(memcmp(table.sizes, line.sizes, k * sizeof *line.sizes), 0);
+        CU_ASSERT_EQUAL(memcmp(table.clusters, line.clusters, count * sizeof *line.clusters), 0);
+        CU_ASSERT_EQUAL(memcmp(table.sample, line.sample, line.sample_count * sizeof *line.sample), 0);
+        CU_ASSERT_EQUAL(table.objective, line.objective);
+        CU_ASSERT_DOUBLE_EQUAL(table.silhouette, line.silhouette, 1e-9);
+        clara_result_done(&table);
+        clara_result_done(&line);
+    }
+}
+
 static void refusals(void)
 {
     double data[] = {1, 2, NAN, 4};
@@ -267,6 +314,7 @@ static const struct unit_test tests[] = {
     {"a sample ascends without doubles and holds the medoids", samples_are_valid},
     {"the same seed gives the same clusters", seeds_reproduce},
     {"as many clusters as points leave nothing over", as_many_clusters_as_points},
+    {"points on a line get the medoids that the table of their distances gives", a_line_has_the_medoids_of_the_table},
     {"equal points are one cluster", equal_points},
     {"impossible input is refused", refusals},
     {"random numbers are splitmix64's and evenly spread", random_numbers},
