@@ -1,8 +1,10 @@
 /* cli/choose.c - classes of a region's invocations. */
 #include "cli/choose.h"
 #include "core/text.h"
+#include "core/workers.h"
 #include "predictor/classes.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,32 +114,47 @@ static void overlap_remove(const struct capture_region *region, struct store_cla
         classes[i].time_ns = (uint64_t)((double)classes[i].time_ns * counted);
 }
 
-static enum pcere_status classes_convert(const struct series *series, const struct classes_result *found, struct store_class **ret_classes,
-                                         struct pcere_error *error)
+static struct store_class class_convert(const struct series *series, const struct classes_class *class)
 {
-    struct store_class *classes = calloc(found->class_count, sizeof *classes);
-    if (!classes)
-        return pcere_fail_memory(error, "the classes");
-    for (size_t i = 0; i < found->class_count; i++) {
-        const struct classes_class *class = &found->classes[i];
-        classes[i] = (struct store_class){
-            .representative = series->number[class->representative - 1],
-            .members = class->members,
-            .time_ns = class->time_ns,
-            .time_ns_median = class->time_ns_median,
-            .representative_ns = class->representative_ns,
-            .captured = class->wanted,
-            .reason = class->wanted ? NULL : strdup(class->reason),
-        };
-    }
-    *ret_classes = classes;
-    return PCERE_OK;
+    return (struct store_class){
+        .representative = series->number[class->representative - 1],
+        .members = class->members,
+        .time_ns = class->time_ns,
+        .time_ns_median = class->time_ns_median,
+        .representative_ns = class->representative_ns,
+        .captured = class->wanted,
+        .reason = class->wanted ? NULL : strdup(class->reason),
+    };
 }
 
 #define SERIES_MOST 10000u               /* invocations of a region that the store lists */
 
+/* Of one region: classes of its outer invocations and, behind them, of its nested ones. */
+struct choose_found {
+    struct store_class *classes;
+    size_t outer_count, count;
+    struct store_series series;  /* of the outer ones, for the store: what was seen, thinned; no region: none */
+    enum pcere_status status;
+    struct pcere_error error;
+};
+
+static void found_done(struct choose_context *choose)
+{
+    for (size_t i = 0; i < choose->found_count; i++) {
+        struct choose_found *found = &choose->found[i];
+        for (size_t j = 0; j < found->count; j++)
+            free(found->classes[j].reason);
+        free(found->classes);
+        store_series_done(&found->series);
+    }
+    free(choose->found);
+    choose->found = NULL;
+    choose->found_count = 0;
+}
+
 void choose_done(struct choose_context *context)
 {
+    found_done(context);
     store_series_free(context->series, context->series_count);
     context->series = NULL;
     context->series_count = context->series_capacity = 0;
@@ -172,11 +189,9 @@ static uint64_t first_begin_ns(const struct capture_run *run)
     return first;
 }
 
-/* For the store: what was seen, thinned. A region that is classified again replaces itself. */
-static enum pcere_status series_keep(struct choose_context *choose, const struct capture_run *run, size_t region, const struct series *series,
-                                     const struct classes_result *found, struct pcere_error *error)
+static enum pcere_status series_make(const struct capture_region *measured, uint64_t origin_ns, const struct series *series,
+                                     const struct classes_result *found, struct store_series *ret_series, struct pcere_error *error)
 {
-    const struct capture_region *measured = &run->regions[region];
     bool *marks = calloc(series->count + 1, sizeof *marks);
     size_t count = marks ? series_mark(series, found, marks) : 0, at = 0;
     struct store_series kept = {
@@ -184,9 +199,7 @@ static enum pcere_status series_keep(struct choose_context *choose, const struct
         .number = calloc(count + 1, sizeof(uint64_t)), .begin_ns = calloc(count + 1, sizeof(uint64_t)),
         .time_ns = calloc(count + 1, sizeof(uint64_t)), .representative = calloc(count + 1, sizeof(uint64_t)),
     };
-    bool whole = marks && kept.region && kept.number && kept.begin_ns && kept.time_ns && kept.representative
-                 && array_reserve(&choose->series, &choose->series_capacity, choose->series_count + 1, sizeof *choose->series);
-    uint64_t origin_ns = first_begin_ns(run);
+    bool whole = marks && kept.region && kept.number && kept.begin_ns && kept.time_ns && kept.representative;
     for (size_t i = 0; whole && i < series->count; i++)
         if (marks[i]) {
             kept.number[at] = series->number[i];
@@ -200,13 +213,26 @@ static enum pcere_status series_keep(struct choose_context *choose, const struct
         store_series_done(&kept);
         return pcere_fail_memory(error, "the invocations");
     }
-    for (size_t i = 0; i < choose->series_count; i++)
-        if (strcmp(choose->series[i].region, kept.region) == 0) {
-            store_series_done(&choose->series[i]);
-            choose->series[i] = kept;
-            return PCERE_OK;
-        }
-    choose->series[choose->series_count++] = kept;
+    *ret_series = kept;
+    return PCERE_OK;
+}
+
+/* A region that is classified again replaces itself. */
+static enum pcere_status series_keep(struct choose_context *choose, struct store_series *series, struct pcere_error *error)
+{
+    size_t at = 0;
+    if (!series->region)
+        return PCERE_OK;
+    if (!array_reserve(&choose->series, &choose->series_capacity, choose->series_count + 1, sizeof *choose->series))
+        return pcere_fail_memory(error, "the invocations");
+    while (at < choose->series_count && strcmp(choose->series[at].region, series->region) != 0)
+        at++;
+    if (at < choose->series_count)
+        store_series_done(&choose->series[at]);
+    else
+        choose->series_count++;
+    choose->series[at] = *series;
+    *series = (struct store_series){0};
     return PCERE_OK;
 }
 
@@ -251,72 +277,116 @@ static void light_keep(struct choose_context *choose, const struct capture_run *
     classes[largest].reason = NULL;
 }
 
-/* Of the invocations inside other regions, or of the others: they never share a class, since only the latter count for the program's time. */
-static enum pcere_status choose_some(struct choose_context *choose, const struct capture_run *run, const struct capture_region *measured,
-                                     bool nested, struct store_class **ret_classes, size_t *ret_count, struct pcere_error *error)
+/* ---- all regions, side by side --------------------------------------------------------------------------------------------- */
+
+struct choosing {
+    const struct choose_context *choose;
+    const struct capture_run *run;
+    uint64_t settled_ns, origin_ns;
+    struct choose_found *found;  /* [run->region_count] */
+    atomic_size_t next;
+};
+
+static enum pcere_status classes_append(struct choose_found *found, const struct series *series, const struct classes_result *result,
+                                        struct pcere_error *error)
 {
+    struct store_class *all = realloc(found->classes, (found->count + result->class_count) * sizeof *all);
+    if (!all)
+        return pcere_fail_memory(error, "the classes");
+    found->classes = all;
+    for (size_t i = 0; i < result->class_count; i++)
+        all[found->count++] = class_convert(series, &result->classes[i]);
+    return PCERE_OK;
+}
+
+/* Of the invocations inside other regions, or of the others: they never share a class, since only the latter count for the program's time. */
+static enum pcere_status find_some(const struct choosing *choosing, size_t region, bool nested, struct choose_found *found, struct pcere_error *error)
+{
+    const struct capture_run *run = choosing->run;
+    const struct capture_region *measured = &run->regions[region];
     struct series series = {0};
     enum pcere_status status = series_init(measured, nested, run->threads, &series, error);
-    if (status != PCERE_OK)
-        return status;
-    if (!series.count) {
+    if (status != PCERE_OK || !series.count) {
         series_done(&series);
-        *ret_classes = NULL;
-        *ret_count = 0;
-        return PCERE_OK;
+        return status;
     }
     struct classes_input input = {
         .count = series.count, .time_ns = series.time_ns, .arguments_hash = series.arguments_hash,
         .minor_faults = series.measured_cpu ? series.faults : NULL, .preemptions = series.measured_cpu ? series.switches : NULL,
-        .begin_ns = series.begin_ns, .near_ns = settled_at(run), .at_hand = series.any_captured ? series.captured : NULL,
+        .begin_ns = series.begin_ns, .near_ns = choosing->settled_ns, .at_hand = series.any_captured ? series.captured : NULL,
     };
     struct classes_options options = {
-        .max_classes = choose->max_classes, .min_share_ratio = choose->min_share_ratio, .wall_ns = run->wall_ns, .seed = 1,
+        .max_classes = choosing->choose->max_classes, .min_share_ratio = choosing->choose->min_share_ratio, .wall_ns = run->wall_ns, .seed = 1,
     };
-    if (series.count > CLASSES_FEW && (double)(nested ? measured->nested_ns : measured->time_ns) < choose->min_share_ratio * (double)run->wall_ns)
-        options.max_classes = 1;         /* none of its classes could weigh enough, and hundreds of such regions take seconds to cluster */
-    struct classes_result found;
-    status = classes_find(&input, &options, &found, error);
+    if (series.count > CLASSES_FEW && (double)(nested ? measured->nested_ns : measured->time_ns) < options.min_share_ratio * (double)run->wall_ns)
+        options.max_classes = 1;         /* none of its classes could weigh enough */
+    struct classes_result result;
+    status = classes_find(&input, &options, &result, error);
     if (status == PCERE_OK) {
-        status = classes_convert(&series, &found, ret_classes, error);
+        size_t first = found->count;
+        status = classes_append(found, &series, &result, error);
         if (status == PCERE_OK) {
-            *ret_count = found.class_count;
-            rest_add(measured, nested, series.preempted_ns, *ret_classes, *ret_count);
+            struct store_class *classes = found->classes + first;
+            rest_add(measured, nested, series.preempted_ns, classes, result.class_count);
             if (!nested && measured->overlap_ns)
-                overlap_remove(measured, *ret_classes, *ret_count);
-            for (size_t i = 0; i < *ret_count; i++)
-                (*ret_classes)[i].nested = nested;
-            light_keep(choose, run, measured, *ret_classes, *ret_count);
+                overlap_remove(measured, classes, result.class_count);
+            for (size_t i = 0; i < result.class_count; i++)
+                classes[i].nested = nested;
             if (!nested)
-                status = series_keep(choose, run, (size_t)(measured - run->regions), &series, &found, error);
+                status = series_make(measured, choosing->origin_ns, &series, &result, &found->series, error);
         }
-        classes_result_done(&found);
+        classes_result_done(&result);
     }
     series_done(&series);
     return status;
 }
 
+static void *regions_find(void *context)
+{
+    struct choosing *choosing = context;
+    for (size_t i; (i = atomic_fetch_add(&choosing->next, 1)) < choosing->run->region_count;) {
+        struct choose_found *found = &choosing->found[i];
+        if (!choosing->run->regions[i].list_count)
+            continue;
+        found->status = find_some(choosing, i, false, found, &found->error);
+        found->outer_count = found->count;
+        if (found->status == PCERE_OK && choosing->run->regions[i].nested)
+            found->status = find_some(choosing, i, true, found, &found->error);
+    }
+    return NULL;
+}
+
+enum pcere_status choose_begin(void *context, const struct capture_run *run, struct pcere_error *error)
+{
+    struct choose_context *choose = context;
+    found_done(choose);
+    struct choosing choosing = {.choose = choose, .run = run, .settled_ns = settled_at(run), .origin_ns = first_begin_ns(run),
+                                .found = calloc(run->region_count + 1, sizeof *choosing.found)};
+    if (!choosing.found)
+        return pcere_fail_memory(error, "the classes");
+    workers_run(regions_find, &choosing, run->region_count);
+    choose->found = choosing.found;
+    choose->found_count = run->region_count;
+    return PCERE_OK;
+}
+
 enum pcere_status choose_classes(void *context, const struct capture_run *run, size_t region, struct store_class **ret_classes,
                                  size_t *ret_count, struct pcere_error *error)
 {
-    const struct capture_region *measured = &run->regions[region];
-    struct store_class *outer = NULL, *nested = NULL;
-    size_t outer_count = 0, nested_count = 0;
-    enum pcere_status status = choose_some(context, run, measured, false, &outer, &outer_count, error);
-    if (status == PCERE_OK && measured->nested)
-        status = choose_some(context, run, measured, true, &nested, &nested_count, error);
-    struct store_class *all = status == PCERE_OK && nested_count ? realloc(outer, (outer_count + nested_count) * sizeof *all) : outer;
-    if (status == PCERE_OK && nested_count && !all)
-        status = pcere_fail_memory(error, "the classes");
-    if (status != PCERE_OK) {
-        free(outer);
-        free(nested);
-        return status;
+    struct choose_context *choose = context;
+    struct choose_found *found = &choose->found[region];
+    if (found->status != PCERE_OK) {
+        if (error)
+            *error = found->error;
+        return found->status;
     }
-    if (nested_count)
-        memcpy(all + outer_count, nested, nested_count * sizeof *all);
-    free(nested);
-    *ret_classes = all;
-    *ret_count = outer_count + nested_count;
+    enum pcere_status status = series_keep(choose, &found->series, error);
+    if (status != PCERE_OK)
+        return status;
+    light_keep(choose, run, &run->regions[region], found->classes, found->outer_count);
+    light_keep(choose, run, &run->regions[region], found->classes + found->outer_count, found->count - found->outer_count);
+    *ret_classes = found->classes;
+    *ret_count = found->count;
+    *found = (struct choose_found){0};
     return PCERE_OK;
 }

@@ -1,7 +1,7 @@
 /* cli/profile_files.c - see profile_files.h. */
 #include "cli/profile_files.h"
+#include "core/workers.h"
 #include "cli/cli.h"
-#include "replay-rt/launcher/workers.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -186,6 +186,7 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
         options.one_run = words->one_run;
         options.two_runs = words->two_runs;
         options.every_class = choose.min_share_ratio == 0;
+        options.choose_begin = choose_begin;
         options.choose = choose_classes;
         options.choose_context = &choose;
         options.faults = faults;

@@ -90,6 +90,9 @@ enum capture_phase { CAPTURE_PHASE_TIMING, CAPTURE_PHASE_CHOOSING, CAPTURE_PHASE
 /* Called a few times a second while the program runs, never during a stop. `stops` of `planned` lie behind. */
 typedef void capture_progress_fn(void *context, enum capture_phase phase, uint64_t elapsed_ns, size_t stops, size_t planned);
 
+/* Called before capture_choose_fn is asked for a run's regions: what can be done for all of them side by side. */
+typedef enum pcere_status capture_choose_begin_fn(void *context, const struct capture_run *run, struct pcere_error *error);
+
 /* Make classes of a region's invocations (run->regions[region].list). Classes with `captured` set are wanted; a class that is not names its
  * `reason` (malloc) or weighs too little. *ret_classes is malloc'ed. Any failure ends the capture with it. A wanted class whose representative is
  * none of the captured invocations costs a second run, after which it is asked again. */
@@ -130,6 +133,7 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
     double share_least_ratio;    /* classes that weigh less of the run's wall time are not dumped; negative: 0 */
     bool no_after;               /* do not record memory at the end of captured regions: they cannot be verified */
     unsigned workers;            /* threads that compress; 0: one per core, at most 8 */
+    capture_choose_begin_fn *choose_begin;   /* may be NULL */
     capture_choose_fn *choose;
     void *choose_context;
 };

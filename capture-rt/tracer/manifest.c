@@ -159,11 +159,12 @@ static bool class_judge(const struct capture_options *options, const struct capt
 enum pcere_status manifest_choose(const struct capture_options *options, const struct capture_run *run,
                                   struct store_manifest *manifest, struct pcere_error *error)
 {
-    for (size_t i = 0; i < run->region_count; i++) {
+    enum pcere_status status = options->choose_begin ? options->choose_begin(options->choose_context, run, error) : PCERE_OK;
+    for (size_t i = 0; i < run->region_count && status == PCERE_OK; i++) {
         struct store_region *region = &manifest->regions[i];
         if (run->regions[i].list_count == 0)
             continue;
-        enum pcere_status status =
+        status =
             options->choose(options->choose_context, run, i, &region->classes, &region->class_count, error);
         if (status != PCERE_OK)
             return status;
@@ -180,7 +181,7 @@ enum pcere_status manifest_choose(const struct capture_options *options, const s
         if (!enough)
             return pcere_fail_memory(error, "the classes");
     }
-    return PCERE_OK;
+    return status;
 }
 
 /* ---- what became of them --------------------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
 #include "replay-rt/launcher/build_work.h"
 
 #include "core/files.h"
+#include "core/workers.h"
 #include "replay-rt/launcher/user_passes.h"
-#include "replay-rt/launcher/workers.h"
 
 #include <fcntl.h>
 #include <stdio.h>

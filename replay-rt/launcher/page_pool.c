@@ -3,7 +3,7 @@
 
 #include "core/files.h"
 #include "core/text.h"
-#include "replay-rt/launcher/workers.h"
+#include "core/workers.h"
 
 #include <errno.h>
 #include <fcntl.h>

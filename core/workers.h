@@ -1,6 +1,6 @@
-/* replay-rt/launcher/workers.h - the same work on every processor that this process may use. */
-#ifndef PCERE_REPLAY_LAUNCHER_WORKERS_H
-#define PCERE_REPLAY_LAUNCHER_WORKERS_H
+/* core/workers.h - the same work on every processor that this process may use. */
+#ifndef PCERE_CORE_WORKERS_H
+#define PCERE_CORE_WORKERS_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "replay-rt/launcher/workers.h"
+#include "core/workers.h"
 
 #include <pthread.h>
 #include <sched.h>
