@@ -76,7 +76,11 @@ static enum pcere_status lists_same(char *const *a, size_t a_count, const char *
 /* What iteration-exact labels do not depend on. */
 static bool is_of_schedule(const char *setting)
 {
-    return strncmp(setting, "OMP_NUM_THREADS=", 16) == 0 || strncmp(setting, "OMP_SCHEDULE=", 13) == 0;
+    static const char *const names[] = {"OMP_NUM_THREADS=", "OMP_SCHEDULE=", "OMP_NUM_TEAMS=", "OMP_TEAMS_THREAD_LIMIT=", "OMP_THREAD_LIMIT="};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(setting, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
 }
 
 static enum pcere_status settings_same(const struct profile_run *a, const char *a_name, const struct profile_run *b, const char *b_name, struct pcere_error *error)

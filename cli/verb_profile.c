@@ -253,7 +253,7 @@ static const struct cli_option options[] = {
     {"caches", 0, CLI_TEXT, offsetof(struct profile_words, caches), "L1,L2",
      "The caches of the events of cache, each as BYTES/WAYS or BYTES/WAYS/LINE, such as 32KiB/8,1MiB/16; this machine's if not given.", 0, 0},
     {"iterations", 0, CLI_FLAG, offsetof(struct profile_words, iterations), NULL,
-     "An XU for each iteration of worksharing loops, in place of one for each range: labels are then the same for every schedule and number of threads. Of codelets, and of programs "
+     "An XU for each iteration of worksharing loops, taskloops and distribute, in place of one for each range: labels are then the same for every schedule and number of threads, tasks and teams. Of codelets, and of programs "
      "compiled with PCERE_COUNT=iterations (or ir,iterations).", 0, 0},
     {"combine", 0, CLI_TEXT, offsetof(struct profile_words, combine), "STRATEGY",
      "Count the events in as few runs as needed, and make one profile of them: lgl, ctc, bc, bc-unlabeled or assignment, as 'pcere combine' has them.", 0, 0},

@@ -35,7 +35,7 @@ CountMode countMode(llvm::LLVMContext &Context, llvm::StringRef Word, llvm::Stri
 /// each block's counts where it runs, with no regard to cost: what cheaper ways are compared with.
 void insertCounts(llvm::Module &M, const CountMode &Mode, bool InPlace, llvm::FunctionAnalysisManager &Analyses);
 
-/// Have every iteration of the worksharing loops, and every section, that \p M holds told to __pcere_iteration. Run it at the pipeline's start, behind
+/// Have every iteration of the worksharing loops, taskloops and distribute constructs, and every section, that \p M holds told to __pcere_iteration. Run it at the pipeline's start, behind
 /// embedBitcode: it must not be embedded, and finds the loops as the compiler's front end wrote them.
 void watchIterations(llvm::Module &M, const CountMode &Mode);
 

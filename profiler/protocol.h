@@ -152,7 +152,7 @@ enum trace_type {               /* extra; value */
     TRACE_TEAM,                 /* threads in it; id of the team: of the implicit task that begins next */
     TRACE_IMPLICIT_BEGIN,       /* number of the thread in its team; id of the implicit task. flags 1: the initial task */
     TRACE_IMPLICIT_END,         /* ; id of the implicit task */
-    TRACE_LOOP_BEGIN,           /* construct; enum trace_schedule | chunk << 8 */
+    TRACE_LOOP_BEGIN,           /* construct; enum trace_schedule | chunk << 8. flags 1: its iterations are those of all teams of a league */
     TRACE_RANGE_BEGIN,          /* iterations (saturated: TRACE_LENGTH follows); the first. Ends the range before */
     TRACE_LENGTH,               /* ; iterations of the range that was just begun */
     TRACE_LOOP_END,

@@ -72,8 +72,8 @@ enum pcere_access {
  * counts as PCERE_COUNT_LOADS or PCERE_COUNT_STORES is told once without GOES_ON; 0 bytes: nothing is touched, or it cannot be told where. */
 void __pcere_cache_access(uint64_t address, uint64_t bytes, uint32_t what);
 
-/* Weak in programs (PCERE_COUNT=iterations); called when an iteration begins, or a section, by its number in the loop as the compiled program counts: from 0
- * with clang, collapsed loops as one. Counts are exact then. Loops of taskloop and distribute, and flang's, are not told. */
+/* Weak in programs (PCERE_COUNT=iterations); called when an iteration begins (of a worksharing loop, a taskloop, distribute), or a section, by its number in the loop
+ * as the compiled program counts: from 0, collapsed loops as one, but flang's taskloops by their values. Counts are exact then. */
 void __pcere_iteration(uint64_t number);
 
 #endif

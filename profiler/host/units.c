@@ -113,7 +113,31 @@ static void streams_done(struct walk *walk)
         free(stream->teams);
     }
     free(walk->streams);
-    free(walk->labelled);
+}
+
+/* Leave out what turned out to be no XU, and count labels that are there twice. */
+static enum pcere_status units_finish(struct units *units, struct pcere_error *error)
+{
+    uint8_t *labelled = calloc(units->labels.count + 1, 1);
+    if (!labelled)
+        return pcere_fail_memory(error, "the profile");
+    size_t kept = 0;
+    for (size_t i = 0; i < units->count; i++) {
+        uint32_t node = units->list[i].node;
+        if (node == LABEL_NONE)
+            continue;
+        units->duplicates += labelled[node];
+        labelled[node] = 1;
+        if (kept != i) {
+            units->list[kept] = units->list[i];
+            for (size_t event = 0; event < units->event_count; event++)
+                units->counts[kept * units->event_count + event] = units->counts[i * units->event_count + event];
+        }
+        kept++;
+    }
+    units->count = kept;
+    free(labelled);
+    return PCERE_OK;
 }
 
 enum pcere_status units_collect(const struct trace_file *file, const struct units_options *options, struct units *ret_units, struct pcere_error *error)
@@ -124,6 +148,8 @@ enum pcere_status units_collect(const struct trace_file *file, const struct unit
     if (walk.status == PCERE_OK)
         walk_run(&walk);
     streams_done(&walk);
+    if (walk.status == PCERE_OK)
+        walk.status = units_finish(&units, error);
     if (walk.status != PCERE_OK) {
         units_done(&units);
         return walk.status;

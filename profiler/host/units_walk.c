@@ -72,7 +72,7 @@ static struct context *context_new(struct walk *walk, uint64_t id, enum context_
     }
     maker->contexts[count] = context;
     context->kind = (uint8_t)kind;
-    context->node = context->taskloop = LABEL_NONE;
+    context->node = context->taskloop = context->common = LABEL_NONE;
     if (!frame_push(walk, context, (struct frame){.kind = FRAME_BASE, .node = LABEL_NONE, .unit = LABEL_NONE}))
         return NULL;
     return context;
@@ -136,14 +136,6 @@ static uint32_t unit_new(struct walk *walk, const struct stream *stream, uint32_
         out_of_memory(walk);
         return LABEL_NONE;
     }
-    size_t had = walk->labelled_capacity;
-    if (!array_reserve(&walk->labelled, &walk->labelled_capacity, (size_t)node + 1, 1)) {
-        out_of_memory(walk);
-        return LABEL_NONE;
-    }
-    memset(walk->labelled + had, 0, walk->labelled_capacity - had);
-    units->duplicates += walk->labelled[node];
-    walk->labelled[node] = 1;
     for (size_t i = 0; i < units->event_count; i++)
         units->counts[units->count * units->event_count + i] = 0;
     units->list[units->count] = (struct unit){.node = node, .thread = stream->number, .cpu = stream->cpu, .kind = (uint8_t)kind, .start_ticks = ticks, .iterations = iterations};
@@ -223,8 +215,11 @@ static void loop_begin(struct walk *walk, struct context *context, const struct 
     if (frame_close(context, FRAME_LOOP))        /* one that was cancelled */
         walk->units->mismatches += 0;
     bool transparent = kind == TRACE_SECTIONS && walk->options.rules == LABEL_RULES_PAPER;
+    bool common = item->flags & 1 && in_team(context) && context->common != LABEL_NONE && walk->file->header->wanted & TRACE_WANT_ITERATIONS;
     struct frame frame = {.kind = FRAME_LOOP, .schedule = (uint8_t)item->value, .unit = LABEL_NONE, .construct = item->extra,
-                          .node = transparent ? LABEL_NONE : node_shared(walk, context, item->extra)};
+                          .node = transparent ? LABEL_NONE
+                                  : common    ? node_make(walk, context->common, LABEL_RANKED, item->extra, ++context->shared)
+                                              : node_shared(walk, context, item->extra)};
     frame_push(walk, context, frame);
 }
 
@@ -244,37 +239,83 @@ static void range_begin(struct walk *walk, struct stream *stream, struct context
     frame_push(walk, context, (struct frame){.kind = FRAME_RANGE, .node = node, .unit = unit, .construct = construct});
 }
 
+/* Do both begin at one place of the source? So the parts of a combined construct do. */
+static bool combined(const struct trace_file *file, uint32_t a, uint32_t b)
+{
+    return a < file->construct_count && b < file->construct_count && file->constructs[a].line == file->constructs[b].line && file->constructs[a].column == file->constructs[b].column;
+}
+
+/* distribute parallel for: the iterations are those of the inner loop. So a range of distribute is no XU, and what is in it is named as if all ranges were
+ * one, whatever the number of teams is. */
+static void range_dissolve(struct walk *walk, const struct stream *stream, struct context *context, uint32_t parallel)
+{
+    const struct trace_file *file = walk->file;
+    struct frame *range = frame_labelled(context);
+    bool distribute = range->construct < file->construct_count && file->constructs[range->construct].kind == TRACE_DISTRIBUTE;
+    if (!distribute || range->kind != FRAME_RANGE || range->split || range[-1].kind != FRAME_LOOP || !(file->header->wanted & TRACE_WANT_ITERATIONS) ||
+        !combined(file, range->construct, parallel))
+        return;
+    range->rank = 0;
+    range->node = range[-1].node;
+    if (range->unit == LABEL_NONE)
+        return;
+    struct unit *unit = &walk->units->list[range->unit];
+    struct unit_outside *outside = &walk->units->outside[stream - walk->streams];
+    size_t events = walk->units->event_count;
+    outside->ticks += unit->active_ticks;
+    if (events)
+        counts_add(outside->counts, &walk->units->counts[range->unit * events], events);
+    unit->node = range->unit = LABEL_NONE;
+}
+
 /* The first iteration of a range goes on with the range's XU, so that what its bounds took is in it; each other one is an XU of its own. */
+static void iteration_put(struct walk *walk, const struct stream *stream, struct frame *range, uint32_t node, enum unit_kind kind, uint64_t ticks)
+{
+    range->node = node;
+    if (range->split || range->unit == LABEL_NONE)
+        range->unit = unit_new(walk, stream, node, kind, ticks, 1);
+    if (range->unit != LABEL_NONE) {
+        struct unit *unit = &walk->units->list[range->unit];
+        unit->node = node;
+        unit->kind = (uint8_t)kind;
+        unit->iterations = 1;
+    }
+    range->split = true;
+    range->rank = 0;
+    walk->units->iterations++;
+}
+
+/* Of a task that a taskloop made. */
+static void task_iteration(struct walk *walk, const struct stream *stream, struct context *context, const struct trace_item *item)
+{
+    frames_close(context, 1);
+    uint32_t construct = walk->units->labels.nodes[context->taskloop].construct;
+    context->at_once = false;
+    context->node = node_make(walk, context->taskloop, LABEL_FIRST, construct, item->value);
+    iteration_put(walk, stream, &context->frames[0], context->node, UNIT_ITERATION, item->ticks);
+}
+
 static void iteration_begin(struct walk *walk, const struct stream *stream, struct context *context, const struct trace_item *item)
 {
     size_t at = context->frame_count;
     while (at-- > 1 && context->frames[at].kind != FRAME_RANGE)
         ;
+    if (at == 0 && context->kind == CONTEXT_TASK && context->taskloop != LABEL_NONE) {
+        task_iteration(walk, stream, context, item);
+        return;
+    }
     if (at < 2 || context->frames[at - 1].kind != FRAME_LOOP) {
         walk->units->mismatches++;
         return;
     }
-    struct frame range = context->frames[at];
-    const struct frame loop = context->frames[at - 1];
-    frames_close(context, at);
-    uint32_t kind = loop.construct < walk->file->construct_count ? walk->file->constructs[loop.construct].kind : 0;
-    uint32_t before = range.node;
-    if (loop.node != LABEL_NONE)
-        range.node = node_make(walk, loop.node, LABEL_FIRST, loop.construct, item->value);
-    else if (range.split)
-        range.node = node_unordered(walk, context, loop.construct);
-    if (range.split)
-        range.unit = unit_new(walk, stream, range.node, UNIT_ITERATION, item->ticks, 1);
-    else
-        walk->units->mismatches += range.node != before;
-    if (range.unit != LABEL_NONE) {
-        walk->units->list[range.unit].kind = kind == TRACE_SECTIONS ? UNIT_SECTION : UNIT_ITERATION;
-        walk->units->list[range.unit].iterations = 1;
-    }
-    range.split = true;
-    range.rank = 0;
-    walk->units->iterations++;
-    frame_push(walk, context, range);
+    struct frame *range = &context->frames[at];
+    const struct frame *loop = &context->frames[at - 1];
+    frames_close(context, at + 1);
+    bool sections = loop->construct < walk->file->construct_count && walk->file->constructs[loop->construct].kind == TRACE_SECTIONS;
+    uint32_t node = loop->node != LABEL_NONE ? node_make(walk, loop->node, LABEL_FIRST, loop->construct, item->value)
+                    : range->split           ? node_unordered(walk, context, loop->construct)
+                                             : range->node;
+    iteration_put(walk, stream, range, node, sections ? UNIT_SECTION : UNIT_ITERATION, item->ticks);
 }
 
 static void length_note(struct walk *walk, struct context *context, const struct trace_item *item)
@@ -316,7 +357,7 @@ static void wait_end(struct context *context)
         context->frame_count--;
 }
 
-static void parallel_begin(struct walk *walk, struct context *context, const struct trace_item *item)
+static void parallel_begin(struct walk *walk, struct stream *stream, struct context *context, const struct trace_item *item)
 {
     struct stream *maker;
     uint64_t count;
@@ -328,11 +369,19 @@ static void parallel_begin(struct walk *walk, struct context *context, const str
         out_of_memory(walk);
         return;
     }
+    range_dissolve(walk, stream, context, item->extra);
+    if (item->flags & 1)
+        stream->league = item->value;
     bool first = walk->options.marked && walk->on && !walk->units->marked;
+    if (context->league && !item->extra) {       /* libomp's own, of each of the league's teams: it stands for the team */
+        maker->teams[count] = (struct team){.node = context->node, .construct = 1, .common = LABEL_NONE, .league = true, .number = context->number, .size = context->team};
+        return;
+    }
+    uint32_t common = context->league && frame_labelled(context)->kind == FRAME_BASE ? node_make(walk, context->node, LABEL_RANKED, item->extra, context->forced + 1) : LABEL_NONE;
     uint32_t node = first ? node_make(walk, 0, LABEL_GIVEN, item->extra, 0) : node_unordered(walk, context, item->extra);
     if (first)
         walk->units->marked = item->extra;
-    maker->teams[count] = (struct team){node, item->extra + 1, item->flags & 1};
+    maker->teams[count] = (struct team){.node = node, .construct = item->extra + 1, .common = common, .league = item->flags & 1};
 }
 
 static void mark(struct walk *walk, const struct trace_item *item)
@@ -352,16 +401,24 @@ const struct team *walk_team_find(const struct walk *walk, uint64_t id)
 static void implicit_begin(struct walk *walk, struct stream *stream, const struct trace_item *item)
 {
     const struct team *team = stream->team_id ? walk_team_find(walk, stream->team_id) : NULL;
+    if (item->flags & 1 && stream->league && (!team || !team->league))
+        team = walk_team_find(walk, stream->league);     /* libomp 19 names some team before it for a league of one */
     bool initial = !team && item->flags & 1;
     struct context *context = context_new(walk, item->value, initial ? CONTEXT_INITIAL : CONTEXT_IMPLICIT);
     if (!context)
         return;
     context->number = item->extra;
     context->team = stream->team_size ? stream->team_size : 1;
+    if (team && team->size) {
+        context->number = team->number;
+        context->team = team->size;
+    }
     if (!initial && context->team > walk->units->team_most)
         walk->units->team_most = context->team;
     context->node = initial ? node_make(walk, 0, LABEL_ROOT, 0, walk->roots++) : team ? team->node : LABEL_NONE;
     context->frames[0].node = context->node;
+    context->league = team && team->league;
+    context->common = team ? team->common : LABEL_NONE;
     context->running = true;
     context->back = stream->now;
     stream->now = context;
@@ -486,7 +543,8 @@ void walk_apply(struct walk *walk, struct stream *stream, const struct trace_ite
     case TRACE_TASK_SWITCH: task_switch(walk, stream, item); break;
     case TRACE_MARK: mark(walk, item); break;
     case TRACE_CPU: stream->cpu = item->value < UINT32_MAX ? (uint32_t)item->value : UINT32_MAX; break;
-    case TRACE_PARALLEL_END: case TRACE_THREAD_END: case TRACE_TIME: case TRACE_DEPENDENCE: case TRACE_MUTEX_BEGIN: case TRACE_MUTEX_END:
+    case TRACE_PARALLEL_END: stream->league = stream->league == item->value ? 0 : stream->league; break;
+    case TRACE_THREAD_END: case TRACE_TIME: case TRACE_DEPENDENCE: case TRACE_MUTEX_BEGIN: case TRACE_MUTEX_END:
     case TRACE_TARGET_BEGIN: case TRACE_TARGET_END: case TRACE_DATA_BEGIN: case TRACE_DATA_BYTES: case TRACE_DATA_END: case TRACE_KERNEL_BEGIN: case TRACE_KERNEL_END:
     case TRACE_RANK: case TRACE_MESSAGE_BEGIN: case TRACE_MESSAGE_END: case TRACE_TYPES: break;
     default: known = context != NULL; break;
@@ -498,7 +556,7 @@ void walk_apply(struct walk *walk, struct stream *stream, const struct trace_ite
         return;
     }
     switch ((enum trace_type)item->type) {
-    case TRACE_PARALLEL_BEGIN: parallel_begin(walk, context, item); break;
+    case TRACE_PARALLEL_BEGIN: parallel_begin(walk, stream, context, item); break;
     case TRACE_LOOP_BEGIN: loop_begin(walk, context, item); break;
     case TRACE_RANGE_BEGIN: range_begin(walk, stream, context, item); break;
     case TRACE_LENGTH: length_note(walk, context, item); break;

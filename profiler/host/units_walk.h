@@ -10,7 +10,7 @@ enum frame_kind { FRAME_BASE, FRAME_LOOP, FRAME_RANGE, FRAME_SINGLE, FRAME_MASKE
 struct frame {
     uint8_t kind;                /* enum frame_kind */
     uint8_t schedule;            /* of a loop */
-    bool split;                  /* a range whose iterations are told: it is the one that runs */
+    bool split;                  /* a range, or a task of a taskloop, whose iterations are told: it is the one that runs */
     uint32_t node;               /* LABEL_NONE: transparent */
     uint32_t unit;               /* LABEL_NONE: none */
     uint32_t construct;
@@ -29,12 +29,14 @@ struct context {                 /* an instance of a task */
     uint32_t node;               /* its label's; LABEL_NONE: not known yet */
     uint32_t taskloop;           /* node of the taskloop that made it, or LABEL_NONE */
     uint32_t construct;
+    uint32_t common;             /* what loops that all teams of a league share are named after, in place of their own region; LABEL_NONE: there is no league */
+    bool league;                 /* implicit: of a teams construct */
     struct context *back;        /* implicit: what its thread goes on with at its end */
     struct frame *frames;
     size_t frame_count, frame_capacity;
 };
 
-struct team { uint32_t node, construct; bool league; };
+struct team { uint32_t node, construct, common, number, size; bool league; };   /* common: see struct context; size: unless 0, it stands for that thread of a team of that size */
 
 struct stream {                  /* a thread */
     struct trace_cursor cursor;
@@ -48,6 +50,7 @@ struct stream {                  /* a thread */
     uint64_t last_ticks;
     uint32_t team_size;
     uint64_t team_id;            /* of the implicit task that begins next */
+    uint64_t league;             /* that it began and has not ended, or 0 */
     struct context **contexts;   /* tasks that it made, by their count */
     size_t context_count, context_capacity;
     struct team *teams;
@@ -63,8 +66,6 @@ struct walk {
     struct pcere_error *error;
     enum pcere_status status;
     uint64_t roots;
-    uint8_t *labelled;           /* [node]: it has an XU */
-    size_t labelled_capacity;
 };
 
 /* The task of that id, or NULL: its creation was not met yet. */

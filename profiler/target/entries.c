@@ -101,13 +101,15 @@ static uint64_t static_length(const struct loop_bounds *loop, bool chunked)
     return whole * first + (rest < first ? rest : first);
 }
 
-static void static_put(struct recorder *recorder, const ident *where, const void *address, int32_t schedule, int64_t chunk,
+enum { LOOP_OF_LEAGUE = 1 };     /* flags of TRACE_LOOP_BEGIN */
+
+static void static_put(struct recorder *recorder, const ident *where, const void *address, int32_t schedule, int64_t chunk, unsigned flags,
                        const struct loop_bounds *loop)
 {
     int32_t plain = schedule & ~SCHEDULE_MODIFIERS;
     bool chunked = plain == SCHEDULE_STATIC_CHUNKED || plain == SCHEDULE_DISTRIBUTE_CHUNKED;
     uint32_t kind = chunked ? TRACE_SCHEDULE_STATIC_CHUNKED : TRACE_SCHEDULE_STATIC;
-    recorder_put(recorder, TRACE_WORD(TRACE_LOOP_BEGIN, 0, recorder_construct(recorder, where, address, loop_kind(where))),
+    recorder_put(recorder, TRACE_WORD(TRACE_LOOP_BEGIN, flags, recorder_construct(recorder, where, address, loop_kind(where))),
                  kind | (chunked ? (uint64_t)chunk << 8 : 0));
     uint64_t length = static_length(loop, chunked);
     if (length)
@@ -131,7 +133,7 @@ static void static_put(struct recorder *recorder, const ident *where, const void
         loop.lower = (int64_t)*lower;                                                                                          \
         loop.upper = (int64_t)*upper;                                                                                          \
         loop.stride = *stride;                                                                                                 \
-        static_put(recorder, where, CALLER, schedule, chunk, &loop);                                                           \
+        static_put(recorder, where, CALLER, schedule, chunk, 0, &loop);                                                        \
     }                                                                                                                          \
     RECORDER_EXPORT void __kmpc_dist_for_static_init_##suffix(ident *, int32_t, int32_t, int32_t *, type *, type *, type *, difference *, difference, \
                                                               difference);                                                     \
@@ -146,7 +148,7 @@ static void static_put(struct recorder *recorder, const ident *where, const void
             return;                                                                                                            \
         recorder->inside--;                                                                                                    \
         struct loop_bounds loop = {(int64_t)*lower, (int64_t)*upper, (int64_t)*upper_league, *stride, step};                    \
-        static_put(recorder, where, CALLER, schedule, chunk, &loop);                                                           \
+        static_put(recorder, where, CALLER, schedule, chunk, LOOP_OF_LEAGUE, &loop);                                           \
     }
 STATIC_INIT(4, int32_t, int32_t)
 STATIC_INIT(4u, uint32_t, int32_t)
