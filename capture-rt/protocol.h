@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 11u
+#define CAPTURE_VERSION 12u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -112,6 +112,9 @@ struct capture_lock {           /* a slot of an open-addressing table */
 
 struct capture_indirect { uint64_t resolver, address; };    /* a function of a shared object that has several forms, and the one in use */
 
+enum { CAPTURE_CONSTANTS = 4 };                             /* of include/pcere/libc_constants.inc, in its order */
+struct capture_constant { uint64_t address, bytes; };
+
 enum capture_random_kind { CAPTURE_RANDOM_TABLE = 1, CAPTURE_RANDOM_48 };
 struct capture_random {         /* state of a generator of random numbers that the C library keeps */
     uint64_t address;           /* in the program's memory, or 0 */
@@ -151,6 +154,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     char locale[2 * CAPTURE_LOCALE_BYTES];      /* as struct store_codelet has it; "": longer than fits */
     struct capture_random randoms[2];   /* those that the program, or a library of it, uses */
     struct capture_indirect indirect[CAPTURE_INDIRECT_MAX];
+    struct capture_constant constants[CAPTURE_CONSTANTS];
 };
 
 /* What stops may cost in a choosing run. Two purses: one for stops whose use is not known yet (regions that were never seen, light ones), one

@@ -1,6 +1,6 @@
 /* capture-rt/target/locale.c - in which language a program writes numbers: the C library's locale, a thread's own, and that of C++.
  *
- * Asking changes nothing and allocates nothing. The C++ library is asked by the names of its functions: a locale is one pointer.
+ * Where the constants of the "C" locale lie. Asking changes nothing and allocates nothing. The C++ library is asked by the names of its functions: a locale is one pointer.
  */
 #include "capture-rt/target/target.h"
 
@@ -55,8 +55,20 @@ static bool is_named_in_cpp(void)
     return named;
 }
 
+static void constants_fill(struct capture_stop *stop)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", NULL);
+#define PCERE_LIBC_CONSTANT(name, constant, size) {(uintptr_t)(constant), (size)},
+    const struct capture_constant constants[CAPTURE_CONSTANTS] = {
+#include "include/pcere/libc_constants.inc"
+    };
+#undef PCERE_LIBC_CONSTANT
+    memcpy(stop->constants, constants, sizeof constants);
+}
+
 void target_locale_fill(struct capture_stop *stop)
 {
+    constants_fill(stop);
     const char *global = setlocale(LC_ALL, NULL);
     locale_t own = uselocale((locale_t)0);
     struct writer writer = {stop->locale, stop->locale + sizeof stop->locale, false};

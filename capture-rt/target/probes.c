@@ -74,6 +74,8 @@ static void capture_end(struct target_state *state, const struct target_open *op
     }
     target_fresh_close();
     state->captures_open -= state->captures_open > 0;
+    if (!state->captures_open)
+        target_profile_timer_release(state);
     if (told)
         target_stop_leave(state);
 }
@@ -169,6 +171,8 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
     if (captured) {
         state->captures_open++;
         target_fresh_open();
+    } else if (!state->captures_open) {
+        target_profile_timer_release(state);
     }
     target_stop_leave(state);
     return captured;

@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #ifndef UFFD_USER_MODE_ONLY
@@ -94,6 +95,24 @@ static void signals_fill(struct capture_stop *stop)
     }
 }
 
+/* A timer for profiling counts on while an invocation is captured, and what its handler writes would be taken for the region's. It stands
+ * still from the stop before the invocation to the one behind it. Other timers do not: a region may wait for them. */
+static void profile_timer_hold(struct target_state *state)
+{
+    static const struct itimerval none;
+    struct itimerval held;
+    if (getitimer(ITIMER_PROF, &held) == 0 && (held.it_value.tv_sec || held.it_value.tv_usec) && setitimer(ITIMER_PROF, &none, NULL) == 0)
+        state->profile_timer = held;
+}
+
+void target_profile_timer_release(struct target_state *state)
+{
+    if (!state->profile_timer.it_value.tv_sec && !state->profile_timer.it_value.tv_usec)
+        return;
+    setitimer(ITIMER_PROF, &state->profile_timer, NULL);
+    memset(&state->profile_timer, 0, sizeof state->profile_timer);
+}
+
 /* Made here, since it serves the address space that made it; sent away and closed, so that it ends with the tracer. */
 static int tracking_open(struct target_state *state)
 {
@@ -164,6 +183,8 @@ bool target_stop(struct target_state *state, struct capture_message *message)
     if (message->type == CAPTURE_MESSAGE_BEGIN)
         target_runtime_threads(state, message->num_threads, message->proc_bind);
     bool at_begin = message->type == CAPTURE_MESSAGE_BEGIN;
+    if (at_begin)
+        profile_timer_hold(state);
     bool alone = target_thread_pointer() == state->initial_thread && !target_runtime_level() && target_runtime_teams() == 1;
     target_locks_probe(state, alone, at_begin ? message->num_threads : 0, at_begin ? message->proc_bind : -1);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/time.h>
 
 #define TARGET_EXPORT __attribute__((visibility("default")))
 #define TARGET_DEPTH_MAX 64u
@@ -65,6 +66,7 @@ struct target_state {
     pthread_mutex_t stopping;       /* log->stop, the socket and captures_open belong to its owner */
     uint64_t stop_cpu_ns;           /* what the last stop took the tracer */
     uint32_t captures_open;         /* captured invocations that have not ended */
+    struct itimerval profile_timer; /* ITIMER_PROF, which is held meanwhile; 0: it was not running */
     pthread_mutex_t choosing;       /* contexts and histories in the log */
     uint64_t attached_ns;
     uint64_t begin_cost_ns, near_cost_ns, end_cost_ns;  /* of recent stops; near: soon after another one; 0: none yet */
@@ -133,6 +135,7 @@ uint32_t target_nesting_parent(const struct target_state *state, const struct ta
 bool target_stop_enter(struct target_state *state, bool begins);
 bool target_stop(struct target_state *state, struct capture_message *message);     /* false: the invocation is not captured */
 void target_stop_leave(struct target_state *state);
+void target_profile_timer_release(struct target_state *state);     /* when no captured invocation is open any more */
 
 /* choice.c, in a choosing run. An invocation begins: is it worth a stop? It was stopped for: what that took. It ended: is its codelet worth
  * keeping; and, before its record is written, learn from it. */

@@ -23,6 +23,7 @@ void externals_note(struct externals *externals, const struct capture_stop *stop
         return;
     memcpy(externals->indirect, stop->indirect, count * sizeof *externals->indirect);
     externals->indirect_count = count;
+    memcpy(externals->constants, stop->constants, sizeof externals->constants);
     qsort(externals->indirect, count, sizeof *externals->indirect, resolver_order);
 }
 
@@ -130,6 +131,25 @@ static bool library_add(const struct externals *externals, const struct mapped *
     return good && !list->names.failed;
 }
 
+static bool constants_add(const struct externals *externals, struct list *list)
+{
+#define PCERE_LIBC_CONSTANT(name, constant, size) #name,
+    static const char *const names[CAPTURE_CONSTANTS] = {
+#include "include/pcere/libc_constants.inc"
+    };
+#undef PCERE_LIBC_CONSTANT
+    for (size_t i = 0; i < CAPTURE_CONSTANTS; i++) {
+        const struct capture_constant *constant = &externals->constants[i];
+        if (!constant->address || constant->address >= UINT64_C(1) << 47 || constant->bytes > 1u << 16)
+            continue;
+        if (!array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+            return false;
+        list->items[list->count++] = (struct store_external){constant->address, (uint32_t)constant->bytes, (uint32_t)list->names.length};
+        text_add_bytes(&list->names, names[i], strlen(names[i]) + 1);
+    }
+    return !list->names.failed;
+}
+
 static int external_order(const void *left, const void *right)
 {
     const struct store_external *a = left, *b = right;
@@ -176,6 +196,7 @@ static enum pcere_status table_make(struct externals *externals, const struct ma
     bool good = true;
     for (size_t i = 0; good && i < mapped->count; i++)
         good = library_add(externals, &mapped->items[i], &list);
+    good = good && constants_add(externals, &list);
     if (list.count)
         qsort(list.items, list.count, sizeof *list.items, external_order);
     enum pcere_status status = good ? table_store(externals, &list, writer, page_bytes, error)

@@ -3,7 +3,7 @@
  *   double (*f)(double) = sin;   captured: 0x7ffff7e2f9d0  ──table──▶  "sin"  ──replay──▶  where sin is there
  *
  * The table holds what the libraries export: functions, and the constant objects of C++ (virtual tables, type information) that objects in
- * captured memory point to. It is made once for each set of libraries, while the program runs on, and shared by all codelets.
+ * captured memory point to; and the C library's constants of libc_constants.inc. It is made once for each set of libraries, while the program runs on, and shared by all codelets.
  */
 #ifndef PCERE_CAPTURE_TRACER_EXTERNALS_H
 #define PCERE_CAPTURE_TRACER_EXTERNALS_H
@@ -17,12 +17,13 @@
 struct externals {
     struct capture_indirect *indirect;  /* ascending by resolver */
     size_t indirect_count;
+    struct capture_constant constants[CAPTURE_CONSTANTS];
     uint64_t seen;               /* hash of the set of libraries that the table is of; 0: there is none yet */
     struct store_run *runs;      /* pages of the table */
     size_t run_count, run_capacity;
 };
 
-/* While the program stands still: keep what it tells of functions that have several forms. */
+/* While the program stands still: keep what it tells of functions that have several forms, and of the C library's constants. */
 void externals_note(struct externals *externals, const struct capture_stop *stop);
 
 /* Give the codelet the table that holds now. The process need not be stopped. The libraries' files are hostile: what cannot be read is left

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <locale.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,20 @@ struct external { uint64_t address; const char *symbol; uint64_t bytes; };
 extern const struct external externals[], externals_end[];
 enum { FAR_JUMP_BYTES = 14 };
 
+/* The same of the C library's "C" locale, whose constants have no names: copies. */
+struct __locale_struct __pcere_c_locale;
+unsigned short __pcere_c_classes[384];
+int __pcere_c_lower[384], __pcere_c_upper[384];
+
+static void constants_copy(void)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", NULL);
+    memcpy(&__pcere_c_locale, c, sizeof __pcere_c_locale);
+    memcpy(__pcere_c_classes, c->__ctype_b - 128, sizeof __pcere_c_classes);
+    memcpy(__pcere_c_lower, c->__ctype_tolower - 128, sizeof __pcere_c_lower);
+    memcpy(__pcere_c_upper, c->__ctype_toupper - 128, sizeof __pcere_c_upper);
+}
+
 static uint64_t external_end(const struct external *external)
 {
     return external->address + (external->bytes ? external->bytes : FAR_JUMP_BYTES);
@@ -196,7 +211,8 @@ static void externals_place(void)
     }
 }
 
-/* C++ streams: each unit of a program asks for them in a constructor, and constructors are not run again. */
+/* C++ streams: each unit of a program asks for them in a constructor, and constructors are not run again. A program that has the C++ library
+ * in itself has its streams in captured memory, as they were. */
 extern void streams_start(void *object) __asm__("_ZNSt8ios_base4InitC1Ev") __attribute__((weak));
 
 /* What the unwinder must know of machine code in captured memory. */
@@ -205,13 +221,14 @@ extern void frames_register(const void *frames) __asm__("__register_frame") __at
 void support_start(void)
 {
     static char object[16];
-    if (streams_start)
+    if (streams_start && !is_captured((void *)streams_start))
         streams_start(object);
     for (const struct library_word *word = library_words; word < library_words_end; word++)
         library_word_set(word);
     for (const struct function *function = functions; function < functions_end; function++)
         if (function->code)
             function_redirect(function);
+    constants_copy();
     externals_place();
 #define REGISTER(address) \
     if (frames_register && page_of((void *)address)) \

@@ -51,6 +51,9 @@ static enum pcere_status libraries_add(struct export_work *work, struct text *ou
     for (size_t k = 0; k < images->count; k++)
         if (export_image_is_there(work, k))
             link_libraries_add(&arguments, work->session.store, images, k, false, "");
+    for (size_t k = 0; k < images->count; k++)
+        if (export_image_is_there(work, k) && images->items[k].file.unwinder_address)
+            arguments_add(&arguments, "-l:libgcc_s.so.1");       /* its unwinder serves for that of the image (plan_file.c) */
     enum pcere_status status = arguments.failed ? pcere_fail_memory(error, "the list of libraries") : PCERE_OK;
     if (has_libraries(work))
         text_add(out, " -Llibraries -Wl,--disable-new-dtags '-Wl,-rpath,$$ORIGIN/libraries'");

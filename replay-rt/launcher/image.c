@@ -217,6 +217,19 @@ static enum pcere_status dynamic_read(Elf *elf, Elf_Scn *section, const GElf_Shd
     return PCERE_OK;
 }
 
+/* Of an image that was stripped this cannot be known. */
+static void unwinder_find(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct image *image)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    GElf_Sym symbol;
+    for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+        const char *name = GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF
+                         ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
+        if (name && !strcmp(name, "_Unwind_Find_FDE"))
+            image->unwinder_address = symbol.st_value;
+    }
+}
+
 static enum pcere_status sections_read(Elf *elf, struct image *image, struct pcere_error *error)
 {
     size_t capacity = 0, names = 0;
@@ -235,6 +248,8 @@ static enum pcere_status sections_read(Elf *elf, struct image *image, struct pce
             status = dynamic_read(elf, section, &header, image, error);
         else if (header.sh_type == SHT_DYNSYM)
             status = exports_read(elf, section, &header, image, error);
+        else if (header.sh_type == SHT_SYMTAB)
+            unwinder_find(elf, section, &header, image);
         if (status)
             return status;
     }

@@ -173,18 +173,34 @@ static bool relocation_make(const struct images *images, size_t index, const str
     return true;
 }
 
+/* An unwinder that is linked into an image asks the dynamic linker where tables of frames are, and so would not find those of captured
+ * memory: its search becomes a far jump to the C library's unwinder, which is told of them. */
+static void unwinder_redirect(uint64_t address, struct text *out, struct text *strings, struct plan_table *table)
+{
+    enum { FAR_JUMP = 0x25ff, OPERAND = 6 };       /* jmp *0(%rip), and the address behind it */
+    struct plan_relocation jump = {.address = address, .kind = PLAN_RELOCATION_VALUE, .addend = FAR_JUMP};
+    struct plan_relocation target = {.address = address + OPERAND, .kind = PLAN_RELOCATION_ADDRESS, .name = string_add(strings, "_Unwind_Find_FDE")};
+    text_add_bytes(out, &jump, sizeof jump);
+    text_add_bytes(out, &target, sizeof target);
+    table->count += 2;
+}
+
 static struct plan_table relocations_add(struct text *out, struct text *strings, const struct images *images,
                                          const struct store_codelet *codelet)
 {
     struct plan_table table = table_add(out, NULL, 0, 0);
-    for (size_t i = 0; i < images->count; i++)
-        for (size_t j = 0; image_is_present(images, i, codelet) && j < images->items[i].file.relocation_count; j++) {
+    for (size_t i = 0; i < images->count; i++) {
+        const struct image *file = &images->items[i].file;
+        for (size_t j = 0; image_is_present(images, i, codelet) && j < file->relocation_count; j++) {
             struct plan_relocation relocation;
-            if (!relocation_make(images, i, &images->items[i].file.relocations[j], strings, &relocation))
+            if (!relocation_make(images, i, &file->relocations[j], strings, &relocation))
                 continue;
             text_add_bytes(out, &relocation, sizeof relocation);
             table.count++;
         }
+        if (file->unwinder_address && image_is_present(images, i, codelet))
+            unwinder_redirect(file->unwinder_address + images->items[i].bias, out, strings, &table);
+    }
     return table;
 }
 

@@ -9,11 +9,23 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 static const unsigned char **symbols;     /* of the plan's externals, one each; NULL: in no library here */
+
+static const unsigned char *symbol_find(const char *name)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", NULL);
+#define PCERE_LIBC_CONSTANT(constant_name, constant, size) \
+    if (!strcmp(name, #constant_name)) \
+        return (const unsigned char *)(constant);
+#include "include/pcere/libc_constants.inc"
+#undef PCERE_LIBC_CONSTANT
+    return dlsym(RTLD_DEFAULT, name);
+}
 
 void pcere_externals_prepare(struct codelet *codelet)
 {
@@ -23,7 +35,7 @@ void pcere_externals_prepare(struct codelet *codelet)
     if (!symbols)
         pcere_plan_end(codelet, PLAN_FAILED, "no memory for the list of libraries' functions");
     for (uint64_t i = 0; i < count; i++)
-        symbols[i] = dlsym(RTLD_DEFAULT, pcere_plan_string(codelet->plan, externals[i].name));
+        symbols[i] = symbol_find(pcere_plan_string(codelet->plan, externals[i].name));
 }
 
 static uint64_t external_end(const struct plan_external *external)

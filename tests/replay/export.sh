@@ -83,6 +83,15 @@ for region in $("$PCERE" regions function.pcere --json | jq -r '.regions[] | sel
     exports function.pcere "$region"
 done
 
+# The C++ library and the unwinder inside the program: exceptions cross captured machine code, streams are as they were.
+"${CLANG/clang/clang++}" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -I"$SOURCE/tests/constructs" -static-libstdc++ -static-libgcc \
+    "$SOURCE/tests/constructs/cpp_static_runtime.cpp" -o runtime || exit 1
+run "$PCERE" capture --force --all-classes ./runtime
+says "a program with the C++ library in itself is captured" 0
+for region in $("$PCERE" regions runtime.pcere --json | jq -r '.regions[] | select(.status == "captured") | .region'); do
+    exports runtime.pcere "$region"
+done
+
 # Fortran: its unit is of another LLVM than the driver, which needs the OpenMP runtime's header.
 fortran=$(command -v flang-22 || true)
 if [ -n "$fortran" ]; then
