@@ -136,6 +136,14 @@ void pcere_memory_protect(struct memory *memory);
 /* The copy that holds the address, or NULL. */
 const struct plan_copy *pcere_memory_copy(const struct memory *memory, uint64_t address);
 
+/* ---- ahead.c ---------------------------------------------------------------------------------------------------------------- */
+
+/* From now on the first touch of captured pages that are known to change is a signal, which makes several of them the process's own: those that follow, if
+ * touches do. Where the kernel does not allow that, nothing changes. For regions that hand no memory to the kernel, before any run. */
+void pcere_ahead_begin(const struct memory *memory);
+/* From the signal handler of SIGBUS: false if the fault at this address is somebody else's. */
+bool pcere_ahead_serve(uint64_t address);
+
 /* ---- compare.c ------------------------------------------------------------------------------------------------------------ */
 
 void pcere_memory_compare(struct memory *memory);

@@ -60,6 +60,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
     if (number == SIGSYS && pcere_guard_serve(info, context))
         return;
+    if (number == SIGBUS && pcere_ahead_serve((uint64_t)info->si_addr))
+        return;
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(SIGALRM, &plain, NULL);
     alarm(BACKTRACE_SECONDS);

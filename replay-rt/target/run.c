@@ -210,6 +210,8 @@ static bool region_sample(struct run *run)
     if (!codelet->plan->policy.sample_shots)
         return false;
     run->sampling = true;
+    if (run->rehearses)
+        pcere_ahead_begin(&run->memory);
     bool sampled = pcere_sample_region(codelet, run->region, region_shot, run->rehearses ? shots_rehearsed : NULL, run);
     run->sampling = false;
     pcere_plan_phase(codelet, PLAN_PHASE_RUN);

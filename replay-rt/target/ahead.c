@@ -1,0 +1,147 @@
+/* replay-rt/target/ahead.c - captured pages that are known to change: made the process's own some at a time.
+ *
+ *   a copy     |--------------------------------------------|     of the pages file
+ *   changed         |----|   |------|   |-|
+ *   range           |---------------------|                       memory of its own, absent; its first touch is a signal, whose handler fills pages in:
+ *   touches           ^ 1 ^ 2  ^ 4                               each time twice as many, as long as a touch is where earlier ones end
+ *
+ * Such a page costs two faults otherwise: one that maps the file's page to read it, and one that copies it and takes the first mapping back on every
+ * processor that runs a thread of the team.
+ */
+#include "replay-rt/target/codelet.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define RANGE_PAGES_LEAST 16u             /* shorter ones are left as they are */
+#define RANGES_MOST 4096u
+enum { PAGES_MOST = 64, STREAMS = 8 };
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+
+struct range { uint64_t start, end; const unsigned char *pages; };
+
+static struct {
+    struct range *ranges;             /* ascending */
+    size_t count;
+    uint64_t page_bytes;
+    int descriptor;
+} ahead = {.descriptor = -1};
+
+static __thread struct {
+    struct stream { uint64_t next; uint32_t pages; } streams[STREAMS];     /* arrays that are gone through side by side */
+    uint32_t oldest;
+} thread;
+
+static int descriptor_open(void)
+{
+    int descriptor = pcere_descriptor_raise((int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
+    struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_SIGBUS};
+    if (descriptor >= 0 && ioctl(descriptor, UFFDIO_API, &api)) {
+        close(descriptor);
+        return -1;
+    }
+    return descriptor;
+}
+
+/* False: it stays as it is. */
+static bool range_take(const struct range *range)
+{
+    struct uffdio_register asked = {.range = {range->start, range->end - range->start}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+    size_t bytes = range->end - range->start;
+    if (mmap((void *)range->start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+        return false;
+    return !ioctl(ahead.descriptor, UFFDIO_REGISTER, &asked);
+}
+
+/* What of a copy is known to change, from the first such page to the last one. `at`: of the changed ranges, the first that ends behind the copy's start. */
+static struct range range_of_copy(const struct memory *memory, const struct plan_copy *copy, const struct plan_range *changed, uint64_t changed_count, uint64_t at)
+{
+    uint64_t end = copy->address + copy->pages * ahead.page_bytes;
+    struct range range = {0};
+    for (; at < changed_count && changed[at].address < end; at++) {
+        uint64_t first = changed[at].address > copy->address ? changed[at].address : copy->address;
+        uint64_t stop = changed[at].address + changed[at].bytes;
+        range.start = range.end ? range.start : first;
+        range.end = stop < end ? stop : end;
+    }
+    range.pages = memory->codelet->pages + copy->source + (range.start - copy->address);
+    return range;
+}
+
+static bool copy_suits(const struct memory *memory, const struct plan_copy *copy)
+{
+    for (uint64_t i = 0; i < memory->codelet->plan->mappings.count; i++)
+        if (memory->mappings[i].start <= copy->address && copy->address < memory->mappings[i].end)
+            return memory->mappings[i].protection == (PROT_READ | PROT_WRITE) && !(memory->mappings[i].flags & PLAN_MAPPING_GROWS);
+    return false;
+}
+
+void pcere_ahead_begin(const struct memory *memory)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    const struct plan_range *changed = PLAN_TABLE(memory->codelet, changed, struct plan_range);
+    if (!memory->lazy || !plan->changed.count || ahead.ranges || (ahead.descriptor = descriptor_open()) < 0
+        || !(ahead.ranges = calloc(RANGES_MOST, sizeof *ahead.ranges)))
+        return;
+    ahead.page_bytes = plan->page_bytes;
+    for (uint64_t i = 0, at = 0; i < plan->before.count && ahead.count < RANGES_MOST; i++) {
+        while (at < plan->changed.count && changed[at].address + changed[at].bytes <= memory->copies[i].address)
+            at++;
+        struct range range = range_of_copy(memory, &memory->copies[i], changed, plan->changed.count, at);
+        if (range.end - range.start < RANGE_PAGES_LEAST * ahead.page_bytes || !copy_suits(memory, &memory->copies[i]))
+            continue;
+        ahead.ranges[ahead.count++] = range;
+        if (!range_take(&range))
+            pcere_plan_end(memory->codelet, PLAN_FAILED, "cannot map the captured pages again");
+    }
+}
+
+static const struct range *range_of(uint64_t address)
+{
+    size_t low = 0, high = ahead.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ahead.ranges[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < ahead.count && ahead.ranges[low].start <= address ? &ahead.ranges[low] : NULL;
+}
+
+/* How many pages from here on: of a stream twice as many as last time. */
+static uint64_t pages_ahead(uint64_t start, uint64_t pages_most)
+{
+    uint32_t at = 0;
+    while (at < STREAMS && (thread.streams[at].next != start || !thread.streams[at].pages))
+        at++;
+    uint32_t pages = at == STREAMS ? 1 : thread.streams[at].pages < PAGES_MOST ? 2 * thread.streams[at].pages : PAGES_MOST;
+    if (at == STREAMS)
+        at = thread.oldest++ % STREAMS;
+    if (pages > pages_most)
+        pages = (uint32_t)pages_most;
+    thread.streams[at] = (struct stream){start + pages * ahead.page_bytes, pages};
+    return pages;
+}
+
+/* Pages that another thread fills in at the same time are passed over. */
+bool pcere_ahead_serve(uint64_t address)
+{
+    const struct range *range = range_of(address);
+    if (!range)
+        return false;
+    uint64_t start = address & ~(ahead.page_bytes - 1);
+    uint64_t end = start + pages_ahead(start, (range->end - start) / ahead.page_bytes) * ahead.page_bytes;
+    for (uint64_t at = start; at < end; at += ahead.page_bytes)
+        (void)*(const volatile unsigned char *)(range->pages + (at - range->start));
+    struct uffdio_copy copy = {.dst = start, .src = (uint64_t)(range->pages + (start - range->start)), .len = end - start};
+    ioctl(ahead.descriptor, UFFDIO_COPY, &copy);
+    return true;
+}
