@@ -11,6 +11,7 @@
 #define CHEAP_NS 100000000u               /* wall time up to which another warm process costs little */
 #define WARM_NS 10000000u                 /* after an untimed run of this length nothing is left to warm: it went through all that caches hold */
 #define PAGE_NS 1000u                     /* what it costs to make a captured page a process's own */
+#define MAPPED_PARTS 10u                  /* ... and to map it, in such parts of that */
 #define HEAVY_PARTS 12.0                  /* ... of it, times its share, for those that a program nearly consists of */
 #define PAGES_MANY 4096u                  /* so many cost more than a process does without them */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
@@ -81,11 +82,12 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
     return PCERE_OK;
 }
 
-void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages)
+void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages,
+                          uint64_t changed_pages)
 {
     if ((warmup && strcmp(warmup, "auto") != 0 && strcmp(warmup, "history") != 0) || policy->plan.warmups)
         return;
-    policy->plan.rehearse = in_vivo_ns / PAGE_NS < pages;
+    policy->plan.rehearse = in_vivo_ns / PAGE_NS < (changed_pages ? changed_pages + pages / MAPPED_PARTS : pages);
     if (repeat || pages < PAGES_MANY)
         return;
     if (policy->plan.repeat_most < SAMPLES_LEAST)
@@ -118,15 +120,16 @@ void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repea
     policy->plan.budget_ns = least_of(BUDGET_NS, policy->allowed_ns);
 }
 
-void policy_weigh_length(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns)
+void policy_weigh_length(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint32_t threads, bool changes_known)
 {
-    if (repeat || (warmup && strcmp(warmup, "auto") != 0) || in_vivo_ns < WARM_NS || policy->allowed_ns / SAMPLES_LEAST >= in_vivo_ns)
+    if (repeat || (warmup && strcmp(warmup, "auto") != 0) || in_vivo_ns < WARM_NS / (threads ? threads : 1) || policy->allowed_ns / SAMPLES_LEAST >= in_vivo_ns)
         return;
-    if (policy->plan.warmups) {
+    if (policy->plan.warmups && (!changes_known || policy->plan.faulting)) {
         policy->plan.warmups = 1;
         policy->plan.repeat_least = policy->samples_least = LONG_LEAST;
         return;
     }
+    policy->plan.warmups = 0;
     policy->plan.repeat_least = policy->plan.repeat_most = policy->samples_least = policy->processes_most = 1;
 }
 

@@ -45,19 +45,22 @@ struct policy_subject {               /* what the original did */
 enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struct policy_subject *subject, struct policy *ret_policy,
                                 struct pcere_error *error);
 
-/* Of "auto" and "history" without warm-up, for an invocation that took `in_vivo_ns`, and of which `pages` pages were there at its start: one untimed run that shows
- * which of them it needs, if that costs less than to make all of them the process's own; and where they are many, timed runs in one process that restores them
+/* Of "auto" and "history" without warm-up, for an invocation that took `in_vivo_ns`, and of which `pages` pages were there at its start, and `changed_pages` of
+ * these had other content after it (0: not known): one untimed run that shows which of them it needs, if that costs less than to make all of them the process's own,
+ * or to map them all and copy those that change; and where they are many, timed runs in one process that restores them
  * instead of several that each make them anew. */
-void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages);
+void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages,
+                          uint64_t changed_pages);
 
 /* Of "auto": what a class weighs limits what it may cost. `class_ns`: what all its members took in vivo, at as many threads as the replay has; `share_ratio`: of the
  * program's time. The first process runs in any case, with fewer timed runs; more of them only while all together take less than a thirtieth of class_ns, or,
  * of classes above two fifths, that share of a twelfth of it: errors of many classes cancel, that of a single one does not. */
 void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t class_ns, double share_ratio);
 
-/* After policy_weigh_time, where it has set a limit: an invocation of 10 ms goes through all that caches hold, so that one untimed run is enough; where even three timed
- * ones would take more than the class may cost, two follow a warm-up, and without one there is a single one. */
-void policy_weigh_length(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns);
+/* After policy_weigh_time, where it has set a limit: an invocation of 10 ms, of all `threads` together, goes through all that caches hold, so that one untimed run is enough; where even three timed
+ * ones would take more than the class may cost, two follow a warm-up, and without one there is a single one. Where it is known which pages change, that is enough: it
+ * finds them as the run before it would have left them. */
+void policy_weigh_length(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint32_t threads, bool changes_known);
 
 /* What --precision and --budget ask for instead: processes until the interval is narrow enough, or `budget_ns` are spent (0: as many as
  * POLICY_PATIENCE_NS allow, for a precision; nothing changes without one). */

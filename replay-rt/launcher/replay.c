@@ -237,11 +237,11 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         changed_pages(memory, store_manifest(session->store)->page_size)};
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
     if (!status)
-        policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory));
+        policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory), sampled.written_pages);
     if (!status)
         policy_weigh_time(&policy, options->warmup, options->repeat, class_ns, sampled.share_ratio);
     if (!status && !measurement->steps && policy.allowed_ns)
-        policy_weigh_length(&policy, options->warmup, options->repeat, in_vivo_ns);
+        policy_weigh_length(&policy, options->warmup, options->repeat, in_vivo_ns, result->sample.threads, sampled.written_pages > 0);
     if (!status && !measurement->trial)
         policy_extend(&policy, options->precision_ratio, measurement->budget_ns);
     if (!status && !measurement->trial)

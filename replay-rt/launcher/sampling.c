@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define REGION_LEAST_NS 2000000u          /* shorter regions are cheaper to run than to think about, */
-#define REGION_PAGED_LEAST_NS 200000u     /* ... or, where making its pages the process's own takes WHOLE_RUNS times as long as the region, shorter than this */
+#define REGION_PAGED_LEAST_NS 200000u     /* ... or, where making its pages the process's own takes longer than the region, shorter than this */
 #define PAGE_NS 1000u
-#define WORTH_NS 25000000.0               /* a region is sampled so much that it takes about this long ... */
+#define WORTH_NS 16000000.0               /* a region is sampled so much that it takes about this long ... */
 #define RATIO_LEAST 0.005
 #define RATIO_MOST 0.10                   /* ... within these shares */
 #define WHOLE_RUNS 6u                     /* that a whole replay takes about, warm-up included */
@@ -64,7 +64,8 @@ static const char *refusal_known(const struct replay_options *options, bool auto
         return "repetitions or a warm-up were asked for";
     if (automatic && (options->precision_ratio > 0 || options->budget_ns))
         return "a precision or a budget was asked for";
-    if (in_vivo_ns < REGION_LEAST_NS && !paged)
+    bool pages_cost = in_vivo_ns >= REGION_PAGED_LEAST_NS && subject->written_pages * PAGE_NS > in_vivo_ns;
+    if (in_vivo_ns < REGION_LEAST_NS && !pages_cost)
         return "it takes less than 2 ms";
     if (automatic && !paged && in_vivo_ns <= subject->class_ns / POLICY_WEIGHT_PARTS / WHOLE_RUNS)
         return "whole replays cost little beside what its class took";

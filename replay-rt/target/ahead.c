@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -32,6 +33,7 @@ static struct {
     size_t count;
     uint64_t page_bytes;
     int descriptor;
+    _Atomic uint64_t filled;          /* pages so far */
 } ahead = {.descriptor = -1};
 
 static __thread struct {
@@ -143,5 +145,11 @@ bool pcere_ahead_serve(uint64_t address)
         (void)*(const volatile unsigned char *)(range->pages + (at - range->start));
     struct uffdio_copy copy = {.dst = start, .src = (uint64_t)(range->pages + (start - range->start)), .len = end - start};
     ioctl(ahead.descriptor, UFFDIO_COPY, &copy);
+    atomic_fetch_add(&ahead.filled, copy.len / ahead.page_bytes);
     return true;
+}
+
+uint64_t pcere_ahead_filled(void)
+{
+    return atomic_load(&ahead.filled);
 }

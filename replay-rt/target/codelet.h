@@ -102,8 +102,8 @@ struct memory {
 
 /* Map every captured range writable, at its address; ends the process with PLAN_COLLIDED if one is taken. */
 void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory);
-/* Before the first run, on all processors: make every captured page this process's own, as in the original. Needed where no run comes
- * before the first timed one, which must not pay for it. */
+/* Before the first run, on all processors: map every captured page, and make this process's own, as in the original, those that are known to change and what
+ * lies between them; all of them where nothing is known. Needed where no run comes before the first timed one, which must not pay for it. */
 void pcere_memory_populate(struct memory *memory);
 /* Before the first run, where an untimed one comes first: make those captured pages this process's own that are known to change. That run would do it, but
  * one page at a time. */
@@ -143,6 +143,8 @@ const struct plan_copy *pcere_memory_copy(const struct memory *memory, uint64_t 
 void pcere_ahead_begin(const struct memory *memory);
 /* From the signal handler of SIGBUS: false if the fault at this address is somebody else's. */
 bool pcere_ahead_serve(uint64_t address);
+/* How many pages it has filled in so far. */
+uint64_t pcere_ahead_filled(void);
 
 /* ---- compare.c ------------------------------------------------------------------------------------------------------------ */
 

@@ -15,11 +15,14 @@
 #include <unistd.h>
 
 #define HUGE_PAGE_BYTES (2ull << 20)
-#define COOL_BYTES (64ull << 20)
+#define POPULATE_SLICES 16u                /* of a thread */
+#define COOL_BYTES (48ull << 20)
 #define COOL_THREAD_BYTES (16ull << 20)   /* its share at least: second-level caches are its own */
 #define COOL_PIECE_BYTES (64u << 10)
 #define LAZY_COPIES_MOST 20000u           /* mappings of a process are limited (vm.max_map_count) */
+#define STRETCH_PAGES 1024u               /* between pages that are known to change: probably written as well */
 #ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -212,12 +215,9 @@ static void restore_piece(struct memory *memory, uint64_t page, const struct pla
     move_pages(memory, &move, count * page_bytes);
 }
 
-static void populate_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
+static void populate_write(uint64_t start, uint64_t end, uint64_t page_bytes)
 {
-    (void)page;
-    uint64_t page_bytes = memory->codelet->plan->page_bytes;
-    uint64_t start = copy->address + first * page_bytes, end = start + count * page_bytes;
-    if (!madvise((void *)start, end - start, MADV_POPULATE_WRITE))
+    if (start >= end || !madvise((void *)start, end - start, MADV_POPULATE_WRITE))
         return;
     for (uint64_t at = start; at < end; at += page_bytes) {
         volatile unsigned char *byte = (volatile unsigned char *)at;
@@ -225,9 +225,41 @@ static void populate_piece(struct memory *memory, uint64_t page, const struct pl
     }
 }
 
+/* Where it is known what changes, that and short stretches between it; the rest is only mapped, to be read. */
+static void populate_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
+{
+    (void)page;
+    const struct plan_range *changed = PLAN_TABLE(memory->codelet, changed, struct plan_range);
+    uint64_t page_bytes = memory->codelet->plan->page_bytes, known = memory->codelet->plan->changed.count;
+    uint64_t at = copy->address + first * page_bytes, end = at + count * page_bytes, low = 0, high = known;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (changed[middle].address + changed[middle].bytes <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < known && changed[low].address < end; low++) {
+        uint64_t from = changed[low].address > at ? changed[low].address : at;
+        uint64_t stop = changed[low].address + changed[low].bytes < end ? changed[low].address + changed[low].bytes : end;
+        if (from - at > STRETCH_PAGES * page_bytes)
+            madvise((void *)at, from - at, MADV_POPULATE_READ);
+        else
+            from = at;
+        populate_write(from, stop, page_bytes);
+        at = stop;
+    }
+    if (!known || end - at <= STRETCH_PAGES * page_bytes)
+        populate_write(at, end, page_bytes);
+    else
+        madvise((void *)at, end - at, MADV_POPULATE_READ);
+}
+
+/* In turn, since what is only mapped costs next to nothing. */
 static void populate_all(void *context, uint32_t thread, uint32_t threads)
 {
-    pages_visit(context, thread, threads, populate_piece);
+    for (uint32_t slice = thread; slice < POPULATE_SLICES * threads; slice += threads)
+        pages_visit(context, slice, POPULATE_SLICES * threads, populate_piece);
 }
 
 /* Without MADV_POPULATE_WRITE the first run does it. */

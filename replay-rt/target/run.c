@@ -18,6 +18,8 @@
 #define LEARNING_WALKS 2u       /* through the regions before it */
 #define STARTS_NS 20000000u     /* threads of a new team are waited for until then */
 #define FORKS_NS 500000u        /* regions that do nothing are timed until then */
+#define FAULT_NS 1000u           /* what a page costs that is made the process's own */
+#define FAULTS_PARTS 50u        /* of a run: more is too much */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
 typedef void enter_fn(const uint64_t *words);
@@ -32,7 +34,9 @@ struct run {
     const uint64_t *words, *step_words;
     _Atomic uint64_t *asked;          /* where to note what the region asks the system, or NULL */
     _Atomic uint32_t begun;           /* threads of the team that began, but for the entering one */
+    bool samples;                     /* the plan asks for shots, and they may be */
     bool sampling;                    /* runs are shots */
+    bool populated;                   /* pages that are known to change are the process's own before the first timed run */
     bool rehearses;                   /* pages are not the process's own yet where no untimed run comes first */
     bool tours;                       /* steps are timed as well */
     enum chain_learning learning;     /* of the walk that goes on */
@@ -207,7 +211,7 @@ static void shots_rehearsed(void *context)
 static bool region_sample(struct run *run)
 {
     struct codelet *codelet = run->codelet;
-    if (!codelet->plan->policy.sample_shots)
+    if (!run->samples)
         return false;
     run->sampling = true;
     if (run->rehearses)
@@ -298,6 +302,23 @@ static mark_function *mark_find(void)
     return function;
 }
 
+static uint64_t faults_so_far(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_minflt;
+}
+
+/* The first timed run, where none came before it: pages that it had to make its own, since it writes there what was there before, are seen in its time. Then it
+ * only was a rehearsal. */
+static bool first_run_counts(struct run *run, uint64_t faults, uint64_t wall_ns)
+{
+    if (!run->populated || !run->memory.lazy || faults * FAULT_NS < wall_ns / FAULTS_PARTS)
+        return true;
+    pcere_memory_learn_drops(&run->memory);
+    uint64_t absent = run->codelet->plan->result.dropped_pages;
+    return faults <= absent || (faults - absent) * FAULT_NS < wall_ns / FAULTS_PARTS;
+}
+
 static void region_measure(struct run *run)
 {
     const struct plan_policy *policy = &run->codelet->plan->policy;
@@ -306,7 +327,7 @@ static void region_measure(struct run *run)
     result->fork_ns = fork_measure();
     if (region_sample(run))
         return;
-    if (policy->sample_shots)
+    if (run->samples)
         pcere_memory_prepare(&run->memory);
     region_warm(run);
     if (policy->watched && !(run->mark = mark_find()))
@@ -315,13 +336,24 @@ static void region_measure(struct run *run)
     run->timing = true;
     uint64_t begin_ns = clock_ns();
     for (uint32_t i = 0; i < most; i++) {
+        if (i && run->populated && run->memory.lazy && !run->memory.learned)
+            pcere_memory_learn(&run->memory);
+        pcere_plan_phase(run->codelet, PLAN_PHASE_LEARN);
         region_precede(run, i + policy->warmups, i);
         pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
-        if (i && !policy->learn)
+        if ((i || run->populated) && !policy->learn)
             pcere_memory_cool(&run->memory);
         pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
+        uint64_t faults = faults_so_far();
         struct cost cost = region_run(run);
         pcere_plan_phase(run->codelet, PLAN_PHASE_RUN);
+        if (!i && !first_run_counts(run, faults_so_far() - faults, cost.wall_ns)) {
+            rehearsal_end(run);
+            run->populated = false;
+            result->warmups = 1;
+            cost = region_run(run);
+            pcere_plan_phase(run->codelet, PLAN_PHASE_RUN);
+        }
         result->samples_ns[i] = cost.wall_ns;
         result->cpu_ns[i] = cost.cpu_ns;
         result->switches[i] = cost.switches;
@@ -367,11 +399,13 @@ static void run_all(void *context)
     pcere_team_run(thread_begin, run);
     pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
     atomic_store(&plan->result.state, PLAN_RUNNING);
-    bool timed_first = plan->policy.task == PLAN_MEASURE && (!plan->policy.warmups || plan->policy.sample_shots);
-    run->rehearses = run->memory.lazy && timed_first && (plan->policy.rehearse || plan->policy.sample_shots);
-    if (!run->memory.lazy || (timed_first && !run->rehearses))
+    run->samples = plan->policy.sample_shots && pcere_sample_may(codelet, run->region);
+    bool timed_first = plan->policy.task == PLAN_MEASURE && (!plan->policy.warmups || run->samples);
+    run->rehearses = run->memory.lazy && timed_first && (plan->policy.rehearse || run->samples);
+    run->populated = timed_first && !run->rehearses;
+    if (!run->memory.lazy || run->populated)
         pcere_memory_populate(&run->memory);
-    else if (plan->policy.task == PLAN_MEASURE && !plan->policy.sample_shots)
+    else if (plan->policy.task == PLAN_MEASURE && !run->samples)
         pcere_memory_prepare(&run->memory);
     pcere_streams_adopt(&run->memory);
     pcere_overlay_apply(&run->memory);

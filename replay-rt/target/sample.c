@@ -451,7 +451,7 @@ static bool pages_are_few(uint64_t faults, uint64_t real_ns)
 static uint64_t faults_so_far(void)
 {
     struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) ? UINT64_MAX / 2 : (uint64_t)usage.ru_minflt;
+    return getrusage(RUSAGE_SELF, &usage) ? UINT64_MAX / 2 : (uint64_t)usage.ru_minflt + pcere_ahead_filled();
 }
 
 /* Shots one after the other, until they agree. False: refused. */
@@ -484,8 +484,11 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
             return refuse(codelet, "it has no loop that is long enough");
         result->sample_iterations = outcome.iterations;
         result->sample_run += outcome.run;
-        if (series->rehearsal && pages_are_few(faults, outcome.real_ns))
-            break;
+        if (series->rehearsal && pages_are_few(faults, outcome.real_ns)) {
+            series->rehearsal = false;
+            samples_drop(result, result->sample_count - 1);
+            result->sample_run = outcome.run;
+        }
         if (series->rehearsal && result->sample_count == series->samples_most)
             series->end = number + 1;
         if (!series->rehearsal && result->sample_count >= policy->sample_shots_least && !trend_found(result)
@@ -497,14 +500,17 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
     return true;
 }
 
+bool pcere_sample_may(struct codelet *codelet, const struct codelet_region *region)
+{
+    const char *known = refusal_known(codelet, region);
+    return !known || refuse(codelet, known);
+}
+
 bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *region, sample_run_fn *run, sample_run_fn *rehearsed,
                          void *context)
 {
     const struct plan_policy *policy = &codelet->plan->policy;
     struct plan_result *result = &codelet->plan->result;
-    const char *known = refusal_known(codelet, region);
-    if (known)
-        return refuse(codelet, known);
     if (!shot_prepare(codelet, region))
         return refuse(codelet, "there is no memory for it");
     arm_serial = codelet->plan->path == PCERE_PATH_SERIALIZED;
@@ -512,13 +518,14 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
     struct series series = {.end = policy->sample_shots, .samples_most = policy->sample_shots / 2};    /* more only where they do not agree */
     for (bool settled = false; !settled;) {
         series.rehearsal = rehearsed != NULL;
-        if (series.rehearsal && !series_run(codelet, &series, run, context))
-            return false;
-        if (series.rehearsal)
-            rehearsed(context);
-        series.rehearsal = false;
         if (!series_run(codelet, &series, run, context))
             return false;
+        if (series.rehearsal) {
+            rehearsed(context);
+            series.rehearsal = false;
+            if (!series_run(codelet, &series, run, context))
+                return false;
+        }
         settled = series.end == policy->sample_shots || !trend_found(result);
         if (!settled) {
             rehearsed(context);

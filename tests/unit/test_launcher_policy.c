@@ -134,27 +134,31 @@ static void cheap_processes_come_in_threes(void)
 static void rehearsed_where_that_is_cheap(void)
 {
     struct policy first = chosen_for("auto", 0, (struct policy_subject){40, 1, 1});
-    policy_weigh_memory(&first, "auto", 0, 1000000, 100000);
+    policy_weigh_memory(&first, "auto", 0, 1000000, 100000, 0);
     CU_ASSERT(first.plan.rehearse != 0);
-    policy_weigh_memory(&first, NULL, 0, 1000000, 100000);
+    policy_weigh_memory(&first, NULL, 0, 1000000, 100000, 0);
     CU_ASSERT(first.plan.rehearse != 0);
-    policy_weigh_memory(&first, "auto", 0, 1000000000, 100000);
+    policy_weigh_memory(&first, "auto", 0, 1000000000, 100000, 0);
     CU_ASSERT_FALSE(first.plan.rehearse);
+    policy_weigh_memory(&first, "auto", 0, 20000000, 100000, 5000);      /* few of them change */
+    CU_ASSERT_FALSE(first.plan.rehearse);
+    policy_weigh_memory(&first, "auto", 0, 20000000, 100000, 50000);
+    CU_ASSERT(first.plan.rehearse != 0);
     first = chosen_for("none", 0, (struct policy_subject){40, 1, 1});
-    policy_weigh_memory(&first, "none", 0, 1000000, 100000);
+    policy_weigh_memory(&first, "none", 0, 1000000, 100000, 0);
     CU_ASSERT_FALSE(first.plan.rehearse);
     CU_ASSERT_EQUAL(first.plan.repeat_most, 1);
     struct policy later = chosen_for("auto", 0, (struct policy_subject){40, 9, 1});
-    policy_weigh_memory(&later, "auto", 0, 1000000, 100000);
+    policy_weigh_memory(&later, "auto", 0, 1000000, 100000, 0);
     CU_ASSERT_FALSE(later.plan.rehearse);
 }
 
 static void large_memory_takes_one_process(void)
 {
     struct policy small = chosen("auto", 0, 1, 1), large = small, asked = chosen("auto", 2, 1, 1);
-    policy_weigh_memory(&small, "auto", 0, 1000000, 100);
-    policy_weigh_memory(&large, "auto", 0, 1000000, 100000);
-    policy_weigh_memory(&asked, "auto", 2, 1000000, 100000);
+    policy_weigh_memory(&small, "auto", 0, 1000000, 100, 0);
+    policy_weigh_memory(&large, "auto", 0, 1000000, 100000, 0);
+    policy_weigh_memory(&asked, "auto", 2, 1000000, 100000, 0);
     CU_ASSERT_EQUAL(small.plan.repeat_most, 1);
     CU_ASSERT(policy_wants_more(&small, 0, 1, 1, 2000000, 5000000, 1));
     CU_ASSERT_EQUAL(large.plan.repeat_most, 3);
@@ -192,23 +196,31 @@ static void long_regions_are_timed_seldom(void)
 {
     struct policy warm = chosen("auto", 0, 400, 395), cold = chosen("auto", 0, 1, 1), asked = chosen("auto", 9, 400, 395), usual = warm;
     policy_weigh_time(&warm, NULL, 0, 140000000, 0.65);
-    policy_weigh_length(&warm, NULL, 0, 14000000);
+    policy_weigh_length(&warm, NULL, 0, 14000000, 1, false);
     CU_ASSERT_EQUAL(warm.plan.warmups, 1);
     CU_ASSERT_EQUAL(warm.plan.repeat_least, 2);
+    struct policy known = chosen("auto", 0, 400, 395), faulting = chosen("faulting", 0, 400, 395);
+    policy_weigh_time(&known, NULL, 0, 70000000, 0.65);
+    policy_weigh_length(&known, NULL, 0, 7000000, 2, true);      /* it is known what it changes: that is copied instead of an untimed run */
+    CU_ASSERT_EQUAL(known.plan.warmups, 0);
+    CU_ASSERT_EQUAL(known.plan.repeat_most, 1);
+    policy_weigh_time(&faulting, NULL, 0, 140000000, 0.65);
+    policy_weigh_length(&faulting, NULL, 0, 14000000, 1, true);  /* which pages it gets first, only a run shows */
+    CU_ASSERT_EQUAL(faulting.plan.warmups, 1);
     policy_weigh_time(&cold, NULL, 0, 16000000, 0.08);
-    policy_weigh_length(&cold, NULL, 0, 16000000);
+    policy_weigh_length(&cold, NULL, 0, 16000000, 1, false);
     CU_ASSERT_EQUAL(cold.plan.repeat_most, 1);
     CU_ASSERT_FALSE(policy_wants_more(&cold, 0, 1, 1, 16000000, 20000000, 1));
     struct policy before = asked;
-    policy_weigh_length(&asked, NULL, 9, 14000000);
+    policy_weigh_length(&asked, NULL, 9, 14000000, 1, false);
     CU_ASSERT_EQUAL(memcmp(&asked, &before, sizeof asked), 0);
     policy_weigh_time(&usual, NULL, 0, 140000000, 0.65);
     before = usual;
-    policy_weigh_length(&usual, NULL, 0, 1000000);        /* short */
+    policy_weigh_length(&usual, NULL, 0, 1000000, 1, false);        /* short */
     CU_ASSERT_EQUAL(memcmp(&usual, &before, sizeof usual), 0);
     policy_weigh_time(&usual, NULL, 0, 14000000000, 0.65);
     before = usual;
-    policy_weigh_length(&usual, NULL, 0, 14000000);       /* of a class that may cost more */
+    policy_weigh_length(&usual, NULL, 0, 14000000, 1, false);       /* of a class that may cost more */
     CU_ASSERT_EQUAL(memcmp(&usual, &before, sizeof usual), 0);
 }
 
