@@ -264,7 +264,8 @@ json_t *modelling_class_value(const struct modelled_class *class, bool *failed)
 {
     const struct model_parts *parts = &class->time.parts;
     const struct { const char *name; double value; } numbers[] = {
-        {"model_ns", class->time.time_ns.value}, {"core_ns", parts->core_ns}, {"branch_ns", parts->branch_ns}, {"call_ns", parts->call_ns},
+        {"model_ns", class->time.time_ns.value}, {"model_low_ns", class->time.time_ns.low}, {"model_high_ns", class->time.time_ns.high},
+        {"core_ns", parts->core_ns}, {"branch_ns", parts->branch_ns}, {"call_ns", parts->call_ns},
         {"transfer_ns", parts->transfer_ns}, {"latency_ns", parts->latency_ns}, {"overhead_ns", parts->overhead_ns}, {"page_ns", parts->page_ns},
         {"flops", class->time.flops}, {"instructions", class->time.instructions},
     };

@@ -23,7 +23,7 @@ enum { PROBE_TIMEOUT_S = 60, PAIRS_EACH = 4, WORDS_MOST = 16 };
 
 extern char **environ;
 
-struct platform_words { const char *output, *name, *topology; bool quick, force; };
+struct platform_words { const char *output, *name; bool quick, force; };
 
 /* ---- discover ------------------------------------------------------------------------------------------------------------ */
 

@@ -100,6 +100,8 @@ static void model_print(const struct prediction *prediction)
     putchar('\n');
     modelling_print(modelling);
     printf("\n%s: %s\n", modelling->signature.title, modelling->signature.basis == PLATFORM_MEASURED ? "its signature was measured" : "its signature is of published figures");
+    if (!modelling->signature.pinned)
+        puts("Its threads could not be pinned when it was measured: what it says is wide, and so are the intervals here.");
     if (!modelling->has_pipeline)
         printf("Without a model of its pipelines (%s): operations against rates.\n", modelling->pipeline_reason ? modelling->pipeline_reason : "unknown");
     if (modelling->is_here)

@@ -11,12 +11,12 @@
 #define CLOCK_HZ 2.5e9                /* of a machine that does not tell */
 #define SIMPLE_RATIO 1.3              /* a bound so much above that of loads and stores has other causes */
 
-static double clock_hz(const struct platform_signature *signature, unsigned threads)
+static struct quantity clock_hz(const struct platform_signature *signature, unsigned threads)
 {
-    double hz = signature->frequency_hz > 0 ? signature->frequency_hz : CLOCK_HZ;
+    struct quantity hz = {signature->frequency_hz > 0 ? signature->frequency_hz : CLOCK_HZ, NAN, NAN};
     for (size_t i = 0; i < signature->clock_count; i++)
         if ((!i || signature->clocks[i].threads <= threads) && quantity_known(&signature->clocks[i].hz))
-            hz = signature->clocks[i].hz.value;
+            hz = signature->clocks[i].hz;
     return hz;
 }
 
@@ -40,7 +40,8 @@ static double pipeline_of(const struct platform_signature *signature, const char
 struct core_clock core_clock_find(const struct platform_signature *signature, unsigned threads)
 {
     double window = pipeline_of(signature, "window");
-    return (struct core_clock){1e9 / clock_hz(signature, threads), window > 0 ? window : WINDOW_INSTRUCTIONS};
+    struct quantity hz = clock_hz(signature, threads);
+    return (struct core_clock){1e9 / hz.value, window > 0 ? window : WINDOW_INSTRUCTIONS, quantity_doubt(&hz)};
 }
 
 double core_plain_ns(const struct core_clock *clock, double instructions) { return instructions / IPC_PLAIN * clock->cycle_ns; }

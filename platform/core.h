@@ -7,7 +7,7 @@
 #include "platform/signature.h"
 #include "store/character.h"
 
-struct core_clock { double cycle_ns, window; };    /* of one cycle while so many threads work; instructions that it works ahead */
+struct core_clock { double cycle_ns, window, doubt_ratio; };    /* of one cycle while so many threads work; instructions that it works ahead; quantity_doubt of it */
 
 struct core_clock core_clock_find(const struct platform_signature *signature, unsigned threads);
 

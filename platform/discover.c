@@ -184,10 +184,12 @@ static const struct { const char *kind; unsigned bits; } arithmetic_probes[] = {
     {"add", 64}, {"add", 128}, {"add", 256}, {"add", 512}, {"fma", 64}, {"fma", 128}, {"fma", 256}, {"fma", 512},
     {"divide", 64}, {"divide", 128}, {"divide", 256}, {"divide", 512}, {"add-chain", 64}, {"fma-chain", 64},
 };
+static const char *const function_kinds[] = {"log", "log2", "log10", "exp", "pow", "sin", "cos", "tan", "atan", "atan2", "cbrt", "fmod", "floor"};
 static const char *const pipeline_kinds[] = {"plain", "load", "load-vector", "store", "store-vector", "stream", "update", "pair-chain", "window"};
 static const char *const construct_kinds[] = {"parallel", "for", "barrier", "single", "critical", "lock", "atomic", "reduction",
                                               "static-chunk", "dynamic-chunk", "guided-loop", "task", "taskwait", "new-page"};
-enum { ARITHMETIC = sizeof arithmetic_probes / sizeof *arithmetic_probes, CONSTRUCTS = sizeof construct_kinds / sizeof *construct_kinds,
+enum { ARITHMETIC = sizeof arithmetic_probes / sizeof *arithmetic_probes, FUNCTIONS = sizeof function_kinds / sizeof *function_kinds,
+       CONSTRUCTS = sizeof construct_kinds / sizeof *construct_kinds,
        PIPELINE = sizeof pipeline_kinds / sizeof *pipeline_kinds };
 
 static void costs_plan(struct plan *plan)
@@ -195,7 +197,7 @@ static void costs_plan(struct plan *plan)
     const struct topology *topology = plan->options->topology;
     struct platform_signature *signature = &plan->signature;
     unsigned cores = (unsigned)topology->core_count, counts[] = {1, 2, cores / 2, cores};
-    signature->arithmetic = calloc(ARITHMETIC, sizeof *signature->arithmetic);
+    signature->arithmetic = calloc(ARITHMETIC + FUNCTIONS, sizeof *signature->arithmetic);
     signature->clocks = calloc(2, sizeof *signature->clocks);
     signature->overheads = calloc(CONSTRUCTS * 4, sizeof *signature->overheads);
     signature->pipeline = calloc(PIPELINE, sizeof *signature->pipeline);
@@ -206,11 +208,12 @@ static void costs_plan(struct plan *plan)
         plan->failed |= !one->kind;
         experiment_add(plan, (struct experiment){.task = "pipeline", .kind = pipeline_kinds[k], .cpus = topology->cpus, .cpu_count = 1}, &one->value);
     }
-    for (size_t k = 0; k < ARITHMETIC && !plan->failed; k++) {
+    for (size_t k = 0; k < ARITHMETIC + FUNCTIONS && !plan->failed; k++) {
         struct platform_arithmetic *one = &signature->arithmetic[signature->arithmetic_count++];
-        *one = (struct platform_arithmetic){.kind = strdup(arithmetic_probes[k].kind), .bits = arithmetic_probes[k].bits};
+        bool function = k >= ARITHMETIC;
+        *one = (struct platform_arithmetic){.kind = strdup(function ? function_kinds[k - ARITHMETIC] : arithmetic_probes[k].kind), .bits = function ? 64 : arithmetic_probes[k].bits};
         plan->failed |= !one->kind;
-        experiment_add(plan, (struct experiment){.task = "arithmetic", .kind = one->kind, .cpus = topology->cpus, .cpu_count = 1, .bits = one->bits},
+        experiment_add(plan, (struct experiment){.task = function ? "function" : "arithmetic", .kind = one->kind, .cpus = topology->cpus, .cpu_count = 1, .bits = one->bits},
                        &one->flops_per_s);
     }
     for (size_t t = 0, most = 0; t < 4 && !plan->failed; t++) {

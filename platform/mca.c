@@ -78,10 +78,10 @@ void mca_input_add(struct text *input, const char *const *codes, size_t count)
         code_add(input, 'r', i, references[i].code, AS_IS);
     for (size_t i = 0; i < count; i++) {
         bool moves = false, adds = false, is_short = strlen(codes[i]) <= VARIANT_BYTES_MOST;
-        for (const char *line = codes[i]; *line && is_short;) {
+        for (const char *line = codes[i]; *line;) {
             size_t length = strcspn(line, "\n");
             moves |= is_move(line, length);
-            adds |= addition_at(line) != NULL;
+            adds |= is_short && addition_at(line) != NULL;
             line += length + (line[length] == '\n');
         }
         code_add(input, variant_names[AS_IS], i, *codes[i] ? codes[i] : "nop\n", AS_IS);

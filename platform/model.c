@@ -31,8 +31,8 @@ static double known_or(const struct quantity *quantity, double otherwise) { retu
 
 /* ---- calls --------------------------------------------------------------------------------------------------------------- */
 
-/* Functions of the C library, in cycles of a core that has many of them to do: within a factor of 1.5 from Nehalem on. */
-static double call_cycles(const char *name)
+/* Functions of the C library, in cycles of a core that has many of them to do: within a factor of 2 from Nehalem on, where they were not measured. */
+static double call_cycles(const struct platform_signature *signature, const struct core_clock *clock, const char *name)
 {
     static const struct { const char *name; double cycles; } known[] = {
         {"log", 24}, {"exp", 22}, {"pow", 55}, {"sin", 40}, {"cos", 40}, {"sincos", 55}, {"tan", 70}, {"sqrt", 20}, {"atan", 45}, {"atan2", 70},
@@ -40,6 +40,9 @@ static double call_cycles(const char *name)
     };
     if (strncmp(name, "__kmpc_", 7) == 0 || strncmp(name, "omp_", 4) == 0)
         return 10;
+    for (size_t i = 0; i < signature->arithmetic_count; i++)
+        if (strcmp(signature->arithmetic[i].kind, name) == 0 && quantity_known(&signature->arithmetic[i].flops_per_s))
+            return 1e9 / signature->arithmetic[i].flops_per_s.value / clock->cycle_ns;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0)
             return known[i].cycles;
@@ -191,12 +194,13 @@ static struct memory_time memory_find(const struct platform_signature *signature
         double wait_ns = latency > ahead_ns ? (latency - ahead_ns) / (at_once > 1 ? at_once : 1) : 0;
         double transfer_ns = (levels[i].regular + levels[i].irregular) * read_ns + levels[i].writebacks * back_ns;
         double latency_ns = levels[i].irregular * wait_ns;
-        double doubt = signature->basis == PLATFORM_PUBLISHED ? DOUBT_TRANSFER + DOUBT_PUBLISHED : DOUBT_TRANSFER;
+        double doubt = hypot(signature->basis == PLATFORM_PUBLISHED ? DOUBT_TRANSFER + DOUBT_PUBLISHED : DOUBT_TRANSFER, quantity_doubt(&bandwidth->read));
+        double doubt_wait = hypot(DOUBT_LATENCY, quantity_doubt(&level->latency_ns));
         memory.transfer_ns[i] = transfer_ns;
         memory.overlap[i] = overlap_of(level, &levels[i]);
         memory.all_ns += transfer_ns;
         memory.latency_ns += latency_ns;
-        memory.doubt_ns2 += doubt * doubt * transfer_ns * transfer_ns + DOUBT_LATENCY * DOUBT_LATENCY * latency_ns * latency_ns;
+        memory.doubt_ns2 += doubt * doubt * transfer_ns * transfer_ns + doubt_wait * doubt_wait * latency_ns * latency_ns;
     }
     return memory;
 }
@@ -240,7 +244,7 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     }
     time.parts.core_ns += core_plain_ns(&clock, thread->other_instructions);
     for (size_t i = 0; i < character->call_count; i++)
-        time.parts.call_ns += (double)character->calls[i].counts[number] * call_cycles(character->calls[i].name) * clock.cycle_ns;
+        time.parts.call_ns += (double)character->calls[i].counts[number] * call_cycles(signature, &clock, character->calls[i].name) * clock.cycle_ns;
     time.parts.branch_ns = thread->mispredicted * BRANCH_CYCLES * clock.cycle_ns;
     traffic_find(signature, character, thread, levels);
     for (size_t i = 0; i < MODEL_LEVELS_MOST; i++)
@@ -253,7 +257,7 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     time.parts.overhead_ns = overhead_ns(signature, "parallel", character->team);
     for (size_t i = 0; i < character->call_count; i++)
         time.parts.overhead_ns += constructs_ns(signature, character->calls[i].name, (double)character->calls[i].counts[number], character->team, work_ns);
-    double doubt_core = known ? DOUBT_CORE : DOUBT_CORE_PLAIN;
+    double doubt_core = hypot(known ? DOUBT_CORE : DOUBT_CORE_PLAIN, clock.doubt_ratio);
     time.total_ns = work_ns + time.parts.overhead_ns;
     time.doubt_ns = sqrt(pow(doubt_core * time.parts.core_ns, 2) + pow(DOUBT_CALL * (time.parts.call_ns + time.parts.branch_ns), 2) + memory.doubt_ns2 +
                          pow(DOUBT_OVERHEAD * time.parts.overhead_ns, 2));

@@ -1,18 +1,26 @@
-/* platform/signature.c - the form of a signature as JSON, in both directions, and what no machine can be. */
+/* platform/signature.c - the form of a signature as JSON, in both directions. */
 #include "platform/signature.h"
 
 #include "core/json.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SCHEMA "pcere.platform/1"
+#define NORMAL_95 1.96
 enum { LIST_MOST = 4096, NUMBER_MOST = 1 << 20 };
 
 const struct quantity quantity_unknown = {NAN, NAN, NAN};
 
 bool quantity_known(const struct quantity *quantity) { return !isnan(quantity->value); }
+
+double quantity_doubt(const struct quantity *quantity)
+{
+    double above = quantity->high / quantity->value - 1, below = quantity->low > 0 ? quantity->value / quantity->low - 1 : 0;
+    return (above > below ? above : below > 0 ? below : 0) / NORMAL_95;
+}
 
 static void transfer_done(struct platform_transfer *transfer)
 {
@@ -67,98 +75,38 @@ const struct platform_bandwidth *level_bandwidth(const struct platform_level *le
     return nearest;
 }
 
-/* ---- what no machine can be ---------------------------------------------------------------------------------------------- */
-
-/* Measured values of neighbouring levels may cross by noise; what is farther may look better by this much. */
-#define CROSSING_MOST 1.25
-
-struct check { const char *where; struct pcere_error *error; enum pcere_status status; };
-
-static void breach(struct check *check, const char *field, size_t index, const char *rest, const char *what)
-{
-    if (!check->status)
-        check->status = pcere_fail(check->error, PCERE_DATA, 0, "docs/format/platform.md says what a signature holds", "%s: %s[%zu]%s %s", check->where,
-                                   field, index, rest, what);
-}
-
-static bool quantity_sound(const struct quantity *quantity)
-{
-    return !quantity_known(quantity) || (quantity->value > 0 && !(quantity->low > quantity->value) && !(quantity->high < quantity->value));
-}
-
-static void levels_check(struct check *check, const struct platform_signature *signature)
-{
-    for (size_t i = 0; i < signature->level_count; i++) {
-        const struct platform_level *level = &signature->levels[i], *nearer = i ? &signature->levels[i - 1] : NULL;
-        bool last = i + 1 == signature->level_count;
-        if ((level->level == 0) != last)
-            breach(check, "levels", i, ".level", "is out of order: caches come nearest first, memory (0) last");
-        if (nearer && !last && level->level <= nearer->level)
-            breach(check, "levels", i, ".level", "is not above that of the level before");
-        if (nearer && level->bytes <= nearer->bytes && !last)
-            breach(check, "levels", i, ".bytes", "is not more than that of a nearer cache");
-        if (!quantity_sound(&level->latency_ns))
-            breach(check, "levels", i, ".latency_ns", "is not above zero, or outside of its interval");
-        for (size_t k = 0; k < i; k++)
-            if (level->latency_ns.value * CROSSING_MOST < signature->levels[k].latency_ns.value)
-                breach(check, "levels", i, ".latency_ns", "is below that of a nearer level");
-        if (!quantity_sound(&level->effective_bytes))
-            breach(check, "levels", i, ".effective_bytes", "is not above zero, or outside of its interval");
-        if (!quantity_sound(&level->streams_ratio) || level->streams_ratio.value > 1)
-            breach(check, "levels", i, ".streams_ratio", "is no share between 0 and 1, or outside of its interval");
-        if (!quantity_sound(&level->overlap_read) || !quantity_sound(&level->overlap_write) || level->overlap_read.value > 1 || level->overlap_write.value > 1)
-            breach(check, "levels", i, ".overlap_*_ratio", "is no share between 0 and 1, or outside of its interval");
-        for (size_t b = 0; b < level->bandwidth_count; b++) {
-            const struct platform_bandwidth *bandwidth = &level->bandwidths[b];
-            if (!quantity_sound(&bandwidth->read) || !quantity_sound(&bandwidth->write) || !quantity_sound(&bandwidth->triad))
-                breach(check, "levels", i, ".bandwidths", "hold a value that is not above zero, or outside of its interval");
-            if (!bandwidth->threads || (b && bandwidth->threads <= bandwidth[-1].threads))
-                breach(check, "levels", i, ".bandwidths", "are not in ascending order of their threads");
-            const struct platform_bandwidth *near = nearer ? level_bandwidth(nearer, bandwidth->threads) : NULL;
-            if (near && near->threads == bandwidth->threads && bandwidth->read.value > near->read.value * CROSSING_MOST)
-                breach(check, "levels", i, ".bandwidths", "pass more than those of a nearer level");
-        }
-    }
-}
-
-enum pcere_status signature_check(const struct platform_signature *signature, const char *where, struct pcere_error *error)
-{
-    struct check check = {.where = where, .error = error};
-    if (!signature->level_count)
-        return pcere_fail(error, PCERE_DATA, 0, NULL, "%s: levels are empty: at least memory is needed", where);
-    levels_check(&check, signature);
-    for (size_t i = 0; i < signature->pair_count; i++) {
-        const struct platform_pair *pair = &signature->pairs[i];
-        if (pair->read.alpha_ns < 0 || pair->read.beta_ns_per_byte < 0 || pair->write.alpha_ns < 0 || pair->write.beta_ns_per_byte < 0)
-            breach(&check, "pairs", i, "", "has a latency or a time per byte below zero");
-        if (!quantity_sound(&pair->line_ns))
-            breach(&check, "pairs", i, ".line_ns", "is not above zero, or outside of its interval");
-    }
-    for (size_t i = 0; i < signature->arithmetic_count; i++)
-        if (!quantity_sound(&signature->arithmetic[i].flops_per_s))
-            breach(&check, "arithmetic", i, ".flops_per_s", "is not above zero, or outside of its interval");
-    for (size_t i = 0; i < signature->clock_count; i++)
-        if (!quantity_sound(&signature->clocks[i].hz))
-            breach(&check, "clocks", i, ".hz", "is not above zero, or outside of its interval");
-    for (size_t i = 0; i < signature->pipeline_count; i++)
-        if (!quantity_sound(&signature->pipeline[i].value))
-            breach(&check, "pipeline", i, ".value", "is not above zero, or outside of its interval");
-    return check.status;
-}
-
 /* ---- reading ------------------------------------------------------------------------------------------------------------- */
+
+/* Where in the file a reader is, for its messages: "box.json: levels[1]". */
+struct place { char text[512]; };
+
+static __attribute__((format(printf, 3, 4))) void enter(struct place *place, struct json_reader *reader, const char *path, ...)
+{
+    va_list words;
+    if (reader->status)
+        return;
+    int length = snprintf(place->text, sizeof place->text, "%.200s: ", reader->where);
+    va_start(words, path);
+    vsnprintf(place->text + length, sizeof place->text - (size_t)length, path, words);
+    va_end(words);
+    reader->where = place->text;
+}
 
 static struct quantity quantity_read(struct json_reader *reader, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
+    const char *where = reader->where;
+    struct quantity quantity = quantity_unknown;
+    struct place place;
     if (json_is_null(value) || !value)
         return quantity_unknown;
-    struct quantity quantity = quantity_unknown;
+    enter(&place, reader, "%s", key);
     quantity.value = json_read_number(reader, value, "value", -1e300, 1e300);
     if (!json_is_null(json_object_get(value, "low")))
         quantity.low = json_read_number(reader, value, "low", -1e300, 1e300);
     if (!json_is_null(json_object_get(value, "high")))
         quantity.high = json_read_number(reader, value, "high", -1e300, 1e300);
+    reader->where = where;
     return quantity;
 }
 
@@ -185,6 +133,9 @@ static unsigned small_read(struct json_reader *reader, const json_t *object, con
 static void transfer_read(struct json_reader *reader, const json_t *object, const char *key, struct platform_transfer *transfer)
 {
     const json_t *value = json_read_object(reader, object, key), *list;
+    const char *where = reader->where;
+    struct place here, inside;
+    enter(&here, reader, "%s", key);
     transfer->alpha_ns = json_read_number(reader, value, "alpha_ns", -1e300, 1e300);
     transfer->beta_ns_per_byte = json_read_number(reader, value, "beta_ns_per_byte", -1e300, 1e300);
     transfer->r2 = json_is_null(json_object_get(value, "r2")) ? NAN : json_read_number(reader, value, "r2", -1e300, 1);
@@ -193,19 +144,26 @@ static void transfer_read(struct json_reader *reader, const json_t *object, cons
     transfer->pieces = list_read(reader, value, "pieces", sizeof *transfer->pieces, &list, &transfer->piece_count);
     for (size_t i = 0; i < transfer->piece_count; i++) {
         const json_t *piece = json_array_get(list, i);
+        const char *outer = reader->where;
+        enter(&inside, reader, "pieces[%zu]", i);
         transfer->pieces[i] = (struct platform_piece){
             .from_bytes = json_read_u64(reader, piece, "from_bytes", INT64_MAX),
             .to_bytes = json_read_u64(reader, piece, "to_bytes", INT64_MAX),
-            .alpha_ns = json_read_number(reader, piece, "alpha_ns", 0, 1e300),
-            .beta_ns_per_byte = json_read_number(reader, piece, "beta_ns_per_byte", 0, 1e300),
+            .alpha_ns = json_read_number(reader, piece, "alpha_ns", -1e300, 1e300),
+            .beta_ns_per_byte = json_read_number(reader, piece, "beta_ns_per_byte", -1e300, 1e300),
         };
+        reader->where = outer;
     }
     transfer->points = list_read(reader, value, "points", sizeof *transfer->points, &list, &transfer->point_count);
     for (size_t i = 0; i < transfer->point_count; i++) {
         const json_t *point = json_array_get(list, i);
+        const char *outer = reader->where;
+        enter(&inside, reader, "points[%zu]", i);
         transfer->points[i].bytes = json_read_u64(reader, point, "bytes", INT64_MAX);
         transfer->points[i].time_ns = quantity_read(reader, point, "time_ns");
+        reader->where = outer;
     }
+    reader->where = where;
 }
 
 static void levels_read(struct json_reader *reader, const json_t *object, struct platform_signature *signature)
@@ -215,6 +173,9 @@ static void levels_read(struct json_reader *reader, const json_t *object, struct
     for (size_t i = 0; i < signature->level_count; i++) {
         const json_t *from = json_array_get(levels, i);
         struct platform_level *level = &signature->levels[i];
+        const char *where = reader->where;
+        struct place here, inside;
+        enter(&here, reader, "levels[%zu]", i);
         level->level = small_read(reader, from, "level");
         level->bytes = json_read_u64(reader, from, "bytes", INT64_MAX);
         level->line_bytes = small_read(reader, from, "line_bytes");
@@ -228,13 +189,29 @@ static void levels_read(struct json_reader *reader, const json_t *object, struct
         level->bandwidths = list_read(reader, from, "bandwidths", sizeof *level->bandwidths, &bandwidths, &level->bandwidth_count);
         for (size_t b = 0; b < level->bandwidth_count; b++) {
             const json_t *bandwidth = json_array_get(bandwidths, b);
+            const char *outer = reader->where;
+            enter(&inside, reader, "bandwidths[%zu]", b);
             level->bandwidths[b] = (struct platform_bandwidth){
                 .threads = small_read(reader, bandwidth, "threads"),
                 .read = quantity_read(reader, bandwidth, "read_bytes_per_s"),
                 .write = quantity_read(reader, bandwidth, "write_bytes_per_s"),
                 .triad = quantity_read(reader, bandwidth, "triad_bytes_per_s"),
             };
+            reader->where = outer;
         }
+        reader->where = where;
+    }
+}
+
+static void cpus_read(struct json_reader *reader, const json_t *object, unsigned cpus[static 2])
+{
+    const json_t *array = json_read_array(reader, object, "cpus");
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *one = json_array_get(array, i);
+        json_int_t number = json_integer_value(one);
+        if (!reader->status && (!json_is_integer(one) || number < 0 || number > NUMBER_MOST || json_array_size(array) != 2))
+            reader->status = pcere_fail(reader->error, PCERE_DATA, 0, NULL, "%s: \"cpus\" are not two processors", reader->where);
+        cpus[i] = (unsigned)number;
     }
 }
 
@@ -243,14 +220,17 @@ static void pairs_read(struct json_reader *reader, const json_t *object, struct 
     const json_t *pairs;
     signature->pairs = list_read(reader, object, "pairs", sizeof *signature->pairs, &pairs, &signature->pair_count);
     for (size_t i = 0; i < signature->pair_count; i++) {
-        const json_t *from = json_array_get(pairs, i), *cpus = json_read_array(reader, from, "cpus");
+        const json_t *from = json_array_get(pairs, i);
         struct platform_pair *pair = &signature->pairs[i];
+        const char *where = reader->where;
+        struct place here;
+        enter(&here, reader, "pairs[%zu]", i);
         pair->relation = json_read_string(reader, from, "relation", false);
-        for (size_t c = 0; c < 2; c++)
-            pair->cpus[c] = (unsigned)json_integer_value(json_array_get(cpus, c));
+        cpus_read(reader, from, pair->cpus);
         transfer_read(reader, from, "read", &pair->read);
         transfer_read(reader, from, "write", &pair->write);
         pair->line_ns = quantity_read(reader, from, "line_ns");
+        reader->where = where;
     }
 }
 
@@ -260,25 +240,41 @@ static void costs_read(struct json_reader *reader, const json_t *object, struct 
     signature->arithmetic = list_read(reader, object, "arithmetic", sizeof *signature->arithmetic, &list, &signature->arithmetic_count);
     for (size_t i = 0; i < signature->arithmetic_count; i++) {
         const json_t *from = json_array_get(list, i);
+        const char *where = reader->where;
+        struct place here;
+        enter(&here, reader, "arithmetic[%zu]", i);
         signature->arithmetic[i] = (struct platform_arithmetic){json_read_string(reader, from, "kind", false), small_read(reader, from, "bits"),
                                                                 quantity_read(reader, from, "flops_per_s")};
+        reader->where = where;
     }
     if (json_object_get(object, "pipeline"))
         signature->pipeline = list_read(reader, object, "pipeline", sizeof *signature->pipeline, &list, &signature->pipeline_count);
     for (size_t i = 0; i < signature->pipeline_count; i++) {
         const json_t *from = json_array_get(list, i);
+        const char *where = reader->where;
+        struct place here;
+        enter(&here, reader, "pipeline[%zu]", i);
         signature->pipeline[i] = (struct platform_pipeline){json_read_string(reader, from, "kind", false), quantity_read(reader, from, "value")};
+        reader->where = where;
     }
     signature->overheads = list_read(reader, object, "overheads", sizeof *signature->overheads, &list, &signature->overhead_count);
     for (size_t i = 0; i < signature->overhead_count; i++) {
         const json_t *from = json_array_get(list, i);
+        const char *where = reader->where;
+        struct place here;
+        enter(&here, reader, "overheads[%zu]", i);
         signature->overheads[i] = (struct platform_overhead){json_read_string(reader, from, "construct", false), small_read(reader, from, "threads"),
                                                              quantity_read(reader, from, "time_ns")};
+        reader->where = where;
     }
     signature->clocks = list_read(reader, object, "clocks", sizeof *signature->clocks, &list, &signature->clock_count);
     for (size_t i = 0; i < signature->clock_count; i++) {
         const json_t *from = json_array_get(list, i);
+        const char *where = reader->where;
+        struct place here;
+        enter(&here, reader, "clocks[%zu]", i);
         signature->clocks[i] = (struct platform_clock){small_read(reader, from, "threads"), quantity_read(reader, from, "hz")};
+        reader->where = where;
     }
     signature->sources = list_read(reader, object, "sources", sizeof *signature->sources, &list, &signature->source_count);
     for (size_t i = 0; i < signature->source_count; i++)

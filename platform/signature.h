@@ -18,6 +18,8 @@
 struct quantity { double value, low, high; };
 extern const struct quantity quantity_unknown;
 bool quantity_known(const struct quantity *quantity);
+/* The farther end of a 95 % interval as a standard deviation, over the value; 0 without an interval. */
+double quantity_doubt(const struct quantity *quantity);
 
 enum platform_basis { PLATFORM_MEASURED, PLATFORM_PUBLISHED };
 
@@ -59,7 +61,7 @@ struct platform_pair {                       /* what one thread pays for data th
 };
 
 struct platform_arithmetic {
-    char *kind;                              /* "add", "fma" (counts as two), "divide"; "add-chain", "fma-chain": each waits for the one before */
+    char *kind;                              /* "add", "fma" (counts as two), "divide"; "add-chain", "fma-chain": each waits for the one before; "log" and other functions: calls */
     unsigned bits;                           /* of a vector of doubles; 64: scalar */
     struct quantity flops_per_s;             /* of one core */
 };
@@ -107,7 +109,7 @@ unsigned signature_cores(const struct platform_signature *signature);
 /* The bandwidths of a level at `threads` threads: those of the nearest count at or below, scaled to no more than in proportion; NULL: none known. */
 const struct platform_bandwidth *level_bandwidth(const struct platform_level *level, unsigned threads);
 
-/* PCERE_DATA names the field that cannot be: "levels[1].latency_ns is below that of a nearer level". */
+/* PCERE_DATA names the field that cannot be: "levels[1].latency_ns is below that of a nearer level". (platform/signature_check.c) */
 enum pcere_status signature_check(const struct platform_signature *signature, const char *where, struct pcere_error *error);
 
 /* Parse, and check. `where` is for messages. PCERE_DATA: no JSON, of another schema, a field that is missing or wrong. */

@@ -113,7 +113,7 @@ static enum pcere_status topology_fill(hwloc_topology_t machine, unsigned pairs_
     topology->numa_nodes = nodes > 0 ? (unsigned)nodes : 1;
     topology->threads_per_core = largest_inside(machine, HWLOC_OBJ_CORE, HWLOC_OBJ_PU);
     int cores = hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_CORE);
-    topology->cores_per_socket = sockets > 0 ? largest_inside(machine, HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE) : cores > 0 ? (unsigned)cores : (unsigned)total;
+    topology->cores_per_socket = sockets > 0 ? largest_inside(machine, HWLOC_OBJ_PACKAGE, cores > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU) : cores > 0 ? (unsigned)cores : (unsigned)total;
     topology->memory_bytes = root->total_memory;
     caches_fill(machine, topology);
     cpus_fill(machine, units, topology);

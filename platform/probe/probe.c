@@ -60,7 +60,7 @@ static const struct {
     void (*run)(const struct probe *probe);
 } tasks[] = {
     {"latency", probe_latency}, {"bandwidth", probe_bandwidth}, {"pair", probe_pair},
-    {"arithmetic", probe_arithmetic}, {"clock", probe_clock}, {"overhead", probe_overhead},
+    {"arithmetic", probe_arithmetic}, {"function", probe_function}, {"clock", probe_clock}, {"overhead", probe_overhead},
     {"overlap", probe_overlap}, {"capacity", probe_capacity}, {"pipeline", probe_pipeline},
 };
 
@@ -118,6 +118,6 @@ int main(int count, char **words)
             tasks[i].run(&probe);
             return 0;
         }
-    fprintf(stderr, "usage: pcere-probe latency|bandwidth|pair|arithmetic|clock|overhead|overlap|capacity|pipeline KEY=VALUE...\n");
+    fprintf(stderr, "usage: pcere-probe latency|bandwidth|pair|arithmetic|function|clock|overhead|overlap|capacity|pipeline KEY=VALUE...\n");
     return 2;
 }

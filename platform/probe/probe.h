@@ -62,6 +62,7 @@ void probe_pair(const struct probe *probe);
 /* arithmetic.c. arithmetic: floating-point operations per second on cpus[0], out of registers. Kinds: add, fma (counted as two), divide, of which there are
  * enough side by side; `bits` 64 (scalar), 128, 256 or 512 of doubles. add-chain, fma-chain (64 only): each waits for the one before. */
 void probe_arithmetic(const struct probe *probe);
+void probe_function(const struct probe *probe);
 /* clock: cycles per second of cpus[0] while all of `cpus` are busy, by a chain of dependent additions. */
 void probe_clock(const struct probe *probe);
 

@@ -49,6 +49,13 @@ run "$PCERE" predict sweep.pcere --arch box; says "an absurd signature is refuse
 jq '.name = "box" | .basis = "measured"' "$LIBRARIES/archs/zen4.json" >"$XDG_DATA_HOME/pcere/archs/box.json"
 PCERE_HOST=box run "$PCERE" predict sweep.pcere --model --threads 1 --json; says "with one, this machine is predicted without replays" 0
 is "by the model, too" "$(json '.basis')" model
+width='[.predictions[].regions[].classes[].model | select(.model_low_ns) | .model_high_ns / .model_low_ns] | max'
+narrow=$(json "$width")
+jq '.pinned = false | (.. | objects | select(has("value") and .value != null)) |= (.low = .value / 1.5 | .high = .value * 1.5) | (.levels[] | .streams_ratio, .overlap_read_ratio, .overlap_write_ratio) = null' \
+    "$XDG_DATA_HOME/pcere/archs/box.json" >loose.json
+run "$PCERE" predict sweep.pcere --arch ./loose.json --threads 1 --json; says "one whose threads could not be pinned is taken, too" 0
+is "its intervals make those of predictions wider" "$(json "$width > 1.1 * $narrow")" true
+run "$PCERE" predict sweep.pcere --arch ./loose.json --threads 1; says "and that is said" 0 out 'threads could not be pinned'
 run "$PCERE" replay sweep.pcere --threads 1 --repeat 3; says "where it was replayed" 0
 PCERE_HOST=box run "$PCERE" replay sweep.pcere --threads 1 --repeat 3; says "and under that name" 0
 PCERE_HOST=box run "$PCERE" predict sweep.pcere --arch sandybridge --threads 1,2 --json; says "the other machine's times are calibrated" 0

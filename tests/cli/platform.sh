@@ -42,8 +42,31 @@ sed 's|pcere.platform/1|pcere.platform/2|' "$mine/box.json" >"$mine/newer.json"
 run "$PCERE" platform show newer; says "so is one of another schema, which is named" 4 err 'pcere.platform/2'
 jq '.levels[0].latency_ns = {value: -1, low: null, high: null}' "$mine/box.json" >"$mine/absurd.json"
 run "$PCERE" platform show absurd; says "a machine that cannot be is refused, naming the field" 4 err 'levels\[0\].latency_ns'
+jq '.levels[-1].overlap_read_ratio = {value: 7, low: null, high: null}' "$mine/box.json" >"$mine/overlap.json"
+run "$PCERE" platform show overlap; says "whichever field it is" 4 err 'levels\[[0-9]\]\.overlap_read_ratio is no share'
 run "$PCERE" platform list; says "damaged ones are listed as such, beside the others" 0 out '^cut +damaged' out '^sandybridge +published'
 run "$PCERE" platform show "$work/none.json"; says "a file that is not there is said to be missing" 4 err 'none.json'
+
+# A machine where threads cannot be pinned, by probes whose answers are known.
+mkdir -p loose
+cat >loose/pcere-probe <<'END'
+#!/bin/sh
+case " $* " in *" pinned=0 "*) ;; *) exit 3;; esac
+case $1 in
+    latency) values='5 6 5' ;;
+    overlap) values='0.5 0.5 0.5' ;;
+    capacity) values='40000 40000 40000' ;;
+    pipeline) values='2 3 2' ;;
+    pair|overhead) values='50 60 50' ;;
+    *) values='1e9 1e9 1e9' ;;
+esac
+printf '%s\n' $values
+END
+chmod +x loose/pcere-probe
+run env PCERE_LIBDIR="$work/loose" "$PCERE" platform discover --quick --name loose; says "where threads cannot be pinned that is said" 0 out 'threads could not be pinned: intervals are wide'
+run "$PCERE" platform show loose --json
+is "and intervals widen: the whole range, and a quarter more on either side" "$(json '.platform | (.pinned | tostring) + " " + (.levels[0].latency_ns | "\(.value) \(.low) \(.high)")')" "false 5 4 7.5"
+
 run env -u XDG_DATA_HOME -u HOME "$PCERE" platform discover --quick; says "without a home a file must be named" 3 err '^hint: .*-o'
 run env PCERE_LIBDIR="$work" "$PCERE" platform discover --quick -o y.json; says "an installation without the probes says so" 3 err 'pcere-probe'
 finish

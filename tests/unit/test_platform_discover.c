@@ -181,6 +181,10 @@ static enum pcere_status answer(void *context, const char *const *words, const c
         value = 1e16 / (double)value_of(words, "bytes=");
     else if (strcmp(words[0], "overlap") == 0)
         value = 0.5;
+    else if (strcmp(words[0], "capacity") == 0)
+        value = (double)value_of(words, "bytes=");
+    else if (strcmp(words[0], "pipeline") == 0)
+        value = 3;
     else if (strcmp(words[0], "pair") == 0)
         value = 30 + 0.5 * (double)value_of(words, "bytes=");
     else if (strcmp(words[0], "overhead") == 0)

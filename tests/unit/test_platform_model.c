@@ -186,6 +186,41 @@ static void streams_are_told_by_their_bases(void)
     CU_ASSERT_EQUAL(core_code_streams("addq\t$1, %rax\n"), 0);
 }
 
+static void functions_take_what_was_measured(void)
+{
+    struct work work;
+    uint64_t calls[2] = {1000, 0};
+    struct character_call call = {.name = (char *)(uintptr_t)"log", .counts = calls};
+    struct platform_arithmetic rate = {(char *)(uintptr_t)"log", 64, KNOWN(2e8)};
+    struct platform_signature measured = machine;
+    struct model_time time;
+    work_make(&work, 1, 1000, 5, 0);
+    work.character.calls = &call;
+    work.character.call_count = 1;
+    CU_ASSERT_DOUBLE_EQUAL(model(&work, NULL).parts.call_ns, 24000, 1e-6);      /* cycles by the table */
+    measured.arithmetic = &rate;
+    measured.arithmetic_count = 1;
+    model_codelet(&measured, &work.character, NULL, &time);
+    CU_ASSERT_DOUBLE_EQUAL(time.parts.call_ns, 5000, 1e-6);
+}
+
+static void wide_signatures_make_wide_times(void)
+{
+    struct work work;
+    struct platform_clock clock = {1, {1e9, 0.7e9, 1.4e9}};
+    struct platform_signature wide = machine;
+    struct model_time narrow, time;
+    work_make(&work, 1, 1000000, 5, 1000000);
+    narrow = model(&work, NULL);
+    wide.clocks = &clock;
+    wide.clock_count = 1;
+    model_codelet(&wide, &work.character, NULL, &time);
+    CU_ASSERT_DOUBLE_EQUAL(time.time_ns.value, narrow.time_ns.value, 1e-6);
+    CU_ASSERT_TRUE(time.time_ns.low < narrow.time_ns.low && time.time_ns.high > narrow.time_ns.high);
+    CU_ASSERT_DOUBLE_EQUAL(quantity_doubt(&(struct quantity){10, 5, 12}), 1 / 1.96, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(quantity_doubt(&(struct quantity){10, NAN, NAN}), 0, 1e-9);
+}
+
 static const struct unit_test tests[] = {
     {"rates of stores and loads that were measured correct the tool's", what_was_measured_corrects_stores},
     {"chains of additions take what they take on the machine", chains_of_additions_are_those_of_the_machine},
@@ -196,6 +231,8 @@ static const struct unit_test tests[] = {
     {"threads share memory's bandwidth, but not that of caches of their own", memory_is_shared_caches_are_not},
     {"a region takes as long as its slowest thread", the_slowest_thread_counts},
     {"without a model of the pipelines the interval is wider", without_a_pipeline_it_is_less_sure},
+    {"functions of the C library take what was measured, else what a table says", functions_take_what_was_measured},
+    {"where the signature is not sure, neither are times", wide_signatures_make_wide_times},
     {"llvm-mca's answers are read, and what is none is refused", output_of_the_tool_is_read},
     {"a move between registers does not end a chain", moves_do_not_end_chains},
 };
