@@ -15,8 +15,9 @@
 #define HZ_MOST 1e11
 #define RATE_MOST 64.0                /* instructions that a core begins in a cycle */
 #define WINDOW_MOST 1e5
+#define EFFECTIVE_MOST 4.0            /* of what a cache holds */
 #define OVERHEAD_LEAST_NS -1e6        /* differences of measured times may fall below zero, but not so far */
-enum { THREADS_IN_ALL_MOST = 1 << 20, LINE_BYTES_LEAST = 8, LINE_BYTES_MOST = 65536, PAGE_BYTES_LEAST = 512, BITS_LEAST = 8, BITS_MOST = 65536, EFFECTIVE_MOST = 4 };
+enum { THREADS_IN_ALL_MOST = 1 << 20, LINE_BYTES_LEAST = 8, LINE_BYTES_MOST = 65536, PAGE_BYTES_LEAST = 512, BITS_LEAST = 8, BITS_MOST = 65536 };
 
 struct check { const char *where; struct pcere_error *error; enum pcere_status status; };
 
