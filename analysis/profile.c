@@ -194,6 +194,20 @@ enum pcere_status profile_add_construct(struct profile *profile, uint64_t id, co
     return PCERE_OK;
 }
 
+enum pcere_status profile_add_blind(struct profile *profile, uint32_t number, const char *sentence, struct pcere_error *error)
+{
+    struct profile_run *run = &profile->runs[number];
+    char **list = realloc(run->blind, (run->blind_count + 1) * sizeof *list), *copy = strdup(sentence);
+    if (list)
+        run->blind = list;
+    if (!list || !copy) {
+        free(copy);
+        return pcere_fail_memory(error, "a profile");
+    }
+    run->blind[run->blind_count++] = copy;
+    return PCERE_OK;
+}
+
 enum pcere_status profile_add_dropped(struct profile *profile, const struct profile_dropped *dropped, struct pcere_error *error)
 {
     struct profile_dropped *list = table_grow(profile->dropped, profile->dropped_count, sizeof *list);

@@ -127,6 +127,8 @@ enum profile_kind profile_kind_find(const char *name);
 enum pcere_status profile_add_run(struct profile *profile, const struct profile_run *run, uint32_t *ret_index, struct pcere_error *error);
 enum pcere_status profile_add_event(struct profile *profile, const struct profile_event *event, uint32_t *ret_index, struct pcere_error *error);
 enum pcere_status profile_add_construct(struct profile *profile, uint64_t id, const char *name, uint32_t *ret_index, struct pcere_error *error);
+/* Another sentence about what a run could not see. */
+enum pcere_status profile_add_blind(struct profile *profile, uint32_t run, const char *sentence, struct pcere_error *error);
 enum pcere_status profile_add_dropped(struct profile *profile, const struct profile_dropped *dropped, struct pcere_error *error);
 
 struct profile_xu {                            /* one row, to add */

@@ -2,6 +2,8 @@
 #include "cli/profile_runs.h"
 #include "analysis/combine.h"
 #include "analysis/planner.h"
+#include "analysis/virtual_pmu.h"
+#include "analysis/virtual_runs.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "profiler/host/events.h"
@@ -12,6 +14,7 @@
 struct profile_runs {
     struct profile_runs_options options;
     struct planner_plan plan;
+    bool turns;                              /* one run, in which events take turns */
     uint32_t (*conflicts)[2];                /* events */
     size_t conflict_count;
     size_t count, current;                   /* plan.run_count × repeats */
@@ -83,12 +86,63 @@ static enum pcere_status one_run_judge(const struct profile_runs *runs, struct p
     return pcere_fail(error, PCERE_REFUSED, 0, hint, "these %u events of the processor cannot be counted together", hardware);
 }
 
+static bool is_hem(const struct profile_runs_options *options)
+{
+    return options->combine && strcmp(options->combine, "hem") == 0;
+}
+
+/* Multiplexing: the kernel's, of the processor's events, of which it must be able to count each alone; of all others it is simulated when they were counted. */
+static enum pcere_status turns_plan(struct profile_runs *runs, struct pcere_error *error)
+{
+    const struct profile_runs_options *options = &runs->options;
+    uint32_t hardware = 0;
+    if (options->event_count > TRACE_EVENTS_MOST || !options->event_count)
+        return pcere_fail(error, PCERE_USAGE, 0, "--events lists them", "--combine hem is one run of 1 to %u events", TRACE_EVENTS_MOST);
+    for (size_t i = 0; i < options->event_count; i++) {
+        runs->events[i] = options->events[i];
+        if (options->events[i].backend != TRACE_BACKEND_PMU)
+            continue;
+        hardware++;
+        runs->events[i].flags |= TRACE_EVENT_TURNS;
+        if (!event_hardware_fits(&options->events[i], 1))
+            return pcere_fail(error, PCERE_REFUSED, 0, "leave it out", "the kernel does not count %.60s, not even alone", options->events[i].name);
+    }
+    if (hardware && options->counters)
+        return pcere_fail(error, PCERE_USAGE, 0, "leave --counters out", "the kernel knows how many counters the processor has");
+    if (!hardware && !options->counters)
+        return pcere_fail(error, PCERE_USAGE, 0, "--counters 4, of a processor that could count 4 of them at a time",
+                          "none of these is an event of the processor: that they take turns can only be simulated, which needs --counters");
+    runs->turns = true;
+    return PCERE_OK;
+}
+
+/* The run's profile as one with `counters` counters would have had it. */
+static enum pcere_status turns_simulate(const struct profile_runs *runs, struct profile **profile, struct pcere_error *error)
+{
+    const struct virtual_runs_options how = {.counters = runs->options.counters};
+    struct profile *seen = NULL;
+    char sentence[160];
+    snprintf(sentence, sizeof sentence, "that events take turns is simulated: groups of %u on each thread, for %u ms each", how.counters, VIRTUAL_PMU_PERIOD_NS / 1000000);
+    enum pcere_status status = virtual_runs_rotate(*profile, &how, VIRTUAL_PMU_PERIOD_NS, &seen, error);
+    if (status == PCERE_OK)
+        status = profile_add_blind(seen, 0, sentence, error);
+    if (status == PCERE_OK) {
+        profile_free(*profile);
+        *profile = seen;
+    } else {
+        profile_free(seen);
+    }
+    return status;
+}
+
 static enum pcere_status words_check(const struct profile_runs_options *options, struct pcere_error *error)
 {
     if (options->combine && options->references)
         return pcere_fail(error, PCERE_USAGE, 0, "--references writes a profile for each run, --combine one for all", "--combine and --references exclude each other");
-    if (options->combine && combine_strategy_find(options->combine) == COMBINE_STRATEGY_COUNT)
-        return pcere_fail(error, PCERE_USAGE, 0, "lgl, ctc, bc, bc-unlabeled or assignment", "--combine: there is no strategy '%.60s'", options->combine);
+    if (is_hem(options) && (options->repeats > 1 || options->conflicts))
+        return pcere_fail(error, PCERE_USAGE, 0, "without it, or with another strategy", "--combine hem is one run: --%s does not go with it", options->conflicts ? "conflicts" : "repeat");
+    if (options->combine && !is_hem(options) && combine_strategy_find(options->combine) == COMBINE_STRATEGY_COUNT)
+        return pcere_fail(error, PCERE_USAGE, 0, "lgl, ctc, bc, bc-unlabeled, assignment or hem", "--combine: there is no strategy '%.60s'", options->combine);
     if (!options->combine && !options->references && (options->counters || options->repeats > 1))
         return pcere_fail(error, PCERE_USAGE, 0, "--combine lgl makes one profile of several runs", "--%s is about several runs", options->counters ? "counters" : "repeat");
     if (!options->combine && !options->references && options->event_count > TRACE_EVENTS_MOST)
@@ -122,7 +176,9 @@ enum pcere_status profile_runs_plan(const struct profile_runs_options *options, 
     status = conflicts_parse(runs, error);
     if (status == PCERE_OK && !options->combine && !options->references)
         status = one_run_judge(runs, error);
-    if (status == PCERE_OK && (options->combine || options->references) && options->event_count) {
+    if (status == PCERE_OK && is_hem(options))
+        status = turns_plan(runs, error);
+    else if (status == PCERE_OK && (options->combine || options->references) && options->event_count) {
         status = plan_make(runs, error);
         runs->count = runs->plan.run_count;
     }
@@ -180,6 +236,8 @@ enum pcere_status profile_runs_begin(struct profile_runs *runs, size_t run, cons
     request->quiet = runs->options.references;
     request->events = runs->options.events;
     request->event_count = runs->options.event_count;
+    if (runs->turns)
+        request->events = runs->events;
     if (!runs->plan.run_count)
         return PCERE_OK;
     size_t planned = run % runs->plan.run_count;
@@ -193,6 +251,10 @@ enum pcere_status profile_runs_begin(struct profile_runs *runs, size_t run, cons
 enum pcere_status profile_runs_join(struct profile_runs *runs, struct profile **profile, bool *ret_deliver, struct pcere_error *error)
 {
     *ret_deliver = true;
+    if (runs->turns && runs->options.counters)
+        return turns_simulate(runs, profile, error);
+    if (runs->turns)
+        return ((*profile)->strategy = strdup("hem")) ? PCERE_OK : pcere_fail_memory(error, "a profile");
     if (runs->options.references || runs->count == 1)
         return PCERE_OK;
     runs->profiles[runs->current] = *profile;

@@ -256,7 +256,8 @@ static const struct cli_option options[] = {
      "An XU for each iteration of worksharing loops, taskloops and distribute, in place of one for each range: labels are then the same for every schedule and number of threads, tasks and teams. Of codelets, and of programs "
      "compiled with PCERE_COUNT=iterations (or ir,iterations).", 0, 0},
     {"combine", 0, CLI_TEXT, offsetof(struct profile_words, combine), "STRATEGY",
-     "Count the events in as few runs as needed, and make one profile of them: lgl, ctc, bc, bc-unlabeled or assignment, as 'pcere combine' has them.", 0, 0},
+     "Count the events in as few runs as needed, and make one profile of them: lgl, ctc, bc, bc-unlabeled or assignment, as 'pcere combine' has them. hem is one run, in which "
+     "more of the processor's events than it has counters take turns, as the kernel has it, and are extrapolated; with --counters that is simulated for other events.", 0, 0},
     {"references", 0, CLI_FLAG, offsetof(struct profile_words, references), NULL,
      "Instead, write each run's profile (PROGRAM.1.pcx and so on), such that each pair of events is in one: references for 'pcere compare --epd', which wants --repeat 2 or more.", 0, 0},
     {"counters", 0, CLI_NUMBER, offsetof(struct profile_words, counters), "N",

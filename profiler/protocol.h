@@ -42,13 +42,17 @@ enum trace_source { TRACE_SOURCE_NONE = 0, TRACE_SOURCE_KERNEL = 1 /* perf event
 struct trace_event {            /* a counter whose differences follow the records that have TRACE_COUNTS */
     char name[TRACE_EVENT_NAME_BYTES];
     uint32_t backend;           /* enum trace_backend */
-    uint32_t reserved_1;
+    uint32_t flags;             /* TRACE_EVENT_TURNS */
     uint64_t config, config1, config2;  /* sw, pmu: of perf_event_attr. ir: enum pcere_count. cache: enum cache_count */
     uint32_t type;              /* likewise */
     uint32_t source;            /* enum trace_source, by the target: where its counts came from */
     uint32_t failed_errno;      /* by the target: it could not be opened on some thread, where its differences are 0 */
     uint32_t reserved_2;
 };
+
+#define TRACE_EVENT_TURNS 1u    /* pmu: it takes turns on the processor's counters, as the kernel has it; differences are those of estimates, and may be below zero (modulo 2^64) */
+
+struct trace_turns { uint64_t enabled_ns, running_ns; };
 
 struct trace_cache { uint64_t bytes; uint32_t ways, line_bytes; };
 
@@ -95,6 +99,9 @@ struct trace_header {           /* at the file's start, in TRACE_HEADER_BYTES */
 
     /* by the runner, before the program starts; 0 in files that were made before there was such a back end */
     struct trace_cache caches[2];       /* that TRACE_BACKEND_CACHE models, nearest first */
+
+    /* by the target */
+    struct trace_turns turns[TRACE_EVENTS_MOST];        /* of events with TRACE_EVENT_TURNS: how long they were to be counted, and were, on all threads */
 };
 
 /* Is that a cache that can be modelled? Sets and the line's bytes are powers of two. */

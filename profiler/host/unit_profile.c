@@ -100,6 +100,31 @@ static size_t ranges_whole(const struct units *units)
     return whole;
 }
 
+static bool below_zero(const struct trace_event *event, uint64_t count)
+{
+    return event->flags & TRACE_EVENT_TURNS && count >> 63;
+}
+
+/* Of events that took turns: how much of the time their counts rest on, and what extrapolating made of XUs. */
+static void turns_say(struct list *list, const struct units *units)
+{
+    const struct trace_header *header = units->labels.file->header;
+    unsigned long long negative = 0;
+    for (uint32_t i = 0; i < header->event_count; i++) {
+        const struct trace_turns *turns = &header->turns[i];
+        if (!(header->events[i].flags & TRACE_EVENT_TURNS) || header->events[i].failed_errno)
+            continue;
+        if (!turns->running_ns)
+            say(list, "event %s never had a counter: its counts are 0", header->events[i].name);
+        else if (turns->running_ns < turns->enabled_ns)
+            say(list, "event %s was counted %.3g %% of the time, and extrapolated from that", header->events[i].name, 100 * (double)turns->running_ns / (double)turns->enabled_ns);
+        for (size_t row = 0; row < units->count; row++)
+            negative += below_zero(&header->events[i], units->counts[row * units->event_count + i]);
+    }
+    if (negative)
+        say(list, "%llu counts of XUs came out below zero when they were extrapolated, and are 0", negative);
+}
+
 static void blind_say(struct list *list, const struct units *units, enum label_rules rules, const struct constructs_seen *seen)
 {
     const struct trace_header *header = units->labels.file->header;
@@ -133,6 +158,7 @@ static void blind_say(struct list *list, const struct units *units, enum label_r
         say(list, "%llu readings of counters told nothing: the kernel had given the counters to others", (unsigned long long)header->counters_lost);
     if (header->counters_shared)
         say(list, "%llu readings of counters covered a part of the time only", (unsigned long long)header->counters_shared);
+    turns_say(list, units);
     const char *hint;
     for (uint32_t i = 0; i < header->event_count; i++) {
         if (header->events[i].failed_errno)
@@ -298,6 +324,11 @@ static enum pcere_status row_add(struct profile *profile, const struct units *un
     };
     const struct unit *unit = &units->list[number];
     const struct trace_file *file = units->labels.file;
+    uint64_t counts[TRACE_EVENTS_MOST];
+    for (size_t i = 0; i < units->event_count; i++) {
+        counts[i] = units->counts[number * units->event_count + i];
+        counts[i] = below_zero(&file->header->events[i], counts[i]) ? 0 : counts[i];
+    }
     uint32_t construct = units->labels.nodes[unit->node].construct;
     label->length = 0;
     label_text(&units->labels, unit->node, label);
@@ -306,7 +337,7 @@ static enum pcere_status row_add(struct profile *profile, const struct units *un
     struct profile_xu row = {
         .label = label->data, .kind = kinds[unit->kind], .construct = constructs->entries[construct < file->construct_count ? construct : 0],
         .thread = unit->thread, .cpu = unit->cpu, .start_ns = trace_ns(file, unit->start_ticks),
-        .active_ns = trace_span_ns(file, unit->active_ticks), .counts = units->event_count ? &units->counts[number * units->event_count] : NULL,
+        .active_ns = trace_span_ns(file, unit->active_ticks), .counts = units->event_count ? counts : NULL,
     };
     return profile_add_xu(profile, &row, error);
 }

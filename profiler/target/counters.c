@@ -45,6 +45,6 @@ void counters_read(struct recorder_counters *counters, uint64_t *differences)
         if (counters->backends & 1u << i)
             backends[i]->read(counters, header, values);
     for (uint32_t i = 0; i < header->event_count; i++)
-        differences[i] = values[i] > counters->last[i] ? values[i] - counters->last[i] : 0;
+        differences[i] = values[i] > counters->last[i] || header->events[i].flags & TRACE_EVENT_TURNS ? values[i] - counters->last[i] : 0;
     memcpy(counters->last, values, header->event_count * sizeof *values);
 }

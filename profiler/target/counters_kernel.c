@@ -1,7 +1,8 @@
 /* profiler/target/counters_kernel.c - counters of the kernel: software events, and those of the processor's performance monitoring unit.
  *
  * All software events of a thread form one group, and those of the processor another: one call reads a group. The processor's group is pinned: it counts
- * all the time or not at all, and when the kernel had to give it up, reading it says so. Where the kernel permits it, the processor's are read without it.
+ * all the time or not at all, and when the kernel had to give it up, reading it says so. Where the kernel permits it, the processor's are read without it. Events that are to take turns are each a group
+ * that is not pinned: the kernel rotates them, and tells how long each counted.
  */
 #include "profiler/answers.h"
 #include "profiler/target/counters.h"
@@ -68,7 +69,7 @@ static void group_open(struct recorder_counters *counters, struct trace_header *
 {
     for (uint32_t i = 0; i < header->event_count; i++) {
         struct trace_event *event = &header->events[i];
-        if (event->backend != backend || event->source == TRACE_SOURCE_USAGE)
+        if (event->backend != backend || event->source == TRACE_SOURCE_USAGE || event->flags & TRACE_EVENT_TURNS)
             continue;
         /* The kernel's part of a program's work is its own, too, but ordinary users may not count it everywhere. */
         int descriptor = counter_event_open(event, counters->groups[group], backend == TRACE_BACKEND_PMU);
@@ -88,10 +89,45 @@ static void group_open(struct recorder_counters *counters, struct trace_header *
     }
 }
 
+static void turns_open(struct recorder_counters *counters, struct trace_header *header)
+{
+    for (uint32_t i = 0; i < header->event_count; i++) {
+        struct trace_event *event = &header->events[i];
+        if (!kernel_owns(event) || !(event->flags & TRACE_EVENT_TURNS))
+            continue;
+        int descriptor = counter_event_open(event, -1, true);
+        if (descriptor < 0) {
+            event->failed_errno = (uint32_t)errno;
+            continue;
+        }
+        event->source = TRACE_SOURCE_KERNEL;
+        counters->turn_descriptors[counters->turn_count] = descriptor;
+        counters->turn_places[counters->turn_count++] = (uint8_t)i;
+    }
+}
+
+static void turns_read(struct recorder_counters *counters, uint64_t *values)
+{
+    struct trace_header *header = recorder_state->header;
+    int errnum = errno;
+    for (uint32_t i = 0; i < counters->turn_count; i++) {
+        uint64_t answer[4];
+        struct counter_turn *turn = &counters->turns[i], before = *turn;
+        struct trace_turns *sums = &header->turns[counters->turn_places[i]];
+        if (counter_turn_take(turn, answer, read(counters->turn_descriptors[i], answer, sizeof answer)) == COUNTER_ANSWER_LOST)
+            __atomic_fetch_add(&header->counters_lost, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&sums->enabled_ns, turn->enabled_ns - before.enabled_ns, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&sums->running_ns, turn->running_ns - before.running_ns, __ATOMIC_RELAXED);
+        values[counters->turn_places[i]] = turn->estimate;
+    }
+    errno = errnum;
+}
+
 static void kernel_open(struct recorder_counters *counters, struct trace_header *header)
 {
     group_open(counters, header, GROUP_SW, TRACE_BACKEND_SW);
     group_open(counters, header, GROUP_PMU, TRACE_BACKEND_PMU);
+    turns_open(counters, header);
     int errnum = errno;
     pages_map(counters);
     errno = errnum;
@@ -113,6 +149,7 @@ static void kernel_read(struct recorder_counters *counters, const struct trace_h
             values[counters->places[group][i]] = answer[3 + i];
         errno = errnum;
     }
+    turns_read(counters, values);
 }
 
 static void kernel_close(struct recorder_counters *counters)
@@ -124,6 +161,8 @@ static void kernel_close(struct recorder_counters *counters)
     for (int group = 0; group < RECORDER_GROUPS; group++)
         for (uint32_t i = 0; i < counters->sizes[group]; i++)
             close(counters->descriptors[group][i]);
+    for (uint32_t i = 0; i < counters->turn_count; i++)
+        close(counters->turn_descriptors[i]);
 }
 
 const struct counter_backend counters_kernel = {kernel_owns, kernel_open, kernel_read, kernel_close};

@@ -6,6 +6,7 @@
 #ifndef PCERE_PROFILER_TARGET_RECORDER_H
 #define PCERE_PROFILER_TARGET_RECORDER_H
 
+#include "profiler/answers.h"
 #include "profiler/protocol.h"
 
 #include <stdbool.h>
@@ -30,6 +31,10 @@ struct recorder_counters {      /* of one thread */
     uint8_t places[RECORDER_GROUPS][TRACE_EVENTS_MOST];         /* of the group's n-th among all events */
     const struct perf_event_mmap_page *pages[TRACE_EVENTS_MOST];        /* of the processor's events, or NULL */
     bool direct;                /* all of them may be read without the kernel */
+    uint32_t turn_count;        /* of the processor's events that take turns: each is a group alone */
+    int turn_descriptors[TRACE_EVENTS_MOST];
+    uint8_t turn_places[TRACE_EVENTS_MOST];
+    struct counter_turn turns[TRACE_EVENTS_MOST];
     const uint64_t *vectors[RECORDER_IMAGES];   /* of this thread, in each image that counts */
     uint32_t vector_count, generation;
     uint64_t last[TRACE_EVENTS_MOST];

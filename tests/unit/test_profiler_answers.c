@@ -23,6 +23,34 @@ static void groups(void)
         CU_ASSERT_EQUAL(counter_answer_judge(recorded[i].words, recorded[i].bytes, 3), recorded[i].meaning);
 }
 
+static void turns(void)
+{
+    static const struct { uint64_t words[4]; ssize_t bytes; enum counter_answer meaning; uint64_t estimate; int64_t difference; } recorded[] = {
+        {{1, 0, 0, 0}, 32, COUNTER_ANSWER_GOOD, 0, 0},                    /* not yet begun */
+        {{1, 1000, 0, 0}, 32, COUNTER_ANSWER_SHARED, 0, 0},               /* it waits for its first turn */
+        {{1, 3000, 1000, 70}, 32, COUNTER_ANSWER_SHARED, 210, 210},       /* what came before is extrapolated into it */
+        {{1, 6000, 2000, 140}, 32, COUNTER_ANSWER_SHARED, 420, 210},      /* a third of the time */
+        {{1, 9000, 2000, 140}, 32, COUNTER_ANSWER_SHARED, 630, 210},      /* running does not advance: it goes on in proportion */
+        {{1, 9000, 2000, 140}, 32, COUNTER_ANSWER_SHARED, 630, 0},        /* nor does the time */
+        {{0}, 0, COUNTER_ANSWER_LOST, 630, 0},                            /* nothing is told */
+        {{1, 12000, 4000, 140}, 32, COUNTER_ANSWER_SHARED, 420, -210},    /* it counted again, and there was nothing: the estimate was too high */
+        {{0}, -1, COUNTER_ANSWER_LOST, 420, 0},
+        {{2, 13000, 5000, 140}, 32, COUNTER_ANSWER_LOST, 420, 0},         /* of another group */
+        {{1, 13000, 13000, 500}, 32, COUNTER_ANSWER_GOOD, 500, 80},
+    };
+    struct counter_turn turn = {0};
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
+        uint64_t before = turn.estimate;
+        CU_ASSERT_EQUAL(counter_turn_take(&turn, recorded[i].words, recorded[i].bytes), recorded[i].meaning);
+        CU_ASSERT_EQUAL(turn.estimate, recorded[i].estimate);
+        CU_ASSERT_EQUAL((int64_t)(turn.estimate - before), recorded[i].difference);
+    }
+    CU_ASSERT_EQUAL(turn.enabled_ns, 13000);
+    CU_ASSERT_EQUAL(counter_estimate(UINT64_MAX / 2, 4000000000000, 1), INT64_MAX);           /* no number is too large */
+    CU_ASSERT_EQUAL(counter_estimate((uint64_t)1 << 62, 3000000000, 3000000000), (uint64_t)1 << 62);
+    CU_ASSERT_EQUAL(counter_estimate(7, 10, 3), 23);
+}
+
 /* ---- pages -------------------------------------------------------------------------------------------------------------------------- */
 
 static struct perf_event_mmap_page page;
@@ -139,6 +167,7 @@ static void refusals(void)
 
 static const struct unit_test tests[] = {
     {"groups: good, multiplexed, pinned and lost, cut short", groups},
+    {"an event that takes turns is extrapolated, also while it waits, and may fall when it counts again", turns},
     {"a page and a counter make a count, of whatever width", pages_that_count},
     {"a page that changes is read again", pages_that_change},
     {"where a page does not count all of the time the kernel is asked", pages_that_tell_nothing},
