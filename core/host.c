@@ -214,6 +214,22 @@ static uint64_t parse_cache_size(const char *text)
     return size < (1ull << 30) ? (uint64_t)size << shift : 0;
 }
 
+uint64_t host_largest_cache_bytes(void)
+{
+    uint64_t largest_bytes = 0;
+    char *line = NULL;
+    for (unsigned index = 0; index < 16; index++) {
+        char file[64];
+        snprintf(file, sizeof file, "cache/index%u/size", index);
+        if (!(line = cpu_line(0, file)))
+            break;
+        uint64_t bytes = parse_cache_size(line);
+        largest_bytes = bytes > largest_bytes ? bytes : largest_bytes;
+        free(line);
+    }
+    return largest_bytes;
+}
+
 static json_t *number_or_null(uint64_t value)
 {
     return value ? json_from_u64(value) : json_null();

@@ -29,6 +29,9 @@ enum pcere_status host_cpu_features(char **ret_features, struct pcere_error *err
 /* The NUMA node of each processor by its number, UINT32_MAX where the system does not say; 0 everywhere on a kernel that knows no nodes. free() it. PCERE_SYSTEM. */
 enum pcere_status host_cpu_nodes(uint32_t **ret_nodes, size_t *ret_count, struct pcere_error *error);
 
+/* Size of the largest cache that the first processor has, or shares; 0: the system does not say. */
+uint64_t host_largest_cache_bytes(void);
+
 /* {"name", "cpu", "architecture", "cores", "threads", "memory_bytes", "page_size_bytes", "kernel", "caches": [{"level", "type",
  * "bytes", "line_bytes", "shared_by"}]}; new reference. "cores" are physical, "threads" what the system schedules on,
  * "shared_by" how many of those share one such cache. What a machine does not tell is null. */

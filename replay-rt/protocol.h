@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 15u
+#define PLAN_VERSION 16u
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
@@ -155,11 +155,16 @@ struct plan_policy {
     uint32_t watched;               /* 1: a library that was loaded beside records the process, and is told of timed runs by PLAN_MARK_FUNCTION */
     uint32_t character_shift;       /* PLAN_CHARACTER: of all lines a share of 2^-shift is followed */
     uint32_t starts;                /* 1: how late the team's threads begin is measured, while the entering one works: milliseconds */
+    uint32_t fill;                  /* 1: caches that are to be cold are filled with other memory, part of it written; 0: only emptied */
+    uint32_t reserved;
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */
     uint64_t warm_ns;               /* no more untimed runs once one of them, not the first, took so long; 0: all of them */
+    uint64_t settle_ns;             /* more untimed runs while they get faster, until these took so long (PLAN_SETTLES at most); 0: none */
 };
+
+#define PLAN_SETTLES 30u
 
 /* What the time of a process goes into, one after the other from the request for it to its end. */
 #define PLAN_PHASES(X) X(START, "start") X(MAP, "map") X(TEAM, "team") X(PREPARE, "prepare") X(REHEARSE, "rehearse") X(LEARN, "learn") \
@@ -243,7 +248,7 @@ struct replay_plan {
     uint32_t directory;             /* working directory of the capture, offset in the strings */
     uint32_t image;                 /* that holds the region, in `images` */
     uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
-    uint32_t reserved;
+    uint32_t filler;                /* descriptor of a memory file that only fills caches, empty at first; 0: there is none */
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint64_t environment;           /* captured value of environ, or 0 */
     uint32_t global_thread;         /* the OpenMP runtime's number of the entering thread, in the captured process */

@@ -13,6 +13,7 @@
 #define PAGE_NS 1000u                     /* what it costs to make a captured page a process's own */
 #define MAPPED_PARTS 10u                  /* ... and to map it, in such parts of that */
 #define HEAVY_PARTS 12.0                  /* ... of it, times its share, for those that a program nearly consists of */
+#define FILL_SHARE 0.02                   /* of the program: what is less is not worth filling caches for */
 #define PAGES_MANY 4096u                  /* so many cost more than a process does without them */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 
@@ -50,7 +51,7 @@ static uint32_t warmups_usual(uint64_t representative)
 enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struct policy_subject *subject, struct policy *ret_policy,
                                 struct pcere_error *error)
 {
-    struct policy policy = {.plan = {.task = PLAN_MEASURE}, .budget_ns = CHEAP_NS};
+    struct policy policy = {.plan = {.task = PLAN_MEASURE, .fill = 1}, .budget_ns = CHEAP_NS};
     if (repeat > PLAN_SAMPLES)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "--repeat %u: at most %u", repeat, PLAN_SAMPLES);
     if (!warmup || !strcmp(warmup, "auto") || !strcmp(warmup, "history")) {
@@ -68,6 +69,7 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
     } else if (!strcmp(warmup, "plain") || !strcmp(warmup, "preceded") || !strcmp(warmup, "faulting")) {
         policy_warm(&policy, 2, repeat);
         policy.plan.faulting = !strcmp(warmup, "faulting");
+        policy.plan.settle_ns = strcmp(warmup, "plain") != 0 ? 0 : BUDGET_NS;
     } else {
         uint64_t count = 0;
         if (units_parse_count("--warmup", warmup, 0, WARMUPS_MOST, &count, NULL))
@@ -106,12 +108,14 @@ void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repea
     if (repeat || (warmup && strcmp(warmup, "auto") != 0))
         return;
     uint64_t allowed_ns = class_ns / POLICY_WEIGHT_PARTS;
+    policy->plan.fill = share_ratio >= FILL_SHARE;
     if (share_ratio > HEAVY_PARTS / POLICY_WEIGHT_PARTS)
         allowed_ns = (uint64_t)((double)class_ns * (share_ratio < 1 ? share_ratio : 1) / HEAVY_PARTS);
     policy->allowed_ns = allowed_ns ? allowed_ns : 1;
     policy->budget_ns = least_of(policy->budget_ns, policy->allowed_ns);
     if (policy->plan.warmups) {
         policy->plan.budget_ns = least_of(BUDGET_NS, allowed_ns / PROCESSES_MOST + 1);
+        policy->plan.settle_ns = least_of(policy->plan.settle_ns, policy->plan.budget_ns);
         return;
     }
     policy->plan.repeat_least = policy->samples_least = COLD_LEAST;
@@ -124,6 +128,7 @@ void policy_weigh_length(struct policy *policy, const char *warmup, uint32_t rep
 {
     if (repeat || (warmup && strcmp(warmup, "auto") != 0) || in_vivo_ns < WARM_NS / (threads ? threads : 1) || policy->allowed_ns / SAMPLES_LEAST >= in_vivo_ns)
         return;
+    policy->plan.settle_ns = 0;
     if (policy->plan.warmups && (!changes_known || policy->plan.faulting)) {
         policy->plan.warmups = 1;
         policy->plan.repeat_least = policy->samples_least = LONG_LEAST;

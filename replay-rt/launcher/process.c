@@ -18,7 +18,7 @@
 
 #define STACK_LIMIT_STEP_BYTES ((rlim_t)64 << 30)
 
-enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, POLL_MS = 100, DESCRIPTORS_BEYOND = 10 };
+enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, POLL_MS = 100, DESCRIPTORS_BEYOND = 10 };
 
 static uint64_t clock_ns(void)
 {
@@ -57,7 +57,9 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
         return error->status;
     /* High numbers first: the descriptors could be 3 and 4 the other way round. */
     int plan = fcntl(process->plan->fd, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND), pages = fcntl(process->pages_fd, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
+    int filler = process->filler_fd < 0 ? -1 : fcntl(process->filler_fd, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
     record = record < 0 ? -1 : fcntl(record, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
+    process->plan->plan->filler = filler < 0 ? 0 : FILLER_DESCRIPTOR;
     bool emulated = process->processor && process->processor->emulator;
     char plan_path[] = "/proc/self/fd/3", pages_path[] = "/proc/self/fd/4";
     char *arguments[] = {(char *)"codelet", plan_path, pages_path, NULL};
@@ -69,6 +71,8 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
         failure = actions_fill(process, &actions);
         failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, plan, PLAN_DESCRIPTOR);
         failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, pages, PAGES_DESCRIPTOR);
+        if (filler >= 0)
+            failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, filler, FILLER_DESCRIPTOR);
         if (process->watcher)
             failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, record, REPLAY_WATCHER_DESCRIPTOR);
         int before = personality(0xffffffff);
@@ -91,6 +95,8 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
         close(plan);
     if (pages >= 0)
         close(pages);
+    if (filler >= 0)
+        close(filler);
     if (record >= 0)
         close(record);
     return failure ? pcere_fail(error, PCERE_SYSTEM, failure,

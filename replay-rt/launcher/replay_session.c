@@ -1,17 +1,22 @@
 /* replay-rt/launcher/replay_session.c - opens a store's program for replaying: build, layout, processes. */
 #include "replay-rt/launcher/replay_session.h"
 
+#include "core/host.h"
 #include "core/text.h"
 #include "replay-rt/launcher/layout.h"
 #include "replay-rt/launcher/process.h"
 #include "replay-rt/launcher/sampling.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_NS 60000000000u
 #define PATIENCE_RUNS 50u
+#define FILLER_BYTES_LEAST (1u << 20)        /* smaller than any last cache: the system does not know */
+#define FILLER_BYTES_USUAL (32u << 20)
+#define FILLER_BYTES_MOST (64u << 20)
 
 uint64_t replay_session_clock_ns(void)
 {
@@ -121,10 +126,22 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
     return status;
 }
 
+/* As large as the last cache. Empty until a codelet uses it; -1: codelets do without. */
+static int filler_open(void)
+{
+    uint64_t bytes = host_largest_cache_bytes();
+    int fd = memfd_create("pcere-filler", MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, (off_t)(bytes < FILLER_BYTES_LEAST ? FILLER_BYTES_USUAL : bytes < FILLER_BYTES_MOST ? bytes : FILLER_BYTES_MOST))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 enum pcere_status replay_session_open(struct store *store, const struct replay_options *options, struct replay_session *ret_session,
                                struct pcere_error *error)
 {
-    struct replay_session session = {.store = store, .options = options, .pool = PAGE_POOL_NONE};
+    struct replay_session session = {.store = store, .options = options, .pool = PAGE_POOL_NONE, .filler_fd = filler_open()};
     struct extent extent = {0};
     enum pcere_status status = environment_check(options, error);
     if (!status)
@@ -153,6 +170,8 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
 
 void replay_session_close(struct replay_session *session)
 {
+    if (session->filler_fd >= 0)
+        close(session->filler_fd);
     page_pool_keep(&session->pool);
     page_pool_done(&session->pool);
     build_done(&session->build);
@@ -162,7 +181,7 @@ void replay_session_close(struct replay_session *session)
     store_series_free(session->series, session->series_count);
     free(session->host_name);
     free(session->host);
-    *session = (struct replay_session){.pool = PAGE_POOL_NONE};
+    *session = (struct replay_session){.pool = PAGE_POOL_NONE, .filler_fd = -1};
 }
 
 enum pcere_status replay_session_compilers(const struct replay_session *session, struct replay_compiler **ret_compilers, size_t *ret_count,
@@ -236,6 +255,7 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
         .build = &session->build,
         .processor = &session->processor,
         .pages_fd = session->pool.fd,
+        .filler_fd = session->filler_fd,
         .plan = plan,
         .environment = environment,
         .region = codelet->region,

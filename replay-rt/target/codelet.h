@@ -19,7 +19,7 @@
 struct codelet {
     struct replay_plan *plan;
     unsigned char *pages;             /* private view of the pages file: what restored memory looks like */
-    int plan_fd, pages_fd;
+    int plan_fd, pages_fd, filler_fd; /* filler_fd: of cool.c, or -1 */
 };
 
 #define STACK_ROOM_BYTES (8ull << 20)     /* a region may need more stack than was there at its start */
@@ -112,8 +112,6 @@ void pcere_memory_prepare(struct memory *memory);
 void pcere_memory_restore(struct memory *memory);
 /* After a run from restored memory: find what it wrote. Again after another run: what that wrote. */
 void pcere_memory_learn(struct memory *memory);
-/* By all threads: what the last run left in the caches gives way to the end of captured memory, as after populating. */
-void pcere_memory_cool(struct memory *memory);
 /* Find which absent pages were touched; what was found before stays. Then make them absent again. */
 void pcere_memory_learn_drops(struct memory *memory);
 void pcere_memory_drop(struct memory *memory);
@@ -145,6 +143,12 @@ void pcere_ahead_begin(const struct memory *memory);
 bool pcere_ahead_serve(uint64_t address);
 /* How many pages it has filled in so far. */
 uint64_t pcere_ahead_filled(void);
+
+/* ---- cool.c: caches -------------------------------------------------------------------------------------------------------- */
+
+/* By all threads: no line of captured memory is in any cache. In the last one is other memory, of which as large a part was written as of the pages that this process has touched
+ * (learned: as the learning run wrote). */
+void pcere_memory_cool(struct memory *memory);
 
 /* ---- compare.c ------------------------------------------------------------------------------------------------------------ */
 

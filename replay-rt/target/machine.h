@@ -10,6 +10,7 @@
  *   machine_call_words, machine_call_answer        arguments and result of a system call that was stopped
  *   machine_old_call                               a call that only it has as one that all have. False: it is none of these
  *   machine_is_trap                                the instruction by which programs end themselves on purpose
+ *   machine_line_leave, machine_lines_left         a line leaves all caches, of all processors; wait until those of this thread did
  *   machine_wait                                   tell by *flag that the stack is no longer needed, then sleep for ever without one
  */
 #ifndef PCERE_REPLAY_TARGET_MACHINE_H

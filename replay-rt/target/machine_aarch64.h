@@ -53,6 +53,16 @@ static inline bool machine_is_trap(const unsigned char *code)     /* brk, udf #0
     return (word & 0xffe0001f) == 0xd4200000 || word >> 16 == 0;
 }
 
+static inline void machine_line_leave(const void *line)
+{
+    __asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
+}
+
+static inline void machine_lines_left(void)
+{
+    __asm__ volatile("dsb sy" ::: "memory");
+}
+
 static inline _Noreturn void machine_wait(volatile int *flag)
 {
     __asm__ volatile("mov w9, #1\n"

@@ -81,6 +81,16 @@ static inline bool machine_is_trap(const unsigned char *code)     /* ud2 */
     return code[0] == 0x0f && code[1] == 0x0b;
 }
 
+static inline void machine_line_leave(const void *line)
+{
+    __asm__ volatile("clflush %0" : "+m"(*(volatile char *)(uintptr_t)line));
+}
+
+static inline void machine_lines_left(void)
+{
+    __asm__ volatile("mfence" ::: "memory");
+}
+
 static inline _Noreturn void machine_wait(volatile int *flag)
 {
     __asm__ volatile("movl $1, %0\n"

@@ -16,9 +16,6 @@
 
 #define HUGE_PAGE_BYTES (2ull << 20)
 #define POPULATE_SLICES 16u                /* of a thread */
-#define COOL_BYTES (48ull << 20)
-#define COOL_THREAD_BYTES (16ull << 20)   /* its share at least: second-level caches are its own */
-#define COOL_PIECE_BYTES (64u << 10)
 #define LAZY_COPIES_MOST 20000u           /* mappings of a process are limited (vm.max_map_count) */
 #define STRETCH_PAGES 1024u               /* between pages that are known to change: probably written as well */
 #ifndef MADV_POPULATE_WRITE
@@ -294,24 +291,6 @@ static void restore_written(void *context, uint32_t thread, uint32_t threads)
         move_pages(memory, &memory->written[i], page_bytes);
 }
 
-/* Through the file: to map pages only to read them would cost ten times as much. Threads take its pieces in turn, the last ones first. */
-static void read_last(void *context, uint32_t thread, uint32_t threads)
-{
-    const struct memory *memory = context;
-    unsigned char piece[COOL_PIECE_BYTES];
-    uint64_t wanted = threads * COOL_THREAD_BYTES > COOL_BYTES ? threads * COOL_THREAD_BYTES : COOL_BYTES;
-    uint64_t page_bytes = memory->codelet->plan->page_bytes, seen = 0, number = 0;
-    for (uint64_t i = memory->codelet->plan->before.count; i-- > 0 && seen < wanted;) {
-        uint64_t bytes = memory->copies[i].zero ? 0 : memory->copies[i].pages * page_bytes;
-        for (uint64_t at = 0; at < bytes && seen < wanted; at += sizeof piece, seen += sizeof piece) {
-            uint64_t left = bytes - at;
-            if (number++ % threads == thread
-                && pread(memory->codelet->pages_fd, piece, left < sizeof piece ? left : sizeof piece, (off_t)(memory->copies[i].source + at)) < 0)
-                return;
-        }
-    }
-}
-
 static void drop(const struct plan_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -327,11 +306,6 @@ void pcere_memory_prepare(struct memory *memory)
 {
     if (memory->lazy && memory->codelet->plan->changed.count)
         pcere_processors_run(populate_changed, memory, memory->codelet->plan->result.threads);
-}
-
-void pcere_memory_cool(struct memory *memory)
-{
-    pcere_team_run(read_last, memory);
 }
 
 void pcere_memory_restore(struct memory *memory)

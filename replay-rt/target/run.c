@@ -20,6 +20,8 @@
 #define FORKS_NS 500000u        /* regions that do nothing are timed until then */
 #define FAULT_NS 1000u           /* what a page costs that is made the process's own */
 #define FAULTS_PARTS 50u        /* of a run: more is too much */
+#define SETTLED_RATIO 0.98      /* of the fastest run so far: what is not below that is no faster, */
+#define SETTLED_RUNS 2u         /* and after so many of these in a row no other will be */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
 typedef void enter_fn(const uint64_t *words);
@@ -266,6 +268,39 @@ static void region_precede(struct run *run, uint32_t walk, bool restore)
         pcere_frames_use_up(run->codelet->plan->result.dropped_pages * run->codelet->plan->page_bytes);
 }
 
+/* Number `i`, and memory as the next one is to find it. */
+static uint64_t run_untimed(struct run *run, uint32_t i)
+{
+    if (run->chain)
+        region_precede(run, i, false);
+    pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
+    uint64_t time_ns = region_run(run).wall_ns;
+    run->codelet->plan->result.warmups = i + 1;
+    pcere_plan_phase(run->codelet, PLAN_PHASE_WARM);
+    if (!i && run->codelet->plan->policy.learn && !run->chain)
+        pcere_memory_learn(&run->memory);
+    pcere_plan_phase(run->codelet, PLAN_PHASE_LEARN);
+    if (!run->chain)
+        pcere_memory_restore(&run->memory);
+    pcere_plan_phase(run->codelet, PLAN_PHASE_RESTORE);
+    pcere_plan_progress(run->codelet);
+    return time_ns;
+}
+
+/* Caches that learning went through take the region's data in again only run by run. `last_ns`: of the last untimed run. */
+static void region_settle(struct run *run, uint64_t last_ns)
+{
+    const struct plan_policy *policy = &run->codelet->plan->policy;
+    uint32_t first = run->codelet->plan->result.warmups, slow = 0;
+    uint64_t spent_ns = 0, least_ns = last_ns;
+    for (uint32_t i = first; i < first + PLAN_SETTLES && spent_ns + least_ns < policy->settle_ns && slow < SETTLED_RUNS; i++) {
+        uint64_t time_ns = run_untimed(run, i);
+        spent_ns += time_ns;
+        slow = (double)time_ns < SETTLED_RATIO * (double)least_ns ? 0 : slow + 1;
+        least_ns = time_ns < least_ns ? time_ns : least_ns;
+    }
+}
+
 static void region_warm(struct run *run)
 {
     const struct plan_policy *policy = &run->codelet->plan->policy;
@@ -275,21 +310,9 @@ static void region_warm(struct run *run)
         run->codelet->plan->result.warmups = 1;
         rehearsal_end(run);
     }
-    for (uint32_t i = 0; i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++) {
-        if (run->chain)
-            region_precede(run, i, false);
-        pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
-        last_ns = region_run(run).wall_ns;
-        run->codelet->plan->result.warmups = i + 1;
-        pcere_plan_phase(run->codelet, PLAN_PHASE_WARM);
-        if (!i && policy->learn && !run->chain)
-            pcere_memory_learn(&run->memory);
-        pcere_plan_phase(run->codelet, PLAN_PHASE_LEARN);
-        if (!run->chain)
-            pcere_memory_restore(&run->memory);
-        pcere_plan_phase(run->codelet, PLAN_PHASE_RESTORE);
-        pcere_plan_progress(run->codelet);
-    }
+    for (uint32_t i = 0; i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++)
+        last_ns = run_untimed(run, i);
+    region_settle(run, last_ns);
 }
 
 typedef void mark_function(uint64_t on);

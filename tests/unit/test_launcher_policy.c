@@ -232,7 +232,34 @@ static void long_warmups_end_early(void)
     CU_ASSERT_EQUAL(chosen("plain", 0, 1, 1).plan.warm_ns, 0);
 }
 
+/* Untimed runs go on while they get faster only where the region is to find its own data, and no longer than its class is worth. */
+static void hot_runs_settle(void)
+{
+    CU_ASSERT(chosen("plain", 0, 40, 20).plan.settle_ns > 0);
+    CU_ASSERT_EQUAL(chosen("faulting", 0, 40, 20).plan.settle_ns, 0);
+    CU_ASSERT_EQUAL(chosen("preceded", 0, 40, 20).plan.settle_ns, 0);
+    CU_ASSERT_EQUAL(chosen("history", 0, 40, 20).plan.settle_ns, 0);
+    CU_ASSERT_EQUAL(chosen("2", 0, 40, 20).plan.settle_ns, 0);
+    struct policy policy = chosen("plain", 0, 40, 20);
+    policy_weigh_time(&policy, NULL, 0, 90000000, 0.1);
+    CU_ASSERT(policy.plan.settle_ns > 0 && policy.plan.settle_ns <= 90000000 / POLICY_WEIGHT_PARTS);
+    policy_weigh_length(&policy, NULL, 0, 14000000, 1, true);
+    CU_ASSERT_EQUAL(policy.plan.settle_ns, 0);
+}
+
+static void caches_are_filled_for_what_weighs(void)
+{
+    struct policy heavy = chosen("none", 0, 1, 1), light = heavy;
+    CU_ASSERT_EQUAL(heavy.plan.fill, 1);
+    policy_weigh_time(&heavy, NULL, 0, 90000000, 0.1);
+    CU_ASSERT_EQUAL(heavy.plan.fill, 1);
+    policy_weigh_time(&light, NULL, 0, 90000000, 0.001);
+    CU_ASSERT_EQUAL(light.plan.fill, 0);
+}
+
 static const struct unit_test tests[] = {
+    {"hot runs go on while they get faster, as long as their class is worth", hot_runs_settle},
+    {"caches are filled only for classes that weigh", caches_are_filled_for_what_weighs},
     {"a class costs no more than a thirtieth of what it took, beyond its first process", light_classes_cost_little},
     {"a first invocation is rehearsed where that costs less than its memory, and never with none", rehearsed_where_that_is_cheap},
     {"cold runs that need much memory share a process, unless a number was asked for", large_memory_takes_one_process},

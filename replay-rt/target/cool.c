@@ -1,0 +1,90 @@
+/* replay-rt/target/cool.c - caches as if somebody else had used them since: nothing of the region's is in them, and what is there instead was written
+ * in part, as the region itself writes a part of what it uses.
+ *
+ * To read much other memory does not do that. A last-level cache that keeps what is used again gives it up only after several passes: a region was twice
+ * as fast behind one as in its program. So each line is told to leave. And a cache that holds nothing but clean lines takes new ones in at no cost, where
+ * the program's had to write old ones back first.
+ */
+#include "replay-rt/target/codelet.h"
+#include "replay-rt/target/machine.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_BYTES 64u
+
+struct cooling {
+    uint64_t *pages;                      /* of captured memory, that are there */
+    uint64_t count, written, page_bytes;
+};
+
+static volatile unsigned char *filler;    /* of the launcher's file: its pages are there since the first process used it */
+static uint64_t filler_bytes;
+
+static void pages_leave(void *context, uint32_t thread, uint32_t threads)
+{
+    const struct cooling *cooling = context;
+    for (uint64_t i = cooling->count * thread / threads; i < cooling->count * (thread + 1) / threads; i++)
+        for (uint64_t offset = 0; offset < cooling->page_bytes; offset += LINE_BYTES)
+            machine_line_leave((const void *)(cooling->pages[i] + offset));
+    machine_lines_left();
+}
+
+/* Pages that are written lie evenly among those that are only read. */
+static void filler_use(void *context, uint32_t thread, uint32_t threads)
+{
+    const struct cooling *cooling = context;
+    uint64_t pages = filler_bytes / cooling->page_bytes, of = cooling->count ? cooling->count : 1;
+    for (uint64_t page = pages * thread / threads; page < pages * (thread + 1) / threads; page++) {
+        bool write = (page + 1) * cooling->written / of != page * cooling->written / of;
+        for (uint64_t offset = 0; offset < cooling->page_bytes; offset += LINE_BYTES) {
+            volatile unsigned char *byte = filler + page * cooling->page_bytes + offset;
+            unsigned char value = *byte;
+            if (write)
+                *byte = (unsigned char)(value + 1);
+        }
+    }
+}
+
+/* Without it, lines only leave. */
+static void filler_map(const struct codelet *codelet)
+{
+    struct stat about;
+    if (filler || !codelet->plan->policy.fill || codelet->filler_fd < 0 || fstat(codelet->filler_fd, &about) || about.st_size <= 0)
+        return;
+    uint64_t bytes = (uint64_t)about.st_size;
+    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, codelet->filler_fd, 0);
+    if (start == MAP_FAILED)
+        return;
+    filler = start;
+    filler_bytes = bytes;
+}
+
+void pcere_memory_cool(struct memory *memory)
+{
+    uint64_t copies = memory->codelet->plan->before.count, own = 0;
+    struct cooling cooling = {.page_bytes = memory->codelet->plan->page_bytes};
+    cooling.pages = calloc(memory->first_page[copies] + 1, sizeof *cooling.pages);
+    if (!cooling.pages)
+        pcere_plan_end(memory->codelet, PLAN_FAILED, "no memory for the page tables of the codelet");
+    pcere_pagemap_refresh();
+    for (uint64_t i = 0; i < copies; i++) {
+        bool readable = pcere_memory_protection(memory, memory->copies[i].address) & PROT_READ;
+        for (uint64_t page = 0; readable && page < memory->copies[i].pages; page++) {
+            uint64_t address = memory->copies[i].address + page * cooling.page_bytes;
+            enum page_state state = pcere_pagemap_state(address, cooling.page_bytes);
+            if (state == PAGE_ABSENT)
+                continue;
+            own += state != PAGE_OF_FILE;
+            cooling.pages[cooling.count++] = address;
+        }
+    }
+    cooling.written = memory->learned ? memory->written_count : own;
+    cooling.written = cooling.written < cooling.count ? cooling.written : cooling.count;
+    filler_map(memory->codelet);
+    pcere_team_run(pages_leave, &cooling);
+    pcere_team_run(filler_use, &cooling);
+    free(cooling.pages);
+}
