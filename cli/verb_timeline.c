@@ -7,6 +7,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 struct timeline_words { const char *output, *view, *format, *from, *to, *least; bool force, no_arrows; };
 
@@ -71,16 +79,19 @@ static enum pcere_status timeline_verb(struct cli *cli, void *raw, struct pcere_
     if (cli->json && strcmp(words->output, "-") == 0)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "--json needs standard output for its document");
     enum pcere_status status = words_read(words, &options, error);
+    uint64_t begin_ns = clock_ns(), loaded_ns = begin_ns, written_ns = begin_ns;
     if (status == PCERE_OK)
         status = run_load(cli->operands[0], 0, options.kind == VIEW_USER ? TIMELINE_WORKERS_APART : TIMELINE_ALL_APART, &run, error);
     if (status == PCERE_OK && !run.has_trace)
         status = pcere_fail(error, PCERE_USAGE, 0, "'pcere graph' is for task graphs", "'%.300s' has no trace", cli->operands[0]);
     FILE *file = NULL;
+    loaded_ns = clock_ns();
     if (status == PCERE_OK)
         status = result_open(words->output, words->force, &file, error);
     if (status == PCERE_OK) {
         status = view_write(&run, &options, file, words->output, &counts, error);
         status = result_close(words->output, file, status, error);
+        written_ns = clock_ns();
     }
     if (status == PCERE_OK && run.remark[0])
         cli_note(cli, "%s", run.remark);
@@ -89,6 +100,8 @@ static enum pcere_status timeline_verb(struct cli *cli, void *raw, struct pcere_
         json_object_set_new(cli->document, "slices", json_from_u64(counts.slices));
         json_object_set_new(cli->document, "arrows", json_from_u64(counts.arrows));
         json_object_set_new(cli->document, "joined", json_from_u64(counts.joined));
+        json_object_set_new(cli->document, "load_ns", json_from_u64(loaded_ns - begin_ns));
+        json_object_set_new(cli->document, "write_ns", json_from_u64(written_ns - loaded_ns));
     } else if (status == PCERE_OK) {
         cli_note(cli, "%s: %llu slices, %llu arrows", words->output, (unsigned long long)counts.slices, (unsigned long long)counts.arrows);
     }

@@ -8,12 +8,15 @@
 
 struct arrow_end { uint32_t span; bool leaves; uint64_t number; };
 
+enum { NAME_BYTES = 64, PARTS = 3, NAMES_FIXED = SPAN_KINDS * 2 * PARTS };
+
 struct view {
     const struct run *run;
     const struct view_options *options;
     struct view_arrow *arrows;
     size_t arrow_count, arrow_capacity;
     struct arrow_end *ends;
+    char names[NAMES_FIXED][NAME_BYTES];        /* of kinds, nowait and parts: name_fixed */
     bool memory;
 };
 
@@ -50,11 +53,9 @@ uint64_t view_arrow_count(const struct view *view)
     return view->arrow_count;
 }
 
-void view_flush(struct view_output *output)
+uint32_t view_name_most(const struct view *view)
 {
-    if (output->used && fwrite(output->buffer, 1, output->used, output->file) != output->used)
-        output->failed = true;
-    output->used = 0;
+    return NAMES_FIXED + (uint32_t)view->run->timeline.string_count;
 }
 
 /* ---- what is shown ------------------------------------------------------------------------------------------------------------ */
@@ -67,21 +68,41 @@ static bool is_shown(const struct view *view, const struct span *span)
     return view->options->kind == VIEW_DEVELOPER || (span->kind != SPAN_OTHER && span->kind != SPAN_IMPLICIT && span->kind != SPAN_SERIAL);
 }
 
-static const char *name_make(const struct view *view, const struct span *span, char text[static 64])
+static uint32_t name_fixed(const struct span *span)
+{
+    return ((uint32_t)span->kind * 2 + span->nowait) * PARTS + span->part;
+}
+
+static void names_make(struct view *view)
+{
+    static const char *const parts[PARTS] = {[SPAN_WHOLE] = "", [SPAN_BEGIN] = " / Begin", [SPAN_END] = " / End"};
+    for (uint32_t kind = 0; kind < SPAN_KINDS; kind++)
+        for (uint32_t nowait = 0; nowait < 2; nowait++)
+            for (uint32_t part = 0; part < PARTS; part++)
+                snprintf(view->names[(kind * 2 + nowait) * PARTS + part], NAME_BYTES, "%s%s%s", span_kind_name((enum span_kind)kind) ? span_kind_name((enum span_kind)kind) : "Other",
+                         nowait ? " (Nowait)" : "", parts[part]);
+}
+
+/* *ret_number as in struct view_slice. */
+static const char *name_make(const struct view *view, const struct span *span, char text[static NAME_BYTES], uint32_t *ret_number)
 {
     const struct timeline *timeline = &view->run->timeline;
-    static const char *const parts[] = {[SPAN_WHOLE] = "", [SPAN_BEGIN] = " / Begin", [SPAN_END] = " / End"};
     if (span->kind == SPAN_TASK && span->task != TIMELINE_NONE) {
-        snprintf(text, 64, "Task %u", span->task);
-        return text;
+        char *at = text + NAME_BYTES - 1;
+        uint32_t number = span->task;
+        *at = '\0';
+        do
+            *--at = (char)('0' + number % 10);
+        while (number /= 10);
+        *ret_number = 0;
+        return memcpy(at - 5, "Task ", 5);
     }
-    if (span->name && span->name < timeline->string_count && (view->options->kind == VIEW_DEVELOPER || span->kind == SPAN_OTHER || span->kind == SPAN_MESSAGE) && span->kind != SPAN_BARRIER)
+    if (span->name && span->name < timeline->string_count && (view->options->kind == VIEW_DEVELOPER || span->kind == SPAN_OTHER || span->kind == SPAN_MESSAGE) && span->kind != SPAN_BARRIER) {
+        *ret_number = NAMES_FIXED + span->name;
         return timeline->strings[span->name];
-    const char *kind = span_kind_name((enum span_kind)span->kind);
-    if (!span->nowait && span->part == SPAN_WHOLE)
-        return kind;
-    snprintf(text, 64, "%s%s%s", kind, span->nowait ? " (Nowait)" : "", parts[span->part]);
-    return text;
+    }
+    *ret_number = name_fixed(span) + 1;
+    return view->names[name_fixed(span)];
 }
 
 /* ---- arrows ------------------------------------------------------------------------------------------------------------------- */
@@ -231,9 +252,19 @@ static void arrows_find(struct view *view)
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------------------- */
 
-enum { ARROWS_MOST = 1024 };     /* of one span */
+enum { ARROWS_MOST = 1024, SPANS_FEW = 100000 };     /* of one span; that one writer is enough for */
 
-struct showing { struct view *view; uint64_t least_ns; struct view_sink sink; struct view_counts counts; struct view_slice short_ones; size_t end; uint64_t numbers[2][ARROWS_MOST]; };
+struct showing {                 /* some of the timeline's spans, by one thread */
+    struct view *view;
+    uint64_t least_ns;
+    size_t first, stop;          /* of the spans */
+    struct view_output output;
+    struct view_sink sink;
+    struct view_counts counts;
+    struct view_slice short_ones;
+    size_t end;
+    uint64_t numbers[2][ARROWS_MOST];
+};
 
 static void short_ones_show(struct showing *showing)
 {
@@ -281,8 +312,9 @@ static void span_show(struct showing *showing, uint32_t number)
         return;
     }
     short_ones_show(showing);
-    char text[64];
-    struct view_slice slice = {.thread = span->thread, .begin_ns = span->begin_ns, .end_ns = span->end_ns, .span = span, .name = name_make(view, span, text)};
+    char text[NAME_BYTES];
+    struct view_slice slice = {.thread = span->thread, .begin_ns = span->begin_ns, .end_ns = span->end_ns, .span = span};
+    slice.name = name_make(view, span, text, &slice.name_number);
     arrows_take(showing, number, &slice);
     showing->sink.slice(showing->sink.state, &slice);
     showing->counts.slices++;
@@ -292,7 +324,7 @@ static void spans_show(struct showing *showing)
 {
     const struct timeline *timeline = &showing->view->run->timeline;
     uint32_t thread = TIMELINE_NONE;
-    for (size_t i = 0; i < timeline->span_count; i++) {
+    for (size_t i = showing->first; i < showing->stop; i++) {
         if (!is_shown(showing->view, &timeline->spans[i]))
             continue;
         if (timeline->spans[i].thread != thread) {
@@ -303,6 +335,7 @@ static void spans_show(struct showing *showing)
         span_show(showing, (uint32_t)i);
     }
     short_ones_show(showing);
+    showing->sink.end(showing->sink.state);
 }
 
 static struct view_sink sink_make(const struct view *view, struct view_output *output)
@@ -325,32 +358,120 @@ static uint64_t least_of(const struct view *view)
     return picture && view->options->least_ns < pixel_ns ? pixel_ns : view->options->least_ns;
 }
 
+/* ---- by several threads ------------------------------------------------------------------------------------------------------- */
+
+/* Where a thread's spans begin, from `at` on. */
+static size_t thread_begin(const struct timeline *timeline, size_t at)
+{
+    while (at > 0 && at < timeline->span_count && timeline->spans[at].thread == timeline->spans[at - 1].thread)
+        at++;
+    return at;
+}
+
+/* The spans in parts of whole threads; in Perfetto's format these know nothing of each other. */
+static unsigned parts_make(const struct view *view, size_t first[static VIEW_WRITERS + 1])
+{
+    const struct timeline *timeline = &view->run->timeline;
+    unsigned count = 0;
+    first[0] = 0;
+    for (unsigned i = 1; i < VIEW_WRITERS && view->options->format == VIEW_PERFETTO && timeline->span_count > SPANS_FEW; i++) {
+        size_t begin = thread_begin(timeline, timeline->span_count * i / VIEW_WRITERS);
+        if (begin > first[count] && begin < timeline->span_count)
+            first[++count] = begin;
+    }
+    first[++count] = timeline->span_count;
+    return count;
+}
+
+static bool showing_init(struct showing *showing, struct view *view, size_t first, size_t stop, FILE *file)
+{
+    *showing = (struct showing){.view = view, .least_ns = least_of(view), .first = first, .stop = stop, .output = {.file = file, .buffer = malloc(VIEW_BUFFER_BYTES)}};
+    if (showing->output.buffer)
+        showing->sink = sink_make(view, &showing->output);
+    size_t low = 0, high = view->arrow_count * 2;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (view->ends[middle].span < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    showing->end = low;
+    return showing->output.buffer && showing->sink.state;
+}
+
+static void *showing_main(void *raw)
+{
+    struct showing *showing = raw;
+    spans_show(showing);
+    view_turns_leave(&showing->output);
+    return NULL;
+}
+
+/* The first part is this thread's, as are, afterwards, those that no thread can be made for. */
+static void parts_show(struct showing *parts, unsigned count, FILE *file)
+{
+    struct view_turns turns;
+    pthread_t threads[VIEW_WRITERS];
+    unsigned made = 1;
+    fflush(file);
+    view_turns_init(&turns, file, count);
+    for (unsigned i = 0; i < count; i++) {
+        parts[i].output.turns = &turns;
+        parts[i].output.writer = i;
+    }
+    while (made < count && pthread_create(&threads[made], NULL, showing_main, &parts[made]) == 0)
+        made++;
+    turns.count = made;
+    showing_main(&parts[0]);
+    for (unsigned i = 1; i < made; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = made; i < count; i++) {
+        turns.turn = i;
+        showing_main(&parts[i]);
+    }
+    view_turns_done(&turns, file);
+    errno = turns.failed_errno;
+}
+
 enum pcere_status view_write(const struct run *run, const struct view_options *options, FILE *file, const char *name, struct view_counts *ret_counts, struct pcere_error *error)
 {
     struct view view = {.run = run, .options = options, .memory = true};
-    struct view_output output = {.file = file, .buffer = malloc(VIEW_BUFFER_BYTES)};
-    struct showing *showing = calloc(1, sizeof *showing);
-    view.memory = output.buffer && showing;
+    size_t first[VIEW_WRITERS + 1];
+    unsigned count = parts_make(&view, first);
+    struct showing *parts = calloc(count, sizeof *parts);
+    view.memory = parts != NULL;
+    names_make(&view);
     if (view.memory)
         arrows_find(&view);
-    if (view.memory) {
-        *showing = (struct showing){.view = &view, .least_ns = least_of(&view), .sink = sink_make(&view, &output)};
-        view.memory = showing->sink.state != NULL;
-    }
+    for (unsigned i = 0; i < count && view.memory; i++)
+        view.memory = showing_init(&parts[i], &view, first[i], first[i + 1], file);
     errno = 0;
-    if (view.memory) {
-        spans_show(showing);
-        showing->sink.end(showing->sink.state);
-        view_flush(&output);
-        showing->counts.arrows = view.arrow_count;
-        *ret_counts = showing->counts;
+    if (view.memory && count > 1) {
+        parts_show(parts, count, file);
+    } else if (view.memory) {
+        spans_show(parts);
+        view_flush(&parts->output);
+    }
+    int errnum = errno;
+    struct view_counts counts = {.arrows = view.arrow_count};
+    bool failed = false;
+    for (unsigned i = 0; i < count && parts; i++) {
+        counts.slices += parts[i].counts.slices;
+        counts.joined += parts[i].counts.joined;
+        failed |= parts[i].output.failed;
+        if (!view.memory && parts[i].sink.state)
+            parts[i].sink.end(parts[i].sink.state);
+        free(parts[i].output.buffer);
     }
     enum pcere_status status = view.memory ? PCERE_OK : pcere_fail_memory(error, "the timeline");
-    if (status == PCERE_OK && (output.failed || fflush(file) != 0))
+    errno = errnum;
+    if (status == PCERE_OK && (fflush(file) != 0 || failed))
         status = pcere_fail(error, PCERE_SYSTEM, errno, "free some space", "cannot write '%s'", name);
+    if (status == PCERE_OK)
+        *ret_counts = counts;
     free(view.arrows);
     free(view.ends);
-    free(output.buffer);
-    free(showing);
+    free(parts);
     return status;
 }

@@ -9,7 +9,9 @@
 
 #include "trace/run.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 enum view_kind { VIEW_USER, VIEW_DEVELOPER };
 enum view_format { VIEW_CHROME, VIEW_PERFETTO, VIEW_SVG, VIEW_HTML };
@@ -32,6 +34,7 @@ struct view_slice {
     const struct span *longest;  /* of those */
     uint64_t joined;
     const char *name;
+    uint32_t name_number;        /* the same for each slice of this name, from 1 to view_name_most; 0: a name of its own */
     const uint64_t *leaves, *reaches;       /* arrows that begin and end here, by number from 1 */
     size_t leaves_count, reaches_count;
 };
@@ -51,10 +54,27 @@ enum pcere_status view_write(const struct run *run, const struct view_options *o
 
 /* ---- between view.c and the formats ------------------------------------------------------------------------------------------- */
 
-struct view_output { FILE *file; char *buffer; size_t used; bool failed; };
-enum { VIEW_BUFFER_BYTES = 1 << 20, VIEW_PIECE_MOST = 1 << 16 };
+/* Several threads write one file: a piece of the first, one of the second, ..., again of the first, so that the file does not depend on which of them is faster. */
+enum { VIEW_WRITERS = 4, VIEW_BUFFER_BYTES = 1 << 20, VIEW_PIECE_MOST = 1 << 16 };
+
+struct view_turns {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int descriptor;
+    bool seekable;               /* pieces can be written side by side, at the places that are theirs */
+    off_t offset;                /* of the next one */
+    unsigned count, turn;
+    bool over[VIEW_WRITERS];
+    int failed_errno;
+};
+
+struct view_output { FILE *file; char *buffer; size_t used; bool failed; struct view_turns *turns; unsigned writer; };      /* turns NULL: one thread writes `file` */
 
 void view_flush(struct view_output *output);
+void view_turns_init(struct view_turns *turns, FILE *file, unsigned count);      /* what `file` holds back must have been written */
+/* What is left, and this writer has no further piece. */
+void view_turns_leave(struct view_output *output);
+void view_turns_done(struct view_turns *turns, FILE *file);
 static inline char *view_room(struct view_output *output)       /* for VIEW_PIECE_MOST bytes */
 {
     if (output->used > VIEW_BUFFER_BYTES - VIEW_PIECE_MOST)
@@ -69,6 +89,7 @@ enum view_format view_format(const struct view *view);
 void view_range(const struct view *view, int64_t *ret_begin_ns, int64_t *ret_end_ns);       /* what is shown, of the timeline's clock */
 const struct view_arrow *view_arrow(const struct view *view, uint64_t number);      /* from 1 */
 uint64_t view_arrow_count(const struct view *view);
+uint32_t view_name_most(const struct view *view);
 struct view_sink view_chrome_sink(const struct view *view, struct view_output *output);     /* state NULL: no memory */
 struct view_sink view_svg_sink(const struct view *view, struct view_output *output);
 struct view_sink view_perfetto_sink(const struct view *view, struct view_output *output);

@@ -50,6 +50,33 @@ if command -v protoc >/dev/null; then
     is "each slice that begins ends" "$(grep -c 'type: SLICE_BEGIN' .out)" "$(grep -c 'type: SLICE_END' .out)"
     is "no field is unknown" "$(grep -cE '^ *[0-9]+: ' .out)" 0
     is "arrows begin and end" "$(grep -c ' flow_ids' .out) $(grep -c 'terminating_flow_ids' .out)" "5 5"
+    cat >slices.py <<'END'
+import collections, re, sys
+times, names, tracks, slices, open_ones = collections.Counter(), {}, {}, [], collections.defaultdict(list)
+for packet in re.split(r"^packet \{\n", sys.stdin.read(), flags=re.M)[1:]:
+    number = lambda field: int((re.search(r"^ *%s: (\d+)" % field, packet, re.M) or [0, 0])[1])
+    sequence = number("trusted_packet_sequence_id")
+    if "trace_packet_defaults" in packet:
+        assert "is_incremental: true" in packet and number("timestamp_clock_id") == 64, packet
+        tracks[sequence] = number("track_uuid")
+        continue
+    for iid, name in re.findall(r'event_names \{\s*iid: (\d+)\s*name: "([^"]*)"', packet):
+        names[sequence, int(iid)] = name
+    if "track_event {" not in packet:
+        continue
+    times[sequence] += number("timestamp")
+    if "SLICE_BEGIN" in packet:
+        name = re.search(r'^    name: "([^"]*)"', packet, re.M)
+        iid = re.search(r"^    name_iid: (\d+)", packet, re.M)
+        open_ones[sequence].append((name[1] if name else names[sequence, int(iid[1])], times[sequence]))
+    else:
+        name, begin = open_ones[sequence].pop()
+        slices.append("%s %d+%d" % (name, begin / 1000, (times[sequence] - begin) / 1000))
+assert not any(open_ones.values()) and len(set(tracks.values())) == len(tracks)
+print("; ".join(sorted(slices)))
+END
+    is "clocks that count from packet to packet give the times" "$(python3 slices.py <.out)" \
+        "$(jq -r '.traceEvents[] | select(.ph == "X") | "\(.name) \(.ts | floor)+\(.dur | floor)"' user.json | LC_ALL=C sort | sed -z 's/\n/; /g; s/; $//')"
 fi
 
 run "$PCERE" timeline ompc; says "no place for it" 2 err 'where does the timeline go'
@@ -113,4 +140,21 @@ run "$PCERE" timeline few -o few.svg; says "a shorter one" 0
 is "the picture of ten times as many events is no more than a few times as large" "$(($(stat -c %s many.svg) < 4 * $(stat -c %s few.svg)))" 1
 run "$PCERE" timeline many --least 10ms -o coarser.json --json; says "made coarse" 0
 is "slices and joined events are all events" "$(json '.slices > 0 and .joined > .slices')" true
+
+# a hundred megabytes
+./generate large.json 560000
+is "the file has a hundred megabytes" "$(($(stat -c %s large.json) > 100000000))" 1
+run "$PCERE" timeline large.json --no-arrows -o large.pftrace --json; says "all of it for Perfetto" 0 out '"slices": 559996'
+"$PCERE" timeline large.json --no-arrows --format perfetto -o - | cat >piped.pftrace
+run cmp piped.pftrace large.pftrace; says "the same through a pipe as in a file, whoever writes which part" 0
+if command -v protoc >/dev/null; then
+    is "each slice of it begins and ends" "$(protoc "-I$SOURCE/tests/cli" --decode=Trace perfetto.proto <large.pftrace | grep -oE 'SLICE_(BEGIN|END)' | sort | uniq -c | tr -s ' \n' ' ')" \
+        " 559996 SLICE_BEGIN 559996 SLICE_END "
+fi
+run "$PCERE" timeline large.json --no-arrows --least 10ms -o overview.pftrace --json; says "an overview of it" 0
+is "has all events in few slices" "$(json '.slices < 20000 and .joined > 550000')" true
+is "and is a hundredth as large" "$(($(stat -c %s overview.pftrace) * 100 < $(stat -c %s large.pftrace)))" 1
+run "$PCERE" timeline large.json --from 10ms --to 12ms -o window.pftrace --json; says "two milliseconds of it" 0
+is "have what touches them" "$(json '.slices > 100 and .slices < 20000')" true
+rm -f large.json large.pftrace piped.pftrace
 finish
