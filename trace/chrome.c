@@ -11,7 +11,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { WINDOW_BYTES = 1 << 22, WINDOW_MOST = 1 << 28, PADDING = 64, DEPTH_MOST = 64 };
+enum { WINDOW_BYTES = 1 << 20, WINDOW_MOST = 1 << 28, PADDING = 64, DEPTH_MOST = 64 };
 
 /* ---- JSON, from where we are to where it ends; NULL: it does not, or is none ------------------------------------------------- */
 
@@ -333,19 +333,43 @@ static enum pcere_status head_skip(struct chrome_reader *reader, struct pcere_er
     return PCERE_OK;
 }
 
+static enum pcere_status window_open(const char *path, uint64_t first, struct chrome_reader *reader, struct pcere_error *error)
+{
+    struct stat facts;
+    *reader = (struct chrome_reader){.path = path, .window_bytes = WINDOW_BYTES, .offset = first};
+    reader->file = open(path, O_RDONLY | O_CLOEXEC);
+    if (reader->file < 0)
+        return pcere_fail(error, errno == ENOENT ? PCERE_USAGE : PCERE_SYSTEM, errno, NULL, "cannot read '%.300s'", path);
+    if (fstat(reader->file, &facts) == 0 && S_ISREG(facts.st_mode))
+        reader->file_bytes = (uint64_t)facts.st_size;
+    reader->window = malloc(WINDOW_BYTES + PADDING);
+    if (!reader->window) {
+        close(reader->file);
+        return pcere_fail_memory(error, "a window");
+    }
+    if (first && lseek(reader->file, (off_t)first, SEEK_SET) != (off_t)first)
+        return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot read '%.300s'", path);
+    return window_move(reader, error);
+}
+
 enum pcere_status chrome_open(const char *path, struct chrome_reader *ret_reader, struct pcere_error *error)
 {
-    struct chrome_reader reader = {.path = path, .window_bytes = WINDOW_BYTES};
-    reader.file = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat facts;
-    if (reader.file < 0)
-        return pcere_fail(error, errno == ENOENT ? PCERE_USAGE : PCERE_SYSTEM, errno, NULL, "cannot read '%.300s'", path);
-    if (fstat(reader.file, &facts) == 0)
-        reader.file_bytes = (uint64_t)facts.st_size;
-    reader.window = malloc(WINDOW_BYTES + PADDING);
-    enum pcere_status status = reader.window ? window_move(&reader, error) : pcere_fail_memory(error, "a window");
+    struct chrome_reader reader;
+    enum pcere_status status = window_open(path, 0, &reader, error);
     if (status == PCERE_OK)
         status = head_skip(&reader, error);
+    if (status != PCERE_OK)
+        chrome_close(&reader);
+    else
+        *ret_reader = reader;
+    return status;
+}
+
+enum pcere_status chrome_open_at(const struct chrome_reader *whole, uint64_t first, struct chrome_reader *ret_reader, struct pcere_error *error)
+{
+    struct chrome_reader reader;
+    enum pcere_status status = window_open(whole->path, first, &reader, error);
+    reader.in_object = whole->in_object;
     if (status != PCERE_OK)
         chrome_close(&reader);
     else
@@ -374,6 +398,11 @@ enum pcere_status chrome_next(struct chrome_reader *reader, struct chrome_event 
         const char *end = reader->window + reader->filled, *at = blanks_skip(reader->window + reader->at);
         if (*at == ',')
             at = blanks_skip(at + 1);
+        if (reader->until && at < end && *at != ']' && reader->offset + (uint64_t)(at - reader->window) >= reader->until) {
+            reader->next = reader->offset + (uint64_t)(at - reader->window);
+            reader->done = true;
+            break;
+        }
         if (*at == '{') {
             *event = (struct chrome_event){.ts_ns = CHROME_NONE, .dur_ns = CHROME_NONE, .pid_number = CHROME_NONE, .tid_number = CHROME_NONE,
                                            .task = CHROME_NONE, .tag = CHROME_NONE, .origin = CHROME_NONE, .destination = CHROME_NONE};
@@ -406,4 +435,25 @@ enum pcere_status chrome_next(struct chrome_reader *reader, struct chrome_event 
     }
     *ret_more = false;
     return PCERE_OK;
+}
+
+uint64_t chrome_event_guess(const struct chrome_reader *whole, uint64_t from)
+{
+    enum { LOOK_BYTES = 1 << 20 };
+    char *text = malloc(LOOK_BYTES + PADDING);
+    ssize_t bytes = text ? pread(whole->file, text, LOOK_BYTES, (off_t)from) : -1;
+    const char *end = text + (bytes > 0 ? bytes : 0), *at = text;
+    uint64_t found = 0;
+    if (bytes > 0)
+        memset(text + bytes, 0, PADDING);
+    while (bytes > 0 && !found && (at = memchr(at, '}', (size_t)(end - at))) != NULL) {
+        const char *begin = blanks_skip(++at);
+        struct chrome_event event = {.ts_ns = CHROME_NONE};
+        if (*begin != ',' || *(begin = blanks_skip(begin + 1)) != '{' || begin >= end)
+            continue;
+        if (members_read(&event, begin + 1, end, member_take) && event.phase)
+            found = from + (uint64_t)(begin - text);
+    }
+    free(text);
+    return found;
 }

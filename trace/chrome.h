@@ -28,17 +28,23 @@ struct chrome_reader {
     size_t window_bytes, filled, at;
     uint64_t offset, file_bytes; /* of the window's begin in the file */
     uint64_t events;
+    uint64_t until;              /* an event that begins there, or behind it, is not read; 0: to the end */
+    uint64_t next;               /* where the first event that was not read begins, if `until` ended this */
     bool in_object, ended, done, cut;       /* cut: the file ended amid its events */
 };
 
 /* PCERE_USAGE: there is no such file. PCERE_DATA: it is no JSON array, nor an object with "traceEvents". PCERE_SYSTEM. `path` is borrowed. */
 enum pcere_status chrome_open(const char *path, struct chrome_reader *ret_reader, struct pcere_error *error);
+/* The same from the event that begins at `first`. `whole` is a reader of the same file, opened at its begin. */
+enum pcere_status chrome_open_at(const struct chrome_reader *whole, uint64_t first, struct chrome_reader *ret_reader, struct pcere_error *error);
+/* Where behind `from` an event seems to begin; 0: nowhere in the next MiB. Only reading everything before tells whether it is one. */
+uint64_t chrome_event_guess(const struct chrome_reader *whole, uint64_t from);
 /* The next event; *ret_more false: there is none, and `cut` says whether the file lacks its end. PCERE_DATA: no JSON from here on; events before are whole. */
 enum pcere_status chrome_next(struct chrome_reader *reader, struct chrome_event *event, bool *ret_more, struct pcere_error *error);
 void chrome_close(struct chrome_reader *reader);        /* accepts zeroed */
 
-/* Add a file's events to a model: what is whole is in it, with timeline->cut where the file lacks its end or is damaged further on. Processes are named after `path` where they have no names. May be called for several files. PCERE_USAGE, PCERE_SYSTEM; PCERE_DATA: not one event. */
-enum pcere_status chrome_read(const char *path, struct timeline *timeline, struct pcere_error *error);
+/* Add a file's events to a model: what is whole is in it, with timeline->cut where the file lacks its end or is damaged further on. Processes are named after `path` where they have no names. May be called for several files. A large file is read in parts of at least `part_bytes` by several threads (0: as is best), with the same result. PCERE_USAGE, PCERE_SYSTEM; PCERE_DATA: not one event. */
+enum pcere_status chrome_read(const char *path, uint64_t part_bytes, struct timeline *timeline, struct pcere_error *error);
 
 /* ns from a number in µs as JSON has it; false: it is none, or above 2^62. */
 bool chrome_microseconds(const char *text, size_t length, int64_t *ret_ns);

@@ -52,7 +52,7 @@ static enum pcere_status file_load(const char *path, struct run *run, struct pce
     switch (kind) {
     case FILE_CHROME:
         run->has_trace = true;
-        return chrome_read(path, &run->timeline, error);
+        return chrome_read(path, 0, &run->timeline, error);
     case FILE_NATIVE:
         run->has_trace = true;
         return native_read(path, &run->timeline, error);

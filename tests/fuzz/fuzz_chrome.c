@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pcere_error error = {0};
     snprintf(path, sizeof path, "%s/chrome.json", fuzz_folder_get());
     fuzz_write(path, data, size);
-    enum pcere_status status = chrome_read(path, &timeline, &error);
+    enum pcere_status status = chrome_read(path, 0, &timeline, &error);
     FUZZ_EXPECT(status == PCERE_OK || (status == PCERE_DATA && *error.message));
     if (status == PCERE_OK) {
         timeline_roles_find(&timeline);
@@ -21,6 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t i = 0; i < timeline.thread_count; i++)
             FUZZ_EXPECT(timeline.threads[i].process < timeline.process_count);
     }
+    struct timeline parts = {0};
+    FUZZ_EXPECT(chrome_read(path, 64, &parts, &error) == status);
+    FUZZ_EXPECT(status != PCERE_OK || (parts.cut == timeline.cut && parts.thread_count == timeline.thread_count && parts.string_count == timeline.string_count));
+    timeline_done(&parts);
     timeline_done(&timeline);
     return 0;
 }

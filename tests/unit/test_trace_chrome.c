@@ -21,7 +21,7 @@ static enum pcere_status text_read(const char *text, struct timeline *timeline, 
     *timeline = (struct timeline){0};
     *error = (struct pcere_error){0};
     put(text, strlen(text));
-    return chrome_read(path, timeline, error);
+    return chrome_read(path, 0, timeline, error);
 }
 
 static void test_events_of_all_forms(void)
@@ -94,8 +94,63 @@ static void test_foreign_files_are_refused(void)
         CU_ASSERT_TRUE(error.message[0] != '\0');
         timeline_done(&timeline);
     }
-    CU_ASSERT_EQUAL(chrome_read("/nonexistent/trace.json", &timeline, &error), PCERE_USAGE);
+    CU_ASSERT_EQUAL(chrome_read("/nonexistent/trace.json", 0, &timeline, &error), PCERE_USAGE);
     timeline_done(&timeline);
+}
+
+static int by_all(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct span));
+}
+
+/* Reading a file in parts of a few bytes gives what reading it at once does. */
+static void parts_are_the_whole(void)
+{
+    struct timeline whole = {0};
+    struct pcere_error error;
+    enum pcere_status status = chrome_read(path, UINT64_MAX, &whole, &error);
+    for (uint64_t bytes = 40; bytes < 260; bytes += 100) {
+        struct timeline parts = {0};
+        CU_ASSERT_EQUAL(chrome_read(path, bytes, &parts, &error), status);
+        CU_ASSERT_EQUAL(parts.cut, whole.cut);
+        CU_ASSERT_EQUAL(parts.broken, whole.broken);
+        CU_ASSERT_EQUAL(parts.ignored, whole.ignored);
+        CU_ASSERT_EQUAL(parts.unfinished, whole.unfinished);
+        CU_ASSERT_EQUAL(parts.thread_count, whole.thread_count);
+        CU_ASSERT_EQUAL(parts.string_count, whole.string_count);
+        CU_ASSERT_EQUAL(parts.span_count, whole.span_count);
+        if (parts.span_count == whole.span_count && whole.span_count) {
+            qsort(parts.spans, parts.span_count, sizeof *parts.spans, by_all);
+            qsort(whole.spans, whole.span_count, sizeof *whole.spans, by_all);
+            CU_ASSERT_EQUAL(memcmp(parts.spans, whole.spans, whole.span_count * sizeof *whole.spans), 0);
+        }
+        timeline_done(&parts);
+    }
+    timeline_done(&whole);
+}
+
+static void test_parts_that_are_read_by_several_threads_are_the_whole(void)
+{
+    /* begins and ends in other parts; objects in arguments that look like events; an end without a begin */
+    static const char *const pieces[] = {
+        "{\"ph\":\"B\",\"pid\":1,\"tid\":1,\"ts\":%d,\"name\":\"Execute\"}", "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":%d}",
+        "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":%d,\"dur\":0.5,\"name\":\"a \\\"},{\\\"\",\"args\":{\"source_location\":\"f.c:3\"}}",
+        "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"Head %d\"}}",
+        "{\"ph\":\"X\",\"pid\":2,\"tid\":2,\"ts\":%d,\"dur\":7,\"name\":\"Submit\",\"other\":[{},{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"pid\":77},{\"ph\":\"X\"}]}",
+    };
+    char text[8192];
+    uint64_t state = 7;
+    for (int round = 0; round < 60; round++) {
+        int length = snprintf(text, sizeof text, "{\"traceEvents\":[");
+        for (int i = 0; i < 30; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            length += snprintf(text + length, sizeof text - (size_t)length, "%s", i ? " ,\n " : "");
+            length += snprintf(text + length, sizeof text - (size_t)length, pieces[(state >> 33) % 5], i * 10);
+        }
+        length += snprintf(text + length, sizeof text - (size_t)length, round % 3 ? "]}" : round % 2 ? "" : ", ?");
+        put(text, (size_t)length);
+        parts_are_the_whole();
+    }
 }
 
 static void test_every_prefix_and_damage_ends_well(void)
@@ -107,10 +162,11 @@ static void test_every_prefix_and_damage_ends_well(void)
     for (size_t length = 0; length < sizeof text - 1; length++) {
         put(text, length);
         timeline = (struct timeline){0};
-        enum pcere_status status = chrome_read(path, &timeline, &error);
+        enum pcere_status status = chrome_read(path, 0, &timeline, &error);
         CU_ASSERT_TRUE(status == PCERE_OK || status == PCERE_DATA);
         CU_ASSERT_TRUE(timeline.span_count <= 3);
         timeline_done(&timeline);
+        parts_are_the_whole();
     }
     for (size_t i = 0; i < sizeof text - 1; i++)
         for (const char *damage = "\"{}[],:\\\n0"; *damage; damage++) {
@@ -118,9 +174,10 @@ static void test_every_prefix_and_damage_ends_well(void)
             copy[i] = *damage;
             put(copy, sizeof text - 1);
             timeline = (struct timeline){0};
-            enum pcere_status status = chrome_read(path, &timeline, &error);
+            enum pcere_status status = chrome_read(path, 0, &timeline, &error);
             CU_ASSERT_TRUE(status == PCERE_OK || status == PCERE_DATA);
             timeline_done(&timeline);
+            parts_are_the_whole();
         }
 }
 
@@ -137,7 +194,7 @@ static void test_windows_move_over_long_files(void)
     put(text, (size_t)(at - text));
     struct timeline timeline = {0};
     struct pcere_error error;
-    CU_ASSERT_EQUAL(chrome_read(path, &timeline, &error), PCERE_OK);
+    CU_ASSERT_EQUAL(chrome_read(path, 0, &timeline, &error), PCERE_OK);
     CU_ASSERT_EQUAL_FATAL(timeline.span_count, EVENTS);
     for (size_t i = 0; i < EVENTS; i++) {
         char place[24];
@@ -178,6 +235,7 @@ static const struct unit_test tests[] = {
     {"events of all forms are read", test_events_of_all_forms},
     {"of a file that is cut or damaged what is whole is kept", test_cut_files_keep_what_is_whole},
     {"foreign files are refused", test_foreign_files_are_refused},
+    {"parts that are read by several threads are the whole", test_parts_that_are_read_by_several_threads_are_the_whole},
     {"every prefix and every damaged byte ends well", test_every_prefix_and_damage_ends_well},
     {"a file longer than the window is read whole", test_windows_move_over_long_files},
     {"begins and ends of one operation become one", test_begins_and_ends_are_paired},
