@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "trace/metrics.h"
+#include "trace/native_metrics.h"
 #include "trace/pop.h"
 #include "trace/run.h"
 
@@ -294,7 +295,10 @@ enum what { WHAT_OMP, WHAT_TASK, WHAT_GRAPH, WHAT_IF, WHATS };
 static enum pcere_status one_measure(struct measured *measured, const char *files, enum what what, struct pcere_error *error)
 {
     static const uint32_t wanted[] = {METRICS_SPANS | POP_SPANS, TASK_METRICS_SPANS, 1u << SPAN_TASK};
-    enum pcere_status status = run_load(files, wanted[what], TIMELINE_PAIRED, &measured->run, error);
+    enum pcere_status status = what == WHAT_OMP ? native_metrics(files, &measured->metrics, &measured->pop, &measured->has_pop, error) : PCERE_OK;
+    if (status != PCERE_OK || measured->has_pop)
+        return status;
+    status = run_load(files, wanted[what], TIMELINE_PAIRED, &measured->run, error);
     if (status != PCERE_OK)
         return status;
     if (what != WHAT_GRAPH && !measured->run.has_trace)
@@ -304,8 +308,9 @@ static enum pcere_status one_measure(struct measured *measured, const char *file
     if (what == WHAT_OMP)
         status = metrics_run(&measured->run.timeline, &measured->metrics, error);
     measured->has_pop = what == WHAT_OMP && pop_has(&measured->run.timeline);
+    bool ordered = measured->run.has_graph && measured->run.timeline.dependence_count;       /* what is made behind a wait is made after it, and ready at once */
     if (status == PCERE_OK && measured->has_pop)
-        status = pop_make(&measured->run.timeline, measured->run.has_graph ? &measured->run.graph : NULL, &measured->pop, error);
+        status = pop_make(&measured->run.timeline, ordered ? &measured->run.graph : NULL, &measured->pop, error);
     if (status == PCERE_OK && what == WHAT_GRAPH) {
         struct graph_paths paths;
         status = graph_paths_find(&measured->run.graph, &paths, error);

@@ -27,23 +27,7 @@ const struct metric_description metric_descriptions[METRICS] = {
 
 /* ---- time in which something goes on ------------------------------------------------------------------------------------------ */
 
-struct busy { int64_t first_ns, last_ns; uint64_t busy_ns; bool any; int64_t reach_ns; };
-
-/* Spans come in the order of their begins; what overlaps counts once. */
-static void busy_add(struct busy *busy, int64_t begin_ns, int64_t end_ns)
-{
-    if (!busy->any) {
-        busy->first_ns = busy->reach_ns = busy->last_ns = begin_ns;
-        busy->any = true;
-    }
-    if (end_ns > busy->reach_ns) {
-        busy->busy_ns += (uint64_t)(end_ns - (begin_ns > busy->reach_ns ? begin_ns : busy->reach_ns));
-        busy->reach_ns = end_ns;
-    }
-    busy->last_ns = busy->reach_ns;
-}
-
-static uint64_t busy_span(const struct busy *busy)
+static uint64_t busy_span(const struct metrics_busy *busy)
 {
     return busy->any ? (uint64_t)(busy->last_ns - busy->first_ns) : 0;
 }
@@ -61,9 +45,9 @@ static bool is_communicating(const struct span *span)
 struct stretch { size_t at, end; };                  /* of a thread's spans */
 
 /* All computing of the threads of one process (or of all: TIMELINE_NONE) in the order of time. */
-static struct busy streams_merge(const struct timeline *timeline, struct stretch *streams, uint32_t process, const bool *counts)
+static struct metrics_busy streams_merge(const struct timeline *timeline, struct stretch *streams, uint32_t process, const bool *counts)
 {
-    struct busy busy = {0};
+    struct metrics_busy busy = {0};
     for (;;) {
         struct stretch *next = NULL;
         for (size_t thread = 0; thread < timeline->thread_count; thread++) {
@@ -77,7 +61,7 @@ static struct busy streams_merge(const struct timeline *timeline, struct stretch
         }
         if (!next)
             return busy;
-        busy_add(&busy, timeline->spans[next->at].begin_ns, timeline->spans[next->at].end_ns);
+        metrics_busy_add(&busy, timeline->spans[next->at].begin_ns, timeline->spans[next->at].end_ns);
         next->at++;
     }
 }
@@ -98,7 +82,7 @@ static void streams_begin(const struct timeline *timeline, struct stretch *strea
 struct three { double balance, efficiency; };
 
 /* 4.1: avg(t) / max(t); 4.2: max(t / t_parallel). Over those that did anything. */
-static struct three equations(const struct busy *list, size_t count)
+static struct three equations(const struct metrics_busy *list, size_t count)
 {
     double sum = 0, most = 0, efficiency = 0;
     size_t used = 0;
@@ -149,10 +133,30 @@ static int64_t total_time(const struct timeline *timeline)
     return end_ns > begin_ns ? end_ns - begin_ns : timeline->end_ns - timeline->begin_ns;
 }
 
-static void values_fill(const struct timeline *timeline, const bool *workers, struct busy *computing, struct busy *communicating, struct busy *processes,
-                        struct stretch *streams, double *values)
+void metrics_make(const struct metrics_sums *sums, struct run_metrics *ret_metrics)
 {
-    uint64_t tasks = 0, workers_count = 0, parallel_ns = 0, computing_ns = 0;
+    double *values = ret_metrics->values;
+    uint64_t parallel_ns = 0, computing_ns = 0;
+    for (size_t i = 0; i < sums->thread_count; i++) {
+        parallel_ns += busy_span(&sums->computing[i]);
+        computing_ns += sums->computing[i].busy_ns;
+    }
+    values[METRIC_WORKER_PROCESSES] = (double)sums->workers;
+    values[METRIC_THREADS] = (double)sums->thread_count;
+    values[METRIC_TASKS] = (double)sums->tasks;
+    values[METRIC_TOTAL_TIME] = (double)sums->total_ns;
+    values[METRIC_PARALLEL_TIME] = (double)parallel_ns;
+    values[METRIC_COMPUTATION_TIME] = parallel_ns ? 100 * (double)computing_ns / (double)parallel_ns : NAN;
+    three_put(values, METRIC_COMPUTATION_BALANCE, equations(sums->computing, sums->thread_count));
+    three_put(values, METRIC_COMMUNICATION_BALANCE, equations(sums->communicating, sums->thread_count));
+    three_put(values, METRIC_PROCESS_BALANCE, equations(sums->processes, sums->process_count));
+    values[METRIC_SERIAL] = sums->total_ns > 0 && sums->all.any ? fmax(0, 1 - (double)sums->all.busy_ns / (double)sums->total_ns) : NAN;
+}
+
+static void sums_fill(const struct timeline *timeline, const bool *workers, struct metrics_busy *computing, struct metrics_busy *communicating, struct metrics_busy *processes,
+                      struct stretch *streams, struct run_metrics *ret_metrics)
+{
+    uint64_t tasks = 0, workers_count = 0;
     bool started = false;
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
@@ -160,13 +164,9 @@ static void values_fill(const struct timeline *timeline, const bool *workers, st
             continue;
         tasks += span->kind == SPAN_TASK && span->part == SPAN_WHOLE;
         if (is_computing(span))
-            busy_add(&computing[span->thread], span->begin_ns, span->end_ns);
+            metrics_busy_add(&computing[span->thread], span->begin_ns, span->end_ns);
         else if (is_communicating(span))
-            busy_add(&communicating[span->thread], span->begin_ns, span->end_ns);
-    }
-    for (size_t i = 0; i < timeline->thread_count; i++) {
-        parallel_ns += busy_span(&computing[i]);
-        computing_ns += computing[i].busy_ns;
+            metrics_busy_add(&communicating[span->thread], span->begin_ns, span->end_ns);
     }
     for (size_t i = 0; i < timeline->process_count; i++) {
         workers_count += workers[i] && (timeline->process_count == 1 || timeline->processes[i].role != 0);
@@ -177,34 +177,27 @@ static void values_fill(const struct timeline *timeline, const bool *workers, st
         started = true;
         processes[i] = streams_merge(timeline, streams, (uint32_t)i, workers);
     }
-    struct busy all = processes[0];
+    struct metrics_busy all = processes[0];
     if (timeline->process_count > 1) {
         streams_begin(timeline, streams);
         all = streams_merge(timeline, streams, TIMELINE_NONE, workers);
     }
-    int64_t total_ns = total_time(timeline);
-    values[METRIC_WORKER_PROCESSES] = (double)workers_count;
-    values[METRIC_THREADS] = (double)timeline->thread_count;
-    values[METRIC_TASKS] = (double)(timeline->task_count ? timeline->task_count : tasks);
-    values[METRIC_TOTAL_TIME] = (double)total_ns;
-    values[METRIC_PARALLEL_TIME] = (double)parallel_ns;
-    values[METRIC_COMPUTATION_TIME] = parallel_ns ? 100 * (double)computing_ns / (double)parallel_ns : NAN;
-    three_put(values, METRIC_COMPUTATION_BALANCE, equations(computing, timeline->thread_count));
-    three_put(values, METRIC_COMMUNICATION_BALANCE, equations(communicating, timeline->thread_count));
-    three_put(values, METRIC_PROCESS_BALANCE, equations(processes, timeline->process_count));
-    values[METRIC_SERIAL] = total_ns > 0 && all.any ? fmax(0, 1 - (double)all.busy_ns / (double)total_ns) : NAN;
+    struct metrics_sums sums = {.computing = computing, .communicating = communicating, .thread_count = timeline->thread_count, .processes = processes,
+                                .process_count = timeline->process_count, .all = all, .workers = workers_count, .tasks = timeline->task_count ? timeline->task_count : tasks,
+                                .total_ns = total_time(timeline)};
+    metrics_make(&sums, ret_metrics);
 }
 
 enum pcere_status metrics_run(const struct timeline *timeline, struct run_metrics *ret_metrics, struct pcere_error *error)
 {
     bool *workers = calloc(timeline->process_count + 1, sizeof *workers);
-    struct busy *computing = calloc(timeline->thread_count + 1, sizeof *computing), *communicating = calloc(timeline->thread_count + 1, sizeof *communicating);
-    struct busy *processes = calloc(timeline->process_count + 1, sizeof *processes);
+    struct metrics_busy *computing = calloc(timeline->thread_count + 1, sizeof *computing), *communicating = calloc(timeline->thread_count + 1, sizeof *communicating);
+    struct metrics_busy *processes = calloc(timeline->process_count + 1, sizeof *processes);
     struct stretch *streams = calloc(timeline->thread_count + 1, sizeof *streams);
     bool memory = workers && computing && communicating && processes && streams;
     if (memory) {
         workers_find(timeline, workers);
-        values_fill(timeline, workers, computing, communicating, processes, streams, ret_metrics->values);
+        sums_fill(timeline, workers, computing, communicating, processes, streams, ret_metrics);
     }
     free(workers);
     free(computing);

@@ -22,6 +22,35 @@ extern const struct metric_description metric_descriptions[METRICS];
 
 struct run_metrics { double values[METRICS]; };                         /* NaN: the run has nothing to make it of */
 
+/* Time in which something goes on. */
+struct metrics_busy { int64_t first_ns, last_ns, reach_ns; uint64_t busy_ns; bool any; };
+
+/* Stretches come in the order of their begins; what overlaps counts once. */
+static inline void metrics_busy_add(struct metrics_busy *busy, int64_t begin_ns, int64_t end_ns)
+{
+    if (!busy->any) {
+        busy->first_ns = busy->reach_ns = busy->last_ns = begin_ns;
+        busy->any = true;
+    }
+    if (end_ns > busy->reach_ns) {
+        busy->busy_ns += (uint64_t)(end_ns - (begin_ns > busy->reach_ns ? begin_ns : busy->reach_ns));
+        busy->reach_ns = end_ns;
+    }
+    busy->last_ns = busy->reach_ns;
+}
+
+struct metrics_sums {            /* what the metrics are made of; borrowed */
+    const struct metrics_busy *computing, *communicating;        /* [thread]; those of no worker are empty */
+    size_t thread_count;
+    const struct metrics_busy *processes;                        /* computing of any of its threads */
+    size_t process_count;
+    struct metrics_busy all;     /* of any process */
+    uint64_t workers, tasks;
+    int64_t total_ns;
+};
+
+void metrics_make(const struct metrics_sums *sums, struct run_metrics *ret_metrics);
+
 /* Of a timeline after timeline_roles_find and timeline_pair. PCERE_SYSTEM: no memory. */
 enum pcere_status metrics_run(const struct timeline *timeline, struct run_metrics *ret_metrics, struct pcere_error *error);
 

@@ -58,6 +58,7 @@ struct reading {
     struct walk *walk;           /* the thread whose record is taken */
     struct outside_shared outside;
     int64_t shift_ns;            /* from this trace's time to the model's */
+    int64_t end_ns;              /* of the program, where it told: threads may tell something behind it */
 };
 
 /* ---- ids ---------------------------------------------------------------------------------------------------------------------- */
@@ -362,6 +363,7 @@ static void outside_take_item(struct reading *reading, struct actor *actor, cons
 static void item_take(struct reading *reading, const struct trace_item *item)
 {
     int64_t now_ns = (int64_t)trace_ns(reading->file, item->ticks) + reading->shift_ns;
+    now_ns = now_ns < reading->end_ns ? now_ns : reading->end_ns;
     uint32_t place = item->extra < reading->file->construct_count ? reading->places[item->extra] : 0;
     struct actor *actor;
     if (item->type != TRACE_DEPENDENCE)
@@ -405,8 +407,13 @@ static void item_take(struct reading *reading, const struct trace_item *item)
     case TRACE_TASK_CREATE: task_made(reading, item, now_ns); break;
     case TRACE_TASK_SWITCH:
         if (actor->task && (item->flags == 1 || item->flags == 3 || item->flags == 6)) {    /* ompt_task_complete, cancel, late_fulfill */
-            reading->timeline->tasks[actor->task - 1].end_ns = now_ns;
-            reading->timeline->tasks[actor->task - 1].flags |= TASK_ENDED;
+            struct timeline_task *task = &reading->timeline->tasks[actor->task - 1];
+            if (!(task->flags & TASK_BEGUN)) {                  /* it took no time that the clock knows */
+                task->begin_ns = now_ns;
+                task->thread = reading->first_thread + reading->walk->thread;
+            }
+            task->end_ns = now_ns;
+            task->flags |= TASK_BEGUN | TASK_ENDED;
         }
         if (item->value)
             reading->walk->now = item->value;
@@ -587,6 +594,7 @@ static bool everything_read(struct reading *reading, const char *path)
     reading->no_team = (uint32_t)timeline->team_count;
     timeline->teams[timeline->team_count++] = (struct timeline_team){0};
     int64_t end_ns = file->header->ended ? (int64_t)trace_ns(file, file->header->end.ticks) + reading->shift_ns : INT64_MIN;
+    reading->end_ns = file->header->ended ? end_ns : INT64_MAX;
     if (!threads_walk(reading, end_ns))
         return false;
     waits_cut(reading, starts.span);

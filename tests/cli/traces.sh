@@ -100,6 +100,24 @@ run "$PCERE" trace --threads 2 ./plain; says "a program without tasks" 0
 run "$PCERE" graph plain.pct -o plain.dot; says "has a graph, too" 0 err ' 1 roots'
 is "three regions with a loop each, of two ranges" "$(for kind in region loop chunk task; do grep -c "kind=$kind," plain.dot || true; done | tr '\n' ' ')" "3 3 6 0 "
 
+# Metrics come from the records at once where no model is needed; of a directory they never do.
+cat >same.py <<'END'
+import json, math, sys
+runs = [run["metrics"] for run in json.load(open(sys.argv[1]))["runs"]]
+for name, value in runs[0].items():
+    other, room = runs[1][name], 1e-3 * runs[0]["Total time [ns]"] if "[ns]" in name else 1e-3
+    assert value == other or (value is not None and other is not None and math.isclose(value, other, abs_tol=room, rel_tol=1e-3)), (name, value, other)
+assert runs[0]["Number of tasks"] == runs[1]["Number of tasks"]
+END
+for program in fibonacci sort in_single; do
+    "$CLANG" -O1 -fopenmp "$SOURCE/tests/profiler/programs/$program.c" -o "$program"
+    mkdir -p "model-$program"
+    run "$PCERE" trace --threads 3 -o "model-$program/one.pct" "./$program"; says "$program is traced" 0
+    run "$PCERE" metrics omp "model-$program/one.pct" "model-$program" --json; says "its metrics, from the records and from the model" 0
+    cp .out metrics.json
+    run python3 same.py metrics.json; says "are the same" 0
+done
+
 # what is wrong
 run "$PCERE" metrics; says "no words" 2 err 'which metrics'
 run "$PCERE" metrics all x; says "a wrong word" 2 err "'all' is none of"
