@@ -5,6 +5,7 @@
 #include "trace/view.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -105,6 +106,10 @@ static void other_take(struct clock_bounds *bounds, const struct messages *messa
 
 struct extent { int64_t first_ns, last_ns; bool any, head; };
 
+struct known_pid { int64_t pid, written; };      /* as the file has it, and as the merged one has */
+
+struct pids { struct known_pid *list; size_t count, capacity, last; };
+
 typedef bool event_fn(void *context, const struct chrome_event *event);
 
 static enum pcere_status file_walk(struct merge_file *file, event_fn *take, void *context, struct pcere_error *error)
@@ -130,7 +135,28 @@ static enum pcere_status file_walk(struct merge_file *file, event_fn *take, void
     return memory ? status : pcere_fail_memory(error, "the messages");
 }
 
-struct looking { struct messages *messages; struct clock_bounds *bounds; struct extent extent; };
+struct looking { struct messages *messages; struct clock_bounds *bounds; struct extent extent; struct pids *pids; };
+
+/* NULL: it is not among them. */
+static struct known_pid *pid_find(struct pids *pids, int64_t pid)
+{
+    if (pids->last < pids->count && pids->list[pids->last].pid == pid)
+        return &pids->list[pids->last];
+    for (pids->last = 0; pids->last < pids->count; pids->last++)
+        if (pids->list[pids->last].pid == pid)
+            return &pids->list[pids->last];
+    return NULL;
+}
+
+static bool pid_take(struct pids *pids, const struct chrome_event *event)
+{
+    if (event->pid_number == CHROME_NONE || pid_find(pids, event->pid_number))
+        return true;
+    if (!array_reserve(&pids->list, &pids->capacity, pids->count + 1, sizeof *pids->list))
+        return false;
+    pids->list[pids->count++] = (struct known_pid){event->pid_number, event->pid_number};
+    return true;
+}
 
 static void extent_take(struct extent *extent, const struct chrome_event *event)
 {
@@ -150,7 +176,7 @@ static bool extent_look(void *raw, const struct chrome_event *event)
 {
     struct looking *looking = raw;
     extent_take(&looking->extent, event);
-    return !looking->messages || reference_take(looking->messages, event);
+    return pid_take(looking->pids, event) && (!looking->messages || reference_take(looking->messages, event));
 }
 
 static bool bounds_look(void *raw, const struct chrome_event *event)
@@ -158,7 +184,7 @@ static bool bounds_look(void *raw, const struct chrome_event *event)
     struct looking *looking = raw;
     extent_take(&looking->extent, event);
     other_take(looking->bounds, looking->messages, event);
-    return true;
+    return pid_take(looking->pids, event);
 }
 
 /* The head is called so in its name or at its begin; else the first file is the reference. */
@@ -180,79 +206,139 @@ static bool is_head(const char *path)
     return extent.head;
 }
 
-static enum pcere_status lines_find(struct merge_file *files, size_t count, bool minima_only, struct pcere_error *error)
+struct lines {                   /* of the files but the reference, found side by side */
+    struct merge_file *files;
+    struct pids *pids;
+    size_t count, reference;
+    struct messages *messages;
+    struct extent all;           /* of the reference */
+    pthread_mutex_t lock;
+    size_t next;                 /* file that nobody looks at yet */
+    enum pcere_status status;
+    struct pcere_error error;    /* of the first file that failed, by its number */
+    size_t failed;
+};
+
+static enum pcere_status line_find(const struct lines *lines, size_t number, struct clock_bounds *bounds, struct pcere_error *error)
+{
+    struct merge_file *file = &lines->files[number];
+    *bounds = (struct clock_bounds){.first_ns = lines->all.first_ns, .last_ns = lines->all.last_ns};
+    struct looking looking = {.messages = lines->messages, .bounds = bounds, .pids = &lines->pids[number]};
+    enum pcere_status status = file_walk(file, bounds_look, &looking, error);
+    file->messages = bounds->messages;
+    if (status == PCERE_OK && clock_fit(bounds, &file->line, NULL) != PCERE_OK)
+        file->line = (struct clock_line){.basis = CLOCK_MINIMA, .offset_ns = lines->all.first_ns - looking.extent.first_ns};
+    return status;
+}
+
+static void *lines_main(void *raw)
+{
+    struct lines *lines = raw;
+    struct clock_bounds *bounds = calloc(1, sizeof *bounds);
+    for (;;) {
+        struct pcere_error error;
+        pthread_mutex_lock(&lines->lock);
+        size_t number = lines->next++;
+        number += number >= lines->reference;
+        pthread_mutex_unlock(&lines->lock);
+        if (number >= lines->count)
+            break;
+        enum pcere_status status = bounds ? line_find(lines, number, bounds, &error) : pcere_fail_memory(&error, "the messages");
+        pthread_mutex_lock(&lines->lock);
+        if (status != PCERE_OK && (lines->status == PCERE_OK || number < lines->failed)) {
+            lines->status = status;
+            lines->error = error;
+            lines->failed = number;
+        }
+        pthread_mutex_unlock(&lines->lock);
+    }
+    free(bounds);
+    return NULL;
+}
+
+static enum pcere_status lines_find(struct merge_file *files, struct pids *pids, size_t count, bool minima_only, struct pcere_error *error)
 {
     struct messages messages = {0};
-    struct looking looking = {.messages = minima_only || count < 2 ? NULL : &messages};
     size_t reference = 0;
     while (reference < count && !is_head(files[reference].path))
         reference++;
     if (reference == count)
         reference = 0;
     files[reference].reference = true;
+    struct looking looking = {.messages = minima_only || count < 2 ? NULL : &messages, .pids = &pids[reference]};
     enum pcere_status status = file_walk(&files[reference], extent_look, &looking, error);
-    struct extent all = looking.extent;
-    struct clock_bounds *bounds = calloc(1, sizeof *bounds);
-    if (!bounds && status == PCERE_OK)
-        status = pcere_fail_memory(error, "the messages");
-    for (size_t i = 0; i < count && status == PCERE_OK; i++) {
-        if (i == reference)
-            continue;
-        *bounds = (struct clock_bounds){.first_ns = all.first_ns, .last_ns = all.last_ns};
-        looking = (struct looking){.messages = &messages, .bounds = bounds};
-        status = file_walk(&files[i], bounds_look, &looking, error);
-        files[i].messages = bounds->messages;
-        if (status == PCERE_OK && clock_fit(bounds, &files[i].line, NULL) != PCERE_OK)
-            files[i].line = (struct clock_line){.basis = CLOCK_MINIMA, .offset_ns = all.first_ns - looking.extent.first_ns};
+    if (status == PCERE_OK) {
+        struct lines lines = {.files = files, .pids = pids, .count = count, .reference = reference, .messages = &messages, .all = looking.extent};
+        pthread_t helper;
+        pthread_mutex_init(&lines.lock, NULL);
+        bool helped = count > 2 && pthread_create(&helper, NULL, lines_main, &lines) == 0;
+        lines_main(&lines);
+        if (helped)
+            pthread_join(helper, NULL);
+        pthread_mutex_destroy(&lines.lock);
+        status = lines.status;
+        if (status != PCERE_OK)
+            *error = lines.error;
     }
-    free(bounds);
     free(messages.slots);
     return status;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------------ */
 
-struct known_pid { int64_t pid; size_t file; int64_t written; };
-
-struct writing {
+struct writing {                 /* some of the files, by one thread */
     struct view_output output;
     const struct merge_file *file;
-    size_t number;
-    struct known_pid *pids;
-    size_t pid_count, pid_capacity;
-    int64_t pid_most;
+    struct pids *pids;           /* of that file */
+    struct merge_file *files;
+    struct pids *all_pids;
+    const unsigned *writers;     /* [file] */
+    size_t count;
+    size_t capacity;
     bool any;
+    enum pcere_status status;
+    struct pcere_error error;
 };
 
+enum { EVENT_MORE = 128 };       /* bytes by which an event may grow: its numbers, what is between two */
+
 /* The same process number in two files is two processes. */
-static bool pid_of(struct writing *writing, int64_t pid, int64_t *ret_written)
+static void pids_tell_apart(struct pids *pids, size_t count)
 {
-    bool taken = false;
-    for (size_t i = writing->pid_count; i-- > 0;) {
-        if (writing->pids[i].pid == pid && writing->pids[i].file == writing->number) {
-            *ret_written = writing->pids[i].written;
-            return true;
+    int64_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < pids[i].count; k++) {
+            struct known_pid *known = &pids[i].list[k];
+            bool taken = false;
+            for (size_t j = 0; j < i && !taken; j++)
+                for (size_t n = 0; n < pids[j].count && !taken; n++)
+                    taken = pids[j].list[n].written == known->pid;
+            if (known->pid > most && known->pid < INT64_MAX / 2)
+                most = known->pid;
+            if (taken)
+                known->written = ++most;
         }
-        taken |= writing->pids[i].written == pid;
+}
+
+/* Pieces of several writers follow each other: an event lies in one. */
+static bool event_room(struct writing *writing, size_t bytes)
+{
+    if (writing->output.used + bytes > writing->capacity)
+        view_flush(&writing->output);
+    if (bytes > writing->capacity) {
+        char *larger = realloc(writing->output.buffer, bytes);
+        if (!larger)
+            return false;
+        writing->output.buffer = larger;
+        writing->capacity = bytes;
     }
-    if (!array_reserve(&writing->pids, &writing->pid_capacity, writing->pid_count + 1, sizeof *writing->pids))
-        return false;
-    if (pid > writing->pid_most && pid < INT64_MAX / 2)
-        writing->pid_most = pid;
-    *ret_written = taken ? ++writing->pid_most : pid;
-    writing->pids[writing->pid_count++] = (struct known_pid){pid, writing->number, *ret_written};
     return true;
 }
 
 static void bytes_put(struct writing *writing, const char *data, size_t bytes)
 {
-    while (bytes) {
-        size_t piece = bytes < VIEW_PIECE_MOST ? bytes : VIEW_PIECE_MOST;
-        memcpy(view_room(&writing->output), data, piece);
-        writing->output.used += piece;
-        data += piece;
-        bytes -= piece;
-    }
+    memcpy(writing->output.buffer + writing->output.used, data, bytes);
+    writing->output.used += bytes;
 }
 
 static void time_put(struct writing *writing, int64_t ns)
@@ -274,8 +360,9 @@ static bool event_put(void *raw, const struct chrome_event *event)
 {
     struct writing *writing = raw;
     const char *at = event->text.data, *end = at + event->text.length;
-    int64_t pid = event->pid_number;
-    if (pid != CHROME_NONE && !pid_of(writing, pid, &pid))
+    const struct known_pid *known = event->pid_number != CHROME_NONE ? pid_find(writing->pids, event->pid_number) : NULL;
+    int64_t pid = known ? known->written : event->pid_number;
+    if (!event_room(writing, event->text.length + EVENT_MORE))
         return false;
     bytes_put(writing, ",\n", writing->any ? 2 : 0);
     writing->any = true;
@@ -298,30 +385,95 @@ static bool event_put(void *raw, const struct chrome_event *event)
     return true;
 }
 
+static void *writing_main(void *raw)
+{
+    struct writing *writing = raw;
+    for (size_t i = 0; i < writing->count && writing->status == PCERE_OK && !writing->output.failed; i++) {
+        if (writing->writers[i] != writing->output.writer)
+            continue;
+        writing->file = &writing->files[i];
+        writing->pids = &writing->all_pids[i];
+        writing->status = file_walk(&writing->files[i], event_put, writing, &writing->error);
+    }
+    view_turns_leave(&writing->output);
+    return NULL;
+}
+
+/* Files go to the writer that has the fewest bytes so far. */
+static unsigned *writers_choose(const struct merge_file *files, size_t count)
+{
+    uint64_t bytes[VIEW_WRITERS] = {0};
+    unsigned *writers = calloc(count + 1, sizeof *writers);
+    for (size_t i = 0; writers && i < count; i++) {
+        unsigned least = 0;
+        for (unsigned k = 1; k < VIEW_WRITERS; k++)
+            least = bytes[k] < bytes[least] ? k : least;
+        writers[i] = least;
+        bytes[least] += files[i].bytes;
+    }
+    return writers;
+}
+
+static enum pcere_status files_write(struct merge_file *files, struct pids *pids, size_t count, FILE *output, const char *name, struct pcere_error *error)
+{
+    static const char begin[] = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", end[] = "\n]}\n";
+    struct view_turns turns;
+    struct writing parts[VIEW_WRITERS];
+    unsigned *writers = writers_choose(files, count), part_count = count < VIEW_WRITERS ? (unsigned)count : VIEW_WRITERS;
+    bool memory = writers != NULL;
+    enum pcere_status status = PCERE_OK;
+    errno = 0;
+    bool written = fwrite(begin, 1, sizeof begin - 1, output) == sizeof begin - 1 && fflush(output) == 0;
+    int errnum = errno;
+    view_turns_init(&turns, output, part_count);
+    for (unsigned i = 0; i < part_count; i++) {
+        parts[i] = (struct writing){.output = {.file = output, .buffer = malloc(VIEW_BUFFER_BYTES), .turns = &turns, .writer = i}, .files = files, .all_pids = pids, .writers = writers, .count = count,
+                                     .capacity = VIEW_BUFFER_BYTES, .any = i > 0};
+        memory = memory && parts[i].output.buffer;
+    }
+    if (memory && written) {
+        pthread_t helper;
+        bool helped = part_count == 2 && pthread_create(&helper, NULL, writing_main, &parts[1]) == 0;
+        turns.count = helped ? 2 : 1;
+        writing_main(&parts[0]);
+        if (helped)
+            pthread_join(helper, NULL);
+        else if (part_count == 2) {
+            turns.turn = 1;
+            writing_main(&parts[1]);
+        }
+        errnum = turns.failed_errno;
+    }
+    view_turns_done(&turns, output);
+    for (unsigned i = 0; i < part_count; i++) {
+        free(parts[i].output.buffer);
+        written &= !parts[i].output.failed;
+        if (status == PCERE_OK && parts[i].status != PCERE_OK) {
+            status = parts[i].status;
+            *error = parts[i].error;
+        }
+    }
+    free(writers);
+    if (!memory)
+        return pcere_fail_memory(error, "a buffer");
+    errno = written ? 0 : errnum;
+    if (status == PCERE_OK && (!written || fwrite(end, 1, sizeof end - 1, output) != sizeof end - 1 || fflush(output) != 0))
+        status = pcere_fail(error, PCERE_SYSTEM, errno, "free some space", "cannot write '%.300s'", name);
+    return status;
+}
+
 enum pcere_status merge_write(struct merge_file *files, size_t count, bool minima_only, FILE *output, const char *name, struct pcere_error *error)
 {
-    enum pcere_status status = lines_find(files, count, minima_only, error);
-    struct writing writing = {.output = {.file = output, .buffer = malloc(VIEW_BUFFER_BYTES)}};
-    if (!writing.output.buffer && status == PCERE_OK)
-        status = pcere_fail_memory(error, "a buffer");
-    static const char begin[] = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", end[] = "\n]}\n";
-    if (status == PCERE_OK)
-        bytes_put(&writing, begin, sizeof begin - 1);
-    errno = 0;
-    for (size_t i = 0; i < count && status == PCERE_OK; i++) {
-        writing.file = &files[i];
-        writing.number = i;
-        status = file_walk(&files[i], event_put, &writing, error);
-        if (status == PCERE_OK && writing.output.failed)
-            status = pcere_fail(error, PCERE_SYSTEM, errno, "free some space", "cannot write '%.300s'", name);
-    }
+    struct pids *pids = calloc(count + 1, sizeof *pids);
+    if (!pids)
+        return pcere_fail_memory(error, "the processes");
+    enum pcere_status status = lines_find(files, pids, count, minima_only, error);
     if (status == PCERE_OK) {
-        bytes_put(&writing, end, sizeof end - 1);
-        view_flush(&writing.output);
-        if (writing.output.failed || fflush(output) != 0)
-            status = pcere_fail(error, PCERE_SYSTEM, errno, "free some space", "cannot write '%.300s'", name);
+        pids_tell_apart(pids, count);
+        status = files_write(files, pids, count, output, name, error);
     }
-    free(writing.output.buffer);
-    free(writing.pids);
+    for (size_t i = 0; i < count; i++)
+        free(pids[i].list);
+    free(pids);
     return status;
 }

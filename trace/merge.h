@@ -2,7 +2,7 @@
  *
  * Each file is read twice: for the messages between it and the reference (the head's file, or the first), and to be written with its times moved. A message is an operation that both sides call by one tag, as OMPC writes it: the side
  * that asked for it begins before the other side does, and ends after it; or an arrow ("s" in one file, "f" in the other). Without messages the earliest events are
- * laid on each other, as the paper does.
+ * laid on each other, as the paper does. Two threads do both; what is written does not depend on which of them is faster.
  */
 #ifndef PCERE_TRACE_MERGE_H
 #define PCERE_TRACE_MERGE_H

@@ -55,7 +55,7 @@ enum pcere_status view_write(const struct run *run, const struct view_options *o
 /* ---- between view.c and the formats ------------------------------------------------------------------------------------------- */
 
 /* Several threads write one file: a piece of the first, one of the second, ..., again of the first, so that the file does not depend on which of them is faster. */
-enum { VIEW_WRITERS = 4, VIEW_BUFFER_BYTES = 1 << 20, VIEW_PIECE_MOST = 1 << 16 };
+enum { VIEW_WRITERS = 2, VIEW_BUFFER_BYTES = 1 << 18, VIEW_PIECE_MOST = 1 << 16 };
 
 struct view_turns {
     pthread_mutex_t lock;
