@@ -325,7 +325,7 @@ static bool parts_join(struct part *parts, size_t count)
         memory = part_map(&parts[i], timeline);
         spans += parts[i].own.span_count;
     }
-    if (!memory || !array_reserve(&timeline->spans, &timeline->span_capacity, spans, sizeof *timeline->spans))
+    if (!memory || !array_reserve(&timeline->spans, &timeline->span_capacity, spans + 1, sizeof *timeline->spans))
         return false;
     for (size_t i = 1; i < count; i++) {
         parts[i].place = timeline->spans + timeline->span_count;
