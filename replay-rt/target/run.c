@@ -332,7 +332,7 @@ static uint64_t faults_so_far(void)
 }
 
 /* The first timed run, where none came before it: pages that it had to make its own, since it writes there what was there before, are seen in its time. Then it
- * only was a rehearsal. */
+ * only was a rehearsal. (Not where a profiler was told that it counts.) */
 static bool first_run_counts(struct run *run, uint64_t faults, uint64_t wall_ns)
 {
     if (!run->populated || !run->memory.lazy || faults * FAULT_NS < wall_ns / FAULTS_PARTS)
@@ -370,7 +370,7 @@ static void region_measure(struct run *run)
         uint64_t faults = faults_so_far();
         struct cost cost = region_run(run);
         pcere_plan_phase(run->codelet, PLAN_PHASE_RUN);
-        if (!i && !first_run_counts(run, faults_so_far() - faults, cost.wall_ns)) {
+        if (!i && !run->mark && !first_run_counts(run, faults_so_far() - faults, cost.wall_ns)) {
             rehearsal_end(run);
             run->populated = false;
             result->warmups = 1;
