@@ -20,8 +20,9 @@ bool line_init(struct line *line, size_t count, size_t most)
         .gains = malloc(3 * count * sizeof *line->gains),
         .losses = malloc((most + 1) * sizeof *line->losses),
         .costs = malloc((most + 1) * sizeof *line->costs),
+        .most = malloc((most + 1) * sizeof *line->most),
     };
-    return line->at && line->sums && line->rows && line->row_of && line->gains && line->losses && line->costs;
+    return line->at && line->sums && line->rows && line->row_of && line->gains && line->losses && line->costs && line->most;
 }
 
 void line_done(struct line *line)
@@ -33,6 +34,7 @@ void line_done(struct line *line)
     free(line->gains);
     free(line->losses);
     free(line->costs);
+    free(line->most);
     *line = (struct line){0};
 }
 
@@ -222,7 +224,8 @@ static void build(struct line *line, size_t k, size_t *medoids)
 /* In the place of which medoid: the one left of the candidate, right of it, or that which is missed least of the others. */
 enum { LEFT, RIGHT, OTHER };
 
-static void exchange_gains(struct line *line, size_t k, const size_t *medoids, size_t t)
+/* Returns the most that any of them gains. */
+static double exchange_gains(struct line *line, size_t k, const size_t *medoids, size_t t)
 {
     size_t left = medoid_left(medoids, t), right = medoid_right(line, k, medoids, t);
     double least_loss = INFINITY, *const *rows = line->row_of + t;
@@ -231,12 +234,16 @@ static void exchange_gains(struct line *line, size_t k, const size_t *medoids, s
             least_loss = line->losses[m];
     double for_left = t > 0 ? line->costs[t - 1] + line->costs[t] : -INFINITY, for_right = t < k ? line->costs[t] + line->costs[t + 1] : -INFINITY;
     const double *to_left = rows[0], *to_right = rows[1], *far_left = t > 0 ? rows[-1] : to_left, *far_right = t < k ? rows[2] : to_right;
+    double most = -INFINITY;
     for (size_t i = left + 1; i < right; i++) {
         double *gains = line->gains + 3 * i;
         gains[LEFT] = for_left - far_left[i] - to_right[i];
         gains[RIGHT] = for_right - to_left[i] - far_right[i];
         gains[OTHER] = line->costs[t] - to_left[i] - to_right[i] - least_loss;
+        double beside = gains[LEFT] > gains[RIGHT] ? gains[LEFT] : gains[RIGHT], any = beside > gains[OTHER] ? beside : gains[OTHER];
+        most = any > most ? any : most;
     }
+    return most;
 }
 
 /* What an exchange changes, and what all points cost now, by their distances. */
@@ -274,7 +281,11 @@ static bool walk_next(const struct line *line, size_t k, const size_t *medoids, 
         while (walk->interval < k && medoids[walk->interval] < walk->candidate)
             walk->interval++;
         size_t t = walk->interval;
+        if (line->most[t] < least)
+            walk->candidate = medoid_right(line, k, medoids, t);
         const double *gains = line->gains + 3 * walk->candidate;
+        if (walk->candidate == line->count)
+            break;
         if ((t < k && medoids[t] == walk->candidate) || !(gains[LEFT] >= least || gains[RIGHT] >= least || gains[OTHER] >= least))
             continue;
         while (walk->medoid < k) {
@@ -312,15 +323,9 @@ static bool exchange_find(struct line *line, size_t k, const size_t *medoids, st
         line->costs[t] = cost_of(line, medoid_left(medoids, t), medoid_right(line, k, medoids, t));
     for (size_t m = 0; m < k && k > 1; m++)
         line->losses[m] = cost_of(line, medoid_left(medoids, m), medoid_right(line, k, medoids, m + 1)) - line->costs[m] - line->costs[m + 1];
-    for (size_t t = 0; t <= k; t++)
-        exchange_gains(line, k, medoids, t);
-    for (size_t t = 0, i = 0; i < line->count; i++) {
-        if (t < k && medoids[t] == i) {
-            t++;
-            continue;
-        }
-        for (int w = LEFT; w <= OTHER; w++)
-            most = line->gains[3 * i + (size_t)w] > most ? line->gains[3 * i + (size_t)w] : most;
+    for (size_t t = 0; t <= k; t++) {
+        line->most[t] = exchange_gains(line, k, medoids, t);
+        most = line->most[t] > most ? line->most[t] : most;
     }
     if (most < -margin)
         return false;

@@ -17,7 +17,8 @@ struct line {
     double *sums;                /* [count + 1] of the distances from the first point of those before each */
     double *rows, **row_of;      /* [(most + 2) * count], [most + 2]: what the points between a medoid and each point cost; nothing to the left, each medoid, nothing to the right */
     double *gains;               /* [3 * count] what a candidate gains */
-    double *losses, *costs;      /* [most + 1] what each medoid is missed by; what the points in each interval between medoids cost */
+    double *losses;              /* [most + 1] what each medoid is missed by, */
+    double *costs, *most;        /* [most + 1] what the points in each interval between medoids cost, and the most that one there gains */
 };
 
 /* Room for `count` points and `most` medoids; false: no memory. line_done frees what there is in either case. */

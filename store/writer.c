@@ -2,6 +2,7 @@
 #include "core/faults.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "core/workers.h"
 #include "store/directory.h"
 #include "store/page_queue.h"
 #include "store/staging.h"
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -397,27 +399,60 @@ static enum pcere_status sync_name(struct store_writer *writer, const char *path
     return errnum ? pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot sync '%s'", path) : PCERE_OK;
 }
 
-static enum pcere_status sync_file(struct store_writer *writer, const char *folder, const char *name, const char *suffix,
-                                   struct pcere_error *error)
+/* Files that wait for the disk: side by side, they wait together. */
+struct syncing {
+    struct store_writer *writer;
+    atomic_size_t next;
+    pthread_mutex_t mutex;
+    enum pcere_status status;    /* of whoever failed first */
+    struct pcere_error error;
+};
+
+/* pages, program, codelets, libraries */
+static char *sync_path(const struct store_writer *writer, size_t index)
 {
-    char *path;
-    if (asprintf(&path, "%s/%s%s", folder, name, suffix) < 0)
-        return pcere_fail_memory(error, "a path");
-    enum pcere_status status = sync_name(writer, path, error);
-    free(path);
-    return status;
+    char *path = NULL;
+    size_t codelets = writer->files.codelet_count;
+    if (index < 2)
+        return strdup(index ? "program" : "pages");
+    index -= 2;
+    if ((index < codelets ? asprintf(&path, "codelets/%s.codelet", writer->files.codelets[index])
+                          : asprintf(&path, "libraries/%s", writer->files.libraries[index - codelets].about.name)) < 0)
+        return NULL;
+    return path;
+}
+
+static void *files_sync(void *context)
+{
+    struct syncing *syncing = context;
+    struct store_writer *writer = syncing->writer;
+    size_t count = 2 + writer->files.codelet_count + writer->files.library_count;
+    for (size_t i; (i = atomic_fetch_add(&syncing->next, 1)) < count;) {
+        if (i == 1 && !writer->files.has_program)
+            continue;
+        struct pcere_error error = {0};
+        char *path = sync_path(writer, i);
+        enum pcere_status status = path ? sync_name(writer, path, &error) : pcere_fail_memory(&error, "a path");
+        free(path);
+        pthread_mutex_lock(&syncing->mutex);
+        if (status && !syncing->status) {
+            syncing->status = status;
+            syncing->error = error;
+            atomic_store(&syncing->next, count);
+        }
+        pthread_mutex_unlock(&syncing->mutex);
+    }
+    return NULL;
 }
 
 /* Once, at the end: a killed process loses nothing that was written, only a power failure does. */
 static enum pcere_status sync_all(struct store_writer *writer, struct pcere_error *error)
 {
-    enum pcere_status status = sync_name(writer, "pages", error);
-    if (!status && writer->files.has_program)
-        status = sync_name(writer, "program", error);
-    for (size_t i = 0; i < writer->files.codelet_count && !status; i++)
-        status = sync_file(writer, "codelets", writer->files.codelets[i], ".codelet", error);
-    for (size_t i = 0; i < writer->files.library_count && !status; i++)
-        status = sync_file(writer, "libraries", writer->files.libraries[i].about.name, "", error);
+    struct syncing syncing = {.writer = writer, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    workers_run(files_sync, &syncing, 2 + writer->files.codelet_count + writer->files.library_count);
+    if (syncing.status && error)
+        *error = syncing.error;
+    enum pcere_status status = syncing.status;
     if (!status && writer->files.library_count)
         status = directory_sync(writer->staging.directory, "libraries", error);
     return status ? status : directory_sync(writer->staging.directory, "codelets", error);

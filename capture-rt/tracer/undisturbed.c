@@ -2,8 +2,10 @@
 
 #include "capture-rt/protocol.h"
 #include "core/text.h"
+#include "core/workers.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define REACH 256                       /* how far away an invocation's like are looked for */
@@ -337,34 +339,69 @@ static void time_set(struct capture_run *run, struct capture_region *region, str
     *total_ns = right_ns;
 }
 
+/* What is worked out for each region by itself: by as many threads as there are processors. */
+struct work {
+    struct capture_run *run;
+    struct stops stops;
+    bool marked;                 /* the first pass is over: what each invocation takes by itself is to be told */
+    uint64_t fault_ns;
+    undisturbed_pages_fn *pages;
+    const void *context;
+    atomic_size_t next;
+};
+
+static void region_fill(const struct work *work, size_t index)
+{
+    const struct capture_run *run = work->run;
+    struct capture_region *region = &run->regions[index];
+    uint32_t least = run->stopped ? faults_least(region) : 0;
+    for (size_t j = 0; j < region->list_count; j++) {
+        struct capture_invocation *invocation = &region->list[j];
+        if (!invocation->end_ns)
+            continue;
+        struct estimate found = {measured_ns(invocation, run->probe_ns), 0};
+        uint64_t faults = 0;
+        if (is_disturbed(invocation)) {
+            faults = tracking_faults(invocation, least, invocation->stopped && work->pages ? work->pages(work->context, index, invocation->number) : 0);
+            found = estimate(region, j, run->probe_ns, faults, work->fault_ns);
+        }
+        invocation->time_ns = found.time_ns;
+        invocation->uncertain_ns = found.uncertain_ns;
+        invocation->faults -= invocation->faults < faults ? invocation->faults : (uint32_t)faults;
+    }
+}
+
+static void *regions_take(void *context)
+{
+    struct work *work = context;
+    for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->run->region_count;)
+        if (work->marked)
+            region_fill(work, i);
+        else
+            near_mark(&work->run->regions[i], &work->stops, work->run->probe_ns);
+    return NULL;
+}
+
 void undisturbed_fill(struct capture_run *run, undisturbed_pages_fn *pages, const void *context)
 {
-    struct stops stops;
-    uint64_t fault_ns = FAULT_NS;
-    if (run->stopped && stops_find(run, &stops)) {
-        for (size_t i = 0; i < run->region_count; i++)
-            near_mark(&run->regions[i], &stops, run->probe_ns);
-        free(stops.begin_ns);
-        fault_ns = fault_cost_ns(run);
+    struct work work = {.run = run, .fault_ns = FAULT_NS, .pages = pages, .context = context};
+    if (run->stopped && stops_find(run, &work.stops)) {
+        workers_run(regions_take, &work, run->region_count);
+        free(work.stops.begin_ns);
+        work.fault_ns = fault_cost_ns(run);
     }
+    work.marked = true;
+    atomic_store(&work.next, 0);
+    workers_run(regions_take, &work, run->region_count);
     run->uncertain_ns = 0;
     for (size_t i = 0; i < run->region_count; i++) {
         struct capture_region *region = &run->regions[i];
-        uint32_t least = run->stopped ? faults_least(region) : 0;
         for (size_t j = 0; j < region->list_count; j++) {
             struct capture_invocation *invocation = &region->list[j];
             if (!invocation->end_ns)
                 continue;
-            struct estimate found = {measured_ns(invocation, run->probe_ns), 0};
-            uint64_t faults = 0;
-            if (is_disturbed(invocation)) {
-                faults = tracking_faults(invocation, least, invocation->stopped && pages ? pages(context, i, invocation->number) : 0);
-                found = estimate(region, j, run->probe_ns, faults, fault_ns);
-            }
-            invocation->uncertain_ns = found.uncertain_ns;
-            run->uncertain_ns += invocation->nested ? 0 : found.uncertain_ns;
-            invocation->faults -= invocation->faults < faults ? invocation->faults : (uint32_t)faults;
-            time_set(run, region, invocation, invocation->end_ns - invocation->begin_ns, found.time_ns);
+            run->uncertain_ns += invocation->nested ? 0 : invocation->uncertain_ns;
+            time_set(run, region, invocation, invocation->end_ns - invocation->begin_ns, invocation->time_ns);
         }
     }
 }
