@@ -24,7 +24,8 @@ static bool drops_interrupted(const struct store_sample *sample)
     size_t interrupted = 0;
     for (size_t i = 0; i < sample->sample_count; i++)
         interrupted += is_interrupted(sample, i);
-    return sample->threads > 1 && sample->sample_count - interrupted >= MEASURED_LEAST;
+    size_t undisturbed = sample->sample_count - interrupted;
+    return sample->threads > 1 && undisturbed >= (sample->sample_count <= MEASURED_LEAST ? 1 : MEASURED_LEAST);
 }
 
 static size_t range_values(const struct store_sample *sample, size_t first, size_t end, bool drop, double *values, size_t *corrected)

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #define MEASURED_PREEMPTED_RATIO 1.1     /* one thread: wall time over CPU time from which an interrupted repetition counts by its CPU time */
-#define MEASURED_LEAST 3                 /* more threads: so many undisturbed repetitions are enough to leave the others out */
+#define MEASURED_LEAST 3                 /* more threads: so many undisturbed repetitions are enough to leave the others out; of no more than that, one is */
 
 /* A captured class, not inside others, that weighs less than a thousandth of the program's time, and with all that are no heavier less than a three-hundredth: a process
  * costs more than replaying it can change in a prediction. It need not be replayed; what was not counts with its time in vivo. */

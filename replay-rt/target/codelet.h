@@ -52,6 +52,8 @@ typedef void team_fn(void *context, uint32_t thread, uint32_t threads);
 /* Run on every processor of the process, by as many threads that end with it; where memory has several nodes, or a team of `team` threads has as many
  * as there are processors, by that: pages lie near the thread that touches them first. */
 void pcere_processors_run(team_fn *run, void *context, uint32_t team);
+/* Has the process one for each of so many threads? */
+bool pcere_processors_suffice(uint32_t threads);
 /* Run on every thread of a team, as `#pragma omp parallel` does. */
 void pcere_team_run(team_fn *run, void *context);
 /* The same with a num_threads clause. */

@@ -43,6 +43,11 @@ static uint32_t shares_start(struct share *shares, uint32_t count)
     return started;
 }
 
+bool pcere_processors_suffice(uint32_t threads)
+{
+    return processors_known && threads <= (uint32_t)CPU_COUNT(&processors);
+}
+
 void pcere_processors_run(team_fn *run, void *context, uint32_t team)
 {
     struct share shares[HELPERS_MOST + 1];

@@ -53,6 +53,9 @@ static void test_too_few_undisturbed(void)
     measure(2, 4, times, cpu, switches);
     CU_ASSERT_EQUAL(seen.count, 4);
     CU_ASSERT_EQUAL(seen.left_out, 0);
+    measure(2, 2, times, cpu, switches);
+    CU_ASSERT_EQUAL(seen.count, 1);             /* of two, one that was not is better than their mean */
+    CU_ASSERT_EQUAL(seen.values[0], 100);
     measure(4, 2, times, cpu, (const uint64_t[]){1, 1});
     CU_ASSERT_EQUAL(seen.count, 2);
     measure(4, 0, times, cpu, switches);
