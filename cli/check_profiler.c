@@ -2,7 +2,8 @@
  * have just the XUs that it executes.
  *
  * The tool interface alone would miss some of them (static loops in teams of one), tell some twice (a task with if(0) and dependences), and leave out
- * iterations (chunks of static,N after the first), numbers of sections, and the construct of a taskloop's tasks.
+ * iterations (chunks of static,N after the first), numbers of sections, and the construct of a taskloop's tasks. Dependences that are over when they are declared
+ * must be told, too; and with the plugin each construct has its id, whatever became of the code.
  */
 #include "cli/check.h"
 #include "cli/cli.h"
@@ -53,9 +54,37 @@ static const struct { uint32_t line, xus, iterations; const char *what; } expect
 };
 enum { EXPECTED_XUS = 28 };
 
-/* The first kind of construct that was not seen as it is; NULL: none. */
-static const char *expectation_missed(const struct units *units)
+static uint64_t dependences_told(const struct trace_file *file)
 {
+    uint64_t told = 0;
+    for (size_t i = 0; i < file->thread_count; i++) {
+        struct trace_cursor cursor;
+        struct trace_item item;
+        for (trace_cursor_start(&cursor, file, i); trace_cursor_next(&cursor, &item);)
+            told += item.type == TRACE_DEPENDENCE;
+    }
+    return told;
+}
+
+static bool all_by_id(const struct units *units)
+{
+    const struct label_table *labels = &units->labels;
+    bool all = true;
+    for (size_t i = 0; i < labels->count; i++) {
+        uint32_t construct = labels->nodes[i].construct;
+        all = all && (!construct || construct >= labels->file->construct_count || labels->file->constructs[construct].basis == TRACE_BY_ID);
+    }
+    return all;
+}
+
+/* The first kind of construct that was not seen as it is; NULL: none. */
+static const char *expectation_missed(const struct units *units, bool plugin)
+{
+    enum { DEPENDENCES = 2 };                    /* a task's and its predecessor's, which has ended when the task is made */
+    if (dependences_told(units->labels.file) < DEPENDENCES)
+        return "dependences on tasks that have ended";
+    if (plugin && !all_by_id(units))
+        return "the plugin's ids of constructs";
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         uint64_t xus = 0, iterations = 0;
         for (size_t j = 0; j < units->count; j++) {
@@ -70,7 +99,7 @@ static const char *expectation_missed(const struct units *units)
     return NULL;
 }
 
-static void trace_judge(const char *path, struct check_result *result)
+static void trace_judge(const char *path, bool plugin, struct check_result *result)
 {
     struct trace_file *file;
     struct units units;
@@ -85,9 +114,9 @@ static void trace_judge(const char *path, struct check_result *result)
     } else if (units_collect(file, &(struct units_options){.rules = LABEL_RULES_PCERE}, &units, &error) != PCERE_OK) {
         check_bad(result, 0, error.hint, "%s", error.message);
     } else {
-        const char *missed = expectation_missed(&units);
+        const char *missed = expectation_missed(&units, plugin);
         if (units.count == EXPECTED_XUS && !missed && !units.duplicates && !units.mismatches && !file->header->unmatched)
-            check_good(result, "%s: each of %d XUs of each kind of construct is seen once", file->header->runtime, EXPECTED_XUS);
+            check_good(result, "%s: each of %d XUs of each kind of construct is seen once%s", file->header->runtime, EXPECTED_XUS, plugin ? ", and known by the plugin's ids" : "");
         else
             check_bad(result, 0, "profiles of programs on this runtime are not whole; LLVM 19's is what PCERE is tried with",
                       "%s: %zu of %d XUs, %llu labels twice, %llu records that do not fit; not seen: %s", file->header->runtime, units.count,
@@ -97,12 +126,12 @@ static void trace_judge(const char *path, struct check_result *result)
     trace_file_close(file);
 }
 
-static void program_record(const char *directory, const char *program, const char *library, struct check_result *result)
+static void program_record(const char *directory, const char *program, const char *library, bool plugin, struct check_result *result)
 {
     struct text trace = {0};
     text_addf(&trace, "%s/trace", directory);
     struct recording_options options = {.program = program, .environment = environ, .library = library, .trace = trace.data,
-                                        .stdout_descriptor = STDERR_FILENO};
+                                        .stdout_descriptor = STDERR_FILENO, .wanted = TRACE_WANT_TASK_GRAPH};
     struct recording recording;
     struct pcere_error error;
     if (trace.failed || recording_make(&options, &recording, &error) != PCERE_OK)
@@ -110,22 +139,29 @@ static void program_record(const char *directory, const char *program, const cha
     else if (recording.program_status != 0)
         check_bad(result, 0, "a small OpenMP program must run with the profiler's library", "the test program failed");
     else
-        trace_judge(trace.data, result);
+        trace_judge(trace.data, plugin, result);
+    if (!trace.failed)
+        unlink(trace.data);
     text_done(&trace);
 }
 
 void check_probe_profiler(struct check_result *result)
 {
     struct pcere_error error;
-    char *library = NULL, *directory = NULL, program[4096];
+    char *library = NULL, *plugin = NULL, *directory = NULL, program[4096];
     enum pcere_status status = cli_file_find(TRACE_LIBRARY, &library, &error);
+    if (status == PCERE_OK)
+        status = cli_file_find("PCEREPass.so", &plugin, &error);
     if (status == PCERE_OK)
         status = cli_directory_new(&directory, &error);
     if (status != PCERE_OK)
         check_bad(result, 0, error.hint, "%s", error.message);
     else if (check_program_compile(directory, source, NULL, program, sizeof program, result))
-        program_record(directory, program, library, result);
+        program_record(directory, program, library, false, result);
+    if (status == PCERE_OK && result->ok && check_program_compile(directory, source, plugin, program, sizeof program, result))
+        program_record(directory, program, library, true, result);
     cli_directory_remove(directory);
     free(directory);
+    free(plugin);
     free(library);
 }

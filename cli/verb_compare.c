@@ -53,6 +53,10 @@ static enum pcere_status sides_compare(struct cli *cli, const struct compare_wor
     struct pcere_error other = {0};
     if (profile_same_run(a.profiles[0]->runs, a.names[0], b.profiles[0]->runs, b.names[0], &other) != PCERE_OK)
         view.differs = other.message;
+    if (view.differs && difference.event_count && !difference.events[0].matched && difference.only_a && difference.only_b) {
+        difference_done(&difference);
+        return pcere_fail(error, PCERE_DATA, 0, "compare profiles of one program: labels name its constructs", "no XU has a partner: %.700s", other.message);
+    }
     if (alone && cli->json)
         status = sums_document_add(cli->document, &view, &difference, error);
     else if (alone)

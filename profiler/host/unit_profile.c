@@ -55,7 +55,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct list *list, const c
     list_add(list, text_take(&text));
 }
 
-struct constructs_seen { size_t by_id, by_source, by_address, sections, chunked; };
+struct constructs_seen { size_t by_id, by_source, by_address, sections; };
 
 /* Those that labels of XUs are made of. */
 static bool *constructs_used(const struct units *units)
@@ -138,7 +138,7 @@ static void blind_say(struct list *list, const struct units *units, enum label_r
     size_t whole = exact ? ranges_whole(units) : 0;
     if (whole)
         say(list, "%zu ranges are one XU each, since their loops do not tell their iterations: other schedules and numbers of threads have other labels there", whole);
-    if (!exact)
+    if (!exact && units->chunked)
         say(list, "the chunks of schedule(static,N) that one thread executes are one XU");
     if (!exact && seen->sections)
         say(list, "sections that one thread executes one after the other are one XU");

@@ -42,6 +42,7 @@ struct units {
     uint64_t torn;               /* blocks that ended in something that is no record */
     uint64_t unfinished;         /* XUs that had begun when the program ended */
     uint64_t iterations;         /* that were told one by one: TRACE_ITERATION */
+    uint64_t chunked;            /* XUs that are all chunks which a thread has of a loop with schedule(static,N) */
     uint64_t marks;              /* times that something was marked */
     uint32_t marked;             /* construct of the first region that was entered then, or 0 */
 };

@@ -236,6 +236,7 @@ static void range_begin(struct walk *walk, struct stream *stream, struct context
     enum unit_kind kind = sections ? UNIT_SECTION : loop->schedule == TRACE_SCHEDULE_STATIC || loop->schedule == TRACE_SCHEDULE_STATIC_CHUNKED ? UNIT_STATIC_RANGE : UNIT_DYNAMIC_CHUNK;
     uint32_t node = loop->node == LABEL_NONE ? node_unordered(walk, context, construct) : node_make(walk, loop->node, LABEL_FIRST, construct, item->value);
     uint32_t unit = unit_new(walk, stream, node, kind, item->ticks, item->extra);
+    walk->units->chunked += unit != LABEL_NONE && loop->schedule == TRACE_SCHEDULE_STATIC_CHUNKED;
     frame_push(walk, context, (struct frame){.kind = FRAME_RANGE, .node = node, .unit = unit, .construct = construct});
 }
 

@@ -122,6 +122,8 @@ is "and JSON" "$(json '"\(.events | map(.sum) | tostring) \(.groups[0].thread) \
 run "$PCERE" compare a.json --top 3; says "without what changed" 2 err 'one side alone'
 run "$PCERE" compare a.json b.json a.json; says "three sides" 2 err 'two sides are compared, not 3'
 run "$PCERE" compare a.json b.json --by cpu; says "an unknown grouping" 2 err "'cpu'" err '^hint: construct'
+jq '.runs[0].program = "/bin/elsewhere" | .runs[0].build_id = "77" | .xus[].label |= "9." + .' a.json >elsewhere.json
+run "$PCERE" compare a.json elsewhere.json; says "a profile of another program" 4 err 'no XU has a partner: a.json and elsewhere.json are of different programs' err '^hint: compare profiles of one program'
 run "$PCERE" compare a.json empty.json; says "a side without XUs" 4 err 'has no XUs'
 
 # compare by dissimilarity, as the unit test works it out: 4/3
