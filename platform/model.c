@@ -14,6 +14,7 @@
 #define OVERLAP_RATIO 0.8             /* of the shorter of core and transfers, what vanishes when both go on at once, where that was not measured */
 #define STREAMS_FEW 4.0               /* what platform_level.streams_ratio compares */
 #define STREAMS_MANY 16.0
+#define STREAMS_LOST 0.5              /* loss of bandwidth with so many at which prefetchers follow none of them */
 #define STREAMS_LOOP_RATIO 0.1      /* a loop that moves less of the bytes does not count */
 #define PARALLEL_NS 1500.0            /* of a construct of which nothing is known */
 
@@ -169,6 +170,13 @@ static double overlap_of(const struct platform_level *level, const struct traffi
     return lines > 0 ? (reads * (lines - back) + writes * back) / lines : reads;
 }
 
+/* Share of the lines that prefetchers do not bring in time. */
+static double lost_of(double many, double part)
+{
+    double lost = (1 - many) / STREAMS_LOST;
+    return part * (lost < 1 ? lost : 1);
+}
+
 static struct memory_time memory_find(const struct platform_signature *signature, const struct store_character *character, const struct traffic *levels,
                                       double instructions, double core_ns, double window, double streams)
 {
@@ -188,7 +196,8 @@ static struct memory_time memory_find(const struct platform_signature *signature
         double back_ns = write_ns > read_ns ? write_ns - read_ns : 0.5 * read_ns, latency = known_or(&level->latency_ns, 0);
         /* Prefetchers follow a few streams, but not many. */
         double many = level->streams_ratio.value > 0 ? level->streams_ratio.value : 1, part = streams > STREAMS_FEW ? (streams - STREAMS_FEW) / (STREAMS_MANY - STREAMS_FEW) : 0;
-        read_ns /= 1 + (many - 1) * (part < 1 ? part : 1);
+        part = part < 1 ? part : 1;
+        read_ns /= 1 + (many - 1) * part;
         /* Little's law: lines on their way = latency times bandwidth. */
         double at_once = RANDOM_RATIO * latency * known_or(&level->bandwidths[0].read, 1e10) / (1e9 * character->line_bytes * level->bandwidths[0].threads);
         double wait_ns = latency > ahead_ns ? (latency - ahead_ns) / (at_once > 1 ? at_once : 1) : 0;
@@ -197,7 +206,9 @@ static struct memory_time memory_find(const struct platform_signature *signature
         double doubt = hypot(signature->basis == PLATFORM_PUBLISHED ? DOUBT_TRANSFER + DOUBT_PUBLISHED : DOUBT_TRANSFER, quantity_doubt(&bandwidth->read));
         double doubt_wait = hypot(DOUBT_LATENCY, quantity_doubt(&level->latency_ns));
         memory.transfer_ns[i] = transfer_ns;
-        memory.overlap[i] = overlap_of(level, &levels[i]);
+        /* A line that no prefetcher brings is hidden as far as the core works ahead of it, and no further. */
+        double lost = lost_of(many, part), overlap = overlap_of(level, &levels[i]), hidden = latency > 0 ? ahead_ns / latency : 1;
+        memory.overlap[i] = (1 - lost) * overlap + lost * (hidden < overlap ? hidden : overlap);
         memory.all_ns += transfer_ns;
         memory.latency_ns += latency_ns;
         memory.doubt_ns2 += doubt * doubt * transfer_ns * transfer_ns + doubt_wait * doubt_wait * latency_ns * latency_ns;

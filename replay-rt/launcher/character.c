@@ -232,14 +232,24 @@ static void block_gather(struct gathering *gathering, const struct unit_blocks *
     code_finish(gathering, code, &text);
 }
 
-/* How often a thread came to the loop of blocks [first, end): as often as the block before it ran, or the one behind it if that is less. 0: not known. */
+/* Does control come to the next block where none of its branches is taken? */
+static bool falls_through(const struct assembly_block *block)
+{
+    const char *last = block->text;
+    for (const char *end = last; (end = strchr(end, '\n')) && end[1];)
+        last = ++end;
+    return strncmp(last, "jmp", 3) != 0 && strncmp(last, "ret", 3) != 0;
+}
+
+/* How often a thread came to the loop of blocks [first, end): as often as the block before it ran, or the one behind it if that is less; each only where
+ * control falls through to the next. 0: not known. */
 static uint64_t loop_entries(const struct gathering *gathering, const struct unit_blocks *unit, size_t first, size_t end, uint32_t thread)
 {
     const struct assembly *assembly = &unit->assembly;
     uint64_t entries = 0;
-    if (first && assembly->blocks[first - 1].function == assembly->blocks[first].function)
+    if (first && assembly->blocks[first - 1].function == assembly->blocks[first].function && falls_through(&assembly->blocks[first - 1]))
         entries = block_count(gathering, unit, first - 1, thread);
-    if (end < assembly->count && assembly->blocks[end].function == assembly->blocks[first].function) {
+    if (end < assembly->count && assembly->blocks[end].function == assembly->blocks[first].function && falls_through(&assembly->blocks[end - 1])) {
         uint64_t after = block_count(gathering, unit, end, thread);
         if (after && (!entries || after < entries))
             entries = after;

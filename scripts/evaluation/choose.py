@@ -1,13 +1,12 @@
 """scripts/evaluation/choose.py - does `pcere choose` take the right algorithm; see scripts/evaluate-choose."""
 import argparse
-import json
+import contextlib
 import os
-import subprocess
-import sys
 import tempfile
 
-PCERE = os.environ["PCERE"]
-THREADS = (1, 2)
+from modelled import THREADS, captured, compiled, counted, document, kept, options_parse, run, time_text
+
+FLAGS = ["-O2", "-g", "-fopenmp"]
 REGRET_MOST = 0.05
 
 # Problems; of each the sizes, and bodies of a parallel region that solve it in another way: the same result, up to rounding.
@@ -33,7 +32,7 @@ ORDERS["tiled"] = """#pragma omp for
                             for (long j = 0; j < n; j++)
                                 c[i * n + j] += a[i * n + k] * b[k * n + j];"""
 PROBLEMS = {
-    "matrix times vector": ((320, 1088), {
+    "matrix times vector": ((320, 1088, 2304), {
         "rows": """#pragma omp for
             for (long i = 0; i < n; i++) {
                 double sum = 0;
@@ -54,8 +53,8 @@ PROBLEMS = {
                     sum += a[j * n + i] * b[j];
                 c[i] = sum;
             }"""}),
-    "matrix times matrix": ((160, 352), ORDERS),
-    "reduction": ((512, 1600), {
+    "matrix times matrix": ((160, 352, 448), ORDERS),
+    "reduction": ((512, 1600, 3200), {
         "clause": """{
 #pragma omp for reduction(+ : total)
             for (long i = 0; i < n * n; i++)
@@ -117,76 +116,83 @@ int main(int argc, char **argv)
 """
 
 
-def run(words, threads=None):
-    environment = dict(os.environ)
-    if threads:
-        environment["OMP_NUM_THREADS"] = str(threads)
-    done = subprocess.run(words, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        sys.exit("evaluate-choose: %s: %s" % (" ".join(words), done.stderr.strip()))
-    return done.stdout
-
-
-def time_text(time_ns):
-    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if time_ns >= scale:
-            return "%.3g %s" % (time_ns / scale, unit)
-    return "%.3g ns" % time_ns
-
-
-def measure(program, size, threads):
-    """Median of as many steps as take a tenth of a second, about."""
+def program_measure(program, size, threads):
+    """Median over three processes of the median of as many steps as take a tenth of a second, about."""
     once = float(run([program, str(size), "3"], threads))
-    return float(run([program, str(size), str(int(min(max(1e8 / once, 5), 4001)))], threads))
+    steps = int(min(max(1e8 / once, 3), 4001))
+    return sorted(float(run([program, str(size), str(steps)], threads)) for _ in range(3 if once < 5e7 else 1))[-2 if once < 5e7 else 0]
 
 
-def problem_evaluate(out, problem, sizes, algorithms, plugin):
-    regrets = []
-    for name, body in algorithms.items():
-        source = name.replace(" ", "-") + ".c"
-        with open(source, "w") as file:
-            file.write(PROGRAM % body)
-        run(["clang-19", "-O2", "-g", "-fopenmp", "-fpass-plugin=" + plugin, source, "-o", "./" + source[:-2]])
-    for size in sizes:
-        stores = {}
-        for name in algorithms:
-            program = "./" + name.replace(" ", "-")
-            stores["%s-%d.pcere" % (name.replace(" ", "-"), size)] = name
-            run([PCERE, "capture", "--force", "-o", "%s-%d.pcere" % (name.replace(" ", "-"), size), program, str(size), "5"])
-        chosen = json.loads(run([PCERE, "choose", *stores, "--threads", ",".join(map(str, THREADS)), "--json"]))
-        for choice in chosen["choices"]:
-            threads = choice["threads"]
-            modelled = {stores[time["algorithm"]]: time["time_ns"] / 5 for time in choice["times"]}
-            measured = {name: measure("./" + name.replace(" ", "-"), size, threads) for name in algorithms}
-            best = stores[choice["best"]]
-            fastest = min(measured, key=measured.get)
-            regret = measured[best] / measured[fastest] - 1
-            regrets.append(regret)
-            out.append("| %s | %d | %d | %s | %s | %.1f %% | %s |" % (problem, size, threads, best, fastest, 100 * regret,
-                       "; ".join("%s %s (%s)" % (name, time_text(measured[name]), time_text(modelled[name])) for name in algorithms)))
-    return regrets
+class Problem:
+    def __init__(self, title, sizes, algorithms):
+        self.title, self.sizes, self.algorithms = title, sizes, {name.replace(" ", "-"): (name, body) for name, body in algorithms.items()}
+        self.results = title.replace(" ", "-") + ".json"
+
+    def store(self, short, size):
+        return "%s-%d.pcere" % (short, size)
+
+    def stores(self):
+        return [(short, size) for short in self.algorithms for size in self.sizes]
+
+    def prepare(self):
+        for short, (_, body) in self.algorithms.items():
+            compiled(short, PROGRAM % body, FLAGS)
+
+    def capture(self):
+        for short, size in self.stores():
+            captured(self.store(short, size), ["./" + short, str(size), "5"])
+
+    def count(self):
+        for short, size in self.stores():
+            counted(self.store(short, size))
+
+    def measure(self):
+        kept(self.results, {"%s %d %d" % (short, size, threads): program_measure("./" + short, size, threads) for short, size in self.stores() for threads in THREADS})
+
+    def replay(self):
+        """Nothing: it is not this machine's replays that choose."""
+
+    def write(self, out):
+        results, regrets = kept(self.results), []
+        for size in self.sizes:
+            stores = {self.store(short, size): short for short in self.algorithms}
+            for choice in document("choose", *stores, "--threads", ",".join(map(str, THREADS)))["choices"]:
+                threads = choice["threads"]
+                modelled = {stores[time["algorithm"]]: time["time_ns"] / 5 for time in choice["times"]}
+                measured = {short: results["%s %d %d" % (short, size, threads)] for short in self.algorithms}
+                best, fastest = stores[choice["best"]], min(measured, key=measured.get)
+                regrets.append(measured[best] / measured[fastest] - 1)
+                out.append("| %s | %d | %d | %s | %s | %.1f %% | %s |" % (self.title, size, threads, self.algorithms[best][0], self.algorithms[fastest][0], 100 * regrets[-1],
+                           "; ".join("%s %s (%s)" % (name, time_text(measured[short]), time_text(modelled[short])) for short, (name, _) in self.algorithms.items())))
+        return regrets
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("-o", metavar="FILE", default="choose.md", help="the document (choose.md)")
-    words = options.parse_args()
-    target = os.path.abspath(words.o)
-    platform = json.loads(run([PCERE, "platform", "show", "--json"]))["platform"]
-    plugin = run([PCERE, "version", "--plugin"]).strip()
-    out = ["# Choosing an algorithm by the model\n", "Left by `scripts/evaluate-choose`; %s; %s. Nothing in the model was fitted to these programs or sizes. Regret: how much longer the chosen "
-           "one takes than the fastest, as measured.\n" % (platform["title"], "; ".join(platform["sources"])),
-           "| problem | N | threads | chosen | fastest | regret | measured (by model) |\n|---|---|---|---|---|---|---|"]
-    regrets = []
-    with tempfile.TemporaryDirectory() as folder:
+    options.add_argument("--problem", action="append", choices=list(PROBLEMS), help="only this one")
+    words = options_parse(options, "choose.md")
+    problems = [Problem(title, *rest) for title, rest in PROBLEMS.items() if not words.problem or title in words.problem]
+    with contextlib.ExitStack() as stack:
+        folder = words.folder or stack.enter_context(tempfile.TemporaryDirectory())
+        os.makedirs(folder, exist_ok=True)
         os.chdir(folder)
-        for problem, (sizes, algorithms) in PROBLEMS.items():
-            regrets += problem_evaluate(out, problem, sizes, algorithms, plugin)
+        for step in words.step:
+            if step == "write":
+                break
+            for problem in problems:
+                getattr(problem, step)()
+        if "write" in words.step:
+            platform, regrets = document("platform", "show")["platform"], []
+            out = ["# Choosing an algorithm by the model\n", "Left by `scripts/evaluate-choose`; %s; %s. No constant was fitted to these programs or sizes. Regret: how much longer the chosen "
+                   "one takes than the fastest, as measured.\n" % (platform["title"], "; ".join(platform["sources"])),
+                   "| problem | N | threads | chosen | fastest | regret | measured (by model) |\n|---|---|---|---|---|---|---|"]
+            for problem in problems:
+                regrets += problem.write(out)
+            out.append("\nRegret: mean %.1f %%, largest %.1f %%; %d of %d choices within %.0f %%." %
+                       (100 * sum(regrets) / len(regrets), 100 * max(regrets), sum(each <= REGRET_MOST for each in regrets), len(regrets), 100 * REGRET_MOST))
+            with open(words.o, "w") as file:
+                file.write("\n".join(out) + "\n")
         os.chdir("/")
-    out.append("\nRegret: mean %.1f %%, largest %.1f %%; %d of %d choices within %.0f %%." %
-               (100 * sum(regrets) / len(regrets), 100 * max(regrets), sum(each <= REGRET_MOST for each in regrets), len(regrets), 100 * REGRET_MOST))
-    with open(target, "w") as file:
-        file.write("\n".join(out) + "\n")
 
 
 main()

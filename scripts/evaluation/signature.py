@@ -1,15 +1,15 @@
 """scripts/evaluation/signature.py - the model of a machine against what happens on it; see scripts/evaluate-signature."""
 import argparse
-import json
+import contextlib
 import math
 import os
-import subprocess
-import sys
 import tempfile
 
+from modelled import PCERE, THREADS, captured, compiled, counted, document, interval_text, kept, options_parse, run, time_text
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PCERE = os.environ["PCERE"]
-THREADS = (1, 2)
+PROGRAMS = ("ep", "cg", "mg", "is", "lu", "bt", "sp", "ft")
+ARCHS = (("host", THREADS), ("nehalem", (1, 2, 4)), ("sandybridge", (1, 2, 4)))
 VECTOR_SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
 MATRIX_SIZES = (64, 128, 256, 384, 512, 768)
 FLAGS = ["-O2", "-g", "-fopenmp"]
@@ -56,70 +56,60 @@ MATRIX = """            for (long k = 0; k < n; k++)
                     c[i * n + j] = c[i * n + j] + a[i * n + k] * b[k * n + j];"""
 
 
-def run(words, threads=None):
-    environment = dict(os.environ)
-    if threads:
-        environment["OMP_NUM_THREADS"] = str(threads)
-    done = subprocess.run(words, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        sys.exit("evaluate-signature: %s: %s" % (" ".join(words), done.stderr.strip()))
-    return done.stdout
-
-
-def document(*words):
-    return json.loads(run([PCERE, *words, "--json"]))
-
-
-def build(name, body):
-    with open(name + ".c", "w") as file:
-        file.write(PROGRAM % body)
-    plugin = run([PCERE, "version", "--plugin"]).strip()
-    run(["clang-19", *FLAGS, "-fpass-plugin=" + plugin, name + ".c", "-o", name])
-
-
 def steps_for(operations):
     return int(min(max(3e8 / operations, 7), 20001))
 
 
-def case_measure(name, sizes, operations):
-    """For each size and number of threads: measured, modelled; ns."""
-    rows = []
-    for size in sizes:
-        store = "%s-%d.pcere" % (name, size)
-        run([PCERE, "capture", "--force", "-o", store, "./" + name, str(size), "7"])
-        predicted = document("predict", store, "--model", "--threads", ",".join(map(str, THREADS)))
-        for point in predicted["predictions"]:
-            modelled = max((each for each in point["regions"][0]["classes"] if each["model"]), key=lambda each: each["weight"])["model"]
-            real = float(run(["./" + name, str(size), str(steps_for(operations(size)))], point["threads"]))
-            rows.append((size, point["threads"], real, modelled))
-    return rows
+class Case:
+    """One of the paper's two programs."""
 
+    def __init__(self, name, title, body, sizes, power):
+        self.name, self.title, self.body, self.sizes, self.operations = name, title, body, sizes, lambda n: n ** power
 
-def time_text(time_ns):
-    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if time_ns >= scale:
-            return "%.3g %s" % (time_ns / scale, unit)
-    return "%.3g ns" % time_ns
+    def store(self, size):
+        return "%s-%d.pcere" % (self.name, size)
+
+    def prepare(self):
+        compiled(self.name, PROGRAM % self.body, FLAGS)
+
+    def capture(self):
+        for size in self.sizes:
+            captured(self.store(size), ["./" + self.name, str(size), "7"])
+
+    def count(self):
+        for size in self.sizes:
+            counted(self.store(size))
+
+    def measure(self):
+        """Medians of three processes, in ns."""
+        kept(self.name + ".json", {"%d %d" % (size, threads): sorted(float(run(["./" + self.name, str(size), str(steps_for(self.operations(size)))], threads)) for _ in range(3))[1]
+                                   for size in self.sizes for threads in THREADS})
+
+    def replay(self):
+        """Nothing: neither table needs it."""
+
+    def write(self, out, signature):
+        read, write = betas(signature)
+        measured, errors = kept(self.name + ".json"), {threads: [] for threads in THREADS}
+        out.append("## %s\n" % self.title)
+        out.append("| N | threads | measured | linear model | error | model | error | core | transfer |\n|---|---|---|---|---|---|---|---|---|")
+        for size in self.sizes:
+            for point in document("predict", self.store(size), "--model", "--threads", ",".join(map(str, THREADS)))["predictions"]:
+                threads, real = point["threads"], measured["%d %d" % (size, point["threads"])]
+                model = max((each for each in point["regions"][0]["classes"] if each["model"]), key=lambda each: each["weight"])["model"]
+                linear = self.operations(size) * 8 * (2 * read + write) / threads
+                error = model["model_ns"] / real - 1
+                errors[threads].append(abs(error))
+                out.append("| %d | %d | %s | %s | %+.0f %% | %s | %+.1f %% | %s | %s |" %
+                           (size, threads, time_text(real), time_text(linear), 100 * (linear / real - 1), time_text(model["model_ns"]), 100 * error,
+                            time_text(model["core_ns"]), time_text(model["transfer_ns"])))
+        out.append("\nError of the model: " + "; ".join("%d thread%s: mean %.1f %%, largest %.1f %%" % (threads, "" if threads == 1 else "s", 100 * sum(each) / len(each), 100 * max(each))
+                                                      for threads, each in errors.items()) + ".\n")
 
 
 def betas(signature):
     pair = signature["pairs"][0]
     return pair["read"]["beta_ns_per_byte"], pair["write"]["beta_ns_per_byte"]
-
-
-def case_write(out, title, rows, operations, signature):
-    read, write = betas(signature)
-    errors = []
-    out.append("## %s\n" % title)
-    out.append("| N | threads | measured | linear model | error | model | error | core | transfer |\n|---|---|---|---|---|---|---|---|---|")
-    for size, threads, real, model in rows:
-        linear = operations(size) * 8 * (2 * read + write) / threads
-        error = model["model_ns"] / real - 1
-        errors.append(abs(error))
-        out.append("| %d | %d | %s | %s | %+.0f %% | %s | %+.1f %% | %s | %s |" %
-                   (size, threads, time_text(real), time_text(linear), 100 * (linear / real - 1), time_text(model["model_ns"]), 100 * error,
-                    time_text(model["core_ns"]), time_text(model["transfer_ns"])))
-    out.append("\nError of the model: mean %.1f %%, largest %.1f %%.\n" % (100 * sum(errors) / len(errors), 100 * max(errors)))
 
 
 def left_out_write(out, ratios):
@@ -136,69 +126,92 @@ def left_out_write(out, ratios):
     out.append("\nMean error %.1f %%, largest %.1f %%.\n" % (100 * sum(errors) / len(errors), 100 * max(errors)))
 
 
-def programs_measure(out, klass):
-    out.append("## The NAS benchmarks, class %s, from the signature alone\n" % klass)
-    out.append("| program | threads | real | model | error | in the interval |\n|---|---|---|---|---|---|")
-    errors, ratios, elsewhere, inside, plugin = [], {}, [], 0, run([PCERE, "version", "--plugin"]).strip()
-    names = ("ep", "cg", "mg", "is", "lu", "bt", "sp", "ft")
-    here = os.getcwd()
-    if not os.path.exists("ft." + klass):
-        run(["make", "-s", "-C", os.path.join(ROOT, "cNPB"), "CLASS=" + klass, "BINDIR=" + here, "OBJDIR=" + here + "/objects", "CC=clang-19",
-             "CFLAGS=-O3 -g -fpass-plugin=" + plugin])
-    for name in names:
-        store = "%s.%s.pcere" % (name, klass)
-        if not os.path.exists(store):
-            run([PCERE, "capture", "-o", store, "./%s.%s" % (name, klass)])
-        measured = document("predict", store, "--model", "--measure", "--threads", ",".join(map(str, THREADS)))
-        for point in measured["predictions"]:
-            error = point["time_ns"] / point["real_ns"] - 1
-            errors.append(abs(error))
-            ratios[name, point["threads"]] = point["real_ns"] / point["time_ns"]
-            inside += point["low_ns"] <= point["real_ns"] <= point["high_ns"]
-            out.append("| %s | %d | %s | %s [%s, %s] | %+.1f %% | %s |" %
-                       (name, point["threads"], time_text(point["real_ns"]), time_text(point["time_ns"]), time_text(point["low_ns"]),
-                        time_text(point["high_ns"]), 100 * error, "yes" if point["low_ns"] <= point["real_ns"] <= point["high_ns"] else "no"))
-        run([PCERE, "replay", store, "--threads", ",".join(map(str, THREADS))])
-        for arch in ("nehalem", "sandybridge"):
-            for point in document("predict", store, "--arch", arch, "--threads", "1,2,4")["predictions"]:
-                elsewhere.append("| %s | %s | %d | %s [%s, %s] |" % (name, arch, point["threads"], time_text(point["time_ns"]), time_text(point["low_ns"]),
-                                                                  time_text(point["high_ns"])))
-    out.append("\nMean error %.1f %%, largest %.1f %%; %d of %d in the interval. Parts outside regions have the capture's time.\n" %
-               (100 * sum(errors) / len(errors), 100 * max(errors), inside, len(errors)))
-    left_out_write(out, ratios)
-    out.append("## The same on two machines of published figures, calibrated by replays here\n")
-    out.append("| program | machine | threads | predicted |\n|---|---|---|---|")
-    out.extend(elsewhere)
-    out.append("\nNobody has measured these programs there.\n")
+class Programs:
+    """The NAS benchmarks of one class."""
+
+    def __init__(self, klass):
+        self.klass = klass
+        self.stores = {name: "%s.%s.pcere" % (name, klass) for name in PROGRAMS}
+
+    def prepare(self):
+        here = os.getcwd()
+        if not os.path.exists("ft." + self.klass):
+            run(["make", "-s", "-C", os.path.join(ROOT, "cNPB"), "CLASS=" + self.klass, "BINDIR=" + here, "OBJDIR=" + here + "/objects", "CC=clang-19",
+                 "CFLAGS=-O3 -g -fpass-plugin=" + run([PCERE, "version", "--plugin"]).strip()])
+
+    def capture(self):
+        for name, store in self.stores.items():
+            captured(store, ["./%s.%s" % (name, self.klass)])
+
+    def count(self):
+        for store in self.stores.values():
+            counted(store, (1, 2, 4))
+
+    def measure(self):
+        real = {}
+        for name, store in self.stores.items():
+            for point in document("predict", store, "--model", "--measure", "--repeat", "5", "--threads", ",".join(map(str, THREADS)))["predictions"]:
+                real["%s %d" % (name, point["threads"])] = point["real_ns"]
+        kept("programs.%s.json" % self.klass, real)
+
+    def replay(self):
+        for store in self.stores.values():
+            run([PCERE, "replay", store, "--threads", ",".join(map(str, THREADS))])
+
+    def write(self, out, signature):
+        real, errors, ratios, inside = kept("programs.%s.json" % self.klass), [], {}, 0
+        out.append("## The NAS benchmarks, class %s, from the signature alone\n" % self.klass)
+        out.append("| program | threads | real | model | error | in the interval |\n|---|---|---|---|---|---|")
+        for name, store in self.stores.items():
+            for point in document("predict", store, "--model", "--threads", ",".join(map(str, THREADS)))["predictions"]:
+                real_ns = real["%s %d" % (name, point["threads"])]
+                error, within = point["time_ns"] / real_ns - 1, point["low_ns"] <= real_ns <= point["high_ns"]
+                errors.append(abs(error))
+                ratios[name, point["threads"]] = real_ns / point["time_ns"]
+                inside += within
+                out.append("| %s | %d | %s | %s | %+.1f %% | %s |" % (name, point["threads"], time_text(real_ns), interval_text(point), 100 * error, "yes" if within else "no"))
+        out.append("\nMean error %.1f %%, largest %.1f %%; %d of %d in the interval. Real: medians of five runs. Parts outside regions have the capture's time.\n" %
+                   (100 * sum(errors) / len(errors), 100 * max(errors), inside, len(errors)))
+        left_out_write(out, ratios)
+        self.archs_write(out)
+
+    def archs_write(self, out):
+        """pcere predict --arch: this machine by its replays, others by the model, calibrated by those."""
+        out.append("## Class %s with `--arch`\n" % self.klass)
+        out.append("`host`: out of its replays. The others: by the model of published figures, calibrated by the replays here. Nobody has measured these programs there.\n")
+        out.append("| program | --arch | threads | predicted | basis |\n|---|---|---|---|---|")
+        for name, store in self.stores.items():
+            for arch, threads in ARCHS:
+                answer = document("predict", store, "--arch", arch, "--threads", ",".join(map(str, threads)))
+                out.extend("| %s | %s | %d | %s | %s |" % (name, arch, point["threads"], interval_text(point), answer["basis"]) for point in answer["predictions"])
+        out.append("")
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--programs", metavar="CLASS", help="the NAS benchmarks of this class, too")
+    options.add_argument("--programs", metavar="CLASS", action="append", default=[], help="the NAS benchmarks of this class, too")
     options.add_argument("--no-cases", action="store_true", help="not the two cases of the paper")
-    options.add_argument("-o", metavar="FILE", default="signature.md", help="the document (signature.md)")
-    options.add_argument("--folder", metavar="FOLDER", help="where the benchmarks and their captures are, or go to, so that a second call only predicts and measures")
-    words = options.parse_args()
-    if words.folder:
-        os.makedirs(words.folder, exist_ok=True)
-        words.folder = os.path.abspath(words.folder)
-    signature = document("platform", "show")["platform"]
-    target = os.path.abspath(words.o)
-    out = ["# The model of a machine, on this one\n", "Left by `scripts/evaluate-signature`; %s; %s.\n" % (signature["title"], "; ".join(signature["sources"])),
-           "Linear model: the paper's Eq. 3, with the betas of two processors (8 bytes; read %.3g, write %.3g ns/B), over the threads.\n" % betas(signature)]
-    with tempfile.TemporaryDirectory() as folder:
+    words = options_parse(options, "signature.md")
+    parts = [] if words.no_cases else [Case("vector", "Matrix-vector (Eq. 3, Fig. 4)", VECTOR, VECTOR_SIZES, 2), Case("matrix", "Matrix-matrix, i-k-j (Fig. 5)", MATRIX, MATRIX_SIZES, 3)]
+    parts += [Programs(each) for each in words.programs]
+    with contextlib.ExitStack() as stack:
+        folder = words.folder or stack.enter_context(tempfile.TemporaryDirectory())
+        os.makedirs(folder, exist_ok=True)
         os.chdir(folder)
-        if not words.no_cases:
-            build("vector", VECTOR)
-            build("matrix", MATRIX)
-            case_write(out, "Matrix-vector (Eq. 3, Fig. 4)", case_measure("vector", VECTOR_SIZES, lambda n: n ** 2), lambda n: n ** 2, signature)
-            case_write(out, "Matrix-matrix, i-k-j (Fig. 5)", case_measure("matrix", MATRIX_SIZES, lambda n: n ** 3), lambda n: n ** 3, signature)
-        if words.programs:
-            os.chdir(words.folder or folder)
-            programs_measure(out, words.programs)
+        for step in words.step:
+            if step == "write":
+                break
+            for part in parts:
+                getattr(part, step)()
+        if "write" in words.step:
+            signature = document("platform", "show")["platform"]
+            out = ["# The model of a machine, on this one\n", "Left by `scripts/evaluate-signature`; %s; %s.\n" % (signature["title"], "; ".join(signature["sources"])),
+                   "Linear model: the paper's Eq. 3, with the betas of two processors (8 bytes; read %.3g, write %.3g ns/B), over the threads.\n" % betas(signature)]
+            for part in parts:
+                part.write(out, signature)
+            with open(words.o, "w") as file:
+                file.write("\n".join(out))
         os.chdir("/")
-    with open(target, "w") as file:
-        file.write("\n".join(out))
 
 
 main()

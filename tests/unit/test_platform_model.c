@@ -221,6 +221,30 @@ static void wide_signatures_make_wide_times(void)
     CU_ASSERT_DOUBLE_EQUAL(quantity_doubt(&(struct quantity){10, NAN, NAN}), 0, 1e-9);
 }
 
+/* Where prefetchers lose count of streams, little of the shorter of core and transfers vanishes. */
+static void many_streams_do_not_overlap(void)
+{
+    static const char many[] = "movsd (%rax), %xmm0\nmovsd (%rbx), %xmm0\nmovsd (%rcx), %xmm0\nmovsd (%rdx), %xmm0\nmovsd (%rsi), %xmm0\nmovsd (%rdi), %xmm0\nmovsd (%rbp), %xmm0\n"
+                               "movsd (%r8), %xmm0\nmovsd (%r9), %xmm0\nmovsd (%r10), %xmm0\nmovsd (%r11), %xmm0\nmovsd (%r12), %xmm0\nmovsd (%r13), %xmm0\nmovsd (%r14), %xmm0\nmovsd (%r15), %xmm0\n"
+                               "movsd (%ebx), %xmm0\n";
+    struct work work;
+    struct platform_level lossy[3] = {levels[0], levels[1], levels[2]};
+    struct platform_signature few = machine, lost = machine;
+    struct model_time easy, hard;
+    struct model_core core = {(const struct mca_estimate[MCA_REFERENCES]){{1, 1, 1, 0, 0}, {1, 1, 1, 0, 0}}, &four_cycles};
+    few.levels = lost.levels = lossy;
+    work_make(&work, 1, 1000000, 18, 500000);      /* 4 ms of work, and 4 ms of lines from memory */
+    work.code.moved_bytes = 32;
+    work.code.instructions = 100;                  /* so that the core looks ahead for 9 of the 100 ns that a line takes */
+    model_codelet(&few, &work.character, &core, &easy);
+    work.code.text = (char *)(uintptr_t)many;
+    lossy[2].streams_ratio = (struct quantity)KNOWN(0.5);
+    model_codelet(&lost, &work.character, &core, &hard);
+    CU_ASSERT_DOUBLE_EQUAL(hard.parts.transfer_ns, 2 * easy.parts.transfer_ns, 1);
+    CU_ASSERT_TRUE(easy.time_ns.value < 1.3 * easy.parts.transfer_ns);
+    CU_ASSERT_TRUE(hard.time_ns.value > 1.35 * hard.parts.transfer_ns);
+}
+
 static const struct unit_test tests[] = {
     {"rates of stores and loads that were measured correct the tool's", what_was_measured_corrects_stores},
     {"chains of additions take what they take on the machine", chains_of_additions_are_those_of_the_machine},
@@ -233,6 +257,7 @@ static const struct unit_test tests[] = {
     {"without a model of the pipelines the interval is wider", without_a_pipeline_it_is_less_sure},
     {"functions of the C library take what was measured, else what a table says", functions_take_what_was_measured},
     {"where the signature is not sure, neither are times", wide_signatures_make_wide_times},
+    {"many streams lose bandwidth, and what overlaps", many_streams_do_not_overlap},
     {"llvm-mca's answers are read, and what is none is refused", output_of_the_tool_is_read},
     {"a move between registers does not end a chain", moves_do_not_end_chains},
 };
