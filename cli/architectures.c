@@ -13,6 +13,7 @@
 
 enum { SIGNATURE_MOST_BYTES = 16 << 20 };
 #define SUFFIX ".json"
+#define ADDING "'pcere platform discover' on that machine writes a file that can be named here; 'pcere platform --help' says where such files lie, docs/format/platform.md what is in them"
 
 /* The user's directory as text; false: there is no home. */
 static bool own_directory(char path[static PATH_MAX])
@@ -104,8 +105,7 @@ static enum pcere_status unknown(const char *word, const struct architectures *f
     }
     nearest = cli_nearest(word, words, count);
     return pcere_fail(error, PCERE_USAGE, 0,
-                      nearest ? "a name may be misspelt; 'pcere platform discover' on that machine writes a file that can be named here"
-                              : "'pcere platform discover' on that machine writes a file that can be named here",
+                      nearest ? "a name may be misspelt; " ADDING : ADDING,
                       "there is no architecture '%.60s'%s%s%s; there are: %s", word, nearest ? " (did you mean '" : "", nearest ? nearest : "",
                       nearest ? "'?)" : "", names[0] ? names : "none");
 }

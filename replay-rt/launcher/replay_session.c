@@ -14,6 +14,7 @@
 
 #define PATIENCE_NS 60000000000u
 #define PATIENCE_RUNS 50u
+#define PATIENCE_RUNS_COUNTED 2000u     /* code that follows each access to memory runs hundreds of times longer */
 #define FILLER_BYTES_LEAST (1u << 20)        /* smaller than any last cache: the system does not know */
 #define FILLER_BYTES_USUAL (32u << 20)
 #define FILLER_BYTES_MOST (64u << 20)
@@ -248,9 +249,9 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
         return status;
     if (session->options->schedule)
         plan->plan->schedule_kind = 0;          /* OMP_SCHEDULE says it */
-    uint64_t patience_ns = PATIENCE_NS;
-    if (codelet->in_vivo_ns < UINT64_MAX / PATIENCE_RUNS && codelet->in_vivo_ns * PATIENCE_RUNS > patience_ns)
-        patience_ns = codelet->in_vivo_ns * PATIENCE_RUNS;
+    uint64_t patience_ns = PATIENCE_NS, runs = session->options->character ? PATIENCE_RUNS_COUNTED : PATIENCE_RUNS;
+    if (codelet->in_vivo_ns < UINT64_MAX / runs && codelet->in_vivo_ns * runs > patience_ns)
+        patience_ns = codelet->in_vivo_ns * runs;
     const struct process process = {
         .build = &session->build,
         .processor = &session->processor,

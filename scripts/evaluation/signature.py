@@ -96,7 +96,7 @@ class Case:
         for size in self.sizes:
             for point in document("predict", self.store(size), "--model", "--threads", ",".join(map(str, THREADS)))["predictions"]:
                 threads, real = point["threads"], measured["%d %d" % (size, point["threads"])]
-                model = max((each for each in point["regions"][0]["classes"] if each["model"]), key=lambda each: each["weight"])["model"]
+                model = max((each for each in point["regions"][0]["classes"] if each["model"] and each["model"]["model_ns"]), key=lambda each: each["weight"])["model"]
                 linear = self.operations(size) * 8 * (2 * read + write) / threads
                 error = model["model_ns"] / real - 1
                 errors[threads].append(abs(error))
