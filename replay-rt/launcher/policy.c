@@ -13,7 +13,6 @@
 #define PAGE_NS 1000u                     /* what it costs to make a captured page a process's own */
 #define MAPPED_PARTS 10u                  /* ... and to map it, in such parts of that */
 #define HEAVY_PARTS 12.0                  /* ... of it, times its share, for those that a program nearly consists of */
-#define SETTLE_PARTS 2u                   /* of what a class may cost: what untimed runs may take that get faster */
 #define FILL_SHARE 0.02                   /* of the program: what is less is not worth filling caches for */
 #define PAGES_MANY 4096u                  /* so many cost more than a process does without them */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
@@ -116,7 +115,7 @@ void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repea
     policy->budget_ns = least_of(policy->budget_ns, policy->allowed_ns);
     if (policy->plan.warmups) {
         policy->plan.budget_ns = least_of(BUDGET_NS, allowed_ns / PROCESSES_MOST + 1);
-        policy->plan.settle_ns = least_of(policy->plan.settle_ns, allowed_ns / SETTLE_PARTS + 1);
+        policy->plan.settle_ns = least_of(policy->plan.settle_ns, allowed_ns);
         return;
     }
     policy->plan.repeat_least = policy->samples_least = COLD_LEAST;

@@ -385,8 +385,10 @@ static void region_measure(struct run *run)
         undisturbed += !cost.switches;
         if (policy->long_ns && cost.wall_ns >= policy->long_ns)
             return;
-        if (i + 1 == most && !undisturbed && most < DISTURBED_RUNS && policy->budget_ns && result->threads > 1 && pcere_processors_suffice(result->threads))
-            most++;
+        if (!undisturbed && i + 1 < DISTURBED_RUNS && policy->budget_ns && result->threads > 1 && pcere_processors_suffice(result->threads)) {
+            most = most > i + 1 ? most : i + 2;
+            continue;
+        }
         uint64_t spent_ns = clock_ns() - begin_ns;
         bool enough = undisturbed >= policy->repeat_least || (i + 1 >= policy->repeat_least && spent_ns >= DISTURBED_RATIO * policy->budget_ns);
         if (enough && policy->budget_ns && spent_ns >= policy->budget_ns)
