@@ -34,6 +34,9 @@ struct elf_file {
     struct elf_unit *units;
     size_t unit_count, unit_capacity;
     struct symbols tables, symbols;
+    size_t first_tables;                           /* entries of .pcere.sym, while .debug_pcere is read */
+    uint64_t asked_unit;                           /* the last unit that is_known was asked of, and what it said; 0: none */
+    bool asked_is_known;
     struct elf_construct *constructs;
     size_t construct_count, construct_capacity;
     char *names;                                   /* of `symbols` */
@@ -161,6 +164,18 @@ static bool is_copy(const struct elf_file *file, uint64_t address, uint16_t kind
            bsearch(&address, file->copies, file->copy_count, sizeof address, compare_addresses);
 }
 
+/* Of the second section with tables: the first one had that unit's. */
+static bool is_known(struct elf_file *file, uint64_t unit_id)
+{
+    if (!file->first_tables || file->asked_unit == unit_id)
+        return file->first_tables && file->asked_is_known;
+    file->asked_unit = unit_id;
+    file->asked_is_known = false;
+    for (size_t i = 0; i < file->first_tables && !file->asked_is_known; i++)
+        file->asked_is_known = file->tables.items[i].unit_id == unit_id;
+    return file->asked_is_known;
+}
+
 static enum pcere_status read_entry(struct elf_file *file, uint64_t unit_id, const unsigned char *at, uint64_t left, uint64_t *ret_used,
                                     struct pcere_error *error)
 {
@@ -174,8 +189,8 @@ static enum pcere_status read_entry(struct elf_file *file, uint64_t unit_id, con
     if (entry.kind < PCERE_SYMBOL_VARIABLE || entry.kind > PCERE_SYMBOL_FUNCTION || entry.local > 1)
         return damaged(file, error, "a table of addresses has an entry of unknown kind");
     *ret_used = sizeof entry + entry.name_bytes;
-    /* A section that is not loaded keeps nothing alive: what the linker dropped has address 0. */
-    if (!entry.address && entry.kind != PCERE_SYMBOL_TLS)
+    /* A section that is not loaded keeps nothing alive: what the linker dropped has address 0, or one that nothing can have. */
+    if ((!entry.address && entry.kind != PCERE_SYMBOL_TLS) || entry.address >= UINT64_C(1) << 47 || is_known(file, unit_id))
         return PCERE_OK;
     struct elf_symbol symbol = {name, entry.address, entry.size, unit_id, entry.kind, entry.local, false,
                                 is_copy(file, entry.address, entry.kind)};
@@ -386,8 +401,9 @@ static enum pcere_status read_own(struct elf_file *file, Elf_Scn *section, const
 {
     if (!header->sh_size)
         return PCERE_OK;
-    Elf_Data *data = elf_rawdata(section, NULL);
-    if (!data || !data->d_buf || (header->sh_flags & SHF_COMPRESSED) || header->sh_type != SHT_PROGBITS)
+    bool unpacked = !(header->sh_flags & SHF_COMPRESSED) || elf_compress(section, 0, 0) >= 0;
+    Elf_Data *data = unpacked ? elf_rawdata(section, NULL) : NULL;
+    if (!data || !data->d_buf || header->sh_type != SHT_PROGBITS)
         return damaged(file, error, "the sections of PCERE cannot be read");
     return read_bytes(file, data->d_buf, data->d_size, error);
 }
@@ -396,8 +412,8 @@ static enum pcere_status read_own(struct elf_file *file, Elf_Scn *section, const
 static enum pcere_status read_sections(struct elf_file *file, struct pcere_error *error)
 {
     size_t names;
-    Elf_Scn *full = NULL, *exported = NULL;
-    GElf_Shdr header, full_header = {0}, exported_header = {0};
+    Elf_Scn *full = NULL, *exported = NULL, *debug = NULL;
+    GElf_Shdr header, full_header = {0}, exported_header = {0}, debug_header = {0};
     enum pcere_status status = PCERE_OK;
     if (elf_getshdrstrndx(file->elf, &names) != 0)
         return damaged(file, error, "its section headers cannot be read");
@@ -428,7 +444,12 @@ static enum pcere_status read_sections(struct elf_file *file, struct pcere_error
             status = read_own(file, section, &header, read_tables, error);
         else if (strcmp(name, ".pcere.con") == 0)
             status = read_own(file, section, &header, read_constructs, error);
+        else if (strcmp(name, ".debug_pcere") == 0)
+            debug = section, debug_header = header;
     }
+    file->first_tables = file->tables.count;
+    if (!status && debug)
+        status = read_own(file, debug, &debug_header, read_tables, error);
     if (!status && full)
         return read_symbols(file, full, &full_header, error);
     return !status && exported ? read_symbols(file, exported, &exported_header, error) : status;

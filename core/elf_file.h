@@ -55,7 +55,7 @@ const char *elf_file_soname(const struct elf_file *file);         /* what others
 size_t elf_file_needed(const struct elf_file *file, const char *const **ret_names);       /* DT_NEEDED */
 
 size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_units);    /* 0: not built with the plugin */
-size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym
+size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym, or .debug_pcere,
                                                                       whose symbol the linker kept */
 size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols);  /* global and weak defined symbols of
                                                                       .symtab (else .dynsym), and .gomp_critical_user_* and *.llvm.* of any binding;

@@ -204,12 +204,15 @@ void embedSymbols(Module &M) {
     if (!hasNoSymbolOfItsOwn(F) && (!F.hasLocalLinkage() || F.hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true)))
       Add(F, "", 0, PCERE_SYMBOL_FUNCTION);
 
-  std::string Text, Label = ".Lpcere.sym." + utohexstr(Id); // link-time optimisation joins the assembly of several units
-  raw_string_ostream Asm(Text);
-  Asm << ".section .pcere.sym,\"\",@progbits\n.p2align 4\n" << Label << ":\n.ascii \"" << PCERE_SYMBOLS_MAGIC << "\"\n.long "
-      << PCERE_ABI_VERSION << ", " << Count << "\n.quad " << format_hex(Id, 18) << ", " << Label << ".end-" << Label << "\n"
-      << Out.str() << ".p2align 4\n" << Label << ".end:\n.text\n";
-  M.appendModuleInlineAsm(Asm.str());
+  // Stripping drops one of these, and the GNU linker the other where it collects what nobody uses: it keeps what has relocations only for debuggers.
+  for (StringRef Section : {".pcere.sym", ".debug_pcere"}) {
+    std::string Text, Label = (".L" + Section.substr(1) + "." + utohexstr(Id)).str(); // link-time optimisation joins the assembly of several units
+    raw_string_ostream Asm(Text);
+    Asm << ".section " << Section << ",\"\",@progbits\n.p2align 4\n" << Label << ":\n.ascii \"" << PCERE_SYMBOLS_MAGIC << "\"\n.long "
+        << PCERE_ABI_VERSION << ", " << Count << "\n.quad " << format_hex(Id, 18) << ", " << Label << ".end-" << Label << "\n"
+        << Out.str() << ".p2align 4\n" << Label << ".end:\n.text\n";
+    M.appendModuleInlineAsm(Asm.str());
+  }
 }
 
 } // namespace pcere

@@ -151,7 +151,8 @@ static enum pcere_status crash_explain(const struct process *process, const stru
         return pcere_fail(error, PCERE_NO, 0, "compile all its sources with the plugin",
                           "region '%s' uses '%.200s', of which the program has no bitcode, or nothing at all", process->region, missing);
     if (missing)
-        return pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original, or capture a program built with lower optimisation",
+        return pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original, or capture a program built with lower optimisation; one that was linked with --gc-sections "
+                          "by the GNU linker must not be stripped",
                           "region '%s' uses '%.200s', which the original program, as it was optimised, does not have", process->region,
                           missing);
     char where[48] = "";

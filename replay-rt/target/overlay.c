@@ -60,8 +60,21 @@ static void functions_redirect(struct memory *memory)
 
 static const char **symbols;          /* of the plan's relocations, one each; NULL: not in any library here */
 
+/* Each unit of a C++ program asks the library for its streams in a constructor (std::ios_base::Init), and constructors are not run in a
+ * codelet. Before copy relocations take what is in them. */
+static void cpp_streams_start(void)
+{
+    static char object[16];
+    void *symbol = dlsym(RTLD_DEFAULT, "_ZNSt8ios_base4InitC1Ev");
+    void (*construct)(void *object);
+    memcpy(&construct, &symbol, sizeof construct);
+    if (construct)
+        construct(object);
+}
+
 void pcere_overlay_prepare(struct codelet *codelet)
 {
+    cpp_streams_start();
     const struct plan_relocation *relocations = PLAN_TABLE(codelet, relocations, struct plan_relocation);
     uint64_t count = codelet->plan->relocations.count;
     symbols = calloc(count ? count : 1, sizeof *symbols);
