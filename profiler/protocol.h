@@ -195,8 +195,9 @@ enum trace_type {               /* extra; value */
 
 enum trace_data { TRACE_DATA_ALLOC = 1, TRACE_DATA_SUBMIT, TRACE_DATA_RETRIEVE, TRACE_DATA_DELETE, TRACE_DATA_FORWARD };
 
-/* Messages count only in MPI_COMM_WORLD; TRACE_MESSAGE_POST takes one off the order of receives, at an unknown time; TRACE_MESSAGE_OTHER is no message. */
-enum trace_message { TRACE_MESSAGE_SEND = 1, TRACE_MESSAGE_RECEIVE, TRACE_MESSAGE_ALL, TRACE_MESSAGE_FROM_ROOT, TRACE_MESSAGE_TO_ROOT, TRACE_MESSAGE_POST, TRACE_MESSAGE_OTHER };
+/* Messages count only in MPI_COMM_WORLD; TRACE_MESSAGE_POST asks for one that comes later, which TRACE_MESSAGE_COME then tells at its end; TRACE_MESSAGE_OTHER is no message. */
+enum trace_message { TRACE_MESSAGE_SEND = 1, TRACE_MESSAGE_RECEIVE, TRACE_MESSAGE_ALL, TRACE_MESSAGE_FROM_ROOT, TRACE_MESSAGE_TO_ROOT, TRACE_MESSAGE_POST, TRACE_MESSAGE_OTHER,
+                     TRACE_MESSAGE_COME };
 
 enum trace_task { TRACE_TASK_UNTIED = 1, TRACE_TASK_UNDEFERRED = 2, TRACE_TASK_WAITS = 4 /* a taskwait with dependences: no task of the program */,
                   TRACE_TASK_TARGET = 8 };

@@ -173,13 +173,13 @@ static bool data_end(struct outside *outside, struct timeline *timeline, const s
 
 static bool message_end(struct outside *outside, struct timeline *timeline, const struct trace_item *item, int64_t now_ns)
 {
-    static const char *const names[8] = {"MPI", "MPI send", "MPI receive", "MPI all", "MPI from root", "MPI to root", "MPI receive later", "MPI"};
+    static const char *const names[TRACE_MESSAGE_COME + 1] = {"MPI", "MPI send", "MPI receive", "MPI all", "MPI from root", "MPI to root", "MPI receive later", "MPI", "MPI received"};
     struct outside_open *open = &outside->message;
-    if (!open->begin_ns || item->flags > TRACE_MESSAGE_OTHER)
+    if (!open->begin_ns || item->flags > TRACE_MESSAGE_COME)
         return true;
     struct span span = span_of(outside, open, SPAN_MESSAGE, now_ns);
     uint16_t self = (uint16_t)timeline->processes[outside->shared->process].rank, peer = (uint16_t)(item->extra && item->extra < UINT16_MAX ? item->extra - 1 : UINT16_MAX);
-    bool comes = item->flags == TRACE_MESSAGE_RECEIVE || item->flags == TRACE_MESSAGE_POST || item->flags == TRACE_MESSAGE_FROM_ROOT;
+    bool comes = item->flags == TRACE_MESSAGE_RECEIVE || item->flags == TRACE_MESSAGE_POST || item->flags == TRACE_MESSAGE_COME || item->flags == TRACE_MESSAGE_FROM_ROOT;
     span.message = (uint8_t)item->flags;
     span.tag = (uint32_t)item->value;
     span.origin = comes ? peer : self;

@@ -65,14 +65,19 @@ static bool meeting_add(struct matching *matching, const struct end *from, const
     return true;
 }
 
-struct begun { int64_t begin_ns; uint32_t span; };
+struct begun { int64_t at_ns; uint32_t span; };      /* when it was sent, or had come */
 
-static int by_begin(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
     const struct begun *left = a, *right = b;
-    if (left->begin_ns != right->begin_ns)
-        return left->begin_ns < right->begin_ns ? -1 : 1;
+    if (left->at_ns != right->at_ns)
+        return left->at_ns < right->at_ns ? -1 : 1;
     return left->span < right->span ? -1 : left->span > right->span;
+}
+
+static bool has_come(const struct span *span)
+{
+    return span->message == MESSAGE_RECEIVE || span->message == MESSAGE_COME;
 }
 
 /* All messages' ends, in the order of time; of collective operations one of all of a key. */
@@ -87,13 +92,13 @@ static struct end *ends_make(const struct timeline *timeline, const struct ranks
     count = 0;
     for (uint32_t i = 0; *ret_memory && i < timeline->span_count; i++)
         if (timeline->spans[i].kind == SPAN_MESSAGE)
-            begun[count++] = (struct begun){timeline->spans[i].begin_ns, i};
+            begun[count++] = (struct begun){has_come(&timeline->spans[i]) ? timeline->spans[i].end_ns : timeline->spans[i].begin_ns, i};
     if (*ret_memory)
-        qsort(begun, count, sizeof *begun, by_begin);
+        qsort(begun, count, sizeof *begun, by_time);
     for (size_t i = 0; *ret_memory && i < count; i++) {
         const struct span *span = &timeline->spans[begun[i].span];
         uint32_t clock = clock_of(timeline, ranks, span);
-        bool all = is_collective(span), one = !all && span->message && span->message != MESSAGE_OTHER && span->origin != UINT16_MAX && span->destination != UINT16_MAX;
+        bool all = is_collective(span), one = (span->message == MESSAGE_SEND || has_come(span)) && span->origin != UINT16_MAX && span->destination != UINT16_MAX;
         if (clock == TIMELINE_NONE || (!all && !one))
             continue;
         uint64_t key = all ? UINT64_MAX : (uint64_t)span->origin << 48 | (uint64_t)span->destination << 32 | span->tag;
@@ -103,16 +108,6 @@ static struct end *ends_make(const struct timeline *timeline, const struct ranks
     free(begun);
     *ret_count = used;
     return ends;
-}
-
-/* A receive from anyone that was posted may be any message's: numbers of receives tell nothing any more of that process. */
-static bool has_wild(const struct timeline *timeline, uint32_t process)
-{
-    for (size_t i = 0; i < timeline->span_count; i++)
-        if (timeline->spans[i].kind == SPAN_MESSAGE && timeline->spans[i].message == MESSAGE_POST && timeline->spans[i].origin == UINT16_MAX &&
-            timeline->threads[timeline->spans[i].thread].process == process)
-            return true;
-    return false;
 }
 
 static bool collective_meet(struct matching *matching, const struct timeline *timeline, const struct ranks *ranks, const struct end *ends, size_t count)
@@ -130,15 +125,12 @@ static bool collective_meet(struct matching *matching, const struct timeline *ti
     return true;
 }
 
+/* When k messages of one key have come, the k-th that was sent had been sent: true in whatever order they come, and if some were not seen. */
 static bool meetings_find(const struct timeline *timeline, const struct ranks *ranks, struct matching *matching)
 {
     size_t count;
     bool memory;
     struct end *ends = ends_make(timeline, ranks, &count, &memory);
-    bool *wild = calloc(ranks->clock_count + 1, sizeof *wild);
-    memory = memory && wild;
-    for (size_t i = 0; memory && i < ranks->clock_count; i++)
-        wild[i] = has_wild(timeline, ranks->clocks[i].process);
     if (memory)
         qsort(ends, count, sizeof *ends, by_process);
     for (size_t i = 0, number = 0; memory && i < count; i++) {
@@ -153,11 +145,10 @@ static bool meetings_find(const struct timeline *timeline, const struct ranks *r
             ;
         if (ends[i].key == UINT64_MAX)
             memory = collective_meet(matching, timeline, ranks, &ends[i], next - i);
-        else if (next - i == 2 && ends[i].out && !ends[i + 1].out && timeline->spans[ends[i + 1].span].message == MESSAGE_RECEIVE && !wild[ends[i + 1].process])
+        else if (next - i == 2 && ends[i].out && !ends[i + 1].out)
             memory = meeting_add(matching, &ends[i], &ends[i + 1], true);
     }
     free(ends);
-    free(wild);
     return memory;
 }
 

@@ -22,7 +22,7 @@ enum span_kind {
 };
 enum span_part { SPAN_WHOLE, SPAN_BEGIN, SPAN_END };    /* OMPC's workers tell of an operation by two spans, its begin and its end */
 
-enum span_message { MESSAGE_SEND = 1, MESSAGE_RECEIVE, MESSAGE_ALL, MESSAGE_FROM_ROOT, MESSAGE_TO_ROOT, MESSAGE_POST, MESSAGE_OTHER };    /* as in profiler/protocol.h */
+enum span_message { MESSAGE_SEND = 1, MESSAGE_RECEIVE, MESSAGE_ALL, MESSAGE_FROM_ROOT, MESSAGE_TO_ROOT, MESSAGE_POST, MESSAGE_OTHER, MESSAGE_COME };    /* as in profiler/protocol.h */
 
 #define TIMELINE_NONE UINT32_MAX
 

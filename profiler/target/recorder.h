@@ -137,6 +137,21 @@ static inline void recorder_put(struct recorder *recorder, uint32_t word, uint64
     recorder_publish(recorder);
 }
 
+/* One more of the same moment as the record just put: the clock is not read. */
+static inline void recorder_put_also(struct recorder *recorder, uint32_t word, uint64_t value)
+{
+    struct trace_record *record = recorder->next;
+    if (!recorder->block || recorder_state->count_slots || record == (struct trace_record *)(void *)(recorder->block + 1) || recorder->end - record < 1) {
+        recorder_put(recorder, word, value);
+        return;
+    }
+    record->time = record[-1].time;
+    record->value = value;
+    record->word = word;
+    recorder->next = record + 1;
+    recorder_publish(recorder);
+}
+
 static inline uint64_t recorder_task_new(struct recorder *recorder)
 {
     return (uint64_t)recorder->thread << TRACE_ID_THREAD_SHIFT | ++recorder->tasks;

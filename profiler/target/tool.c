@@ -107,7 +107,7 @@ static void dependences(ompt_data_t *task, const ompt_dependence_t *list, int co
     struct recorder *recorder = recorder_get();
     for (int i = 0; recorder && i < count; i++) {
         unsigned type = (unsigned)list[i].dependence_type;
-        recorder_put(recorder, TRACE_WORD(TRACE_DEPENDENCE, type < 8 ? type : TRACE_DEPENDENCE_ALL_MEMORY, 0), list[i].variable.value);
+        recorder_put_also(recorder, TRACE_WORD(TRACE_DEPENDENCE, type < 8 ? type : TRACE_DEPENDENCE_ALL_MEMORY, 0), list[i].variable.value);
     }
 }
 

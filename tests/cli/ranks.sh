@@ -70,6 +70,53 @@ is "two processes, also of what was merged" "$(json '.runs | map(.metrics["Worke
 run "$PCERE" merge ranks.0.pct merged.json -o x.json; says "two formats" 2 err 'one format'
 run "$start" -n 2 "$PCERE" trace -o by%r.pct ./ranks; says "named by rank" 0
 holds "as was said" test -s by0.pct -a -s by1.pct
+
+# receives that are posted, and come later: in any order, from anyone, found by waiting or by asking
+cat >later.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, index, flag, indices[2], done;
+    double out[6] = {1, 2, 3, 4, 5, 6}, in[6] = {0};
+    MPI_Request requests[6];
+    MPI_Status statuses[6], status;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int other = 1 - rank, wrong = 0;
+    if (rank < 2) for (int k = 0; k < 10; k++) {
+        #pragma omp parallel
+        out[0] = k;
+        MPI_Irecv(&in[0], 1, MPI_DOUBLE, other, 1, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(&in[1], 1, MPI_DOUBLE, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &requests[1]);
+        MPI_Irecv(&in[2], 1, MPI_DOUBLE, other, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[2]);
+        MPI_Send(&out[1], 1, MPI_DOUBLE, other, 2, MPI_COMM_WORLD);
+        MPI_Isend(&out[0], 1, MPI_DOUBLE, other, 1, MPI_COMM_WORLD, &requests[3]);
+        MPI_Isend(&out[2], 1, MPI_DOUBLE, other, 3, MPI_COMM_WORLD, &requests[4]);
+        switch (k % 5) {
+        case 0: MPI_Waitall(5, requests, k ? statuses : MPI_STATUSES_IGNORE); break;
+        case 1: for (int i = 0; i < 5; i++) MPI_Waitany(5, requests, &index, i % 2 ? &status : MPI_STATUS_IGNORE); break;
+        case 2: for (int i = 4; i >= 0; i--) for (flag = 0; !flag;) MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE); break;
+        case 3: for (done = 0; done < 5; done += index) MPI_Waitsome(5, requests, &index, (int[5]){0}, MPI_STATUSES_IGNORE); break;
+        case 4: for (flag = 0; !flag;) MPI_Testall(5, requests, &flag, statuses); break;
+        }
+        wrong += in[0] != k || in[1] != 2 || in[2] != 3;
+    }
+    (void)indices;
+    MPI_Finalize();
+    if (wrong) printf("wrong\n");
+    return wrong;
+}
+END
+"$compiler" -O1 -g -fopenmp later.c -o later
+run "$start" -n 2 "$PCERE" trace ./later; says "receives that come later are traced, and what comes is right" 0
+run "$PCERE" merge later.0.pct later.1.pct -o later.json --json; says "merged" 0
+is "every message was found" "$(json '.files[1].messages')" 60
+is "a line fits all of them" "$(json '.files[1] | .error_ns > 0 and .violation_ns == 0')" true
+is "each has an arrow" "$(jq '[.traceEvents[] | select(.name == "Messages" and .ph == "s")] | length' later.json)" 60
+is "that does not go back in time by more than the clocks are off" "$(jq --argjson off "$(json '.files[1].error_ns')" '[.traceEvents[] | select(.name == "Messages")] | group_by(.id) |
+    map((map(select(.ph == "f")) | .[0].ts) - (map(select(.ph == "s")) | .[0].ts) > -2 * $off / 1000 - 1) | all' later.json)" true
+
 # what is no rank keeps the clock of the day
 echo 'int main(void) { int n = 0;
 #pragma omp parallel reduction(+: n)
