@@ -237,7 +237,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
     struct capture_log *log = session->log.log;
     log->after = !options->no_after;
     log->tracking = !(options->faults & (CAPTURE_FAULT_TRACKING | CAPTURE_FAULT_PAGEMAP_SCAN));
-    log->policy = session_policy(options);
+    log->policy = session_policy(session);
     if (!choosing)
         session_plan_fill(session);
     session->planned_stops = log->plan_count * (options->no_after ? 1 : 2);

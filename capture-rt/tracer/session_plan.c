@@ -111,13 +111,24 @@ void session_plan_replace(struct session *session, const struct capture_message 
 #define EARLY_PPM 10000u
 #define HEAVY_NS 100000000u
 #define HEAVY_PPM 50000u
+#define EARLY_REGIONS 100u               /* a program with more has as much less for first invocations: most of them could not be had anyway */
 #define WEIGHT_PPM 4500u                 /* a little less than what makes a class worth having: the rest of the run may weigh less than what was */
 
-struct capture_policy session_policy(const struct capture_options *options)
+static size_t regions_count(const struct elf_file *elf)
 {
-    if (options->every_class)
+    const struct elf_construct *constructs;
+    size_t count = elf_file_constructs(elf, &constructs), regions = 0;
+    for (size_t i = 0; i < count; i++)
+        regions += constructs[i].entry.kind == PCERE_CONSTRUCT_PARALLEL;
+    return regions;
+}
+
+struct capture_policy session_policy(const struct session *session)
+{
+    if (session->options->every_class)
         return (struct capture_policy){.early_ns = UINT64_MAX / 4, .heavy_ns = UINT64_MAX / 4};
-    return (struct capture_policy){EARLY_NS, HEAVY_NS, EARLY_PPM, HEAVY_PPM, WEIGHT_PPM, 0};
+    size_t regions = regions_count(session->elf), many = regions > EARLY_REGIONS ? regions : EARLY_REGIONS;
+    return (struct capture_policy){EARLY_NS * (uint64_t)EARLY_REGIONS / many, HEAVY_NS, (uint32_t)(EARLY_PPM * EARLY_REGIONS / many), HEAVY_PPM, WEIGHT_PPM, 0};
 }
 
 char *session_region_name(const struct session *session, uint32_t region)

@@ -9,7 +9,7 @@
 /* Put into the log where a run is to stop: the manifest's representatives that are not kept yet. */
 void session_plan_fill(struct session *session);
 /* What the stops of a run that chooses may cost. */
-struct capture_policy session_policy(const struct capture_options *options);
+struct capture_policy session_policy(const struct session *session);
 /* Is an invocation to be captured that the program stopped at? What the user did not ask for, the program is told not to ask about again. */
 enum pcere_status session_wants(struct session *session, const struct capture_message *message, bool *ret_wanted, struct pcere_error *error);
 /* In a run with a plan, while the program stands still: this invocation cannot be captured, and a later one that took about as long stands for

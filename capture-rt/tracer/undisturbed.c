@@ -61,6 +61,18 @@ static int compare(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
+/* A few dozen at most, and hundreds of thousands of times: qsort(3) would take twice as long. */
+static void few_sort(uint64_t *times, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        uint64_t time = times[i];
+        size_t at = i;
+        for (; at > 0 && times[at - 1] > time; at--)
+            times[at] = times[at - 1];
+        times[at] = time;
+    }
+}
+
 /* One that touches memory first is like no other. */
 static bool is_usual(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
 {
@@ -92,13 +104,13 @@ static size_t like_find(const struct capture_region *region, size_t at, uint64_t
 {
     size_t count = side_find(region, at, false, probe_ns, is_like, LIKE_MOST, times);
     count += side_find(region, at, true, probe_ns, is_like, LIKE_MOST, times + count);
-    qsort(times, count, sizeof *times, compare);
+    few_sort(times, count);
     return count;
 }
 
 static uint64_t median_of(uint64_t *times, size_t count)
 {
-    qsort(times, count, sizeof *times, compare);
+    few_sort(times, count);
     return times[count / 2];
 }
 
@@ -117,7 +129,7 @@ static uint64_t close_ns(const struct capture_region *region, size_t at, uint64_
     count += side_find(region, at, true, probe_ns, is_same, CLOSE_MOST, times + count);
     if (count < LIKE_LEAST)
         return 0;
-    qsort(times, count, sizeof *times, compare);
+    few_sort(times, count);
     for (size_t i = 0; i < count; i++)
         sum_ns += times[i];
     bool agree = (double)times[count - 1] <= KIND_STEP_RATIO * (double)times[0];
