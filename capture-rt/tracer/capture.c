@@ -512,6 +512,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
     struct session session = {.options = options, .result = ret_result, .mutex = PTHREAD_MUTEX_INITIALIZER,
                               .changed = PTHREAD_COND_INITIALIZER, .socket = -1};
     *ret_result = (struct capture_result){0};
+    descriptors_make_room();
     enum pcere_status status = directory_check(error);
     if (status == PCERE_OK)
         status = program_check(options, error);

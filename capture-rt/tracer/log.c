@@ -29,6 +29,15 @@ int descriptor_raise(int descriptor)
     return fcntl(descriptor, F_DUPFD_CLOEXEC, least);
 }
 
+void descriptors_make_room(void)
+{
+    int low = open("/dev/null", O_RDONLY | O_CLOEXEC), high = low >= 0 ? descriptor_raise(low) : -1;
+    if (high >= 0)
+        close(high);
+    if (low >= 0)
+        close(low);
+}
+
 enum pcere_status shared_log_open(const struct capture_options *options, enum capture_mode mode, struct shared_log *ret_log,
                                   struct pcere_error *error)
 {

@@ -17,6 +17,8 @@ void shared_log_close(struct shared_log *log);
 
 /* A duplicate of `descriptor` with a high number and O_CLOEXEC, or -1. */
 int descriptor_raise(int descriptor);
+/* Before there are threads: the first high number then waits 10 ms for the kernel to be sure that no thread looks at the old table. */
+void descriptors_make_room(void);
 
 /* What the program left in the log and how it ended, as a run. */
 enum pcere_status shared_log_read(const struct shared_log *log, struct child *child, const struct capture_options *options,
