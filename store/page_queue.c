@@ -10,6 +10,7 @@
 #include <lz4.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -374,7 +375,12 @@ static void ring_done(const struct page_queue *queue, const struct ring *ring)
 }
 
 /* Fresh memory is dear in virtual machines: `touch` pays for it now. */
-static bool ring_make(const struct page_queue *queue, size_t slots, bool touch, struct ring *ret_ring)
+static bool is_stopped(const _Atomic(bool) *stop)
+{
+    return stop && atomic_load_explicit(stop, memory_order_relaxed);
+}
+
+static bool ring_make(const struct page_queue *queue, size_t slots, bool touch, const _Atomic(bool) *stop, struct ring *ret_ring)
 {
     if (fault_point("ring.map"))
         return false;
@@ -389,7 +395,7 @@ static bool ring_make(const struct page_queue *queue, size_t slots, bool touch, 
     }
     madvise(ring, bytes, MADV_HUGEPAGE);
     if (touch)
-        for (size_t at = 0; at < bytes; at += 4096)
+        for (size_t at = 0; at < bytes && !is_stopped(stop); at += 4096)
             *(volatile unsigned char *)(ring + at) = 0;
     *ret_ring = (struct ring){ring, states, slots};
     return true;
@@ -406,9 +412,9 @@ static void ring_exchange(struct page_queue *queue, struct ring *ring)
 }
 
 /* A ring can only be exchanged while no block lies in it. */
-static void queue_drain(struct page_queue *queue)
+static void queue_drain(struct page_queue *queue, const _Atomic(bool) *stop)
 {
-    while (!queue->failed && (queue->end_count != queue->open || queue_slot(queue, queue->open)->pages)) {
+    while (!queue->failed && !is_stopped(stop) && (queue->end_count != queue->open || queue_slot(queue, queue->open)->pages)) {
         if (queue->open - queue->end_count < queue->slot_count && queue_slot(queue, queue->open)->pages)
             block_seal(queue);
         pthread_cond_wait(&queue->wrote, &queue->lock);
@@ -423,25 +429,26 @@ static size_t queue_slots(struct page_queue *queue)
     return slots;
 }
 
-enum pcere_status page_queue_reserve(struct page_queue *queue, uint64_t bytes, struct pcere_error *error)
+enum pcere_status page_queue_reserve(struct page_queue *queue, uint64_t bytes, const _Atomic(bool) *stop, struct pcere_error *error)
 {
     uint64_t block_bytes = ring_bytes(queue, 1), slots = bytes / block_bytes + (bytes % block_bytes != 0) + 1;
     bool good = slots <= SIZE_MAX / 2 / block_bytes, larger = good && slots > queue_slots(queue);
     enum pcere_status status = PCERE_OK;
     struct ring ring = {0};
     if (larger)
-        good = ring_make(queue, (size_t)slots, true, &ring);
+        good = ring_make(queue, (size_t)slots, true, stop, &ring);
     pthread_mutex_lock(&queue->lock);
     if (good && larger) {
-        queue_drain(queue);
+        queue_drain(queue, stop);
         if (queue->failed)
             status = queue_failure(queue, error);
-        else
+        else if (!is_stopped(stop))
             ring_exchange(queue, &ring);
     }
-    if (good && !status)
+    bool wanted = good && !status && !is_stopped(stop);
+    if (wanted)
         good = page_table_reserve(&queue->known, queue->known.used + TABLE_RESERVE * (size_t)(bytes / queue->page_bytes));
-    if (good && !status)
+    if (wanted && good)
         page_table_touch(&queue->known);
     pthread_mutex_unlock(&queue->lock);
     ring_done(queue, &ring);
@@ -477,7 +484,7 @@ enum pcere_status page_queue_new(int descriptor, uint64_t page_bytes, unsigned w
     pthread_cond_init(&queue->wrote, NULL);
     enum pcere_status status = PCERE_OK;
     struct ring ring = {0};
-    if (ring_make(queue, QUEUE_SLOTS_LEAST, false, &ring))
+    if (ring_make(queue, QUEUE_SLOTS_LEAST, false, NULL, &ring))
         ring_exchange(queue, &ring);
     if (!queue->ring || !page_table_reserve(&queue->known, 1))
         status = pcere_fail_memory(error, "the buffer of pages that wait for compression");

@@ -20,7 +20,7 @@ enum pcere_status page_queue_new(int descriptor, uint64_t page_bytes, unsigned w
 void page_queue_free(struct page_queue *queue);
 
 /* See store_writer_reserve. */
-enum pcere_status page_queue_reserve(struct page_queue *queue, uint64_t bytes, struct pcere_error *error);
+enum pcere_status page_queue_reserve(struct page_queue *queue, uint64_t bytes, const _Atomic(bool) *stop, struct pcere_error *error);
 /* See store_writer_pages. */
 enum pcere_status page_queue_add(struct page_queue *queue, const void *data, size_t count, uint64_t *ret_pages,
                                  struct pcere_error *error);

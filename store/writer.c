@@ -267,9 +267,9 @@ enum pcere_status store_writer_codelet_async(struct store_writer *writer, struct
 
 /* ---- pages, program, manifest -------------------------------------------------------------------------------------------- */
 
-enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t bytes, struct pcere_error *error)
+enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t bytes, const _Atomic(bool) *stop, struct pcere_error *error)
 {
-    return page_queue_reserve(writer->queue, bytes, error);
+    return page_queue_reserve(writer->queue, bytes, stop, error);
 }
 
 void store_writer_pause(struct store_writer *writer, bool pause)

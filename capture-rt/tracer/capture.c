@@ -150,7 +150,7 @@ static enum pcere_status store_begin(struct session *session, uint64_t dump_byte
     if (status == PCERE_OK)
         status = store_writer_program(session->writer, session->options->program, error);
     if (status == PCERE_OK)
-        status = store_writer_reserve(session->writer, session_reserve_bytes(dump_bytes), error);
+        status = store_writer_reserve(session->writer, session_reserve_bytes(dump_bytes), NULL, error);
     return status;
 }
 
@@ -396,12 +396,9 @@ static enum pcere_status second_run(struct session *session, int input, bool cod
     struct capture_run second = {0};
     if (codelets)
         scattered_forget(session);
-    enum pcere_status status = codelets ? store_writer_reserve(session->writer, session_reserve_bytes(session->result->timing.peak_bytes), error) : PCERE_OK;
-    if (status != PCERE_OK)
-        return status;
     session->result->runs = 2;
     session->second = true;
-    status = codelets ? session_run(session, false, quiet, &second, error) : measure_run(session->options, quiet, &second, error);
+    enum pcere_status status = codelets ? session_run(session, false, quiet, &second, error) : measure_run(session->options, quiet, &second, error);
     if (status == PCERE_OK && !codelets)
         session->result->runs_wall_ns += second.wall_ns;
     if (status == PCERE_OK && codelets) {

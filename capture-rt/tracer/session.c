@@ -50,9 +50,16 @@ static void *reserve_main(void *context)
     struct session *session = context;
     struct pcere_error ignored;          /* without room, stops wait for what is compressed */
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SESSION_NICE);
-    store_writer_reserve(session->writer, session->reserved_bytes, &ignored);
+    store_writer_reserve(session->writer, session->reserved_bytes, &session->reserving_over, &ignored);
     session->reserving_done = true;
     return NULL;
+}
+
+static void reserve_begin(struct session *session, uint64_t bytes)
+{
+    session->reserved_bytes = session_reserve_bytes(bytes);
+    session->reserving_done = session->reserving_over = false;
+    session->reserving_begun = pthread_create(&session->reserving, NULL, reserve_main, session) == 0;
 }
 
 static void reserve_end(struct session *session)
@@ -71,9 +78,7 @@ static void reserve_more(struct session *session)
     if (!session->choosing || (session->reserving_begun && !session->reserving_done) || present + RESERVE_LEAST / 2 <= session->reserved_bytes)
         return;
     reserve_end(session);
-    session->reserved_bytes = session_reserve_bytes(present + present / 2 + RESERVE_LEAST);
-    session->reserving_done = false;
-    session->reserving_begun = pthread_create(&session->reserving, NULL, reserve_main, session) == 0;
+    reserve_begin(session, present + present / 2 + RESERVE_LEAST);
 }
 
 /* ---- messages -------------------------------------------------------------------------------------------------------------- */
@@ -194,6 +199,7 @@ static void notes_after(struct session *session)
 
 static void session_close(struct session *session)
 {
+    session->reserving_over = true;
     reserve_end(session);
     if (session->socket >= 0)
         close(session->socket);
@@ -255,9 +261,11 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
     if (status == PCERE_OK) {
         struct pcere_error trouble = {0};
         if (snapshotter_open(session->child.pid, session->writer, session->manifest.page_size, &session->snapshotter, &trouble) ==
-            PCERE_OK)
+            PCERE_OK) {
+            if (session->second)        /* meanwhile what the first run left is written */
+                reserve_begin(session, session->result->timing.peak_bytes);
             session_watch(session);
-        else {
+        } else {
             trouble_note(session, trouble.status, &trouble);
             while (!session->child.ended)
                 child_wait(&session->child, -1, -1);

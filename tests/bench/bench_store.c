@@ -96,7 +96,7 @@ int main(int argc, char **argv)
         unsigned char *data = make_pages(count, round);
         char *name;
         must(store_writer_open(path, true, PAGE_BYTES, 2, &writer, &error), &error);
-        must(store_writer_reserve(writer, count * PAGE_BYTES, &error), &error);
+        must(store_writer_reserve(writer, count * PAGE_BYTES, NULL, &error), &error);
         double start = now_s();
         keep_best(&fresh, add_all(writer, data, count, pages));
         struct store_codelet codelet = {.region = (char[]){"bench"}, .invocation = round};

@@ -270,7 +270,7 @@ static void test_many_callers_agree_on_page_numbers(void)
         adders[i] = (struct adder){made.writer, data, PAGES, 1 + 30 * i, calloc(PAGES, sizeof(uint64_t)), PCERE_OK};
         CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, adder_main, &adders[i]), 0);
     }
-    CU_ASSERT_EQUAL(store_writer_reserve(made.writer, 40000000, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(store_writer_reserve(made.writer, 40000000, NULL, NULL), PCERE_OK);
     for (unsigned i = 0; i < CALLERS; i++)
         pthread_join(threads[i], NULL);
     struct store_manifest manifest = {.complete = true};
