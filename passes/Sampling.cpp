@@ -386,6 +386,29 @@ class Judge {
            });
   }
 
+  /// An atomic update that is made of a comparison and an exchange, such as a maximum's: it is tried again, in a block of its own, with what it found, and nothing
+  /// else sees that. (A wait for a flag compares with something else.)
+  static bool isUpdate(const AtomicCmpXchgInst &Exchange) {
+    const BasicBlock *Block = Exchange.getParent();
+    auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
+    auto *Expected = dyn_cast<PHINode>(Exchange.getCompareOperand());
+    if (!Branch || !Branch->isConditional() || Branch->getSuccessor(1) != Block || !Expected || Expected->getParent() != Block)
+      return false;
+    return all_of(Exchange.users(), [&](const User *U) {
+             auto *Part = dyn_cast<ExtractValueInst>(U);
+             const Value *Reader = Part && Part->getIndices()[0] ? static_cast<const Value *>(Branch) : Expected;
+             return Part && Part->getParent() == Block && all_of(Part->users(), [&](const User *Use) { return Use == Reader; });
+           }) &&
+           all_of(Expected->users(), [&](const User *U) { return cast<Instruction>(U)->getParent() == Block; });
+  }
+
+  /// Such an update goes on or begins again: that decides nothing.
+  static bool onlyRetries(const BranchInst &Branch) {
+    auto *Success = dyn_cast<ExtractValueInst>(Branch.getCondition());
+    auto *Exchange = Success ? dyn_cast<AtomicCmpXchgInst>(Success->getAggregateOperand()) : nullptr;
+    return Exchange && Exchange->getParent() == Branch.getParent() && isUpdate(*Exchange);
+  }
+
   struct Fault { const Instruction *Source = nullptr; std::string Name; };
 
   /// Does \p V, as it is used in a decision inside or outside of loops, depend on what a sample does not compute?
@@ -417,6 +440,11 @@ class Judge {
         Add(Load->getPointerOperand());
         continue;
       }
+      if (any_of(I->users(), [&](const User *U) {
+            auto *Exchange = dyn_cast<AtomicCmpXchgInst>(U);
+            return Exchange && Exchange->getCompareOperand() == I && isUpdate(*Exchange);
+          }))
+        continue;                     // what it found is what the memory that it updates had
       if (isa<AtomicRMWInst>(I) || isa<AtomicCmpXchgInst>(I))
         return {I, ""};
       if (auto *Call = dyn_cast<CallBase>(I)) {
@@ -498,7 +526,7 @@ class Judge {
         if (!Result.Whole.empty())
           return;
         if (auto *Branch = dyn_cast<BranchInst>(&I)) {
-          if (Branch->isConditional() && !asksRuntime(Branch->getCondition()))
+          if (Branch->isConditional() && !asksRuntime(Branch->getCondition()) && !onlyRetries(*Branch))
             decide(I, Branch->getCondition(), "a branch");
         } else if (auto *Switch = dyn_cast<SwitchInst>(&I)) {
           if (!asksRuntime(Switch->getCondition()) && !isa<CallBase>(Switch->getCondition()))

@@ -17,10 +17,10 @@
 #define MEASURED_PREEMPTED_RATIO 1.1     /* one thread: wall time over CPU time from which an interrupted repetition counts by its CPU time */
 #define MEASURED_LEAST 3                 /* more threads: so many undisturbed repetitions are enough to leave the others out; of no more than that, one is */
 
-/* A captured class, not inside others, that weighs less than a thousandth of the program's time, and with all that are no heavier less than a three-hundredth: a process
+/* A captured class, not inside others, that weighs less than a 250th of the program's time, and with all that are no heavier less than a hundredth: a process
  * costs more than replaying it can change in a prediction. It need not be replayed; what was not counts with its time in vivo. */
-#define MEASURED_LIGHT_PARTS 1000u
-#define MEASURED_LIGHT_TOGETHER_PARTS 300u
+#define MEASURED_LIGHT_PARTS 250u
+#define MEASURED_LIGHT_TOGETHER_PARTS 100u
 bool measured_is_light(const struct store_manifest *manifest, const struct store_class *class);
 
 /* Repetitions that count, ns, in order, into values[sample->sample_count]; returns how many, at least 1 where there are any. *ret_corrected counts

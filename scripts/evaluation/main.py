@@ -78,7 +78,8 @@ def options_parse():
     parser.add_argument("--captures", metavar="DIR",
                         help="use the programs and stores of another evaluation, perhaps of another machine (the paper's Table V)")
     parser.add_argument("--capture-options", default="", metavar="WORDS", help="more options for pcere capture")
-    parser.add_argument("--replay-options", default="", metavar="WORDS", help="more options for pcere replay, such as \"--warmup none\"")
+    parser.add_argument("--replay-options", default="--leave-light", metavar="WORDS",
+                        help="more options for pcere replay, such as \"--warmup none\" (--leave-light: classes that weigh next to nothing are not replayed)")
     parser.add_argument("--cflags", default="-O3 -g", help="how the programs are compiled (%(default)s)")
     parser.add_argument("--timeout", type=seconds, default=3600, metavar="S", help="end a step that takes longer (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="a small evaluation, for tests")

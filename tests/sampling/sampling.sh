@@ -20,7 +20,7 @@ build independent independent
 run "$PCERE" replay --sample 0.06 --threads 1 --json independent.pcere
 says "loops that are independent are replayed" 0
 # At most sixteen shots, where earlier ones find colder data; one of the stencil, which has few iterations, is a sixtieth of it.
-for region in triangular sparse_multiply stencil monte_carlo guided; do
+for region in triangular largest sparse_multiply stencil monte_carlo guided; do
     holds "$region is sampled" jq -e --arg region "$region" \
         '[.replays[] | select(.region | startswith($region))] | length == 1 and all(.basis == "sample" and .sampled_ratio > 0 and .sampled_ratio < 0.28 and .sample_refusal == null)' .out
     holds "$region has an interval around its time, and several shots" jq -e --arg region "$region" \

@@ -91,21 +91,21 @@ static void test_precision_by_hand(void)
     CU_ASSERT_TRUE(isinf(measured_precision_ratio(&sample, values, groups, medians)));
 }
 
-/* The lightest of them add up to a three-hundredth of the program's time; what is as light as one of these counts among them. */
+/* The lightest of them add up to a hundredth of the program's time; what is as light as one of these counts among them. */
 static void test_light_classes(void)
 {
     struct store_class classes[] = {
-        {.captured = true, .time_ns = 900}, {.captured = true, .time_ns = 800}, {.captured = true, .time_ns = 800}, {.captured = true, .time_ns = 1000},
-        {.captured = true, .time_ns = 10, .nested = true}, {.time_ns = 10}, {.captured = true, .time_ns = 1500},
+        {.captured = true, .time_ns = 3600}, {.captured = true, .time_ns = 3000}, {.captured = true, .time_ns = 3000}, {.captured = true, .time_ns = 4000},
+        {.captured = true, .time_ns = 10, .nested = true}, {.time_ns = 10}, {.captured = true, .time_ns = 6000},
     };
     struct store_region region = {.classes = classes, .class_count = sizeof classes / sizeof *classes};
     const struct store_manifest manifest = {.wall_ns = 1000000, .regions = &region, .region_count = 1};
     static const bool light[] = {true, true, true, false, false, false, false};
     for (size_t i = 0; i < region.class_count; i++)
         CU_ASSERT_EQUAL(measured_is_light(&manifest, &classes[i]), light[i]);
-    classes[1].time_ns = classes[2].time_ns = 895;
+    classes[1].time_ns = classes[2].time_ns = 3590;
     for (size_t i = 3; i < region.class_count; i++)
-        classes[i].time_ns = 899;
+        classes[i].time_ns = 3595;
     CU_ASSERT_FALSE(measured_is_light(&manifest, &classes[0]));
     CU_ASSERT_TRUE(measured_is_light(&manifest, &classes[1]));
 }
