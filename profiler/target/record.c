@@ -127,9 +127,10 @@ static bool block_flush(struct recorder *recorder)
     struct trace_block *block = recorder->block;
     int errnum = errno;
     uint64_t offset = block ? room_take(state) : 0;
-    bool written = offset && pwrite(state->file, block, TRACE_BLOCK_BYTES, (off_t)offset) == (ssize_t)TRACE_BLOCK_BYTES;
+    ssize_t bytes = offset ? pwrite(state->file, block, TRACE_BLOCK_BYTES, (off_t)offset) : -1;
+    bool written = bytes == (ssize_t)TRACE_BLOCK_BYTES;
     if (offset && !written)
-        room_refuse(state->header, errno);
+        room_refuse(state->header, bytes < 0 ? errno : ENOSPC);      /* a part of it went in */
     if (written) {
         __atomic_store_n(&block->used, 0, __ATOMIC_RELEASE);
         block->sequence++;
