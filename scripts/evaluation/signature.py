@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROGRAMS = ("ep", "cg", "mg", "is", "lu", "bt", "sp", "ft")
 ARCHS = (("host", THREADS), ("nehalem", (1, 2, 4)), ("sandybridge", (1, 2, 4)))
 VECTOR_SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
-MATRIX_SIZES = (64, 128, 256, 384, 512, 768)
+MATRIX_SIZES = (64, 128, 256, 384, 512)
 FLAGS = ["-O2", "-g", "-fopenmp"]
 
 PROGRAM = r"""
