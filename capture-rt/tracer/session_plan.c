@@ -111,7 +111,7 @@ void session_plan_replace(struct session *session, const struct capture_message 
 #define EARLY_PPM 10000u
 #define HEAVY_NS 100000000u
 #define HEAVY_PPM 50000u
-#define EARLY_REGIONS 100u               /* a program with more has as much less for first invocations: most of them could not be had anyway */
+#define EARLY_REGIONS 150u               /* a program with more has as much less for first invocations: most of them could not be had anyway */
 #define WEIGHT_PPM 4500u                 /* a little less than what makes a class worth having: the rest of the run may weigh less than what was */
 
 static size_t regions_count(const struct elf_file *elf)
