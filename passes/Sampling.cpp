@@ -21,6 +21,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/CaptureTracking.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -36,13 +37,16 @@ namespace {
 /// Runtime calls that a sampled loop cannot stand. The words follow "it has".
 StringRef refusedCall(StringRef Name) {
   return StringSwitch<StringRef>(Name)
-      .StartsWith("__kmpc_omp_task", "tasks")
-      .StartsWith("__kmpc_omp_reg_task", "tasks")
-      .StartsWith("__kmpc_taskloop", "tasks")
-      .StartsWith("__kmpc_taskgroup", "tasks")
-      .StartsWith("__kmpc_end_taskgroup", "tasks")
-      .StartsWith("__kmpc_taskred", "tasks")
-      .StartsWith("__kmpc_proxy_task", "tasks")
+      .StartsWith("__kmpc_omp_task_with_deps", "tasks that depend on each other")
+      .StartsWith("__kmpc_omp_taskwait_deps", "tasks that depend on each other")
+      .StartsWith("__kmpc_omp_wait_deps", "tasks that depend on each other")
+      .StartsWith("__kmpc_omp_taskyield", "tasks that are put off (taskyield)")
+      .StartsWith("__kmpc_omp_reg_task", "tasks with an affinity")
+      .StartsWith("__kmpc_omp_target_task", "target constructs")
+      .StartsWith("__kmpc_taskred", "reductions over tasks")
+      .StartsWith("__kmpc_task_reduction", "reductions over tasks")
+      .StartsWith("__kmpc_proxy_task", "tasks that others complete")
+      .StartsWith("__kmpc_task_allow_completion", "tasks that others complete")
       .StartsWith("__kmpc_fork", "parallel regions inside")
       .StartsWith("__kmpc_serialized_parallel", "parallel regions inside")
       .StartsWith("__kmpc_push_num_t", "parallel regions inside")
@@ -89,13 +93,14 @@ bool isAllocation(StringRef Name) {
          StringSwitch<bool>(Name).Cases("malloc", "calloc", "realloc", "free", "aligned_alloc", "posix_memalign", "memalign", true).Default(false);
 }
 
+bool isTaskAllocation(StringRef Name) { return Name == "__kmpc_omp_task_alloc"; }
 bool isLoopBegin(StringRef Name) { return Name.starts_with("__kmpc_for_static_init") || Name.starts_with("__kmpc_dispatch_init"); }
 bool isLoopEnd(StringRef Name) { return Name.starts_with("__kmpc_for_static_fini") || Name.starts_with("__kmpc_dispatch_deinit"); }
 
 class Judge {
   FunctionAnalysisManager &Analyses;
   Function &Microtask;
-  SetVector<Function *> Reached;
+  SetVector<Function *> Reached, Tasks;
   DenseMap<Function *, SmallVector<CallBase *, 4>> Callers;
   DenseSet<const Instruction *> Inside;      ///< of a sampled loop
   DenseSet<const Value *> Bounds;            ///< variables that the runtime's calls fill with a loop's bounds
@@ -120,8 +125,10 @@ class Judge {
   /// Memory of one thread: its stack, its thread-local variables.
   bool isOwn(const Value *Pointer) const {
     const Value *Object = getUnderlyingObject(Pointer, 0);
-    if (isa<AllocaInst>(Object))
-      return true;
+    if (isa<AllocaInst>(Object)) // tasks share variables of those that make them
+      return !Result.Tasks || !PointerMayBeCaptured(Object, /*ReturnCaptures=*/true, /*StoreCaptures=*/true);
+    if (Result.Tasks && !isa<Argument>(Object))
+      return false; // what is thread-local is met by several tasks
     if (auto *V = dyn_cast<GlobalVariable>(Object))
       return V->isThreadLocal();
     if (auto *Call = dyn_cast<IntrinsicInst>(Object))
@@ -151,8 +158,17 @@ class Judge {
           Reached.insert(Callee);
           Callers[Callee].push_back(Call);
         }
-        // What combines private copies of a reduction is called back by the runtime.
         StringRef Name = calleeName(*Call);
+        // Tasks are called back, too, and so is what copies them.
+        if (isTaskAllocation(Name) && Call->arg_size() > 5)
+          Result.Tasks = true;
+        if (isTaskAllocation(Name) || Name.starts_with("__kmpc_taskloop"))
+          for (const Use &U : Call->args())
+            if (auto *Task = dyn_cast<Function>(U.get()->stripPointerCasts()); Task && !Task->isDeclaration()) {
+              Reached.insert(Task);
+              Tasks.insert(Task);
+            }
+        // What combines private copies of a reduction is called back by the runtime.
         if (Name.starts_with("__kmpc_reduce") && Call->arg_size() > 5)
           if (auto *Combine = dyn_cast<Function>(Call->getArgOperand(5)->stripPointerCasts()); Combine && !Combine->isDeclaration())
             Reached.insert(Combine);
@@ -208,6 +224,11 @@ class Judge {
   /// All of a function that is called from inside, and what it calls.
   void encloseCallees() {
     SetVector<Function *> Called;
+    for (Function *F : Tasks) {
+      Called.insert(F);
+      for (Instruction &I : instructions(*F))
+        Inside.insert(&I);
+    }
     auto Look = [&](const Instruction &I) {
       if (auto *Call = dyn_cast<CallBase>(&I))
         if (auto *F = dyn_cast<Function>(Call->getCalledOperand()->stripPointerCasts()); F && !F->isDeclaration())
@@ -472,19 +493,40 @@ class Judge {
     return {};
   }
 
+  /// Memory that a task is made with: nobody else writes there before it begins.
+  static bool isTask(const Value *Pointer) {
+    const Value *Object = Pointer ? getUnderlyingObject(Pointer, 0) : nullptr;
+    if (auto *Load = dyn_cast_or_null<LoadInst>(Object)) // the address of what it shares with others, which stands at its begin
+      Object = Load->getPointerOperand();
+    auto *Call = dyn_cast_or_null<CallBase>(Object);
+    return Call && isTaskAllocation(calleeName(*Call));
+  }
+
+  /// The same, as the task itself sees it.
+  bool isTaskItself(const Value *Pointer) const {
+    auto *A = dyn_cast<Argument>(getUnderlyingObject(Pointer, 0));
+    return A && A->getArgNo() == 1 && Tasks.contains(const_cast<Function *>(A->getParent())) && !PointerMayBeCaptured(A, /*ReturnCaptures=*/true, /*StoreCaptures=*/true);
+  }
+
   /// A value comes out of memory: who wrote it?
   template <typename AddFn>
   Fault memory(const Instruction &Read, const Value *Pointer, const MemoryLocation &Location, bool DecisionInside, AddFn Add) {
-    bool Own = isOwn(Pointer);
+    bool Own = isOwn(Pointer), Itself = isTaskItself(Pointer);
     if (auto *Load = dyn_cast<LoadInst>(&Read); Load && (Load->isVolatile() || isStrongerThanUnordered(Load->getOrdering())))
       return {&Read, nameOf(Pointer)};
     for (const Write &W : Writes) {
       if (Own != W.Own && W.Pointer && (Own || W.Own))
         continue;
-      if (!mayAlias(Read, Pointer, Location, W))
+      if (Itself && W.Pointer && !isTask(W.Pointer) && !isTaskItself(W.Pointer))
+        continue;
+      if (!Itself && !mayAlias(Read, Pointer, Location, W))
         continue;
       if (W.Inside && DecisionInside && Own)
         continue;                     // the same thread's, from an iteration before
+      if (auto *Store = dyn_cast<StoreInst>(W.I); Store && DecisionInside && (isTask(W.Pointer) || (Itself && isTaskItself(W.Pointer)))) {
+        Add(Store->getValueOperand()); // what a task was given when it was made
+        continue;
+      }
       if (W.Inside)
         return {&Read, nameOf(Pointer)};
       if (auto *Store = dyn_cast<StoreInst>(W.I))
@@ -547,8 +589,8 @@ public:
     reach();
     findLoops();
     collect();
-    if (!HasLoop)
-      refuse("it has no worksharing loop");
+    if (!HasLoop && !Result.Tasks)
+      refuse("it has no worksharing loop, and no tasks");
     if (Result.Whole.empty())
       decisions();
     return Result;
@@ -565,7 +607,8 @@ void judgeSampling(Module &M, FunctionAnalysisManager &Analyses) {
     if (F.isDeclaration() || !F.hasMetadata("pcere.region"))
       continue;
     Sampling S = judgeSampling(F, Analyses);
-    Metadata *Fields[] = {MDString::get(Context, S.Whole), ConstantAsMetadata::get(ConstantInt::getBool(Context, S.OneBlock))};
+    Metadata *Fields[] = {MDString::get(Context, S.Whole), ConstantAsMetadata::get(ConstantInt::getBool(Context, S.OneBlock)),
+                          ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Tasks))};
     F.setMetadata(SamplingMetadata, MDNode::get(Context, Fields));
   }
 }
@@ -573,8 +616,9 @@ void judgeSampling(Module &M, FunctionAnalysisManager &Analyses) {
 Sampling samplingOf(const Function &Microtask) {
   const MDNode *Node = Microtask.getMetadata(SamplingMetadata);
   if (!Node)
-    return {"it was not examined", true};
-  return {cast<MDString>(Node->getOperand(0))->getString().str(), !mdconst::extract<ConstantInt>(Node->getOperand(1))->isZero()};
+    return {.Whole = "it was not examined", .OneBlock = true};
+  auto Flag = [&](unsigned At) { return !mdconst::extract<ConstantInt>(Node->getOperand(At))->isZero(); };
+  return {.Whole = cast<MDString>(Node->getOperand(0))->getString().str(), .Tasks = Flag(2), .OneBlock = Flag(1)};
 }
 
 Sampling judgeSampling(Function &Microtask, FunctionAnalysisManager &Analyses) {

@@ -10,6 +10,7 @@ namespace pcere {
 
 struct Sampling {
   std::string Whole;     ///< why it must run whole, in words, or ""
+  bool Tasks = false;    ///< it makes tasks: these are sampled, and no loops
   bool OneBlock = false; ///< its loops may allocate, or call what may
 };
 

@@ -21,6 +21,7 @@
 #define PAGES_PARTS 100u
 #define TREND_LEAST 1.03                  /* earlier shots over later ones: the data were still getting warm */
 #define INTERVAL_GOOD 0.01                /* relative half width: enough shots */
+#define INTERVAL_TASKS_MOST 0.15          /* ... of shots of tasks: a wider one means that subtrees differ so much that none may have met those that decide */
 
 struct sample_shot pcere_sample_shot;
 __thread struct sample_thread *pcere_sample_own;
@@ -121,6 +122,8 @@ static void thread_leave(void)
     struct sample_thread *thread = pcere_sample_own;
     if (!thread)
         return;
+    if (pcere_sample_shot.tasks)
+        pcere_sample_tasks_finish();
     pcere_sample_other(thread);
     pcere_sample_clock_end(&thread->clock);
     thread->leave_ns = raw_ns();
@@ -247,7 +250,12 @@ static void outcome_take(struct sample_shot *shot, uint64_t end_ns, struct outco
         snprintf(outcome.refusal, sizeof outcome.refusal, "its threads meet different barriers");
     else if (!steps_spread(shot))
         snprintf(outcome.refusal, sizeof outcome.refusal, "its steps are of different kinds");
-    if (!*outcome.refusal) {
+    const char *refusal = *outcome.refusal || !shot->tasks ? NULL : pcere_sample_tasks_take(shot, &outcome.time_ns, &outcome.iterations, &outcome.run);
+    if (refusal)
+        snprintf(outcome.refusal, sizeof outcome.refusal, "%s", refusal);
+    else if (!*outcome.refusal && shot->tasks)
+        outcome.time_ns += (double)(end_ns - last_ns);
+    else if (!*outcome.refusal) {
         shared_spread(shot);
         outcome.time_ns = phases_sum(shot) + (double)(end_ns - last_ns);
         for (uint32_t t = 0; t < shot->team; t++) {
@@ -301,16 +309,11 @@ static void thread_reset(struct sample_thread *thread)
     thread->left = left;
 }
 
-static void shot_run(struct codelet *codelet, uint32_t number, sample_run_fn *run, void *context, struct outcome *ret_outcome)
+/* Run the region once under the hooks. When it ended. */
+static uint64_t region_watch(struct codelet *codelet, sample_run_fn *run, void *context)
 {
     struct sample_shot *shot = &pcere_sample_shot;
-    shot->number = number;
     shot->nested_region = shot->overflow = shot->slivers = false;
-    if (shot->steps) {
-        shot->step_count = pcere_sample_place(&shot->shape, number, shot->steps, shot->steps, shot->step_blocks);
-        if (!shot->step_count)        /* all of them */
-            shot->step_blocks[shot->step_count++] = (struct sample_block){0, shot->steps};
-    }
     for (uint32_t t = 0; t < shot->team; t++)
         thread_reset(&shot->threads[t]);
     run(context);
@@ -319,7 +322,31 @@ static void shot_run(struct codelet *codelet, uint32_t number, sample_run_fn *ru
     uint64_t end_ns = raw_ns();
     pcere_sample_hooks_disarm();
     pcere_plan_progress(codelet);
-    outcome_take(shot, end_ns, ret_outcome);
+    return end_ns;
+}
+
+static void shot_run(struct codelet *codelet, uint32_t number, sample_run_fn *run, void *context, struct outcome *ret_outcome)
+{
+    struct sample_shot *shot = &pcere_sample_shot;
+    shot->number = number;
+    if (shot->steps) {
+        shot->step_count = pcere_sample_place(&shot->shape, number, shot->steps, shot->steps, shot->step_blocks);
+        if (!shot->step_count)        /* all of them */
+            shot->step_blocks[shot->step_count++] = (struct sample_block){0, shot->steps};
+    }
+    if (shot->tasks)
+        pcere_sample_tasks_shot(&shot->shape, number);
+    outcome_take(shot, region_watch(codelet, run, context), ret_outcome);
+}
+
+struct census { struct codelet *codelet; sample_run_fn *run; void *context; };
+
+static void census_run(void *context)
+{
+    const struct census *census = context;
+    uint64_t begin_ns = raw_ns();
+    region_watch(census->codelet, census->run, census->context);
+    census->codelet->plan->result.sample_real_ns += raw_ns() - begin_ns;
 }
 
 static bool shot_prepare(struct codelet *codelet, const struct codelet_region *region)
@@ -329,6 +356,7 @@ static bool shot_prepare(struct codelet *codelet, const struct codelet_region *r
     shot->team = plan->path == PCERE_PATH_SERIALIZED ? 1 : plan->result.threads;
     shot->shape = (struct sample_shape){.shots = plan->policy.sample_shots, .blocks = plan->policy.sample_blocks,
                                         .fraction = plan->policy.sample_fraction};
+    shot->tasks = region->sampling & CODELET_SAMPLE_TASKS;
     shot->one_block = region->sampling & CODELET_SAMPLE_ONE_BLOCK;
     shot->threads = aligned_alloc(128, shot->team * sizeof *shot->threads);
     bool complete = shot->threads;
@@ -435,6 +463,7 @@ static bool refuse(struct codelet *codelet, const char *reason)
 {
     struct plan_result *result = &codelet->plan->result;
     snprintf(result->refusal, sizeof result->refusal, "%s", reason);
+    pcere_sample_tasks_end();
     atomic_store(&result->sampling, 0);
     result->sample_count = 0;
     return false;
@@ -515,6 +544,10 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
         return refuse(codelet, "there is no memory for it");
     arm_serial = codelet->plan->path == PCERE_PATH_SERIALIZED;
     atomic_store(&result->sampling, 1);
+    struct census census = {codelet, run, context};
+    const char *uncounted = pcere_sample_shot.tasks ? pcere_sample_tasks_begin(census_run, &census) : NULL;
+    if (uncounted)
+        return refuse(codelet, uncounted);
     struct series series = {.end = policy->sample_shots, .samples_most = policy->sample_shots / 2};    /* more only where they do not agree */
     for (bool settled = false; !settled;) {
         series.rehearsal = rehearsed != NULL;
@@ -535,5 +568,8 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
     if (trend_found(result))
         return refuse(codelet, "each shot is faster than the one before: its data are warm in the program and cold in a sample");
     outlier_drop(result, policy->sample_shots_least);
+    if (pcere_sample_shot.tasks && half_width(result->samples_ns, result->sample_count) > INTERVAL_TASKS_MOST)
+        return refuse(codelet, "its subtrees of tasks differ too much");
+    pcere_sample_tasks_end();
     return result->sample_run > 0 || refuse(codelet, "it has no loop that is long enough");
 }

@@ -66,9 +66,17 @@ bool pcere_sample_entries_ready(void);
 
 /* ---- sample.c: threads, phases, extrapolation --------------------------------------------------------------------------------- */
 
+/* sample_tasks.c: what a task is to a shot. */
+enum sample_task_class {
+    SAMPLE_TASK_UPPER,                /* it is run in all shots, and so are all like it */
+    SAMPLE_TASK_UNIT,                 /* of a subtree that is chosen */
+    SAMPLE_TASK_WARM,                 /* of one that runs before such a one: its time does not count */
+};
+
+enum { SAMPLE_DEPTH_MOST = 12 };          /* levels of tasks */
 enum { SAMPLE_PHASES_MOST = 1 << 14, SAMPLE_DISPATCHES_MOST = 1 << 12, SAMPLE_LEFT_MOST = 1 << 14, SAMPLE_SITES_MOST = 256, SAMPLE_FRAME_MOST = 1 << 14 };
 
-struct sample_phase { double work_ns; uint64_t wait_ns; };
+struct sample_phase { double work_ns; uint64_t wait_ns; double unit_ns; };    /* unit: of subtrees of tasks that were chosen, not scaled */
 
 struct sample_shared {                /* one dynamically scheduled loop, as one thread saw it */
     uint32_t phase;
@@ -140,6 +148,9 @@ struct sample_thread {
     double site_ns[SAMPLE_SITES_MOST];        /* extrapolated; of stepped sites: of the instances that were timed */
     uint32_t site_timed[SAMPLE_SITES_MOST];   /* these instances */
     uint64_t iterations, run;         /* of loops: all, and those that were run */
+    struct header *task;              /* that it executes; NULL: none */
+    uint64_t tasks;                   /* begun */
+    double push_ns, unit_most_ns;     /* for making units; the longest one */
     unsigned char frame[SAMPLE_FRAME_MOST];
 } __attribute__((aligned(128)));
 
@@ -148,6 +159,7 @@ enum sample_kind { SAMPLE_INT32, SAMPLE_UINT32, SAMPLE_INT64, SAMPLE_UINT64 };
 struct sample_shot {                  /* what the hooks read while a shot runs */
     struct sample_shape shape;
     uint32_t number;
+    bool tasks;                       /* subtrees of tasks are sampled, and loops are run whole */
     bool one_block;                   /* the region allocates inside loops: its frame must not go back in time */
     uint64_t start_ns;                /* raw */
     uint32_t team;
@@ -175,6 +187,16 @@ void pcere_sample_other(struct sample_thread *thread);
 /* Around a barrier. */
 void pcere_sample_wait_begin(struct sample_thread *thread);
 void pcere_sample_wait_end(struct sample_thread *thread);
+
+/* ---- sample_tasks.c: subtrees of tasks ------------------------------------------------------------------------------------------ */
+
+/* Count the tasks of the region by runs without those of a level, and take the first level that has enough. Not NULL: why its tasks are not sampled. */
+const char *pcere_sample_tasks_begin(void (*run)(void *), void *context);
+void pcere_sample_tasks_shot(const struct sample_shape *shape, uint32_t shot);     /* before a shot: which units it runs */
+/* After a shot: the region's time with all units, their number, and how many were run. Not NULL: why it cannot be told. */
+const char *pcere_sample_tasks_take(const struct sample_shot *shot, double *ret_time_ns, uint64_t *ret_units, uint64_t *ret_run);
+void pcere_sample_tasks_finish(void);     /* in each thread at the region's end: all tasks are executed before it goes on */
+void pcere_sample_tasks_end(void);
 
 /* What run.c needs: run one shot of the region. */
 typedef void sample_run_fn(void *context);

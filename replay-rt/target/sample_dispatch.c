@@ -79,6 +79,8 @@ static void own_find(struct sample_dispatch *dispatch, uint32_t schedule, uint64
 static bool dispatch_begin(struct sample_thread *thread, uint32_t *schedule, uint64_t low, uint64_t high, uint64_t increment, uint64_t chunk, uint32_t kind,
                            uint64_t address)
 {
+    if (pcere_sample_shot.tasks)
+        return false;
     uint64_t iterations = trip_count(low, high, increment, kind);
     uint32_t site = pcere_sample_site(address);
     enum sample_instance instance = pcere_sample_instance(thread, site);

@@ -102,6 +102,8 @@ static void static_whole(struct sample_thread *thread, const struct sample_loop 
 
 static bool static_begin(struct sample_thread *thread, const struct sample_call *call, uint32_t kind, const struct bounds *whole)
 {
+    if (pcere_sample_shot.tasks)
+        return false;
     struct sample_loop *loop = &thread->loop, found = loop_find(call, kind, whole);
     struct sample_block blocks[SAMPLE_BLOCKS_MOST];
     uint32_t site = pcere_sample_site(call->rip), count = 0;

@@ -1,20 +1,5 @@
 # Sampled replays of programs that users have: near the whole time, or refused with the reason; cheaper; ended where they do not end.
-source "$(dirname "$0")/../cli/common.sh"
-programs="$SOURCE/tests/sampling/programs"
-
-build() { # NAME FILE...
-    local name=$1 file files=()
-    shift
-    for file; do files+=("$programs/$file.c"); done
-    "$CLANG" -O3 -g -fopenmp "-fpass-plugin=$(plugin)" "${files[@]}" -lm -o "$name" || { echo "NOT OK: $name does not compile"; exit 1; }
-    run "$PCERE" capture --threads 1 --all-classes "./$name" 2
-    says "$name runs and is captured" 0 out '^PASS'
-}
-# whole SENTENCE REGION REGEX: the region was replayed whole, for that reason
-whole() {
-    holds "$1" jq -e --arg region "$2" --arg reason "$3" \
-        '[.replays[] | select(.region | startswith($region))] | length > 0 and all(.basis == "replay" and .median_ns > 0 and (.sample_refusal // "" | test($reason)))' .out
-}
+source "$(dirname "$0")/common.sh"
 
 build independent independent
 run "$PCERE" replay --sample 0.06 --threads 1 --json independent.pcere
@@ -44,25 +29,8 @@ whole "a histogram of what the loop changes is" histogram 'depends on'
 whole "sweeps until convergence are" converge 'depends on'
 whole "particles that look for their cell are" particles 'depends on'
 whole "threads that wait for flags are" pipeline 'flags|depends on'
-whole "tasks are" task_tree 'tasks'
 whole "work that is divided by hand is" by_hand 'no worksharing loop'
 whole "thousands of tiny loops are" tiny_loops 'barriers|too little|under'
-
-# Each thread has chunks of its own, so two threads tell more than one. Where others use the machine, shots may have a trend by chance.
-build chunks chunks
-run "$PCERE" replay --sample 0.06 --threads 1 --json chunks.pcere
-says "loops whose chunks are fixed, and sections, are replayed" 0
-for region in growing uneven data_dependent large_chunks downwards by_runtime step_by_step; do
-    holds "$region is sampled, or was disturbed" jq -e --arg region "$region" \
-        '[.replays[] | select(.region | startswith($region))] | length == 1
-         and all(.basis == "sample" and .sampled_ratio < 0.28 or (.sample_refusal | test("faster than the one before")))' .out
-done
-whole "sections that are met once are replayed whole" apart 'no loop'
-if [ "$(nproc)" -gt 1 ]; then
-    run "$PCERE" replay --sample 0.06 --threads 2 --json chunks.pcere
-    says "with two threads, too" 0
-    whole "chunks that are shorter than the way from one to the next are replayed whole" slivers 'shorter than the way|faster than the one before'
-fi
 
 build hidden hidden hidden_part
 run "$PCERE" replay --sample 0.05 --threads 1 --json hidden.pcere

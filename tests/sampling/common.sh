@@ -1,0 +1,17 @@
+# What tests of sampled replays have in common.
+source "$(dirname "$0")/../cli/common.sh"
+programs="$SOURCE/tests/sampling/programs"
+
+build() { # NAME FILE...
+    local name=$1 file files=()
+    shift
+    for file; do files+=("$programs/$file.c"); done
+    "$CLANG" -O3 -g -fopenmp "-fpass-plugin=$(plugin)" "${files[@]}" -lm -o "$name" || { echo "NOT OK: $name does not compile"; exit 1; }
+    run "$PCERE" capture --threads 1 --all-classes "./$name" 2
+    says "$name runs and is captured" 0 out '^PASS'
+}
+# whole SENTENCE REGION REGEX: the region was replayed whole, for that reason
+whole() {
+    holds "$1" jq -e --arg region "$2" --arg reason "$3" \
+        '[.replays[] | select(.region | startswith($region))] | length > 0 and all(.basis == "replay" and .median_ns > 0 and (.sample_refusal // "" | test($reason)))' .out
+}

@@ -1,0 +1,34 @@
+# Sampled replays of what threads divide beforehand, and of tasks: near the whole time, or refused with the reason.
+source "$(dirname "$0")/common.sh"
+
+# Each thread has chunks of its own, so two threads tell more than one. Where others use the machine, shots may have a trend by chance.
+build chunks chunks
+run "$PCERE" replay --sample 0.06 --threads 1 --json chunks.pcere
+says "loops whose chunks are fixed, and sections, are replayed" 0
+for region in growing uneven data_dependent large_chunks downwards by_runtime step_by_step; do
+    holds "$region is sampled, or was disturbed" jq -e --arg region "$region" \
+        '[.replays[] | select(.region | startswith($region))] | length == 1
+         and all(.basis == "sample" and .sampled_ratio < 0.28 or (.sample_refusal | test("faster than the one before")))' .out
+done
+whole "sections that are met once are replayed whole" apart 'no loop'
+if [ "$(nproc)" -gt 1 ]; then
+    run "$PCERE" replay --sample 0.06 --threads 2 --json chunks.pcere
+    says "with two threads, too" 0
+    whole "chunks that are shorter than the way from one to the next are replayed whole" slivers 'shorter than the way|faster than the one before'
+fi
+
+# Which subtrees a shot meets is the same each time, how long they take is not.
+build tasks tasks
+run "$PCERE" replay --sample 0.06 --threads 1 --json tasks.pcere
+says "tasks are replayed" 0
+for region in flat loop downwards fib_region; do
+    holds "$region is sampled, or refused for what was measured" jq -e --arg region "$region" \
+        '[.replays[] | select(.region | startswith($region))] | length == 1
+         and all(.basis == "sample" and .sampled_ratio > 0.005 and .sampled_ratio < 0.5
+                 or (.sample_refusal | test("differ too much|faster than the one before|too short|a sampled run failed: .* no progress")))' .out
+done
+whole "a sort whose tasks decide what the next do is replayed whole" sort_region 'depends on'
+whole "a search that ends when something is found is" search 'depends on'
+whole "tasks that depend on each other are" chain 'depend on each other'
+whole "untied tasks are" untied 'untied|depends on'
+finish
