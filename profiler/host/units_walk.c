@@ -240,6 +240,20 @@ static void range_begin(struct walk *walk, struct stream *stream, struct context
     frame_push(walk, context, (struct frame){.kind = FRAME_RANGE, .node = node, .unit = unit, .construct = construct});
 }
 
+/* It turned out to be no XU: what it had is outside of all. */
+static void unit_dissolve(struct walk *walk, const struct stream *stream, struct frame *frame)
+{
+    if (frame->unit == LABEL_NONE)
+        return;
+    struct unit *unit = &walk->units->list[frame->unit];
+    struct unit_outside *outside = &walk->units->outside[stream - walk->streams];
+    size_t events = walk->units->event_count;
+    outside->ticks += unit->active_ticks;
+    if (events)
+        counts_add(outside->counts, &walk->units->counts[frame->unit * events], events);
+    unit->node = frame->unit = LABEL_NONE;
+}
+
 /* Do both begin at one place of the source? So the parts of a combined construct do. */
 static bool combined(const struct trace_file *file, uint32_t a, uint32_t b)
 {
@@ -258,15 +272,7 @@ static void range_dissolve(struct walk *walk, const struct stream *stream, struc
         return;
     range->rank = 0;
     range->node = range[-1].node;
-    if (range->unit == LABEL_NONE)
-        return;
-    struct unit *unit = &walk->units->list[range->unit];
-    struct unit_outside *outside = &walk->units->outside[stream - walk->streams];
-    size_t events = walk->units->event_count;
-    outside->ticks += unit->active_ticks;
-    if (events)
-        counts_add(outside->counts, &walk->units->counts[range->unit * events], events);
-    unit->node = range->unit = LABEL_NONE;
+    unit_dissolve(walk, stream, range);
 }
 
 /* The first iteration of a range goes on with the range's XU, so that what its bounds took is in it; each other one is an XU of its own. */
@@ -443,6 +449,21 @@ static void implicit_end(struct walk *walk, struct stream *stream, const struct 
         stream->number = stream->now->number;
 }
 
+/* A task of the runtime's own that divides a taskloop, executed where it is made: it was taken for one of the taskloop's until it makes those. */
+static void divider_find(struct walk *walk, const struct stream *stream, struct context *maker)
+{
+    struct frame *base = &maker->frames[0];
+    base->rank = walk->units->labels.nodes[maker->node].index - 1;
+    unit_dissolve(walk, stream, base);
+    maker->node = base->node = LABEL_NONE;
+    maker->at_once = false;
+}
+
+static bool divides(const struct context *context)
+{
+    return context->kind == CONTEXT_TASK && context->taskloop != LABEL_NONE && context->node == LABEL_NONE && context->frame_count;
+}
+
 static void task_create(struct walk *walk, struct stream *stream, const struct trace_item *item)
 {
     struct context *maker = stream->now, *task = context_new(walk, item->value, CONTEXT_TASK);
@@ -456,8 +477,11 @@ static void task_create(struct walk *walk, struct stream *stream, const struct t
     if (top->kind == FRAME_TASKLOOP) {
         task->taskloop = top->node;
         task->at_once = item->flags & TRACE_TASK_UNDEFERRED;
-    } else if (maker->taskloop != LABEL_NONE && maker->node == LABEL_NONE) {
+    } else if (maker->taskloop != LABEL_NONE && (maker->node == LABEL_NONE || (maker->at_once && !item->extra))) {
+        if (maker->node != LABEL_NONE)
+            divider_find(walk, stream, maker);
         task->taskloop = maker->taskloop;        /* the runtime's own, which makes the taskloop's tasks */
+        task->at_once = item->flags & TRACE_TASK_UNDEFERRED;
     } else {
         task->node = task->frames[0].node = node_unordered(walk, maker, item->extra);
     }
@@ -505,6 +529,17 @@ static void task_switch(struct walk *walk, struct stream *stream, const struct t
         walk->units->mismatches++;
         return;
     }
+    if (prior && next->frame_count && divides(prior)) {
+        struct frame *top = &next->frames[next->frame_count - 1];
+        if ((top->kind == FRAME_TASKLOOP && top->node == prior->taskloop) || (divides(next) && next->taskloop == prior->taskloop && !next->at_once))
+            top->rank = prior->frames[0].rank > top->rank ? prior->frames[0].rank : top->rank;
+    }
+    struct frame *maker = prior && prior->frame_count ? &prior->frames[prior->frame_count - 1] : NULL;
+    if (next->at_once && next->taskloop != LABEL_NONE && next->node == LABEL_NONE && next->frame_count && maker && (maker->kind == FRAME_TASKLOOP || divides(prior))) {
+        uint32_t construct = walk->units->labels.nodes[next->taskloop].construct;
+        next->node = next->frames[0].node = node_make(walk, next->taskloop, LABEL_RANKED, construct, ++maker->rank);
+        next->frames[0].unit = unit_new(walk, stream, next->node, UNIT_TASKLOOP_CHUNK, item->ticks, 0);
+    }
     if (prior) {
         prior->running = false;
         if (prior->kind == CONTEXT_TASK && (item->flags == STATUS_COMPLETE || item->flags == STATUS_CANCEL || item->flags == STATUS_DETACH)) {
@@ -512,11 +547,6 @@ static void task_switch(struct walk *walk, struct stream *stream, const struct t
             prior->frames = NULL;
             prior->frame_count = prior->frame_capacity = 0;
         }
-    }
-    if (next->at_once && next->node == LABEL_NONE && next->frame_count && prior && prior->frame_count && prior->frames[prior->frame_count - 1].kind == FRAME_TASKLOOP) {
-        struct frame *loop = &prior->frames[prior->frame_count - 1];
-        next->node = next->frames[0].node = node_make(walk, next->taskloop, LABEL_RANKED, loop->construct, ++loop->rank);
-        next->frames[0].unit = unit_new(walk, stream, next->node, UNIT_TASKLOOP_CHUNK, item->ticks, 0);
     }
     next->running = true;
     stream->now = next->frame_count ? next : NULL;

@@ -160,6 +160,17 @@ lines "and are parents of their tasks" '0.1@3.1@4.2@8.0 taskloop chunk
 0.1@3.1@4.2@8.3.2@10 task
 0.1@3.1@4.2@8.3.3@10 task' "$(grep '@4\.2@8' <<<"$got")"
 
+cat >divided.c <<'C'
+volatile int sink[50];
+int main(void) {
+    #pragma omp taskloop grainsize(1)
+    for (int i = 0; i < 50; i++) sink[i]++;
+    return 0;
+}
+C
+plain divided
+lines "tasks by which the runtime divides a large taskloop are no XUs, also where they are executed at once" "$(seq 50 | sed 's/.*/0.&@3.&@3 taskloop chunk/; s/^0\.[0-9]*@/0.1@/' | sort)" "$(labels divided | sort)"
+
 # ---- without debug information -------------------------------------------------------------------------------------------------
 cp listing.c bare.c
 "$CLANG" -O2 -fopenmp bare.c -o bare
