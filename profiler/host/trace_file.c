@@ -1,5 +1,6 @@
 /* profiler/host/trace_file.c - reading a sealed trace file: header, index, tables, and each thread's records in order. */
 #include "profiler/host/trace_file.h"
+#include "profiler/host/trace_salvage.h"
 
 #include "core/text.h"
 
@@ -28,14 +29,12 @@ static enum pcere_status header_check(const struct trace_file *file, const char 
     if (header->version != TRACE_VERSION)
         return pcere_fail(error, PCERE_DATA, 0, "record it again, or use the PCERE that wrote it", "'%s' has version %u of the trace format, not %u", path,
                           header->version, TRACE_VERSION);
-    if (!header->sealed)
-        return pcere_fail(error, PCERE_DATA, 0, "record it again", "'%s' was never finished: what recorded it was ended before its program", path);
     struct trace_header *copy = malloc(TRACE_HEADER_BYTES);
     if (!copy)
         return pcere_fail_memory(error, "a trace file's header");
     memcpy(copy, header, TRACE_HEADER_BYTES);
     copy->header_checksum = 0;
-    bool same = XXH64(copy, TRACE_HEADER_BYTES, 0) == header->header_checksum;
+    bool same = !header->sealed || XXH64(copy, TRACE_HEADER_BYTES, 0) == header->header_checksum;
     free(copy);
     if (!same || header->header_bytes != TRACE_HEADER_BYTES || header->block_bytes != TRACE_BLOCK_BYTES || header->event_count > TRACE_EVENTS_MOST ||
         header->runtime[sizeof header->runtime - 1] || header->library[sizeof header->library - 1])
@@ -43,6 +42,16 @@ static enum pcere_status header_check(const struct trace_file *file, const char 
     for (uint32_t i = 0; i < header->event_count; i++)
         if (!memchr(header->events[i].name, '\0', sizeof header->events[i].name))
             return damaged(error, path, "the name of an event does not end");
+    if (header->thread_count > TRACE_THREADS_MOST || header->construct_count >= TRACE_CONSTRUCTS_MOST)
+        return damaged(error, path, "it has more threads or constructs than there can be");
+    return PCERE_OK;
+}
+
+static enum pcere_status index_check(const struct trace_file *file, const char *path, struct pcere_error *error)
+{
+    const struct trace_header *header = file->header;
+    if (!header->sealed)
+        return pcere_fail(error, PCERE_DATA, 0, "record it again", "'%s' was never finished: what recorded it was ended before its program", path);
     if (header->index_offset > file->map_bytes || header->index_offset % 8 ||
         header->index_count != (file->map_bytes - header->index_offset) / sizeof(struct trace_index))
         return damaged(error, path, "it does not end where its index does");
@@ -172,14 +181,18 @@ static enum pcere_status block_check(const struct trace_file *file, const struct
     return PCERE_OK;
 }
 
-static enum pcere_status blocks_read(struct trace_file *file, const char *path, struct pcere_error *error)
+static enum pcere_status blocks_check(const struct trace_file *file, const char *path, struct pcere_error *error)
 {
+    enum pcere_status status = index_check(file, path, error);
     const struct trace_index *index = (const void *)((const char *)file->map + file->header->index_offset);
-    uint64_t count = file->header->index_count;
+    for (uint64_t i = 0; status == PCERE_OK && i < file->header->index_count; i++)
+        status = block_check(file, &index[i], path, error);
+    return status;
+}
+
+static enum pcere_status blocks_read(struct trace_file *file, const struct trace_index *index, uint64_t count, const char *path, struct pcere_error *error)
+{
     for (uint64_t i = 0; i < count; i++) {
-        enum pcere_status status = block_check(file, &index[i], path, error);
-        if (status != PCERE_OK)
-            return status;
         const struct trace_block *block = (const void *)((const char *)file->map + index[i].offset);
         if (block->kind != TRACE_BLOCK_RECORDS)
             continue;
@@ -201,13 +214,31 @@ static enum pcere_status blocks_read(struct trace_file *file, const char *path, 
             thread->blocks[thread->block_count++] = block;
         } else {
             enum pcere_status status = table_read(file, block, path, error);
-            if (status != PCERE_OK)
+            if (status != PCERE_OK && !(file->cut_why && status == PCERE_DATA))
                 return status;
         }
     }
     for (size_t i = 0; i < file->thread_count; i++)
         qsort(file->threads[i].blocks, file->threads[i].block_count, sizeof *file->threads[i].blocks, by_sequence);
     return PCERE_OK;
+}
+
+/* What is said of a file that is not whole is that of `error`, which also holds where nothing is left of it. */
+static enum pcere_status whole_read(struct trace_file *file, const char *path, struct pcere_error *error)
+{
+    struct trace_index *index = NULL;
+    struct pcere_error of_salvage;
+    uint64_t count = 0;
+    file->cut_why = !file->header->sealed ? "was never finished: what recorded it was ended before its program" : "is cut or damaged";
+    enum pcere_status status = trace_salvage(file, &index, &count, &of_salvage);
+    if (status == PCERE_OK)
+        status = blocks_read(file, index, count, path, &of_salvage);
+    free(index);
+    if (status != PCERE_OK)
+        *error = of_salvage;
+    else if (!file->slots)
+        status = PCERE_DATA;
+    return status;
 }
 
 /* Between the run's two anchors; a killed program has none at its end, and its last block serves. */
@@ -238,14 +269,12 @@ uint64_t trace_ns(const struct trace_file *file, uint64_t ticks)
     return ticks > start ? trace_span_ns(file, ticks - start) : 0;
 }
 
-static enum pcere_status file_fill(struct trace_file *file, const char *path, struct pcere_error *error)
+static enum pcere_status file_fill(struct trace_file *file, const char *path, bool salvage, struct pcere_error *error)
 {
     enum pcere_status status = header_check(file, path, error);
     if (status != PCERE_OK)
         return status;
     const struct trace_header *header = file->header;
-    if (header->thread_count > TRACE_THREADS_MOST || header->construct_count >= TRACE_CONSTRUCTS_MOST)
-        return damaged(error, path, "it has more threads or constructs than there can be");
     file->thread_count = header->thread_count;
     file->construct_count = (size_t)header->construct_count + 1;
     file->module_count = 513;
@@ -254,7 +283,11 @@ static enum pcere_status file_fill(struct trace_file *file, const char *path, st
     file->modules = calloc(file->module_count, sizeof *file->modules);
     if (!file->threads || !file->constructs || !file->modules)
         return pcere_fail_memory(error, "a trace's tables");
-    status = blocks_read(file, path, error);
+    status = blocks_check(file, path, error);
+    if (status == PCERE_OK)
+        status = blocks_read(file, (const void *)((const char *)file->map + header->index_offset), header->index_count, path, error);
+    else if (status == PCERE_DATA && salvage)
+        status = whole_read(file, path, error);
     for (size_t i = 0; status == PCERE_OK && i < file->construct_count; i++)
         if (!construct_place(file, &file->constructs[i]))
             status = pcere_fail_memory(error, "a construct's name");
@@ -263,7 +296,32 @@ static enum pcere_status file_fill(struct trace_file *file, const char *path, st
     return status;
 }
 
-enum pcere_status trace_file_open(const char *path, struct trace_file **ret_file, struct pcere_error *error)
+/* A file that is not sealed may still be written. */
+static bool map_copy(int descriptor, void **map, size_t bytes)
+{
+    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return false;
+    for (size_t at = 0; at < bytes;) {
+        ssize_t count = pread(descriptor, (char *)copy + at, bytes - at, (off_t)at);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0) {
+            int errnum = errno;
+            munmap(copy, bytes);
+            errno = errnum;
+            return false;
+        }
+        if (count == 0)
+            break;
+        at += (size_t)count;
+    }
+    munmap(*map, bytes);
+    *map = copy;
+    return true;
+}
+
+static enum pcere_status file_open(const char *path, bool salvage, struct trace_file **ret_file, struct pcere_error *error)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     struct stat facts;
@@ -275,9 +333,11 @@ enum pcere_status trace_file_open(const char *path, struct trace_file **ret_file
     }
     void *map = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     int errnum = errno;
+    bool copied = map == MAP_FAILED || !salvage || ((const struct trace_header *)map)->sealed || map_copy(descriptor, &map, (size_t)facts.st_size);
+    errnum = copied ? errnum : errno;
     close(descriptor);
     struct trace_file *file = calloc(1, sizeof *file);
-    if (map == MAP_FAILED || !file) {
+    if (map == MAP_FAILED || !copied || !file) {
         if (map != MAP_FAILED)
             munmap(map, (size_t)facts.st_size);
         free(file);
@@ -286,13 +346,24 @@ enum pcere_status trace_file_open(const char *path, struct trace_file **ret_file
     file->map = map;
     file->map_bytes = (size_t)facts.st_size;
     file->header = map;
-    enum pcere_status status = file_fill(file, path, error);
+    file->until_ticks = UINT64_MAX;
+    enum pcere_status status = file_fill(file, path, salvage, error);
     if (status != PCERE_OK) {
         trace_file_close(file);
         return status;
     }
     *ret_file = file;
     return PCERE_OK;
+}
+
+enum pcere_status trace_file_open(const char *path, struct trace_file **ret_file, struct pcere_error *error)
+{
+    return file_open(path, false, ret_file, error);
+}
+
+enum pcere_status trace_file_salvage(const char *path, struct trace_file **ret_file, struct pcere_error *error)
+{
+    return file_open(path, true, ret_file, error);
 }
 
 void trace_file_close(struct trace_file *file)
@@ -354,7 +425,7 @@ bool trace_cursor_next(struct trace_cursor *cursor, struct trace_item *ret_item)
         *ret_item = (struct trace_item){.ticks = cursor->base_ticks + record->time, .value = record->value, .type = type,
                                         .flags = TRACE_FLAGS(record->word), .extra = TRACE_EXTRA(record->word),
                                         .counts = slots > 1 ? (const uint64_t *)(const void *)(record + 1) : NULL};
-        return true;
+        return ret_item->ticks <= cursor->file->until_ticks;
     }
     return false;
 }

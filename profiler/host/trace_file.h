@@ -23,6 +23,10 @@ enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns
 
 /* What a block's checksum must be. `used` must not reach beyond the block. */
 uint64_t trace_block_checksum(const struct trace_block *block);
+/* Of its first and its last record, likewise. */
+void trace_block_times(const struct trace_block *block, uint32_t count_slots, uint64_t *ret_first_ticks, uint64_t *ret_last_ticks);
+/* Put blocks in the order of kind, thread and sequence number, and return how many are left: a program that is killed after it copied a full block and before it began the next leaves it twice. */
+uint64_t trace_copies_drop(void *map, struct trace_index *index, uint64_t count);
 
 struct trace_module { const char *path, *build_id; };       /* path "": the executable */
 
@@ -53,12 +57,17 @@ struct trace_file {
     size_t thread_count;
     uint64_t slots;                         /* of all records */
     double ns_per_tick;
+    const char *cut_why;                    /* what is wrong with it, after its name: "is damaged: ..."; NULL: it is whole */
+    uint64_t until_ticks;                   /* its records go until here: what some thread has no records of is left out for all; UINT64_MAX: to the end */
+    uint64_t lost_blocks;
     void *map;
     size_t map_bytes;
 };
 
 /* PCERE_USAGE: there is no such file. PCERE_DATA: damaged, cut, not sealed, of another version. PCERE_SYSTEM. */
 enum pcere_status trace_file_open(const char *path, struct trace_file **ret_file, struct pcere_error *error);
+/* As trace_file_open; but of a file whose index or blocks are damaged or cut off, or that was not sealed, what is whole, with `cut_why`. PCERE_DATA: there is no record in that, or no header. */
+enum pcere_status trace_file_salvage(const char *path, struct trace_file **ret_file, struct pcere_error *error);
 void trace_file_close(struct trace_file *file);             /* accepts NULL */
 
 /* Since the run's start. */

@@ -59,10 +59,10 @@ enum pcere_status trace_file_make(const char *path, const struct trace_header *w
     return PCERE_OK;
 }
 
-static void block_times(struct trace_block *block, uint32_t count_slots)
+void trace_block_times(const struct trace_block *block, uint32_t count_slots, uint64_t *ret_first_ticks, uint64_t *ret_last_ticks)
 {
     const struct trace_record *records = (const void *)(block + 1);
-    uint64_t base = block->base_ticks, last = base;
+    uint64_t base = block->base_ticks, first_ticks = base, last = base;
     bool first = true;
     for (uint32_t slot = 0; slot < block->used;) {
         const struct trace_record *record = &records[slot];
@@ -70,13 +70,12 @@ static void block_times(struct trace_block *block, uint32_t count_slots)
             base = record->value;
         last = base + record->time;
         if (first)
-            block->first_ticks = last;
+            first_ticks = last;
         first = false;
         slot += 1 + (record->word & TRACE_COUNTS ? count_slots : 0);
     }
-    if (first)
-        block->first_ticks = last;
-    block->last_ticks = last;
+    *ret_first_ticks = first_ticks;
+    *ret_last_ticks = last;
 }
 
 static int by_time(const void *a, const void *b)
@@ -97,19 +96,20 @@ static int by_place(const void *a, const void *b, void *map)
     const struct trace_block *l = (const void *)((const char *)map + left->offset), *r = (const void *)((const char *)map + right->offset);
     if (l->sequence != r->sequence)
         return l->sequence < r->sequence ? -1 : 1;
+    if (!left->used != !right->used)
+        return !left->used ? 1 : -1;             /* the copy stands, and the other was emptied, but not numbered anew */
     return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-/* A program that is killed after it copied a full block and before it began the next leaves it twice. */
-static uint64_t copies_drop(char *map, struct trace_index *index, uint64_t count)
+uint64_t trace_copies_drop(void *map, struct trace_index *index, uint64_t count)
 {
     qsort_r(index, count, sizeof *index, by_place, map);
     uint64_t kept = 0;
     for (uint64_t i = 0; i < count; i++) {
         const struct trace_index *last = kept ? &index[kept - 1] : NULL;
-        const struct trace_block *block = (const void *)(map + index[i].offset);
+        const struct trace_block *block = (const void *)((const char *)map + index[i].offset);
         if (last && index[i].kind == TRACE_BLOCK_RECORDS && last->kind == TRACE_BLOCK_RECORDS && last->thread == index[i].thread &&
-            ((const struct trace_block *)(const void *)(map + last->offset))->sequence == block->sequence)
+            ((const struct trace_block *)(const void *)((const char *)map + last->offset))->sequence == block->sequence)
             continue;
         index[kept++] = index[i];
     }
@@ -132,11 +132,11 @@ static enum pcere_status seal_map(char *map, uint64_t blocks, struct trace_index
         if (block->used > (records ? BLOCK_SLOTS : BLOCK_ROOM))
             block->used = 0;                     /* the program wrote over it */
         if (records)
-            block_times(block, count_slots);
+            trace_block_times(block, count_slots, &block->first_ticks, &block->last_ticks);
         block->checksum = trace_block_checksum(block);
         index[count++] = (struct trace_index){offset, block->used, block->thread, block->kind, block->first_ticks, block->last_ticks};
     }
-    *ret_count = copies_drop(map, index, count);
+    *ret_count = trace_copies_drop(map, index, count);
     qsort(index, *ret_count, sizeof *index, by_time);
     return PCERE_OK;
 }

@@ -311,6 +311,27 @@ static enum pcere_status reading(struct pcere_error *error)
     return status;
 }
 
+/* *ret_records: of all threads, if anything is whole. */
+static enum pcere_status salvaging(size_t *ret_records, uint64_t *ret_until_ticks)
+{
+    struct trace_file *file;
+    struct pcere_error error;
+    enum pcere_status status = trace_file_salvage(path, &file, &error);
+    *ret_records = 0;
+    if (status != PCERE_OK)
+        return status;
+    for (size_t i = 0; i < file->thread_count; i++) {
+        struct trace_cursor cursor;
+        struct trace_item item;
+        trace_cursor_start(&cursor, file, i);
+        while (trace_cursor_next(&cursor, &item))
+            ++*ret_records;
+    }
+    *ret_until_ticks = file->until_ticks;
+    trace_file_close(file);
+    return status;
+}
+
 static void every_flipped_byte(void)
 {
     trace_begin(0);
@@ -318,7 +339,9 @@ static void every_flipped_byte(void)
     example_put(0);
     trace_end(2);
     void *data;
-    size_t bytes, refused = 0, tried = 0;
+    size_t bytes, refused = 0, tried = 0, records, most;
+    uint64_t until_ticks;
+    CU_ASSERT_EQUAL_FATAL(salvaging(&most, &until_ticks), PCERE_OK);
     struct pcere_error error = {0};
     CU_ASSERT_EQUAL_FATAL(file_read(AT_FDCWD, path, 1u << 24, &data, &bytes, &error), PCERE_OK);
     char *original = data;
@@ -334,6 +357,8 @@ static void every_flipped_byte(void)
         enum pcere_status status = reading(&error);
         tried++;
         refused += status == PCERE_DATA && error.message[0];
+        CU_ASSERT_EQUAL(salvaging(&records, &until_ticks), PCERE_OK);
+        CU_ASSERT(records >= 9 && records <= most);       /* at least the other thread's */
         CU_ASSERT_EQUAL_FATAL(pwrite(file, original + at, 1, (off_t)at), 1);
     }
     CU_ASSERT_EQUAL(refused, tried);
@@ -347,9 +372,45 @@ static void every_flipped_byte(void)
     for (size_t length = bytes; length > 0; length = length / 2) {
         CU_ASSERT_EQUAL_FATAL(ftruncate(file, (off_t)length - 1), 0);
         CU_ASSERT_EQUAL(reading(&error), PCERE_DATA);
+        enum pcere_status status = salvaging(&records, &until_ticks);
+        CU_ASSERT(status == PCERE_DATA || (status == PCERE_OK && records <= most));
     }
     close(file);
     free(data);
+}
+
+/* Thread 0 begins first, as of its places; the file is read as its recorder left it. */
+static void what_is_whole(void)
+{
+    size_t records;
+    uint64_t until_ticks;
+    for (unsigned lost = 0; lost < 4; lost++) {
+        trace_begin(0);
+        tables_put();
+        record(0, 500, TRACE_MUTEX_BEGIN, 1, 0, 1);
+        player_put(0, 2);                                   /* its first place has its last block */
+        record(1, 50, TRACE_MUTEX_BEGIN, 1, 0, 1);
+        record(1, 200, TRACE_MUTEX_END, 1, 0, 1);
+        record(1, 600, TRACE_MUTEX_BEGIN, 1, 0, 1);
+        player_put(1, 0);
+        record(0, 100, TRACE_MUTEX_BEGIN, 1, 0, 1);
+        player_put(0, 0);
+        record(0, 300, TRACE_MUTEX_BEGIN, 1, 0, 1);
+        player_put(0, 1);
+        struct trace_header header;
+        CU_ASSERT_EQUAL_FATAL(pread(trace, &header, sizeof header, 0), (ssize_t)sizeof header);
+        header.tool_started = 1;
+        header.thread_count = 2;
+        CU_ASSERT_EQUAL_FATAL(pwrite(trace, &header, sizeof header, 0), (ssize_t)sizeof header);
+        off_t place = TRACE_HEADER_BYTES + (off_t[]){0, 4, 3, 1}[lost] * TRACE_BLOCK_BYTES;
+        if (lost)
+            CU_ASSERT_EQUAL_FATAL(pwrite(trace, "", 1, place), 1);
+        close(trace);
+        CU_ASSERT_EQUAL(salvaging(&records, &until_ticks), PCERE_OK);
+        /* whole; without the middle one; without the first one; without the last one */
+        CU_ASSERT_EQUAL(records, ((size_t[]){6, 2, 3, 4})[lost]);
+        CU_ASSERT_EQUAL(until_ticks, ((uint64_t[]){UINT64_MAX, 100, UINT64_MAX, 300})[lost]);
+    }
 }
 
 static void a_file_that_was_never_sealed(void)
@@ -509,6 +570,7 @@ static const struct unit_test tests[] = {
     {"a task that moves is the sum of its parts, and no count is lost", a_task_that_moves},
     {"no flipped byte and no cut does more than give PCERE_DATA", every_flipped_byte},
     {"a file that was never sealed is refused", a_file_that_was_never_sealed},
+    {"of a file that is not whole, what is whole is read", what_is_whole},
     {"records that make no sense are read to their end, and all time is accounted for", records_that_make_no_sense},
     {"a task is known to a thread whose records come before those of its maker", a_task_of_a_later_thread},
     {"a block that is there twice counts once", a_block_that_is_there_twice},
