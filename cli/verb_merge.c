@@ -110,7 +110,7 @@ static void clocks_take(const struct run *run, struct merge_file *files, size_t 
     }
 }
 
-static enum pcere_status ours_merge(struct cli *cli, const struct merge_words *words, struct merge_file *files, FILE *file, struct pcere_error *error)
+static enum pcere_status ours_merge(struct cli *cli, const struct merge_words *words, struct merge_file *files, FILE *file, bool *ret_cut, struct pcere_error *error)
 {
     struct text names = {0};
     struct run run = {0};
@@ -126,6 +126,7 @@ static enum pcere_status ours_merge(struct cli *cli, const struct merge_words *w
     }
     if (status == PCERE_OK && run.remark[0])
         cli_note(cli, "%s", run.remark);
+    *ret_cut = run.timeline.cut;
     run_done(&run);
     free(list);
     return status;
@@ -152,7 +153,7 @@ static enum pcere_status merge_verb(struct cli *cli, void *raw, struct pcere_err
     if (status == PCERE_OK)
         status = result_open(words->output, words->force, &file, error);
     if (status == PCERE_OK) {
-        status = ours ? ours_merge(cli, words, files, file, error) : merge_write(files, cli->operand_count, words->minima, file, words->output, error);
+        status = ours ? ours_merge(cli, words, files, file, &cut, error) : merge_write(files, cli->operand_count, words->minima, file, words->output, error);
         status = result_close(words->output, file, status, error);
     }
     if (status == PCERE_OK && cli->json)

@@ -1,5 +1,6 @@
 /* trace/native.c - see native.h. */
 #include "trace/native.h"
+#include "trace/native_order.h"
 #include "trace/native_outside.h"
 #include "core/text.h"
 #include "profiler/host/trace_file.h"
@@ -54,6 +55,7 @@ struct reading {
     uint32_t *places;            /* [construct]: of the timeline's strings */
     uint32_t no_team;            /* what is outside of regions */
     uint32_t scopes, process, first_thread, first_task;
+    uint64_t records;            /* that were taken */
     bool memory;
     struct walk *walk;           /* the thread whose record is taken */
     struct outside_shared outside;
@@ -493,6 +495,7 @@ static bool threads_walk(struct reading *reading, int64_t end_ns)
         reading->walk = first;
         do {
             item_take(reading, &first->item);
+            reading->records++;
             first->more = trace_cursor_next(&first->cursor, &first->item);
         } while (reading->memory && first->more && first->item.ticks <= next_ticks);
     }
@@ -505,72 +508,11 @@ static bool threads_walk(struct reading *reading, int64_t end_ns)
     return true;
 }
 
-/* A worker hears late of its region's end: what it waits behind that is no wait. */
-static void waits_cut(struct reading *reading, size_t first)
-{
-    struct timeline *timeline = reading->timeline;
-    size_t kept = first;
-    for (size_t i = first; i < timeline->span_count; i++) {
-        struct span span = timeline->spans[i];
-        if (span.kind == SPAN_BARRIER && span.tag < timeline->team_count && timeline->teams[span.tag].ended && span.end_ns > timeline->teams[span.tag].end_ns)
-            span.end_ns = timeline->teams[span.tag].end_ns;
-        if (span.end_ns >= span.begin_ns)
-            timeline->spans[kept++] = span;
-    }
-    timeline->span_count = kept;
-}
-
-struct made { int64_t created_ns; uint64_t id; uint32_t task; };
-
-static int by_creation(const void *a, const void *b)
-{
-    const struct made *left = a, *right = b;
-    if (left->created_ns != right->created_ns)
-        return left->created_ns < right->created_ns ? -1 : 1;
-    return left->id < right->id ? -1 : left->id > right->id;
-}
-
-struct starts { size_t span, step, actor; };     /* where this trace's begin */
-
-static bool tasks_order(struct timeline *timeline, size_t first, struct starts starts)
-{
-    size_t count = timeline->task_count - first;
-    struct made *made = malloc((count + 1) * sizeof *made);
-    struct timeline_task *tasks = malloc((count + 1) * sizeof *tasks);
-    uint32_t *place = malloc((count + 1) * sizeof *place);
-    bool memory = made && tasks && place;
-    for (size_t i = 0; memory && i < count; i++) {
-        made[i] = (struct made){timeline->tasks[first + i].created_ns, timeline->tasks[first + i].id, (uint32_t)i};
-        timeline->unfinished += !(timeline->tasks[first + i].flags & (TASK_ENDED | TASK_WAITS));
-    }
-    if (memory)
-        qsort(made, count, sizeof *made, by_creation);
-    for (size_t i = 0; memory && i < count; i++) {
-        tasks[i] = timeline->tasks[first + made[i].task];
-        place[made[i].task] = (uint32_t)(first + i);
-    }
-    if (memory && count)
-        memcpy(timeline->tasks + first, tasks, count * sizeof *tasks);
-    for (size_t i = starts.step; memory && i < timeline->step_count; i++)
-        if (timeline->steps[i].kind == STEP_CREATE)
-            timeline->steps[i].number = place[timeline->steps[i].number - first];
-    for (size_t i = starts.actor; memory && i < timeline->actor_count; i++)
-        if (timeline->actors[i].task)
-            timeline->actors[i].task = place[timeline->actors[i].task - 1 - first] + 1;
-    for (size_t i = starts.span; memory && i < timeline->span_count; i++)
-        if (timeline->spans[i].task != TIMELINE_NONE && timeline->spans[i].task >= first)
-            timeline->spans[i].task = place[timeline->spans[i].task - first];
-    free(made);
-    free(tasks);
-    free(place);
-    return memory;
-}
-
 static bool everything_read(struct reading *reading, const char *path)
 {
     struct timeline *timeline = reading->timeline;
     const struct trace_file *file = reading->file;
-    struct starts starts = {timeline->span_count, timeline->step_count, timeline->actor_count};
+    struct native_starts starts = {timeline->span_count, timeline->step_count, timeline->actor_count};
     uint32_t thread;
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (!timeline_string(timeline, "", 0, &thread) || !timeline_process(timeline, file->header->pid, &reading->process) ||
@@ -593,11 +535,12 @@ static bool everything_read(struct reading *reading, const char *path)
         return false;
     reading->no_team = (uint32_t)timeline->team_count;
     timeline->teams[timeline->team_count++] = (struct timeline_team){0};
-    int64_t end_ns = file->header->ended ? (int64_t)trace_ns(file, file->header->end.ticks) + reading->shift_ns : INT64_MIN;
-    reading->end_ns = file->header->ended ? end_ns : INT64_MAX;
+    bool known = file->header->ended || file->until_ticks != UINT64_MAX, ended = file->header->ended && file->until_ticks == UINT64_MAX;
+    int64_t end_ns = known ? (int64_t)trace_ns(file, ended ? file->header->end.ticks : file->until_ticks) + reading->shift_ns : INT64_MIN;
+    reading->end_ns = known ? end_ns : INT64_MAX;
     if (!threads_walk(reading, end_ns))
         return false;
-    waits_cut(reading, starts.span);
+    native_waits_cut(timeline, starts.span);
     for (size_t i = 0; i < file->thread_count; i++)
         if (reading->helps[i] && timeline_team_helps(&timeline->teams[reading->helps[i] - 1]))
             timeline->threads[reading->first_thread + i].device = true;
@@ -605,15 +548,34 @@ static bool everything_read(struct reading *reading, const char *path)
         timeline->processes[reading->process].role = 0;
     for (size_t i = starts.span; i < timeline->span_count; i++)
         end_ns = timeline->spans[i].end_ns > end_ns ? timeline->spans[i].end_ns : end_ns;
-    if (file->header->ended && file->thread_count && end_ns > reading->shift_ns)
+    if (ended && file->thread_count && end_ns > reading->shift_ns)
         span_put(reading, reading->first_thread, SPAN_RUNTIME, reading->shift_ns, end_ns, 0, TIMELINE_NONE, TIMELINE_NONE, 0);
-    return reading->memory && tasks_order(timeline, reading->first_task, starts);
+    return reading->memory && native_tasks_order(timeline, reading->first_task, starts);
+}
+
+static void cut_tell(const struct reading *reading, const char *path)
+{
+    struct timeline *timeline = reading->timeline;
+    const struct trace_file *file = reading->file;
+    size_t unnamed = 0, silent = 0;
+    for (size_t i = 1; i < file->construct_count; i++)
+        unnamed += !file->constructs[i].kind;
+    for (size_t i = 0; i < file->thread_count; i++)
+        silent += !file->threads[i].block_count;
+    timeline->cut = true;
+    if (timeline->cut_text[0])
+        return;
+    const char *slash = strrchr(path, '/');
+    snprintf(timeline->cut_text, sizeof timeline->cut_text,
+             "'%.80s' %s; %llu records that are whole were used, %s; %llu blocks are missing or damaged, %zu of %zu threads have no records, %zu of %zu constructs no name", slash ? slash + 1 : path,
+             file->cut_why, (unsigned long long)reading->records, file->until_ticks == UINT64_MAX ? "to the end" : "up to the first gap", (unsigned long long)file->lost_blocks, silent,
+             file->thread_count, unnamed, file->construct_count - 1);
 }
 
 enum pcere_status native_read(const char *path, struct timeline *timeline, struct pcere_error *error)
 {
     struct reading reading = {.timeline = timeline, .memory = true, .first_task = (uint32_t)timeline->task_count};
-    enum pcere_status status = trace_file_open(path, &reading.file, error);
+    enum pcere_status status = trace_file_salvage(path, &reading.file, error);
     if (status != PCERE_OK)
         return status;
     for (size_t i = 0; i < timeline->task_count; i++)
@@ -625,6 +587,8 @@ enum pcere_status native_read(const char *path, struct timeline *timeline, struc
     reading.places = calloc(reading.file->construct_count + 1, sizeof *reading.places);
     if (status == PCERE_OK && (!reading.actors || !reading.helps || !reading.places || !everything_read(&reading, path)))
         status = pcere_fail_memory(error, "the trace");
+    if (status == PCERE_OK && reading.file->cut_why)
+        cut_tell(&reading, path);
     for (size_t i = 0; reading.actors && i < reading.file->thread_count; i++)
         free(reading.actors[i].list);
     free(reading.actors);

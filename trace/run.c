@@ -152,7 +152,9 @@ static bool work_from_trace(struct run *run)
 static void remark_make(struct run *run)
 {
     const struct timeline *timeline = &run->timeline;
-    if (timeline->cut)
+    if (timeline->cut && timeline->cut_text[0])
+        snprintf(run->remark, sizeof run->remark, "%s", timeline->cut_text);
+    else if (timeline->cut)
         snprintf(run->remark, sizeof run->remark, "the trace is cut or damaged: what is whole was used, %zu spans", timeline->span_count);
     else if (timeline->broken || timeline->unfinished)
         snprintf(run->remark, sizeof run->remark, "%llu events make no sense, %llu spans or tasks were never finished", (unsigned long long)timeline->broken,

@@ -127,6 +127,7 @@ struct timeline {
     uint64_t broken;             /* events that make no sense: without a time, an end without a begin */
     uint64_t unfinished;         /* spans and tasks that the trace has no end of: they end where their process does */
     bool cut;                    /* the file ended amid its events: what was whole is here */
+    char cut_text[400];          /* what was wrong and how much is used, of a trace of ours; "": of none */
 };
 
 /* Zeroed before; freed by timeline_done, which accepts that. */
