@@ -132,6 +132,7 @@ static struct store_class class_convert(const struct series *series, const struc
 /* Of one region: classes of its outer invocations and, behind them, of its nested ones. */
 struct choose_found {
     struct store_class *classes;
+    bool *is_noise;              /* [count] */
     size_t outer_count, count;
     struct store_series series;  /* of the outer ones, for the store: what was seen, thinned; no region: none */
     enum pcere_status status;
@@ -145,6 +146,7 @@ static void found_done(struct choose_context *choose)
         for (size_t j = 0; j < found->count; j++)
             free(found->classes[j].reason);
         free(found->classes);
+        free(found->is_noise);
         store_series_done(&found->series);
     }
     free(choose->found);
@@ -241,6 +243,7 @@ static enum pcere_status series_keep(struct choose_context *choose, struct store
 #define STOP_NS_PER_BYTE 0.25
 #define LIGHT_NS 60000000u               /* stops for light regions, all together: this, or LIGHT_RATIO of the run if that is more */
 #define LIGHT_RATIO 0.02
+#define LEFT_RATIO 0.01                  /* of the regions' time */
 
 static bool is_captured(const struct capture_region *region, uint64_t number)
 {
@@ -248,6 +251,20 @@ static bool is_captured(const struct capture_region *region, uint64_t number)
         if (region->list[i].number == number)
             return region->list[i].captured;
     return false;
+}
+
+/* True: it has a codelet, from now on. */
+static bool class_keep(struct choose_context *choose, const struct capture_run *run, const struct capture_region *region, struct store_class *class)
+{
+    uint64_t cost_ns = (uint64_t)(2 * (STOP_NS + STOP_NS_PER_BYTE * (double)run->peak_bytes));
+    uint64_t most_ns = (uint64_t)(LIGHT_RATIO * (double)run->wall_ns);
+    if (run->stopped ? !is_captured(region, class->representative) : choose->light_ns + cost_ns > (most_ns > LIGHT_NS ? most_ns : LIGHT_NS))
+        return false;
+    choose->light_ns += run->stopped ? 0 : cost_ns;
+    class->captured = true;
+    free(class->reason);
+    class->reason = NULL;
+    return true;
 }
 
 /* Where a stop costs next to nothing, a region that is too light to matter for prediction is kept all the same, so that it can be looked
@@ -263,18 +280,50 @@ static void light_keep(struct choose_context *choose, const struct capture_run *
             (!run->stopped || is_captured(region, classes[i].representative)))
             largest = i;
     }
-    if (largest == count)
-        return;
-    if (!run->stopped) {
-        uint64_t cost_ns = (uint64_t)(2 * (STOP_NS + STOP_NS_PER_BYTE * (double)run->peak_bytes));
-        uint64_t most_ns = (uint64_t)(LIGHT_RATIO * (double)run->wall_ns);
-        if (choose->light_ns + cost_ns > (most_ns > LIGHT_NS ? most_ns : LIGHT_NS))
-            return;
-        choose->light_ns += cost_ns;
-    }
-    classes[largest].captured = true;
-    free(classes[largest].reason);
-    classes[largest].reason = NULL;
+    if (largest < count)
+        class_keep(choose, run, region, &classes[largest]);
+}
+
+struct light {
+    struct store_class *class;
+    const struct capture_region *region;
+};
+
+static int compare_light(const void *left, const void *right)
+{
+    const struct light *a = left, *b = right;
+    if (a->class->time_ns != b->class->time_ns)
+        return a->class->time_ns < b->class->time_ns ? 1 : -1;
+    return a->region != b->region ? (a->region > b->region) - (a->region < b->region)
+                                  : (a->class->representative > b->class->representative) - (a->class->representative < b->class->representative);
+}
+
+/* Light classes may weigh something together: the heaviest are kept until those that are not take LEFT_RATIO of the regions' time, as far as stops for them
+ * cost next to nothing. Nested ones count in the regions around them. */
+static enum pcere_status share_keep(struct choose_context *choose, const struct capture_run *run, struct pcere_error *error)
+{
+    size_t most = 0, count = 0;
+    uint64_t all_ns = 0, left_ns = 0;
+    for (size_t i = 0; i < choose->found_count; i++)
+        most += choose->found[i].outer_count;
+    struct light *lights = calloc(most + 1, sizeof *lights);
+    if (!lights)
+        return pcere_fail_memory(error, "the classes");
+    for (size_t i = 0; i < choose->found_count; i++)
+        for (size_t j = 0; j < choose->found[i].outer_count; j++) {
+            struct store_class *class = &choose->found[i].classes[j];
+            all_ns += class->time_ns;
+            if (class->captured || choose->found[i].is_noise[j])
+                continue;
+            left_ns += class->time_ns;
+            lights[count++] = (struct light){class, &run->regions[i]};
+        }
+    qsort(lights, count, sizeof *lights, compare_light);
+    for (size_t i = 0; i < count && (double)left_ns > LEFT_RATIO * (double)all_ns; i++)
+        if (class_keep(choose, run, lights[i].region, lights[i].class))
+            left_ns -= lights[i].class->time_ns;
+    free(lights);
+    return PCERE_OK;
 }
 
 /* ---- all regions, side by side --------------------------------------------------------------------------------------------- */
@@ -291,11 +340,17 @@ static enum pcere_status classes_append(struct choose_found *found, const struct
                                         struct pcere_error *error)
 {
     struct store_class *all = realloc(found->classes, (found->count + result->class_count) * sizeof *all);
-    if (!all)
+    if (all)
+        found->classes = all;
+    bool *is_noise = realloc(found->is_noise, (found->count + result->class_count) * sizeof *is_noise);
+    if (is_noise)
+        found->is_noise = is_noise;
+    if (!all || !is_noise)
         return pcere_fail_memory(error, "the classes");
-    found->classes = all;
-    for (size_t i = 0; i < result->class_count; i++)
+    for (size_t i = 0; i < result->class_count; i++) {
+        is_noise[found->count] = result->classes[i].kind == CLASSES_NOISE;
         all[found->count++] = class_convert(series, &result->classes[i]);
+    }
     return PCERE_OK;
 }
 
@@ -367,7 +422,7 @@ enum pcere_status choose_begin(void *context, const struct capture_run *run, str
     workers_run(regions_find, &choosing, run->region_count);
     choose->found = choosing.found;
     choose->found_count = run->region_count;
-    return PCERE_OK;
+    return share_keep(choose, run, error);
 }
 
 enum pcere_status choose_classes(void *context, const struct capture_run *run, size_t region, struct store_class **ret_classes,

@@ -11,7 +11,7 @@ struct choose_context {
     double min_share_ratio;      /* of the run's wall time */
     struct store_series *series; /* of the regions that were classified so far; the context's owner frees them */
     size_t series_count, series_capacity;
-    uint64_t light_ns;           /* stops that regions cost so far of which every class is lighter than that: 0 at the start */
+    uint64_t light_ns;           /* stops for classes that are lighter than that, so far: 0 at the start */
     struct choose_found *found;  /* what choose_begin found for each of the run's regions, until choose_classes takes it */
     size_t found_count;
 };
