@@ -79,7 +79,7 @@ struct store_manifest {
     char *program;               /* path as given */
     char *program_file;          /* absolute path at capture */
     char **arguments;            /* NULL-terminated, without the program itself */
-    char **environment;          /* NULL-terminated NAME=VALUE of OMP_*, KMP_*, GOMP_* and LD_LIBRARY_PATH at capture */
+    char **environment;          /* NULL-terminated NAME=VALUE of what libraries read while they are loaded: docs/format/store.md */
     char *working_directory;
     char *compiler;              /* from the bitcode's unit headers: "clang 19" */
     char *build_id;              /* hex, or NULL */

@@ -67,10 +67,16 @@ static bool places_are_set(char *const *variables)
     return false;
 }
 
+/* What libraries read while they are loaded, before a codelet can give them the captured environment: settings of the OpenMP runtime,
+ * and which variant of a routine a library of mathematics takes on this processor. Not all of it: a store is given away. */
 static bool is_recorded(const char *variable)
 {
-    return strncmp(variable, "OMP_", 4) == 0 || strncmp(variable, "KMP_", 4) == 0 || strncmp(variable, "GOMP_", 5) == 0 ||
-           has_name(variable, "LD_LIBRARY_PATH");
+    static const char *const families[] = {"OMP_", "KMP_", "GOMP_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "NVPL_", "ARMPL_",
+                                           "LIBXSMM_", "DNNL_", "ONEDNN_"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strncmp(variable, families[i], strlen(families[i])) == 0)
+            return true;
+    return has_name(variable, "LD_LIBRARY_PATH") || has_name(variable, "GLIBC_TUNABLES");
 }
 
 static struct environment environment_make(const struct child_setup *setup)

@@ -35,6 +35,13 @@ static bool is_of_the_system(const char *path)
     return false;
 }
 
+/* What these allocate for the program, their plans, leads to code of theirs that no symbol names: only at its old address is it found. */
+static bool memory_leads_into(const char *name)
+{
+    static const char prefix[] = "libfftw3";
+    return strncmp(name, prefix, sizeof prefix - 1) == 0;
+}
+
 static size_t units_of(const struct elf_file *elf)
 {
     const struct elf_unit *units;
@@ -125,7 +132,8 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
         }
         uint64_t low = 0, high = 0;
         if (!every_machine_has_it(base_name(path)) && elf_file_open(path, &new.elf, NULL) == PCERE_OK) {
-            if ((is_of_the_system(path) || is_allocator(new.elf)) && units_of(new.elf) == 0) {
+            bool foreign = (is_of_the_system(path) && !memory_leads_into(base_name(path))) || is_allocator(new.elf);
+            if (foreign && units_of(new.elf) == 0) {
                 elf_file_close(new.elf);
                 new.elf = NULL;
             } else {

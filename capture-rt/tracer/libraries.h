@@ -2,6 +2,7 @@
  * that the system brought, and those that every machine has.
  *
  *   the user's      built with the plugin, or not in a folder of the system    captured (STORE_ROLE_LIBRARY), file in the store, an image
+ *   FFTW            wherever it lies: plans lead to code without names         like the user's
  *   the system's    needed by the program or by one of the user's libraries    file in the store: a replay takes its own machine's if it can
  *   the runtimes'   C, C++, OpenMP, this tool's own                            neither
  *   allocators      whatever defines malloc, without bitcode                   like the system's

@@ -32,7 +32,10 @@ echo 'int main(void) { return 0; }' >empty.c
     "$CLANG" -O2 -g -fopenmp "$pass" -c twice.c && cp twice.o again.o && "$CLANG" -fopenmp empty.c twice.o again.o -o twice
 } || { echo "NOT OK: the programs do not build"; exit 1; }
 
-run "$PCERE" capture --all-classes ./uses; says "a program whose library alone has regions is captured" 0
+run env OPENBLAS_CORETYPE=Haswell GLIBC_TUNABLES=glibc.malloc.check=0 ANYTHING=else "$PCERE" capture --all-classes ./uses; says "a program whose library alone has regions is captured" 0
+is "what libraries of mathematics choose their routines by is kept, the rest of the environment not" \
+    "$(jq -r '[.environment[] | select(test("^(OPENBLAS_CORETYPE|GLIBC_TUNABLES|ANYTHING)="))] | sort | join(" ")' uses.pcere/manifest.json)" \
+    "GLIBC_TUNABLES=glibc.malloc.check=0 OPENBLAS_CORETYPE=Haswell"
 
 # A program that loads a library, which alone brings the OpenMP runtime, with a unit that was compiled without the plugin.
 cat >alone.c <<'END'
@@ -85,6 +88,29 @@ rm -rf lib uses uses.pcere
 run make -s -C exported check; says "and the exported directory does as the library did, where that is gone" 0 out '^check: identical'
 run "$PCERE" unpack packed -o there.pcere; says "and unpacked where program and library are gone" 0
 run "$PCERE" verify there.pcere; says "where it is as good" 0 out 'part_sum@part.c.*identical'
+
+# Where FFTW is installed: plans are memory of the program's, with pointers to code in a library of the system that no symbol names.
+cat >plans.c <<'END'
+#include <fftw3.h>
+#include <stdio.h>
+enum { N = 64 };
+int main(void) {
+    static fftw_complex a[N][N];
+    fftw_plan plan = fftw_plan_dft_1d(N, a[0], a[0], FFTW_FORWARD, FFTW_ESTIMATE);
+    for (int i = 0; i < N * N; i++) a[i / N][i % N][0] = i % 17;
+    #pragma omp parallel for
+    for (int i = 0; i < N; i++) fftw_execute_dft(plan, a[i], a[i]);
+    fftw_destroy_plan(plan);
+    printf("%g\n", a[3][0][0]);
+    return 0;
+}
+END
+if "$CLANG" -O2 -g -fopenmp "$pass" plans.c -o plans -lfftw3 2>/dev/null; then
+    run "$PCERE" capture --all-classes ./plans; says "a region that executes FFTW's plans is captured" 0
+    run "$PCERE" verify plans.pcere --threads 1,2; says "and memory after it is identical" 0 out 'main@plans.c.* 1  identical'
+    run "$PCERE" export plans.pcere main -o plans.exported; says "it is exported" 0
+    run make -s -C plans.exported check; says "and does there what the program did" 0 out '^check: identical'
+fi
 
 run "$PCERE" capture --all-classes ./twice; says "a program with the same object twice is captured" 0
 run "$PCERE" verify twice.pcere; says "that nobody knows which copy ran is said" 1 out 'linked twice'
