@@ -442,6 +442,7 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
     light_keep(choose, run, &run->regions[region], found->classes + found->outer_count, found->count - found->outer_count);
     *ret_classes = found->classes;
     *ret_count = found->count;
+    free(found->is_noise);
     *found = (struct choose_found){0};
     return PCERE_OK;
 }

@@ -50,16 +50,18 @@ int main(void)
 }
 C
 export OMP_PROC_BIND=true OMP_PLACES=cores
-OMP_NUM_THREADS=1 run ./mixed
+plain() { OMP_NUM_THREADS=1 run ./mixed; }
+plain
 says "the program tells what its regions take" 0 out brief_ns
-brief_ns=$(json .brief_ns)
 
 # largest FUNCTION: the median time of the class with most members
 largest() { jq "[.regions[] | select(.function == \"$1\")][0].classes | max_by(.members).time_ns_median" regions.json; }
 near() { awk -v a="$2" -v b="$3" -v low="$4" -v high="$5" 'BEGIN { exit !(a >= low * b && a <= high * b) }'; }
-# Five more tries: whatever else the machine does takes time from one side of a comparison only.
+# Five more tries, each beside a plain run of its own: whatever else the machine does takes time from one side of a comparison only.
 for options in --one-run --two-runs; do
     for _ in 1 2 3 4 5 6; do
+        plain
+        brief_ns=$(json .brief_ns)
         run "$PCERE" capture "$options" --force --json -o mixed.pcere ./mixed
         cp .out regions.json
         lengthy_ns=$(sed -n 's/.*"lengthy_ns": \([0-9]*\).*/\1/p' .err)

@@ -44,7 +44,7 @@ for flags in "-O2" "-O0 -fno-pie"; do
     run "$PCERE" verify io.pcere reads_pipe@
     says "what was not kept is refused by its reason" 4 err "it reads from a pipe \(descriptor [0-9]+\)"
     run "$PCERE" replay --threads 1,2 --repeat 3 io.pcere prints logs@ logs_raw scans gets reads@ reads_and_writes opens@ opens_old closes writes_pipe reads_input computes
-    says "they replay with 1 and 2 threads, again and again" 0 out 'opens@io.c.* 2 .*3 samples'
+    says "they replay with 1 and 2 threads, again and again" 0 out 'opens@io.c.* 2 .*(3 samples|[12] samples?, [12] interrupted)'
     run "$PCERE" replay --threads 1 --repeat 2 io.pcere sends computes
     says "a region that is refused does not stop the others" 1 err "cannot be replayed: it uses a socket" out 'computes@io.c.*2 samples'
     is "no file of the user was changed" "$(sums)" "$before"
