@@ -75,8 +75,7 @@ static enum pcere_status classes_append(const struct cli *cli, const struct prog
     return status;
 }
 
-/* One line for the whole program, one for each region (its invocations together). */
-static enum pcere_status run_append(const struct cli *cli, const struct program_stage *stage, const struct capture_run *run, struct pcere_error *error)
+enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const struct capture_run *run, struct pcere_error *error)
 {
     enum pcere_status status = PCERE_OK;
     char kind[] = "run", none[] = "";
@@ -84,12 +83,12 @@ static enum pcere_status run_append(const struct cli *cli, const struct program_
         const struct capture_region *region = i ? &run->regions[i - 1] : NULL;
         uint64_t time_ns = region ? region->time_ns : run->wall_ns;
         struct store_sample sample = {
-            .kind = kind, .host_name = stage->host_name, .host = stage->host, .region = region ? region->name : NULL,
+            .kind = kind, .host_name = (char *)(uintptr_t)host_name, .host = (char *)(uintptr_t)host, .region = region ? region->name : NULL,
             .threads = run->threads, .warmup = none, .flags = none, .settings = none,
             .samples_ns = &time_ns, .sample_count = 1, .cost_ns = run->wall_ns,
             .wall_ns = region ? 0 : run->wall_ns, .serial_ns = region ? 0 : run->serial_ns, .when_s = (uint64_t)time(NULL),
         };
-        status = store_sample_append(cli->store, &sample, error);
+        status = store_sample_append(store, &sample, error);
     }
     return status;
 }
@@ -103,7 +102,7 @@ static enum pcere_status run_once(struct cli *cli, const struct program_stage *s
         return status;
     status = cli_program_judge(cli, run.program_status, error);
     if (status == PCERE_OK)
-        status = run_append(cli, stage, &run, error);
+        status = measure_store_append(cli->store, stage->host_name, stage->host, &run, error);
     if (status == PCERE_OK && run.threads != store_manifest(cli->store)->threads)
         status = classes_append(cli, stage, &run, error);
     *ret_wall_ns = run.wall_ns;

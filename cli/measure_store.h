@@ -12,4 +12,10 @@
  * changed or is gone. PCERE_NO: it failed. */
 enum pcere_status measure_store(struct cli *cli, const unsigned *threads, size_t thread_count, uint64_t repeat, struct pcere_error *error);
 
+struct capture_run;
+struct store;
+
+/* Append a run that this machine made: a line for the whole program, and one for each region (its invocations together). */
+enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const struct capture_run *run, struct pcere_error *error);
+
 #endif

@@ -270,6 +270,8 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "real_ns", point->has_real ? json_from_u64(point->real_ns) : json_null(), failed);
     json_put(value, "real_runs", json_from_u64(point->real_count), failed);
     json_put(value, "real_spread_ratio", point->real_count > 1 ? json_real(point->real_spread_ratio) : json_null(), failed);
+    json_put(value, "real_pairs", json_from_u64(point->real_pairs), failed);
+    json_put(value, "real_pair_ratio", point->real_pairs ? json_real(point->real_pair_ratio) : json_null(), failed);
     json_put(value, "error_ratio", point->has_real ? json_real(point->error_ratio) : json_null(), failed);
     json_put(value, "acceleration", point->has_acceleration ? json_real(point->acceleration) : json_null(), failed);
     json_put(value, "serial_ns", json_from_u64(point->serial_ns), failed);

@@ -2,6 +2,7 @@
 #include "capture-rt/tracer/capture.h"
 #include "cli/capture_table.h"
 #include "cli/choose.h"
+#include "cli/spread.h"
 #include "cli/verbs.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -14,7 +15,7 @@
 
 struct capture_words {
     const char *output, *regions;
-    uint64_t threads, max_classes;
+    uint64_t threads, max_classes, runs;
     bool force, all_classes, no_after, one_run, two_runs;
 };
 
@@ -124,16 +125,25 @@ static enum pcere_status result_show(struct cli *cli, const char *path, const st
         return status;
     }
     const struct store_manifest *manifest = store_manifest(store);
-    if (cli->json) {
+    struct spread spread = {0};
+    status = spread_append(store, result, error);
+    if (status == PCERE_OK)
+        status = spread_load(store, &spread, error);
+    if (status == PCERE_OK && cli->json) {
         status = capture_document_add(cli->document, manifest, error);
         if (status == PCERE_OK)
             status = cost_add(cli->document, path, result, error);
-    } else if (!cli->quiet) {
+        if (status == PCERE_OK)
+            status = spread_document_add(cli->document, &spread, error);
+    } else if (status == PCERE_OK && !cli->quiet) {
         fputc('\n', stderr);
         capture_table_print(manifest, stderr);
         cost_print(path, result, stderr);
+        spread_print(&spread, stderr);
     }
-    emptiness_note(cli, manifest, result);
+    if (status == PCERE_OK)
+        emptiness_note(cli, manifest, result);
+    spread_done(&spread);
     store_close(store);
     return status;
 }
@@ -150,12 +160,15 @@ static enum pcere_status capture_do(struct cli *cli, const struct capture_option
     if (status == PCERE_OK) {
         status = result_show(cli, options->store, &result, options->choose_context, error);
         if (status == PCERE_OK)
-            status = cli_program_judge(cli, result.program_status, error);
-        if (status == PCERE_NO)
+            status = cli_program_judge(cli, result.program_status ? result.program_status : result.more_status, error);
+        if (status == PCERE_NO && result.program_status == 0)
+            snprintf(error->hint, sizeof error->hint, "that was run %zu of those after the capture, without output and perhaps among files of the first; '%.200s' is whole",
+                     result.more_count + 1, options->store);
+        else if (status == PCERE_NO)
             snprintf(error->hint, sizeof error->hint, "what was captured until then is in '%.300s' and can be replayed", options->store);
     }
     if (status == PCERE_NO)
-        cli_program_judge(cli, result.program_status, NULL);
+        cli_program_judge(cli, result.program_status ? result.program_status : result.more_status, NULL);
     capture_result_done(&result);
     return status;
 }
@@ -185,6 +198,7 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
         options.no_after = words->no_after;
         options.one_run = words->one_run;
         options.two_runs = words->two_runs;
+        options.more_runs = (unsigned)words->runs;
         options.every_class = choose.min_share_ratio == 0;
         options.choose_begin = choose_begin;
         options.choose = choose_classes;
@@ -215,6 +229,8 @@ static const struct cli_option options[] = {
      "Never run the program a second time, whatever one run leaves open.", 0, 0},
     {"two-runs", 0, CLI_FLAG, offsetof(struct capture_words, two_runs), NULL,
      "Run it twice in any case: once to time it, without stops, and once to capture it.", 0, 0},
+    {"runs", 0, CLI_NUMBER, offsetof(struct capture_words, runs), "N",
+     "Then run it N times more, unstopped and without output: how far runs lie apart is shown, and the intervals of predictions go by it.", 1, 1000},
     {"force", 0, CLI_FLAG, offsetof(struct capture_words, force), NULL, "Replace an existing store.", 0, 0},
 };
 

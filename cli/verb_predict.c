@@ -135,10 +135,10 @@ static void noise_print(const struct prediction *prediction)
                units_format_ns(result->drift_ns, now), 100 * result->drift_ratio);
     for (size_t i = 0; i < prediction->result.point_count; i++) {
         const struct predict_point *point = &prediction->result.points[i];
-        char spread[CLI_TEXT_MOST];
+        char spread[CLI_TEXT_MOST], pair[CLI_TEXT_MOST];
         if (point->real_count > 1)
-            printf("with %u thread%s, %zu runs of the same program lie %s apart%s\n", point->threads, point->threads == 1 ? "" : "s", point->real_count,
-                   cli_ratio_text(spread, point->real_spread_ratio), point->error_ratio <= point->real_spread_ratio ? ": the prediction is as near as these are to each other" : "");
+            printf("with %u thread%s, %zu runs of the same program lie %s apart, two in a row differ by %s%s\n", point->threads, point->threads == 1 ? "" : "s", point->real_count,
+                   cli_ratio_text(spread, point->real_spread_ratio), cli_ratio_text(pair, point->real_pair_ratio), point->error_ratio <= point->real_spread_ratio ? ": the prediction is as near as these are to each other" : "");
     }
 }
 

@@ -1,21 +1,35 @@
 /* cli/verb_regions.c - pcere regions: what a store holds, as the manifest says; also the table that ends a capture. */
 #include "cli/capture_table.h"
+#include "cli/spread.h"
 #include "cli/verbs.h"
 #include "store/store.h"
 
 #include <stdlib.h>
 
+static void regions_print(const struct cli *cli, const struct spread *spread)
+{
+    const struct store_manifest *manifest = spread->manifest;
+    printf("%s: %s\n\n", store_path(cli->store), manifest->program);
+    capture_table_print(manifest, stdout);
+    spread_print(spread, stdout);
+    if (!manifest->complete)
+        printf("\nThe capture was cut short: what is listed is whole, later invocations are missing.\n");
+}
+
 static enum pcere_status regions_run(struct cli *cli, void *options, struct pcere_error *error)
 {
     (void)options;
     const struct store_manifest *manifest = store_manifest(cli->store);
-    if (cli->json)
-        return capture_document_add(cli->document, manifest, error);
-    printf("%s: %s\n\n", store_path(cli->store), manifest->program);
-    capture_table_print(manifest, stdout);
-    if (!manifest->complete)
-        printf("\nThe capture was cut short: what is listed is whole, later invocations are missing.\n");
-    return PCERE_OK;
+    struct spread spread = {0};
+    enum pcere_status status = spread_load(cli->store, &spread, error);
+    if (status == PCERE_OK && cli->json)
+        status = capture_document_add(cli->document, manifest, error);
+    if (status == PCERE_OK && cli->json)
+        status = spread_document_add(cli->document, &spread, error);
+    if (status == PCERE_OK && !cli->json)
+        regions_print(cli, &spread);
+    spread_done(&spread);
+    return status;
 }
 
 const struct cli_verb cli_verb_regions = {

@@ -112,6 +112,8 @@ struct predict_point {
     uint64_t real_ns;                /* their median wall time */
     size_t real_count;
     double real_spread_ratio;        /* longest less shortest of them, over the median */
+    double real_pair_ratio;          /* median difference of two of them that followed each other, over their mean: what no prediction of one run can be surer than */
+    size_t real_pairs;
     double error_ratio;              /* |time - real| / real; 0 without real */
     bool has_acceleration;           /* cost_ns is not 0 */
     double acceleration;             /* real time (predicted, where there is no real one) over cost_ns */

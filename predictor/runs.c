@@ -55,6 +55,23 @@ double runs_spread(const struct predict_request *request, double *values, size_t
     return sqrt(squares / freedom);
 }
 
+double runs_pairs(const struct predict_request *request, uint32_t threads, double *values, size_t *ret_pairs)
+{
+    double before = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        if (!runs_is(request, &request->samples[i]) || request->samples[i].threads != threads)
+            continue;
+        double now = (double)request->samples[i].wall_ns;
+        if (before > 0)
+            values[count++] = 2 * fabs(now - before) / (now + before);
+        before = now;
+    }
+    *ret_pairs = count;
+    statistics_sort(values, count);
+    return count ? statistics_median(values, count) : 0;
+}
+
 bool runs_serial(const struct predict_request *request, uint32_t threads, double *values, uint64_t *ret_ns)
 {
     uint32_t below = 0, above = UINT32_MAX;

@@ -16,6 +16,9 @@ uint64_t runs_median(const struct predict_request *request, uint32_t threads, bo
 /* Standard deviation over mean of runs that differ in nothing, pooled with what is assumed of such machines. *ret_count: how many told. */
 double runs_spread(const struct predict_request *request, double *values, size_t *ret_count);
 
+/* By how much two runs at these threads that followed each other differ, over their mean: the median of all such pairs. *ret_pairs: how many; 0: nothing is known. */
+double runs_pairs(const struct predict_request *request, uint32_t threads, double *values, size_t *ret_pairs);
+
 /* The part outside regions at these threads; where no run had so many, in proportion between the nearest below and above, or that of the nearest.
  * False: there are no runs. */
 bool runs_serial(const struct predict_request *request, uint32_t threads, double *values, uint64_t *ret_ns);

@@ -49,6 +49,9 @@ void capture_result_done(struct capture_result *result)
     free(result->notes);
     free(result->stops);
     free(result->second_reason);
+    for (size_t i = 0; i < result->more_count; i++)
+        capture_run_done(&result->more[i]);
+    free(result->more);
     *result = (struct capture_result){0};
 }
 
@@ -479,16 +482,54 @@ static enum pcere_status two_runs(struct session *session, const int input[2], b
     return finish(session, error);
 }
 
+/* How long the program takes when nobody stops it, several times. The store is complete already. */
+static enum pcere_status more_runs(struct session *session, int input, off_t input_start, struct pcere_error *error)
+{
+    struct capture_result *result = session->result;
+    enum pcere_status status = PCERE_OK;
+    result->more = calloc(session->options->more_runs + 1, sizeof *result->more);
+    if (!result->more)
+        return pcere_fail_memory(error, "the runs");
+    while (status == PCERE_OK && result->more_count < session->options->more_runs && result->more_status == 0) {
+        struct capture_run *run = &result->more[result->more_count];
+        int again = child_input_again(input, input_start);
+        const int quiet[3] = {again >= 0 ? again : STDIN_FILENO, -1, -1};
+        status = measure_run(session->options, quiet, run, error);
+        if (again >= 0)
+            close(again);
+        if (status != PCERE_OK)
+            break;
+        result->more_status = run->program_status;
+        if (run->program_status != 0) {
+            capture_run_done(run);
+            break;
+        }
+        free(run->invocations);
+        run->invocations = NULL;
+        run->invocation_count = 0;
+        for (size_t i = 0; i < run->region_count; i++) {
+            run->regions[i].list = NULL;
+            run->regions[i].list_count = 0;
+        }
+        result->more_count++;
+    }
+    return status;
+}
+
 static enum pcere_status with_input(struct session *session, const int input[2], bool input_once, struct pcere_error *error)
 {
     const struct capture_options *options = session->options;
     bool store_made = false;
+    int source = input[0] >= 0 ? input[0] : STDIN_FILENO;
+    off_t start = lseek(source, 0, SEEK_CUR);
     enum pcere_status status = options->two_runs ? two_runs(session, input, &store_made, error)
                                                  : one_run(session, input, input_once, &store_made, error);
     store_writer_close(session->writer);
     session->writer = NULL;
     if (store_made && !options->force && status != PCERE_OK && session->result->captured == 0)
         tree_remove(AT_FDCWD, options->store, NULL);        /* made by us a moment ago, and of no use to anybody */
+    if (status == PCERE_OK && options->more_runs && session->result->program_status == 0)
+        status = more_runs(session, source, start, error);
     return status;
 }
 
@@ -521,7 +562,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
     status = elf_file_open(options->program, &session.elf, error);
     if (status != PCERE_OK)
         return status;
-    status = child_input_share(STDIN_FILENO, !options->one_run, input, &input_once, error);
+    status = child_input_share(STDIN_FILENO, !options->one_run || options->more_runs, input, &input_once, error);
     if (status == PCERE_OK) {
         status = with_input(&session, input, input_once, error);
         for (int i = 0; i < 2; i++)

@@ -127,6 +127,7 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
     bool two_runs;               /* measure in a run of its own, before the one that is stopped */
     bool one_run;                /* never run it a second time, whatever is missing */
     bool every_class;            /* stops may cost what they like: choose() will want every class */
+    unsigned more_runs;          /* so many runs at plain speed after the capture, without output */
     const char *store;           /* path of the store to make */
     bool force;                  /* replace an existing store */
     const char *pattern;         /* only regions whose name contains it, or matches it by fnmatch(3), are dumped; NULL: all */
@@ -165,6 +166,9 @@ struct capture_result {
     uint64_t stall_ns;           /* all stops together */
     int32_t program_status;      /* of the run whose output was the program's own, as waitpid gave it */
     bool tracking;               /* the kernel told which pages were written, so that later stops read only these */
+    struct capture_run *more;    /* those that were asked for besides, without their invocations; one that failed ends them and is not among them */
+    size_t more_count;
+    int32_t more_status;         /* of the last of them, as waitpid gave it */
     size_t captured, wanted;     /* codelets */
     struct capture_stop_cost *stops;
     size_t stop_count;

@@ -307,15 +307,22 @@ void child_done(struct child *child)
 
 /* ---- standard input -------------------------------------------------------------------------------------------------------- */
 
-static int file_again(int descriptor)
+int child_input_again(int descriptor, off_t position)
 {
     char path[64];
+    struct stat facts;
+    if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode))
+        return -1;
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     int again = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    off_t position = lseek(descriptor, 0, SEEK_CUR);
     if (again >= 0 && position > 0)
         lseek(again, position, SEEK_SET);
     return again;
+}
+
+static int file_again(int descriptor)
+{
+    return child_input_again(descriptor, lseek(descriptor, 0, SEEK_CUR));
 }
 
 static enum pcere_status pipe_keep(int descriptor, int *ret_file, struct pcere_error *error)

@@ -43,5 +43,7 @@ void child_done(struct child *child);
  * opened again at the same place. A pipe is read to its end first if `keep`; else *ret_once is set: it goes to the first run as it is, and
  * so does a terminal. */
 enum pcere_status child_input_share(int descriptor, bool keep, int both[2], bool *ret_once, struct pcere_error *error);
+/* A descriptor of its own for that file, at `position`; -1: it is none that could be read twice. */
+int child_input_again(int descriptor, off_t position);
 
 #endif

@@ -184,6 +184,27 @@ static void which_samples_count(void)
     predict_result_done(&result);
 }
 
+static void pairs_of_runs(void)
+{
+    struct store_sample samples[16];
+    size_t count = replay_all(samples, 0, "home", 2, 2, 0);
+    static const uint64_t walls_ns[] = {100000000, 300000000, 100000000, 300000000, 300000000};
+    static const uint32_t threads[] = {2, 4};
+    count = replay_all(samples, count, "home", 4, 4, 0);
+    for (size_t i = 0; i < 5; i++)
+        samples[count++] = run("home", 2, walls_ns[i], 50000000);
+    samples[count++] = run("elsewhere", 2, 900000000, 50000000);
+    samples[count++] = run("home", 4, 900000000, 50000000);
+    struct predict_request asked = request(samples, count, "home", threads, 2);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].real_pairs, 4);
+    CU_ASSERT_DOUBLE_EQUAL(result.points[0].real_pair_ratio, 1, 1e-12);      /* of 1, 1, 1 and 0 */
+    CU_ASSERT_EQUAL(result.points[1].real_pairs, 0);
+    CU_ASSERT_EQUAL(result.points[1].real_pair_ratio, 0);
+    predict_result_done(&result);
+}
+
 static void missing_samples(void)
 {
     struct store_sample samples[16];
@@ -587,6 +608,7 @@ static void refusals(void)
 static const struct unit_test tests[] = {
     {"a prediction is the serial part and each class's replay times its weight", the_sum},
     {"real runs give the error and the acceleration", real_runs},
+    {"two real runs in a row tell what the machine does to one", pairs_of_runs},
     {"only samples of that host, region, threads, flags and settings count, with the newest warm-up", which_samples_count},
     {"what was not replayed is named with the command that measures it", missing_samples},
     {"an unknown host is refused with those that are known", unknown_host},

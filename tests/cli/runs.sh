@@ -1,0 +1,71 @@
+# pcere capture --runs: the program runs so many times more, with the same input and without output, and what they say goes into the store, the tables and the predictions.
+source "$SOURCE/tests/cli/common.sh" || exit 1
+"$PCERE" check --json 2>/dev/null | jq -e '[.checks[] | select(.required and (.ok | not))] == []' >/dev/null || { echo "SKIPPED: this machine does not pass pcere check"; exit 77; }
+
+# It notes what it read, and fails from the run on that its argument names.
+compile reader <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static double a[200000];
+int main(int argc, char **argv)
+{
+    char line[80] = "nothing", file[80];
+    int runs = 0;
+    if (!fgets(line, sizeof line, stdin))
+        line[0] = '\0';
+    FILE *log = fopen("log", "a+");
+    rewind(log);
+    while (fgets(file, sizeof file, log))
+        runs++;
+    fprintf(log, "read %s", line);
+    fclose(log);
+    for (int step = 0; step < 20; step++) {
+#pragma omp parallel for
+        for (int i = 0; i < 200000; i++)
+            a[i] = a[i] * 0.5 + i;
+    }
+    printf("answer %g\n", a[10]);
+    return argc > 1 && runs + 1 >= atoi(argv[1]) ? 3 : 0;
+}
+C
+echo words >input
+# with_words COMMAND...: run, with words to read
+with_words() { status=0; "$@" >.out 2>.err <input || status=$?; }
+with_words "$PCERE" capture --one-run --runs 3 --json ./reader
+says "a capture with three runs more" 0 err '^answer'
+is "the program's output is that of the capture alone" "$(grep -c '^answer' .err)" 1
+is "each run had the same input" "$(sort log | uniq -c | awk '{ print $1, $2, $3 }')" "4 read words"
+holds "the document has their times, and how far they lie apart" jq -e '.spread | .threads == 1 and (.walls_ns | length == 3 and . == sort) and .wall_ns_median == .walls_ns[1] and .pairs == 2 and
+    ((.walls_ns[2] - .walls_ns[0]) / .walls_ns[1] - .spread_ratio | fabs < 1e-9) and .pair_ratio >= 0 and .pair_ratio <= 2' .out
+holds "each region's, too" jq -e '.regions[0].region as $name | .spread.regions | length == 1 and .[0].region == $name and (.[0].times_ns | length == 3)' .out
+is "what the capture itself cost has none of them" "$(json .runs)" 1
+holds "they are in the store as real runs" sh -c 'jq -s -e "[.[] | select(.kind == \"run\" and .region == null) | .threads] == [1, 1, 1]" reader.pcere/samples.jsonl'
+run "$PCERE" regions; says "regions repeats it" 0 out '^3 further runs: .* apart, two in a row .*2 pairs.*; the captured one took'
+run "$PCERE" regions --json; holds "and so does its document" jq -e '.spread.walls_ns | length == 3' .out
+run "$PCERE" replay --threads 1,2
+run "$PCERE" predict
+says "predictions go by them" 0 out 'runs of the program differ by .*3 runs and what is assumed' out 'with 1 thread, 3 runs .*two in a row differ by'
+run "$PCERE" predict --json
+holds "and have their real time at that number of threads alone" jq -e '[.predictions[] | [.threads, .real_runs]] == [[1, 3], [2, 0]]' .out
+holds "with the pairs" jq -e '.predictions[0] | .real_pairs == 2 and .real_pair_ratio >= 0' .out
+
+rm log
+printf 'more words\n' | "$PCERE" capture --force --one-run --runs 2 -q ./reader >.out 2>.err
+is "a pipe is kept for all of them" "$(sort log | uniq -c | awk '{ print $1, $2, $3 }')" "3 read more"
+rm log
+with_words "$PCERE" capture --force --one-run ./reader
+holds "without --runs there is nothing to tell" test "$(grep -c 'further run' .err)" = 0
+run "$PCERE" regions --json; is "which the document says" "$(json .spread)" null
+
+rm log
+with_words "$PCERE" capture --force --one-run --runs 4 --json ./reader 3
+says "a run that fails ends them" 1 err 'the program exited with status 3' err 'hint: that was run 2 of those after the capture'
+is "there was no other after it" "$(wc -l <log)" 3
+is "those before it count" "$(json '.spread.walls_ns | length')" 1
+run "$PCERE" replay --threads 1; says "the capture stays whole" 0
+rm log
+with_words "$PCERE" capture --force --one-run --runs 4 --json ./reader 1
+says "a program that fails in its capture" 1 err 'the program exited with status 3'
+is "is not run again" "$(wc -l <log)" 1
+run "$PCERE" capture --force --runs 0 ./reader; says "no run at all is no number of runs" 2 err '--runs'
+finish
