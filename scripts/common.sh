@@ -43,3 +43,16 @@ packages_install() {
         package_installed "$package" || fail "$package could not be installed"
     done
 }
+
+# evaluation_run FILE WORD...: scripts/evaluation/FILE with the words, as this process. PCERE names the command: build/bin/pcere if not given, which is built where it is missing, but
+# not for help alone.
+evaluation_run() {
+    local file=$1 word help=
+    shift
+    for word; do
+        case $word in -h|--help) help=yes ;; esac
+    done
+    export PCERE=${PCERE:-$root/build/bin/pcere}
+    [ -n "$help" ] || [ -x "$PCERE" ] || { "$root/scripts/setup" && "$root/scripts/build" -DPCERE_NPB_CLASSES=; } >&2
+    exec python3 -B "$root/scripts/evaluation/$file" "$@"
+}

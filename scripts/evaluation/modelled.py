@@ -12,9 +12,10 @@ which calibrate others; write: the document. Only capture, measure and replay wa
 
 
 def run(words, threads=None):
+    """What a command prints; with `threads`, a core each: two threads on one core for a while are a good part of runs as short as these, and the model has none of it."""
     environment = dict(os.environ)
     if threads:
-        environment["OMP_NUM_THREADS"] = str(threads)
+        environment.update(OMP_NUM_THREADS=str(threads), OMP_PROC_BIND="true", OMP_PLACES="cores")
     done = subprocess.run(words, capture_output=True, text=True, env=environment)
     if done.returncode:
         sys.exit("%s: %s" % (" ".join(words), done.stderr.strip()))
@@ -25,10 +26,47 @@ def document(*words):
     return json.loads(run([PCERE, *words, "--json"]))
 
 
+# A program of the evaluations times steps by a clock of nanoseconds (that of omp_get_wtime has microseconds), and prints the median.
+CLOCK = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static void median_print(double *times, long count)
+{
+    qsort(times, (size_t)count, sizeof *times, by_value);
+    printf("%.0f\n", times[count / 2]);
+}
+"""
+ROUNDS = 5
+
+
+def measured(tasks):
+    """Medians of ROUNDS processes each, which take turns, so that a machine that is busy for a while is so for all. `tasks`: by name a function that measures once."""
+    samples = {name: [] for name in tasks}
+    for _ in range(ROUNDS):
+        for name, measure in tasks.items():
+            samples[name].append(measure())
+    return {name: sorted(each)[ROUNDS // 2] for name, each in samples.items()}
+
+
 def compiled(name, text, flags):
     """A program NAME with the plugin, out of text."""
     with open(name + ".c", "w") as file:
-        file.write(text)
+        file.write(CLOCK + text)
     run(["clang-19", *flags, "-fpass-plugin=" + run([PCERE, "version", "--plugin"]).strip(), name + ".c", "-o", "./" + name])
 
 

@@ -5,7 +5,7 @@ import math
 import os
 import tempfile
 
-from modelled import PCERE, THREADS, captured, compiled, counted, document, interval_text, kept, options_parse, run, time_text
+from modelled import PCERE, THREADS, captured, compiled, counted, document, interval_text, kept, measured, options_parse, run, time_text
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = ("ep", "cg", "mg", "is", "lu", "bt", "sp", "ft")
@@ -15,10 +15,6 @@ MATRIX_SIZES = (64, 128, 256, 384, 512)
 FLAGS = ["-O2", "-g", "-fopenmp"]
 
 PROGRAM = r"""
-#include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 static double *array(long count)
 {
     double *values = malloc((size_t)count * sizeof *values);
@@ -27,25 +23,18 @@ static double *array(long count)
     return values;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 int main(int argc, char **argv)
 {
     long n = atol(argv[1]), steps = atol(argv[2]);
     double *a = array(n * n), *b = array(n * n), *c = array(n * n), *times = array(steps);
     for (long step = 0; step < steps; step++) {
-        double start = omp_get_wtime();
+        double start = now_ns();
 #pragma omp parallel for
         for (long i = 0; i < n; i++)
 %s
-        times[step] = omp_get_wtime() - start;
+        times[step] = now_ns() - start;
     }
-    qsort(times, (size_t)steps, sizeof *times, by_value);
-    printf("%%.0f\n", times[steps / 2] * 1e9);
+    median_print(times, steps);
     return argc < 3 || c[n / 2] < 0;
 }
 """
@@ -57,7 +46,7 @@ MATRIX = """            for (long k = 0; k < n; k++)
 
 
 def steps_for(operations):
-    return int(min(max(3e8 / operations, 7), 20001))
+    return int(min(max(2e8 / operations, 7), 20001))
 
 
 class Case:
@@ -81,21 +70,23 @@ class Case:
             counted(self.store(size))
 
     def measure(self):
-        """Medians of three processes, in ns."""
-        kept(self.name + ".json", {"%d %d" % (size, threads): sorted(float(run(["./" + self.name, str(size), str(steps_for(self.operations(size)))], threads)) for _ in range(3))[1]
-                                   for size in self.sizes for threads in THREADS})
+        """In ns."""
+        kept(self.name + ".json", measured({"%d %d" % (size, threads): lambda size=size, threads=threads: self.step_ns(size, threads) for size in self.sizes for threads in THREADS}))
+
+    def step_ns(self, size, threads):
+        return float(run(["./" + self.name, str(size), str(steps_for(self.operations(size)))], threads))
 
     def replay(self):
         """Nothing: neither table needs it."""
 
     def write(self, out, signature):
         read, write = betas(signature)
-        measured, errors = kept(self.name + ".json"), {threads: [] for threads in THREADS}
+        times, errors = kept(self.name + ".json"), {threads: [] for threads in THREADS}
         out.append("## %s\n" % self.title)
         out.append("| N | threads | measured | linear model | error | model | error | core | transfer |\n|---|---|---|---|---|---|---|---|---|")
         for size in self.sizes:
             for point in document("predict", self.store(size), "--model", "--threads", ",".join(map(str, THREADS)))["predictions"]:
-                threads, real = point["threads"], measured["%d %d" % (size, point["threads"])]
+                threads, real = point["threads"], times["%d %d" % (size, point["threads"])]
                 model = max((each for each in point["regions"][0]["classes"] if each["model"] and each["model"]["model_ns"]), key=lambda each: each["weight"])["model"]
                 linear = self.operations(size) * 8 * (2 * read + write) / threads
                 error = model["model_ns"] / real - 1
@@ -188,7 +179,7 @@ class Programs:
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__)
+    options = argparse.ArgumentParser(prog="evaluate-signature", description=__doc__)
     options.add_argument("--programs", metavar="CLASS", action="append", default=[], help="the NAS benchmarks of this class, too")
     options.add_argument("--no-cases", action="store_true", help="not the two cases of the paper")
     words = options_parse(options, "signature.md")
