@@ -1,6 +1,7 @@
 /* trace/graph.c - see graph.h. */
 #include "trace/graph.h"
 #include "core/text.h"
+#include "trace/graph_order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,6 @@ void graph_done(struct graph *graph)
     free(graph->work_ns);
     free(graph->from);
     free(graph->to);
-    free(graph->edge_ns);
     free(graph->edge_bytes);
     *graph = (struct graph){0};
 }
@@ -127,129 +127,7 @@ enum pcere_status graph_copy(const struct graph *graph, struct graph *ret_copy, 
     return memory ? PCERE_OK : pcere_fail_memory(error, "a graph");
 }
 
-/* ---- order -------------------------------------------------------------------------------------------------------------------- */
-
-struct order {                   /* successors by node; nodes so that edges go forward */
-    bool forward;                /* edges are in the order of `to`, and go to later nodes: neither is needed */
-    size_t *first;               /* [node]: of `next`; one more at the end */
-    uint32_t *next, *edges;
-    uint32_t *sequence;
-};
-
-static void order_done(struct order *order)
-{
-    free(order->first);
-    free(order->next);
-    free(order->edges);
-    free(order->sequence);
-}
-
-static bool is_forward(const struct graph *graph)
-{
-    uint32_t last = 0;
-    bool forward = true;
-    for (size_t i = 0; i < graph->edge_count; i++) {
-        forward &= graph->from[i] < graph->to[i] && graph->to[i] >= last;
-        last = graph->to[i];
-    }
-    return forward;
-}
-
-static enum pcere_status cycle_tell(const struct graph *graph, const struct order *order, const uint32_t *waiting, struct pcere_error *error)
-{
-    char names[200] = "";
-    uint32_t node = 0;
-    while (node < graph->count && !waiting[node])
-        node++;
-    /* Each node that still waits has a predecessor that does; back from one, the n-th is in a cycle. */
-    uint32_t *before = calloc(graph->count + 1, sizeof *before);
-    if (!before)
-        return pcere_fail_memory(error, "a cycle");
-    for (uint32_t from = 0; from < graph->count; from++)
-        for (size_t i = order->first[from]; waiting[from] && i < order->first[from + 1]; i++)
-            before[order->next[i]] = from;
-    for (size_t i = 0; i < graph->count; i++)
-        node = before[node];
-    uint32_t begin = node;
-    size_t used = 0;
-    do {
-        char text[GRAPH_NAME_BYTES];
-        int wrote = snprintf(names + used, sizeof names - used, "%s%.40s", used ? " <- " : "", graph_node_name(graph, node, text));
-        used += wrote > 0 ? (size_t)wrote : 0;
-        node = before[node];
-    } while (node != begin && used < 140);
-    free(before);
-    return pcere_fail(error, PCERE_DATA, 0, "tasks that wait for each other have no order: the file is damaged or no task graph", "the graph has a cycle: %s%s", names,
-                      node != begin ? " <- ..." : "");
-}
-
-static enum pcere_status order_find(const struct graph *graph, struct order *order, struct pcere_error *error)
-{
-    *order = (struct order){.forward = is_forward(graph)};
-    if (order->forward)
-        return PCERE_OK;
-    order->first = calloc(graph->count + 2, sizeof *order->first);
-    order->next = malloc((graph->edge_count + 1) * sizeof *order->next);
-    order->edges = malloc((graph->edge_count + 1) * sizeof *order->edges);
-    order->sequence = malloc((graph->count + 1) * sizeof *order->sequence);
-    uint32_t *waiting = calloc(graph->count + 1, sizeof *waiting);
-    enum pcere_status status = PCERE_OK;
-    if (!order->first || !order->next || !order->edges || !order->sequence || !waiting) {
-        free(waiting);
-        order_done(order);
-        return pcere_fail_memory(error, "the graph's order");
-    }
-    for (size_t i = 0; i < graph->edge_count; i++) {
-        order->first[graph->from[i] + 2]++;
-        waiting[graph->to[i]]++;
-    }
-    for (size_t i = 2; i < graph->count + 2; i++)
-        order->first[i] += order->first[i - 1];
-    for (size_t i = 0; i < graph->edge_count; i++) {
-        size_t place = order->first[graph->from[i] + 1]++;
-        order->next[place] = graph->to[i];
-        order->edges[place] = (uint32_t)i;
-    }
-    size_t known = 0;
-    for (uint32_t node = 0; node < graph->count; node++)
-        if (!waiting[node])
-            order->sequence[known++] = node;
-    for (size_t done = 0; done < known; done++)
-        for (size_t i = order->first[order->sequence[done]]; i < order->first[order->sequence[done] + 1]; i++)
-            if (--waiting[order->next[i]] == 0)
-                order->sequence[known++] = order->next[i];
-    if (known < graph->count)
-        status = cycle_tell(graph, order, waiting, error);
-    if (status != PCERE_OK)
-        order_done(order);
-    free(waiting);
-    return status;
-}
-
 /* ---- paths -------------------------------------------------------------------------------------------------------------------- */
-
-static inline void tail_offer(const struct graph *graph, struct graph_paths *paths, uint32_t from, uint32_t to, size_t edge)
-{
-    uint64_t path_ns = paths->tail_ns[to] + (graph->edge_ns ? graph->edge_ns[edge] : 0);
-    if (paths->next[from] == GRAPH_NONE || path_ns > paths->tail_ns[from] || (path_ns == paths->tail_ns[from] && to < paths->next[from])) {
-        paths->tail_ns[from] = path_ns;
-        paths->next[from] = to;
-    }
-}
-
-static void tails_find(const struct graph *graph, const struct order *order, struct graph_paths *paths)
-{
-    size_t edge = graph->edge_count;
-    for (size_t i = graph->count; i-- > 0;) {
-        uint32_t node = order->forward ? (uint32_t)i : order->sequence[i];
-        if (!order->forward)
-            for (size_t k = order->first[node]; k < order->first[node + 1]; k++)
-                tail_offer(graph, paths, node, order->next[k], order->edges[k]);
-        paths->tail_ns[node] += graph->work_ns[node];
-        for (; order->forward && edge && graph->to[edge - 1] == node; edge--)
-            tail_offer(graph, paths, graph->from[edge - 1], node, edge - 1);
-    }
-}
 
 struct ranked { uint64_t tail_ns; uint32_t node; };
 
@@ -261,22 +139,16 @@ static int by_tail(const void *a, const void *b)
     return left->node < right->node ? -1 : left->node > right->node;
 }
 
-static bool roots_find(const struct graph *graph, struct graph_paths *paths)
+static bool roots_find(const struct graph *graph, const struct order *order, struct graph_paths *paths)
 {
-    bool *has_before = calloc(graph->count + 1, sizeof *has_before);
-    if (!has_before)
-        return false;
-    for (size_t i = 0; i < graph->edge_count; i++)
-        has_before[graph->to[i]] = true;
-    size_t count = 0;
+    size_t count = 0, used = 0;
     for (size_t i = 0; i < graph->count; i++)
-        count += !has_before[i];
+        count += order->first[i] == order->first[i + 1];
     struct ranked *ranked = malloc((count + 1) * sizeof *ranked);
     paths->roots = malloc((count + 1) * sizeof *paths->roots);
     for (uint32_t i = 0; ranked && paths->roots && i < graph->count; i++)
-        if (!has_before[i])
-            ranked[paths->root_count++] = (struct ranked){paths->tail_ns[i], i};
-    free(has_before);
+        if (order->first[i] == order->first[i + 1])
+            ranked[used++] = (struct ranked){paths->tail_ns[i], i};
     if (!ranked || !paths->roots) {
         free(ranked);
         return false;
@@ -284,6 +156,7 @@ static bool roots_find(const struct graph *graph, struct graph_paths *paths)
     qsort(ranked, count, sizeof *ranked, by_tail);
     for (size_t i = 0; i < count; i++)
         paths->roots[i] = ranked[i].node;
+    paths->root_count = count;
     paths->critical_ns = count ? ranked[0].tail_ns : 0;
     free(ranked);
     return true;
@@ -295,12 +168,12 @@ enum pcere_status graph_paths_find(const struct graph *graph, struct graph_paths
     enum pcere_status status = order_find(graph, &order, error);
     if (status != PCERE_OK)
         return status;
-    struct graph_paths paths = {.tail_ns = calloc(graph->count + 1, sizeof *paths.tail_ns), .next = malloc((graph->count + 1) * sizeof *paths.next)};
-    if (paths.tail_ns && paths.next) {
-        memset(paths.next, 0xff, (graph->count + 1) * sizeof *paths.next);
-        tails_find(graph, &order, &paths);
+    struct graph_paths paths = {.tail_ns = malloc((graph->count + 1) * sizeof *paths.tail_ns), .next = malloc((graph->count + 1) * sizeof *paths.next)};
+    for (size_t i = 0; paths.tail_ns && paths.next && i < graph->count; i++) {
+        paths.tail_ns[i] = order.points[i].tail_ns;
+        paths.next[i] = order.points[i].next;
     }
-    if (!paths.tail_ns || !paths.next || !roots_find(graph, &paths)) {
+    if (!paths.tail_ns || !paths.next || !roots_find(graph, &order, &paths)) {
         graph_paths_done(&paths);
         status = pcere_fail_memory(error, "the graph's paths");
     } else {
@@ -321,17 +194,11 @@ enum pcere_status graph_slack(const struct graph *graph, const struct graph_path
         order_done(&order);
         return pcere_fail_memory(error, "the graph's slack");
     }
-    for (size_t i = 0; order.forward && i < graph->edge_count; i++) {
-        uint64_t after_ns = begin_ns[graph->from[i]] + graph->work_ns[graph->from[i]] + (graph->edge_ns ? graph->edge_ns[i] : 0);
-        if (after_ns > begin_ns[graph->to[i]])
-            begin_ns[graph->to[i]] = after_ns;
-    }
-    for (size_t i = 0; !order.forward && i < graph->count; i++) {
-        uint32_t node = order.sequence[i];
+    for (size_t i = graph->count; i-- > 0;) {
+        uint32_t node = order_node(graph, &order, i);
         for (size_t k = order.first[node]; k < order.first[node + 1]; k++) {
-            uint64_t after_ns = begin_ns[node] + graph->work_ns[node] + (graph->edge_ns ? graph->edge_ns[order.edges[k]] : 0);
-            if (after_ns > begin_ns[order.next[k]])
-                begin_ns[order.next[k]] = after_ns;
+            uint64_t after_ns = begin_ns[order.before[k]] + graph->work_ns[order.before[k]];
+            begin_ns[node] = after_ns > begin_ns[node] ? after_ns : begin_ns[node];
         }
     }
     for (size_t i = 0; i < graph->count; i++)

@@ -1,6 +1,6 @@
 /* trace/graph.h - a graph of tasks: its longest paths, what of it is critical, and how long each task could wait.
  *
- * V. Pinho (UNICAMP 2023), section 4.5.3: the longest path from each root to a leaf is the time of its tasks and edges; the longest of all is the critical
+ * V. Pinho (UNICAMP 2023), section 4.5.3: the longest path from each root to a leaf is the time of its tasks; the longest of all is the critical
  * path, 1.0, and the others are shares of it.
  */
 #ifndef PCERE_TRACE_GRAPH_H
@@ -29,7 +29,6 @@ struct graph {
     size_t count, edge_count, capacity, edge_capacity;
     uint64_t *work_ns;           /* [node] */
     uint32_t *from, *to;         /* [edge] */
-    uint64_t *edge_ns;           /* [edge], or NULL: edges take no time */
     uint64_t *edge_bytes;        /* [edge], or NULL: unknown */
     struct graph_node *nodes;    /* [node], or NULL: nothing is known of them */
     char **places;               /* [0] is "" */

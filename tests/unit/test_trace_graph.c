@@ -38,7 +38,21 @@ static uint64_t longest(const struct graph *graph)
     return most;
 }
 
-static void random_graph(struct graph *graph, bool forward)
+enum numbers { NUMBERS_RANDOM, NUMBERS_FORWARD, NUMBERS_FORWARD_EDGES_SHUFFLED };
+
+static void edges_shuffle(struct graph *graph)
+{
+    for (size_t i = graph->edge_count; i-- > 1;) {
+        size_t other = chance((uint32_t)i + 1);
+        uint32_t from = graph->from[i], to = graph->to[i];
+        graph->from[i] = graph->from[other];
+        graph->to[i] = graph->to[other];
+        graph->from[other] = from;
+        graph->to[other] = to;
+    }
+}
+
+static void random_graph(struct graph *graph, enum numbers numbers)
 {
     uint32_t count = 1 + chance(9), order[10], node;
     for (uint32_t i = 0; i < count; i++) {
@@ -46,7 +60,7 @@ static void random_graph(struct graph *graph, bool forward)
         graph->work_ns[node] = chance(20);
         order[i] = i;
     }
-    for (uint32_t i = count; i-- > 1 && !forward;) {
+    for (uint32_t i = count; i-- > 1 && numbers == NUMBERS_RANDOM;) {
         uint32_t other = chance(i + 1), swap = order[i];
         order[i] = order[other];
         order[other] = swap;
@@ -55,6 +69,8 @@ static void random_graph(struct graph *graph, bool forward)
         for (uint32_t from = 0; from < to; from++)
             if (chance(3) == 0)
                 CU_ASSERT_TRUE(graph_edge_add(graph, order[from], order[to], 0));
+    if (numbers == NUMBERS_FORWARD_EDGES_SHUFFLED)
+        edges_shuffle(graph);
 }
 
 static void test_paths_against_brute_force(void)
@@ -64,7 +80,7 @@ static void test_paths_against_brute_force(void)
         struct graph graph = {0};
         struct graph_paths paths;
         uint64_t *slack;
-        random_graph(&graph, round % 2);
+        random_graph(&graph, (enum numbers)(round % 3));
         CU_ASSERT_EQUAL_FATAL(graph_paths_find(&graph, &paths, &error), PCERE_OK);
         CU_ASSERT_EQUAL(paths.critical_ns, longest(&graph));
         for (uint32_t node = 0; node < graph.count; node++) {
@@ -282,7 +298,7 @@ static void test_dot_round_trip(void)
     for (int round = 0; round < 60; round++) {
         struct graph graph = {.has_work = true}, again;
         struct graph_paths paths, paths_again;
-        random_graph(&graph, true);
+        random_graph(&graph, NUMBERS_FORWARD);
         for (uint32_t i = 0; i < graph.count; i++) {
             CU_ASSERT_TRUE(asprintf(&graph.nodes[i].name, "T%u \"x\\", i) > 0);
             graph.nodes[i].id = i;
