@@ -68,7 +68,7 @@ static void node_write(const struct graph *graph, uint32_t number, uint8_t marks
         char time[UNITS_TEXT_BYTES];
         fputs(", label=\"", file);
         name_write(graph, number, file);
-        if (node->place) {
+        if (node->place && !(node->name && strstr(node->name, graph->places[node->place]))) {     /* a folded node is called after it */
             fputs("\\n", file);
             quoted(file, graph->places[node->place]);
         }
