@@ -1,7 +1,6 @@
-# A real MPI program of two ranks with OpenMP inside: traced, its clocks put on one by its messages, merged.
+# A real MPI program of two ranks with OpenMP inside: traced, its clocks put on one by its messages, merged. With each MPI that is installed.
 source "$(dirname "$0")/common.sh"
-compiler=$(command -v mpicc.mpich mpicc.openmpi mpicc | head -n 1)
-[ -n "$compiler" ] || { echo "skip: no MPI is installed (scripts/setup installs MPICH)"; exit 77; }
+export MPICH_CC=$CLANG OMPI_CC=$CLANG OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=2
 cat >ranks.c <<'END'
 #include <mpi.h>
 #include <stdio.h>
@@ -38,40 +37,7 @@ int main(int argc, char **argv)
     return 0;
 }
 END
-start=$(command -v mpirun.mpich mpirun.openmpi mpirun | head -n 1)
-export MPICH_CC=$CLANG OMPI_CC=$CLANG OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=2
-"$compiler" -O1 -g -fopenmp ranks.c -o ranks || { echo "skip: $compiler makes no program here"; exit 77; }
-"$start" -n 2 ./ranks >plain.txt 2>&1 || { echo "skip: $start starts no program here: $(head -n 1 plain.txt)"; exit 77; }
-run "$start" -n 2 "$PCERE" trace ./ranks; says "two ranks are traced" 0 err '^all '
-is "and calculate the same" "$(grep -h '^all' .err)" "$(grep '^all' plain.txt)"
-holds "each has a file of its own" test -s ranks.0.pct -a -s ranks.1.pct
-run "$PCERE" merge ranks.0.pct ranks.1.pct -o merged.json --json; says "they are merged" 0
-is "the clock of rank 1 by messages, beside rank 0" "$(json '.files | map(.basis) | join(" ")')" "reference messages"
-# 13 messages in each direction; barrier, allreduce: one more each; bcast: to rank 1, reduce: to rank 1.
-is "every message was found" "$(json '.files[1].messages')" 32
-is "a line fits all of them, and how far it can be off is told" "$(json '.files[1] | .error_ns > 0 and .violation_ns == 0')" true
-cat >check.py <<'END'
-import json
-events = json.load(open("merged.json"))["traceEvents"]
-names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
-assert sorted(names.values()) == ["Rank 0 (ranks.0.pct)", "Rank 1 (ranks.1.pct)"], names
-out = {e["id"]: e for e in events if e["ph"] == "s" and e["name"] == "Messages"}
-into = {e["id"]: e for e in events if e["ph"] == "f" and e["name"] == "Messages"}
-assert len(out) == 26 and out.keys() == into.keys(), len(out)
-assert all(out[i]["pid"] != into[i]["pid"] for i in out)
-sends = [e for e in events if e["name"] == "MPI send"]
-assert len(sends) == 26 and {e["pid"] for e in sends} == set(names)
-assert sum(e["name"] == "MPI receive" for e in events) == 26
-END
-run python3 check.py; says "with names, and an arrow for each message" 0
-run "$PCERE" merge ranks.0.pct ranks.1.pct --minima -o minima.json --json; says "by minima" 0 out '"basis": "minima"'
-run "$PCERE" metrics omp ranks.0.pct,ranks.1.pct merged.json --json; says "metrics of both as one run" 0
-is "two processes, also of what was merged" "$(json '.runs | map(.metrics["Worker Process"]) | join(" ")')" "2 2"
-run "$PCERE" merge ranks.0.pct merged.json -o x.json; says "two formats" 2 err 'one format'
-run "$start" -n 2 "$PCERE" trace -o by%r.pct ./ranks; says "named by rank" 0
-holds "as was said" test -s by0.pct -a -s by1.pct
-
-# receives that are posted, and come later: in any order, from anyone, found by waiting or by asking
+# Receives that are posted, and come later: in any order, from anyone, found by waiting or by asking.
 cat >later.c <<'END'
 #include <mpi.h>
 #include <stdio.h>
@@ -108,14 +74,61 @@ int main(int argc, char **argv)
     return wrong;
 }
 END
-"$compiler" -O1 -g -fopenmp later.c -o later
-run "$start" -n 2 "$PCERE" trace ./later; says "receives that come later are traced, and what comes is right" 0
-run "$PCERE" merge later.0.pct later.1.pct -o later.json --json; says "merged" 0
-is "every message was found" "$(json '.files[1].messages')" 60
-is "a line fits all of them" "$(json '.files[1] | .error_ns > 0 and .violation_ns == 0')" true
-is "each has an arrow" "$(jq '[.traceEvents[] | select(.name == "Messages" and .ph == "s")] | length' later.json)" 60
-is "that does not go back in time by more than the clocks are off" "$(jq --argjson off "$(json '.files[1].error_ns')" '[.traceEvents[] | select(.name == "Messages")] | group_by(.id) |
-    map((map(select(.ph == "f")) | .[0].ts) - (map(select(.ph == "s")) | .[0].ts) > -2 * $off / 1000 - 1) | all' later.json)" true
+cat >check.py <<'END'
+import json
+events = json.load(open("merged.json"))["traceEvents"]
+names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+assert sorted(names.values()) == ["Rank 0 (ranks.0.pct)", "Rank 1 (ranks.1.pct)"], names
+out = {e["id"]: e for e in events if e["ph"] == "s" and e["name"] == "Messages"}
+into = {e["id"]: e for e in events if e["ph"] == "f" and e["name"] == "Messages"}
+assert len(out) == 26 and out.keys() == into.keys(), len(out)
+assert all(out[i]["pid"] != into[i]["pid"] for i in out)
+sends = [e for e in events if e["name"] == "MPI send"]
+assert len(sends) == 26 and {e["pid"] for e in sends} == set(names)
+assert sum(e["name"] == "MPI receive" for e in events) == 26
+END
+# ranks_hold KIND COMPILER START: with one MPI; in a folder of its own
+ranks_hold() {
+    local kind=$1 compiler=$2 start=$3
+    mkdir "$kind"
+    cd "$kind" || exit 1
+    printf '%s\n' "-- $kind"
+    "$compiler" -O1 -g -fopenmp ../ranks.c -o ranks || { echo "left out: $compiler makes no program here"; cd ..; return; }
+    "$start" -n 2 ./ranks >plain.txt 2>&1 || { echo "left out: $start starts no program here: $(head -n 1 plain.txt)"; cd ..; return; }
+    tried=$((tried + 1))
+    run "$start" -n 2 "$PCERE" trace ./ranks; says "two ranks are traced" 0 err '^all '
+    is "and calculate the same" "$(grep -h '^all' "$work/.err")" "$(grep '^all' plain.txt)"
+    holds "each has a file of its own" test -s ranks.0.pct -a -s ranks.1.pct
+    run "$PCERE" merge ranks.0.pct ranks.1.pct -o merged.json --json; says "they are merged" 0
+    is "the clock of rank 1 by messages, beside rank 0" "$(json '.files | map(.basis) | join(" ")')" "reference messages"
+    # 13 messages in each direction; barrier, allreduce: one more each; bcast: to rank 1, reduce: to rank 1.
+    is "every message was found" "$(json '.files[1].messages')" 32
+    is "a line fits all of them, and how far it can be off is told" "$(json '.files[1] | .error_ns > 0 and .violation_ns == 0')" true
+    run python3 ../check.py; says "with names, and an arrow for each message" 0
+    run "$PCERE" merge ranks.0.pct ranks.1.pct --minima -o minima.json --json; says "by minima" 0 out '"basis": "minima"'
+    run "$PCERE" metrics omp ranks.0.pct,ranks.1.pct merged.json --json; says "metrics of both as one run" 0
+    is "two processes, also of what was merged" "$(json '.runs | map(.metrics["Worker Process"]) | join(" ")')" "2 2"
+    run "$PCERE" merge ranks.0.pct merged.json -o x.json; says "two formats" 2 err 'one format'
+    run "$start" -n 2 "$PCERE" trace -o by%r.pct ./ranks; says "named by rank" 0
+    holds "as was said" test -s by0.pct -a -s by1.pct
+
+    "$compiler" -O1 -g -fopenmp ../later.c -o later
+    run "$start" -n 2 "$PCERE" trace ./later; says "receives that come later are traced, and what comes is right" 0
+    run "$PCERE" merge later.0.pct later.1.pct -o later.json --json; says "merged" 0
+    is "every message was found" "$(json '.files[1].messages')" 60
+    is "a line fits all of them" "$(json '.files[1] | .error_ns > 0 and .violation_ns == 0')" true
+    is "each has an arrow" "$(jq '[.traceEvents[] | select(.name == "Messages" and .ph == "s")] | length' later.json)" 60
+    is "that does not go back in time by more than the clocks are off" "$(jq --argjson off "$(json '.files[1].error_ns')" '[.traceEvents[] | select(.name == "Messages")] | group_by(.id) |
+        map((map(select(.ph == "f")) | .[0].ts) - (map(select(.ph == "s")) | .[0].ts) > -2 * $off / 1000 - 1) | all' later.json)" true
+    cd ..
+}
+tried=0
+for kind in mpich openmpi; do
+    if command -v "mpicc.$kind" "mpirun.$kind" >/dev/null; then ranks_hold "$kind" "mpicc.$kind" "mpirun.$kind"; fi
+done
+if [ "$tried" = 0 ] && command -v mpicc mpirun >/dev/null; then ranks_hold mpi mpicc mpirun; fi
+[ "$tried" != 0 ] || { echo "skip: no MPI is installed that starts a program here (scripts/setup installs MPICH and Open MPI)"; exit 77; }
+cd "$(find . -maxdepth 2 -name ranks.0.pct -printf '%h\n' | head -n 1)" || exit 1
 
 # what is no rank keeps the clock of the day
 echo 'int main(void) { int n = 0;
