@@ -145,7 +145,7 @@ static void blind_say(struct list *list, const struct units *units, enum label_r
     if (rules == LABEL_RULES_PAPER)
         say(list, "by the rules of the paper, what single and sections make is named after the thread that came to them, which differs from run to run");
     if (header->forks)
-        say(list, "the program made %llu processes by fork: what they did is not here", (unsigned long long)header->forks);
+        say(list, "the program forked %llu time%s: what the new processes did is not here", (unsigned long long)header->forks, header->forks == 1 ? "" : "s");
     if (header->dropped)
         say(list, "%llu records found no room", (unsigned long long)header->dropped);
     if (units->torn || units->mismatches)

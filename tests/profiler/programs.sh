@@ -44,7 +44,7 @@ program forks 'work(); pid_t child = fork(); if (child == 0) { work(); _exit(0);
 #include <unistd.h>'
 run "$PCERE" profile --json ./forks; says "a program that forks is profiled" 0
 is "without what its child did" "$(json '.xus | length')" 200
-holds "and that is said" jq -e '.runs[0].blind | any(test("1 processes by fork"))' .out
+holds "and that is said" jq -e '.runs[0].blind | any(test("forked 1 time:"))' .out
 
 program fails 'work(); return 3;'
 run "$PCERE" profile ./fails; says "a program that fails is profiled, and told of" 1 out '^100 XUs' err 'exited with status 3' err "hint: .*fails.pcx"
