@@ -39,6 +39,8 @@ holds() {
 # json FILTER: of the last run's document, as text
 json() { jq -r "$1" "$work/.out"; }
 is() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1 (wanted '$3', got '$2')"; fi; }
+# samples N: how a table says that there were N, of which some may have been interrupted by what else the machine does
+samples() { printf '(%s samples?|[0-9]+ samples?, [0-9]+ interrupted)' "$1"; }
 plugin() { "$PCERE" version --plugin; }
 # compile NAME [FLAG...] <SOURCE: a program with the plugin
 compile() {
@@ -46,6 +48,25 @@ compile() {
     shift
     cat >"$name.c"
     "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$@" "$name.c" -o "$name" || { echo "NOT OK: $name.c does not compile"; exit 1; }
+}
+# probes_write FOLDER PINNED: probes for `platform discover` whose answers are known, for PCERE_LIBDIR; where PINNED is 1, those that must be pinned are refused
+probes_write()
+{
+    mkdir -p "$1"
+    cat >"$1/pcere-probe" <<END
+#!/bin/sh
+case "$2 \$* " in 1*' pinned=0 '*|0*) ;; *) exit 3;; esac
+case \$1 in
+    latency) values='5 6 5' ;;
+    overlap) values='0.5 0.5 0.5' ;;
+    capacity) values='40000 40000 40000' ;;
+    pipeline) values='2 3 2' ;;
+    pair|overhead) values='50 60 50' ;;
+    *) values='1e9 1e9 1e9' ;;
+esac
+printf '%s\\n' \$values
+END
+    chmod +x "$1/pcere-probe"
 }
 finish() {
     printf '%d checks, %d failed\n' "$checks" "$failures"

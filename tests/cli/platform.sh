@@ -22,25 +22,7 @@ run "$PCERE" platform list sandybridge; says "list takes no name" 2
 run "$PCERE" platform discover --quick --name 'a b' -o x.json; says "a name with a blank is refused" 2 err "'a b'"
 holds "and nothing is written" test ! -e x.json
 
-# Probes whose answers are known; where `pinned` is 1, those that must be pinned are refused.
-probes_write()
-{
-    mkdir -p "$1"
-    cat >"$1/pcere-probe" <<END
-#!/bin/sh
-case "$2 \$* " in 1*' pinned=0 '*|0*) ;; *) exit 3;; esac
-case \$1 in
-    latency) values='5 6 5' ;;
-    overlap) values='0.5 0.5 0.5' ;;
-    capacity) values='40000 40000 40000' ;;
-    pipeline) values='2 3 2' ;;
-    pair|overhead) values='50 60 50' ;;
-    *) values='1e9 1e9 1e9' ;;
-esac
-printf '%s\\n' \$values
-END
-    chmod +x "$1/pcere-probe"
-}
+# Probes whose answers are known; of the second folder those that must be pinned are refused.
 probes_write known 0
 probes_write loose 1
 

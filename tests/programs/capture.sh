@@ -13,8 +13,14 @@ ok() { checks=$((checks + 1)); printf 'ok: %s\n' "$1"; }
 not_ok() { checks=$((checks + 1)) failures=$((failures + 1)); printf 'NOT OK: %s\n' "$1"; [ -f out ] && head -c 1500 out; }
 holds() { local sentence=$1; shift; if "$@" >/dev/null 2>&1; then ok "$sentence"; else not_ok "$sentence ($*)"; fi; }
 # capture OPTION... PROGRAM ARGUMENT...: into the store s, what is printed into out
-capture() { rm -rf s; timeout 100 "$programs/capture_driver" -o s "$@" >out 2>err; status=$?; }
+capture() { rm -rf s; timeout 300 "$programs/capture_driver" -o s "$@" >out 2>err; status=$?; }
 says() { if grep -qE -- "$2" out; then ok "$1"; else not_ok "$1 ('$2' was wanted)"; fi; }
+# until_holds COMMAND...: waits for it to succeed, a minute at most
+until_holds() { for _ in $(seq 600); do if "$@" >/dev/null 2>&1; then return 0; fi; sleep 0.1; done; return 1; }
+# Of a capture that leads a session: the program's process, whether it has computed for 100 ms, and whether all of them have ended.
+program_of() { pgrep -s "$1" -x slow; }
+computes() { local pid; pid=$(program_of "$1") && awk '{ exit !($14 >= 10) }' "/proc/$pid/stat"; }
+has_ended() { ! ps -o stat= -s "$1" | grep -v '^Z'; }
 lacks() { if grep -qE -- "$2" out; then not_ok "$1 ('$2' was not wanted)"; else ok "$1"; fi; }
 
 memory_checked() {      # SENTENCE PROGRAM STEPS OPTION...
@@ -81,7 +87,7 @@ forks)
     capture --first 100 "$programs/endings" daemon
     says "a program that becomes a daemon ends for us" '^program_status 0 exited 1'
     says "what came before is captured" 'captured 3 wanted 3'
-    for _ in 1 2 3 4 5 6 7 8 9 10; do grep -q 'daemon done' out && break; sleep 0.3; done
+    until_holds grep -q 'daemon done' out
     says "the daemon goes on without us" '^daemon done$'
     ;;
 entries)
@@ -141,7 +147,7 @@ refused)
     holds "ptrace refused: status 3" test "$status" -eq 3
     holds "ptrace refused: no store is left" test ! -e s
     mkdir -p s; : >s/file
-    timeout 100 "$programs/capture_driver" -o s "$programs/endings" >out 2>err; status=$?
+    timeout 300 "$programs/capture_driver" -o s "$programs/endings" >out 2>err; status=$?
     says "an existing store is refused" '^error 2 .*exists already'
     lacks "the program is not run in vain" '^PASS$'
     holds "it is left alone" test -e s/file
@@ -163,11 +169,10 @@ one_moment)
     done
     ;;
 interrupted)
-    # Ctrl-C: SIGINT to all of the terminal's process group
-    ( trap - INT; exec setsid "$programs/capture_driver" -o s --first 100 "$programs/slow" 400 ) >out 2>err &
-    sleep 0.5
-    group=$(pgrep -f "$programs/capture_driver -o s --first 100 $programs/slow 400" | head -1)
-    for _ in $(seq 1 100); do grep -q '^step 20 ' out && break; sleep 0.1; done
+    # Ctrl-C: SIGINT to all of the terminal's process group, while the program is captured; it waits for it at step 350, should that be later.
+    ( trap - INT; exec setsid "$programs/capture_driver" -o s --first 100 "$programs/slow" 400 350 ) >out 2>err &
+    group=$!
+    until_holds grep -q '^step 20 ' out
     kill -INT -- "-$group"
     wait
     says "the program ends as usual" '^program_status 2 exited 0 code 0 signal 2$'
@@ -176,9 +181,9 @@ interrupted)
     says "what was captured until then is kept" '^codelet main@slow.c_[0-9]+-12 '
     says "what was not says why" 'captured [1-9][0-9]* wanted 100'
     rm -rf s
-    ( exec setsid "$programs/capture_driver" -o s "$programs/slow" 4000 ) >out 2>err &
-    sleep 0.7
-    group=$(pgrep -f "$programs/capture_driver -o s $programs/slow 4000" | head -1)
+    ( exec setsid "$programs/capture_driver" -o s "$programs/slow" 20000 ) >out 2>err &
+    group=$!
+    until_holds computes "$group"
     kill -INT -- "-$group"
     wait
     says "interrupted in the timing run: it says so" '^error 1 interrupted in the timing run'
@@ -189,14 +194,19 @@ interrupted)
 killed_tracer)
     "$programs/slow" 40 >plain
     lost=0 stores=0
-    for i in $(seq 1 12); do
+    # Before there is output it is killed in the first run or on the way to the second; then at a step; last when there is a manifest, so of one it is certain.
+    for moment in 0.08 0.15 0.22 0.3 1 3 5 10 15 20 30 manifest; do
         rm -rf s
         ( exec setsid "$programs/capture_driver" -o s --first 100 "$programs/slow" 40 ) >out 2>err &
         tracer=$!
-        sleep "0.$(printf '%02d' $((8 + i * 7)))"
-        kill -KILL $tracer 2>/dev/null && killed=1 || killed=0
+        case $moment in
+        0.*) sleep $moment ;;
+        manifest) until_holds test -e s/manifest.json ;;
+        *) until_holds grep -q "^step $moment " out ;;
+        esac
+        kill -KILL $tracer 2>/dev/null
         wait $tracer 2>/dev/null
-        for _ in $(seq 1 50); do grep -q '^PASS' out && break; sleep 0.1; done
+        until_holds has_ended $tracer
         grep -E '^(step|PASS)' out >got
         # killed in the timing run, the capturing run never began
         if [ -s got ] && ! cmp -s plain got; then lost=$((lost + 1)); head -3 got; fi

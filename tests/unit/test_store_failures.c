@@ -84,7 +84,7 @@ static void write_in_child_and_kill(struct sample_store *made, bool force, long 
     CU_ASSERT_NOT_EQUAL_FATAL(child, -1);
     if (!child)
         _exit((int)write_store(made, force, NULL));
-    nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
+    nanosleep(&(struct timespec){.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000}, NULL);
     kill(child, SIGKILL);
     int status;
     CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
@@ -111,8 +111,10 @@ static void test_killed_at_random(void)
     prepare(&made, 2000);
     srand(7);
     long most_ns = write_ns(&made);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100 || seen[0] == i; i++) {
         char command[300];
+        if (i >= 100)
+            most_ns *= 2;                /* the machine was faster before: all kills came too early to find a codelet */
         write_in_child_and_kill(&made, false, (long)((double)rand() / RAND_MAX * (double)most_ns));
         int codelets = count_codelets(&made);
         CU_ASSERT_TRUE(codelets <= 3);
@@ -120,7 +122,7 @@ static void test_killed_at_random(void)
         snprintf(command, sizeof command, "rm -rf '%s'", made.path);
         CU_ASSERT_EQUAL_FATAL(system(command), 0);
     }
-    CU_ASSERT_TRUE(seen[0] < 100);
+    CU_ASSERT_TRUE(seen[1] + seen[2] + seen[3] > 0);
     CU_ASSERT_EQUAL(write_store(&made, false, NULL), PCERE_OK);
     CU_ASSERT_EQUAL(count_codelets(&made), 3);
     sample_store_done(&made);
