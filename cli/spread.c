@@ -8,6 +8,7 @@
 #include "predictor/runs.h"
 #include "predictor/statistics.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,8 @@ enum pcere_status spread_append(const struct store *store, const struct capture_
 enum pcere_status spread_load(const struct store *store, struct spread *spread, struct pcere_error *error)
 {
     *spread = (struct spread){.manifest = store_manifest(store), .host_name = host_described_name(store_manifest(store)->host)};
-    return store_samples_load(store, &spread->samples, &spread->sample_count, error);
+    enum pcere_status status = store_samples_load(store, &spread->samples, &spread->sample_count, error);
+    return status == PCERE_DATA && error->errnum == ENOENT ? PCERE_OK : status;      /* a store that was handed on without its samples has no runs */
 }
 
 void spread_done(struct spread *spread)

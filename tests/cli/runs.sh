@@ -48,6 +48,9 @@ says "predictions go by them" 0 out 'runs of the program differ by .*3 runs and 
 run "$PCERE" predict --json
 holds "and have their real time at that number of threads alone" jq -e '[.predictions[] | [.threads, .real_runs]] == [[1, 3], [2, 0]]' .out
 holds "with the pairs" jq -e '.predictions[0] | .real_pairs == 2 and .real_pair_ratio >= 0' .out
+rm reader.pcere/samples.jsonl
+run "$PCERE" regions --json; says "a store that was handed on without its samples is shown" 0
+is "it has no runs" "$(json .spread)" null
 
 rm log
 printf 'more words\n' | "$PCERE" capture --force --one-run --runs 2 -q ./reader >.out 2>.err
