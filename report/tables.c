@@ -107,60 +107,141 @@ enum pcere_status report_write_csv(const json_t *document, FILE *out, const char
     return written(out, name, error);
 }
 
-static bool extrap_line(FILE *out, const char *program, const char *region, json_int_t threads, const char *metric, double seconds)
+/* ---- Extra-P ---------------------------------------------------------------------------------------------------------------
+ * It refuses a file unless each metric of each call path has values at the same set of coordinates: these are the thread counts that were
+ * predicted, or, without a prediction, those of all real runs; what lacks one of them is left out. */
+
+#define SERIES_NAME_MOST 1024
+
+struct extrap_series { const json_t *source; const char *program, *region, *metric; };
+
+/* The values of a series at a thread count, written if there is an `out`; how many there are. */
+typedef size_t extrap_values_fn(const struct extrap_series *series, json_int_t threads, FILE *out);
+
+/* An arrow parts the levels of a call path, and C++ has an operator of that name. */
+static void path_make(const struct extrap_series *series, char path[static SERIES_NAME_MOST])
 {
-    char path[1024];
-    snprintf(path, sizeof path, "%s%s%s", program, region ? "->" : "", region ? region : "");
-    json_t *line = json_pack("{s:{s:I}, s:s, s:s, s:f}", "params", "p", threads, "callpath", path, "metric", metric, "value", seconds);
-    bool fine = line && json_dumpf(line, out, JSON_COMPACT | JSON_PRESERVE_ORDER) == 0 && putc('\n', out) != EOF;
+    snprintf(path, SERIES_NAME_MOST, "%s", series->program);
+    size_t length = strlen(path);
+    if (!series->region)
+        return;
+    snprintf(path + length, SERIES_NAME_MOST - length, "->%s", series->region);
+    for (char *at = strstr(path + length + (length + 2 < SERIES_NAME_MOST ? 2 : 0), "->"); at; at = strstr(at, "->"))
+        at[1] = ')';
+}
+
+static void extrap_line(FILE *out, const struct extrap_series *series, json_int_t threads, const json_t *time_ns)
+{
+    char path[SERIES_NAME_MOST];
+    path_make(series, path);
+    json_t *line = json_pack("{s:{s:I}, s:s, s:s, s:f}", "params", "p", threads, "callpath", path, "metric", series->metric, "value", json_number_value(time_ns) / 1e9);
+    if (line && json_dumpf(line, out, JSON_COMPACT | JSON_PRESERVE_ORDER) == 0)
+        putc('\n', out);
     json_decref(line);
-    return fine;
 }
 
-static double seconds_of(const json_t *value)
+static bool same_name(const json_t *value, const char *name)
 {
-    return json_number_value(value) / 1e9;
+    const char *own = json_string_value(value);
+    return own && name ? strcmp(own, name) == 0 : !own && !name;
 }
 
-static size_t predicted_lines(FILE *out, const json_t *prediction, const char *program)
+static size_t predicted_values(const struct extrap_series *series, json_int_t threads, FILE *out)
 {
-    size_t i, j, lines = 0;
+    size_t i, j, count = 0;
     json_t *point, *region;
-    json_array_foreach(json_object_get(prediction, "predictions"), i, point) {
-        json_int_t threads = json_integer_value(json_object_get(point, "threads"));
-        lines += extrap_line(out, program, NULL, threads, "predicted_time", seconds_of(json_object_get(point, "time_ns")));
+    json_array_foreach(json_object_get(series->source, "predictions"), i, point) {
+        if (json_integer_value(json_object_get(point, "threads")) != threads)
+            continue;
+        const json_t *found = series->region ? NULL : point;
         json_array_foreach(json_object_get(point, "regions"), j, region)
-            lines += extrap_line(out, program, json_string_value(json_object_get(region, "region")), threads, "predicted_time",
-                                 seconds_of(json_object_get(region, "time_ns")));
+            if (series->region && same_name(json_object_get(region, "region"), series->region))
+                found = region;
+        if (found && out)
+            extrap_line(out, series, threads, json_object_get(found, "time_ns"));
+        count += found != NULL;
     }
+    return count;
+}
+
+/* Its source is the list of those runs that one machine made. */
+static size_t real_values(const struct extrap_series *series, json_int_t threads, FILE *out)
+{
+    size_t i, j, count = 0;
+    json_t *run, *sample;
+    json_array_foreach(series->source, i, run) {
+        if (json_integer_value(json_object_get(run, "threads")) != threads || !same_name(json_object_get(run, "region"), series->region))
+            continue;
+        json_array_foreach(json_object_get(run, "samples_ns"), j, sample) {
+            if (out)
+                extrap_line(out, series, threads, sample);
+            count++;
+        }
+    }
+    return count;
+}
+
+/* If it has values everywhere. */
+static size_t series_write(const struct extrap_series *series, extrap_values_fn *values, const json_t *threads, FILE *out)
+{
+    size_t i, lines = 0;
+    json_t *count;
+    json_array_foreach(threads, i, count)
+        if (!values(series, json_integer_value(count), NULL))
+            return 0;
+    json_array_foreach(threads, i, count)
+        lines += values(series, json_integer_value(count), out);
     return lines;
 }
 
-static size_t real_lines(FILE *out, const json_t *document, const char *arch, const char *program)
+static void threads_put(json_t *list, json_t *threads)
 {
-    size_t i, j, lines = 0;
-    json_t *run, *sample;
-    json_array_foreach(json_object_get(document, "runs"), i, run) {
-        const char *own = json_string_value(json_object_get(run, "arch"));
-        if (!own || strcmp(own, arch) != 0)
-            continue;
-        json_array_foreach(json_object_get(run, "samples_ns"), j, sample)
-            lines += extrap_line(out, program, json_string_value(json_object_get(run, "region")), json_integer_value(json_object_get(run, "threads")),
-                                 "time", seconds_of(sample));
-    }
-    return lines;
+    size_t i;
+    json_t *known;
+    json_array_foreach(list, i, known)
+        if (json_equal(known, threads))
+            return;
+    json_array_append(list, threads);
+}
+
+/* Thread counts of a prediction, or of the runs of the whole program. */
+static json_t *coordinates_of(const json_t *prediction, const json_t *runs)
+{
+    json_t *list = json_array(), *one;
+    size_t i;
+    json_array_foreach(prediction ? json_object_get(prediction, "predictions") : runs, i, one)
+        if (prediction || !json_is_string(json_object_get(one, "region")))
+            threads_put(list, json_object_get(one, "threads"));
+    return list;
+}
+
+static json_t *runs_of(const json_t *document, const char *arch)
+{
+    json_t *list = json_array(), *run;
+    size_t i;
+    json_array_foreach(json_object_get(document, "runs"), i, run)
+        if (arch && same_name(json_object_get(run, "arch"), arch))
+            json_array_append(list, run);
+    return list;
 }
 
 enum pcere_status report_write_extrap(const json_t *document, FILE *out, const char *name, struct pcere_error *error)
 {
     const json_t *prediction = json_array_get(json_object_get(document, "predictions"), 0);
     const json_t *source = prediction ? prediction : json_array_get(json_object_get(document, "runs"), 0);
-    const char *arch = json_string_value(json_object_get(source, "arch")), *program = json_string_value(json_object_get(document, "program"));
-    size_t lines = 0;
-    if (arch && program) {
-        lines = real_lines(out, document, arch, program);
-        lines += prediction ? predicted_lines(out, prediction, program) : 0;
+    const char *program = json_string_value(json_object_get(document, "program"));
+    json_t *runs = runs_of(document, json_string_value(json_object_get(source, "arch"))), *threads = coordinates_of(prediction, runs), *region;
+    struct extrap_series predicted = {prediction, program, NULL, "predicted_time"}, real = {runs, program, NULL, "time"};
+    size_t lines = 0, i;
+    if (program && json_array_size(threads)) {
+        lines = series_write(&real, real_values, threads, out) + series_write(&predicted, predicted_values, threads, out);
+        json_array_foreach(json_object_get(document, "regions"), i, region) {
+            real.region = predicted.region = json_string_value(json_object_get(region, "region"));
+            lines += series_write(&real, real_values, threads, out) + series_write(&predicted, predicted_values, threads, out);
+        }
     }
+    json_decref(runs);
+    json_decref(threads);
     enum pcere_status status = written(out, name, error);
     if (status == PCERE_OK && !lines)
         status = pcere_fail(error, PCERE_DATA, 0, "run 'pcere replay --threads 1,2,4' or 'pcere predict --threads 1,2,4 --measure' first",

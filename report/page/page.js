@@ -119,6 +119,11 @@ function top() {
   const warnings = [];
   if (!report.complete) warnings.push("The capture was cut short: what is here is whole, later invocations are missing.");
   for (const one of report.missing || []) warnings.push(`No prediction for ${one.arch}: ${one.why}${one.hint ? ` (${one.hint})` : ""}.`);
+  for (const one of predictions)
+    for (const point of one.predictions)
+      if (point.missing)
+        warnings.push(`${predictionName(one)}, ${plural(point.threads, "thread")}: ${plural(point.missing, "codelet")} without a replay, `
+          + `${ratioText(point.missing_ns / point.time_ns)} of the time: it is computed from the captured run.`);
   if (!predictions.length && !(report.missing || []).length) warnings.push("Nothing was replayed yet: 'pcere replay --threads 1,2,4' gives predictions.");
   $("warnings").hidden = !warnings.length;
   $("warnings").append(...warnings.flatMap(text => [text, element("br")]));

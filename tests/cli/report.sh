@@ -43,6 +43,27 @@ assert any("<!--<script><b>,\"x.c" in row[0] for row in rows)'
 run "$PCERE" report --format extrap
 says "lines for Extra-P" 0
 holds "each of them has parameters, path, metric and value" jq -se '(length >= 8) and all(.[]; (.params.p | . == 1 or . == 2) and (.value > 0) and (.callpath | startswith("./work")) and (.metric == "time" or .metric == "predicted_time"))' .out
+# What Extra-P demands of a file, or else refuses it: one set of parameters, and values of each metric of each call path at all coordinates.
+cat >wanted.py <<'PYTHON'
+import collections, json, sys
+coordinates, names = collections.defaultdict(set), set()
+for line in open(sys.argv[1]):
+    one = json.loads(line)
+    names.add(tuple(one["params"]))
+    assert isinstance(one["value"], float) and one["value"] >= 0 and one["callpath"].count("->") <= 1
+    coordinates[one["callpath"], one["metric"]].add(tuple(one["params"].values()))
+assert len(names) == 1 and len(set(map(frozenset, coordinates.values()))) == 1, coordinates
+print(" ".join(sorted({metric for _, metric in coordinates})), sorted(set.union(*coordinates.values())))
+PYTHON
+is "and all of them are at the same thread counts" "$(python3 wanted.py .out)" "predicted_time time [(1,), (2,)]"
+run "$PCERE" replay --threads 3
+run "$PCERE" report --format extrap
+is "real times that are not there at each thread count are left out" "$(python3 wanted.py .out)" "predicted_time [(1,), (2,), (3,)]"
+mkdir runs
+cp -r work.pcere runs/
+grep '"kind":"run"' work.pcere/samples.jsonl >runs/work.pcere/samples.jsonl
+run "$PCERE" report --format extrap runs/work.pcere
+is "of real runs alone there are their times" "$(python3 wanted.py .out)" "time [(1,), (2,)]"
 
 run "$PCERE" report --format pdf
 says "another format is refused with those that there are" 2 err "no format 'pdf'" err 'html, json, csv or extrap'
