@@ -238,6 +238,7 @@ static json_t *region_value(const struct prediction *prediction, const struct pr
         json_put(entry, "vitro_ns", number_or_null(class->vitro_ns), failed);
         json_put(entry, "time_ns", json_from_u64(class->time_ns), failed);
         json_put(entry, "processes", json_from_u64(class->process_count), failed);
+        json_put(entry, "missing", json_boolean(class->missing), failed);
         json_put(entry, "members_ratio", class->members_ratio > 0 ? json_real(class->members_ratio) : json_null(), failed);
         json_put(entry, "repetitions", json_from_u64(class->repetition_count), failed);
         const struct modelled_class *modelled =
@@ -258,6 +259,18 @@ uint64_t prediction_at_one_ns(const struct predict_result *result)
     return 0;
 }
 
+/* On what the prediction rests, together time_ns. */
+static json_t *parts_value(const struct predict_point *point, bool *failed)
+{
+    json_t *value = json_object();
+    for (size_t b = 0; b < PREDICT_BASES; b++)
+        if (point->parts_ns[b])
+            json_put(value, predict_basis_name((enum predict_basis)b), json_from_u64(point->parts_ns[b]), failed);
+    json_put(value, "outside_regions", json_from_u64(point->serial_ns), failed);
+    json_put(value, "team_start", json_from_u64(point->start_ns), failed);
+    return value;
+}
+
 static json_t *point_value(const struct prediction *prediction, const struct predict_point *point, bool *failed)
 {
     json_t *value = json_object(), *regions = json_array();
@@ -276,6 +289,10 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "acceleration", point->has_acceleration ? json_real(point->acceleration) : json_null(), failed);
     json_put(value, "serial_ns", json_from_u64(point->serial_ns), failed);
     json_put(value, "serial_basis", json_string(predict_basis_name(point->serial_basis)), failed);
+    json_put(value, "real_serial_ns", number_or_null(point->real_serial_ns), failed);
+    json_put(value, "parts_ns", parts_value(point, failed), failed);
+    json_put(value, "missing", json_from_u64(point->missing_count), failed);
+    json_put(value, "missing_ns", json_from_u64(point->missing_ns), failed);
     json_put(value, "team_start_ns", number_or_null(point->start_ns), failed);
     json_put(value, "cost_ns", number_or_null(point->cost_ns), failed);
     for (size_t i = 0; i < point->region_count; i++)
@@ -359,5 +376,7 @@ enum pcere_status prediction_make(struct prediction *prediction, struct pcere_er
 {
     predict_result_done(&prediction->result);
     prediction->result = (struct predict_result){0};
-    return predict_run(&prediction->request, &prediction->result, error);
+    struct predict_request request = prediction->request;
+    request.partial = true;
+    return predict_run(&request, &prediction->result, error);
 }

@@ -38,7 +38,7 @@ void prediction_done(struct prediction *prediction);
 /* Read the samples again, since more have come. */
 enum pcere_status prediction_reload(const struct cli *cli, struct prediction *prediction, struct pcere_error *error);
 
-/* Predict (again), into prediction->result. As predict_run. */
+/* Predict (again), into prediction->result. As predict_run with `partial`. */
 enum pcere_status prediction_make(struct prediction *prediction, struct pcere_error *error);
 
 /* Median of what real runs of that machine say of a region at these threads, ns; 0: nothing. */

@@ -6,6 +6,7 @@
 #include "core/units.h"
 #include "store/store.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,60 @@ static void serials_print(const struct prediction *prediction)
     putchar('\n');
 }
 
+/* What is measured, computed and missing, as parts of the time. */
+static void parts_print(const struct prediction *prediction)
+{
+    static const char *const names[PREDICT_BASES] = {
+        [PREDICT_REPLAY] = "replayed", [PREDICT_SAMPLE] = "sampled", [PREDICT_MODEL] = "by model", [PREDICT_SCALED] = "scaled as what was replayed",
+        [PREDICT_IN_VIVO] = "as in the capture's run", [PREDICT_RUN] = "by real runs",
+    };
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        char share[CLI_TEXT_MOST];
+        double whole = point->time_ns ? (double)point->time_ns : 1;
+        printf("with %u thread%s: ", point->threads, point->threads == 1 ? "" : "s");
+        for (size_t b = 0; b < PREDICT_BASES; b++)
+            if (names[b] && point->parts_ns[b])
+                printf("%s %s, ", cli_ratio_text(share, (double)point->parts_ns[b] / whole), names[b]);
+        printf("%s outside regions\n", cli_ratio_text(share, (double)(point->serial_ns + point->start_ns) / whole));
+    }
+}
+
+/* Codelets that have no replay at thread counts at which others have one. */
+static void missing_print(const struct prediction *prediction)
+{
+    enum { NAMED = 3 };
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        char share[CLI_TEXT_MOST];
+        size_t named = 0;
+        if (!point->missing_count)
+            continue;
+        printf("MISSING with %u thread%s: %zu codelet%s not replayed (", point->threads, point->threads == 1 ? "" : "s", point->missing_count, point->missing_count == 1 ? " was" : "s were");
+        for (size_t r = 0; r < point->region_count; r++)
+            for (size_t c = 0; c < point->regions[r].class_count; c++)
+                if (point->regions[r].classes[c].missing && named++ < NAMED)
+                    printf("%s%s #%llu", named > 1 ? ", " : "", point->regions[r].name, (unsigned long long)point->regions[r].classes[c].representative);
+        printf("%s). %s %s of the time %s; pcere replay%s%s --threads %u measures %s, or says why not\n", named > NAMED ? ", ..." : "",
+               point->missing_count == 1 ? "Its" : "Their", cli_ratio_text(share, point->time_ns ? (double)point->missing_ns / (double)point->time_ns : 0),
+               point->threads == prediction->manifest->threads ? "are those of the capture's run" : "are computed from the capture's run", prediction->request.store_name ? " " : "",
+               prediction->request.store_name ? prediction->request.store_name : "", point->threads, point->missing_count == 1 ? "it" : "them");
+    }
+}
+
+/* Real runs at other thread counts may say that the serial part is not the same there. */
+static void serial_change_print(const struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        char here[UNITS_TEXT_BYTES], there[UNITS_TEXT_BYTES];
+        double change = point->serial_ns ? (double)point->real_serial_ns / (double)point->serial_ns - 1 : 0;
+        if (point->real_serial_ns && point->threads != prediction->manifest->threads && point->serial_basis != PREDICT_RUN && fabs(change) > PREDICT_SERIAL_RATIO)
+            printf("real runs with %u thread%s spent %s outside regions, not %s: the interval has both, --measured-serial takes theirs\n", point->threads,
+                   point->threads == 1 ? "" : "s", units_format_ns(point->real_serial_ns, there), units_format_ns(point->serial_ns, here));
+    }
+}
+
 /* How near a prediction can come to one run at all. */
 static void noise_print(const struct prediction *prediction)
 {
@@ -161,8 +216,11 @@ static void law_print(const struct prediction *prediction)
 {
     struct prediction_law law;
     char share[CLI_TEXT_MOST];
-    if (!prediction_law(prediction, &law))
+    if (!prediction_law(prediction, &law)) {
+        if (prediction->result.point_count == 1)
+            puts("one thread count tells of no speed-up: replay with others, too");
         return;
+    }
     if (law.serial_ratio > 1)
         printf("by Amdahl's law through %u and %u threads: more threads do not pay\n", law.threads[0], law.threads[1]);
     else if (law.serial_ratio <= 0)
@@ -182,6 +240,7 @@ static void prediction_print(const struct prediction *prediction)
         serials_print(prediction);
     else
         printf("\noutside regions %s at any number of threads\n", units_format_ns(prediction->result.serial_ns, serial));
+    serial_change_print(prediction);
     law_print(prediction);
     char spread[CLI_TEXT_MOST];
     cli_ratio_text(spread, prediction->result.run_ratio);
@@ -192,6 +251,8 @@ static void prediction_print(const struct prediction *prediction)
     if (prediction->result.run_count)
         noise_print(prediction);
     regions_print(prediction);
+    parts_print(prediction);
+    missing_print(prediction);
     members_print(prediction);
     if (prediction->by_model)
         model_print(prediction);

@@ -258,6 +258,22 @@ static enum pcere_status failures_count(const struct replay_report *report, stru
     return pcere_fail(error, worst->status, 0, worst->hint, "%zu of %zu replays failed: %.300s", failed, report->result_count, worst->message);
 }
 
+/* Each codelet is measured once with each number of threads, whatever that takes. */
+static void budget_tell(struct cli *cli, const struct replay_report *report, uint64_t budget_ns)
+{
+    char budget[UNITS_TEXT_BYTES], cost[UNITS_TEXT_BYTES];
+    bool failed = false, exceeded = report->cost_ns > budget_ns;
+    if (!budget_ns)
+        return;
+    if (cli->json) {
+        json_put(cli->document, "budget_ns", json_from_u64(budget_ns), &failed);
+        json_put(cli->document, "budget_exceeded", json_boolean(exceeded), &failed);
+    }
+    if (exceeded)
+        cli_note(cli, "the budget of %s was not enough to measure each codelet once with each number of threads: that took %s, and intervals are wide", units_format_ns(budget_ns, budget),
+                 units_format_ns(report->cost_ns, cost));
+}
+
 static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct replay_words *words = raw;
@@ -314,6 +330,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
             *error = shown;
             status = shown.status;
         }
+        budget_tell(cli, &report, setup.options.budget_ns);
         if (status == PCERE_OK)
             status = replay_compilers_show(cli, report.compilers, report.compiler_count, error);
         bool missing = false;

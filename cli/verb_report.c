@@ -313,6 +313,7 @@ const struct cli_verb cli_verb_report = {
         "Writes what the store's capture, its replays and its real runs say. The page is one HTML file that opens without a network: curves of "
         "predicted and real speed-up with their intervals, regions with share, classes and error, every machine that measured, what was not captured and why. "
         "It holds no memory of the program, but its name, arguments and OpenMP settings.\n\n"
+        "Extra-P wants each time at the same thread counts: those that were predicted, with real times if there are runs at each of them. It models from five on.\n\n"
         "Predictions are made of all replays of the store: for each machine, set of compiler flags and set of OpenMP settings that was replayed.",
     .examples = "pcere report -o report.html\npcere report cg.A.pcere --format csv -o regions.csv\npcere report --format extrap -o cg.jsonl\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct report_words),

@@ -106,6 +106,7 @@ struct predictor {
     double *region_draws, *point_draws;       /* [PREDICT_DRAWS] sums */
     double *residual_draws, *run_draws;       /* [PREDICT_DRAWS]: standard normal, common to all classes; factors, common to all of a run */
     struct amdahl_forks forks;       /* at the point's threads */
+    bool any_replayed;               /* some class was, at the point's threads */
     double scaling;                  /* of all that was replayed, from the capture's threads to the point's; 0: nothing was */
     double run_ratio;                /* standard deviation of runs of the program */
     size_t run_count;                /* that say so */
@@ -172,6 +173,16 @@ static void residual_spread(struct predictor *predictor, uint32_t threads)
         predictor->draws[d] *= fmax(1 + residual * (predictor->residual_draws[d] + normal_draw(&predictor->state)), 0);
 }
 
+static bool anything_replayed(struct predictor *predictor, uint32_t threads)
+{
+    const struct store_manifest *manifest = predictor->request->manifest;
+    predictor->replays.count = 0;
+    for (size_t r = 0; r < manifest->region_count && !predictor->replays.count; r++)
+        for (size_t c = 0; c < manifest->regions[r].class_count && !predictor->replays.count; c++)
+            replays_choose(predictor->request, manifest->regions[r].name, manifest->regions[r].classes[c].representative, threads, &predictor->replays);
+    return predictor->replays.count > 0;
+}
+
 /* What is common to all regions at these threads. */
 static void scaling_prepare(struct predictor *predictor, uint32_t threads)
 {
@@ -180,6 +191,7 @@ static void scaling_prepare(struct predictor *predictor, uint32_t threads)
     predictor->scaling = 0;
     if (predictor->request->model)
         return;
+    predictor->any_replayed = anything_replayed(predictor, threads);
     double vivo_ns = replays_fork_ns(predictor->request, captured, predictor->values), vitro_ns = replays_fork_ns(predictor->request, threads, predictor->values);
     bool known = vitro_ns > 0 && (vivo_ns > 0 || captured == 1);      /* with one thread it is next to nothing */
     predictor->forks = (struct amdahl_forks){known ? vivo_ns : 0, known ? vitro_ns : 0};
@@ -256,6 +268,9 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
     else {
         replays_choose(request, region->name, class->representative, threads, &predictor->replays);
         if (predictor->replays.count == 0 && measured_is_light(request->manifest, class))
+            return class_keep(predictor, region, class, threads, ret_class, cost_ns);
+        ret_class->missing = predictor->replays.count == 0 && request->partial && predictor->any_replayed;
+        if (ret_class->missing)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         if (predictor->replays.count == 0)
             return fail_missing(request, &predictor->replays, region->name, class->representative, threads, error);
@@ -335,6 +350,18 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
     return PCERE_OK;
 }
 
+/* On what the region's time rests, and what of it should have been replayed. */
+static void parts_add(const struct predict_region *region, struct predict_point *point)
+{
+    if (!region->class_count)
+        point->parts_ns[region->basis] += region->time_ns;
+    for (size_t c = 0; c < region->class_count; c++) {
+        point->parts_ns[region->classes[c].basis] += region->classes[c].time_ns;
+        point->missing_ns += region->classes[c].missing ? region->classes[c].time_ns : 0;
+        point->missing_count += region->classes[c].missing;
+    }
+}
+
 /* The program makes its team once. What was replayed had one already. */
 static void start_add(struct predictor *predictor, struct predict_point *point)
 {
@@ -367,11 +394,17 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
         return pcere_fail_memory(error, "a prediction");
     ret_point->region_count = manifest->region_count;
     scaling_prepare(predictor, threads);
+    size_t told;
+    ret_point->real_serial_ns = runs_median(predictor->request, threads, true, predictor->values, &told);
     double serial_ratio = threads == manifest->threads || (predictor->request->measured_serial && ret_point->serial_basis == PREDICT_RUN) ? 0 : PREDICT_SERIAL_RATIO;
+    double other_ns = told && serial_ratio > 0 ? (double)ret_point->real_serial_ns - (double)serial_ns : 0;
+    if (fabs(other_ns) <= PREDICT_SERIAL_RATIO * (double)serial_ns)
+        other_ns = 0;
     for (size_t d = 0; d < PREDICT_DRAWS; d++) {
         predictor->residual_draws[d] = normal_draw(&predictor->state);
         predictor->run_draws[d] = fmax(1 + M_SQRT2 * predictor->run_ratio * normal_draw(&predictor->state), 0);
-        predictor->point_draws[d] = (double)serial_ns * fmax(1 + serial_ratio * normal_draw(&predictor->state), 0) * predictor->run_draws[d];
+        double drawn_ns = (double)serial_ns + other_ns * (other_ns != 0 ? uniform_draw(&predictor->state) : 0);
+        predictor->point_draws[d] = drawn_ns * fmax(1 + serial_ratio * normal_draw(&predictor->state), 0) * predictor->run_draws[d];
     }
     for (size_t r = 0; r < manifest->region_count; r++) {
         enum pcere_status status = region_predict(predictor, &manifest->regions[r], threads, &ret_point->regions[r],
@@ -379,6 +412,7 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
         if (status != PCERE_OK)
             return status;
         ret_point->time_ns += ret_point->regions[r].time_ns;
+        parts_add(&ret_point->regions[r], ret_point);
     }
     start_add(predictor, ret_point);
     interval_read(predictor->point_draws, ret_point->time_ns, &ret_point->low_ns, &ret_point->high_ns);

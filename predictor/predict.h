@@ -27,7 +27,8 @@
  *     other thread counts than the capture's it is at least. The prediction itself is not corrected by it;
  *   - runs: all of a draw by 1 + sqrt(2) s w, for the real run and for the session that measured; s is the standard deviation of runs of the program on that
  *     host, pooled over thread counts with an assumed PREDICT_RUN_RATIO that counts as PREDICT_RUN_ASSUMED degrees of freedom;
- *   - the serial part, at other thread counts than the capture's, by PREDICT_SERIAL_RATIO, unless real runs told it;
+ *   - the serial part, at other thread counts than the capture's, by PREDICT_SERIAL_RATIO, unless real runs told it; where real runs there spent more or less
+ *     by more than that, and do not count, anything from the capture's to theirs;
  *   - classes that real runs at these threads tell apart (replays_members): anything from what the representative says to what all members took;
  *   - how late a new team's threads begin, as codelets measured it;
  *   - at other thread counts, what was not replayed: anything from that estimate to its in-vivo time, and to that of perfect scaling.
@@ -59,6 +60,7 @@ enum predict_basis {
     PREDICT_MODEL,                   /* computed, not measured; a region: at least one of its classes */
     PREDICT_RUN,                     /* from real runs on that host: only the serial part of a store captured elsewhere */
     PREDICT_SCALED,                  /* not replayed: its work scales as that of what was */
+    PREDICT_BASES,                   /* how many there are */
 };
 
 /* What is computed for one run of a class's representative, 95 %. False: nothing can be said of it. */
@@ -76,6 +78,7 @@ struct predict_request {
     const char *settings;            /* OpenMP settings of the replays; NULL or "": the original's */
     const char *store_name;          /* for hints: what the user would type; NULL: nothing (the only store there is) */
     uint64_t seed;                   /* of the bootstrap */
+    bool partial;                    /* a captured class that was not replayed at a thread count, where others were, is kept as one that was not captured */
     bool measured_serial;            /* T_seq as the host's real runs at these threads have it, between two such counts in proportion; where there are none, the capture's */
     predict_model_fn *model;         /* takes the replays' place; NULL: replays count. Its errors are of one kind: the draws of all classes go up and down together */
     void *model_context;
@@ -89,6 +92,7 @@ struct predict_class {
     uint64_t vitro_ns;               /* median time of one replay; 0 in vivo and nested */
     uint64_t time_ns;                /* what the class adds to the prediction */
     size_t process_count, repetition_count;   /* behind vitro_ns */
+    bool missing;                    /* it was captured, and should have been replayed; with `partial` alone */
     double members_ratio;            /* real runs at these threads: how many times as much all members take as the representative says; 1: it holds; 0: not replayed */
 };
 
@@ -106,7 +110,11 @@ struct predict_point {
     uint64_t time_ns, low_ns, high_ns;        /* whole program */
     uint64_t serial_ns;              /* of that, outside regions */
     enum predict_basis serial_basis; /* PREDICT_IN_VIVO, or PREDICT_RUN: with measured_serial, by real runs */
-    uint64_t start_ns;               /* of that, how late the threads of the team begin when it is made, which happens once */
+    uint64_t real_serial_ns;         /* median of what real runs at these threads spent there; 0: there are none */
+    uint64_t parts_ns[PREDICT_BASES];         /* of time_ns, what regions add on each basis */
+    uint64_t missing_ns;             /* of these, what should have been replayed */
+    size_t missing_count;            /* classes of which that is */
+    uint64_t start_ns;               /* of time_ns, how late the threads of the team begin when it is made, which happens once */
     uint64_t cost_ns;                /* wall time of all replays that count: restoring and warm-up included, building not */
     bool has_real;                   /* real runs of that host at these threads are among the samples */
     uint64_t real_ns;                /* their median wall time */
@@ -135,8 +143,8 @@ struct predict_result {
 
 /* Predict. Names in the result are borrowed from the manifest, which must outlive it; predict_result_done frees the rest.
  * PCERE_USAGE: a thread count of 0, or a host that neither the samples nor the manifest know (the hint lists those that they do).
- * PCERE_DATA: a captured class was not replayed on that host at one of the thread counts (the message names the first, the hint
- * is the command that measures all that is missing); a sample without repetitions. PCERE_SYSTEM: no memory. */
+ * PCERE_DATA: a captured class was not replayed on that host at one of the thread counts, or, with `partial`, none was at one of them (the message names
+ * the first, the hint is the command that measures all that is missing); a sample without repetitions. PCERE_SYSTEM: no memory. */
 enum pcere_status predict_run(const struct predict_request *request, struct predict_result *ret_result, struct pcere_error *error);
 void predict_result_done(struct predict_result *result);
 

@@ -230,6 +230,70 @@ static void missing_samples(void)
     CU_ASSERT_EQUAL(result.serial_ns, 99);
 }
 
+static void parts_that_are_missing(void)
+{
+    struct store_sample samples[16];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    count = replay_all(samples, count, "home", 4, 4, 0);
+    for (size_t i = 0; i < count; i++)       /* solve #12, 50 ms in vivo, failed at both */
+        if (samples[i].representative == 12)
+            samples[i--] = samples[--count];
+    static const uint32_t threads[] = {1, 4, 8};
+    struct predict_request asked = request(samples, count, "home", threads, 2);
+    struct predict_result result;
+    struct pcere_error error = {0};
+    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
+    asked.partial = true;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    const struct predict_point *one = &result.points[0], *four = &result.points[1];
+    CU_ASSERT_EQUAL(one->time_ns, manifest.wall_ns);             /* as in vivo */
+    CU_ASSERT_EQUAL(one->missing_count, 1);
+    CU_ASSERT_EQUAL(one->missing_ns, 50000000);
+    CU_ASSERT_TRUE(one->regions[0].classes[1].missing);
+    CU_ASSERT_FALSE(one->regions[0].classes[0].missing);
+    CU_ASSERT_FALSE(one->regions[0].classes[2].missing);         /* was never to be replayed */
+    CU_ASSERT_EQUAL(one->regions[0].classes[1].basis, PREDICT_IN_VIVO);
+    CU_ASSERT_EQUAL(one->regions[0].basis, PREDICT_REPLAY);
+    CU_ASSERT_EQUAL(four->regions[0].classes[1].basis, PREDICT_SCALED);
+    CU_ASSERT_EQUAL(four->missing_ns, 12500000);                 /* as the rest of its region scales */
+    CU_ASSERT_EQUAL(four->parts_ns[PREDICT_REPLAY], 90000000 / 4 + 5500000 / 4);
+    CU_ASSERT_EQUAL(four->parts_ns[PREDICT_SCALED], 12500000 + 17500 + 7500);
+    CU_ASSERT_EQUAL(four->parts_ns[PREDICT_IN_VIVO], 0);
+    uint64_t sum_ns = four->serial_ns + four->start_ns;
+    for (size_t b = 0; b < PREDICT_BASES; b++)
+        sum_ns += four->parts_ns[b];
+    CU_ASSERT_EQUAL(sum_ns, four->time_ns);
+    /* from perfect scaling to none */
+    CU_ASSERT(four->regions[0].high_ns > four->regions[0].time_ns + 20000000);
+    predict_result_done(&result);
+    asked.thread_count = 3;                                      /* with eight nothing was replayed: nothing is known */
+    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
+    CU_ASSERT_STRING_EQUAL(error.message, "invocation 7 of solve@x.c:10 was not replayed with 8 threads on 'home' (and 4 more)");
+    CU_ASSERT_STRING_EQUAL(error.hint, "on home: pcere replay --threads 1,4,8");
+}
+
+static void serial_part_that_changes(void)
+{
+    struct store_sample samples[16];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    count = replay_all(samples, count, "home", 4, 4, 0);
+    static const uint32_t threads[] = {1, 4};
+    struct predict_request asked = request(samples, count, "home", threads, 2);
+    struct predict_result without, with;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &without, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(without.points[1].real_serial_ns, 0);
+    samples[count++] = run("home", 4, 436000000, 400000000);
+    samples[count++] = run("home", 1, 445600000, 300000000);
+    asked.sample_count = count;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &with, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(with.points[1].real_serial_ns, 400000000);
+    CU_ASSERT_EQUAL(with.points[1].time_ns, without.points[1].time_ns);        /* it is told, not believed */
+    CU_ASSERT(with.points[1].high_ns > 400000000 && without.points[1].high_ns < 200000000);
+    CU_ASSERT(with.points[0].high_ns < 300000000);               /* the capture's own thread count has its own run */
+    predict_result_done(&without);
+    predict_result_done(&with);
+}
+
 static void unknown_host(void)
 {
     struct store_sample samples[8];
@@ -611,6 +675,8 @@ static const struct unit_test tests[] = {
     {"two real runs in a row tell what the machine does to one", pairs_of_runs},
     {"only samples of that host, region, threads, flags and settings count, with the newest warm-up", which_samples_count},
     {"what was not replayed is named with the command that measures it", missing_samples},
+    {"a codelet that has no replay is kept as it was, counted, and widens the interval", parts_that_are_missing},
+    {"a serial part that real runs found to be another widens the interval, and moves nothing", serial_part_that_changes},
     {"an unknown host is refused with those that are known", unknown_host},
     {"a store from another machine takes its serial part from runs here", another_machine},
     {"the interval has the spread of samples, runs and the serial part, and what warm-ups left, reproducibly", intervals},

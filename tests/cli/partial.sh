@@ -1,0 +1,105 @@
+# What a prediction says where something is missing: no samples, one thread count, a region that fails, a machine that did not make the capture, a budget that is too small. Never a silent zero.
+source "$SOURCE/tests/cli/common.sh" || exit 1
+"$PCERE" check --json 2>/dev/null | jq -e '[.checks[] | select(.required and (.ok | not))] == []' >/dev/null || { echo "SKIPPED: this machine does not pass pcere check"; exit 77; }
+
+# bound() works in no other process than its own: a codelet of it fails. The serial part does four times as much with two threads.
+compile work <<'C'
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define N 400000
+static double x[N], y[N];
+static pid_t own;
+static void sweep(int step)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++) y[i] = x[i] * 0.5 + step;
+}
+static void bound(int step)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++) {
+        if (i % 100000 == 0 && getpid() != own) abort();
+        x[i] = y[i] * 0.25 + step;
+    }
+}
+int main(void)
+{
+    own = getpid();
+    for (int step = 0; step < 20; step++) { sweep(step); bound(step); }
+    double sum = 0;
+    for (int turn = 0; turn < (omp_get_max_threads() > 1 ? 80 : 20); turn++)
+        for (int i = 0; i < N; i++) sum += x[i] * turn;
+    printf("%g\n", sum);
+    return 0;
+}
+C
+# Classes of one region are one: what is asked is how often something was replayed, not how times fall.
+run "$PCERE" capture --one-run --max-classes 1 --all-classes --json ./work
+says "a program with a region that cannot be replayed is captured" 0
+is "both of its regions" "$(json '[.regions[] | .status + " " + (.classes | length | tostring)] | join(", ")')" "captured 1, captured 1"
+of() { jq -r --arg name "$1" ".predictions[$2].regions[] | select(.region | startswith(\$name)) | $3" .out; }
+
+# ---- nothing was measured --------------------------------------------------------------------------------------------------
+run "$PCERE" predict; says "without samples there is no prediction, but the command that gives one" 4 err 'was not replayed with 1 thread' err 'hint: .*pcere replay --threads 1'
+holds "and no number" test ! -s .out
+run "$PCERE" predict --json; holds "a document neither" sh -c '[ ! -s .out ] || jq -e ".predictions == null" .out'
+run "$PCERE" report --json; is "a report has no prediction" "$(json '.predictions | length')" 0
+
+# ---- a region fails ---------------------------------------------------------------------------------------------------------
+run "$PCERE" replay --threads 1,2 --sample off --repeat 3
+says "a codelet that fails is told, and the others are replayed" 1 out 'bound@' out 'sweep@work.c:[0-9]+ #[0-9]+ '
+run "$PCERE" predict --threads 1,2
+says "the prediction goes on without it, and says so" 0 out '^MISSING with 1 thread: 1 codelet was not replayed \(bound@work.c.*pcere replay --threads 1' out '^MISSING with 2 threads: 1 codelet' \
+    out '^with 1 thread: .* as in the capture.s run, .* outside regions'
+run "$PCERE" predict --threads 1,2 --json
+is "so does the document" "$(json '[.predictions[] | .missing] | join(" ")')" "1 1"
+is "at the capture's thread count it keeps its time in vivo" "$(of bound 0 '.basis + " " + (.classes[0].missing | tostring)')" "in_vivo true"
+holds "which is no zero" jq -e '.predictions[0] | .missing_ns > 0 and .parts_ns.in_vivo >= .missing_ns' .out
+# What was replayed counts for nothing where a busy machine makes it take three times what it took in the program.
+holds "elsewhere it scales as what was replayed, if that is any measure" test "$(of bound 1 .basis)" = "$(of sweep 1 'if .basis == "replay" then "scaled" else "in_vivo" end')"
+holds "with an interval from no scaling to perfect scaling" jq -e --slurpfile capture work.pcere/manifest.json '.predictions[1].regions[] | select(.region | startswith("bound")) |
+    .low_ns <= .time_ns and .time_ns <= .high_ns and .high_ns > 1.5 * .low_ns' .out
+holds "the parts are the whole" jq -e '[.predictions[] | ([.parts_ns[]] | add) == .time_ns] | all' .out
+run "$PCERE" report --json
+is "a report has it, too" "$(json '[.predictions[0].predictions[] | .missing] | join(" ")')" "1 1"
+run "$PCERE" predict --threads 1,3
+says "a thread count at which nothing was replayed is refused" 4 err 'with 3 threads|with 1 thread' err 'hint: .*--threads 1,3'
+
+# ---- one thread count -------------------------------------------------------------------------------------------------------
+mkdir one && cp -r work.pcere one/
+rm one/work.pcere/samples.jsonl
+run "$PCERE" replay one/work.pcere sweep --threads 2 --sample off --repeat 3
+run "$PCERE" predict one/work.pcere
+says "of one thread count there is no speed-up" 0 out '^ +2 .* - ' out 'one thread count tells of no speed-up'
+run "$PCERE" predict one/work.pcere --json
+is "nor a law" "$(json '[.amdahl, .predictions[0].speedup] | tojson')" '[null,null]'
+
+# ---- another machine --------------------------------------------------------------------------------------------------------
+PCERE_HOST=elsewhere run "$PCERE" predict
+says "a machine without samples is not taken for the one that made the capture" "$status" err "elsewhere"
+holds "and not predicted" test "$status" -ne 0
+PCERE_HOST=elsewhere run "$PCERE" replay sweep --threads 1 --sample off --repeat 3
+PCERE_HOST=elsewhere run "$PCERE" predict --threads 1
+says "with some samples it is said whose times the others are" 0 out 'captured on another machine' out '^MISSING with 1 thread'
+is "the document, too" "$(PCERE_HOST=elsewhere "$PCERE" predict --threads 1 --json 2>/dev/null | jq -c '[.captured_elsewhere, .predictions[0].missing, .serial_basis]')" '[true,1,"in_vivo"]'
+
+# ---- a serial part that changes ------------------------------------------------------------------------------------------------
+run "$PCERE" predict --threads 1,2 --measure --repeat 1
+says "real runs are made" 0
+# Whether the two differ is for the clock to say, since this machine may have other work.
+sentence='^real runs with 2 threads spent .* outside regions, not .*--measured-serial'
+told=$(grep -cE "$sentence" .out)
+run "$PCERE" predict --threads 1,2 --json
+is "what they spent outside regions is told where it is another than the capture's" "$told" "$(json '.predictions[1] | if (.real_serial_ns / .serial_ns - 1 | fabs) > 0.05 then 1 else 0 end')"
+run "$PCERE" predict --threads 1,2 --measured-serial
+holds "and where they count, there is nothing to tell" test "$(grep -c 'real runs with' .out)" = 0
+
+# ---- budgets ----------------------------------------------------------------------------------------------------------------
+run "$PCERE" replay sweep --threads 1,2 --budget 1ms --json
+says "a budget that is too small still measures each codelet once" 0 err 'budget of 1.00 ms was not enough'
+holds "and says that it was exceeded" jq -e '.cost_ns > .budget_ns and .budget_exceeded and ([.replays[].samples_ns | length] | min >= 1)' .out
+run "$PCERE" replay sweep --threads 1 --precision 0.0001% --budget 100ms
+says "a precision that was not reached is told" 0 out 'only precise to|only one process fitted'
+finish
