@@ -145,6 +145,19 @@ static void parts_print(const struct prediction *prediction)
     }
 }
 
+/* Those that no replay will ever measure at these threads. */
+static void thread_sized_print(const struct prediction *prediction, const struct predict_point *point)
+{
+    for (size_t r = 0; r < point->region_count; r++) {
+        const struct store_region *region = &prediction->manifest->regions[r];
+        bool missing = false;
+        for (size_t c = 0; c < point->regions[r].class_count; c++)
+            missing |= point->regions[r].classes[c].missing;
+        if (missing && region->thread_sized && point->threads > prediction->manifest->threads)
+            printf("%s cannot run with %u threads, since it uses %s: pcere capture --threads %u\n", region->name, point->threads, region->thread_sized, point->threads);
+    }
+}
+
 /* Codelets that have no replay at thread counts at which others have one. */
 static void missing_print(const struct prediction *prediction)
 {
@@ -164,6 +177,7 @@ static void missing_print(const struct prediction *prediction)
                point->missing_count == 1 ? "Its" : "Their", cli_ratio_text(share, point->time_ns ? (double)point->missing_ns / (double)point->time_ns : 0),
                point->threads == prediction->manifest->threads ? "are those of the capture's run" : "are computed from the capture's run", prediction->request.store_name ? " " : "",
                prediction->request.store_name ? prediction->request.store_name : "", point->threads, point->missing_count == 1 ? "it" : "them");
+        thread_sized_print(prediction, point);
     }
 }
 
