@@ -32,11 +32,34 @@ function element(tag, attributes, ...children) {
   return made;
 }
 const tile = (value, words) => element("div", {class: "tile"}, element("b", {}, value), element("span", {}, words));
+// What a cell's text is worth in an order: a number with its unit ("14.4 ms [...]", "1,024", "12 %", "−3.1×"), else the text itself.
+const unitFactors = {ns: 1, "µs": 1e3, ms: 1e6, s: 1e9, min: 6e10, h: 3.6e12, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4};
+function cellValue(text) {
+  const parts = /^#?([-−]?[\d.,]+)\s*([^\s\d[]*)/.exec(text);
+  if (!parts) return text === "–" ? -Infinity : text;
+  return parseFloat(parts[1].replace("−", "-").replaceAll(",", "")) * (unitFactors[parts[2]] || 1);
+}
+const compared = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
+
+// Its headings sort it, unless its rows belong together (a blank first cell goes on with the row above).
 function plainTable(headings, rows) {
-  const cell = (tag, text, number) => element(tag, {class: number ? "number" : null}, text);
-  return element("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "table"}, element("table", {},
-    element("thead", {}, element("tr", {}, headings.map(heading => cell("th", heading.replace(/^>/, ""), heading[0] === ">")))),
-    element("tbody", {}, rows.map(row => element("tr", {}, row.map((text, i) => cell("td", text, headings[i][0] === ">")))))));
+  const isNumber = i => headings[i][0] === ">";
+  const body = element("tbody");
+  const fill = list => body.replaceChildren(...list.map(row => element("tr", {}, row.map((text, i) => element("td", {class: isNumber(i) ? "number" : null}, text)))));
+  const sortable = rows.length > 1 && rows.every(row => row[0] !== "");
+  const cells = headings.map((heading, i) => {
+    const text = heading.replace(/^>/, "");
+    const cell = element("th", {class: isNumber(i) ? "number" : null, scope: "col"}, sortable ? element("button", {type: "button"}, text) : text);
+    if (sortable) cell.firstChild.addEventListener("click", () => {
+      const sign = cell.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+      for (const other of cells) other.setAttribute("aria-sort", "none");
+      cell.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+      fill([...rows].sort((a, b) => sign * compared(cellValue(String(a[i])), cellValue(String(b[i])))));
+    });
+    return cell;
+  });
+  fill(rows);
+  return element("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "table"}, element("table", {}, element("thead", {}, element("tr", {}, cells)), body));
 }
 
 // ---- charts ---------------------------------------------------------------------------------------------------------------
@@ -85,6 +108,12 @@ const real = (label, points, shade) => ({label, data: points, showLine: false, b
   borderWidth: 2, pointStyle: "rectRot", pointRadius: 6});
 const threadAxis = counts => axis("threads", {type: "logarithmic", min: Math.min(...counts) / 1.1, max: Math.max(...counts) * 1.1,
   afterBuildTicks: made => { made.ticks = counts.map(value => ({value})); }, ticks: {color: colour("--quiet"), callback: value => String(value)}});
+// Labels of a logarithmic axis that do not run into each other: 1, 2, 5 over little more than a decade, else powers of ten.
+const roundTicks = made => {
+  const kept = Math.log10(made.max / made.min) > 1.5 ? [1] : [1, 2, 5];
+  const round = made.ticks.filter(({value}) => kept.some(one => Math.abs(value / 10 ** Math.floor(Math.log10(value) + 1e-9) - one) < 1e-6));
+  if (round.length > 1) made.ticks = round;
+};
 
 // ---- the document ---------------------------------------------------------------------------------------------------------
 
@@ -172,6 +201,14 @@ function curves(region, asSpeedup) {
   return {type: "line", data: {datasets: sets}, options: options(threadAxis(threadCounts), y, tip)};
 }
 
+// On what a predicted time rests, the largest part first.
+function basisText(point, prediction) {
+  const names = {in_vivo: "as captured", outside_regions: "outside regions", team_start: "start of the team"};
+  const parts = Object.entries(point.parts_ns || {}).filter(([, ns]) => ns >= 0.005 * point.time_ns).sort((a, b) => b[1] - a[1]);
+  const text = parts.map(([name, ns]) => `${ratioText(ns / point.time_ns)} ${names[name] || name}`).join(", ") || prediction.basis;
+  return point.missing ? `${text}; missing: ${ratioText(point.missing_ns / point.time_ns)}` : text;
+}
+
 function speedup() {
   const body = $("speedup-body");
   if (!predictions.length) {
@@ -182,10 +219,14 @@ function speedup() {
     element("div", {}, chart("predicted and real speed-up over threads", () => curves(null, true))),
     element("div", {}, chart("predicted and real time over threads", () => curves(null, false)))));
   const rows = predictions.flatMap(prediction => prediction.predictions.map(point => [predictionName(prediction), String(point.threads), intervalText(point),
-    timeText(point.real_ns), ratioText(point.error_ratio), point.acceleration ? digits(point.acceleration) + "×" : "–", prediction.basis]));
+    timeText(point.real_ns), ratioText(point.error_ratio), point.acceleration ? digits(point.acceleration) + "×" : "–", basisText(point, prediction)]));
   body.append(plainTable(["machine", ">threads", ">predicted [95 %]", ">real", ">error", ">acceleration", "basis"], rows));
   const first = predictions[0];
   body.append(element("p", {class: "quiet"}, `Outside regions ${timeText(first.serial_ns)} at any number of threads (basis: ${first.serial_basis.replace("_", " ")}).`));
+  const others = first.predictions.filter(point => point.serial_basis !== "run" && point.threads !== report.threads && point.real_serial_ns
+    && Math.abs(point.real_serial_ns / point.serial_ns - 1) > 0.05);
+  if (others.length)
+    body.append(element("p", {class: "quiet"}, "Real runs spent another time there: " + others.map(point => `${timeText(point.real_serial_ns)} with ${plural(point.threads, "thread")}`).join(", ") + "."));
 }
 
 // ---- regions --------------------------------------------------------------------------------------------------------------
@@ -218,7 +259,7 @@ function invocationsChart(region, series) {
   const wide = times.length && Math.max(...times) > 20 * Math.min(...times);
   const tip = item => `#${item.parsed.x}: ${timeText(item.parsed.y)}, ${item.dataset.label}`;
   return {type: "scatter", data: {datasets: sets}, options: options(axis("invocation", {type: "linear", ticks: {precision: 0, color: colour("--quiet")}}),
-    timeAxis("in vivo", wide ? {type: "logarithmic"} : {beginAtZero: true}), tip, sets.length <= 12)};
+    timeAxis("in vivo", wide ? {type: "logarithmic", afterBuildTicks: roundTicks} : {beginAtZero: true}), tip, sets.length <= 12)};
 }
 
 function detail(region) {
@@ -330,7 +371,7 @@ function bandwidths(platform) {
     return points.length ? banded(levelName(level), points, seriesColour(i)) : [];
   });
   const tip = item => `${item.dataset.label}: ${digits(item.parsed.y)} GB/s with ${plural(item.parsed.x, "thread")}`;
-  return {type: "line", data: {datasets: sets}, options: options(threadAxis(counts), axis("read, GB/s", {type: "logarithmic"}), tip)};
+  return {type: "line", data: {datasets: sets}, options: options(threadAxis(counts), axis("read, GB/s", {type: "logarithmic", afterBuildTicks: roundTicks}), tip)};
 }
 
 // What a processor pays for data that another has just written, over their size: measured, and by the lines after Hockney.
@@ -344,7 +385,7 @@ function transfers(platform) {
   const tip = item => `${item.dataset.label}: ${timeText(item.parsed.y)} for ${bytesText(item.parsed.x)}`;
   const x = axis("size", {type: "logarithmic", ticks: {color: colour("--quiet"), callback: value => bytesText(value), maxRotation: 0},
     afterBuildTicks: made => { made.ticks = [64, 1024, 16384, 262144, 4194304, 67108864].map(value => ({value})); }});
-  return {type: "line", data: {datasets: sets}, options: options(x, timeAxis("time", {type: "logarithmic"}), tip)};
+  return {type: "line", data: {datasets: sets}, options: options(x, timeAxis("time", {type: "logarithmic", afterBuildTicks: roundTicks}), tip)};
 }
 
 function signature(platform) {

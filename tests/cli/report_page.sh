@@ -28,6 +28,12 @@ for size in 1200,1000 400,800; do
     is "$size: the charts are drawn, those of the heaviest region, too" "$(grep -o '<canvas[^>]*style="[^"]*height' .out | wc -l)" 4
     is "$size: the heaviest region is open" "$(grep -o '<tr class="detail"' .out | wc -l)" 1
 done
+says "a prediction says on what it rests" 0 out '% outside regions'
+# The second heading of the table of thread counts, twice: descending.
+sed 's|</body>|<script>addEventListener("load", () => { for (let i = 0; i < 2; i++) document.querySelectorAll("#speedup-body th button")[1].click(); document.body.setAttribute("data-first", document.querySelector("#speedup-body tbody tr").children[1].textContent); });</script></body>|' full.html >sorted.html
+browse sorted.html 1200,1000
+quiet "a sorted table"
+says "its headings sort it" 0 out 'data-first="2"' out 'aria-sort="descending"'
 # A machine that was measured shows its signature: one of known numbers, since a busy machine refuses to be measured.
 export XDG_DATA_HOME=$work/data
 probes_write known 0
