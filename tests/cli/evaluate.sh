@@ -100,7 +100,7 @@ printf '#!/bin/bash\n[ "$1" = verify ] && { touch "%s/waiting"; sleep 1000 & wai
 chmod +x slow
 PCERE=$PWD/slow "$SOURCE/scripts/evaluate" --quick -o stopped --no-figures --programs cg >.out 2>.err </dev/null &
 pid=$!
-for ((i = 0; i < 600 && i >= 0; i++)); do if [ -e waiting ]; then break; fi; sleep 0.1; done
+for ((i = 0; i < 3000; i++)); do if [ -e waiting ]; then break; fi; sleep 0.1; done
 holds "a long step is under way" test -e waiting
 holds "a second evaluation in the same directory is refused" test "$(PCERE=$real "$SOURCE/scripts/evaluate" --quick -o stopped --no-figures >/dev/null 2>&1; echo $?)" = 5
 kill -TERM $pid

@@ -61,11 +61,11 @@ PCERE_HOST=box run "$PCERE" replay sweep.pcere --threads 1 --repeat 3; says "and
 PCERE_HOST=box run "$PCERE" predict sweep.pcere --arch sandybridge --threads 1,2 --json; says "the other machine's times are calibrated" 0
 is "by the replay here with the same threads, or fewer" "$(json '[.predictions[].regions[].classes[].model | select(. != null) | .replayed_threads] | unique | join(",")')" 1
 
-sed 's/k < 2/k < 8/' sweep.c >slow.c
+sed 's/k < 2/k < 64/' sweep.c >slow.c
 run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$LIBRARIES/PCEREPass.so" slow.c -o slow; says "another way to do it is compiled" 0
 run "$PCERE" capture ./slow; says "and captured" 0
 run "$PCERE" choose slow.pcere sweep.pcere --arch sandybridge --threads 1,2 --json; says "a machine's model chooses between them" 0
-is "the one that does a quarter of the work" "$(json '[.choices[].best] | unique | join(" ")')" sweep.pcere
+is "the one that does a thirty-second of the work" "$(json '[.choices[].best] | unique | join(" ")')" sweep.pcere
 is "without replays there nothing judges it" "$(json '[.choices[].regret_ratio] | unique | tostring')" '[null]'
 PCERE_HOST=box run "$PCERE" replay slow.pcere --threads 1 --repeat 3; says "the other way is replayed" 0
 PCERE_HOST=box run "$PCERE" choose slow.pcere sweep.pcere --threads 1 --json; says "and the choice here" 0

@@ -132,7 +132,7 @@ for refusal in tracking pagemap-scan personality; do
 done
 
 # ---- Ctrl-C -----------------------------------------------------------------------------------------------------------------------
-# Says that it runs, and does not end before it may, but in a run that only measures.
+# Says that it runs and how far it is, and does not end before it may, but in a run that only measures where nobody wants to stop that.
 compile slow <<'C'
 #include <stdio.h>
 #include <sys/stat.h>
@@ -140,29 +140,37 @@ compile slow <<'C'
 static double a[200000];
 int main(void) {
     struct stat output;
-    int measured = fstat(1, &output) != 0 || !S_ISREG(output.st_mode);
+    int measured = (fstat(1, &output) != 0 || !S_ISREG(output.st_mode)) && access("slow.stays", F_OK) != 0;
     FILE *begun = fopen("slow.begun", "w");
     fclose(begun);
     for (int step = 0; step < 60; step++) {
         #pragma omp parallel for
         for (int i = 0; i < 200000; i++) a[i] = a[i] * 0.5 + i;
         usleep(50000);
+        FILE *steps = measured ? NULL : fopen("slow.steps", "a");
+        if (steps) {
+            fputc('.', steps);
+            fclose(steps);
+        }
     }
     for (int waited = 0; !measured && waited < 12000 && access("slow.may_end", F_OK) != 0; waited++) usleep(10000);
     puts("end");
     return 0;
 }
 C
-awaited() { for _ in $(seq 600); do if "$@" >/dev/null 2>&1; then return 0; fi; sleep 0.1; done; return 1; }
+awaited() { for _ in $(seq 1200); do if "$@" >/dev/null 2>&1; then return 0; fi; sleep 0.1; done; return 1; }
 run_awaited() { awaited test -e slow.begun; }
+steps() { stat -c %s slow.steps 2>/dev/null || echo 0; }
+steps_there() { [ "$(steps)" -ge "$1" ]; }
 # a codelet is on disk, and the manifest tells of it
 codelet_awaited() { awaited jq -e '[.regions[].classes[]?.codelet] | any' slow.pcere/manifest.json; }
 # a region was captured in the only run: its memory is on the way to disk
 pages_there() { [ "$(stat -c %s slow.pcere/pages 2>/dev/null || echo 0)" -gt 100000 ]; }
-pages_awaited() { awaited pages_there && sleep 0.5; }
+# and ten steps later that region has ended
+pages_awaited() { awaited pages_there && awaited steps_there $(($(steps) + 10 < 60 ? $(steps) + 10 : 60)); }
 # interrupt OPTIONS COMMAND...: starts a capture, waits for the command, and sends SIGINT to the whole group as a terminal does
 interrupt() {
-    rm -f slow.begun slow.may_end
+    rm -f slow.begun slow.may_end slow.steps
     env --default-signal=INT setsid "$PCERE" capture $1 ./slow >.out 2>.err </dev/null &
     local leader=$!
     shift
@@ -178,7 +186,9 @@ whole_codelets() {
         ([.codelets[] | .identical or ((.reason // "") | test("its end was not seen"))] | all)' .out
     rm -rf slow.pcere
 }
+touch slow.stays
 interrupt "--two-runs --all-classes" run_awaited
+rm slow.stays
 says "Ctrl-C in the timing run ends all of it" 130 err 'interrupted in the timing run'
 holds "and leaves no store" test ! -e slow.pcere
 interrupt "--two-runs --all-classes" codelet_awaited
@@ -191,7 +201,7 @@ whole_codelets
 killed() {
     local awaited=$1
     shift
-    rm -f slow.begun slow.may_end
+    rm -f slow.begun slow.may_end slow.steps
     "$PCERE" capture "$@" ./slow >.slow 2>&1 </dev/null &
     local leader=$!
     "$awaited"; kill -KILL $leader; wait $leader 2>/dev/null

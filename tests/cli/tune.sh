@@ -1,25 +1,27 @@
 # pcere tune: finds what is faster, keeps what is right, goes on where it was, and says what it did not try.
 source "$(dirname "$0")/common.sh"
+# An optimising compiler makes a product of each sum: a hundred times and more, which no other work on the machine hides.
 compile work -O0 <<'END'
 #include <math.h>
 #include <stdio.h>
-static double a[60000], b[60000];
+static double a[20000], b[20000];
 static int missing;
 int main(void)
 {
-    for (int j = 0; j < 60000; j++)
+    for (int j = 0; j < 20000; j++)
         b[j] = j % 100 ? j : NAN;
     for (int i = 0; i < 30; i++) {
 #pragma omp parallel for
-        for (int j = 0; j < 60000; j++)
-            for (int k = 0; k < 4; k++)
-                a[j] = a[j] * 0.5 + j * k;
+        for (int j = 0; j < 20000; j++) {
+            unsigned sum = 0;
+            for (unsigned k = 0; k < 200; k++) sum += k * (unsigned)j;
+            a[j] = a[j] * 0.5 + sum; }
     }
     for (int i = 0; i < 30; i++) {
         int count = 0;
 #pragma omp parallel for reduction(+ : count)
-        for (int j = 0; j < 60000; j++)
-            for (int k = 0; k < 4; k++)
+        for (int j = 0; j < 20000; j++)
+            for (int k = 0; k < 200; k++)
                 count += isnan(b[j]);
         missing += count;
     }
@@ -46,7 +48,7 @@ says "flags that make the results wrong are not taken" 0 out 'results with -O3 -
 run "$PCERE" tune --threads 1 --flags "-O3 -no-such-flag"
 says "those that do not compile are told" 0 out 'flags do not compile'
 run "$PCERE" tune --threads 1 --flags "-O3 -ffast-math" --json
-holds "the region that looks for NaN keeps its own flags" jq -e '.regions[] | select(.region | test(":18|:19|:17")) | .best.flags == null' .out
+holds "the region that looks for NaN keeps its own flags" jq -e '.regions[] | select(.region | test(":19|:20|:18")) | .best.flags == null' .out
 
 run "$PCERE" tune --threads 1,2 --flags "-O1; -O2; -O3; -Os; -O3 -march=native; -O3 -funroll-loops" --budget 1ms --json
 says "a budget that is too small is no error" 0

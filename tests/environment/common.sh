@@ -41,10 +41,10 @@ replayed() {
 }
 
 # ---- an ordinary user ------------------------------------------------------------------------------------------------------------
-# Sets ordinary=(COMMAND...): runs what follows as a user who is not root, alone with that number, in a folder of its own that becomes the current
+# Sets ordinary=(COMMAND...): runs what follows as a user who is not root, alone with that number (another test has another one), in a folder of its own that becomes the current
 # one; PCERE is a copy that this user can reach. The programs named are copied, too.
 ordinary_become() {
-    local tool=$work/tool
+    local tool=$work/tool user=$((50000 + $$ % 10000))
     ordinary=()
     mkdir -p "$tool/bin" "$tool/lib" && cp "$PCERE" "$tool/bin/pcere" && cp "$LIBRARIES"/PCEREPass*.so "$LIBRARIES"/libpcere-capture.so "$LIBRARIES"/libpcere-replay.a "$tool/lib/" || return 1
     cp -r "$LIBRARIES"/pcere "$tool/lib/" 2>/dev/null
@@ -53,8 +53,8 @@ ordinary_become() {
     PCERE=$tool/bin/pcere
     if [ "$(id -u)" -eq 0 ]; then
         command -v setpriv >/dev/null || return 1
-        ordinary=(setpriv --reuid=54321 --regid=54321 --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs)
-        chmod -R a+rX "$work" && chown -R 54321:54321 home || return 1
+        ordinary=(setpriv --reuid=$user --regid=$user --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs)
+        chmod -R a+rX "$work" && chown -R $user:$user home || return 1
     fi
     cd home || return 1
     export HOME=$PWD

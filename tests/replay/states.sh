@@ -2,8 +2,13 @@
 source "$(dirname "$0")/common.sh"
 flags=-O2
 program states states.c
-captured states
-sleep 0.3
+# Where the machine stands still for seconds the program finds that it is late, already when it is captured.
+for _ in 1 2 3 4 5; do
+    run "$PCERE" capture --force --all-classes ./states
+    [ "$status" -eq 0 ] && break
+done
+says "states runs and is captured" 0 out '^PASS'
+sleep 3
 run "$PCERE" verify states.pcere 'always'
 says "random numbers that go on where they stood leave the program's state" 0 out 'identical'
 run "$PCERE" verify states.pcere 'early_or_late'

@@ -11,7 +11,7 @@ static long drawn;
 __attribute__((noinline)) static void early_or_late(void)
 {
 #pragma omp parallel
-    if (omp_get_wtime() - started > 0.2 && omp_get_thread_num() == 0) {
+    if (omp_get_wtime() - started > 3 && omp_get_thread_num() == 0) {
         marked++;
         random();
         omp_set_lock(&kept);
