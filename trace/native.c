@@ -39,6 +39,7 @@ struct walk {                   /* through a thread's records */
     uint32_t thread;
     uint64_t now;                /* id of what it executes; 0: nothing */
     int64_t since_ns;
+    bool told;                   /* it had a record: since_ns is its time, or a later one's */
     struct open_span stack[64];
     size_t depth;
     uint32_t alone;              /* single and masked constructs among them */
@@ -323,13 +324,19 @@ static void wait_end(struct reading *reading, uint32_t kind)
         actor->phase++;
 }
 
+bool native_dependence(const struct trace_item *item, struct dependence *ret_dependence)
+{
+    static const uint32_t types[16] = {[1] = DEPENDENCE_IN, [2] = DEPENDENCE_OUT, [3] = DEPENDENCE_INOUT, [4] = DEPENDENCE_MUTEXINOUTSET, [7] = DEPENDENCE_INOUTSET,
+                                       [TRACE_DEPENDENCE_ALL_MEMORY] = DEPENDENCE_INOUT};
+    *ret_dependence = (struct dependence){item->value, types[item->flags], item->flags == TRACE_DEPENDENCE_ALL_MEMORY};
+    return ret_dependence->type != 0;
+}
+
 static void dependence_add(struct reading *reading, const struct trace_item *item)
 {
     struct timeline *timeline = reading->timeline;
-    static const uint32_t types[16] = {[1] = DEPENDENCE_IN, [2] = DEPENDENCE_OUT, [3] = DEPENDENCE_INOUT, [4] = DEPENDENCE_MUTEXINOUTSET, [7] = DEPENDENCE_INOUTSET,
-                                       [TRACE_DEPENDENCE_ALL_MEMORY] = DEPENDENCE_INOUT};
-    struct dependence dependence = {item->value, types[item->flags], item->flags == TRACE_DEPENDENCE_ALL_MEMORY};
-    if (!timeline->task_count || timeline->task_count == reading->first_task || !dependence.type)
+    struct dependence dependence;
+    if (!native_dependence(item, &dependence) || timeline->task_count == reading->first_task)
         return;
     if (!array_reserve(&timeline->dependences, &timeline->dependence_capacity, timeline->dependence_count + 1, sizeof dependence)) {
         reading->memory = false;
@@ -366,6 +373,11 @@ static void item_take(struct reading *reading, const struct trace_item *item)
 {
     int64_t now_ns = (int64_t)trace_ns(reading->file, item->ticks) + reading->shift_ns;
     now_ns = now_ns < reading->end_ns ? now_ns : reading->end_ns;
+    if (reading->walk->told && now_ns < reading->walk->since_ns) {       /* a thread's times never fall */
+        reading->timeline->broken++;
+        now_ns = reading->walk->since_ns;
+    }
+    reading->walk->told = true;
     uint32_t place = item->extra < reading->file->construct_count ? reading->places[item->extra] : 0;
     struct actor *actor;
     if (item->type != TRACE_DEPENDENCE)
@@ -465,6 +477,7 @@ static void walk_end(struct reading *reading, int64_t end_ns)
     reading->timeline->unfinished += reading->walk->depth;
     while (reading->walk->depth)
         construct_close(reading, SPAN_KINDS, last_ns);
+    reading->memory &= outside_finish(&reading->walk->outside, reading->timeline, last_ns);
     reading->timeline->broken += reading->walk->cursor.torn;
 }
 
@@ -508,6 +521,15 @@ static bool threads_walk(struct reading *reading, int64_t end_ns)
     return true;
 }
 
+/* Processes of several machines, or containers, may have one number: the later one gets another. */
+static int64_t pid_free(const struct timeline *timeline, int64_t pid)
+{
+    for (size_t i = 0; i < timeline->process_count; i++)
+        if (timeline->processes[i].pid == pid)
+            return pid_free(timeline, pid + (1 << 24));
+    return pid;
+}
+
 static bool everything_read(struct reading *reading, const char *path)
 {
     struct timeline *timeline = reading->timeline;
@@ -515,7 +537,7 @@ static bool everything_read(struct reading *reading, const char *path)
     struct native_starts starts = {timeline->span_count, timeline->step_count, timeline->actor_count};
     uint32_t thread;
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (!timeline_string(timeline, "", 0, &thread) || !timeline_process(timeline, file->header->pid, &reading->process) ||
+    if (!timeline_string(timeline, "", 0, &thread) || !timeline_process(timeline, pid_free(timeline, file->header->pid), &reading->process) ||
         !timeline_string(timeline, name, strlen(name), &timeline->processes[reading->process].name) || !names_make(reading))
         return false;
     timeline->processes[reading->process].role = reading->process + 1;

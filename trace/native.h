@@ -7,9 +7,13 @@
 #ifndef PCERE_TRACE_NATIVE_H
 #define PCERE_TRACE_NATIVE_H
 
+#include "profiler/host/trace_file.h"
 #include "trace/timeline.h"
 
 /* Add a trace to the model, as a process. PCERE_USAGE, PCERE_DATA, PCERE_SYSTEM as trace_file_open; PCERE_NO: no OpenMP was seen in it. */
 enum pcere_status native_read(const char *path, struct timeline *timeline, struct pcere_error *error);
+
+/* What a record DEPENDENCE declares; false: a type that OpenMP does not have. */
+bool native_dependence(const struct trace_item *item, struct dependence *ret_dependence);
 
 #endif

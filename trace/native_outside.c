@@ -59,6 +59,7 @@ static void target_begin(struct outside *outside, const struct trace_item *item,
 static bool target_end(struct outside *outside, struct timeline *timeline, int64_t now_ns)
 {
     static const enum span_kind kinds[8] = {[1] = SPAN_TARGET, [2] = SPAN_TARGET_ENTER, [3] = SPAN_TARGET_EXIT, [4] = SPAN_TARGET_UPDATE};
+    timeline->broken += outside->depth == 0;
     if (!outside->depth || --outside->depth >= OUTSIDE_DEPTH)
         return true;
     const struct outside_open *open = &outside->targets[outside->depth];
@@ -82,8 +83,10 @@ static bool target_end(struct outside *outside, struct timeline *timeline, int64
 static bool kernel_end(struct outside *outside, struct timeline *timeline, int64_t now_ns)
 {
     struct outside_open *open = &outside->kernel;
-    if (!open->begin_ns)
+    if (!open->begin_ns) {
+        timeline->broken++;
         return true;
+    }
     struct span span = span_of(outside, open, SPAN_EXECUTE, now_ns);
     span.tag = outside->shared->tags++;
     span.task = outside->depth ? outside->task : TIMELINE_NONE;
@@ -151,8 +154,10 @@ static bool data_end(struct outside *outside, struct timeline *timeline, const s
     static const enum span_kind kinds[16] = {[TRACE_DATA_ALLOC] = SPAN_ALLOC, [TRACE_DATA_SUBMIT] = SPAN_SUBMIT, [TRACE_DATA_RETRIEVE] = SPAN_RETRIEVE,
                                              [TRACE_DATA_DELETE] = SPAN_DELETE, [TRACE_DATA_FORWARD] = SPAN_FORWARD};
     struct outside_open *open = &outside->data;
-    if (!open->begin_ns || !kinds[item->flags])
+    if (!open->begin_ns || !kinds[item->flags] || open->flags != item->flags) {
+        timeline->broken++;
         return true;
+    }
     struct span span = span_of(outside, open, kinds[item->flags], now_ns);
     span.tag = outside->shared->tags++;
     span.variable = outside->variable;
@@ -175,8 +180,13 @@ static bool message_end(struct outside *outside, struct timeline *timeline, cons
 {
     static const char *const names[TRACE_MESSAGE_COME + 1] = {"MPI", "MPI send", "MPI receive", "MPI all", "MPI from root", "MPI to root", "MPI receive later", "MPI", "MPI received"};
     struct outside_open *open = &outside->message;
-    if (!open->begin_ns || item->flags > TRACE_MESSAGE_COME)
+    uint32_t ranks = timeline->processes[outside->shared->process].ranks;
+    bool known = item->flags <= TRACE_MESSAGE_COME && (item->flags == TRACE_MESSAGE_OTHER || !ranks || item->extra <= ranks);
+    if (!open->begin_ns || !known) {
+        timeline->broken++;
+        open->begin_ns = 0;
         return true;
+    }
     struct span span = span_of(outside, open, SPAN_MESSAGE, now_ns);
     uint16_t self = (uint16_t)timeline->processes[outside->shared->process].rank, peer = (uint16_t)(item->extra && item->extra < UINT16_MAX ? item->extra - 1 : UINT16_MAX);
     bool comes = item->flags == TRACE_MESSAGE_RECEIVE || item->flags == TRACE_MESSAGE_POST || item->flags == TRACE_MESSAGE_COME || item->flags == TRACE_MESSAGE_FROM_ROOT;
@@ -195,6 +205,19 @@ static bool rank_name(struct timeline *timeline, uint32_t process, uint64_t rank
     return timeline_string(timeline, name, (size_t)length, &timeline->processes[process].name);
 }
 
+/* A number that is none of its program's is no rank. */
+static bool rank_take(struct timeline *timeline, uint32_t process, const struct trace_item *item)
+{
+    struct timeline_process *one = &timeline->processes[process];
+    if (item->extra >= UINT16_MAX || item->value >= item->extra || one->ranks) {
+        timeline->broken++;
+        return true;
+    }
+    one->rank = (uint32_t)item->value;
+    one->ranks = item->extra;
+    return rank_name(timeline, process, item->value);
+}
+
 bool outside_take(struct outside *outside, struct timeline *timeline, const struct trace_item *item, int64_t now_ns, uint32_t place)
 {
     now_ns = now_ns ? now_ns : 1;        /* 0: nothing is open */
@@ -204,21 +227,34 @@ bool outside_take(struct outside *outside, struct timeline *timeline, const stru
     case TRACE_DATA_BEGIN: return data_begin(outside, timeline, item, now_ns, place);
     case TRACE_DATA_BYTES:
         outside->data.device = item->extra;
-        outside->bytes = item->value;
+        outside->bytes = item->value <= INT64_MAX ? item->value : 0;
+        timeline->broken += item->value > INT64_MAX;
         return true;
     case TRACE_DATA_END: return data_end(outside, timeline, item, now_ns);
     case TRACE_KERNEL_BEGIN:
         outside->kernel = (struct outside_open){now_ns, outside->depth && outside->depth <= OUTSIDE_DEPTH ? outside->targets[outside->depth - 1].place : 0, (uint32_t)item->value, 0};
         return true;
     case TRACE_KERNEL_END: return kernel_end(outside, timeline, now_ns);
-    case TRACE_RANK:
-        if (!rank_name(timeline, outside->shared->process, item->value))
-            return false;
-        timeline->processes[outside->shared->process].rank = (uint32_t)item->value;
-        timeline->processes[outside->shared->process].ranks = item->extra;
-        return true;
+    case TRACE_RANK: return rank_take(timeline, outside->shared->process, item);
     case TRACE_MESSAGE_BEGIN: outside->message = (struct outside_open){now_ns, 0, DEVICES_MOST, (uint8_t)item->flags}; return true;
     case TRACE_MESSAGE_END: return message_end(outside, timeline, item, now_ns);
     default: return true;
     }
+}
+
+bool outside_finish(struct outside *outside, struct timeline *timeline, int64_t end_ns)
+{
+    struct trace_item data = {.flags = outside->data.flags}, message = {.flags = outside->message.flags};
+    bool memory = true;
+    end_ns = end_ns ? end_ns : 1;
+    timeline->unfinished += outside->depth + (outside->data.begin_ns != 0) + (outside->kernel.begin_ns != 0) + (outside->message.begin_ns != 0);
+    if (outside->data.begin_ns)
+        memory = data_end(outside, timeline, &data, end_ns);
+    if (memory && outside->kernel.begin_ns)
+        memory = kernel_end(outside, timeline, end_ns);
+    if (memory && outside->message.begin_ns)
+        memory = message_end(outside, timeline, &message, end_ns);
+    while (memory && outside->depth)
+        memory = target_end(outside, timeline, end_ns);
+    return memory;
 }

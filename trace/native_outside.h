@@ -36,7 +36,9 @@ struct outside {                 /* of a thread; zeroed before, shared and threa
 static inline bool outside_waits(const struct outside *outside) { return outside->data.begin_ns || outside->kernel.begin_ns; }
 
 void outside_done(struct outside_shared *shared);
-/* A record; `place`: of its construct, among the timeline's strings. Types that are none of it are passed over. False: no memory. */
+/* A record; `place`: of its construct, among the timeline's strings. Types that are none of it are passed over, and what makes no sense (ends without a begin, ranks and sizes that cannot be) counts as broken. False: no memory. */
 bool outside_take(struct outside *outside, struct timeline *timeline, const struct trace_item *item, int64_t now_ns, uint32_t place);
+/* The thread tells nothing any more: what a device or a partner did not answer ends now, and counts as unfinished. */
+bool outside_finish(struct outside *outside, struct timeline *timeline, int64_t end_ns);
 
 #endif

@@ -125,8 +125,16 @@ static bool collective_meet(struct matching *matching, const struct timeline *ti
     return true;
 }
 
+static bool rank_known(const struct ranks *ranks, uint32_t rank)
+{
+    for (size_t i = 0; i < ranks->clock_count; i++)
+        if (ranks->clocks[i].rank == rank)
+            return true;
+    return false;
+}
+
 /* When k messages of one key have come, the k-th that was sent had been sent: true in whatever order they come, and if some were not seen. */
-static bool meetings_find(const struct timeline *timeline, const struct ranks *ranks, struct matching *matching)
+static bool meetings_find(const struct timeline *timeline, struct ranks *ranks, struct matching *matching)
 {
     size_t count;
     bool memory;
@@ -147,6 +155,8 @@ static bool meetings_find(const struct timeline *timeline, const struct ranks *r
             memory = collective_meet(matching, timeline, ranks, &ends[i], next - i);
         else if (next - i == 2 && ends[i].out && !ends[i + 1].out)
             memory = meeting_add(matching, &ends[i], &ends[i + 1], true);
+        else
+            ranks->lonely += rank_known(ranks, (uint32_t)(ends[i].key >> 48)) && rank_known(ranks, ends[i].key >> 32 & UINT16_MAX);
     }
     free(ends);
     return memory;
@@ -252,12 +262,27 @@ static int by_rank(const void *a, const void *b)
     return left->rank < right->rank ? -1 : left->rank > right->rank;
 }
 
+static enum pcere_status ranks_check(const struct timeline *timeline, const struct ranks *ranks, struct pcere_error *error)
+{
+    uint32_t size = timeline->processes[ranks->clocks[0].process].ranks;
+    for (size_t i = 1; i < ranks->clock_count; i++) {
+        const struct rank_clock *clock = &ranks->clocks[i];
+        if (timeline->processes[clock->process].ranks != size)
+            return pcere_fail(error, PCERE_DATA, 0, "name traces of one run", "rank %u is of a program of %u ranks, rank %u of one of %u", ranks->clocks[0].rank, size, clock->rank,
+                              timeline->processes[clock->process].ranks);
+        if (clock->rank == clock[-1].rank)
+            return pcere_fail(error, PCERE_DATA, 0, "name one trace of each rank, all of one run", "two traces are of rank %u", clock->rank);
+    }
+    return PCERE_OK;
+}
+
 enum pcere_status ranks_synchronise(struct timeline *timeline, bool minima, struct ranks *ret_ranks, struct pcere_error *error)
 {
     struct ranks ranks = {.clocks = calloc(timeline->process_count + 1, sizeof *ranks.clocks)};
     struct matching matching = {0};
     struct clock_bounds *bounds = calloc(1, sizeof *bounds);
     bool memory = ranks.clocks && bounds;
+    enum pcere_status status = PCERE_OK;
     for (uint32_t i = 0; memory && i < timeline->process_count; i++)
         if (timeline->processes[i].ranks && timeline->processes[i].home == i)
             ranks.clocks[ranks.clock_count++] = (struct rank_clock){.process = i, .rank = timeline->processes[i].rank};
@@ -265,22 +290,24 @@ enum pcere_status ranks_synchronise(struct timeline *timeline, bool minima, stru
         ranks.clock_count = 0;
     if (memory && ranks.clock_count) {
         qsort(ranks.clocks, ranks.clock_count, sizeof *ranks.clocks, by_rank);
-        memory = meetings_find(timeline, &ranks, &matching);
+        status = ranks_check(timeline, &ranks, error);
+        memory = status != PCERE_OK || meetings_find(timeline, &ranks, &matching);
     }
-    if (memory && ranks.clock_count) {
+    if (memory && ranks.clock_count && status == PCERE_OK) {
         clocks_find(timeline, &ranks, &matching, minima, bounds);
         everything_move(timeline, &ranks);
         memory = (ranks.pairs = malloc((matching.count + 1) * sizeof *ranks.pairs)) != NULL;
     }
-    for (size_t i = 0; memory && i < matching.count; i++)
+    for (size_t i = 0; memory && status == PCERE_OK && i < matching.count; i++)
         if (matching.list[i].message)
             ranks.pairs[ranks.pair_count++] = (struct rank_pair){matching.list[i].from_span, matching.list[i].to_span};
     free(matching.list);
     free(bounds);
-    if (!memory) {
+    if (!memory)
+        status = pcere_fail_memory(error, "the ranks' clocks");
+    if (status == PCERE_OK)
+        *ret_ranks = ranks;
+    else
         ranks_done(&ranks);
-        return pcere_fail_memory(error, "the ranks' clocks");
-    }
-    *ret_ranks = ranks;
-    return PCERE_OK;
+    return status;
 }

@@ -12,11 +12,11 @@
 struct rank_clock { uint32_t process, rank; bool reference, known; struct clock_line line; uint64_t messages, error_ns; /* also of those that it was compared with */ };
 struct rank_pair { uint32_t from, to; };         /* spans: sent, received */
 
-struct ranks { struct rank_clock *clocks; size_t clock_count; struct rank_pair *pairs; size_t pair_count; };
+struct ranks { struct rank_clock *clocks; size_t clock_count; struct rank_pair *pairs; size_t pair_count; uint64_t lonely; /* messages of which the other rank's trace does not tell */ };
 
 void ranks_done(struct ranks *ranks);            /* accepts zeroed */
 /* Of a timeline after timeline_pair. Everything of each rank is put on the clock of the lowest one that is there; `minima`: its first event on the other's. A rank without messages keeps the clock of
- * the day. *ret_ranks has no clocks if fewer than two processes are ranks. PCERE_SYSTEM: no memory. */
+ * the day. *ret_ranks has no clocks if fewer than two processes are ranks. PCERE_DATA: they cannot be of one run, two being one rank or of programs of different size. PCERE_SYSTEM: no memory. */
 enum pcere_status ranks_synchronise(struct timeline *timeline, bool minima, struct ranks *ret_ranks, struct pcere_error *error);
 
 #endif

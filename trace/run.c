@@ -159,6 +159,10 @@ static void remark_make(struct run *run)
     else if (timeline->broken || timeline->unfinished)
         snprintf(run->remark, sizeof run->remark, "%llu events make no sense, %llu spans or tasks were never finished", (unsigned long long)timeline->broken,
                  (unsigned long long)timeline->unfinished);
+    if (run->ranks.lonely) {
+        size_t used = strlen(run->remark);
+        snprintf(run->remark + used, sizeof run->remark - used, "%s%llu MPI messages have no partner in the other ranks' traces", used ? "; " : "", (unsigned long long)run->ranks.lonely);
+    }
 }
 
 enum pcere_status run_load(const char *files, uint32_t wanted, enum timeline_apart apart, struct run *ret_run, struct pcere_error *error)
