@@ -6,6 +6,8 @@
 #include "trace/native_metrics.h"
 #include "core/text.h"
 #include "profiler/host/trace_file.h"
+#include "trace/native.h"
+#include "trace/native_ready.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,7 +26,7 @@ static const enum pop_part state_parts[STATES] = {
 
 enum { DEPTH = 512, CONSTRUCTS = 64 };
 
-struct actor { uint64_t id, team; bool implicit, initial, chunk, mutex; uint8_t wait; };
+struct actor { uint64_t id, team; uint32_t scope; /* + 1: of its children with dependences */ bool implicit, initial, chunk, mutex; uint8_t wait; };
 
 struct thread {
     struct trace_cursor cursor;
@@ -34,7 +36,7 @@ struct thread {
     int64_t since_ns;
     struct actor stack[DEPTH];   /* what it executes is on top, below it what that interrupted */
     size_t depth;
-    uint64_t pending_team;
+    uint64_t pending_team, made; /* made: the task that it made last */
     uint8_t constructs[CONSTRUCTS];     /* open ones: the type that began each */
     size_t construct_depth;
     struct metrics_busy computing;
@@ -46,8 +48,10 @@ struct sums {
     const struct trace_file *file;
     struct thread *threads;
     int64_t now_ns, end_ns;      /* end: of the program; threads may tell something behind it */
-    int64_t in_state[STATES], ready;
-    uint64_t state_ns[STATES], ready_ns[STATES];        /* threads' time in a state, and that of it in which a task was ready */
+    int64_t in_state[STATES], ready, blocked;           /* tasks that did not begin, and wait for none or for others */
+    uint64_t state_ns[STATES], ready_ns[STATES], blocked_ns[STATES];    /* threads' time in a state, that of it in which a task was ready, and in which none but blocked ones were there */
+    struct ready tasks;
+    uint32_t scopes;
     struct metrics_busy computing;                      /* of any thread */
     uint64_t created, begun, completed;
     bool unknown, memory;
@@ -56,9 +60,9 @@ struct sums {
 static void time_pass(struct sums *sums, int64_t now_ns)
 {
     uint64_t passed = (uint64_t)(now_ns - sums->now_ns);
-    if (sums->ready > 0)
-        for (int state = STATE_WAIT_TASKS; state < STATES; state++)
-            sums->ready_ns[state] += passed * (uint64_t)sums->in_state[state];
+    uint64_t *of_state_ns = sums->ready > 0 ? sums->ready_ns : sums->blocked > 0 ? sums->blocked_ns : NULL;
+    for (int state = STATE_WAIT_TASKS; of_state_ns && state < STATES; state++)
+        of_state_ns[state] += passed * (uint64_t)sums->in_state[state];
     sums->now_ns = now_ns;
 }
 
@@ -159,6 +163,11 @@ static void task_switch(struct sums *sums, struct thread *thread, const struct t
         return;
     }
     sums->completed += ends && !top->implicit;
+    if (ends && !top->implicit) {
+        uint32_t released = ready_end(&sums->tasks, top->id);
+        sums->ready += released;
+        sums->blocked -= released;
+    }
     size_t depth = thread->depth;
     while (depth && thread->stack[depth - 1].id != item->value)
         depth--;
@@ -173,7 +182,29 @@ static void task_switch(struct sums *sums, struct thread *thread, const struct t
     task->id = item->value;
     task->team = team;
     sums->begun++;
-    sums->ready--;
+    if (ready_begin(&sums->tasks, item->value))
+        sums->blocked--;
+    else
+        sums->ready--;
+}
+
+/* Of the task that this thread made last; none, of all memory, is left to the model. */
+static void dependence_take(struct sums *sums, struct thread *thread, struct actor *actor, const struct trace_item *item)
+{
+    struct dependence dependence;
+    bool blocked;
+    if (!native_dependence(item, &dependence))
+        return;
+    actor->scope = actor->scope ? actor->scope : ++sums->scopes;
+    sums->unknown |= dependence.all_memory || !thread->made || !thread->depth;
+    if (sums->unknown)
+        return;
+    if (!ready_declare(&sums->tasks, thread->made, &dependence, actor->scope - 1, &blocked)) {
+        sums->memory = false;
+    } else if (blocked) {
+        sums->ready--;
+        sums->blocked++;
+    }
 }
 
 static void construct_open(struct thread *thread, uint32_t type)
@@ -240,9 +271,12 @@ static void item_take(struct sums *sums, struct thread *thread, int64_t now_ns)
     case TRACE_MASKED_END: construct_close(thread, TRACE_MASKED_BEGIN); break;
     case TRACE_TASK_CREATE:
         sums->unknown |= !item->value || item->flags & (TRACE_TASK_UNTIED | TRACE_TASK_WAITS | TRACE_TASK_TARGET);
+        sums->unknown |= item->value >> TRACE_ID_THREAD_SHIFT >= sums->file->thread_count || (item->value & (((uint64_t)1 << TRACE_ID_THREAD_SHIFT) - 1)) > sums->file->slots;
         sums->created++;
         sums->ready++;
+        thread->made = item->value;
         break;
+    case TRACE_DEPENDENCE: dependence_take(sums, thread, actor, item); break;
     case TRACE_TASK_SWITCH: task_switch(sums, thread, item); break;
     case TRACE_WAIT_BEGIN: wait_begin(actor, item->flags); break;
     case TRACE_WAIT_END: actor->wait = 0; break;
@@ -324,9 +358,9 @@ static enum pcere_status results_make(const struct sums *sums, struct run_metric
         pop.threads += sums->threads[i].counts;
     }
     for (int state = STATE_USEFUL; state < STATES; state++) {
-        uint64_t ready_ns = state >= STATE_WAIT_TASKS ? sums->ready_ns[state] : 0;
-        pop.parts_ns[POP_SCHEDULING] += ready_ns;
-        pop.parts_ns[state_parts[state]] += sums->state_ns[state] - ready_ns;
+        pop.parts_ns[POP_SCHEDULING] += sums->ready_ns[state];
+        pop.parts_ns[POP_DEPENDENCES] += sums->blocked_ns[state];
+        pop.parts_ns[state_parts[state]] += sums->state_ns[state] - sums->ready_ns[state] - sums->blocked_ns[state];
         covered_ns += sums->state_ns[state];
     }
     pop.parts_ns[POP_SERIALISATION] = pop.wall_ns * pop.threads - covered_ns;
@@ -358,7 +392,7 @@ enum pcere_status native_metrics(const char *path, struct run_metrics *ret_metri
     enum pcere_status status = PCERE_OK;
     if (file->header->tool_started && file->header->ended && file->thread_count && file->header->end.ticks > file->header->start.ticks) {
         sums.threads = calloc(file->thread_count, sizeof *sums.threads);
-        sums.memory = sums.threads != NULL;
+        sums.memory = sums.threads != NULL && ready_init(&sums.tasks, file->thread_count, file->slots);
         if (sums.memory)
             threads_walk(&sums);
         if (!sums.memory)
@@ -370,6 +404,7 @@ enum pcere_status native_metrics(const char *path, struct run_metrics *ret_metri
         for (size_t i = 0; i < file->thread_count && sums.threads; i++)
             free(sums.threads[i].ended);
         free(sums.threads);
+        ready_done(&sums.tasks);
     }
     trace_file_close(file);
     return status;

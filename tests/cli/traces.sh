@@ -109,8 +109,54 @@ for name, value in runs[0].items():
     assert value == other or (value is not None and other is not None and math.isclose(value, other, abs_tol=room, rel_tol=1e-3)), (name, value, other)
 assert runs[0]["Number of tasks"] == runs[1]["Number of tasks"]
 END
-for program in fibonacci sort in_single; do
-    "$CLANG" -O1 -fopenmp "$SOURCE/tests/profiler/programs/$program.c" -o "$program"
+mkdir programs
+cp "$SOURCE"/tests/profiler/programs/{fibonacci,sort,in_single}.c programs/
+cat >programs/dependences.c <<'END'
+#include <stdio.h>
+static double cells[8], sum[4];
+static void nap(int steps) { volatile double x = 0; for (int i = 0; i < steps; i++) x += i; }
+int main(void)
+{
+    #pragma omp parallel
+    #pragma omp single
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 8; i++) {
+            double *cell = &cells[i], *next = &cells[(i + 3) % 8];
+            #pragma omp task depend(out: cell[0]) firstprivate(i)
+            nap(200 * i);
+            #pragma omp task depend(in: cell[0]) depend(inout: next[0])
+            nap(1500);
+            #pragma omp task depend(in: cell[0])
+            {
+                for (int k = 0; k < 3; k++) {
+                    #pragma omp task depend(inout: sum[k])
+                    nap(300);
+                    #pragma omp task depend(in: sum[k])
+                    nap(100);
+                }
+                #pragma omp taskwait
+            }
+            #pragma omp task depend(mutexinoutset: sum[3])
+            nap(400);
+            #pragma omp task depend(mutexinoutset: sum[3]) depend(in: next[0])
+            nap(400);
+            #pragma omp task depend(inoutset: sum[2])
+            nap(100);
+            #pragma omp task
+            nap(50);
+        }
+        #pragma omp task depend(in: sum[3], sum[2])
+        nap(1000);
+        if (round % 5 == 4) {
+            #pragma omp taskwait
+        }
+    }
+    printf("done\n");
+    return 0;
+}
+END
+for program in fibonacci sort in_single dependences; do
+    "$CLANG" -O1 -fopenmp "programs/$program.c" -o "$program"
     mkdir -p "model-$program"
     run "$PCERE" trace --threads 3 -o "model-$program/one.pct" "./$program"; says "$program is traced" 0
     run "$PCERE" metrics omp "model-$program/one.pct" "model-$program" --json; says "its metrics, from the records and from the model" 0

@@ -1,10 +1,11 @@
-/* tests/fuzz/fuzz_trace.c - traces of our own: any records and tables under right checksums. They are read as units with labels by both rules, as a profile, as a label graph, and as a
- * timeline with its task graph. */
+/* tests/fuzz/fuzz_trace.c - traces of our own: any records and tables under right checksums. They are read as units with labels by both rules, as a profile, as a label graph, as a
+ * timeline with its task graph, and as metrics. */
 #include "profiler/host/unit_profile.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/trace_parts.h"
 #include "trace/dependences.h"
 #include "trace/native.h"
+#include "trace/native_metrics.h"
 
 #include <xxhash.h>
 
@@ -119,6 +120,19 @@ static void timeline_use(const char *path)
     timeline_done(&timeline);
 }
 
+static void metrics_use(const char *path)
+{
+    struct run_metrics metrics;
+    struct pop pop;
+    struct pcere_error error = {0};
+    bool done = false;
+    FUZZ_EXPECT(native_metrics(path, &metrics, &pop, &done, &error) == PCERE_OK);
+    uint64_t sum = 0;
+    for (int part = 0; done && part < POP_PARTS; part++)
+        sum += pop.parts_ns[part];
+    FUZZ_EXPECT(!done || sum == pop.wall_ns * pop.threads);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[100];
@@ -141,5 +155,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         trace_file_close(file);
     }
     timeline_use(path);
+    metrics_use(path);
     return 0;
 }
