@@ -85,16 +85,52 @@ double measured_precision_ratio(const struct store_sample *sample, double *value
     return student_quantile(processes - 1) * statistics_variation_ratio(medians, processes) / sqrt((double)processes);
 }
 
-bool measured_is_light(const struct store_manifest *manifest, const struct store_class *class)
+static bool may_be_light(const struct store_class *class)
 {
-    if (!class->captured || class->nested || class->time_ns >= manifest->wall_ns / MEASURED_LIGHT_PARTS)
-        return false;
+    return class->captured && !class->nested;
+}
+
+/* The first of those that are equally heavy. NULL: the region has none. */
+static const struct store_class *heaviest_class(const struct store_region *region)
+{
+    const struct store_class *heaviest = NULL;
+    for (size_t i = 0; i < region->class_count; i++)
+        if (may_be_light(&region->classes[i]) && (!heaviest || region->classes[i].time_ns > heaviest->time_ns))
+            heaviest = &region->classes[i];
+    return heaviest;
+}
+
+/* All that are no heavier than `class`; or of these, those that are not their region's heaviest. */
+static uint64_t lighter_ns(const struct store_manifest *manifest, const struct store_class *class, bool beside)
+{
     uint64_t together_ns = 0;
-    for (size_t i = 0; i < manifest->region_count; i++)
-        for (size_t j = 0; j < manifest->regions[i].class_count; j++) {
-            const struct store_class *other = &manifest->regions[i].classes[j];
-            if (other->captured && !other->nested && other->time_ns <= class->time_ns)
+    for (size_t i = 0; i < manifest->region_count; i++) {
+        const struct store_region *region = &manifest->regions[i];
+        const struct store_class *heaviest = beside ? heaviest_class(region) : NULL;
+        for (size_t j = 0; j < region->class_count; j++) {
+            const struct store_class *other = &region->classes[j];
+            if (may_be_light(other) && other != heaviest && other->time_ns <= class->time_ns)
                 together_ns += other->time_ns;
         }
-    return together_ns <= manifest->wall_ns / MEASURED_LIGHT_TOGETHER_PARTS;
+    }
+    return together_ns;
+}
+
+static bool is_beside(const struct store_manifest *manifest, const struct store_class *class)
+{
+    for (size_t i = 0; i < manifest->region_count; i++)
+        if (heaviest_class(&manifest->regions[i]) == class)
+            return false;
+    return true;
+}
+
+bool measured_is_light(const struct store_manifest *manifest, const struct store_class *class)
+{
+    if (!may_be_light(class))
+        return false;
+    if (class->time_ns < manifest->wall_ns / MEASURED_LIGHT_PARTS
+        && lighter_ns(manifest, class, false) <= manifest->wall_ns / MEASURED_LIGHT_TOGETHER_PARTS)
+        return true;
+    return class->time_ns < manifest->wall_ns / MEASURED_BESIDE_PARTS && is_beside(manifest, class)
+           && lighter_ns(manifest, class, true) <= manifest->wall_ns / MEASURED_BESIDE_TOGETHER_PARTS;
 }

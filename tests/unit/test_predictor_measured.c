@@ -91,27 +91,56 @@ static void test_precision_by_hand(void)
     CU_ASSERT_TRUE(isinf(measured_precision_ratio(&sample, values, groups, medians)));
 }
 
-/* The lightest of them add up to a hundredth of the program's time; what is as light as one of these counts among them. */
+/* Each its region's only one. The lightest of them add up to a hundredth of the program's time; what is as light as one of these counts among them. */
 static void test_light_classes(void)
 {
     struct store_class classes[] = {
         {.captured = true, .time_ns = 3600}, {.captured = true, .time_ns = 3000}, {.captured = true, .time_ns = 3000}, {.captured = true, .time_ns = 4000},
         {.captured = true, .time_ns = 10, .nested = true}, {.time_ns = 10}, {.captured = true, .time_ns = 6000},
     };
-    struct store_region region = {.classes = classes, .class_count = sizeof classes / sizeof *classes};
-    const struct store_manifest manifest = {.wall_ns = 1000000, .regions = &region, .region_count = 1};
-    static const bool light[] = {true, true, true, false, false, false, false};
-    for (size_t i = 0; i < region.class_count; i++)
+    enum { COUNT = sizeof classes / sizeof *classes };
+    struct store_region regions[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        regions[i] = (struct store_region){.classes = &classes[i], .class_count = 1};
+    const struct store_manifest manifest = {.wall_ns = 1000000, .regions = regions, .region_count = COUNT};
+    static const bool light[COUNT] = {true, true, true, false, false, false, false};
+    for (size_t i = 0; i < COUNT; i++)
         CU_ASSERT_EQUAL(measured_is_light(&manifest, &classes[i]), light[i]);
     classes[1].time_ns = classes[2].time_ns = 3590;
-    for (size_t i = 3; i < region.class_count; i++)
+    for (size_t i = 3; i < COUNT; i++)
         classes[i].time_ns = 3595;
     CU_ASSERT_FALSE(measured_is_light(&manifest, &classes[0]));
     CU_ASSERT_TRUE(measured_is_light(&manifest, &classes[1]));
 }
 
+/* A region's heaviest class tells how the others scale: they may weigh a fiftieth each and a 25th together. */
+static void test_light_beside_the_heaviest(void)
+{
+    struct store_class first[] = {
+        {.captured = true, .time_ns = 19000}, {.captured = true, .time_ns = 300000}, {.captured = true, .time_ns = 15000}, {.captured = true, .time_ns = 20000},
+    };
+    struct store_class second[] = {{.captured = true, .time_ns = 18000}, {.captured = true, .time_ns = 6000}, {.captured = true, .time_ns = 18000, .nested = true}};
+    struct store_class alone = {.captured = true, .time_ns = 16000}, whole[] = {{.time_ns = 40000}, {.captured = true, .time_ns = 5000}};
+    struct store_region regions[] = {{.classes = first, .class_count = 4}, {.classes = second, .class_count = 3}, {.classes = &alone, .class_count = 1},
+                                     {.classes = whole, .class_count = 2}};
+    const struct store_manifest manifest = {.wall_ns = 1000000, .regions = regions, .region_count = 4};
+    CU_ASSERT_TRUE(measured_is_light(&manifest, &first[0]));      /* 19000 + 15000 + 6000 */
+    CU_ASSERT_TRUE(measured_is_light(&manifest, &first[2]));
+    CU_ASSERT_TRUE(measured_is_light(&manifest, &second[1]));
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &first[1]));
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &first[3]));     /* a fiftieth */
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &second[0]));
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &second[2]));
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &alone));
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &whole[1]));     /* what was not captured tells nothing */
+    second[1].time_ns = 6001;
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &first[0]));
+    CU_ASSERT_TRUE(measured_is_light(&manifest, &first[2]));
+}
+
 static const struct unit_test tests[] = {
-    {"what weighs less than a thousandth, and with what is lighter a three-hundredth, is light", test_light_classes},
+    {"what weighs less than a 250th, and with what is lighter a hundredth, is light", test_light_classes},
+    {"beside its region's heaviest class, what weighs less than a fiftieth, and with others like it a 25th, is light", test_light_beside_the_heaviest},
     {"repetitions are grouped by process", test_groups_are_processes},
     {"the precision is Student's over the medians of processes", test_precision_by_hand},
     {"where nothing is known of interruptions, all count", test_nothing_is_known},
