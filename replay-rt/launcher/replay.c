@@ -232,9 +232,9 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
                                            result->target->class->members};
     uint64_t captured = codelet->capture_threads ? codelet->capture_threads : 1, threads = result->sample.threads;
     uint64_t in_vivo_ns = threads > captured ? codelet->in_vivo_ns / threads * captured : codelet->in_vivo_ns;
-    const struct sampling_subject sampled = {
+    struct sampling_subject sampled = {
         class_ns, (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1),
-        changed_pages(memory, store_manifest(session->store)->page_size)};
+        changed_pages(memory, store_manifest(session->store)->page_size), false};
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
     if (!status)
         policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory), sampled.written_pages);
@@ -244,6 +244,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         policy_weigh_length(&policy, options->warmup, options->repeat, in_vivo_ns, result->sample.threads, sampled.written_pages > 0);
     if (!status && !measurement->trial)
         policy_extend(&policy, options->precision_ratio, measurement->budget_ns);
+    sampled.rehearsed = !status && policy.plan.rehearse && !policy.plan.warmups;
     if (!status && !measurement->trial)
         status = sampling_choose(options, codelet, result->sample.threads, &sampled, &policy.plan, &result->refusal, error);
     if (!status)

@@ -21,7 +21,7 @@ enum { SHOTS_USUAL = 8, BLOCKS = 4 };
 struct shots { double share_ratio; uint32_t usual, least; };   /* from this share of the program's time on */
 
 /* Shots of one process agree better than processes do: more of them pay only where nothing else makes up for an error. */
-static const struct shots shots_by_share[] = {{0.5, SHOTS_USUAL, 5}, {0.02, 4, 3}, {0, 3, 3}};
+static const struct shots shots_by_share[] = {{0.5, SHOTS_USUAL, 5}, {0.1, 4, 3}, {0, 3, 3}};
 
 /* "auto": 0; "off" and NULL: -1. */
 static enum pcere_status sample_parse(const char *sample, double *ret_ratio, struct pcere_error *error)
@@ -59,12 +59,12 @@ static const struct shots *shots_choose(double share_ratio)
 
 static const char *refusal_known(const struct replay_options *options, bool automatic, uint64_t in_vivo_ns, const struct sampling_subject *subject)
 {
-    bool paged = in_vivo_ns >= REGION_PAGED_LEAST_NS && subject->written_pages * PAGE_NS > WHOLE_RUNS * in_vivo_ns;
+    bool paged = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * PAGE_NS > WHOLE_RUNS * in_vivo_ns);
     if (automatic && (options->repeat || (options->warmup && strcmp(options->warmup, "auto") != 0)))
         return "repetitions or a warm-up were asked for";
     if (automatic && (options->precision_ratio > 0 || options->budget_ns))
         return "a precision or a budget was asked for";
-    bool pages_cost = in_vivo_ns >= REGION_PAGED_LEAST_NS && subject->written_pages * PAGE_NS > in_vivo_ns;
+    bool pages_cost = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * PAGE_NS > in_vivo_ns);
     if (in_vivo_ns < REGION_LEAST_NS && !pages_cost)
         return "it takes less than 2 ms";
     if (automatic && !paged && in_vivo_ns <= subject->class_ns / POLICY_WEIGHT_PARTS / WHOLE_RUNS)

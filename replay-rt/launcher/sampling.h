@@ -21,6 +21,7 @@ struct sampling_subject {
     uint64_t class_ns;                /* what all members of the class took in vivo, at as many threads; 0: unknown */
     double share_ratio;               /* of the program's time; decides how many shots there are */
     uint64_t written_pages;           /* that were there before it */
+    bool rehearsed;                   /* a whole replay would make pages its own one by one, and nobody knows how many */
 };
 
 /* Fill in the sample_ fields of *policy; sample_shots 0: whole, and where sampling was asked for, *ret_refusal (malloc'ed) says why. PCERE_USAGE: no such
