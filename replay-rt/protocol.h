@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 16u
+#define PLAN_VERSION 17u
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
@@ -217,7 +217,7 @@ struct plan_result {
     _Atomic uint32_t sampling;      /* 1: samples_ns are extrapolated times of shots (while it runs: a shot is being run) */
     uint32_t locale_missing;        /* 1: the program's locale is not installed here, and the C library's default is used */
     uint32_t warmups;               /* untimed runs of the whole region before the first timed one */
-    uint32_t reserved;
+    _Atomic uint32_t held;          /* 1: the launcher waits for the end of a process before this one; nothing is measured until it clears this */
     uint64_t sample_real_ns;        /* what the shots really took */
     uint64_t sample_iterations, sample_run;     /* of the loops: iterations that there are, and those that were timed, in all shots together */
     uint64_t marked_ns;             /* of the monotonic clock: when the last phase ended; the launcher's request at first */
@@ -249,6 +249,8 @@ struct replay_plan {
     uint32_t image;                 /* that holds the region, in `images` */
     uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
     uint32_t filler;                /* descriptor of a memory file that only fills caches, empty at first; 0: there is none */
+    uint32_t done;                  /* descriptor that the process closes when its result is there, some milliseconds before its memory is given back; 0: none */
+    uint32_t reserved;
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint64_t environment;           /* captured value of environ, or 0 */
     uint32_t global_thread;         /* the OpenMP runtime's number of the entering thread, in the captured process */

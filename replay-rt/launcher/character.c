@@ -387,7 +387,7 @@ static enum pcere_status character_make(const struct counted *counted, struct st
 
 /* ---- one codelet --------------------------------------------------------------------------------------------------------- */
 
-static enum pcere_status target_count(const struct replay_session *session, const struct replay_target *target, const struct store_codelet *codelet,
+static enum pcere_status target_count(struct replay_session *session, const struct replay_target *target, const struct store_codelet *codelet,
                                       const struct codelet_memory *memory, uint32_t threads, struct pcere_error *error)
 {
     struct policy policy;

@@ -18,7 +18,7 @@
 
 #define STACK_LIMIT_STEP_BYTES ((rlim_t)64 << 30)
 
-enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, POLL_MS = 100, DESCRIPTORS_BEYOND = 10 };
+enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7, POLL_MS = 100, DESCRIPTORS_BEYOND = 10 };
 
 static uint64_t clock_ns(void)
 {
@@ -48,11 +48,22 @@ static bool stack_limit_move(int attempt, struct rlimit *ret_before)
     return (moved.rlim_max == RLIM_INFINITY || moved.rlim_cur <= moved.rlim_max) && !setrlimit(RLIMIT_STACK, &moved);
 }
 
+/* Neither, where only the process's end will do, or there are no descriptors left. */
+static void done_pipe(const struct process *process, int *ret_ends)
+{
+    int ends[2];
+    if (!process->ending || pipe2(ends, O_CLOEXEC))
+        return;
+    ret_ends[0] = ends[0];
+    ret_ends[1] = fcntl(ends[1], F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
+    close(ends[1]);
+}
+
 /* Bottom-up layout with randomisation: captured processes had neither, so that the two seldom meet. */
-static enum pcere_status process_spawn(const struct process *process, int attempt, pid_t *ret_child, struct pcere_error *error)
+static enum pcere_status process_spawn(const struct process *process, int attempt, pid_t *ret_child, int *ret_done, struct pcere_error *error)
 {
     struct rlimit limit_before;
-    int record = -1;
+    int record = -1, done[2] = {-1, -1};
     if (process->watcher && process->watcher->open(process->watcher->context, &record, error) != PCERE_OK)
         return error->status;
     /* High numbers first: the descriptors could be 3 and 4 the other way round. */
@@ -60,6 +71,8 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
     int filler = process->filler_fd < 0 ? -1 : fcntl(process->filler_fd, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
     record = record < 0 ? -1 : fcntl(record, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
     process->plan->plan->filler = filler < 0 ? 0 : FILLER_DESCRIPTOR;
+    done_pipe(process, done);
+    process->plan->plan->done = done[1] < 0 ? 0 : DONE_DESCRIPTOR;
     bool emulated = process->processor && process->processor->emulator;
     char plan_path[] = "/proc/self/fd/3", pages_path[] = "/proc/self/fd/4";
     char *arguments[] = {(char *)"codelet", plan_path, pages_path, NULL};
@@ -73,6 +86,8 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
         failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, pages, PAGES_DESCRIPTOR);
         if (filler >= 0)
             failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, filler, FILLER_DESCRIPTOR);
+        if (done[1] >= 0)
+            failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, done[1], DONE_DESCRIPTOR);
         if (process->watcher)
             failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, record, REPLAY_WATCHER_DESCRIPTOR);
         int before = personality(0xffffffff);
@@ -99,24 +114,38 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
         close(filler);
     if (record >= 0)
         close(record);
+    if (done[1] >= 0)
+        close(done[1]);
+    if (failure && done[0] >= 0)
+        close(done[0]);
+    if (!failure)
+        *ret_done = done[0];
     return failure ? pcere_fail(error, PCERE_SYSTEM, failure,
                                 failure == EACCES ? "copy the store to a file system where programs may be run (it is mounted noexec?)" : NULL,
                                 "cannot start the codelet of '%s'", process->region)
                    : PCERE_OK;
 }
 
-/* Wait for the end; true: it hung and was killed. */
-static bool process_wait(const struct process *process, pid_t child, int *ret_status)
+enum process_end { PROCESS_ENDED, PROCESS_DONE, PROCESS_HUNG };
+
+/* Wait for the end, or for the result; PROCESS_HUNG: it was killed. `done`: what the process closes when its result is there, or -1. */
+static enum process_end process_wait(const struct process *process, pid_t child, int done, int *ret_status)
 {
-    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
+    struct pollfd ends[] = {{.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN}, {.fd = done}};
     uint32_t progress = 0;
     uint64_t moved_ns = clock_ns();
-    bool hung = false;
+    enum process_end how = PROCESS_ENDED;
     for (;;) {
-        if (end.fd >= 0)
-            poll(&end, 1, POLL_MS);
+        if (ends[0].fd >= 0)
+            poll(ends, sizeof ends / sizeof *ends, POLL_MS);
         else
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        if (ends[0].fd >= 0 && ends[1].revents && how == PROCESS_ENDED && atomic_load(&process->plan->plan->result.state) == PLAN_DONE) {
+            how = PROCESS_DONE;
+            break;
+        }
+        if (ends[1].revents)
+            ends[1].fd = -1;          /* it ends without a result */
         pid_t got = waitpid(child, ret_status, WNOHANG);
         if (got == child || (got < 0 && errno != EINTR))
             break;
@@ -127,13 +156,13 @@ static bool process_wait(const struct process *process, pid_t child, int *ret_st
             progress = now;
             moved_ns = clock_ns();
         } else if (clock_ns() - moved_ns > patience_ns) {
-            hung = true;
+            how = PROCESS_HUNG;
             kill(child, SIGKILL);
         }
     }
-    if (end.fd >= 0)
-        close(end.fd);
-    return hung;
+    if (ends[0].fd >= 0)
+        close(ends[0].fd);
+    return how;
 }
 
 /* LLVM's OpenMP runtime leaves a shared memory object behind where a process ends without its destructors. */
@@ -142,6 +171,16 @@ static void runtime_forget(pid_t child)
     char name[64];
     snprintf(name, sizeof name, "/__KMP_REGISTERED_LIB_%d_%u", (int)child, (unsigned)getuid());
     shm_unlink(name);
+}
+
+void process_ending_wait(struct process_ending *ending)
+{
+    if (!ending->child)
+        return;
+    while (waitpid(ending->child, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    runtime_forget(ending->child);
+    ending->child = 0;
 }
 
 static enum pcere_status crash_explain(const struct process *process, const struct plan_result *result, struct pcere_error *error)
@@ -214,16 +253,27 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
     struct pcere_error last = {0};        /* of an attempt: a later one may go well */
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         pid_t child = 0;
-        int ended = 0;
+        int ended = 0, done = -1;
         plan_file_reset(process->plan);
-        process->plan->plan->result.marked_ns = clock_ns();
-        status = process_spawn(process, attempt, &child, &last);
+        struct plan_result *result = &process->plan->plan->result;
+        result->marked_ns = clock_ns();
+        atomic_store(&result->held, process->ending && process->ending->child);
+        status = process_spawn(process, attempt, &child, &done, &last);
         if (status)
             break;
-        bool hung = process_wait(process, child, &ended);
-        struct plan_result *result = &process->plan->plan->result;
+        if (process->ending)
+            process_ending_wait(process->ending);
+        atomic_store(&result->held, 0);
+        enum process_end how = process_wait(process, child, done, &ended);
+        if (done >= 0)
+            close(done);
         result->phases_ns[PLAN_PHASE_END] += clock_ns() - result->marked_ns;
+        if (how == PROCESS_DONE) {
+            process->ending->child = child;
+            break;
+        }
         runtime_forget(child);
+        bool hung = how == PROCESS_HUNG;
         status = end_explain(process, hung, ended, &last);
         if (hung || atomic_load(&process->plan->plan->result.state) != PLAN_COLLIDED)
             break;

@@ -10,6 +10,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/* A process whose result is there, and which gives its memory back. */
+struct process_ending { pid_t child; };     /* 0: there is none */
+
+void process_ending_wait(struct process_ending *ending);
 
 struct process {
     const struct build *build;
@@ -24,6 +30,8 @@ struct process {
     uint64_t patience_ns;             /* killed when nothing moved for so long */
     uint64_t sample_patience_ns;      /* the same while it runs a shot */
     const struct replay_watcher *watcher;   /* or NULL */
+    struct process_ending *ending;    /* or NULL: process_run returns when its end was seen. Else as soon as its result is there; the process that was left so before
+                                         is waited for while this one starts */
 };
 
 /* Run to the end; plan->plan->result holds the outcome. A collision of addresses starts it again, another twenty times.

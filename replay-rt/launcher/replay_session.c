@@ -171,6 +171,7 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
 
 void replay_session_close(struct replay_session *session)
 {
+    process_ending_wait(&session->ending);
     if (session->filler_fd >= 0)
         close(session->filler_fd);
     page_pool_keep(&session->pool);
@@ -236,7 +237,7 @@ bool replay_starts_take(struct replay_session *session, uint32_t threads)
     return true;
 }
 
-enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet,
+enum pcere_status replay_session_process(struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
 {
     char **environment = NULL;
@@ -252,6 +253,7 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
     uint64_t patience_ns = PATIENCE_NS, runs = session->options->character ? PATIENCE_RUNS_COUNTED : PATIENCE_RUNS;
     if (codelet->in_vivo_ns < UINT64_MAX / runs && codelet->in_vivo_ns * runs > patience_ns)
         patience_ns = codelet->in_vivo_ns * runs;
+    bool leaves = plan->plan->policy.task == PLAN_MEASURE && !plan->plan->does_io && !session->watcher && !session->processor.emulator;
     const struct process process = {
         .build = &session->build,
         .processor = &session->processor,
@@ -265,7 +267,10 @@ enum pcere_status replay_session_process(const struct replay_session *session, c
         .patience_ns = patience_ns,
         .sample_patience_ns = sampling_patience_ns(codelet, threads),
         .watcher = session->watcher,
+        .ending = leaves ? &session->ending : NULL,
     };
+    if (!leaves)
+        process_ending_wait(&session->ending);
     status = process_run(&process, ret_wall_ns, error);
     environment_free(environment);
     return status;

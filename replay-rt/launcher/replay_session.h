@@ -7,6 +7,7 @@
 #include "replay-rt/launcher/build.h"
 #include "replay-rt/launcher/images.h"
 #include "replay-rt/launcher/codelet_memory.h"
+#include "replay-rt/launcher/process.h"
 #include "replay-rt/launcher/replay.h"
 
 #define REPLAY_STARTS 3u              /* of each number of threads */
@@ -32,6 +33,7 @@ struct replay_session {
     bool series_loaded;
     struct { uint32_t threads, count; } starts[REPLAY_STARTS_KINDS];    /* processes that measured how late their team began */
     const struct replay_watcher *watcher;   /* of its processes, or NULL */
+    struct process_ending ending;     /* one that measured, and gives its memory back while the next one starts */
 };
 
 /* Check the options, open the stored program, build what is missing. */
@@ -54,8 +56,8 @@ enum pcere_status replay_threads_check(const struct replay_target *target, const
 /* Is the next process with so many threads to measure how late its team begins? It counts then. */
 bool replay_starts_take(struct replay_session *session, uint32_t threads);
 
-/* One process; its outcome is in plan->plan->result. */
-enum pcere_status replay_session_process(const struct replay_session *session, const struct store_codelet *codelet,
+/* One process; its outcome is in plan->plan->result. One that measures may not have ended yet: process_ending_wait(&session->ending). */
+enum pcere_status replay_session_process(struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error);
 
 uint64_t replay_session_clock_ns(void);

@@ -39,10 +39,10 @@ static struct difference_bound bound_choose(const struct replay_session *session
     return bound;
 }
 
-static enum pcere_status run_once(const struct verifier *verifier, const struct subject *subject, struct verify_result *result,
+static enum pcere_status run_once(struct verifier *verifier, const struct subject *subject, struct verify_result *result,
                                   struct difference_list *ret_list, struct pcere_error *error)
 {
-    const struct replay_session *session = &verifier->session;
+    struct replay_session *session = &verifier->session;
     const struct plan_policy policy = {.task = PLAN_VERIFY};
     struct plan_file plan = {.fd = -1};
     uint64_t wall_ns = 0;
@@ -69,7 +69,7 @@ static enum pcere_status run_once(const struct verifier *verifier, const struct 
 
 static enum pcere_status objects_prepare(struct verifier *verifier, struct subject *subject, struct pcere_error *error)
 {
-    const struct replay_session *session = &verifier->session;
+    struct replay_session *session = &verifier->session;
     enum pcere_status status = PCERE_OK;
     char *name = NULL, *file = NULL;
     size_t image = images_of_region(&session->images, &subject->codelet);

@@ -19,7 +19,7 @@
 struct codelet {
     struct replay_plan *plan;
     unsigned char *pages;             /* private view of the pages file: what restored memory looks like */
-    int plan_fd, pages_fd, filler_fd; /* filler_fd: of cool.c, or -1 */
+    int plan_fd, pages_fd, filler_fd, done_fd;    /* filler_fd: of cool.c, done_fd: what the launcher waits for; or -1 */
 };
 
 #define STACK_ROOM_BYTES (8ull << 20)     /* a region may need more stack than was there at its start */
@@ -54,6 +54,8 @@ typedef void team_fn(void *context, uint32_t thread, uint32_t threads);
 void pcere_processors_run(team_fn *run, void *context, uint32_t team);
 /* Has the process one for each of so many threads? */
 bool pcere_processors_suffice(uint32_t threads);
+/* The calling thread may run on each of them again. */
+void pcere_processors_any(void);
 /* Run on every thread of a team, as `#pragma omp parallel` does. */
 void pcere_team_run(team_fn *run, void *context);
 /* The same with a num_threads clause. */

@@ -129,7 +129,7 @@ static void inherited_close(const char *path)
 bool pcere_plan_open(const char *plan_path, const char *pages_path, struct codelet *ret_codelet)
 {
     uint64_t plan_bytes = 0, pages_bytes = 0;
-    struct codelet codelet = {.plan_fd = -1, .pages_fd = -1, .filler_fd = -1};
+    struct codelet codelet = {.plan_fd = -1, .pages_fd = -1, .filler_fd = -1, .done_fd = -1};
     codelet.plan = file_map(plan_path, O_RDWR, MAP_SHARED, &plan_bytes, &codelet.plan_fd);
     codelet.pages = file_map(pages_path, O_RDONLY, MAP_PRIVATE | MAP_NORESERVE, &pages_bytes, &codelet.pages_fd);
     if (!codelet.plan || !codelet.pages || !plan_is_sound(&codelet, plan_bytes, pages_bytes))
@@ -141,6 +141,8 @@ bool pcere_plan_open(const char *plan_path, const char *pages_path, struct codel
     codelet.pages_fd = pcere_descriptor_raise(codelet.pages_fd);
     if (codelet.plan->filler)
         codelet.filler_fd = pcere_descriptor_raise((int)codelet.plan->filler);
+    if (codelet.plan->done)
+        codelet.done_fd = pcere_descriptor_raise((int)codelet.plan->done);
     *ret_codelet = codelet;
     return true;
 }
@@ -178,5 +180,9 @@ _Noreturn void pcere_plan_end(struct codelet *codelet, enum plan_state state, co
     vsnprintf(result->message, sizeof result->message, format, arguments);
     va_end(arguments);
     atomic_store(&result->state, state);
+    if (codelet->done_fd >= 0) {
+        pcere_processors_any();       /* memory is given back by any that has nothing to do */
+        close(codelet->done_fd);
+    }
     _exit(state == PLAN_DONE ? 0 : 1);
 }

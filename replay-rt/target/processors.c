@@ -48,6 +48,12 @@ bool pcere_processors_suffice(uint32_t threads)
     return processors_known && threads <= (uint32_t)CPU_COUNT(&processors);
 }
 
+void pcere_processors_any(void)
+{
+    if (processors_known)
+        sched_setaffinity(0, sizeof processors, &processors);
+}
+
 void pcere_processors_run(team_fn *run, void *context, uint32_t team)
 {
     struct share shares[HELPERS_MOST + 1];

@@ -22,6 +22,8 @@
 #define FAULTS_PARTS 50u        /* of a run: more is too much */
 #define SETTLED_RATIO 0.98      /* of the fastest run so far: what is not below that is no faster, */
 #define SETTLED_RUNS 2u         /* and after so many of these in a row no other will be */
+#define HELD_NS 5000000000u        /* a launcher that is no more would never say that it is over */
+#define HELD_STEP_NS 20000
 #define DISTURBED_RUNS 3u       /* so many where all of fewer were interrupted */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
@@ -417,6 +419,15 @@ static void region_character(struct run *run)
         pcere_memory_learn(&run->memory);         /* which pages were new */
 }
 
+/* While the launcher waits for the process before this one to give its memory back, which takes milliseconds. Everything that is
+ * measured, and takes much memory, comes later. */
+static void run_await(struct codelet *codelet)
+{
+    for (uint64_t start_ns = clock_ns(); atomic_load(&codelet->plan->result.held) && clock_ns() - start_ns < HELD_NS;)
+        nanosleep(&(struct timespec){.tv_nsec = HELD_STEP_NS}, NULL);
+    pcere_plan_phase(codelet, PLAN_PHASE_END);
+}
+
 /* On the thread that stands for the captured one. */
 static void run_all(void *context)
 {
@@ -424,8 +435,11 @@ static void run_all(void *context)
     struct codelet *codelet = run->codelet;
     struct replay_plan *plan = codelet->plan;
     pcere_settings_team(codelet);
+    if (plan->policy.starts)
+        run_await(codelet);
     pcere_team_run(thread_begin, run);
     pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
+    run_await(codelet);
     atomic_store(&plan->result.state, PLAN_RUNNING);
     run->samples = plan->policy.sample_shots && pcere_sample_may(codelet, run->region);
     bool timed_first = plan->policy.task == PLAN_MEASURE && (!plan->policy.warmups || run->samples);
