@@ -145,7 +145,8 @@ bool pcere_ahead_serve(uint64_t address)
         (void)*(const volatile unsigned char *)(range->pages + (at - range->start));
     struct uffdio_copy copy = {.dst = start, .src = (uint64_t)(range->pages + (start - range->start)), .len = end - start};
     ioctl(ahead.descriptor, UFFDIO_COPY, &copy);
-    atomic_fetch_add(&ahead.filled, copy.len / ahead.page_bytes);
+    if (copy.copy > 0)                        /* up to a page that is there already */
+        atomic_fetch_add(&ahead.filled, (uint64_t)copy.copy / ahead.page_bytes);
     return true;
 }
 
