@@ -4,6 +4,7 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "predictor/measured.h"
+#include "replay-rt/launcher/doubt.h"
 #include "replay-rt/launcher/policy.h"
 #include "replay-rt/launcher/replay_session.h"
 #include "replay-rt/launcher/sampling.h"
@@ -250,6 +251,9 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     if (!status)
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
                                &policy.plan, measurement->steps, &plan, error);
+    bool doubts = policy.allowed_ns && !options->repeat && !measurement->trial && !measurement->steps, doubted = false;
+    bool comparable = !session->elsewhere && !*result->sample.flags && !*result->sample.settings;
+    double doubt_most = comparable ? doubt_most_ns(calibrate_reference_ns(result->target->class), codelet->capture_threads, result->sample.threads) : 0;
     while (!status) {
         uint64_t wall_ns = 0, start_ns = replay_session_clock_ns();
         struct pcere_error failure = {0};
@@ -265,15 +269,27 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
             *error = failure;
             break;
         }
+        if (doubted && result->sample.sampled_ratio > 0 && !atomic_load(&plan.plan->result.sampling))
+            break;                    /* the second one took it for something that cannot be sampled: it says nothing about the first */
         refusal_take(result, &plan.plan->result);
         status = sampling_take(&plan.plan->result, &result->sample, error);
         if (!status)
             status = replay_samples_take(result, &plan.plan->result, error);
         uint64_t longer_ns = longest_of(&plan.plan->result);
         longest_ns = longer_ns > longest_ns ? longer_ns : longest_ns;
-        if (status || result->sample.sampled_ratio > 0)
+        if (status)
             break;
-        plan.plan->policy.sample_shots = 0;       /* refused: no other process need try */
+        bool sampled_inside = result->sample.sampled_ratio > 0;
+        if (!sampled_inside)
+            plan.plan->policy.sample_shots = 0;   /* refused: no other process need try */
+        if (doubted)
+            doubt_settle(&result->sample);
+        else if (doubts && result->processes == 1 && doubt_found(&result->sample, doubt_most)) {
+            doubted = true;
+            continue;
+        }
+        if (sampled_inside)
+            break;
         status = precision_find(&result->sample, &result->precision_ratio, error);
         if (!policy_wants_more(&policy, options->repeat, result->processes, undisturbed_count(&result->sample), longest_ns,
                                result->sample.cost_ns, result->precision_ratio))

@@ -1,0 +1,50 @@
+/* replay-rt/launcher/doubt.c - see doubt.h. */
+#include "replay-rt/launcher/doubt.h"
+
+#include <string.h>
+
+static double mean_ns(const struct store_sample *sample, size_t first, size_t count)
+{
+    double sum_ns = 0;
+    for (size_t i = first; i < first + count; i++)
+        sum_ns += (double)sample->samples_ns[i];
+    return count ? sum_ns / (double)count : 0;
+}
+
+double doubt_most_ns(uint64_t in_vivo_ns, uint32_t captured, uint32_t threads)
+{
+    captured = captured ? captured : 1;
+    if (threads > captured)
+        return (double)in_vivo_ns;
+    return (double)in_vivo_ns * captured / (threads ? threads : 1) * DOUBT_RATIO;
+}
+
+bool doubt_found(const struct store_sample *sample, double most_ns)
+{
+    bool shots = sample->sampled_ratio > 0;
+    if (!sample->sample_count || (!shots && sample->sample_count > 1))
+        return false;
+    uint64_t least_ns = UINT64_MAX, greatest_ns = 0;
+    for (size_t i = 0; i < sample->sample_count; i++) {
+        least_ns = sample->samples_ns[i] < least_ns ? sample->samples_ns[i] : least_ns;
+        greatest_ns = sample->samples_ns[i] > greatest_ns ? sample->samples_ns[i] : greatest_ns;
+    }
+    return (double)greatest_ns > DOUBT_RATIO * (double)least_ns || (most_ns > 0 && mean_ns(sample, 0, sample->sample_count) > most_ns);
+}
+
+void doubt_settle(struct store_sample *sample)
+{
+    if (sample->process_count != 2 || !sample->process_counts[0] || !sample->process_counts[1])
+        return;
+    size_t first = sample->process_counts[0], second = sample->process_counts[1];
+    if (mean_ns(sample, first, second) < mean_ns(sample, 0, first)) {
+        memmove(sample->samples_ns, sample->samples_ns + first, second * sizeof *sample->samples_ns);
+        if (sample->cpu_ns)
+            memmove(sample->cpu_ns, sample->cpu_ns + first, second * sizeof *sample->cpu_ns);
+        if (sample->switches)
+            memmove(sample->switches, sample->switches + first, second * sizeof *sample->switches);
+        sample->process_counts[0] = second;
+    }
+    sample->process_count = 1;
+    sample->sample_count = sample->process_counts[0];
+}

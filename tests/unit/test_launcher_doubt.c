@@ -1,0 +1,59 @@
+/* tests/unit/test_launcher_doubt.c - which process is not believed, and what is left of two. */
+#include "replay-rt/launcher/doubt.h"
+#include "tests/unit/unit.h"
+
+#define SAMPLE(...) {.samples_ns = (uint64_t[]){__VA_ARGS__}, .sample_count = sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)}
+
+static void shots_apart_by_more_than_a_third(void)
+{
+    struct store_sample near = SAMPLE(300, 399, 350), far = SAMPLE(300, 401, 350), none = {.sampled_ratio = 0.01};
+    near.sampled_ratio = far.sampled_ratio = 0.01;
+    CU_ASSERT_FALSE(doubt_found(&near, 0));
+    CU_ASSERT_TRUE(doubt_found(&far, 0));
+    CU_ASSERT_FALSE(doubt_found(&none, 100));
+}
+
+static void means_above_what_was_known(void)
+{
+    struct store_sample shots = SAMPLE(900, 1000, 1100), single = SAMPLE(1000), whole = SAMPLE(900, 2000);
+    shots.sampled_ratio = 0.5;
+    CU_ASSERT_FALSE(doubt_found(&shots, 1001));
+    CU_ASSERT_TRUE(doubt_found(&shots, 999));
+    CU_ASSERT_FALSE(doubt_found(&single, 0));
+    CU_ASSERT_TRUE(doubt_found(&single, 999));
+    CU_ASSERT_FALSE(doubt_found(&whole, 100));    /* its own repetitions tell */
+}
+
+static void what_is_known_holds_at_other_numbers_of_threads(void)
+{
+    CU_ASSERT_DOUBLE_EQUAL(doubt_most_ns(300, 1, 1), 400, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(doubt_most_ns(300, 1, 8), 300, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(doubt_most_ns(300, 4, 2), 800, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(doubt_most_ns(0, 1, 1), 0, 1e-9);
+}
+
+static void the_faster_of_two_processes_is_left(void)
+{
+    uint64_t ns[] = {500, 510, 520, 300, 310}, cpu[] = {1, 2, 3, 4, 5}, switches[] = {6, 7, 8, 9, 10}, counts[] = {3, 2};
+    struct store_sample sample = {.samples_ns = ns, .sample_count = 5, .cpu_ns = cpu, .switches = switches, .process_counts = counts, .process_count = 2};
+    doubt_settle(&sample);
+    CU_ASSERT_EQUAL(sample.sample_count, 2);
+    CU_ASSERT_EQUAL(sample.process_count, 1);
+    CU_ASSERT_EQUAL(sample.process_counts[0], 2);
+    CU_ASSERT_TRUE(ns[0] == 300 && ns[1] == 310 && cpu[0] == 4 && cpu[1] == 5 && switches[0] == 9 && switches[1] == 10);
+    uint64_t other_ns[] = {300, 310, 500, 510, 520}, other_counts[] = {2, 3};
+    sample = (struct store_sample){.samples_ns = other_ns, .sample_count = 5, .process_counts = other_counts, .process_count = 2};
+    doubt_settle(&sample);
+    CU_ASSERT_TRUE(sample.sample_count == 2 && sample.process_count == 1 && other_ns[0] == 300 && other_ns[1] == 310 && other_counts[0] == 2);
+    doubt_settle(&sample);
+    CU_ASSERT_EQUAL(sample.sample_count, 2);
+}
+
+static const struct unit_test tests[] = {
+    {"shots that lie more than a third apart are doubted", shots_apart_by_more_than_a_third},
+    {"so are shots, and a single run, that take longer than is known", means_above_what_was_known},
+    {"what is known at one number of threads bounds the others", what_is_known_holds_at_other_numbers_of_threads},
+    {"of two processes the faster one is left", the_faster_of_two_processes_is_left},
+};
+
+UNIT_MAIN("launcher: doubt", tests)
