@@ -30,6 +30,8 @@ struct codelet {
 /* Map both files and check all tables against their sizes. False: the files are not a plan and its pages. */
 bool pcere_plan_open(const char *plan_path, const char *pages_path, struct codelet *ret_codelet);
 const void *pcere_plan_table(const struct replay_plan *plan, const struct plan_table *table);
+/* The first of the ranges, which ascend, that reaches beyond the address; `count`: none does. */
+size_t pcere_plan_range_from(const struct plan_range *ranges, size_t count, uint64_t address);
 const char *pcere_plan_string(const struct replay_plan *plan, uint32_t offset);
 void pcere_plan_progress(struct codelet *codelet);
 /* What was done since the last call belongs to this phase. */

@@ -26,15 +26,8 @@ static int range_order(const void *left, const void *right)
 
 static bool ranges_hold(const struct plan_range *ranges, size_t count, uint64_t address)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges[middle].address + ranges[middle].bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && ranges[low].address <= address;
+    size_t at = pcere_plan_range_from(ranges, count, address);
+    return at < count && ranges[at].address <= address;
 }
 
 static bool is_ignored(const struct memory *memory, uint64_t address)

@@ -228,17 +228,10 @@ static void populate_piece(struct memory *memory, uint64_t page, const struct pl
     (void)page;
     const struct plan_range *changed = PLAN_TABLE(memory->codelet, changed, struct plan_range);
     uint64_t page_bytes = memory->codelet->plan->page_bytes, known = memory->codelet->plan->changed.count;
-    uint64_t at = copy->address + first * page_bytes, end = at + count * page_bytes, low = 0, high = known;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (changed[middle].address + changed[middle].bytes <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < known && changed[low].address < end; low++) {
-        uint64_t from = changed[low].address > at ? changed[low].address : at;
-        uint64_t stop = changed[low].address + changed[low].bytes < end ? changed[low].address + changed[low].bytes : end;
+    uint64_t at = copy->address + first * page_bytes, end = at + count * page_bytes;
+    for (uint64_t i = pcere_plan_range_from(changed, known, at); i < known && changed[i].address < end; i++) {
+        uint64_t from = changed[i].address > at ? changed[i].address : at;
+        uint64_t stop = changed[i].address + changed[i].bytes < end ? changed[i].address + changed[i].bytes : end;
         if (from - at > STRETCH_PAGES * page_bytes)
             madvise((void *)at, from - at, MADV_POPULATE_READ);
         else

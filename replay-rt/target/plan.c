@@ -152,6 +152,19 @@ const void *pcere_plan_table(const struct replay_plan *plan, const struct plan_t
     return (const char *)plan + table->offset;
 }
 
+size_t pcere_plan_range_from(const struct plan_range *ranges, size_t count, uint64_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges[middle].address + ranges[middle].bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 const char *pcere_plan_string(const struct replay_plan *plan, uint32_t offset)
 {
     return offset < plan->bytes - plan->strings ? (const char *)plan + plan->strings + offset : "";
