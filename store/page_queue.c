@@ -15,7 +15,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#if PCERE_WIDE_XXHASH
+#include <xxh_x86dispatch.h>   /* the same hash by the widest vectors that the processor has: programs stand still meanwhile */
+#else
 #include <xxhash.h>
+#endif
 
 #define TABLE_RESERVE 4u                           /* pages in all for each page that may wait at one time */
 #define QUEUE_SLOTS_LEAST 512u                     /* 128 MiB of 4 KiB pages, which cost nothing before they are used */

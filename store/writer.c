@@ -445,11 +445,13 @@ static void *files_sync(void *context)
     return NULL;
 }
 
+#define SYNC_THREADS 16u                 /* that wait for the disk, which takes one flush for all who wait at a time */
+
 /* Once, at the end: a killed process loses nothing that was written, only a power failure does. */
 static enum pcere_status sync_all(struct store_writer *writer, struct pcere_error *error)
 {
     struct syncing syncing = {.writer = writer, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    workers_run(files_sync, &syncing, 2 + writer->files.codelet_count + writer->files.library_count);
+    workers_wait(files_sync, &syncing, 2 + writer->files.codelet_count + writer->files.library_count, SYNC_THREADS);
     if (syncing.status && error)
         *error = syncing.error;
     enum pcere_status status = syncing.status;

@@ -5,9 +5,11 @@
  */
 #include "capture-rt/target/target.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +17,10 @@
 #define PCERE_RT_CALL(name, result, parameters) TARGET_EXPORT result name parameters;
 #include "include/pcere/rt_abi.inc"
 #undef PCERE_RT_CALL
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 #define COSTLY_NS 50000u                /* regions at least this long can bear system calls beside them */
 
@@ -27,14 +33,20 @@ uint64_t target_clock_ns(void)
 
 /* ---- open regions of a thread ---------------------------------------------------------------------------------------------- */
 
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec cpu;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    return (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+}
+
+/* But for the CPU time. */
 static struct target_costs costs_read(void)
 {
     struct rusage usage;
-    struct timespec cpu;
     getrusage(RUSAGE_THREAD, &usage);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    return (struct target_costs){.cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec, .faults = (uint64_t)usage.ru_minflt,
-                                 .switches = (uint64_t)usage.ru_nivcsw, .resident_most_bytes = (uint64_t)usage.ru_maxrss * 1024};
+    return (struct target_costs){.faults = (uint64_t)usage.ru_minflt, .switches = (uint64_t)usage.ru_nivcsw,
+                                 .resident_most_bytes = (uint64_t)usage.ru_maxrss * 1024};
 }
 
 #define FAULTS_MANY 256u                /* fewer are beneath what the kernel counts exactly */
@@ -45,9 +57,22 @@ static bool is_fresh(uint32_t faults, uint64_t grown_bytes)
     return faults >= FAULTS_MANY && grown_bytes / (uint64_t)sysconf(_SC_PAGESIZE) >= faults / 2;
 }
 
+#define RECORDS_AHEAD 4096u             /* whole pages, whatever their size: 256 KiB */
+
+/* Pages of the log by dozens: each would cost a fault of its own. A kernel that cannot (before 5.14) gives them one by one. */
+static void records_prepare(const struct target_state *state, uint64_t index)
+{
+    int error = errno;
+    uint64_t left = state->log->records_max - index, count = left < RECORDS_AHEAD ? left : RECORDS_AHEAD;
+    madvise(state->records + index, count * sizeof *state->records, MADV_POPULATE_WRITE);
+    errno = error;
+}
+
 static void record_write(struct target_state *state, const struct capture_record *record)
 {
     uint64_t index = __atomic_fetch_add(&state->log->record_count, 1, __ATOMIC_RELAXED);
+    if (index % RECORDS_AHEAD == 0 && index < state->log->records_max)
+        records_prepare(state, index);
     if (index < state->log->records_max)
         state->records[index] = *record;
 }
@@ -214,6 +239,7 @@ static void open_start(const struct target_state *state, struct target_thread *t
     if (open->record.invocation == 1 || near || region->last_ns >= COSTLY_NS) {
         open->record.flags |= CAPTURE_RECORD_CPU;
         open->before = costs_read();
+        open->before.cpu_ns = thread_cpu_ns();
     }
     open->stops_before = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
     open->stall_before_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED);
@@ -272,9 +298,10 @@ static void open_close(struct target_state *state, struct target_open *open, uin
     record->end_ns -= stall_ns < record->end_ns - record->begin_ns ? stall_ns : record->end_ns - record->begin_ns;
     if (record->flags & CAPTURE_RECORD_CPU) {
         struct target_costs after = costs_read();
-        record->cpu_ns = after.cpu_ns - open->before.cpu_ns;
         record->faults = (uint32_t)(after.faults - open->before.faults);
         record->switches = (uint32_t)(after.switches - open->before.switches);
+        if (record->switches)
+            record->cpu_ns = thread_cpu_ns() - open->before.cpu_ns;
         if (is_fresh(record->faults, after.resident_most_bytes - open->before.resident_most_bytes))
             record->flags |= CAPTURE_RECORD_FRESH;
     }

@@ -26,7 +26,7 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     uint64_t uncertain_ns;       /* how far off time_ns may be, for a stop nearby; 0 where others tell */
     uint64_t number;             /* from 1 in its region */
     uint64_t words_hash;         /* of the fork's argument words */
-    uint64_t cpu_ns;             /* CPU time of the thread that enters it; valid if measured_cpu */
+    uint64_t cpu_ns;             /* CPU time of the thread that enters it; valid if measured_cpu, and there were switches */
     uint32_t faults;             /* minor page faults of that thread; likewise */
     uint32_t switches;           /* involuntary context switches of it; likewise */
     int32_t num_threads;         /* the clause, or 0 */

@@ -38,6 +38,7 @@ struct pm_scan_arg {
 
 #define VECTOR_LENGTH 1024
 #define TWO_SCANS_BYTES ((uint64_t)128 << 20)    /* less than this is looked at faster by one thread than by two */
+#define BUNCH_GAP_PAGES 32u                       /* so many pages are looked at in the time of one call */
 #define HALF_ALIGN_BYTES ((uint64_t)2 << 20)     /* a page table's reach: the halves share none */
 #define ENTRY_PRESENT (UINT64_C(1) << 63)
 #define ENTRY_SWAPPED (UINT64_C(1) << 62)
@@ -179,6 +180,42 @@ static int scan_large(struct pagemap *pagemap, uint64_t start, uint64_t end, enu
     return errnum ? errnum : upper.errnum;
 }
 
+/* As scan_large, for what was tracked before and is not written much: the kernel tells what was written, or is not there, by one bit of each
+ * page; only such stretches are looked at closely. All others are there, as they were. */
+static int scan_written(struct pagemap *pagemap, uint64_t start, uint64_t end, enum pcere_status *ret_status, struct pcere_error *error)
+{
+    struct page_region regions[VECTOR_LENGTH];
+    struct pm_scan_arg argument = {.size = sizeof argument, .end = end, .vec = (uintptr_t)regions, .vec_len = VECTOR_LENGTH,
+                                   .flags = PM_SCAN_CHECK_WPASYNC, .category_mask = PAGE_IS_WRITTEN, .return_mask = PAGE_IS_WRITTEN};
+    uint64_t done = start, low = end, high = end;       /* low to high: a bunch of stretches, not looked at yet */
+    int errnum = 0;
+    *ret_status = PCERE_OK;
+    for (uint64_t at = start; at < end && errnum == 0 && *ret_status == PCERE_OK;) {
+        argument.start = at;
+        long found = ioctl(pagemap->descriptor, PAGEMAP_SCAN, &argument);
+        if (found < 0)
+            return errno;
+        at = found < VECTOR_LENGTH ? end : regions[VECTOR_LENGTH - 1].end;
+        for (long i = 0; i <= found && errnum == 0 && *ret_status == PCERE_OK; i++) {
+            const struct page_region next = i < found ? regions[i] : (struct page_region){.start = end, .end = end};
+            if (i == found && at < end)
+                break;                          /* there is more */
+            if (low == end)
+                low = next.start;
+            else if (next.start > high + BUNCH_GAP_PAGES * pagemap->page_bytes || next.start == end) {
+                *ret_status = done < low ? piece_add(pagemap, done, low, 0, error) : PCERE_OK;
+                errnum = *ret_status == PCERE_OK ? scan_large(pagemap, low, high, PAGEMAP_RENEW, ret_status, error) : 0;
+                done = high;
+                low = next.start;
+            }
+            high = next.end;
+        }
+    }
+    if (errnum == 0 && *ret_status == PCERE_OK && done < end)
+        *ret_status = piece_add(pagemap, done, end, 0, error);
+    return errnum;
+}
+
 static enum pcere_status entries_read(struct pagemap *pagemap, uint64_t start, uint64_t end, struct pcere_error *error)
 {
     uint64_t entries[4096];
@@ -210,7 +247,8 @@ enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t
     if (!pagemap->scan)
         return entries_read(pagemap, start, end, error);
     if (how != PAGEMAP_UNTRACKED && pagemap->tracking >= 0) {
-        errnum = scan_large(pagemap, start, end, how, &status, error);
+        errnum = how == PAGEMAP_RENEW && pagemap->anonymous ? scan_written(pagemap, start, end, &status, error)
+                                                            : scan_large(pagemap, start, end, how, &status, error);
         if (errnum == EPERM && how == PAGEMAP_RENEW) {      /* new, or moved: register it, and look again */
             struct uffdio_register request = {.range = {.start = start, .len = end - start}, .mode = UFFDIO_REGISTER_MODE_WP};
             pagemap->count = before;

@@ -10,6 +10,7 @@
 
 #define PAGES 64u
 static uint64_t page;
+static bool anonymous;                  /* it is told that no file is behind what it looks at */
 
 static unsigned char *fresh(void)
 {
@@ -25,6 +26,7 @@ static struct pagemap open_own(bool track, bool scan)
     page = (uint64_t)sysconf(_SC_PAGESIZE);
     int tracking = track ? (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* user mode only */) : -1;
     CU_ASSERT_EQUAL_FATAL(pagemap_open(getpid(), tracking, scan, page, &pagemap, NULL), PCERE_OK);
+    pagemap.anonymous = anonymous;
     return pagemap;
 }
 
@@ -153,12 +155,67 @@ static void many_pieces(void)
     pagemap_close(&pagemap);
 }
 
+/* Stretches far enough apart to be looked at one by one, more of them than the kernel hands over at once, with holes. */
+static void far_stretches(void)
+{
+    enum { STRETCHES = 1100, APART = 36 };
+    uint64_t pages = STRETCHES * APART;
+    struct pagemap pagemap = open_own(true, true);
+    unsigned char *data = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CU_ASSERT_TRUE_FATAL(data != MAP_FAILED);
+    madvise(data, pages * page, MADV_NOHUGEPAGE);
+    memset(data, 1, pages * page);
+    pagemap.count = 0;
+    CU_ASSERT_EQUAL(pagemap_look(&pagemap, (uintptr_t)data, (uintptr_t)data + pages * page, PAGEMAP_RENEW, NULL), PCERE_OK);
+    for (int round = 0; round < 2; round++) {
+        for (uint64_t i = 0; i < STRETCHES; i++)
+            data[(i * APART + 20) * page] = 3;
+        madvise(data + 30 * page, page, MADV_DONTNEED);
+        pagemap.count = 0;
+        CU_ASSERT_EQUAL(pagemap_look(&pagemap, (uintptr_t)data, (uintptr_t)data + pages * page, PAGEMAP_RENEW, NULL), PCERE_OK);
+        uint64_t there = 0, written = 0, overlaps = 0, wrong = 0;
+        for (size_t i = 0; i < pagemap.count; i++) {
+            uint64_t count = (pagemap.pieces[i].end - pagemap.pieces[i].start) / page;
+            there += count;
+            written += pagemap.pieces[i].flags & PAGE_WRITTEN ? count : 0;
+            wrong += pagemap.pieces[i].flags & PAGE_WRITTEN && (pagemap.pieces[i].start - (uintptr_t)data) / page % APART != 20;
+            overlaps += i > 0 && pagemap.pieces[i].start < pagemap.pieces[i - 1].end;
+        }
+        CU_ASSERT_EQUAL(overlaps, 0);
+        CU_ASSERT_EQUAL(there, pages - 1);
+        if (pagemap.tracking >= 0) {
+            CU_ASSERT_EQUAL(written, STRETCHES);
+            CU_ASSERT_EQUAL(wrong, 0);
+        }
+    }
+    munmap(data, pages * page);
+    pagemap_close(&pagemap);
+}
+
+static void writes_to_anonymous(void)
+{
+    anonymous = true;
+    writes();
+    anonymous = false;
+}
+
+static void many_pieces_of_anonymous(void)
+{
+    anonymous = true;
+    many_pieces();
+    far_stretches();
+    anonymous = false;
+}
+
 static const struct unit_test tests[] = {
     {"present and absent pages are told apart by PAGEMAP_SCAN", presence_by_scan},
     {"present and absent pages are told apart by /proc/PID/pagemap", presence_by_entries},
     {"pages that were only read are known to be zero", zero_pages},
     {"thousands of pieces are told once each, in order", many_pieces},
     {"pages written since an earlier look are told, whoever wrote them", writes},
+    {"far stretches are told as near ones are", far_stretches},
+    {"writes are told where no file lies behind", writes_to_anonymous},
+    {"many pieces are told where no file lies behind", many_pieces_of_anonymous},
 };
 
 UNIT_MAIN("tracer: pagemap", tests)
