@@ -2,6 +2,7 @@
 #include "cli/measure_store.h"
 #include "capture-rt/tracer/capture.h"
 #include "cli/program_stage.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "predictor/members.h"
 #include "store/store.h"
@@ -75,7 +76,8 @@ static enum pcere_status classes_append(const struct cli *cli, const struct prog
     return status;
 }
 
-enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const struct capture_run *run, struct pcere_error *error)
+enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const char *settings, const struct capture_run *run,
+                                       struct pcere_error *error)
 {
     enum pcere_status status = PCERE_OK;
     char kind[] = "run", none[] = "";
@@ -84,7 +86,7 @@ enum pcere_status measure_store_append(const struct store *store, const char *ho
         uint64_t time_ns = region ? region->time_ns : run->wall_ns;
         struct store_sample sample = {
             .kind = kind, .host_name = (char *)(uintptr_t)host_name, .host = (char *)(uintptr_t)host, .region = region ? region->name : NULL,
-            .threads = run->threads, .warmup = none, .flags = none, .settings = none,
+            .threads = run->threads, .warmup = none, .flags = none, .settings = (char *)(uintptr_t)settings,
             .samples_ns = &time_ns, .sample_count = 1, .cost_ns = run->wall_ns,
             .wall_ns = region ? 0 : run->wall_ns, .serial_ns = region ? 0 : run->serial_ns, .when_s = (uint64_t)time(NULL),
         };
@@ -93,8 +95,8 @@ enum pcere_status measure_store_append(const struct store *store, const char *ho
     return status;
 }
 
-static enum pcere_status run_once(struct cli *cli, const struct program_stage *stage, const struct capture_options *options, uint64_t *ret_wall_ns,
-                                  struct pcere_error *error)
+static enum pcere_status run_once(struct cli *cli, const struct program_stage *stage, const struct capture_options *options, const char *settings,
+                                  uint64_t *ret_wall_ns, struct pcere_error *error)
 {
     struct capture_run run;
     enum pcere_status status = capture_measure(options, &run, error);
@@ -102,12 +104,54 @@ static enum pcere_status run_once(struct cli *cli, const struct program_stage *s
         return status;
     status = cli_program_judge(cli, run.program_status, error);
     if (status == PCERE_OK)
-        status = measure_store_append(cli->store, stage->host_name, stage->host, &run, error);
-    if (status == PCERE_OK && run.threads != store_manifest(cli->store)->threads)
+        status = measure_store_append(cli->store, stage->host_name, stage->host, settings, &run, error);
+    if (status == PCERE_OK && !*settings && run.threads != store_manifest(cli->store)->threads)
         status = classes_append(cli, stage, &run, error);
     *ret_wall_ns = run.wall_ns;
     capture_run_done(&run);
     return status;
+}
+
+/* The stage's environment with one variable more, or another value of it; `text` holds it until it is freed. The list is the caller's, its words are not. */
+static char **environment_set(char *const *environment, const char *name, const char *value, struct text *text)
+{
+    size_t count = 0, kept = 0, length = strlen(name);
+    while (environment[count])
+        count++;
+    char **list = calloc(count + 2, sizeof *list);
+    text_addf(text, "%s=%s", name, value);
+    if (!list || text->failed) {
+        free(list);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environment[i], name, length) != 0 || environment[i][length] != '=')
+            list[kept++] = environment[i];
+    list[kept] = text->data;
+    return list;
+}
+
+static enum pcere_status run_often(struct cli *cli, const struct program_stage *stage, const struct capture_options *options, const char *settings, uint64_t repeat,
+                                   struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    uint64_t spent_ns = 0, wall_ns = 0;
+    for (uint64_t done = 0; status == PCERE_OK && (repeat ? done < repeat : !done || (done < RUNS_MOST && spent_ns + wall_ns < RUNS_NS)); done++) {
+        char text[80];
+        snprintf(text, sizeof text, "running the program with %u thread%s", options->threads, options->threads == 1 ? "" : "s");
+        cli_progress(cli, text);
+        status = run_once(cli, stage, options, settings, &wall_ns, error);
+        spent_ns += wall_ns;
+    }
+    return status;
+}
+
+static struct capture_options options_of(const struct cli *cli, const struct program_stage *stage)
+{
+    return (struct capture_options){
+        .program = stage->program, .arguments = store_manifest(cli->store)->arguments, .environment = stage->environment,
+        .library = stage->library, .stdout_descriptor = -1, .stderr_descriptor = -1,
+    };
 }
 
 enum pcere_status measure_store(struct cli *cli, const unsigned *threads, size_t thread_count, uint64_t repeat, struct pcere_error *error)
@@ -115,23 +159,41 @@ enum pcere_status measure_store(struct cli *cli, const unsigned *threads, size_t
     struct program_stage stage = PROGRAM_STAGE_NONE;
     enum pcere_status status = program_stage_enter(cli, &stage, error);
     if (status == PCERE_OK) {
-        struct capture_options options = {
-            .program = stage.program, .arguments = store_manifest(cli->store)->arguments, .environment = stage.environment,
-            .library = stage.library, .stdout_descriptor = -1, .stderr_descriptor = -1,
-        };
+        struct capture_options options = options_of(cli, &stage);
         for (size_t i = 0; status == PCERE_OK && i < thread_count; i++) {
             options.threads = threads[i];
-            uint64_t spent_ns = 0, wall_ns = 0;
-            for (uint64_t done = 0; status == PCERE_OK && (repeat ? done < repeat : !done || (done < RUNS_MOST && spent_ns + wall_ns < RUNS_NS)); done++) {
-                char text[80];
-                snprintf(text, sizeof text, "running the program with %u thread%s", threads[i], threads[i] == 1 ? "" : "s");
-                cli_progress(cli, text);
-                status = run_once(cli, &stage, &options, &wall_ns, error);
-                spent_ns += wall_ns;
-            }
+            status = run_often(cli, &stage, &options, "", repeat, error);
         }
         cli_progress(cli, NULL);
     }
     program_stage_leave(&stage);
+    return status;
+}
+
+enum pcere_status measure_store_set(struct cli *cli, const struct measure_settings *settings, unsigned threads, uint64_t repeat, struct pcere_error *error)
+{
+    struct program_stage stage = PROGRAM_STAGE_NONE;
+    struct text schedule = {0}, bind = {0};
+    char **with_schedule = NULL, **with_bind = NULL;
+    enum pcere_status status = program_stage_enter(cli, &stage, error);
+    if (status == PCERE_OK) {
+        struct capture_options options = options_of(cli, &stage);
+        options.threads = threads;
+        if (settings->schedule) {
+            with_schedule = environment_set(options.environment, "OMP_SCHEDULE", settings->schedule, &schedule);
+            options.environment = with_schedule;
+        }
+        if (settings->bind && options.environment) {
+            with_bind = environment_set(options.environment, "OMP_PROC_BIND", settings->bind, &bind);
+            options.environment = with_bind;
+        }
+        status = options.environment ? run_often(cli, &stage, &options, settings->text ? settings->text : "", repeat, error) : pcere_fail_memory(error, "the environment");
+        cli_progress(cli, NULL);
+    }
+    program_stage_leave(&stage);
+    free(with_schedule);
+    free(with_bind);
+    text_done(&schedule);
+    text_done(&bind);
     return status;
 }

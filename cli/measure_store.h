@@ -12,10 +12,21 @@
  * changed or is gone. PCERE_NO: it failed. */
 enum pcere_status measure_store(struct cli *cli, const unsigned *threads, size_t thread_count, uint64_t repeat, struct pcere_error *error);
 
+/* OpenMP settings other than those of the capture; zero: none. */
+struct measure_settings {
+    const char *text;                /* as samples name them: "schedule=... bind=..."; NULL: "" */
+    const char *schedule, *bind;     /* OMP_SCHEDULE and OMP_PROC_BIND; NULL: as they were */
+};
+
+/* measure_store with such settings, which the samples then bear; classes are not judged. */
+enum pcere_status measure_store_set(struct cli *cli, const struct measure_settings *settings, unsigned threads, uint64_t repeat, struct pcere_error *error);
+
 struct capture_run;
 struct store;
 
-/* Append a run that this machine made: a line for the whole program, and one for each region (its invocations together). */
-enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const struct capture_run *run, struct pcere_error *error);
+/* Append a run that this machine made: a line for the whole program, and one for each region (its invocations together). `settings`: "" for the
+ * original's. */
+enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const char *settings, const struct capture_run *run,
+                                       struct pcere_error *error);
 
 #endif

@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "predictor/runs.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static size_t threads_usual(uint32_t *threads)
     return count;
 }
 
-static const char flags_usual[] = "-O2; -O3; -O3 -march=native; -O3 -march=native -funroll-loops";
+static const char flags_usual[] = "-O2; -O3; -O3 -march=native; -O3 -march=native -mprefer-vector-width=512; -O3 -march=native -funroll-loops";
 
 struct tuner {
     struct tune_search search;
@@ -96,9 +97,10 @@ static enum pcere_status space_fill(struct tuner *tuner, const struct tune_words
 
 struct totals {
     uint64_t captured_ns;                /* predicted, as captured: its thread count, if that was tried */
-    uint64_t uniform_ns;                 /* with the best thread count for all regions, nothing else changed */
+    uint64_t uniform_ns;                 /* with what an environment can say, the same for all regions: the best of what was tried on all of them; 0: nothing was */
+    struct tuning_setting uniform;       /* that; the compiler's flags as they are */
     uint64_t tuned_ns;                   /* each region with its best */
-    uint32_t uniform_threads;
+    uint64_t captured_real_ns, uniform_real_ns;      /* medians of real runs on this machine; 0: none */
 };
 
 /* Serial part and regions that were not searched, as the capture's run had them. */
@@ -114,12 +116,11 @@ static uint64_t rest_ns(const struct tune_search *search)
 }
 
 /* 0: some region was not measured so, or does not run so. */
-static uint64_t uniform_ns(const struct tune_search *search, uint32_t threads_number)
+static uint64_t uniform_ns(const struct tune_search *search, const struct tuning_setting *setting)
 {
     uint64_t sum = rest_ns(search);
-    const struct tuning_setting setting = {{threads_number, 0, 0, 0}};
     for (size_t r = 0; r < search->region_count; r++) {
-        const struct tuning_trial *trial = tune_trial(&search->regions[r], &setting);
+        const struct tuning_trial *trial = tune_trial(&search->regions[r], setting);
         if (!trial || trial->failed)
             return 0;
         sum += trial->time_ns;
@@ -127,19 +128,36 @@ static uint64_t uniform_ns(const struct tune_search *search, uint32_t threads_nu
     return sum;
 }
 
+/* Number `index` of the settings that an environment can make; those that change least come first. */
+static struct tuning_setting environment_setting(const struct tune_space *space, uint32_t index)
+{
+    uint32_t threads = space->counts.counts[TUNING_THREADS], schedules = space->counts.counts[TUNING_SCHEDULE];
+    return (struct tuning_setting){{[TUNING_THREADS] = index % threads, [TUNING_SCHEDULE] = index / threads % schedules, [TUNING_BIND] = index / threads / schedules}};
+}
+
+/* Times that are nearly alike are: then what changes least is taken. */
+static void uniform_find(const struct tune_search *search, struct totals *totals)
+{
+    const uint32_t *counts = search->space.counts.counts;
+    for (uint32_t i = 0; i < counts[TUNING_THREADS] * counts[TUNING_SCHEDULE] * counts[TUNING_BIND]; i++) {
+        struct tuning_setting setting = environment_setting(&search->space, i);
+        uint64_t time_ns = uniform_ns(search, &setting);
+        double bound_ns = (double)totals->uniform_ns * (setting.values[TUNING_SCHEDULE] || setting.values[TUNING_BIND] ? 1 - TUNING_ALIKE_RATIO : 1);
+        if (time_ns && (!totals->uniform_ns || (double)time_ns < bound_ns)) {
+            totals->uniform_ns = time_ns;
+            totals->uniform = setting;
+        }
+    }
+}
+
 static struct totals totals_find(const struct tune_search *search)
 {
     struct totals totals = {.tuned_ns = rest_ns(search)};
     uint32_t captured = store_manifest(search->cli->store)->threads;
-    for (uint32_t t = 0; t < search->space.counts.counts[TUNING_THREADS]; t++) {
-        uint64_t time_ns = uniform_ns(search, t);
-        if (time_ns && (!totals.uniform_ns || time_ns < totals.uniform_ns)) {
-            totals.uniform_ns = time_ns;
-            totals.uniform_threads = search->space.threads[t];
-        }
+    for (uint32_t t = 0; t < search->space.counts.counts[TUNING_THREADS]; t++)
         if (search->space.threads[t] == captured)
-            totals.captured_ns = time_ns;
-    }
+            totals.captured_ns = uniform_ns(search, &(struct tuning_setting){{t, 0, 0, 0}});
+    uniform_find(search, &totals);
     for (size_t r = 0; r < search->region_count; r++) {
         const struct tune_region *region = &search->regions[r];
         totals.tuned_ns += region->best ? region->best->time_ns : store_manifest(search->cli->store)->regions[region->index].time_ns;
@@ -147,17 +165,15 @@ static struct totals totals_find(const struct tune_search *search)
     return totals;
 }
 
-/* Median of the store's real runs on this machine with so many threads; 0: none. */
-static uint64_t real_ns(const struct tune_search *search, uint32_t threads)
+/* Median of the store's real runs on this machine with so many threads and such settings; 0: none. */
+static uint64_t real_ns(const struct tune_search *search, uint32_t threads, const char *settings)
 {
     struct predict_request request = search->prediction.request;
-    struct predict_result result;
-    request.threads = &threads;
-    request.thread_count = 1;
-    if (predict_run(&request, &result, NULL) != PCERE_OK)
-        return 0;
-    uint64_t time_ns = result.points[0].has_real ? result.points[0].real_ns : 0;
-    predict_result_done(&result);
+    request.settings = settings;
+    size_t count;
+    double *values = calloc(request.sample_count + 1, sizeof *values);
+    uint64_t time_ns = values ? runs_median(&request, threads, false, values, &count) : 0;
+    free(values);
     return time_ns;
 }
 
@@ -190,8 +206,23 @@ static char *setting_text(const struct tune_search *search, const struct tuning_
     return text_take(&text);
 }
 
-/* What to change in the source for this region; `usual` threads are what the environment gives. free() it; "" where nothing is. */
-static char *hint_text(const struct tune_search *search, const struct tune_region *region, uint32_t usual)
+/* The OpenMP settings of a trial as samples name them; free() it. */
+static char *settings_text(const struct tune_search *search, const struct tuning_setting *setting)
+{
+    const struct replay_options options = {.schedule = value_of(search, setting, TUNING_SCHEDULE), .bind = value_of(search, setting, TUNING_BIND)};
+    return replay_settings_text(&options);
+}
+
+static void real_find(const struct tune_search *search, struct totals *totals)
+{
+    char *settings = settings_text(search, &totals->uniform);
+    totals->captured_real_ns = real_ns(search, store_manifest(search->cli->store)->threads, "");
+    totals->uniform_real_ns = settings && totals->uniform_ns ? real_ns(search, threads_of(search, &totals->uniform), settings) : 0;
+    free(settings);
+}
+
+/* What to change in the source for this region; `usual` is what the environment gives. free() it; "" where nothing is. */
+static char *hint_text(const struct tune_search *search, const struct tune_region *region, const struct tuning_setting *usual)
 {
     const struct store_region *about = &store_manifest(search->cli->store)->regions[region->index];
     struct text text = {0};
@@ -201,11 +232,12 @@ static char *hint_text(const struct tune_search *search, const struct tune_regio
     const struct tuning_setting *setting = &region->best->setting;
     uint32_t threads = threads_of(search, setting);
     const char *flags = value_of(search, setting, TUNING_FLAGS), *schedule = value_of(search, setting, TUNING_SCHEDULE), *bind = value_of(search, setting, TUNING_BIND);
-    if (threads != usual)
+    bool same_schedule = setting->values[TUNING_SCHEDULE] == usual->values[TUNING_SCHEDULE], same_bind = setting->values[TUNING_BIND] == usual->values[TUNING_BIND];
+    if (threads != threads_of(search, usual))
         text_addf(&text, "+ #pragma omp ... num_threads(%u)", threads);
-    if (bind)
+    if (bind && !same_bind)
         text_addf(&text, "%s+ #pragma omp ... proc_bind(%s)", text.length ? "\n" : "", bind);
-    if (schedule)
+    if (schedule && !same_schedule)
         text_addf(&text, "%s+ #pragma omp for schedule(%s)", text.length ? "\n" : "", schedule);
     if (flags)
         text_addf(&text, "%s+ compile %s with %s", text.length ? "\n" : "", about->file, flags);
@@ -228,7 +260,7 @@ static json_t *trial_value(const struct tune_search *search, const struct tuning
     return value;
 }
 
-static json_t *region_value(const struct tune_search *search, const struct tune_region *region, uint32_t usual, bool *failed)
+static json_t *region_value(const struct tune_search *search, const struct tune_region *region, const struct tuning_setting *usual, bool *failed)
 {
     json_t *value = json_object(), *trials = json_array();
     char *hint = hint_text(search, region, usual);
@@ -255,13 +287,46 @@ static json_t *time_or_null(uint64_t time_ns)
     return time_ns ? json_from_u64(time_ns) : json_null();
 }
 
+static json_t *gain_value(uint64_t before_ns, uint64_t after_ns)
+{
+    return before_ns && after_ns ? json_real(1 - (double)after_ns / (double)before_ns) : json_null();
+}
+
+static json_t *uniform_value(const struct tune_search *search, const struct totals *totals, bool *failed)
+{
+    json_t *value = json_object();
+    json_put(value, "threads", json_from_u64(threads_of(search, &totals->uniform)), failed);
+    json_put(value, "schedule", json_from_string(value_of(search, &totals->uniform, TUNING_SCHEDULE)), failed);
+    json_put(value, "bind", json_from_string(value_of(search, &totals->uniform, TUNING_BIND)), failed);
+    json_put(value, "predicted_ns", json_from_u64(totals->uniform_ns), failed);
+    json_put(value, "real_ns", time_or_null(totals->uniform_real_ns), failed);
+    json_put(value, "predicted_gain_ratio", gain_value(totals->captured_ns, totals->uniform_ns), failed);
+    json_put(value, "real_gain_ratio", gain_value(totals->captured_real_ns, totals->uniform_real_ns), failed);
+    return value;
+}
+
+/* A line for each variable, "" where nothing was measured; free() it. */
+static char *environment_text(const struct tune_search *search, const struct totals *totals, const char *prefix)
+{
+    struct text text = {0};
+    const char *schedule = value_of(search, &totals->uniform, TUNING_SCHEDULE), *bind = value_of(search, &totals->uniform, TUNING_BIND);
+    text_add(&text, "");
+    if (totals->uniform_ns)
+        text_addf(&text, "%sOMP_NUM_THREADS=%u\n", prefix, threads_of(search, &totals->uniform));
+    if (totals->uniform_ns && schedule)
+        text_addf(&text, "%sOMP_SCHEDULE=%s\n", prefix, schedule);
+    if (totals->uniform_ns && bind)
+        text_addf(&text, "%sOMP_PROC_BIND=%s\n", prefix, bind);
+    return text_take(&text);
+}
+
 static enum pcere_status document_add(json_t *document, const struct tune_search *search, const struct totals *totals, struct pcere_error *error)
 {
     bool failed = false;
     json_t *list = json_array();
     uint32_t captured = store_manifest(search->cli->store)->threads;
     for (size_t r = 0; r < search->region_count; r++)
-        if (json_array_append_new(list, region_value(search, &search->regions[r], totals->uniform_threads, &failed)) != 0)
+        if (json_array_append_new(list, region_value(search, &search->regions[r], &totals->uniform, &failed)) != 0)
             failed = true;
     json_put(document, "regions", list, &failed);
     json_put(document, "method", json_string(tuning_is_exhaustive(&search->space.counts) ? "exhaustive" : "coordinates"), &failed);
@@ -272,19 +337,14 @@ static enum pcere_status document_add(json_t *document, const struct tune_search
     json_put(document, "not_tried", json_from_u64(search->left), &failed);
     json_put(document, "cost_ns", json_from_u64(search->spent_ns), &failed);
     json_put(document, "captured", json_pack("{s:I, s:o, s:o}", "threads", (json_int_t)captured, "predicted_ns", time_or_null(totals->captured_ns), "real_ns",
-                                             time_or_null(real_ns(search, captured))), &failed);
-    json_put(document, "uniform", totals->uniform_ns ? json_pack("{s:I, s:o, s:o}", "threads", (json_int_t)totals->uniform_threads, "predicted_ns",
-                                                                 json_from_u64(totals->uniform_ns), "real_ns", time_or_null(real_ns(search, totals->uniform_threads)))
-                                                     : json_null(), &failed);
-    json_put(document, "tuned", json_pack("{s:o}", "predicted_ns", json_from_u64(totals->tuned_ns)), &failed);
+                                             time_or_null(totals->captured_real_ns)), &failed);
+    json_put(document, "uniform", totals->uniform_ns ? uniform_value(search, totals, &failed) : json_null(), &failed);
+    json_put(document, "tuned", json_pack("{s:o, s:o}", "predicted_ns", json_from_u64(totals->tuned_ns), "gain_ratio", gain_value(totals->captured_ns, totals->tuned_ns)), &failed);
     json_t *environment = json_array();
-    if (totals->uniform_ns) {
-        struct text text = {0};
-        text_addf(&text, "OMP_NUM_THREADS=%u", totals->uniform_threads);
-        char *variable = text_take(&text);
-        json_array_append_new(environment, json_from_string(variable));
-        free(variable);
-    }
+    char *lines = environment_text(search, totals, "");
+    for (char *at = lines, *end; at && (end = strchr(at, '\n')); at = end + 1)
+        json_array_append_new(environment, json_pack("s#", at, (int)(end - at)));
+    free(lines);
     json_put(document, "environment", environment, &failed);
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
@@ -306,31 +366,40 @@ static void region_row(struct cli_table *table, const struct tune_search *search
     free(best);
 }
 
-static void totals_print(const struct tune_search *search, const struct totals *totals)
+static void total_print(uint64_t time_ns, const char *words, uint64_t run_ns)
 {
     char time[UNITS_TEXT_BYTES], real[UNITS_TEXT_BYTES];
-    uint32_t captured = store_manifest(search->cli->store)->threads;
+    printf("  %-10s %s", units_format_ns(time_ns, time), words);
+    printf(run_ns ? " (really %s)\n" : "\n", units_format_ns(run_ns, real));
+}
+
+static void totals_print(const struct tune_search *search, const struct totals *totals)
+{
+    char words[CLI_TEXT_MOST];
+    uint32_t captured = store_manifest(search->cli->store)->threads, threads = threads_of(search, &totals->uniform);
+    bool set = totals->uniform.values[TUNING_SCHEDULE] || totals->uniform.values[TUNING_BIND];
     printf("\nthe whole program, predicted:\n");
+    snprintf(words, sizeof words, "with %u thread%s, as captured", captured, captured == 1 ? "" : "s");
     if (totals->captured_ns)
-        printf("  %-10s with %u thread%s, as captured", units_format_ns(totals->captured_ns, time), captured, captured == 1 ? "" : "s");
-    uint64_t run_ns = real_ns(search, captured);
-    if (totals->captured_ns)
-        printf(run_ns ? " (really %s)\n" : "\n", units_format_ns(run_ns, real));
-    if (totals->uniform_ns && totals->uniform_threads != captured) {
-        run_ns = real_ns(search, totals->uniform_threads);
-        printf("  %-10s with OMP_NUM_THREADS=%u alone", units_format_ns(totals->uniform_ns, time), totals->uniform_threads);
-        printf(run_ns ? " (really %s)\n" : "\n", units_format_ns(run_ns, real));
-    }
-    printf("  %-10s with the best of each region\n", units_format_ns(totals->tuned_ns, time));
+        total_print(totals->captured_ns, words, totals->captured_real_ns);
+    snprintf(words, sizeof words, "with OMP_NUM_THREADS=%u%s", threads, set ? " and the settings below" : " alone");
+    if (totals->uniform_ns && (set || threads != captured))
+        total_print(totals->uniform_ns, words, totals->uniform_real_ns);
+    total_print(totals->tuned_ns, "with the best of each region", 0);
+    if (totals->captured_real_ns && totals->uniform_real_ns && totals->captured_ns && (set || threads != captured))
+        printf("by the environment alone %.1f %% less time, really %.1f %% less\n", 100 * (1 - (double)totals->uniform_ns / (double)totals->captured_ns),
+               100 * (1 - (double)totals->uniform_real_ns / (double)totals->captured_real_ns));
 }
 
 static void hints_print(const struct tune_search *search, const struct totals *totals)
 {
-    if (totals->uniform_ns)
-        printf("\nexport OMP_NUM_THREADS=%u\n", totals->uniform_threads);
+    char *lines = environment_text(search, totals, "export ");
+    if (lines && *lines)
+        printf("\n%s", lines);
+    free(lines);
     for (size_t r = 0; r < search->region_count; r++) {
         const struct store_region *about = search->regions[r].targets->region;
-        char *hint = hint_text(search, &search->regions[r], totals->uniform_threads);
+        char *hint = hint_text(search, &search->regions[r], &totals->uniform);
         if (hint && *hint)
             printf("\n@@ %s:%u %s\n%s\n", about->file, about->line, about->function, hint);
         free(hint);
@@ -384,9 +453,13 @@ static enum pcere_status tuner_prepare(struct tuner *tuner, const struct tune_wo
 
 static enum pcere_status measure(struct cli *cli, struct tune_search *search, const struct totals *totals, struct pcere_error *error)
 {
-    const unsigned threads[] = {store_manifest(cli->store)->threads, totals->uniform_threads};
-    size_t count = totals->uniform_ns && threads[1] != threads[0] ? 2 : 1;
-    enum pcere_status status = measure_store(cli, threads, count, 0, error);
+    const unsigned captured = store_manifest(cli->store)->threads, threads = threads_of(search, &totals->uniform);
+    char *text = settings_text(search, &totals->uniform);
+    const struct measure_settings settings = {text, value_of(search, &totals->uniform, TUNING_SCHEDULE), value_of(search, &totals->uniform, TUNING_BIND)};
+    enum pcere_status status = measure_store(cli, &captured, 1, 0, error);
+    if (status == PCERE_OK && totals->uniform_ns && (threads != captured || settings.schedule || settings.bind))
+        status = measure_store_set(cli, &settings, threads, 0, error);
+    free(text);
     return status == PCERE_OK ? prediction_reload(cli, &search->prediction, error) : status;
 }
 
@@ -402,6 +475,7 @@ static enum pcere_status tune_verb(struct cli *cli, void *raw, struct pcere_erro
         struct totals totals = totals_find(&tuner.search);
         if (words->measure)
             status = measure(cli, &tuner.search, &totals, error);
+        real_find(&tuner.search, &totals);
         if (status == PCERE_OK && cli->json)
             status = document_add(cli->document, &tuner.search, &totals, error);
         else if (status == PCERE_OK)
@@ -419,13 +493,13 @@ static enum pcere_status tune_verb(struct cli *cli, void *raw, struct pcere_erro
 static const struct cli_option options[] = {
     {"threads", 0, CLI_THREADS, offsetof(struct tune_words, threads), "LIST", "Thread counts to try; powers of two up to the processors if not given.", 0, 0},
     {"flags", 0, CLI_TEXT, offsetof(struct tune_words, flags), "LIST",
-     "Compiler flags to try beside the original's, separated by semicolons (-O2; -O3; -O3 -march=native; -O3 -march=native -funroll-loops).", 0, 0},
+     "Compiler flags to try beside the original's, separated by semicolons (-O2; -O3; -O3 -march=native; the last with -mprefer-vector-width=512; the same with -funroll-loops).", 0, 0},
     {"schedules", 0, CLI_TEXT, offsetof(struct tune_words, schedules), "LIST",
      "Schedules to try for loops that say schedule(runtime), separated by semicolons: \"static; dynamic,16; guided\".", 0, 0},
     {"binds", 0, CLI_TEXT, offsetof(struct tune_words, binds), "LIST", "Values of OMP_PROC_BIND to try, separated by semicolons: \"close; spread\".", 0, 0},
     {"budget", 0, CLI_TEXT, offsetof(struct tune_words, budget), "TIME", "When to stop trying (2m); what was measured is kept, and the next search goes on.", 0, 0},
     {"seed", 0, CLI_NUMBER, offsetof(struct tune_words, seed), "N", "Seed of the intervals' bootstrap (1).", 1, 1000000000},
-    {"measure", 0, CLI_FLAG, offsetof(struct tune_words, measure), NULL, "Run the program as captured and with the best number of threads, and show its real times.", 0, 0},
+    {"measure", 0, CLI_FLAG, offsetof(struct tune_words, measure), NULL, "Run the program as captured and with the best environment, and show its real times.", 0, 0},
 };
 
 const struct cli_verb cli_verb_tune = {

@@ -45,7 +45,7 @@ const compared = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) 
 function plainTable(headings, rows) {
   const isNumber = i => headings[i][0] === ">";
   const body = element("tbody");
-  const fill = list => body.replaceChildren(...list.map(row => element("tr", {}, row.map((text, i) => element("td", {class: isNumber(i) ? "number" : null}, text)))));
+  const fill = list => body.replaceChildren(...list.map(row => element("tr", {}, row.map((text, i) => element("td", {class: isNumber(i) ? "number" : text.length > 30 ? "long" : null}, text)))));
   const sortable = rows.length > 1 && rows.every(row => row[0] !== "");
   const cells = headings.map((heading, i) => {
     const text = heading.replace(/^>/, "");

@@ -55,6 +55,41 @@ says "a budget that is too small is no error" 0
 holds "what was not tried is told" jq -e '.not_tried > 0 and .method == "coordinates"' .out
 run "$PCERE" tune --threads 1,2
 says "the table ends in settings and hints" 0 out 'export OMP_NUM_THREADS=' out '^@@ work.c:' out 'with the best of each region'
+
+# What an environment can say for the whole program: a loop whose schedule is the environment's, captured with one that costs many times what the loop does.
+mkdir scheduled
+cd scheduled || exit 1
+compile loop <<'END'
+#include <omp.h>
+#include <stdio.h>
+static double a[60000];
+int main(void)
+{
+    omp_sched_t kind;
+    int chunk;
+    omp_get_schedule(&kind, &chunk);
+    FILE *log = fopen("log", "a");
+    fprintf(log, "%d\n", (int)kind & 15);
+    fclose(log);
+    for (int i = 0; i < 5; i++) {
+#pragma omp parallel for schedule(runtime)
+        for (int j = 0; j < 60000; j++)
+            a[j] += j;
+    }
+    return a[3] < 0;
+}
+END
+OMP_SCHEDULE=dynamic,1 run "$PCERE" capture --one-run --threads 2 ./loop
+run "$PCERE" tune --threads 2 --flags "-O2" --schedules "static" --measure --json
+says "schedules are tuned" 0
+is "what is best for all regions is a setting of the environment" "$(json '.environment | join(" ")')" "OMP_NUM_THREADS=2 OMP_SCHEDULE=static"
+is "and needs no hint beside it" "$(json '[.regions[].hint | select(. != null) | select(test("schedule"))] | length')" 0
+holds "the program really ran with it" jq -e '.uniform | .schedule == "static" and .real_ns > 0 and (.predicted_gain_ratio | type == "number") and (.real_gain_ratio | type == "number")' "$work/.out"
+is "as it says itself" "$(tail -n 1 log) $(head -n 1 log)" "1 2"
+is "such runs are told from those with the capture's settings" "$(jq -r 'select(.kind == "run" and .region == null) | .settings' loop.pcere/samples.jsonl | sort -u | tr '\n' '|')" '|schedule=static|'
+run "$PCERE" tune --threads 2 --flags "-O2" --schedules "static"
+says "for people, too" 0 out '^export OMP_SCHEDULE=static' out 'and the settings below \(really' out 'by the environment alone .* really'
+cd ..
 run "$PCERE" tune --flags "-O3;;-O2"
 says "an empty item is refused" 2 err 'empty item' err 'semicolons'
 run "$PCERE" tune --budget soon
