@@ -21,16 +21,12 @@ static enum pcere_status regions_run(struct cli *cli, void *options, struct pcer
     (void)options;
     const struct store_manifest *manifest = store_manifest(cli->store);
     struct spread spread = {0};
-    enum pcere_status status = PCERE_OK;
-    /* Samples that are gone or damaged are for those to tell who need them. */
-    if (spread_load(cli->store, &spread, NULL) != PCERE_OK)
-        spread_done(&spread);
-    spread.manifest = manifest;
-    if (cli->json)
+    enum pcere_status status = spread_load(cli->store, &spread, error);
+    if (status == PCERE_OK && cli->json)
         status = capture_document_add(cli->document, manifest, error);
     if (status == PCERE_OK && cli->json)
         status = spread_document_add(cli->document, &spread, error);
-    if (!cli->json)
+    if (status == PCERE_OK && !cli->json)
         regions_print(cli, &spread);
     spread_done(&spread);
     return status;

@@ -60,6 +60,8 @@ holds "with the same figures" cmp before after
 evaluate --quick -o all --no-figures --rounds 2
 says "another round is added to the one that is there" 0 err 'cg\.S +replay\.1 +kept' err 'cg\.S +replay\.2 +[0-9.]+ s' err 'mg\.S +run\.2\.2 +[0-9.]+ s'
 has "real time is the median of all runs" '[.programs[].points[] | (.real_samples_ns | length == 2) and .real_ns == (.real_samples_ns | add / 2)] | all'
+has "two runs in a row tell what the machine does to them" '[.programs[].points[] | .real_samples_ns as [$a, $b] | 2 * ($a - $b | fabs) / ($a + $b) - .real_pair_ratio | fabs < 1e-9] | all'
+has "a note says which errors are below that" '([.notes[] | select(test("^two real runs of a program in a row differ by"))] | length == 1) and (.summary.all | .cells_within_pairs >= 0 and .cells_within_pairs <= 4)'
 has "each round predicts from its own replay alone" '[.programs[].points[].rounds | length == 2 and .[0].cost_ns != .[1].cost_ns] | all'
 has "error is the mean over the rounds" '[.programs[].points[] | ([.rounds[].error_ratio] | add / 2) - .error_ratio | fabs < 1e-9] | all'
 has "shown is the lower prediction of two" '[.programs[].points[] | .predicted_ns == ([.rounds[].predicted_ns] | min)] | all'

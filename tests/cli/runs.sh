@@ -52,10 +52,6 @@ rm reader.pcere/samples.jsonl
 run "$PCERE" regions --json; says "a store that was handed on without its samples is shown" 0
 is "it has no runs" "$(json .spread)" null
 
-mv reader.pcere/samples.jsonl kept
-run "$PCERE" regions --json; holds "regions are told though samples are gone" jq -e '.spread == null and (.regions | length == 1)' .out
-mv kept reader.pcere/samples.jsonl
-
 rm log
 printf 'more words\n' | "$PCERE" capture --force --one-run --runs 2 -q ./reader >.out 2>.err
 is "a pipe is kept for all of them" "$(sort log | uniq -c | awk '{ print $1, $2, $3 }')" "3 read more"
