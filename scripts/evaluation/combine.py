@@ -69,6 +69,11 @@ def median_round(values):
     return ordered[(len(ordered) - 1) // 2] if ordered else None
 
 
+def pair_ratio(runs):
+    """By how much two real runs in a row differ, over their mean: the median of all such pairs. A machine's slow drift does not enter it, and no prediction of one run can be surer."""
+    return statistics.median(2 * abs(b - a) / (b + a) for a, b in zip(runs, runs[1:])) if len(runs) > 1 else None
+
+
 def cell(program, threads):
     runs = [run["wall_ns"] for _, run in real_runs(program, threads)]
     real_ns = statistics.median(runs) if runs else None
@@ -85,7 +90,7 @@ def cell(program, threads):
     errors = [other["error_ratio"] for other in rounds if other["error_ratio"] is not None]
     return {"threads": threads, "oversubscribed": threads > program.options.processors, "predicted_ns": one["predicted_ns"], "low_ns": one["low_ns"],
             "high_ns": one["high_ns"], "covered": one["covered"], "shown_round": one["round"], "real_ns": real_ns, "real_samples_ns": runs,
-            "real_spread_ratio": ratio(max(runs) - min(runs), real_ns) if len(runs) > 1 else None, "error_ratio": mean_known(errors),
+            "real_spread_ratio": ratio(max(runs) - min(runs), real_ns) if len(runs) > 1 else None, "real_pair_ratio": pair_ratio(runs), "error_ratio": mean_known(errors),
             "error_ratio_max": max(errors, default=None), "acceleration": ratio(real_ns, cost_ns), "cost_ns": cost_ns, "rounds": rounds}
 
 
@@ -191,7 +196,12 @@ def summaries(programs, threads):
     cells = [point for program in programs for point in program["points"]]
 
     def of(chosen):
-        return summary([(point["error_ratio"], point["acceleration"], [one["covered"] for one in point["rounds"]]) for point in chosen])
+        pairs = [point["real_pair_ratio"] for point in chosen if point["real_pair_ratio"] is not None]
+        return summary([(point["error_ratio"], point["acceleration"], [one["covered"] for one in point["rounds"]]) for point in chosen]) | {
+            "pair_ratio_mean": statistics.fmean(pairs) if pairs else None, "pair_ratio_median": statistics.median(pairs) if pairs else None,
+            "pair_ratio_max": max(pairs, default=None),
+            "cells_within_pairs": sum(point["error_ratio"] <= point["real_pair_ratio"] for point in chosen
+                                      if point["error_ratio"] is not None and point["real_pair_ratio"] is not None)}
     return {"all": of(cells), "fitting": of([point for point in cells if not point["oversubscribed"]]),
             "oversubscribed": of([point for point in cells if point["oversubscribed"]]),
             "by_threads": [{"threads": number} | of([point for point in cells if point["threads"] == number]) for number in threads],
@@ -320,10 +330,15 @@ def evaluation(options, tool, host, programs, wall_ns):
         notes.append(f"the paper's figures are for class A, these for class {options.kind}")
     if any(number > options.processors for number in options.threads):
         notes.append(f"* more threads than the {options.processors} processors of this machine")
+    summary_all = summaries(entries, options.threads)
+    of_all = summary_all["all"]
+    if of_all["pair_ratio_mean"] is not None:
+        notes.append(f"two real runs of a program in a row differ by {100 * of_all['pair_ratio_mean']:.1f} % in the mean over the cells, {100 * of_all['pair_ratio_median']:.1f} % in the median, "
+                     f"{100 * of_all['pair_ratio_max']:.1f} % at worst: errors below that are this machine's own; {of_all['cells_within_pairs']} of {of_all['cells_known']} cells are")
     environment = {name: value for name, value in sorted(os.environ.items()) if name.startswith(("OMP_", "KMP_", "GOMP_"))}
     return {"schema": "pcere.evaluation/1", "version": tool["version"], "host": host, "pcere": tool, "processors": options.processors, "class": options.kind,
             "threads": options.threads, "rounds": options.rounds, "runs": options.runs, "cflags": options.cflags, "capture_options": options.capture_options,
             "replay_options": options.replay_options, "captures": options.captures, "quick": options.quick, "environment": environment, "when_s": int(time.time()),
-            "wall_ns": wall_ns, "programs": entries, "summary": summaries(entries, options.threads),
+            "wall_ns": wall_ns, "programs": entries, "summary": summary_all,
             "paper": {"table": "V" if options.captures else "II", "summary": paper_summaries(options.programs), "printed": paper_rows("table4.csv")},
             "notes": notes, "errors": [error for entry in entries for error in entry["errors"]]}

@@ -77,7 +77,7 @@ def table_region_times(document):
 
 
 def table_prediction(document):
-    headings = ["program", ">threads", ">predicted", "interval", ">real", ">runs", ">spread %", ">error %", ">worst", "covered", ">acceleration",
+    headings = ["program", ">threads", ">predicted", "interval", ">real", ">runs", ">spread %", ">pairs %", ">error %", ">worst", "covered", ">acceleration",
                 "paper error %", "paper acceleration"]
     rows = []
     for program in document["programs"]:
@@ -86,11 +86,11 @@ def table_prediction(document):
             interval = f"[{time_text(point['low_ns'])}, {time_text(point['high_ns'])}]" if point["predicted_ns"] is not None else "-"
             rows.append([program["program"], threads_text(document, point["threads"]), time_text(point["predicted_ns"]), interval,
                          time_text(point["real_ns"]),
-                         str(len(point["real_samples_ns"])), percent(point["real_spread_ratio"]), percent(point["error_ratio"]), percent(point["error_ratio_max"]),
+                         str(len(point["real_samples_ns"])), percent(point["real_spread_ratio"]), percent(point["real_pair_ratio"]), percent(point["error_ratio"]), percent(point["error_ratio_max"]),
                          f"{sum(covered)} of {len(covered)}" if covered else "-", significant(point["acceleration"]),
                          paper_three(point, "error_ratio", percent), paper_three(point, "acceleration", significant)])
     return ("Table III: scalability prediction", "Predicted: the median round. Error: mean over the rounds, and the worst of them. "
-            "Spread: longest real run minus shortest, over the median. "
+            "Spread: longest real run minus shortest, over the median. Pairs: by how much two real runs in a row differ (median). "
             "Covered: rounds whose interval holds the median real time. The paper's: Core2 / Nehalem / Sandy Bridge.", headings, rows)
 
 
