@@ -112,12 +112,14 @@ static void levels_plan(struct plan *plan)
     for (size_t i = 0; i < signature->level_count; i++) {
         struct platform_level *level = &signature->levels[i];
         experiment_add(plan, (struct experiment){.task = "latency", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_bytes(plan, i)}, &level->latency_ns);
-        level->effective_bytes = level->streams_ratio = level->overlap_read = level->overlap_write = quantity_unknown;
+        level->effective_bytes = level->streams_ratio = level->restart_ns = level->overlap_read = level->overlap_write = quantity_unknown;
         if (level->level && level->shared_by > signature->threads_per_core)
             experiment_add(plan, (struct experiment){.task = "capacity", .cpus = topology->cpus, .cpu_count = 1, .bytes = level->bytes}, &level->effective_bytes);
         if (i) {
             experiment_add(plan, (struct experiment){.task = "overlap", .kind = "streams", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_bytes(plan, i)},
                            &level->streams_ratio);
+            experiment_add(plan, (struct experiment){.task = "overlap", .kind = "restart", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_bytes(plan, i)},
+                           &level->restart_ns);
             experiment_add(plan, (struct experiment){.task = "overlap", .kind = "read", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_bytes(plan, i)},
                            &level->overlap_read);
             experiment_add(plan, (struct experiment){.task = "overlap", .kind = "write", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_bytes(plan, i)},

@@ -133,7 +133,7 @@ static double writebacks_of(const double *writebacks, double lines)
     return writebacks[low] * (1 - part) + writebacks[low + 1] * part;
 }
 
-struct traffic { double regular, irregular, writebacks; };     /* lines */
+struct traffic { double regular, irregular, early, writebacks; };      /* lines; early: of the regular ones */
 
 static void traffic_find(const struct platform_signature *signature, const struct store_character *character, const struct character_thread *thread,
                          struct traffic *ret_levels)
@@ -149,6 +149,7 @@ static void traffic_find(const struct platform_signature *signature, const struc
         for (int written = 0; written < 2 && i; written++) {
             above[i].irregular += misses_of(thread->reuse.uses[written][0], lines) + (new_too ? thread->reuse.cold[written][0] : 0);
             above[i].regular += misses_of(thread->reuse.uses[written][1], lines) + (new_too ? thread->reuse.cold[written][1] : 0);
+            above[i].early += misses_of(thread->reuse.uses[written][2], lines) + (new_too ? thread->reuse.cold[written][2] : 0);
             above[i].writebacks += written && new_too ? thread->reuse.cold[1][0] + thread->reuse.cold[1][1] : 0;
         }
         if (i)
@@ -157,8 +158,40 @@ static void traffic_find(const struct platform_signature *signature, const struc
     for (size_t i = 0; i < levels; i++) {
         bool last = i + 1 == levels;
         ret_levels[i] = (struct traffic){above[i].regular - (last ? 0 : above[i + 1].regular), above[i].irregular - (last ? 0 : above[i + 1].irregular),
-                                         above[i].writebacks - (last ? 0 : above[i + 1].writebacks)};
+                                         above[i].early - (last ? 0 : above[i + 1].early), above[i].writebacks - (last ? 0 : above[i + 1].writebacks)};
     }
+}
+
+/* What lines cost beyond their transfer that come soon after a jump, when prefetchers have not caught up: as fast as the core looks ahead, which is the less far the more
+ * instructions lie between them. */
+static double restart_ns(const struct platform_level *level, const struct traffic *traffic, double read_ns, double core_ns, double instructions)
+{
+    double lines = traffic->regular + traffic->irregular, latency = known_or(&level->latency_ns, 0);
+    if (!(level->restart_ns.value > 0) || !(traffic->early > 0))
+        return 0;
+    double line_ns = level->restart_ns.value * instructions / lines / PLATFORM_RESTART_INSTRUCTIONS, meanwhile_ns = core_ns / lines;
+    line_ns = latency > 0 && line_ns > latency ? latency : line_ns;
+    meanwhile_ns = meanwhile_ns > read_ns ? meanwhile_ns : read_ns;
+    return line_ns > meanwhile_ns ? traffic->early * (line_ns - meanwhile_ns) : 0;
+}
+
+/* Lines that another thread wrote and that are still in its own caches, each a message after Hockney: what a jump begins costs all of it, what follows its bytes. */
+static double foreign_ns(const struct platform_signature *signature, const struct store_character *character, const struct character_thread *thread)
+{
+    const struct platform_level *own = NULL;
+    for (size_t i = 0; i < signature->level_count && signature->levels[i].level && signature->levels[i].shared_by <= signature->threads_per_core; i++)
+        own = &signature->levels[i];
+    if (!own || !signature->pair_count)
+        return 0;
+    double lines[2], held = lines_of(signature, own, character->team, character->line_bytes);
+    for (int regular = 0; regular < 2; regular++) {
+        lines[regular] = -misses_of(thread->reuse.foreign[regular], held);
+        for (unsigned bin = 0; bin < STORE_CHARACTER_BINS; bin++)
+            lines[regular] += thread->reuse.foreign[regular][bin];
+    }
+    const struct platform_transfer *read = &signature->pairs[0].read;
+    const struct platform_piece first = read->piece_count ? read->pieces[0] : (struct platform_piece){0, 0, read->alpha_ns, read->beta_ns_per_byte};
+    return lines[0] * first.alpha_ns + (lines[0] + lines[1]) * first.beta_ns_per_byte * character->line_bytes;
 }
 
 struct memory_time { double transfer_ns[MODEL_LEVELS_MOST], overlap[MODEL_LEVELS_MOST], all_ns, latency_ns, doubt_ns2; };     /* transfers from each level */
@@ -202,7 +235,7 @@ static struct memory_time memory_find(const struct platform_signature *signature
         double at_once = RANDOM_RATIO * latency * known_or(&level->bandwidths[0].read, 1e10) / (1e9 * character->line_bytes * level->bandwidths[0].threads);
         double wait_ns = latency > ahead_ns ? (latency - ahead_ns) / (at_once > 1 ? at_once : 1) : 0;
         double transfer_ns = (levels[i].regular + levels[i].irregular) * read_ns + levels[i].writebacks * back_ns;
-        double latency_ns = levels[i].irregular * wait_ns;
+        double latency_ns = levels[i].irregular * wait_ns + restart_ns(level, &levels[i], read_ns, core_ns, instructions);
         double doubt = hypot(signature->basis == PLATFORM_PUBLISHED ? DOUBT_TRANSFER + DOUBT_PUBLISHED : DOUBT_TRANSFER, quantity_doubt(&bandwidth->read));
         double doubt_wait = hypot(DOUBT_LATENCY, quantity_doubt(&level->latency_ns));
         memory.transfer_ns[i] = transfer_ns;
@@ -263,6 +296,9 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     all->instructions += instructions;
     struct memory_time memory = memory_find(signature, character, levels, instructions, time.parts.core_ns, clock.window, streams);
     time.parts.transfer_ns = memory.all_ns;
+    double others_ns = foreign_ns(signature, character, thread);
+    memory.latency_ns += others_ns;
+    memory.doubt_ns2 += pow(DOUBT_LATENCY * others_ns, 2);
     time.parts.latency_ns = memory.latency_ns;
     double work_ns = together_ns(time.parts.core_ns + time.parts.branch_ns + time.parts.call_ns, &memory) + memory.latency_ns;
     time.parts.overhead_ns = overhead_ns(signature, "parallel", character->team);

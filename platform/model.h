@@ -3,7 +3,8 @@
  *   T(m) = max over threads ( blend(core, transfer) + mispredicted + calls ) + overhead + new pages
  *
  *   core      its code's passes times what llvm-mca says of each (or operations against peak rates), in the machine's clock
- *   transfer  lines from each level, over the bandwidth of that level at m threads; misses of each cache from stack distances; lines in no order cost latency
+ *   transfer  lines from each level, over the bandwidth of that level at m threads; misses of each cache from stack distances; lines in no order cost latency, and so do
+ *             those soon after a jump, and those that another thread has just written
  * Williams et al. 2009 (roofline), Stengel et al. 2015 (ECM), Mattson 1970; docs/METHOD.md has the whole of it.
  */
 #ifndef PCERE_PLATFORM_MODEL_H

@@ -184,6 +184,7 @@ static void levels_read(struct json_reader *reader, const json_t *object, struct
         level->latency_ns = quantity_read(reader, from, "latency_ns");
         level->effective_bytes = quantity_read(reader, from, "effective_bytes");
         level->streams_ratio = quantity_read(reader, from, "streams_ratio");
+        level->restart_ns = quantity_read(reader, from, "restart_ns");
         level->overlap_read = quantity_read(reader, from, "overlap_read_ratio");
         level->overlap_write = quantity_read(reader, from, "overlap_write_ratio");
         level->bandwidths = list_read(reader, from, "bandwidths", sizeof *level->bandwidths, &bandwidths, &level->bandwidth_count);
@@ -400,6 +401,7 @@ static json_t *levels_array(const struct platform_signature *signature, bool *fa
         json_put(object, "latency_ns", quantity_object(&level->latency_ns, failed), failed);
         json_put(object, "effective_bytes", quantity_object(&level->effective_bytes, failed), failed);
         json_put(object, "streams_ratio", quantity_object(&level->streams_ratio, failed), failed);
+        json_put(object, "restart_ns", quantity_object(&level->restart_ns, failed), failed);
         json_put(object, "overlap_read_ratio", quantity_object(&level->overlap_read, failed), failed);
         json_put(object, "overlap_write_ratio", quantity_object(&level->overlap_write, failed), failed);
         json_put(object, "bandwidths", bandwidths, failed);

@@ -21,6 +21,8 @@ bool quantity_known(const struct quantity *quantity);
 /* The farther end of a 95 % interval as a standard deviation, over the value; 0 without an interval. */
 double quantity_doubt(const struct quantity *quantity);
 
+#define PLATFORM_RESTART_INSTRUCTIONS 20.0
+
 enum platform_basis { PLATFORM_MEASURED, PLATFORM_PUBLISHED };
 
 /* Bytes per second that `threads` threads, on a core each as far as there are cores, pass together. */
@@ -37,6 +39,7 @@ struct platform_level {                      /* a cache, or memory */
     struct quantity latency_ns;              /* of a dependent load that finds its line there */
     struct quantity effective_bytes;         /* that one thread reads again and again until half the lines come from farther away; unknown: not measured */
     struct quantity streams_ratio;           /* bandwidth of one core that reads sixteen streams in turn, over that of up to four */
+    struct quantity restart_ns;              /* of a line that comes soon after a jump, with PLATFORM_RESTART_INSTRUCTIONS instructions between lines; unknown: not measured */
     struct quantity overlap_read, overlap_write;     /* share of the shorter time that vanishes when a core works on lines while they come (0 to 1) */
     struct platform_bandwidth *bandwidths;   /* by threads, ascending; the data of all threads together lie in their caches of this level */
     size_t bandwidth_count;
@@ -74,7 +77,9 @@ struct platform_clock { unsigned threads; struct quantity hz; };                
 struct platform_signature {
     char *name;                              /* what --arch takes */
     char *title;                             /* "Intel Xeon E5-2690, two sockets" */
-    enum platform_basis basis;
+    #define PLATFORM_RESTART_INSTRUCTIONS 20.0
+
+enum platform_basis basis;
     char *isa;                               /* "x86-64", "aarch64" */
     char *llvm_cpu;                          /* what LLVM calls the processor (-mcpu), or NULL */
     double frequency_hz;                     /* nominal; 0: unknown */

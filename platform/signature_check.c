@@ -121,6 +121,8 @@ static void level_check(struct check *check, const struct platform_signature *si
     for (size_t k = 0; k < at; k++)
         if (level->latency_ns.value * CROSSING_MOST < signature->levels[k].latency_ns.value)
             breach(check, "is below that of a nearer level", "%s", field);
+    snprintf(field, sizeof field, "levels[%zu].restart_ns", at);
+    positive_check(check, &level->restart_ns, field);
     snprintf(field, sizeof field, "levels[%zu].effective_bytes", at);
     positive_check(check, &level->effective_bytes, field);
     if (!last && level->effective_bytes.value > EFFECTIVE_MOST * (double)level->bytes)

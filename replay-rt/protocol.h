@@ -126,17 +126,20 @@ enum plan_task {
 
 /* PLAN_CHARACTER writes, from plan->bytes on:  struct character_file | {unit id, blocks} for each unit |
  * for each thread: struct character_record | counts of all units' blocks   (all of it uint64_t) */
-#define CHARACTER_MAGIC 0x3152414843455243ull
+#define CHARACTER_MAGIC 0x3252414843455243ull
 #define CHARACTER_BINS 192u         /* of distances in lines: four to each power of two of distance + 1 */
 #define CHARACTER_OCTAVES 48u
 #define CHARACTER_LINE_BYTES 64u
 #define CHARACTER_UNITS_MOST 4096u
+/* A use by the instruction's steps: a jump; as prefetchers see it coming; likewise, but so soon after a jump that they may not have caught up. */
+enum character_kind { CHARACTER_IRREGULAR, CHARACTER_REGULAR, CHARACTER_EARLY, CHARACTER_KINDS };
 struct character_file { uint64_t magic, shift, threads, units; };
 struct character_record {
     uint64_t moves;                 /* times that an instruction went on to another line than it used before */
     uint64_t branches, mispredicted;    /* conditional branches; by a predictor with a global history */
-    uint64_t uses[2][2][CHARACTER_BINS];    /* of followed lines: [read, written][irregular, regular][distance] */
-    uint64_t cold[2][2];            /* likewise, but never used before */
+    uint64_t uses[2][CHARACTER_KINDS][CHARACTER_BINS];      /* of followed lines: [read, written][kind][distance] */
+    uint64_t cold[2][CHARACTER_KINDS];      /* likewise, but never used before */
+    uint64_t foreign[2][CHARACTER_BINS];    /* of the uses those of lines that another thread wrote since: [jumps, others][distance] */
     uint64_t writebacks[CHARACTER_OCTAVES]; /* of followed lines that had been written, from a cache of 2^k lines */
 };
 

@@ -60,7 +60,9 @@ static json_t *sparse_encode(const double *values, size_t count, bool *failed)
     return list;
 }
 
-static const char *const use_names[2][2] = {{"read_irregular", "read_regular"}, {"written_irregular", "written_regular"}};
+static const char *const use_names[2][STORE_CHARACTER_KINDS] = {{"read_irregular", "read_regular", "read_early"}, {"written_irregular", "written_regular", "written_early"}};
+static const char *const foreign_names[2] = {"foreign_irregular", "foreign_regular"};
+enum { KINDS_FIRST = 2 };           /* that the first version had, without lines of other threads */
 
 static json_t *thread_encode(const struct character_thread *thread, bool *failed)
 {
@@ -70,10 +72,12 @@ static json_t *thread_encode(const struct character_thread *thread, bool *failed
     json_put(object, "mispredicted", json_real(thread->mispredicted), failed);
     json_put(object, "other_instructions", json_real(thread->other_instructions), failed);
     for (int written = 0; written < 2; written++)
-        for (int regular = 0; regular < 2; regular++) {
-            json_put(reuse, use_names[written][regular], sparse_encode(thread->reuse.uses[written][regular], STORE_CHARACTER_BINS, failed), failed);
-            json_put(cold, use_names[written][regular], json_real(thread->reuse.cold[written][regular]), failed);
+        for (int kind = 0; kind < STORE_CHARACTER_KINDS; kind++) {
+            json_put(reuse, use_names[written][kind], sparse_encode(thread->reuse.uses[written][kind], STORE_CHARACTER_BINS, failed), failed);
+            json_put(cold, use_names[written][kind], json_real(thread->reuse.cold[written][kind]), failed);
         }
+    for (int regular = 0; regular < 2; regular++)
+        json_put(reuse, foreign_names[regular], sparse_encode(thread->reuse.foreign[regular], STORE_CHARACTER_BINS, failed), failed);
     json_put(object, "reuse", reuse, failed);
     json_put(object, "cold", cold, failed);
     json_put(object, "writebacks", sparse_encode(thread->reuse.writebacks, STORE_CHARACTER_OCTAVES, failed), failed);
@@ -174,11 +178,14 @@ static void thread_decode(struct json_reader *reader, const json_t *object, stru
     thread->mispredicted = json_read_number(reader, object, "mispredicted", 0, COUNT_MOST);
     thread->other_instructions = json_read_number(reader, object, "other_instructions", 0, COUNT_MOST);
     const json_t *reuse = json_read_object(reader, object, "reuse"), *cold = json_read_object(reader, object, "cold");
+    int kinds = json_object_get(reuse, foreign_names[0]) ? STORE_CHARACTER_KINDS : KINDS_FIRST;
     for (int written = 0; written < 2; written++)
-        for (int regular = 0; regular < 2; regular++) {
-            sparse_decode(reader, reuse, use_names[written][regular], thread->reuse.uses[written][regular], STORE_CHARACTER_BINS);
-            thread->reuse.cold[written][regular] = json_read_number(reader, cold, use_names[written][regular], 0, COUNT_MOST);
+        for (int kind = 0; kind < kinds; kind++) {
+            sparse_decode(reader, reuse, use_names[written][kind], thread->reuse.uses[written][kind], STORE_CHARACTER_BINS);
+            thread->reuse.cold[written][kind] = json_read_number(reader, cold, use_names[written][kind], 0, COUNT_MOST);
         }
+    for (int regular = 0; regular < 2 && kinds > KINDS_FIRST; regular++)
+        sparse_decode(reader, reuse, foreign_names[regular], thread->reuse.foreign[regular], STORE_CHARACTER_BINS);
     sparse_decode(reader, object, "writebacks", thread->reuse.writebacks, STORE_CHARACTER_OCTAVES);
 }
 

@@ -16,6 +16,7 @@
 #define CHARACTER_FILE_BYTES_MOST (64u << 20)
 #define STORE_CHARACTER_BINS 192u        /* four to each power of two of distance + 1, in lines */
 #define STORE_CHARACTER_OCTAVES 48u
+#define STORE_CHARACTER_KINDS 3          /* irregular; regular; of the regular ones those soon after a jump ("early") */
 #define STORE_CHARACTER_THREADS_MOST 4096u
 
 struct character_code {              /* blocks that follow each other: the path through an innermost loop, or a block */
@@ -30,8 +31,9 @@ struct character_code {              /* blocks that follow each other: the path 
 struct character_call { char *name; uint64_t *counts; };     /* of a function outside the program: how often each thread calls it */
 
 struct character_reuse {             /* of one thread; in lines, those that were not followed accounted for */
-    double uses[2][2][STORE_CHARACTER_BINS];     /* [read, written][irregular, regular][distance] */
-    double cold[2][2];               /* the first use in this and earlier runs */
+    double uses[2][STORE_CHARACTER_KINDS][STORE_CHARACTER_BINS];     /* [read, written][irregular, regular, of these early][distance] */
+    double cold[2][STORE_CHARACTER_KINDS];       /* the first use in this and earlier runs */
+    double foreign[2][STORE_CHARACTER_BINS];     /* of the uses, those of lines that another thread wrote since: [irregular, others][distance] */
     double writebacks[STORE_CHARACTER_OCTAVES];  /* of written lines, from a cache of 2^k lines */
 };
 

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define CHARACTER_SITE_WORDS 2u
+#define CHARACTER_SITE_WORDS 3u         /* the line that was used last, the step to it, lines since the last jump */
 #define CHARACTER_BLOCK_PREFIX "pb."
 
 struct character_unit { uint64_t unit_id, blocks, sites, slot; };      /* one a unit; slot: the runtime's own, 0 at first */

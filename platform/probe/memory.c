@@ -274,11 +274,60 @@ static void streams_probe(const struct probe *probe)
     }
 }
 
+enum { RUN_LINES = 64, RUN_WARMING = 4 };      /* lines of a run; as many are left out before the next one. Untimed passes, that bring them into the cache */
+
+/* `to` += 1.5 * `from` over whole lines, 20 instructions each (PLATFORM_RESTART_INSTRUCTIONS), so that the core does not see far ahead. */
+static void lines_add(const double *from, double *to, size_t lines)
+{
+    for (size_t i = 0; i < lines * LINE_DOUBLES; i += LINE_DOUBLES) {
+#if defined __x86_64__
+        __asm__ volatile("movupd (%0), %%xmm0\nmulpd %%xmm0, %%xmm0\naddpd (%1), %%xmm0\nmovupd %%xmm0, (%1)\n"
+                         "movupd 16(%0), %%xmm1\nmulpd %%xmm1, %%xmm1\naddpd 16(%1), %%xmm1\nmovupd %%xmm1, 16(%1)\n"
+                         "movupd 32(%0), %%xmm2\nmulpd %%xmm2, %%xmm2\naddpd 32(%1), %%xmm2\nmovupd %%xmm2, 32(%1)\n"
+                         "movupd 48(%0), %%xmm3\nmulpd %%xmm3, %%xmm3\naddpd 48(%1), %%xmm3\nmovupd %%xmm3, 48(%1)\n"
+                         : : "r"(from + i), "r"(to + i) : "xmm0", "xmm1", "xmm2", "xmm3", "memory");
+#else
+        for (size_t k = 0; k < LINE_DOUBLES; k++)
+            to[i + k] += from[i + k] * from[i + k];
+#endif
+    }
+}
+
+static double runs_line_ns(const double *memory, double *to, size_t count)
+{
+    enum { RUN = RUN_LINES * LINE_DOUBLES };
+    size_t runs = count / (2 * RUN), passes = ((size_t)4 << 20) / (count * sizeof *memory) + 1;
+    uint64_t start = probe_now_ns();
+    for (size_t pass = 0; pass < passes; pass++)
+        for (size_t run = 0; run < runs; run++)
+            lines_add(memory + run * 2 * RUN, to, RUN_LINES);
+    return (double)(probe_now_ns() - start) / (double)(passes * runs * RUN_LINES);
+}
+
+static void restart_probe(const struct probe *probe)
+{
+    size_t count = probe->bytes / sizeof(double);
+    if (count < 2 * (size_t)RUN_LINES * LINE_DOUBLES)
+        probe_refuse("%zu bytes have no two runs of %d lines", probe->bytes, (int)RUN_LINES);
+    double *memory = probe_memory(probe->bytes), *to = probe_memory((size_t)RUN_LINES * LINE_BYTES);
+    memset(memory, 0, probe->bytes);
+    memset(to, 0, (size_t)RUN_LINES * LINE_BYTES);
+    for (unsigned i = 0; i < probe->repeats + RUN_WARMING; i++) {
+        double line_ns = runs_line_ns(memory, to, count);
+        if (i >= RUN_WARMING)
+            probe_print(line_ns);
+    }
+}
+
 void probe_overlap(const struct probe *probe)
 {
-    if (strcmp(probe->kind, "streams") == 0) {
+    bool streams = strcmp(probe->kind, "streams") == 0;
+    if (streams || strcmp(probe->kind, "restart") == 0) {
         probe_pin(probe->cpus[0]);
-        streams_probe(probe);
+        if (streams)
+            streams_probe(probe);
+        else
+            restart_probe(probe);
         return;
     }
 

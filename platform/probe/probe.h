@@ -44,7 +44,8 @@ void probe_bandwidth(const struct probe *probe);
 void *probe_chain(size_t bytes);
 /* overlap: of the time that the shorter of two things takes, the share that vanishes when both are done at once on cpus[0]: a chain of additions out of the
  * nearest cache, and lines that come from `bytes` of memory. Kinds: read; write, where each line is also copied. streams: not that,
- * but what share of the bandwidth of one to four places that are read in turn is left when there are sixteen. */
+ * but what share of the bandwidth of one to four places that are read in turn is left when there are sixteen. restart: ns of a line where runs of 64 lines are read
+ * with as many left out in between, and 20 instructions work on each. */
 void probe_overlap(const struct probe *probe);
 /* capacity: of a cache of `bytes`, as many as one thread can read again and again until half of them come from farther away. */
 void probe_capacity(const struct probe *probe);

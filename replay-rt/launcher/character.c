@@ -24,7 +24,7 @@
 #define FOLLOWED_BYTES (4u << 20)     /* of this much memory each line is followed; of more, as many lines as this has, at least */
 enum { SHIFT_MOST = 6 };
 
-_Static_assert(STORE_CHARACTER_BINS == CHARACTER_BINS && STORE_CHARACTER_OCTAVES == CHARACTER_OCTAVES, "alike");
+_Static_assert(STORE_CHARACTER_BINS == CHARACTER_BINS && STORE_CHARACTER_OCTAVES == CHARACTER_OCTAVES && STORE_CHARACTER_KINDS == (int)CHARACTER_KINDS, "alike");
 
 struct unit_blocks { uint64_t id, first, count; struct assembly assembly; };    /* first: its place among all units' counts */
 
@@ -358,11 +358,15 @@ static void thread_take(const struct character_record *from, double scale, struc
     to->branches = (double)from->branches;
     to->mispredicted = (double)from->mispredicted;
     for (int written = 0; written < 2; written++)
-        for (int regular = 0; regular < 2; regular++) {
-            to->reuse.cold[written][regular] = scale * (double)from->cold[written][regular];
+        for (int kind = 0; kind < CHARACTER_KINDS; kind++) {
+            const uint64_t *early = from->uses[written][CHARACTER_EARLY];      /* are regular, too */
+            to->reuse.cold[written][kind] = scale * (double)(from->cold[written][kind] + (kind == CHARACTER_REGULAR ? from->cold[written][CHARACTER_EARLY] : 0));
             for (unsigned bin = 0; bin < CHARACTER_BINS; bin++)
-                to->reuse.uses[written][regular][bin] = scale * (double)from->uses[written][regular][bin];
+                to->reuse.uses[written][kind][bin] = scale * (double)(from->uses[written][kind][bin] + (kind == CHARACTER_REGULAR ? early[bin] : 0));
         }
+    for (int regular = 0; regular < 2; regular++)
+        for (unsigned bin = 0; bin < CHARACTER_BINS; bin++)
+            to->reuse.foreign[regular][bin] = scale * (double)from->foreign[regular][bin];
     for (unsigned k = 0; k < CHARACTER_OCTAVES; k++)
         to->reuse.writebacks[k] = scale * (double)from->writebacks[k];
 }

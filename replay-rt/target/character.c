@@ -14,6 +14,7 @@
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15ull
 #define NEAR_LINES 32               /* steps up to 2 KiB are seen by prefetchers */
+#define EARLY_LINES 128             /* after a jump, in which prefetchers catch up: most of the way in some 80, where it was measured */
 enum { HISTORY_BITS = 16, LOOP_BITS = 12, TRIPS_MOST = 256 };
 
 /* A branch that goes one way so many times, then the other way once, and again: processors learn how often. */
@@ -79,12 +80,12 @@ uint64_t *__pcere_character_thread(struct character_unit *unit)
     return words ? words : words_new(unit);
 }
 
-static void line_use(struct counted_thread *thread, uint64_t line, bool store, bool regular)
+static void line_use(struct counted_thread *thread, uint64_t line, bool store, enum character_kind kind)
 {
     thread->line = line;
     thread->counts.moves++;
     if (!((line * HASH_FACTOR) >> 40 & ((1u << follow_shift) - 1)))
-        pcere_reuse_touch(thread->reuse, line, store, regular, &thread->counts);
+        pcere_reuse_touch(thread->reuse, line, store, kind, &thread->counts);
 }
 
 void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store)
@@ -98,15 +99,16 @@ void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address,
     bool regular = near && (step == (int64_t)site[1] || (step >= -2 && step <= 2));
     site[0] = line;
     site[1] = (uint64_t)step;
+    site[2] = regular ? site[2] + (uint64_t)(step < 0 ? -step : step) : 0;
     if (thread->line != line || store)
-        line_use(thread, line, store, regular);
+        line_use(thread, line, store, !regular ? CHARACTER_IRREGULAR : site[2] < EARLY_LINES ? CHARACTER_EARLY : CHARACTER_REGULAR);
 }
 
 void __pcere_character_range(uint64_t *words, uint64_t *site, uint64_t address, uint64_t bytes, uint32_t store)
 {
     (void)site;
     for (uint64_t line = address / CHARACTER_LINE_BYTES; bytes && line <= (address + bytes - 1) / CHARACTER_LINE_BYTES; line++)
-        line_use((struct counted_thread *)words[0], line, store, true);
+        line_use((struct counted_thread *)words[0], line, store, CHARACTER_REGULAR);
 }
 
 static void loop_learn(struct counted_loop *loop, bool taken)

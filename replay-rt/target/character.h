@@ -16,7 +16,7 @@ struct codelet;
 struct reuse;
 struct reuse *pcere_reuse_new(uint32_t shift);            /* NULL: no memory */
 /* A followed line is used; what that is goes into `ret`. */
-void pcere_reuse_touch(struct reuse *reuse, uint64_t line, bool store, bool regular, struct character_record *ret);
+void pcere_reuse_touch(struct reuse *reuse, uint64_t line, bool store, enum character_kind kind, struct character_record *ret);
 
 /* Count from now on, on all threads; what was used before is remembered. `shift`: of those threads that come. */
 void pcere_character_begin(uint32_t shift);

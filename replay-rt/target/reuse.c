@@ -1,13 +1,19 @@
-/* replay-rt/target/reuse.c - stack distances: a Fenwick tree over times of last use, which are renumbered when they run out. */
+/* replay-rt/target/reuse.c - stack distances: a Fenwick tree over times of last use, which are renumbered when they run out; and who wrote a line last. */
 #include "replay-rt/target/character.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LINES_FIRST = 1 << 14 };
+enum { LINES_FIRST = 1 << 14, WRITTEN_BITS = 18 };
 #define HASH_FACTOR 0x9e3779b97f4a7c15ull
 
-struct used_line { uint64_t line, dirty; uint32_t time; };  /* dirty: bit k: written since it last left a cache of 2^k lines */
+struct used_line { uint64_t line, dirty, seen; uint32_t time; };    /* dirty: bit k: written since it last left a cache of 2^k lines; seen: written_now at the last use */
+
+/* Of all threads: who wrote a line last, by the line's hash. Another line may take the place: then that is forgotten. */
+struct written_line { _Atomic uint64_t line, at; _Atomic uintptr_t by; };
+static struct written_line *written;
+static _Atomic uint64_t written_now;     /* writes so far */
 
 struct reuse {
     uint32_t shift;
@@ -55,6 +61,8 @@ struct reuse *pcere_reuse_new(uint32_t shift)
     if (!reuse)
         return NULL;
     reuse->shift = shift;
+    if (!written && !(written = pages_new(sizeof *written << WRITTEN_BITS)))
+        return NULL;
     return room_make(reuse, LINES_FIRST) ? reuse : NULL;
 }
 
@@ -125,7 +133,24 @@ static void line_leave(struct used_line *line, uint64_t distance, struct charact
     line->dirty &= octaves < 64 ? ~UINT64_C(0) << octaves : 0;
 }
 
-void pcere_reuse_touch(struct reuse *reuse, uint64_t line, bool store, bool regular, struct character_record *ret)
+/* Did another thread write it since this one used it last? From now on, this one did. */
+static bool foreign_take(const struct reuse *reuse, struct used_line *used, uint64_t line, bool store)
+{
+    struct written_line *last = &written[(line * HASH_FACTOR) >> (64 - WRITTEN_BITS)];
+    uint64_t now = atomic_load_explicit(&written_now, memory_order_relaxed);
+    bool foreign = atomic_load_explicit(&last->line, memory_order_relaxed) == line && atomic_load_explicit(&last->by, memory_order_relaxed) != (uintptr_t)reuse &&
+                   atomic_load_explicit(&last->at, memory_order_relaxed) > used->seen;
+    if (store) {
+        now = atomic_fetch_add_explicit(&written_now, 1, memory_order_relaxed) + 1;
+        atomic_store_explicit(&last->line, line, memory_order_relaxed);
+        atomic_store_explicit(&last->by, (uintptr_t)reuse, memory_order_relaxed);
+        atomic_store_explicit(&last->at, now, memory_order_relaxed);
+    }
+    used->seen = now;
+    return foreign;
+}
+
+void pcere_reuse_touch(struct reuse *reuse, uint64_t line, bool store, enum character_kind kind, struct character_record *ret)
 {
     uint32_t *entry = table_find(reuse, line);
     if (!*entry) {
@@ -134,17 +159,19 @@ void pcere_reuse_touch(struct reuse *reuse, uint64_t line, bool store, bool regu
         entry = table_find(reuse, line);
         reuse->lines[reuse->line_count] = (struct used_line){.line = line};
         *entry = ++reuse->line_count;
-        ret->cold[store][regular]++;
+        ret->cold[store][kind]++;
     }
     uint32_t number = *entry;
     if (reuse->now == times_most(reuse))
         times_renumber(reuse);
     struct used_line *used = &reuse->lines[number - 1];
+    bool foreign = foreign_take(reuse, used, line, store);
     if (used->time) {
         /* A share of the lines was used in between: on average half a gap more on either side of each. */
         uint32_t between = reuse->line_count - marks_until(reuse, used->time);
         uint64_t distance = (uint64_t)between << reuse->shift;
-        ret->uses[store][regular][bin_of(distance)]++;
+        ret->uses[store][kind][bin_of(distance)]++;
+        ret->foreign[kind != CHARACTER_IRREGULAR][bin_of(distance)] += foreign;
         line_leave(used, distance, ret);
         mark(reuse, used->time, (uint32_t)-1);
         reuse->slots[used->time] = 0;

@@ -40,6 +40,31 @@ is "each line of the array comes once in 16384 others, or is new" \
            $far > 16000 and ($far + $c.read_regular + $c.read_irregular | . > 32000 and . < 33000)' "$character")" true
 is "at two threads each has half" "$(jq '[.codes[] | select(.loop and .flops == 2) | .counts[]] | join(",")' "${character%.1.character}.2.character")" '"131072,131072"'
 
+cat >handed.c <<'END'
+#include <omp.h>
+enum { N = 2048 };                  /* 256 lines */
+static double shared[N], own[2][N];
+int main(void)
+{
+#pragma omp parallel num_threads(2)
+    for (int turn = 0; turn < 4; turn++) {
+        double *to = omp_get_thread_num() == turn % 2 ? shared : own[omp_get_thread_num()];
+        for (int i = 0; i < N; i++)
+            to[i] += 1;
+#pragma omp barrier
+    }
+    return shared[7] != 4;
+}
+END
+run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$LIBRARIES/PCEREPass.so" handed.c -o handed; says "a program whose threads hand memory to each other is compiled" 0
+OMP_NUM_THREADS=2 run "$PCERE" capture ./handed; says "and captured" 0
+run "$PCERE" predict handed.pcere --arch zen4 --threads 2; says "and predicted" 0
+sums='def sum($key): .reuse[$key] as $u | [range(1; $u | length; 2) | $u[.]] | add // 0;'
+is "each thread finds in its second turn what the other wrote: 256 lines" \
+    "$(jq -c "$sums"' [.per_thread[] | sum("foreign_regular") + sum("foreign_irregular") | . > 250 and . < 265]' handed.pcere/codelets/*.2.character)" '[true,true]'
+is "and 127 lines of two turns at least come soon after a jump" \
+    "$(jq -c "$sums"' [.per_thread[] | sum("read_early") + .cold.read_early | . > 250 and . < 516]' handed.pcere/codelets/*.2.character)" '[true,true]'
+
 run "$PCERE" predict sweep.pcere --arch nehalem --threads 1; says "another one, for people" 0 out 'by model' out 'core +branches' out 'published figures'
 run "$PCERE" predict sweep.pcere --arch neoversev2 --threads 1; says "of another instruction set only operations are known" 0 out 'Without a model of its pipelines'
 run "$PCERE" predict sweep.pcere --arch sandybrige; says "an unknown machine brings those that there are, and how to add one" 2 err "did you mean 'sandybridge'" err 'nehalem' err 'platform discover'

@@ -245,7 +245,51 @@ static void many_streams_do_not_overlap(void)
     CU_ASSERT_TRUE(hard.time_ns.value > 1.35 * hard.parts.transfer_ns);
 }
 
+/* 7 ns a line with 20 instructions between lines are 14 with 40: longer than the transfer's 8 ns. */
+static void lines_soon_after_a_jump_wait(void)
+{
+    struct work work;
+    struct platform_level slow[3] = {levels[0], levels[1], levels[2]};
+    struct platform_signature machine_with = machine;
+    struct model_time before, time;
+    struct model_core core = {(const struct mca_estimate[MCA_REFERENCES]){{1, 1, 1, 0, 0}, {1, 1, 1, 0, 0}}, &four_cycles};
+    machine_with.levels = slow;
+    work_make(&work, 1, 400000, 18, 100000);      /* 40 instructions, and 16 ns of work, to a line from memory */
+    model_codelet(&machine_with, &work.character, &core, &before);
+    slow[2].restart_ns = (struct quantity)KNOWN(14);
+    model_codelet(&machine_with, &work.character, &core, &time);
+    CU_ASSERT_DOUBLE_EQUAL(time.time_ns.value, before.time_ns.value, 1e-6);
+    work.threads[0].reuse.uses[0][2][4 * 18] = 25000;
+    model_codelet(&machine_with, &work.character, &core, &time);
+    CU_ASSERT_DOUBLE_EQUAL(time.parts.latency_ns, 25000 * (28 - 16), 1);
+    CU_ASSERT_TRUE(time.time_ns.value > before.time_ns.value);
+    slow[2].restart_ns = (struct quantity)KNOWN(80);        /* never more than the latency */
+    model_codelet(&machine_with, &work.character, &core, &time);
+    CU_ASSERT_DOUBLE_EQUAL(time.parts.latency_ns, 25000 * (100 - 16), 1);
+}
+
+static void lines_of_another_thread_are_messages(void)
+{
+    struct work work;
+    struct platform_signature machine_with = machine;
+    struct platform_piece piece = {64, 4096, 20, 0.05};
+    struct platform_pair pair = {.relation = (char *)(uintptr_t)"l3", .cpus = {0, 1}, .read = {.alpha_ns = 1, .beta_ns_per_byte = 1, .pieces = &piece, .piece_count = 1}};
+    struct model_time time;
+    work_make(&work, 2, 1000, 3, 1000);
+    machine_with.pairs = &pair;
+    machine_with.pair_count = 1;
+    work.threads[0].reuse.foreign[0][4 * 3] = work.threads[1].reuse.foreign[0][4 * 3] = 10;
+    work.threads[0].reuse.foreign[1][4 * 3] = work.threads[1].reuse.foreign[1][4 * 3] = 100;
+    work.threads[0].reuse.foreign[1][4 * 20] = work.threads[1].reuse.foreign[1][4 * 20] = 1e6;      /* left the other's caches long ago */
+    model_codelet(&machine_with, &work.character, NULL, &time);
+    CU_ASSERT_DOUBLE_EQUAL(time.parts.latency_ns, 10 * 20 + 110 * 64 * 0.05, 1e-6);
+    model_codelet(&machine, &work.character, NULL, &time);
+    CU_ASSERT_DOUBLE_EQUAL(time.parts.latency_ns, 0, 1e-9);
+}
+
 static const struct unit_test tests[] = {
+    {"lines soon after a jump come as fast as the core looks ahead", lines_soon_after_a_jump_wait},
+    {"lines that another thread wrote come as messages", lines_of_another_thread_are_messages},
     {"rates of stores and loads that were measured correct the tool's", what_was_measured_corrects_stores},
     {"chains of additions take what they take on the machine", chains_of_additions_are_those_of_the_machine},
     {"short loops whose sums begin anew overlap", short_loops_that_begin_anew_overlap},

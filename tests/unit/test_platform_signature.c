@@ -11,7 +11,7 @@ static const char *const sound =
     "{\"schema\":\"pcere.platform/1\",\"name\":\"box\",\"title\":\"a box\",\"basis\":\"published\",\"isa\":\"x86-64\",\"frequency_hz\":2e9,"
     "\"sockets\":1,\"cores_per_socket\":2,\"threads_per_core\":2,\"numa_nodes\":1,\"vector_bits\":256,\"fma\":true,\"page_bytes\":4096,\"pinned\":true,"
     "\"levels\":[{\"level\":1,\"bytes\":32768,\"line_bytes\":64,\"ways\":8,\"shared_by\":2,\"latency_ns\":{\"value\":1.5,\"low\":1.4,\"high\":1.6},"
-    "\"effective_bytes\":{\"value\":30000,\"low\":null,\"high\":null},\"streams_ratio\":{\"value\":0.6,\"low\":null,\"high\":null},"
+    "\"effective_bytes\":{\"value\":30000,\"low\":null,\"high\":null},\"streams_ratio\":{\"value\":0.6,\"low\":null,\"high\":null},\"restart_ns\":{\"value\":2.5,\"low\":2,\"high\":3},"
     "\"overlap_read_ratio\":{\"value\":0.9,\"low\":0.8,\"high\":0.95},\"overlap_write_ratio\":{\"value\":0.7,\"low\":null,\"high\":null},"
     "\"bandwidths\":[{\"threads\":1,\"read_bytes_per_s\":{\"value\":1e11,\"low\":null,\"high\":null},\"write_bytes_per_s\":null,\"triad_bytes_per_s\":{\"value\":9e10,\"low\":null,\"high\":null}}]},"
     "{\"level\":0,\"bytes\":1000000000,\"line_bytes\":64,\"ways\":0,\"shared_by\":4,\"latency_ns\":{\"value\":80,\"low\":70,\"high\":95},"
@@ -127,6 +127,8 @@ static void levels_absurd(void)
         {"{\"value\":1.5,\"low\":1.4,", "{\"value\":1.5,\"low\":1.55,", ": levels[0].latency_ns lies outside"},
         {"\"effective_bytes\":{\"value\":30000", "\"effective_bytes\":{\"value\":0", ": levels[0].effective_bytes is not above zero"},
         {"\"effective_bytes\":{\"value\":30000", "\"effective_bytes\":{\"value\":3000000", ": levels[0].effective_bytes is far more"},
+        {"\"restart_ns\":{\"value\":2.5", "\"restart_ns\":{\"value\":-2.5", ": levels[0].restart_ns is not above zero"},
+        {"\"restart_ns\":{\"value\":2.5", "\"restart_ns\":{\"value\":9", ": levels[0].restart_ns lies outside"},
         {"\"streams_ratio\":{\"value\":0.6", "\"streams_ratio\":{\"value\":1.6", ": levels[0].streams_ratio is no share"},
         {"\"streams_ratio\":{\"value\":0.6", "\"streams_ratio\":{\"value\":-0.6", ": levels[0].streams_ratio is no share"},
         {"\"overlap_read_ratio\":{\"value\":0.9", "\"overlap_read_ratio\":{\"value\":1.1", ": levels[0].overlap_read_ratio is no share"},
