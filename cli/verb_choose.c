@@ -76,10 +76,14 @@ static enum pcere_status algorithm_add(struct cli *cli, const struct choose_word
     }
     for (size_t t = 0; !status && t < matrix->thread_count; t++) {
         const struct predict_point *point = &prediction.result.points[t];
-        uint64_t serial_ns = prediction.result.serial_ns;
+        uint64_t serial_ns = prediction.result.serial_ns, low_ns = 0, high_ns = 0;
+        for (size_t i = 0; i < point->region_count; i++) {       /* they err together */
+            low_ns += point->regions[i].low_ns;
+            high_ns += point->regions[i].high_ns;
+        }
         matrix->threads[t] = point->threads;
         matrix->cells[matrix->algorithm_count * matrix->thread_count + t] = (struct cell){
-            point->time_ns - serial_ns, point->low_ns > serial_ns ? point->low_ns - serial_ns : 0, point->high_ns > serial_ns ? point->high_ns - serial_ns : 0,
+            point->time_ns - serial_ns, low_ns, high_ns,
             prediction.here ? regions_replayed_ns(&prediction, point->threads) : 0};
     }
     if (!status && !(matrix->names[matrix->algorithm_count] = strdup(path)))
