@@ -52,7 +52,10 @@ evaluation_run() {
     for word; do
         case $word in -h|--help) help=yes ;; esac
     done
-    export PCERE=${PCERE:-$root/build/bin/pcere}
-    [ -n "$help" ] || [ -x "$PCERE" ] || { "$root/scripts/setup" && "$root/scripts/build" -DPCERE_NPB_CLASSES=; } >&2
+    if [ -z "${PCERE:-}" ]; then
+        export PCERE=$root/build/bin/pcere
+        [ -n "$help" ] || [ -x "$PCERE" ] || { "$root/scripts/setup" && "$root/scripts/build" -DPCERE_NPB_CLASSES=; } >&2
+    fi
+    [ -n "$help" ] || [ -x "$PCERE" ] || fail "PCERE names no command: $PCERE"
     exec python3 -B "$root/scripts/evaluation/$file" "$@"
 }
