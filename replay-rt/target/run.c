@@ -22,9 +22,10 @@
 #define FAULTS_PARTS 50u        /* of a run: more is too much */
 #define SETTLED_RATIO 0.98      /* of the fastest run so far: what is not below that is no faster, */
 #define SETTLED_RUNS 2u         /* and after so many of these in a row no other will be */
-#define HELD_NS 5000000000u        /* a launcher that is no more would never say that it is over */
+#define HELD_NS 5000000000u      /* a launcher that is no more would never say that it is over */
 #define HELD_STEP_NS 20000
 #define DISTURBED_RUNS 3u       /* so many where all of fewer were interrupted */
+#define AGREE_PARTS 33u          /* ... and two runs are enough that differ by less than such a part */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
 typedef void enter_fn(const uint64_t *words);
@@ -345,6 +346,13 @@ static bool first_run_counts(struct run *run, uint64_t faults, uint64_t wall_ns)
     return faults <= absent || (faults - absent) * FAULT_NS < wall_ns / FAULTS_PARTS;
 }
 
+/* Then being interrupted cost neither of two runs anything that counts. */
+static bool times_agree(uint64_t one_ns, uint64_t other_ns)
+{
+    uint64_t least_ns = one_ns < other_ns ? one_ns : other_ns, greatest_ns = one_ns < other_ns ? other_ns : one_ns;
+    return (greatest_ns - least_ns) * AGREE_PARTS <= least_ns;
+}
+
 static void region_measure(struct run *run)
 {
     const struct plan_policy *policy = &run->codelet->plan->policy;
@@ -387,7 +395,7 @@ static void region_measure(struct run *run)
         undisturbed += !cost.switches;
         if (policy->long_ns && cost.wall_ns >= policy->long_ns)
             return;
-        if (!undisturbed && i + 1 < DISTURBED_RUNS && policy->budget_ns && result->threads > 1 && pcere_processors_suffice(result->threads)) {
+        if (!undisturbed && i + 1 < DISTURBED_RUNS && !(i && times_agree(result->samples_ns[i - 1], result->samples_ns[i])) && policy->budget_ns && result->threads > 1 && pcere_processors_suffice(result->threads)) {
             most = most > i + 1 ? most : i + 2;
             continue;
         }
