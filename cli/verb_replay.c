@@ -364,7 +364,7 @@ static const struct cli_option options[] = {
     {"budget", 0, CLI_TEXT, offsetof(struct replay_words, budget), "TIME",
      "Wall time for all measurements together, such as 10s, spent on each region as it weighs in the program; each is measured at least once.", 0, 0},
     {"leave-light", 0, CLI_FLAG, offsetof(struct replay_words, leave_light), NULL,
-     "Leave out classes that weigh less than 0.4 % of the program's time, 1 % together at most (2 and 4 % where the region has a heavier one): predictions take their times in vivo.", 0, 0},
+     "Leave out classes that weigh less than 0.4 % of the program's time, 1 % together at most (2 % where the region has a heavier one, 4 % where a process would take longer, 5 % together): predictions take their times in vivo.", 0, 0},
     {"flags", 0, CLI_TEXT, offsetof(struct replay_words, flags), "FLAGS", REPLAY_FLAGS_HELP, 0, 0},
     {"passes", 0, CLI_TEXT, offsetof(struct replay_words, passes), "PIPELINE", REPLAY_PASSES_HELP, 0, 0},
     {"load-pass-plugin", 0, CLI_TEXT, offsetof(struct replay_words, pass_plugin), "FILE", REPLAY_PLUGIN_HELP, 0, 0},

@@ -100,37 +100,42 @@ static const struct store_class *heaviest_class(const struct store_region *regio
     return heaviest;
 }
 
-/* All that are no heavier than `class`; or of these, those that are not their region's heaviest. */
-static uint64_t lighter_ns(const struct store_manifest *manifest, const struct store_class *class, bool beside)
+static bool is_cheap(const struct store_manifest *manifest, const struct store_class *class)
+{
+    return class->time_ns < MEASURED_CHEAP_NS && class->time_ns < manifest->wall_ns / MEASURED_CHEAP_PARTS;
+}
+
+static bool is_beside(const struct store_manifest *manifest, const struct store_class *class, const struct store_class *heaviest)
+{
+    return class != heaviest && class->time_ns < manifest->wall_ns / MEASURED_BESIDE_PARTS;
+}
+
+/* All that are no heavier than `class`; or of these, those that are spared (measured.h). *ret_spared: it is one of them. */
+static uint64_t lighter_ns(const struct store_manifest *manifest, const struct store_class *class, bool spared, bool *ret_spared)
 {
     uint64_t together_ns = 0;
     for (size_t i = 0; i < manifest->region_count; i++) {
         const struct store_region *region = &manifest->regions[i];
-        const struct store_class *heaviest = beside ? heaviest_class(region) : NULL;
+        const struct store_class *heaviest = spared ? heaviest_class(region) : NULL;
         for (size_t j = 0; j < region->class_count; j++) {
             const struct store_class *other = &region->classes[j];
-            if (may_be_light(other) && other != heaviest && other->time_ns <= class->time_ns)
-                together_ns += other->time_ns;
+            if (!may_be_light(other) || other->time_ns > class->time_ns || (spared && !is_cheap(manifest, other) && !is_beside(manifest, other, heaviest)))
+                continue;
+            together_ns += other->time_ns;
+            *ret_spared |= other == class;
         }
     }
     return together_ns;
 }
 
-static bool is_beside(const struct store_manifest *manifest, const struct store_class *class)
-{
-    for (size_t i = 0; i < manifest->region_count; i++)
-        if (heaviest_class(&manifest->regions[i]) == class)
-            return false;
-    return true;
-}
-
 bool measured_is_light(const struct store_manifest *manifest, const struct store_class *class)
 {
+    bool listed = false, spared = false;
     if (!may_be_light(class))
         return false;
     if (class->time_ns < manifest->wall_ns / MEASURED_LIGHT_PARTS
-        && lighter_ns(manifest, class, false) <= manifest->wall_ns / MEASURED_LIGHT_TOGETHER_PARTS)
+        && lighter_ns(manifest, class, false, &listed) <= manifest->wall_ns / MEASURED_LIGHT_TOGETHER_PARTS)
         return true;
-    return class->time_ns < manifest->wall_ns / MEASURED_BESIDE_PARTS && is_beside(manifest, class)
-           && lighter_ns(manifest, class, true) <= manifest->wall_ns / MEASURED_BESIDE_TOGETHER_PARTS;
+    uint64_t together_ns = lighter_ns(manifest, class, true, &spared);
+    return spared && together_ns <= manifest->wall_ns / MEASURED_SPARED_TOGETHER_PARTS;
 }

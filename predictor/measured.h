@@ -19,11 +19,14 @@
 
 /* A captured class, not inside others, that weighs less than a 250th of the program's time, and with all that are no heavier less than a hundredth: a process
  * costs more than replaying it can change in a prediction. It need not be replayed; what was not counts with its time in vivo, at other numbers of threads scaled as what was
- * replayed. So a class may weigh more that is not its region's heaviest, since that tells how the region scales: a fiftieth, and a 25th with all such that are no heavier. */
+ * replayed. So a class may weigh more that is not its region's heaviest, since that tells how the region scales (a fiftieth), or that took no longer in all than its process would
+ * (a 25th): with all such that are no heavier a twentieth. */
 #define MEASURED_LIGHT_PARTS 250u
 #define MEASURED_LIGHT_TOGETHER_PARTS 100u
 #define MEASURED_BESIDE_PARTS 50u
-#define MEASURED_BESIDE_TOGETHER_PARTS 25u
+#define MEASURED_CHEAP_PARTS 25u
+#define MEASURED_CHEAP_NS 25000000u
+#define MEASURED_SPARED_TOGETHER_PARTS 20u
 bool measured_is_light(const struct store_manifest *manifest, const struct store_class *class);
 
 /* Repetitions that count, ns, in order, into values[sample->sample_count]; returns how many, at least 1 where there are any. *ret_corrected counts

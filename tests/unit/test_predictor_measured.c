@@ -91,40 +91,42 @@ static void test_precision_by_hand(void)
     CU_ASSERT_TRUE(isinf(measured_precision_ratio(&sample, values, groups, medians)));
 }
 
-/* Each its region's only one. The lightest of them add up to a hundredth of the program's time; what is as light as one of these counts among them. */
+/* Each its region's only one, of a program that takes long. The lightest of them add up to a hundredth of its time; what is as light as one of these counts among them. */
 static void test_light_classes(void)
 {
+    enum { MS = 1000000 };
     struct store_class classes[] = {
-        {.captured = true, .time_ns = 3600}, {.captured = true, .time_ns = 3000}, {.captured = true, .time_ns = 3000}, {.captured = true, .time_ns = 4000},
-        {.captured = true, .time_ns = 10, .nested = true}, {.time_ns = 10}, {.captured = true, .time_ns = 6000},
+        {.captured = true, .time_ns = 36 * MS}, {.captured = true, .time_ns = 30 * MS}, {.captured = true, .time_ns = 30 * MS}, {.captured = true, .time_ns = 40 * MS},
+        {.captured = true, .time_ns = MS, .nested = true}, {.time_ns = MS}, {.captured = true, .time_ns = 60 * MS},
     };
     enum { COUNT = sizeof classes / sizeof *classes };
     struct store_region regions[COUNT];
     for (size_t i = 0; i < COUNT; i++)
         regions[i] = (struct store_region){.classes = &classes[i], .class_count = 1};
-    const struct store_manifest manifest = {.wall_ns = 1000000, .regions = regions, .region_count = COUNT};
+    const struct store_manifest manifest = {.wall_ns = UINT64_C(10000) * MS, .regions = regions, .region_count = COUNT};
     static const bool light[COUNT] = {true, true, true, false, false, false, false};
     for (size_t i = 0; i < COUNT; i++)
         CU_ASSERT_EQUAL(measured_is_light(&manifest, &classes[i]), light[i]);
-    classes[1].time_ns = classes[2].time_ns = 3590;
+    classes[1].time_ns = classes[2].time_ns = 35900000;
     for (size_t i = 3; i < COUNT; i++)
-        classes[i].time_ns = 3595;
+        classes[i].time_ns = 35950000;
     CU_ASSERT_FALSE(measured_is_light(&manifest, &classes[0]));
     CU_ASSERT_TRUE(measured_is_light(&manifest, &classes[1]));
 }
 
-/* A region's heaviest class tells how the others scale: they may weigh a fiftieth each and a 25th together. */
+/* A region's heaviest class tells how the others scale: they may weigh a fiftieth each, and a 20th together with what is cheap. */
 static void test_light_beside_the_heaviest(void)
 {
+    enum { MS = 1000000 };
     struct store_class first[] = {
-        {.captured = true, .time_ns = 19000}, {.captured = true, .time_ns = 300000}, {.captured = true, .time_ns = 15000}, {.captured = true, .time_ns = 20000},
+        {.captured = true, .time_ns = 190 * MS}, {.captured = true, .time_ns = UINT64_C(3000) * MS}, {.captured = true, .time_ns = 150 * MS}, {.captured = true, .time_ns = 200 * MS},
     };
-    struct store_class second[] = {{.captured = true, .time_ns = 18000}, {.captured = true, .time_ns = 6000}, {.captured = true, .time_ns = 18000, .nested = true}};
-    struct store_class alone = {.captured = true, .time_ns = 16000}, whole[] = {{.time_ns = 40000}, {.captured = true, .time_ns = 5000}};
+    struct store_class second[] = {{.captured = true, .time_ns = 180 * MS}, {.captured = true, .time_ns = 160 * MS}, {.captured = true, .time_ns = 180 * MS, .nested = true}};
+    struct store_class alone = {.captured = true, .time_ns = 140 * MS}, whole[] = {{.time_ns = 400 * MS}, {.captured = true, .time_ns = 90 * MS}};
     struct store_region regions[] = {{.classes = first, .class_count = 4}, {.classes = second, .class_count = 3}, {.classes = &alone, .class_count = 1},
                                      {.classes = whole, .class_count = 2}};
-    const struct store_manifest manifest = {.wall_ns = 1000000, .regions = regions, .region_count = 4};
-    CU_ASSERT_TRUE(measured_is_light(&manifest, &first[0]));      /* 19000 + 15000 + 6000 */
+    const struct store_manifest manifest = {.wall_ns = UINT64_C(10000) * MS, .regions = regions, .region_count = 4};
+    CU_ASSERT_TRUE(measured_is_light(&manifest, &first[0]));      /* 190 + 150 + 160 */
     CU_ASSERT_TRUE(measured_is_light(&manifest, &first[2]));
     CU_ASSERT_TRUE(measured_is_light(&manifest, &second[1]));
     CU_ASSERT_FALSE(measured_is_light(&manifest, &first[1]));
@@ -133,14 +135,36 @@ static void test_light_beside_the_heaviest(void)
     CU_ASSERT_FALSE(measured_is_light(&manifest, &second[2]));
     CU_ASSERT_FALSE(measured_is_light(&manifest, &alone));
     CU_ASSERT_FALSE(measured_is_light(&manifest, &whole[1]));     /* what was not captured tells nothing */
-    second[1].time_ns = 6001;
+    second[1].time_ns++;
     CU_ASSERT_FALSE(measured_is_light(&manifest, &first[0]));
     CU_ASSERT_TRUE(measured_is_light(&manifest, &first[2]));
 }
 
+/* What took less in the program than a process of its own would need not be replayed: a 25th each. */
+static void test_light_where_a_process_costs_more(void)
+{
+    enum { MS = 1000000 };
+    struct store_class classes[] = {{.captured = true, .time_ns = 19 * MS}, {.captured = true, .time_ns = 11 * MS}, {.captured = true, .time_ns = 24 * MS},
+                                    {.captured = true, .time_ns = 24 * MS}};
+    struct store_region regions[4];
+    for (size_t i = 0; i < 4; i++)
+        regions[i] = (struct store_region){.classes = &classes[i], .class_count = 1};
+    struct store_manifest manifest = {.wall_ns = UINT64_C(600) * MS, .regions = regions, .region_count = 4};
+    CU_ASSERT_TRUE(measured_is_light(&manifest, &classes[0]));    /* 19 + 11 are a 20th */
+    CU_ASSERT_TRUE(measured_is_light(&manifest, &classes[1]));
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &classes[2]));   /* not below a 25th */
+    classes[1].time_ns++;
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &classes[0]));
+    manifest.wall_ns = UINT64_C(6000) * MS;
+    classes[2].time_ns = MEASURED_CHEAP_NS;
+    CU_ASSERT_TRUE(measured_is_light(&manifest, &classes[3]));
+    CU_ASSERT_FALSE(measured_is_light(&manifest, &classes[2]));   /* as long as a process, and more than a 250th */
+}
+
 static const struct unit_test tests[] = {
     {"what weighs less than a 250th, and with what is lighter a hundredth, is light", test_light_classes},
-    {"beside its region's heaviest class, what weighs less than a fiftieth, and with others like it a 25th, is light", test_light_beside_the_heaviest},
+    {"beside its region's heaviest class, what weighs less than a fiftieth, and with others like it a twentieth, is light", test_light_beside_the_heaviest},
+    {"what took no longer than a process would, and less than a 25th, is light", test_light_where_a_process_costs_more},
     {"repetitions are grouped by process", test_groups_are_processes},
     {"the precision is Student's over the medians of processes", test_precision_by_hand},
     {"where nothing is known of interruptions, all count", test_nothing_is_known},

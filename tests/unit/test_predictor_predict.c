@@ -205,14 +205,24 @@ static void pairs_of_runs(void)
     predict_result_done(&result);
 }
 
+/* As `manifest`, of a program in which shrink weighs too much to be spared. */
+static struct store_manifest manifest_shorter(void)
+{
+    struct store_manifest shorter = manifest;
+    shorter.wall_ns = 130000000;
+    return shorter;
+}
+
 static void missing_samples(void)
 {
+    const struct store_manifest shorter = manifest_shorter();
     struct store_sample samples[16];
     size_t count = replay_all(samples, 0, "home", 1, 1, 0);
     count = replay_all(samples, count, "home", 4, 4, 0) - 1;            /* shrink is missing at 4, everything at 2 and 8 */
     static const uint32_t threads[] = {1, 2, 4, 8};
     struct predict_request asked = request(samples, count, "home", threads, 4);
     asked.store_name = "x.pcere";
+    asked.manifest = &shorter;
     struct predict_result result = {.serial_ns = 99};
     struct pcere_error error = {0};
     CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
@@ -266,6 +276,8 @@ static void parts_that_are_missing(void)
     /* from perfect scaling to none */
     CU_ASSERT(four->regions[0].high_ns > four->regions[0].time_ns + 20000000);
     predict_result_done(&result);
+    const struct store_manifest shorter = manifest_shorter();
+    asked.manifest = &shorter;
     asked.thread_count = 3;                                      /* with eight nothing was replayed: nothing is known */
     CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
     CU_ASSERT_STRING_EQUAL(error.message, "invocation 7 of solve@x.c:10 was not replayed with 8 threads on 'home' (and 4 more)");
