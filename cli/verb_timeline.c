@@ -80,8 +80,10 @@ static enum pcere_status timeline_verb(struct cli *cli, void *raw, struct pcere_
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "--json needs standard output for its document");
     enum pcere_status status = words_read(words, &options, error);
     uint64_t begin_ns = clock_ns(), loaded_ns = begin_ns, written_ns = begin_ns;
+    bool picture = options.format == VIEW_SVG || options.format == VIEW_HTML;
+    struct run_sparing sparing = {.least_ns = options.no_arrows ? options.least_ns : 0, .from_ns = options.from_ns, .to_ns = options.to_ns};
     if (status == PCERE_OK)
-        status = run_load(cli->operands[0], 0, options.kind == VIEW_USER ? TIMELINE_WORKERS_APART : TIMELINE_ALL_APART, &run, error);
+        status = run_load_sparing(cli->operands[0], picture ? 0 : view_kinds(options.kind), options.kind == VIEW_USER ? TIMELINE_WORKERS_APART : TIMELINE_ALL_APART, &sparing, &run, error);
     if (status == PCERE_OK && !run.has_trace)
         status = pcere_fail(error, PCERE_USAGE, 0, "'pcere graph' is for task graphs", "'%.300s' has no trace", cli->operands[0]);
     FILE *file = NULL;
@@ -129,8 +131,9 @@ const struct cli_verb cli_verb_timeline = {
     .synopsis = "TRACE",
     .description = "TRACE is a run as for 'pcere metrics'. The user's view shows tasks by number and colour of their source location, waits, data events inside the variable that they move, "
                    "and arrows: Communication (from the begin of a worker's data event to its end), Tasks (dependences), Worker Process k (from the head's Execute to the task on the worker). The "
-                   "developer's view shows every event.\n\nA long run is cut with --from and --to, and made coarser with --least. A picture joins what is shorter than half a pixel by itself.",
-    .examples = "pcere timeline cholesky.pct -o cholesky.pftrace\npcere timeline ompc-run/ --view developer -o all.json\npcere timeline big.json --from 10s --to 11s -o second.pftrace\npcere timeline cholesky.pct --from 10ms --to 20ms -o figure.svg\n",
+                   "developer's view shows every event.\n\nA long run is cut with --from and --to, and made coarser with --least. A picture joins what is shorter than half a pixel by itself. "
+                   "Of tens of gigabytes --least with --no-arrows makes an overview in as much memory as the overview needs, and --from and --to show more of what it shows.",
+    .examples = "pcere timeline cholesky.pct -o cholesky.pftrace\npcere timeline huge.json --least 10ms --no-arrows -o overview.pftrace\npcere timeline ompc-run/ --view developer -o all.json\npcere timeline big.json --from 10s --to 11s -o second.pftrace\npcere timeline cholesky.pct --from 10ms --to 20ms -o figure.svg\n",
     .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct timeline_words),
     .operands = CLI_OPERANDS_ANY,
     .run = timeline_verb,

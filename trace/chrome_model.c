@@ -361,13 +361,34 @@ static size_t parts_open(struct part *parts, uint64_t part_bytes)
         if (first <= parts[count - 1].first || chrome_open_at(whole, first, &part->reading.reader, &part->error) != PCERE_OK)
             continue;
         part->first = first;
-        part->own = (struct timeline){.wanted = parts->reading.timeline->wanted, .apart = parts->reading.timeline->apart};
+        const struct timeline *timeline = parts->reading.timeline;
+        part->own = (struct timeline){.wanted = timeline->wanted, .apart = timeline->apart, .least_ns = timeline->least_ns, .has_window = timeline->has_window,
+                                      .window_begin_ns = timeline->window_begin_ns, .window_end_ns = timeline->window_end_ns};
         part->reading.timeline = &part->own;
         part->reading.thread.thread = TIMELINE_NONE;
         part->reading.keep_ends = true;
         parts[count++ - 1].reading.reader.until = first;
     }
     return count;
+}
+
+/* What a file says first of its processes' names, each part that keeps not all spans must know while it reads. */
+static bool names_spread(const char *path, struct part *parts, size_t count)
+{
+    enum { EVENTS_FIRST = 10000 };
+    struct chrome_reader reader;
+    struct chrome_event event;
+    struct pcere_error error;
+    bool more = true, memory = true;
+    if ((!parts->reading.timeline->least_ns && !parts->reading.timeline->has_window) || chrome_open(path, &reader, &error) != PCERE_OK)
+        return true;
+    for (int i = 0; i < EVENTS_FIRST && memory && chrome_next(&reader, &event, &more, &error) == PCERE_OK && more; i++)
+        for (size_t k = 0; k < count && memory && event.phase == 'M'; k++)
+            memory = metadata_take(&parts[k].reading, &event);
+    for (size_t k = 0; k < count; k++)
+        timeline_roles_name(parts[k].reading.timeline);
+    chrome_close(&reader);
+    return memory;
 }
 
 /* How many parts are what one reader would have read. */
@@ -398,10 +419,11 @@ enum pcere_status chrome_read(const char *path, uint64_t part_bytes, struct time
     }
     size_t count = parts_open(parts, part_bytes);
     bool memory = true;
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 1; i < count; i++)
         memory &= timeline_string(&parts[i].own, "", 0, &nothing);
+    memory = memory && names_spread(path, parts, count);
+    for (size_t i = 1; i < count; i++)
         part_start(&parts[i]);
-    }
     part_read(parts);
     for (size_t i = 1; i < count; i++)
         part_wait(&parts[i]);

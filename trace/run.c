@@ -7,6 +7,7 @@
 #include "trace/dot.h"
 #include "trace/native.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,10 @@ void run_done(struct run *run)
     graph_done(&run->graph);
     ranks_done(&run->ranks);
 }
+
+enum { LARGE_BYTES = 1 << 28 };                  /* smaller files are read once */
+#define WANTED_NONE (1u << 29)                   /* no kind of span */
+static_assert(SPAN_KINDS <= 29, "a bit for each kind of span");
 
 enum file_kind { FILE_UNKNOWN, FILE_CHROME, FILE_DOT, FILE_NATIVE };
 
@@ -43,6 +48,18 @@ static enum pcere_status kind_find(const char *path, enum file_kind *ret_kind, s
     return PCERE_OK;
 }
 
+/* Spans have places of their own while they are made. */
+static enum pcere_status ours_load(const char *path, struct timeline *timeline, struct pcere_error *error)
+{
+    uint64_t least_ns = timeline->least_ns;
+    timeline->least_ns = 0;
+    enum pcere_status status = native_read(path, timeline, error);
+    timeline->least_ns = least_ns;
+    if (status == PCERE_OK && least_ns && !timeline_coarsen(timeline))
+        status = pcere_fail_memory(error, "the timeline");
+    return status;
+}
+
 static enum pcere_status file_load(const char *path, struct run *run, struct pcere_error *error)
 {
     enum file_kind kind;
@@ -55,7 +72,7 @@ static enum pcere_status file_load(const char *path, struct run *run, struct pce
         return chrome_read(path, 0, &run->timeline, error);
     case FILE_NATIVE:
         run->has_trace = true;
-        return native_read(path, &run->timeline, error);
+        return ours_load(path, &run->timeline, error);
     case FILE_DOT:
         if (run->has_graph)
             return pcere_fail(error, PCERE_DATA, 0, "name the files of one run, joined by commas", "'%.300s' is the second graph of one run", path);
@@ -165,10 +182,39 @@ static void remark_make(struct run *run)
     }
 }
 
+/* The window in the times of a large file's events. */
+static enum pcere_status window_find(const char *path, const struct run_sparing *sparing, struct timeline *timeline, struct pcere_error *error)
+{
+    struct stat facts;
+    enum file_kind kind;
+    struct timeline bounds = {.wanted = WANTED_NONE};
+    if ((sparing->from_ns == 0 && sparing->to_ns == INT64_MAX) || stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || (uint64_t)facts.st_size < (sparing->large_bytes ? sparing->large_bytes : LARGE_BYTES))
+        return PCERE_OK;
+    enum pcere_status status = kind_find(path, &kind, error);
+    if (status == PCERE_OK && kind == FILE_CHROME)
+        status = chrome_read(path, 0, &bounds, error);
+    if (status == PCERE_OK && bounds.has_bounds) {
+        int64_t length_ns = bounds.end_ns - bounds.begin_ns;
+        timeline->has_window = true;
+        timeline->window_begin_ns = bounds.begin_ns + (sparing->from_ns < length_ns ? sparing->from_ns : length_ns);
+        timeline->window_end_ns = bounds.begin_ns + (sparing->to_ns < length_ns ? sparing->to_ns : length_ns);
+    }
+    timeline_done(&bounds);
+    return status;
+}
+
 enum pcere_status run_load(const char *files, uint32_t wanted, enum timeline_apart apart, struct run *ret_run, struct pcere_error *error)
 {
+    return run_load_sparing(files, wanted, apart, &(struct run_sparing){.to_ns = INT64_MAX}, ret_run, error);
+}
+
+enum pcere_status run_load_sparing(const char *files, uint32_t wanted, enum timeline_apart apart, const struct run_sparing *sparing, struct run *ret_run, struct pcere_error *error)
+{
     struct run run = {.timeline.wanted = wanted & ~(RUN_STEPS | RUN_MINIMA) ? (wanted & ~(RUN_STEPS | RUN_MINIMA)) | 1u << SPAN_MESSAGE : 0, .timeline.want_steps = wanted & RUN_STEPS, .timeline.apart = apart};
-    enum pcere_status status = list_load(files, &run, error);
+    run.timeline.least_ns = sparing->least_ns;
+    enum pcere_status status = window_find(files, sparing, &run.timeline, error);
+    if (status == PCERE_OK)
+        status = list_load(files, &run, error);
     if (status == PCERE_OK && run.has_trace) {
         timeline_roles_find(&run.timeline);
         status = timeline_pair(&run.timeline, error);

@@ -21,6 +21,10 @@ struct run {
 #define RUN_MINIMA (1u << 30)    /* ranks' first events are laid on each other, whatever messages say */
 
 enum pcere_status run_load(const char *files, uint32_t wanted, enum timeline_apart apart, struct run *ret_run, struct pcere_error *error);
+/* What need not be kept, where a timeline does without arrows: neighbours shorter than least_ns are joined while files are read, and of one large file in Chrome's format only what touches the window is kept, which takes reading it twice.
+ * Memory is in proportion to what is left, and to the tasks of a trace of ours. */
+struct run_sparing { uint64_t least_ns; int64_t from_ns, to_ns; /* since the run's begin; 0 and INT64_MAX: all of it */ uint64_t large_bytes; /* what is a large file; 0: as is best */ };
+enum pcere_status run_load_sparing(const char *files, uint32_t wanted, enum timeline_apart apart, const struct run_sparing *sparing, struct run *ret_run, struct pcere_error *error);
 void run_done(struct run *run);          /* accepts zeroed */
 
 #endif

@@ -119,12 +119,25 @@ bool timeline_thread(struct timeline *timeline, uint32_t process, int64_t tid, u
     return true;
 }
 
+/* It is known that its process is no head, so that begins and ends stay what they are. */
+static bool stays_apart(const struct timeline *timeline, const struct span *span)
+{
+    uint32_t role = timeline->processes[timeline->threads[span->thread].process].role;
+    return timeline->apart == TIMELINE_ALL_APART || (timeline->apart == TIMELINE_WORKERS_APART && role != TIMELINE_NONE && role != 0);
+}
+
 bool timeline_span(struct timeline *timeline, const struct span *span)
 {
     if (timeline->wanted && !(timeline->wanted >> span->kind & 1)) {
         timeline->unwanted++;
         goto bounds;
     }
+    if (timeline->has_window && (span->part == SPAN_WHOLE || stays_apart(timeline, span)) && span->kind != SPAN_MESSAGE && (span->end_ns < timeline->window_begin_ns || span->begin_ns > timeline->window_end_ns)) {
+        timeline->unwanted++;
+        goto bounds;
+    }
+    if (timeline->least_ns && timeline->span_count >= timeline->coarse_at && !timeline_coarsen(timeline))
+        return false;
     if (!array_reserve(&timeline->spans, &timeline->span_capacity, timeline->span_count + 1, sizeof *timeline->spans))
         return false;
     timeline->spans[timeline->span_count++] = *span;
@@ -222,6 +235,13 @@ static uint32_t role_of_name(const char *name)
     return number < UINT16_MAX - 1 ? (uint32_t)number + 1 : TIMELINE_NONE;
 }
 
+void timeline_roles_name(struct timeline *timeline)
+{
+    for (size_t i = 0; i < timeline->process_count; i++)
+        if (timeline->processes[i].role == TIMELINE_NONE && timeline->processes[i].name)
+            timeline->processes[i].role = role_of_name(timeline->strings[timeline->processes[i].name]);
+}
+
 void timeline_roles_find(struct timeline *timeline)
 {
     bool told = true;
@@ -268,7 +288,7 @@ static struct open_pair *pair_find(struct open_pair *pairs, size_t mask, uint64_
 /* One that a partner is looked for. */
 static bool is_half(const struct timeline *timeline, const struct span *span)
 {
-    if (span->part == SPAN_WHOLE || timeline->apart == TIMELINE_ALL_APART)
+    if ((span->part != SPAN_BEGIN && span->part != SPAN_END) || timeline->apart == TIMELINE_ALL_APART)
         return false;
     return timeline->apart == TIMELINE_PAIRED || timeline->processes[timeline->threads[span->thread].process].role == 0;
 }
@@ -303,8 +323,10 @@ static bool spans_sort(struct timeline *timeline)
     return true;
 }
 
-enum pcere_status timeline_pair(struct timeline *timeline, struct pcere_error *error)
+/* `last`: what has no partner now has none. False: no memory. */
+static bool halves_pair(struct timeline *timeline, bool last)
 {
+    uint64_t unfinished = timeline->unfinished;
     bool sorted = true;
     size_t parts = 0;
     for (size_t i = 0; i < timeline->span_count; i++) {
@@ -312,15 +334,15 @@ enum pcere_status timeline_pair(struct timeline *timeline, struct pcere_error *e
         sorted = sorted && (!i || by_place(&timeline->spans[i - 1], &timeline->spans[i]) <= 0);
     }
     if (!sorted && !spans_sort(timeline))
-        return pcere_fail_memory(error, "the spans in order");
+        return false;
     if (!parts)
-        return PCERE_OK;
+        return true;
     size_t mask = 64;
     while (mask < parts * 2)
         mask *= 2;
     struct open_pair *pairs = calloc(mask--, sizeof *pairs);
     if (!pairs)
-        return pcere_fail_memory(error, "the pairs of begin and end");
+        return false;
     for (size_t i = 0; i < timeline->span_count; i++)
         if (timeline->spans[i].part == SPAN_BEGIN && is_half(timeline, &timeline->spans[i])) {
             struct open_pair *pair = pair_find(pairs, mask, pair_key(timeline, &timeline->spans[i]));
@@ -351,6 +373,66 @@ enum pcere_status timeline_pair(struct timeline *timeline, struct pcere_error *e
             timeline->spans[kept++] = timeline->spans[i];
     }
     timeline->span_count = kept;
+    timeline->unfinished = last ? timeline->unfinished : unfinished;
     free(pairs);
-    return PCERE_OK;
+    return true;
+}
+
+enum pcere_status timeline_pair(struct timeline *timeline, struct pcere_error *error)
+{
+    return halves_pair(timeline, true) ? PCERE_OK : pcere_fail_memory(error, "the spans in order, and pairs of begin and end");
+}
+
+/* ---- coarser ------------------------------------------------------------------------------------------------------------------ */
+
+enum { COARSE_SPANS = 1 << 18 };
+
+uint64_t span_longest_ns(const struct span *span)
+{
+    return span->part == SPAN_JOINED ? span->task : (uint64_t)(span->end_ns - span->begin_ns);
+}
+
+static bool is_short(const struct timeline *timeline, const struct span *span)
+{
+    if (span->part == SPAN_JOINED)
+        return true;
+    return span_longest_ns(span) < timeline->least_ns && span->kind != SPAN_MESSAGE && (span->part == SPAN_WHOLE || stays_apart(timeline, span));
+}
+
+bool span_join(struct span *joined, const struct span *span, uint64_t least_ns)
+{
+    int64_t end_ns = span->end_ns > joined->end_ns ? span->end_ns : joined->end_ns;
+    uint64_t count = (uint64_t)(joined->part == SPAN_JOINED ? joined->tag : 1) + (span->part == SPAN_JOINED ? span->tag : 1), longest_ns = span_longest_ns(joined);
+    if (joined->thread != span->thread || (uint64_t)(end_ns - joined->begin_ns) > 2 * least_ns || count > UINT32_MAX)
+        return false;
+    if (span_longest_ns(span) > longest_ns) {
+        int64_t begin_ns = joined->begin_ns;
+        longest_ns = span_longest_ns(span);
+        *joined = *span;
+        joined->begin_ns = begin_ns;
+    }
+    joined->end_ns = end_ns;
+    joined->part = SPAN_JOINED;
+    joined->tag = (uint32_t)count;
+    joined->task = longest_ns < TIMELINE_NONE ? (uint32_t)longest_ns : TIMELINE_NONE;
+    return true;
+}
+
+bool timeline_coarsen(struct timeline *timeline)
+{
+    size_t kept = 0, open = SIZE_MAX;            /* open: the last one of this thread, if it is short */
+    timeline_roles_name(timeline);
+    if (timeline->span_count && !halves_pair(timeline, false))
+        return false;
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        const struct span span = timeline->spans[i];
+        bool brief = is_short(timeline, &span);
+        if (brief && open != SIZE_MAX && span_join(&timeline->spans[open], &span, timeline->least_ns))
+            continue;
+        open = brief ? kept : SIZE_MAX;
+        timeline->spans[kept++] = span;
+    }
+    timeline->span_count = kept;
+    timeline->coarse_at = kept * 2 > COARSE_SPANS ? kept * 2 : COARSE_SPANS;
+    return true;
 }

@@ -20,7 +20,10 @@ enum span_kind {
     SPAN_FORWARD, SPAN_DELETE, SPAN_PARALLEL, SPAN_IMPLICIT, SPAN_LOOP, SPAN_CHUNK, SPAN_SINGLE, SPAN_MASKED, SPAN_BARRIER, SPAN_TASKWAIT,
     SPAN_TASKGROUP, SPAN_MUTEX, SPAN_SERIAL, SPAN_TARGET_UPDATE, SPAN_MESSAGE, SPAN_KINDS,
 };
-enum span_part { SPAN_WHOLE, SPAN_BEGIN, SPAN_END };    /* OMPC's workers tell of an operation by two spans, its begin and its end */
+enum span_part {
+    SPAN_WHOLE, SPAN_BEGIN, SPAN_END,    /* OMPC's workers tell of an operation by two spans, its begin and its end */
+    SPAN_JOINED,                 /* short neighbours of one thread: `tag` of them; kind, name and place are those of the longest, which took `task` ns */
+};
 
 enum span_message { MESSAGE_SEND = 1, MESSAGE_RECEIVE, MESSAGE_ALL, MESSAGE_FROM_ROOT, MESSAGE_TO_ROOT, MESSAGE_POST, MESSAGE_OTHER, MESSAGE_COME };    /* as in profiler/protocol.h */
 
@@ -120,6 +123,10 @@ struct timeline {
     int64_t begin_ns, end_ns;    /* of the run */
     bool has_bounds;
     uint64_t realtime_ns;        /* of time 0, where traces of ours say it; 0: they do not */
+    uint64_t least_ns;           /* set before reading: shorter neighbours are joined as soon as there are many of them, but halves of a pair and messages; 0: never. Arrows need them all */
+    size_t coarse_at;            /* spans at which that is tried again */
+    bool has_window;             /* set before reading: spans that do not touch window_begin_ns to window_end_ns are not kept, but halves of a pair and messages */
+    int64_t window_begin_ns, window_end_ns;
     uint32_t wanted;             /* set before reading: a bit for each kind of span to keep; 0: all */
     enum timeline_apart apart;   /* set before pairing */
     uint64_t unwanted;           /* spans that were not kept */
@@ -139,6 +146,12 @@ bool timeline_process(struct timeline *timeline, int64_t pid, uint32_t *ret_proc
 bool timeline_thread(struct timeline *timeline, uint32_t process, int64_t tid, uint32_t *ret_thread);
 bool timeline_span(struct timeline *timeline, const struct span *span);
 
+/* Spans in the order of thread and begin, halves of pairs paired as far as both are there, and neighbours of a thread that are shorter than least_ns joined while they lie within twice of it. timeline_span calls it. */
+bool timeline_coarsen(struct timeline *timeline);
+uint64_t span_longest_ns(const struct span *span);       /* of what is joined in it; its own length if nothing is */
+/* Two short neighbours as one, if they are of one thread and lie within twice least_ns. */
+bool span_join(struct span *joined, const struct span *span, uint64_t least_ns);
+
 /* "Submit", "Task", ...; NULL for SPAN_OTHER. */
 const char *span_kind_name(enum span_kind kind);
 static inline bool span_is_data(enum span_kind kind) { return kind >= SPAN_ALLOC && kind <= SPAN_DELETE; }
@@ -148,6 +161,7 @@ struct span_name span_name_read(const char *text, size_t length);
 
 /* Roles of processes by what they are called ("Head Process", "worker_process_3"), or, where nothing tells, head first, in the order of pids. */
 void timeline_roles_find(struct timeline *timeline);
+void timeline_roles_name(struct timeline *timeline);     /* what names tell alone; the others stay unknown */
 
 /* Pairs of a begin and an end (one process, kind and tag) become one whole span at the begin's place; those without a partner stay, and are counted
  * in `unfinished`. Spans are in the order of thread and begin afterwards. PCERE_SYSTEM: no memory. */

@@ -60,12 +60,19 @@ uint32_t view_name_most(const struct view *view)
 
 /* ---- what is shown ------------------------------------------------------------------------------------------------------------ */
 
+enum { KINDS_HIDDEN = 1u << SPAN_OTHER | 1u << SPAN_IMPLICIT | 1u << SPAN_SERIAL };     /* in the user's view: what is the runtime's own */
+
+uint32_t view_kinds(enum view_kind kind)
+{
+    return kind == VIEW_DEVELOPER ? 0 : ((1u << SPAN_KINDS) - 1) & ~(uint32_t)KINDS_HIDDEN;
+}
+
 static bool is_shown(const struct view *view, const struct span *span)
 {
     int64_t begin_ns = view->run->timeline.begin_ns;
     if (span->end_ns - begin_ns < view->options->from_ns || span->begin_ns - begin_ns > view->options->to_ns)
         return false;
-    return view->options->kind == VIEW_DEVELOPER || (span->kind != SPAN_OTHER && span->kind != SPAN_IMPLICIT && span->kind != SPAN_SERIAL);
+    return view->options->kind == VIEW_DEVELOPER || !(KINDS_HIDDEN >> span->kind & 1);
 }
 
 static uint32_t name_fixed(const struct span *span)
@@ -299,14 +306,15 @@ static void span_show(struct showing *showing, uint32_t number)
     const struct span *span = &view->run->timeline.spans[number];
     struct view_slice *short_ones = &showing->short_ones;
     uint64_t length_ns = (uint64_t)(span->end_ns - span->begin_ns);
-    if (length_ns < showing->least_ns) {
+    bool joined = span->part == SPAN_JOINED;
+    if (length_ns < showing->least_ns || joined) {
         if (short_ones->joined && (uint64_t)(span->end_ns - short_ones->begin_ns) > showing->least_ns * 2)
             short_ones_show(showing);
         if (!short_ones->joined)
             *short_ones = (struct view_slice){.thread = span->thread, .begin_ns = span->begin_ns, .end_ns = span->end_ns, .longest = span};
-        if (span->end_ns - span->begin_ns > short_ones->longest->end_ns - short_ones->longest->begin_ns)
+        if (span_longest_ns(span) > span_longest_ns(short_ones->longest))
             short_ones->longest = span;
-        short_ones->joined++;
+        short_ones->joined += joined ? span->tag : 1;
         if (span->end_ns > short_ones->end_ns)
             short_ones->end_ns = span->end_ns;
         return;

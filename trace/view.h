@@ -25,6 +25,9 @@ struct view_options {
     bool no_arrows;
 };
 
+/* A bit for each kind of span that is shown; 0: all. */
+uint32_t view_kinds(enum view_kind kind);
+
 struct view_counts { uint64_t slices, arrows, joined; };
 
 struct view_slice {
