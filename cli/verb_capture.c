@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct capture_words {
-    const char *output, *regions;
+    const char *output, *regions, *libraries;
     uint64_t threads, max_classes, runs;
     bool force, all_classes, no_after, one_run, two_runs;
 };
@@ -196,6 +196,7 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
         options.force = words->force;
         options.pattern = words->regions;
         options.no_after = words->no_after;
+        options.libraries = words->libraries;
         options.one_run = words->one_run;
         options.two_runs = words->two_runs;
         options.more_runs = (unsigned)words->runs;
@@ -223,6 +224,9 @@ static const struct cli_option options[] = {
      "At most N classes of invocations a region (10).", 1, CLASSES_LIMIT},
     {"all-classes", 0, CLI_FLAG, offsetof(struct capture_words, all_classes), NULL,
      "Capture classes that weigh less than 0.5 % of the run, too; --regions does so for the regions that it names.", 0, 0},
+    {"capture-library", 0, CLI_TEXT, offsetof(struct capture_words, libraries), "NAME[,NAME]",
+     "Capture these libraries of the system like the program, code and data: all whose files' names begin so (libopenblas). Those that captured memory leads into, or that "
+     "keep something between calls, are captured anyway, unless they run threads of their own.", 0, 0},
     {"no-after", 0, CLI_FLAG, offsetof(struct capture_words, no_after), NULL,
      "Do not record the memory after each region: half the stops, but nothing can be verified.", 0, 0},
     {"one-run", 0, CLI_FLAG, offsetof(struct capture_words, one_run), NULL,

@@ -555,6 +555,70 @@ const char *elf_file_build_id(const struct elf_file *file)
     return file->build_id;
 }
 
+bool elf_file_imports(const struct elf_file *file, const char *prefix)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
+        GElf_Shdr header;
+        GElf_Sym symbol;
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM)
+            continue;
+        Elf_Data *entries = elf_getdata(section, NULL);
+        for (int i = 1; entries && gelf_getsym(entries, i, &symbol); i++) {
+            const char *name = symbol.st_shndx == SHN_UNDEF ? elf_strptr(file->elf, header.sh_link, symbol.st_name) : NULL;
+            if (name && strncmp(name, prefix, strlen(prefix)) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool is_linkage(const GElf_Shdr *header)
+{
+    static const GElf_Word types[] = {SHT_DYNAMIC, SHT_DYNSYM, SHT_STRTAB, SHT_HASH, SHT_GNU_HASH, SHT_RELA, SHT_REL, SHT_NOTE,
+                                      SHT_GNU_verdef, SHT_GNU_verneed, SHT_GNU_versym};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (header->sh_type == types[i] && header->sh_flags & SHF_ALLOC)
+            return true;
+    return false;
+}
+
+/* The first words of the table of functions are the dynamic linker's own. */
+static bool table_head(Elf_Scn *dynamic, struct elf_range *ret_range)
+{
+    Elf_Data *data = elf_getdata(dynamic, NULL);
+    GElf_Dyn entry;
+    for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+        if (entry.d_tag == DT_PLTGOT) {
+            *ret_range = (struct elf_range){entry.d_un.d_ptr, 3 * sizeof(uint64_t)};
+            return true;
+        }
+    return false;
+}
+
+size_t elf_file_linkage(const struct elf_file *file, struct elf_range *ret_ranges, size_t most)
+{
+    size_t count = 0, segments = 0;
+    GElf_Phdr segment;
+    elf_getphdrnum(file->elf, &segments);
+    if (count < most)
+        ret_ranges[count++] = (struct elf_range){file->low, sizeof(Elf64_Ehdr) + segments * sizeof(Elf64_Phdr)};
+    for (size_t i = 0; i < segments && count < most && gelf_getphdr(file->elf, (int)i, &segment); i++) {
+        uint64_t end = (segment.p_vaddr + segment.p_memsz + ELF_PAGE_BYTES - 1) / ELF_PAGE_BYTES * ELF_PAGE_BYTES;
+        if (segment.p_type == PT_GNU_EH_FRAME)
+            ret_ranges[count++] = (struct elf_range){segment.p_vaddr, segment.p_memsz};
+        else if (segment.p_type == PT_LOAD && segment.p_flags & PF_X)
+            ret_ranges[count++] = (struct elf_range){end, 1};
+    }
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section)) && count < most;) {
+        GElf_Shdr header = {0};
+        if (gelf_getshdr(section, &header) && is_linkage(&header))
+            ret_ranges[count++] = (struct elf_range){header.sh_addr, header.sh_size};
+        if (header.sh_type == SHT_DYNAMIC && count < most && table_head(section, &ret_ranges[count]))
+            count++;
+    }
+    return count;
+}
+
 const char *elf_file_soname(const struct elf_file *file)
 {
     return file->soname;

@@ -53,6 +53,12 @@ uint64_t elf_file_tls_offset(const struct elf_file *file);        /* thread poin
 const char *elf_file_build_id(const struct elf_file *file);       /* hex or NULL */
 const char *elf_file_soname(const struct elf_file *file);         /* what others call this library: DT_SONAME, or NULL */
 size_t elf_file_needed(const struct elf_file *file, const char *const **ret_names);       /* DT_NEEDED */
+/* Does it want a symbol from another object whose name begins so? */
+bool elf_file_imports(const struct elf_file *file, const char *prefix);
+struct elf_range { uint64_t address, bytes; };                    /* link-time */
+/* What only linkers have use for: headers, where code ends, tables for unwinding, the head of the
+ * table of functions, and sections of symbols, names, hashes and relocations. At most `most` are told; returns how many. */
+size_t elf_file_linkage(const struct elf_file *file, struct elf_range *ret_ranges, size_t most);
 
 size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_units);    /* 0: not built with the plugin */
 size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym, or .debug_pcere,

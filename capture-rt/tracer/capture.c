@@ -217,6 +217,15 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
     result->captured = captured_count(&session->manifest);
     if (session->trouble.status != PCERE_OK && result->captured == 0)
         return PCERE_OK;                        /* nothing worth keeping */
+    char *unseen = libraries_name_unseen(&session->libraries);
+    if (unseen) {
+        struct text text = {0};
+        text_addf(&text, "no library of the program has a name that begins with '%s'", unseen);
+        free(unseen);
+        enum pcere_status noted = note(result, text_take(&text), error);
+        if (noted != PCERE_OK)
+            return noted;
+    }
     if (!libraries_store(&session->libraries, session->elf, session->writer, &session->manifest)) {
         enum pcere_status noted = capture_note(result, "a shared library could not be copied into the store: a replay needs it where it is", error);
         if (noted != PCERE_OK)
@@ -551,7 +560,10 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
                               .changed = PTHREAD_COND_INITIALIZER, .socket = -1};
     *ret_result = (struct capture_result){0};
     descriptors_make_room();
-    enum pcere_status status = directory_check(error);
+    enum pcere_status status = libraries_names_check(options->libraries, error);
+    session.libraries.names = options->libraries;
+    if (status == PCERE_OK)
+        status = directory_check(error);
     if (status == PCERE_OK)
         status = program_check(options, error);
     if (status != PCERE_OK)

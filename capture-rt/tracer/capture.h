@@ -132,6 +132,7 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
     bool force;                  /* replace an existing store */
     const char *pattern;         /* only regions whose name contains it, or matches it by fnmatch(3), are dumped; NULL: all */
     double share_least_ratio;    /* classes that weigh less of the run's wall time are not dumped; negative: 0 */
+    const char *libraries;       /* of the system that are captured like the user's: what their files' names begin with, by commas; NULL: those that need it */
     bool no_after;               /* do not record memory at the end of captured regions: they cannot be verified */
     unsigned workers;            /* threads that compress; 0: one per core, at most 8 */
     capture_choose_begin_fn *choose_begin;   /* may be NULL */
@@ -179,7 +180,7 @@ void capture_result_done(struct capture_result *result);
 
 /* One run (or two), classes, store. *ret_result is set as far as the capture came, whatever is returned, since the program's
  * status counts once it has run: capture_result_done it in any case. As capture_measure, and
- * PCERE_NO: ended from outside (SIGINT, SIGQUIT, SIGTERM) in a timing run; program_status tells. PCERE_USAGE: the store exists. PCERE_REFUSED: ptrace is forbidden (the program ran to its end all the same). PCERE_SYSTEM: the
+ * PCERE_USAGE: what options->libraries names cannot be captured. PCERE_NO: ended from outside (SIGINT, SIGQUIT, SIGTERM) in a timing run; program_status tells. PCERE_USAGE: the store exists. PCERE_REFUSED: ptrace is forbidden (the program ran to its end all the same). PCERE_SYSTEM: the
  * store could not be written (likewise). */
 enum pcere_status capture_program(const struct capture_options *options, struct capture_result *ret_result, struct pcere_error *error);
 

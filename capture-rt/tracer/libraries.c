@@ -35,11 +35,38 @@ static bool is_of_the_system(const char *path)
     return false;
 }
 
-/* What these allocate for the program, their plans, leads to code of theirs that no symbol names: only at its old address is it found. */
-static bool memory_leads_into(const char *name)
+/* FFTW's plans lead to its code, and what they are made by is kept in it: wherever its threads come from, it is needed. */
+static bool is_needed_always(const char *name)
 {
     static const char prefix[] = "libfftw3";
     return strncmp(name, prefix, sizeof prefix - 1) == 0;
+}
+
+/* Of names by commas, one that the file's begins with. */
+static bool is_named(const char *names, const char *file)
+{
+    for (const char *at = names ? names : ""; *at;) {
+        size_t length = strcspn(at, ",");
+        if (length && strncmp(file, at, length) == 0)
+            return true;
+        at += length;
+        at += *at == ',';
+    }
+    return false;
+}
+
+enum pcere_status libraries_names_check(const char *names, struct pcere_error *error)
+{
+    for (const char *at = names; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        char name[80];
+        snprintf(name, sizeof name, "%.*s", (int)(strcspn(at, ",") < sizeof name ? strcspn(at, ",") : sizeof name - 1), at);
+        if (!*name || strchr(name, '/'))
+            return pcere_fail(error, PCERE_USAGE, 0, "give what the names of their files begin with, such as libopenblas,libgsl", "'%s' is no name of a library", name);
+        if (every_machine_has_it(name))
+            return pcere_fail(error, PCERE_USAGE, 0, "leave it out: a replay has a runtime of its own",
+                              "'%s' is a runtime of C, C++ or OpenMP, which cannot be captured", name);
+    }
+    return PCERE_OK;
 }
 
 static size_t units_of(const struct elf_file *elf)
@@ -125,21 +152,28 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
 {
     struct library_image *image = image_known(libraries, path, range->start);
     if (!image) {
-        struct library_image new = {.path = path, .low = range->start, .high = range->end};
+        struct library_image new = {.path = path, .low = range->start, .high = range->end, .named = is_named(libraries->names, base_name(path))};
         if (!array_reserve(&libraries->images, &libraries->image_capacity, libraries->image_count + 1, sizeof new)) {
             free(path);
             return pcere_fail_memory(error, "the list of libraries");
         }
         uint64_t low = 0, high = 0;
         if (!every_machine_has_it(base_name(path)) && elf_file_open(path, &new.elf, NULL) == PCERE_OK) {
-            bool foreign = (is_of_the_system(path) && !memory_leads_into(base_name(path))) || is_allocator(new.elf);
-            if (foreign && units_of(new.elf) == 0) {
+            bool allocator = is_allocator(new.elf);
+            bool foreign = (is_of_the_system(path) && !is_needed_always(base_name(path)) && !new.named) || allocator;
+            elf_file_span(new.elf, &low, &high);
+            new.bias = (range->start & ~(uint64_t)4095) - low;
+            if (!foreign || units_of(new.elf) > 0) {
+                new.number = ++libraries->users;
+            } else {
+                enum pcere_status status = allocator || leads_has_threads(new.elf)
+                                               ? PCERE_OK : leads_watch(&libraries->leads, new.elf, range->start, range->end, new.bias, error);
                 elf_file_close(new.elf);
                 new.elf = NULL;
-            } else {
-                elf_file_span(new.elf, &low, &high);
-                new.number = ++libraries->users;
-                new.bias = (range->start & ~(uint64_t)4095) - low;
+                if (status != PCERE_OK) {
+                    free(path);
+                    return status;
+                }
             }
         }
         image = &libraries->images[libraries->image_count++];
@@ -164,6 +198,41 @@ enum pcere_status libraries_look(struct libraries *libraries, const char *maps, 
             status = image_see(libraries, path, &range, error);
     }
     return status;
+}
+
+bool libraries_follow(struct libraries *libraries)
+{
+    bool found = false;
+    for (size_t i = 0; i < libraries->image_count; i++) {
+        struct library_image *image = &libraries->images[i];
+        if (image->elf || !image->present || !leads_take(&libraries->leads, image->low))
+            continue;
+        if (elf_file_open(image->path, &image->elf, NULL) != PCERE_OK) {
+            image->elf = NULL;           /* it has gone: a replay takes what it has */
+            continue;
+        }
+        uint64_t low, high;
+        elf_file_span(image->elf, &low, &high);
+        image->bias = (image->low & ~(uint64_t)4095) - low;
+        image->number = ++libraries->users;
+        found = true;
+    }
+    return found;
+}
+
+char *libraries_name_unseen(const struct libraries *libraries)
+{
+    for (const char *at = libraries->names ? libraries->names : ""; *at;) {
+        size_t length = strcspn(at, ",");
+        bool seen = length == 0;
+        for (size_t i = 0; !seen && i < libraries->image_count; i++)
+            seen = strncmp(base_name(libraries->images[i].path), at, length) == 0;
+        if (!seen)
+            return strndup(at, length);
+        at += length;
+        at += *at == ',';
+    }
+    return NULL;
 }
 
 const struct library_image *libraries_image_at(const struct libraries *libraries, uint64_t address)
@@ -231,6 +300,7 @@ void libraries_done(struct libraries *libraries)
         elf_file_close(libraries->images[i].elf);
     }
     free(libraries->images);
+    leads_done(&libraries->leads);
     *libraries = (struct libraries){0};
 }
 

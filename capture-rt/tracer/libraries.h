@@ -2,7 +2,7 @@
  * that the system brought, and those that every machine has.
  *
  *   the user's      built with the plugin, or not in a folder of the system    captured (STORE_ROLE_LIBRARY), file in the store, an image
- *   FFTW            wherever it lies: plans lead to code without names         like the user's
+ *   needed ones     of the system: FFTW, those that the caller names, and those of which leads.h tells    like the user's
  *   the system's    needed by the program or by one of the user's libraries    file in the store: a replay takes its own machine's if it can
  *   the runtimes'   C, C++, OpenMP, this tool's own                            neither
  *   allocators      whatever defines malloc, without bitcode                   like the system's
@@ -11,6 +11,7 @@
 #define PCERE_CAPTURE_TRACER_LIBRARIES_H
 
 #include "capture-rt/protocol.h"
+#include "capture-rt/tracer/leads.h"
 #include "capture-rt/tracer/maps.h"
 #include "core/elf_file.h"
 #include "store/store.h"
@@ -26,6 +27,7 @@ struct library_image {               /* one at one address; those that are not t
     uint32_t tls_module;             /* the dynamic linker's number, at the last look; 0: it has no TLS */
     uint32_t number;                 /* among the user's, from 1 */
     bool present;                    /* it was there at the last look */
+    bool named;                      /* by libraries.names */
 };
 
 struct libraries {
@@ -34,6 +36,8 @@ struct libraries {
     struct library_image *images;    /* in the order of loading */
     size_t image_count, image_capacity;
     uint32_t users;                  /* how many of them are the user's */
+    const char *names;               /* by commas: what the names of further files to be captured begin with; borrowed; NULL: none */
+    struct leads leads;              /* of the system's: which of them a capture cannot do without */
     bool failed;                     /* some may be missing */
 };
 
@@ -45,6 +49,13 @@ bool libraries_may_hold_regions(const struct elf_file *program);
 
 /* The process is stopped, and `maps` is what maps_text tells: find the user's libraries among the shared objects of the stop. PCERE_SYSTEM. */
 enum pcere_status libraries_look(struct libraries *libraries, const char *maps, const struct capture_stop *stop, struct pcere_error *error);
+/* After that, and after memory was read: what turned out to be needed is the user's from now on. Is there something, so that memory is to be
+ * looked at once more? */
+bool libraries_follow(struct libraries *libraries);
+/* PCERE_USAGE: among names by commas is one that no library can have, or that of a runtime, which no replay shares. NULL is good. */
+enum pcere_status libraries_names_check(const char *names, struct pcere_error *error);
+/* The first of libraries->names that no library of the process had (malloc); NULL: there is none, or no memory. */
+char *libraries_name_unseen(const struct libraries *libraries);
 /* The user's library that holds an address at the last look, or NULL. */
 const struct library_image *libraries_image_at(const struct libraries *libraries, uint64_t address);
 

@@ -65,6 +65,35 @@ static const struct capture_invocation *timed(const struct session *session, siz
     return known && !session->choosing ? &measured->list[invocation - 1] : NULL;
 }
 
+static enum pcere_status followed(struct session *session, const struct capture_message *message, bool *ret_more, struct pcere_error *error)
+{
+    *ret_more = message->type == CAPTURE_MESSAGE_BEGIN && libraries_follow(&session->libraries);
+    return *ret_more ? facts_update(session, message, error) : PCERE_OK;
+}
+
+/* The program's memory as it is now. Where it leads into a library of the system that was left out so far, or such a library keeps something, that
+ * library's is read, too; it may lead on into others. */
+static enum pcere_status memory_take(struct session *session, const struct capture_message *message, struct pcere_error *error)
+{
+    bool more = message->type == CAPTURE_MESSAGE_BEGIN;
+    enum pcere_status status = PCERE_OK;
+    session->snapshotter.leads = &session->libraries.leads;
+    if (more) {
+        leads_look(&session->libraries.leads, session->child.pid, session->maps_text);
+        status = followed(session, message, &more, error);
+    }
+    do {
+        if (status == PCERE_OK)
+            status = maps_read(session->maps_text, &session->facts, &session->maps, error);
+        leads_place(&session->libraries.leads, &session->facts, &session->maps);
+        if (status == PCERE_OK)
+            status = snapshotter_take(&session->snapshotter, &session->maps, error);
+        if (status == PCERE_OK)
+            status = followed(session, message, &more, error);
+    } while (status == PCERE_OK && more);
+    return status;
+}
+
 static enum pcere_status snapshot(struct session *session, const struct capture_message *message, int tracking,
                                   struct pcere_error *error)
 {
@@ -83,9 +112,7 @@ static enum pcere_status snapshot(struct session *session, const struct capture_
     } else if (tracking >= 0)
         close(tracking);
     if (status == PCERE_OK)
-        status = maps_read(session->maps_text, &session->facts, &session->maps, error);
-    if (status == PCERE_OK)
-        status = snapshotter_take(&session->snapshotter, &session->maps, error);
+        status = memory_take(session, message, error);
     bool small = run_list_pages(&session->snapshotter.last) * session->manifest.page_size <= SMALL_BYTES;
     if (at_end && small)
         snapshotter_release(&session->snapshotter, &session->maps, true);

@@ -225,6 +225,8 @@ static enum pcere_status span_read(struct snapshotter *snapshotter, const struct
             done += page_bytes;
             continue;
         }
+        if (snapshotter->leads)
+            leads_scan(snapshotter->leads, buffer, span->address + done, got);
         enum pcere_status status = store_writer_pages(snapshotter->writer, buffer, got / page_bytes, numbers + done / page_bytes, error);
         if (status != PCERE_OK)
             return status;

@@ -7,6 +7,7 @@
 #ifndef PCERE_CAPTURE_TRACER_SNAPSHOT_H
 #define PCERE_CAPTURE_TRACER_SNAPSHOT_H
 
+#include "capture-rt/tracer/leads.h"
 #include "capture-rt/tracer/maps.h"
 #include "capture-rt/tracer/pagemap.h"
 
@@ -33,6 +34,7 @@ struct snapshotter {
     uint64_t page_bytes;
     struct pagemap pagemap;
     struct store_writer *writer;
+    struct leads *leads;         /* told of all that is read; borrowed; NULL: nobody is */
     struct run_list last;        /* the newest snapshot */
     struct run_list previous;    /* the one before it */
     uint64_t *busy;              /* chunks (of SNAPSHOT_CHUNK_BYTES, by address, ascending) that changed between captured regions, in one of the last two times */

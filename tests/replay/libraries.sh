@@ -112,6 +112,59 @@ if "$CLANG" -O2 -g -fopenmp "$pass" plans.c -o plans -lfftw3 2>/dev/null; then
     run make -s -C plans.exported check; says "and does there what the program did" 0 out '^check: identical'
 fi
 
+# Libraries of the system that a capture cannot do without: memory leads to what has no name in them, or they keep something between calls.
+cat >handles.c <<'END'
+#include <jansson.h>
+#include <stdio.h>
+enum { N = 64 };
+int main(void) {
+    json_t *flags = json_array(), *sizes = json_object();
+    char key[16];
+    long sum = 0;
+    for (int i = 0; i < N; i++) {
+        snprintf(key, sizeof key, "size %d", i);
+        json_array_append_new(flags, i % 3 ? json_true() : json_null());
+        json_object_set_new(sizes, key, json_integer(i));
+    }
+    #pragma omp parallel for reduction(+ : sum) private(key)
+    for (int i = 0; i < N; i++) {
+        snprintf(key, sizeof key, "size %d", i);
+        if (json_is_true(json_array_get(flags, (size_t)i))) sum += json_integer_value(json_object_get(sizes, key));
+    }
+    printf("%ld\n", sum);
+    return sum != 1323;
+}
+END
+cat >packs.c <<'END'
+#include <lz4.h>
+#include <stdio.h>
+enum { N = 8, BYTES = 4096 };
+static char from[N][BYTES], to[N][2 * BYTES];
+int main(void) {
+    int sum = 0;
+    for (int i = 0; i < N * BYTES; i++) from[i / BYTES][i % BYTES] = (char)(i % 13);
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < N; i++) sum += LZ4_compress_default(from[i], to[i], BYTES, 2 * BYTES);
+    return sum == 0;
+}
+END
+"$CLANG" -O2 -g -fopenmp "$pass" handles.c -o handles -ljansson && "$CLANG" -O2 -g -fopenmp "$pass" packs.c -o packs -llz4 ||
+    { echo "NOT OK: the programs do not build"; exit 1; }
+libraries() { jq -r '[.images[].library | sub("[.]so.*"; "")] | join(" ")' "$1/manifest.json"; }
+run "$PCERE" capture --all-classes ./handles; says "a region that uses handles of a library of the system is captured" 0 out '^1323$'
+is "with the library" "$(libraries handles.pcere)" "libjansson"
+run "$PCERE" verify handles.pcere --threads 1,2; says "what it keeps, and what handles lead to, is there in replays" 0 out 'main@handles.c.* 1  identical' out 'main@handles.c.* 2  identical'
+run "$PCERE" export handles.pcere main -o handles.exported; says "it is exported" 0
+run make -s -C handles.exported check; says "and does there what the program did" 0 out '^check: identical'
+run "$PCERE" capture --all-classes ./packs; says "a region that calls a library which keeps nothing is captured" 0
+is "without the library" "$(libraries packs.pcere)" ""
+run "$PCERE" capture --all-classes --force --capture-library liblz4,libnothing ./packs; says "libraries to be captured are named, and missed where they are not there" 0 \
+    err "no library of the program has a name that begins with 'libnothing'"
+is "and captured" "$(libraries packs.pcere)" "liblz4"
+run "$PCERE" verify packs.pcere --threads 1,2; says "memory after the region is identical" 0 out 'main@packs.c.* 2  identical'
+run "$PCERE" capture --force --capture-library libc.so ./packs; says "runtimes are not captured" 2 err "'libc.so' is a runtime" err 'hint: leave it out'
+run "$PCERE" capture --force --capture-library ./liblz4.so ./packs; says "names are no paths" 2 err "'./liblz4.so' is no name" err 'hint: give what the names'
+
 run "$PCERE" capture --all-classes ./twice; says "a program with the same object twice is captured" 0
 run "$PCERE" verify twice.pcere; says "that nobody knows which copy ran is said" 1 out 'linked twice'
 run "$PCERE" replay twice.pcere --repeat 2; says "in replays, too" 1 err 'linked twice' err 'hint: link that object once'

@@ -1,0 +1,284 @@
+#include "capture-rt/tracer/leads.h"
+
+#include "core/text.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+struct lead_name { uint64_t address; bool variable; };
+
+#define LINKAGE_MOST 24
+
+bool leads_has_threads(const struct elf_file *elf)
+{
+    static const char *const makers[] = {"pthread_create", "thrd_create", "GOMP_parallel", "_ZNSt6thread15_M_start_thread"};
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        if (elf_file_imports(elf, makers[i]))
+            return true;
+    return false;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------------------- */
+
+static int name_order(const void *left, const void *right)
+{
+    const struct lead_name *a = left, *b = right;
+    return a->address != b->address ? (a->address > b->address) - (a->address < b->address) : (a->variable > b->variable) - (a->variable < b->variable);
+}
+
+static int range_order(const void *left, const void *right)
+{
+    const struct store_range *a = left, *b = right;
+    return a->address != b->address ? (a->address > b->address) - (a->address < b->address) : (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+static bool is_class_constant(const char *name)
+{
+    return strncmp(name, "_ZT", 3) == 0 && name[3] && strchr("VIT", name[3]);
+}
+
+/* The dynamic linker notes for itself where its tables are. */
+static void linkage_take(struct lead *lead, const struct elf_file *elf, uint64_t bias)
+{
+    struct elf_range ranges[LINKAGE_MOST];
+    size_t count = elf_file_linkage(elf, ranges, LINKAGE_MOST);
+    for (size_t i = 0; i < count; i++)
+        lead->ranges[lead->range_count++] = (struct store_range){ranges[i].address + bias, ranges[i].bytes};
+}
+
+static void names_take(struct lead *lead, const struct elf_symbol *symbols, size_t count, uint64_t bias)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool function = symbols[i].kind == PCERE_SYMBOL_FUNCTION;
+        uint64_t address = symbols[i].address + bias;
+        if (symbols[i].local || symbols[i].kind == PCERE_SYMBOL_TLS || address < lead->low || address >= lead->high)
+            continue;
+        if (function || !is_class_constant(symbols[i].name))
+            lead->names[lead->name_count++] = (struct lead_name){address, !function};
+        else
+            lead->ranges[lead->range_count++] = (struct store_range){address, symbols[i].size};
+    }
+}
+
+static void lead_free(struct lead *lead)
+{
+    if (lead) {
+        free(lead->names);
+        free(lead->ranges);
+    }
+    free(lead);
+}
+
+static void bounds_set(struct leads *leads)
+{
+    leads->low = leads->count ? UINT64_MAX : 0;
+    leads->high = 0;
+    for (size_t i = 0; i < leads->count; i++) {
+        leads->low = leads->items[i]->low < leads->low ? leads->items[i]->low : leads->low;
+        leads->high = leads->items[i]->high > leads->high ? leads->items[i]->high : leads->high;
+    }
+}
+
+enum pcere_status leads_watch(struct leads *leads, const struct elf_file *elf, uint64_t low, uint64_t high, uint64_t bias, struct pcere_error *error)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(elf, &symbols);
+    struct lead *lead = calloc(1, sizeof *lead);
+    if (lead)
+        *lead = (struct lead){.low = low, .high = high, .names = calloc(count + 1, sizeof *lead->names),
+                              .ranges = calloc(count + LINKAGE_MOST, sizeof *lead->ranges)};
+    if (!lead || !lead->names || !lead->ranges || !array_reserve(&leads->items, &leads->capacity, leads->count + 1, sizeof *leads->items)) {
+        lead_free(lead);
+        return pcere_fail_memory(error, "the list of libraries");
+    }
+    linkage_take(lead, elf, bias);
+    names_take(lead, symbols, count, bias);
+    qsort(lead->names, lead->name_count, sizeof *lead->names, name_order);
+    qsort(lead->ranges, lead->range_count, sizeof *lead->ranges, range_order);
+    leads->items[leads->count++] = lead;
+    bounds_set(leads);
+    return PCERE_OK;
+}
+
+/* ---- what is read ------------------------------------------------------------------------------------------------------------ */
+
+void leads_place(struct leads *leads, const struct map_facts *facts, const struct map_list *maps)
+{
+    size_t most = sizeof leads->objects / sizeof *leads->objects;
+    leads->objects[0] = (struct store_range){facts->image_low, facts->image_high - facts->image_low};
+    leads->object_count = 1;
+    for (size_t i = 0; i < facts->library_count && leads->object_count < most; i++)
+        leads->objects[leads->object_count++] = facts->libraries[i];
+    leads->stack_low = leads->stack_high = 0;
+    for (size_t i = 0; i < maps->count; i++)
+        if (maps->entries[i].mapping.role == STORE_ROLE_STACK) {
+            leads->stack_low = maps->entries[i].mapping.start;
+            leads->stack_high = maps->entries[i].mapping.end;
+        }
+}
+
+static bool is_in_an_object(const struct leads *leads, uint64_t address)
+{
+    for (size_t i = 0; i < leads->object_count; i++)
+        if (address - leads->objects[i].address < leads->objects[i].bytes)
+            return true;
+    return false;
+}
+
+static bool is_named_exactly(const struct lead *lead, uint64_t word, bool variables)
+{
+    size_t low = 0, high = lead->name_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lead->names[middle].address < word)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < lead->name_count && lead->names[low].address == word && (variables || !lead->names[low].variable);     /* functions come first */
+}
+
+/* Ranges do not overlap, but may be there twice. */
+static bool is_in_a_range(const struct lead *lead, uint64_t word)
+{
+    size_t low = 0, high = lead->range_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lead->ranges[middle].address <= word)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && word - lead->ranges[low - 1].address < lead->ranges[low - 1].bytes;
+}
+
+static void word_judge(struct leads *leads, uint64_t word, uint64_t address)
+{
+    for (size_t i = 0; i < leads->count; i++) {
+        struct lead *lead = leads->items[i];
+        if (word < lead->low || word >= lead->high || lead->found)
+            continue;
+        if (!is_in_a_range(lead, word) && !is_named_exactly(lead, word, is_in_an_object(leads, address)))
+            lead->found = true;
+    }
+}
+
+void leads_scan(struct leads *leads, const void *memory, uint64_t address, size_t bytes)
+{
+    const unsigned char *at = memory;
+    uint64_t low = leads->low, span = leads->high - low, word;
+    if (address >= leads->stack_low && address < leads->stack_high)
+        return;
+    for (size_t i = 0; span && i + sizeof word <= bytes; i += sizeof word) {
+        memcpy(&word, at + i, sizeof word);
+        if (word - low < span)
+            word_judge(leads, word, address + i);
+    }
+}
+
+/* ---- what they keep ------------------------------------------------------------------------------------------------------------ */
+
+#define LOOK_BYTES 65536u
+
+struct look { const struct lead *lead; pid_t pid; const char *maps; };
+
+static bool is_an_address(const char *maps, uint64_t word)
+{
+    if (word < 4096 || word >= (uint64_t)1 << 47)
+        return false;
+    for (const char *line = maps; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        uint64_t start, end;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2 && word >= start && word < end)
+            return memchr(line, '/', strcspn(line, "\n")) != NULL;
+    }
+    return false;
+}
+
+/* What links leave behind are addresses in objects; zeros stand where the file goes on and the data does not. */
+static bool holds_more(const struct look *look, uint64_t address, const uint64_t *now, const uint64_t *file, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (now[i] != file[i] && now[i] && !is_an_address(look->maps, now[i]) && !is_in_a_range(look->lead, address + i * sizeof *now))
+            return true;
+    return false;
+}
+
+/* A writable mapping of a library, of its file or, with descriptor -1, behind it. */
+static bool mapping_holds_more(const struct look *look, uint64_t start, uint64_t end, int descriptor, uint64_t offset)
+{
+    static const uint64_t nothing[LOOK_BYTES / sizeof(uint64_t)];
+    uint64_t *now = malloc(LOOK_BYTES), *file = malloc(LOOK_BYTES);
+    bool more = false;
+    while (now && file && !more && start < end) {
+        size_t bytes = end - start < LOOK_BYTES ? end - start : LOOK_BYTES;
+        struct iovec local = {now, bytes}, remote = {(void *)(uintptr_t)start, bytes};
+        ssize_t got = process_vm_readv(look->pid, &local, 1, &remote, 1, 0);
+        if (got < (ssize_t)bytes)
+            break;
+        memset(file, 0, LOOK_BYTES);
+        if (descriptor >= 0 && pread(descriptor, file, bytes, (off_t)offset) < 0)
+            break;
+        more = holds_more(look, start, now, descriptor >= 0 ? file : nothing, bytes / sizeof *now);
+        start += bytes;
+        offset += bytes;
+    }
+    free(now);
+    free(file);
+    return more;
+}
+
+static void line_look(struct leads *leads, pid_t pid, const char *maps, const char *line)
+{
+    uint64_t start, end, offset;
+    char permissions[8];
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64, &start, &end, permissions, &offset) != 4 || permissions[1] != 'w')
+        return;
+    for (size_t i = 0; i < leads->count; i++) {
+        struct lead *lead = leads->items[i];
+        const struct look look = {lead, pid, maps};
+        if (lead->found || start < lead->low || start >= lead->high)
+            continue;
+        size_t length = strcspn(line, "\n");
+        const char *name = memchr(line, '/', length);
+        char *path = name ? strndup(name, length - (size_t)(name - line)) : NULL;
+        int descriptor = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+        if (!name || descriptor >= 0)
+            lead->found = mapping_holds_more(&look, start, end < lead->high ? end : lead->high, descriptor, offset);
+        if (descriptor >= 0)
+            close(descriptor);
+        free(path);
+    }
+}
+
+void leads_look(struct leads *leads, pid_t pid, const char *maps)
+{
+    for (const char *line = maps; leads->count && *line; line += strcspn(line, "\n"), line += *line == '\n')
+        line_look(leads, pid, maps, line);
+}
+
+bool leads_take(struct leads *leads, uint64_t low)
+{
+    for (size_t i = 0; i < leads->count; i++) {
+        struct lead *lead = leads->items[i];
+        if (lead->low != low || !lead->found)
+            continue;
+        lead_free(lead);
+        leads->items[i] = leads->items[--leads->count];
+        bounds_set(leads);
+        return true;
+    }
+    return false;
+}
+
+void leads_done(struct leads *leads)
+{
+    for (size_t i = 0; i < leads->count; i++)
+        lead_free(leads->items[i]);
+    free(leads->items);
+    *leads = (struct leads){0};
+}
