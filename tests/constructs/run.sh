@@ -12,7 +12,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 : "${PCERE:=pcere}" "${CLANG:=clang-19}" "${FLANG:=flang-22}" "${CONSTRUCTS_LIST:=$here/constructs.list}"
 export PCERE CLANG FLANG CONSTRUCTS_LIST OMP_WAIT_POLICY=passive LC_ALL=C
 unset NO_COLOR PCERE_HOST PCERE_FAULTS PCERE_REFUSE OMP_NUM_THREADS
-limit_s=60
+limit_s=120
 
 fail() { printf 'run.sh: %s\n' "$*" >&2; exit 2; }
 trim() { local text=$1; text=${text#"${text%%[![:space:]]*}"}; printf '%s' "${text%"${text##*[![:space:]]}"}"; }
@@ -168,7 +168,7 @@ cell() {
         return
     fi
     for team in 1 3; do
-        step run timeout 20 env "${environment[@]}" OMP_NUM_THREADS=$team ./program
+        step run timeout 60 env "${environment[@]}" OMP_NUM_THREADS=$team ./program
         [ "$status" -eq 0 ] || { fails run "$team threads: $(how_it_ended "$status") $(message run .)"; return; }
     done
     step capture env "${environment[@]}" "$PCERE" capture --all-classes --max-classes 3 --threads "$threads" --json -o store.pcere ./program
