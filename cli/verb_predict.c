@@ -186,11 +186,11 @@ static void serial_change_print(const struct prediction *prediction)
 {
     for (size_t i = 0; i < prediction->result.point_count; i++) {
         const struct predict_point *point = &prediction->result.points[i];
-        char here[UNITS_TEXT_BYTES], there[UNITS_TEXT_BYTES];
-        double change = point->serial_ns ? (double)point->real_serial_ns / (double)point->serial_ns - 1 : 0;
-        if (point->real_serial_ns && point->threads != prediction->manifest->threads && point->serial_basis != PREDICT_RUN && fabs(change) > PREDICT_SERIAL_RATIO)
-            printf("real runs with %u thread%s spent %s outside regions, not %s: the interval has both, --measured-serial takes theirs\n", point->threads,
-                   point->threads == 1 ? "" : "s", units_format_ns(point->real_serial_ns, there), units_format_ns(point->serial_ns, here));
+        char there[UNITS_TEXT_BYTES];
+        if (point->serial_change_ratio < 0 || point->serial_change_ratio > 0)
+            printf("real runs with %u thread%s spent %s outside regions, %+.0f %% against %u thread%s: the interval has both, --measured-serial takes theirs\n", point->threads,
+                   point->threads == 1 ? "" : "s", units_format_ns(point->real_serial_ns, there), 100 * point->serial_change_ratio, prediction->manifest->threads,
+                   prediction->manifest->threads == 1 ? "" : "s");
     }
 }
 

@@ -169,8 +169,9 @@ static void residual_spread(struct predictor *predictor, uint32_t threads)
     double residual = replays_residual(&predictor->replays);
     if (threads != predictor->request->manifest->threads)
         residual = copysign(fmax(fabs(residual), PREDICT_UNKNOWN_RATIO), residual);
+    double log_ratio = copysign(log1p(fabs(residual)), residual);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
-        predictor->draws[d] *= fmax(1 + residual * (predictor->residual_draws[d] + normal_draw(&predictor->state)), 0);
+        predictor->draws[d] *= exp(log_ratio * (predictor->residual_draws[d] + normal_draw(&predictor->state)));
 }
 
 static bool anything_replayed(struct predictor *predictor, uint32_t threads)
@@ -394,15 +395,19 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
         return pcere_fail_memory(error, "a prediction");
     ret_point->region_count = manifest->region_count;
     scaling_prepare(predictor, threads);
-    size_t told;
+    size_t told, usual;
     ret_point->real_serial_ns = runs_median(predictor->request, threads, true, predictor->values, &told);
     double serial_ratio = threads == manifest->threads || (predictor->request->measured_serial && ret_point->serial_basis == PREDICT_RUN) ? 0 : PREDICT_SERIAL_RATIO;
-    double other_ns = told && serial_ratio > 0 ? (double)ret_point->real_serial_ns - (double)serial_ns : 0;
-    if (fabs(other_ns) <= PREDICT_SERIAL_RATIO * (double)serial_ns)
-        other_ns = 0;
+    uint64_t base_ns = runs_median(predictor->request, manifest->threads, true, predictor->values, &usual);
+    base_ns = usual ? base_ns : serial_ns;
+    if (told && serial_ratio > 0 && base_ns)
+        ret_point->serial_change_ratio = (double)ret_point->real_serial_ns / (double)base_ns - 1;
+    if (fabs(ret_point->serial_change_ratio) <= PREDICT_SERIAL_RATIO)
+        ret_point->serial_change_ratio = 0;
+    double other_ns = ret_point->serial_change_ratio * (double)serial_ns;
     for (size_t d = 0; d < PREDICT_DRAWS; d++) {
         predictor->residual_draws[d] = normal_draw(&predictor->state);
-        predictor->run_draws[d] = fmax(1 + M_SQRT2 * predictor->run_ratio * normal_draw(&predictor->state), 0);
+        predictor->run_draws[d] = exp(M_SQRT2 * predictor->run_ratio * normal_draw(&predictor->state));
         double drawn_ns = (double)serial_ns + other_ns * (other_ns != 0 ? uniform_draw(&predictor->state) : 0);
         predictor->point_draws[d] = drawn_ns * fmax(1 + serial_ratio * normal_draw(&predictor->state), 0) * predictor->run_draws[d];
     }

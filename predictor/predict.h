@@ -22,13 +22,13 @@
  *   - what was measured in vitro: each class's median drawn anew over processes and over the repetitions in them (statistics_bootstrap_medians); for
  *     shots, normal with the standard error of their mean, widened by Student's t. Fewer than five processes cannot show how much processes
  *     differ: then each draw is also scaled by a normal factor of standard deviation PREDICT_PROCESS_RATIO / sqrt(processes);
- *   - what the warm-up left: each class by 1 + residual (u + v), u and v standard normal, u the same for all classes of a draw, since what makes one
+ *   - what the warm-up left: each class by (1 + |residual|)^(u + v), negative residuals the other way round, u and v standard normal, u the same for all classes of a draw, since what makes one
  *     region too fast makes others too fast; what made another too slow makes up for it. Unknown: PREDICT_UNKNOWN_RATIO, which at
  *     other thread counts than the capture's it is at least. The prediction itself is not corrected by it;
- *   - runs: all of a draw by 1 + sqrt(2) s w, for the real run and for the session that measured; s is the standard deviation of runs of the program on that
+ *   - runs: all of a draw by exp(sqrt(2) s w), w standard normal (a time never falls to nothing, however much runs differ), for the real run and for the session that measured; s is the standard deviation of runs of the program on that
  *     host, pooled over thread counts with an assumed PREDICT_RUN_RATIO that counts as PREDICT_RUN_ASSUMED degrees of freedom;
- *   - the serial part, at other thread counts than the capture's, by PREDICT_SERIAL_RATIO, unless real runs told it; where real runs there spent more or less
- *     by more than that, and do not count, anything from the capture's to theirs;
+ *   - the serial part, at other thread counts than the capture's, by PREDICT_SERIAL_RATIO, unless real runs told it; where real runs there spent more or less than
+ *     those with the capture's threads by more than that, and do not count, anything from the capture's to as much more or less;
  *   - classes that real runs at these threads tell apart (replays_members): anything from what the representative says to what all members took;
  *   - how late a new team's threads begin, as codelets measured it;
  *   - at other thread counts, what was not replayed: anything from that estimate to its in-vivo time, and to that of perfect scaling.
@@ -111,6 +111,8 @@ struct predict_point {
     uint64_t serial_ns;              /* of that, outside regions */
     enum predict_basis serial_basis; /* PREDICT_IN_VIVO, or PREDICT_RUN: with measured_serial, by real runs */
     uint64_t real_serial_ns;         /* median of what real runs at these threads spent there; 0: there are none */
+    double serial_change_ratio;      /* that over what real runs with the capture's threads spent there (the captured run, where there are none), less 1; 0: unknown, or
+                                        within PREDICT_SERIAL_RATIO, or real runs count */
     uint64_t parts_ns[PREDICT_BASES];         /* of time_ns, what regions add on each basis */
     uint64_t missing_ns;             /* of these, what should have been replayed */
     size_t missing_count;            /* classes of which that is */

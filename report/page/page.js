@@ -223,8 +223,7 @@ function speedup() {
   body.append(plainTable(["machine", ">threads", ">predicted [95 %]", ">real", ">error", ">acceleration", "basis"], rows));
   const first = predictions[0];
   body.append(element("p", {class: "quiet"}, `Outside regions ${timeText(first.serial_ns)} at any number of threads (basis: ${first.serial_basis.replace("_", " ")}).`));
-  const others = first.predictions.filter(point => point.serial_basis !== "run" && point.threads !== report.threads && point.real_serial_ns
-    && Math.abs(point.real_serial_ns / point.serial_ns - 1) > 0.05);
+  const others = first.predictions.filter(point => point.serial_change_ratio);
   if (others.length)
     body.append(element("p", {class: "quiet"}, "Real runs spent another time there: " + others.map(point => `${timeText(point.real_serial_ns)} with ${plural(point.threads, "thread")}`).join(", ") + "."));
 }
