@@ -582,6 +582,18 @@ static bool is_linkage(const GElf_Shdr *header)
     return false;
 }
 
+uint64_t elf_file_data_end(const struct elf_file *file)
+{
+    size_t segments = 0;
+    uint64_t end = 0;
+    GElf_Phdr segment;
+    elf_getphdrnum(file->elf, &segments);
+    for (size_t i = 0; i < segments && gelf_getphdr(file->elf, (int)i, &segment); i++)
+        if (segment.p_type == PT_LOAD && segment.p_flags & PF_W && segment.p_vaddr + segment.p_filesz > end)
+            end = segment.p_vaddr + segment.p_filesz;
+    return end;
+}
+
 /* The first words of the table of functions are the dynamic linker's own. */
 static bool table_head(Elf_Scn *dynamic, struct elf_range *ret_range)
 {

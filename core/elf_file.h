@@ -55,6 +55,7 @@ const char *elf_file_soname(const struct elf_file *file);         /* what others
 size_t elf_file_needed(const struct elf_file *file, const char *const **ret_names);       /* DT_NEEDED */
 /* Does it want a symbol from another object whose name begins so? */
 bool elf_file_imports(const struct elf_file *file, const char *prefix);
+uint64_t elf_file_data_end(const struct elf_file *file);          /* link-time: where what the file holds of writable memory ends; behind it lies .bss */
 struct elf_range { uint64_t address, bytes; };                    /* link-time */
 /* What only linkers have use for: headers, where code ends, tables for unwinding, the head of the
  * table of functions, and sections of symbols, names, hashes and relocations. At most `most` are told; returns how many. */

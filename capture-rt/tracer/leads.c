@@ -90,7 +90,7 @@ enum pcere_status leads_watch(struct leads *leads, const struct elf_file *elf, u
     size_t count = elf_file_symbols(elf, &symbols);
     struct lead *lead = calloc(1, sizeof *lead);
     if (lead)
-        *lead = (struct lead){.low = low, .high = high, .names = calloc(count + 1, sizeof *lead->names),
+        *lead = (struct lead){.low = low, .high = high, .data_end = (elf_file_data_end(elf) + bias + 7) & ~UINT64_C(7), .names = calloc(count + 1, sizeof *lead->names),
                               .ranges = calloc(count + LINKAGE_MOST, sizeof *lead->ranges)};
     if (!lead || !lead->names || !lead->ranges || !array_reserve(&leads->items, &leads->capacity, leads->count + 1, sizeof *leads->items)) {
         lead_free(lead);
@@ -202,9 +202,11 @@ static bool is_an_address(const char *maps, uint64_t word)
 /* What links leave behind are addresses in objects; zeros stand where the file goes on and the data does not. */
 static bool holds_more(const struct look *look, uint64_t address, const uint64_t *now, const uint64_t *file, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (now[i] != file[i] && now[i] && !is_an_address(look->maps, now[i]) && !is_in_a_range(look->lead, address + i * sizeof *now))
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = address + i * sizeof *now;
+        if (now[i] && (at >= look->lead->data_end || (now[i] != file[i] && !is_an_address(look->maps, now[i]) && !is_in_a_range(look->lead, at))))
             return true;
+    }
     return false;
 }
 

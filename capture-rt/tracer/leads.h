@@ -18,6 +18,7 @@
 
 struct lead {                        /* a library that is watched */
     uint64_t low, high;              /* where it lies */
+    uint64_t data_end;               /* of what comes from its file; zeros lie behind it, unless it keeps something there */
     struct lead_name *names;         /* that have an address of their own; ascending by address */
     struct store_range *ranges;      /* of which every part is found by name, or of use to linkers only; ascending by address */
     size_t name_count, range_count;

@@ -67,11 +67,12 @@ static const struct capture_invocation *timed(const struct session *session, siz
 
 static enum pcere_status followed(struct session *session, const struct capture_message *message, bool *ret_more, struct pcere_error *error)
 {
-    *ret_more = message->type == CAPTURE_MESSAGE_BEGIN && libraries_follow(&session->libraries);
+    bool first = !session->pending_count && !session->kept_count;    /* a replay has the same libraries for all codelets */
+    *ret_more = first && message->type == CAPTURE_MESSAGE_BEGIN && libraries_follow(&session->libraries);
     return *ret_more ? facts_update(session, message, error) : PCERE_OK;
 }
 
-/* The program's memory as it is now. Where it leads into a library of the system that was left out so far, or such a library keeps something, that
+/* The program's memory as it is now. Where it leads into a library of the system at the first capture, or such a library keeps something, that
  * library's is read, too; it may lead on into others. */
 static enum pcere_status memory_take(struct session *session, const struct capture_message *message, struct pcere_error *error)
 {

@@ -156,6 +156,21 @@ is "with the library" "$(libraries handles.pcere)" "libjansson"
 run "$PCERE" verify handles.pcere --threads 1,2; says "what it keeps, and what handles lead to, is there in replays" 0 out 'main@handles.c.* 1  identical' out 'main@handles.c.* 2  identical'
 run "$PCERE" export handles.pcere main -o handles.exported; says "it is exported" 0
 run make -s -C handles.exported check; says "and does there what the program did" 0 out '^check: identical'
+cat >later.c <<'END'
+#include <jansson.h>
+int main(void) {
+    long sum = 0;
+    for (int step = 0; step < 3; step++) {
+        #pragma omp parallel for reduction(+ : sum)
+        for (int i = 0; i < 64; i++) sum += json_is_true(json_true());
+        json_object_seed(17);
+    }
+    return sum != 192;
+}
+END
+"$CLANG" -O2 -g -fopenmp "$pass" later.c -o later -ljansson || { echo "NOT OK: the programs do not build"; exit 1; }
+run "$PCERE" capture --all-classes ./later; says "a region that comes before a library keeps anything is captured" 0
+run "$PCERE" verify later.pcere; says "and replays, whatever the library keeps later" 0 out 'main@later.c.*identical'
 run "$PCERE" capture --all-classes ./packs; says "a region that calls a library which keeps nothing is captured" 0
 is "without the library" "$(libraries packs.pcere)" ""
 run "$PCERE" capture --all-classes --force --capture-library liblz4,libnothing ./packs; says "libraries to be captured are named, and missed where they are not there" 0 \
