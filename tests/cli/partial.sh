@@ -14,14 +14,15 @@ static pid_t own;
 static void sweep(int step)
 {
 #pragma omp parallel for
-    for (int i = 0; i < N; i++) y[i] = x[i] * 0.5 + step;
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 20; k++) y[i] = y[i] * 0.5 + x[i] + step;
 }
 static void bound(int step)
 {
 #pragma omp parallel for
     for (int i = 0; i < N; i++) {
         if (i % 100000 == 0 && getpid() != own) abort();
-        x[i] = y[i] * 0.25 + step;
+        for (int k = 0; k < 20; k++) x[i] = x[i] * 0.5 + y[i] * 0.25 + step;
     }
 }
 int main(void)
@@ -29,14 +30,18 @@ int main(void)
     own = getpid();
     for (int step = 0; step < 20; step++) { sweep(step); bound(step); }
     double sum = 0;
-    for (int turn = 0; turn < (omp_get_max_threads() > 1 ? 80 : 20); turn++)
+    for (int turn = 0; turn < (omp_get_max_threads() > 1 ? 8 : 2); turn++)
         for (int i = 0; i < N; i++) sum += x[i] * turn;
     printf("%g\n", sum);
     return 0;
 }
 C
 # Classes of one region are one: what is asked is how often something was replayed, not how times fall.
-run "$PCERE" capture --one-run --max-classes 1 --all-classes --json ./work
+# And both weigh much: where the machine stood still outside of regions they might weigh so little that no replay is needed.
+for _ in 1 2 3 4 5 6 7 8; do
+    run "$PCERE" capture --force --one-run --max-classes 1 --all-classes --json ./work
+    jq -e '[.regions[].share_ratio] | length == 2 and min > 0.2' .out >/dev/null && break
+done
 says "a program with a region that cannot be replayed is captured" 0
 is "both of its regions" "$(json '[.regions[] | .status + " " + (.classes | length | tostring)] | join(", ")')" "captured 1, captured 1"
 of() { jq -r --arg name "$1" ".predictions[$2].regions[] | select(.region | startswith(\$name)) | $3" .out; }
