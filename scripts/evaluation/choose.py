@@ -53,7 +53,7 @@ PROBLEMS = {
                     sum += a[j * n + i] * b[j];
                 c[i] = sum;
             }"""}),
-    "matrix times matrix": ((160, 352), ORDERS),
+    "matrix times matrix": ((160,), ORDERS),
     "reduction": ((512, 1600, 3200), {
         "clause": """{
 #pragma omp for reduction(+ : total)
