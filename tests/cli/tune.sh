@@ -80,14 +80,14 @@ int main(void)
 }
 END
 OMP_SCHEDULE=dynamic,1 run "$PCERE" capture --one-run --threads 2 ./loop
-run "$PCERE" tune --threads 2 --flags "-O2" --schedules "static" --measure --json
+run "$PCERE" tune main --threads 2 --flags "-O2" --schedules "static" --measure --json
 says "schedules are tuned" 0
 is "what is best for all regions is a setting of the environment" "$(json '.environment | join(" ")')" "OMP_NUM_THREADS=2 OMP_SCHEDULE=static"
 is "and needs no hint beside it" "$(json '[.regions[].hint | select(. != null) | select(test("schedule"))] | length')" 0
 holds "the program really ran with it" jq -e '.uniform | .schedule == "static" and .real_ns > 0 and (.predicted_gain_ratio | type == "number") and (.real_gain_ratio | type == "number")' "$work/.out"
 is "as it says itself" "$(tail -n 1 log) $(head -n 1 log)" "1 2"
 is "such runs are told from those with the capture's settings" "$(jq -r 'select(.kind == "run" and .region == null) | .settings' loop.pcere/samples.jsonl | sort -u | tr '\n' '|')" '|schedule=static|'
-run "$PCERE" tune --threads 2 --flags "-O2" --schedules "static"
+run "$PCERE" tune main --threads 2 --flags "-O2" --schedules "static"
 says "for people, too" 0 out '^export OMP_SCHEDULE=static' out 'and the settings below \(really' out 'by the environment alone .* really'
 cd ..
 run "$PCERE" tune --flags "-O3;;-O2"
