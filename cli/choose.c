@@ -243,7 +243,9 @@ static enum pcere_status series_keep(struct choose_context *choose, struct store
 #define STOP_NS_PER_BYTE 0.25
 #define LIGHT_NS 60000000u               /* stops for light regions, all together: this, or LIGHT_RATIO of the run if that is more */
 #define LIGHT_RATIO 0.02
-#define LEFT_RATIO 0.01                  /* of the regions' time */
+#define AGAIN_NS 500000000u              /* the same in another run, that has no other use */
+#define AGAIN_RATIO 0.2
+#define LEFT_RATIO 0.005                 /* of the regions' time */
 
 static bool is_captured(const struct capture_region *region, uint64_t number)
 {
@@ -253,14 +255,15 @@ static bool is_captured(const struct capture_region *region, uint64_t number)
     return false;
 }
 
-/* True: it has a codelet, from now on. */
-static bool class_keep(struct choose_context *choose, const struct capture_run *run, const struct capture_region *region, struct store_class *class)
+/* True: it has a codelet, or will have one. A run that is over has those of its stops, which cost nothing any more; `again`: another would have to stop for it. */
+static bool class_keep(struct choose_context *choose, const struct capture_run *run, const struct capture_region *region, bool again, struct store_class *class)
 {
     uint64_t cost_ns = (uint64_t)(2 * (STOP_NS + STOP_NS_PER_BYTE * (double)run->peak_bytes));
-    uint64_t most_ns = (uint64_t)(LIGHT_RATIO * (double)run->wall_ns);
-    if (run->stopped ? !is_captured(region, class->representative) : choose->light_ns + cost_ns > (most_ns > LIGHT_NS ? most_ns : LIGHT_NS))
+    uint64_t least_ns = again ? AGAIN_NS : LIGHT_NS, most_ns = (uint64_t)((again ? AGAIN_RATIO : LIGHT_RATIO) * (double)run->wall_ns);
+    bool over = run->stopped && !again;
+    if (over ? !is_captured(region, class->representative) : choose->light_ns + cost_ns > (most_ns > least_ns ? most_ns : least_ns))
         return false;
-    choose->light_ns += run->stopped ? 0 : cost_ns;
+    choose->light_ns += over ? 0 : cost_ns;
     class->captured = true;
     free(class->reason);
     class->reason = NULL;
@@ -281,7 +284,7 @@ static void light_keep(struct choose_context *choose, const struct capture_run *
             largest = i;
     }
     if (largest < count)
-        class_keep(choose, run, region, &classes[largest]);
+        class_keep(choose, run, region, false, &classes[largest]);
 }
 
 struct light {
@@ -299,7 +302,7 @@ static int compare_light(const void *left, const void *right)
 }
 
 /* Light classes may weigh something together: the heaviest are kept until those that are not take LEFT_RATIO of the regions' time, as far as stops for them
- * cost next to nothing. Nested ones count in the regions around them. */
+ * cost next to nothing: first those that the run has, then those for which another would stop. Nested ones count in the regions around them. */
 static enum pcere_status share_keep(struct choose_context *choose, const struct capture_run *run, struct pcere_error *error)
 {
     size_t most = 0, count = 0;
@@ -319,9 +322,10 @@ static enum pcere_status share_keep(struct choose_context *choose, const struct 
             lights[count++] = (struct light){class, &run->regions[i]};
         }
     qsort(lights, count, sizeof *lights, compare_light);
-    for (size_t i = 0; i < count && (double)left_ns > LEFT_RATIO * (double)all_ns; i++)
-        if (class_keep(choose, run, lights[i].region, lights[i].class))
-            left_ns -= lights[i].class->time_ns;
+    for (int again = 0; again <= (run->stopped ? 1 : 0); again++)
+        for (size_t i = 0; i < count && (double)left_ns > LEFT_RATIO * (double)all_ns; i++)
+            if (!lights[i].class->captured && class_keep(choose, run, lights[i].region, again, lights[i].class))
+                left_ns -= lights[i].class->time_ns;
     free(lights);
     return PCERE_OK;
 }

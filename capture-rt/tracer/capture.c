@@ -314,28 +314,34 @@ struct lack {
 };
 
 #define LACK_RATIO 0.02                  /* of the run: less without a codelet is not worth another run, */
+#define LACK_SHORT_RATIO 0.01            /* of the regions' time, where another run takes no longer than people notice, */
+#define SHORT_NS 1000000000u
 #define UNCERTAIN_RATIO 0.01             /* nor is less of uncertain times, */
 #define LACK_NS 1000000u                 /* nor is what one run and the next differ by anyway */
 
-static bool is_much(const struct capture_run *run, uint64_t time_ns, double ratio)
+static bool is_much(uint64_t all_ns, uint64_t time_ns, double ratio)
 {
-    return time_ns >= LACK_NS && (double)time_ns >= ratio * (double)run->wall_ns;
+    return time_ns >= LACK_NS && (double)time_ns >= ratio * (double)all_ns;
 }
 
 static struct lack lack_find(const struct session *session)
 {
     const struct capture_run *run = &session->result->timing;
     struct lack lack = {0};
+    uint64_t regions_ns = 0;
     for (size_t i = 0; i < session->manifest.region_count; i++)
         for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
             const struct store_class *class = &session->manifest.regions[i].classes[j];
+            regions_ns += class->nested ? 0 : class->time_ns;
             if (!class->captured || kept_find(session, i, class->representative) || is_given_up(session, i))
                 continue;
             lack.region = lack.missing++ ? lack.region : i;
             lack.missing_ns += class->time_ns;
         }
-    lack.worth_codelets = lack.missing && (session->options->every_class || is_much(run, lack.missing_ns, LACK_RATIO));
-    lack.worth_times = is_much(run, run->uncertain_ns, UNCERTAIN_RATIO);
+    bool is_much_of_it = is_much(run->wall_ns, lack.missing_ns, LACK_RATIO) ||
+                         (run->wall_ns < SHORT_NS && is_much(regions_ns, lack.missing_ns, LACK_SHORT_RATIO));
+    lack.worth_codelets = lack.missing && (session->options->every_class || is_much_of_it);
+    lack.worth_times = is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO);
     return lack;
 }
 
