@@ -248,6 +248,12 @@ static enum pcere_status class_keep(struct predictor *predictor, const struct st
     return PCERE_OK;
 }
 
+/* It cannot be replayed with so many: that is told, however light it is. */
+static bool is_too_many(const struct predict_request *request, const struct store_region *region, uint32_t threads)
+{
+    return region->thread_sized && threads > request->manifest->threads;
+}
+
 /* What a class adds; its draws are added to region_draws. */
 static enum pcere_status class_predict(struct predictor *predictor, const struct store_region *region, const struct store_class *class,
                                        uint32_t threads, struct predict_class *ret_class, uint64_t *cost_ns, struct pcere_error *error)
@@ -268,10 +274,9 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
         model_take(predictor, &estimate, ret_class);
     else {
         replays_choose(request, region->name, class->representative, threads, &predictor->replays);
-        if (predictor->replays.count == 0 && measured_is_light(request->manifest, class))
-            return class_keep(predictor, region, class, threads, ret_class, cost_ns);
-        ret_class->missing = predictor->replays.count == 0 && request->partial && predictor->any_replayed;
-        if (ret_class->missing)
+        bool light = predictor->replays.count == 0 && measured_is_light(request->manifest, class);
+        ret_class->missing = predictor->replays.count == 0 && request->partial && predictor->any_replayed && (!light || is_too_many(request, region, threads));
+        if (light || ret_class->missing)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         if (predictor->replays.count == 0)
             return fail_missing(request, &predictor->replays, region->name, class->representative, threads, error);
