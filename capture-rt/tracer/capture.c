@@ -314,7 +314,7 @@ struct lack {
 };
 
 #define LACK_RATIO 0.02                  /* of the run: less without a codelet is not worth another run, */
-#define LACK_SHORT_RATIO 0.01            /* of the regions' time, where another run takes no longer than people notice, */
+#define LACK_SHORT_RATIO 0.005           /* of the regions' time, where another run takes no longer than people notice, */
 #define SHORT_NS 1000000000u
 #define UNCERTAIN_RATIO 0.01             /* nor is less of uncertain times, */
 #define LACK_NS 1000000u                 /* nor is what one run and the next differ by anyway */
