@@ -314,6 +314,7 @@ struct lack {
 };
 
 #define LACK_RATIO 0.02                  /* of the run: less without a codelet is not worth another run, */
+#define LACK_LIGHT_RATIO 0.005           /* (classes that weigh less do not count there, however many they are) */
 #define LACK_SHORT_RATIO 0.005           /* of the regions' time, where another run takes no longer than people notice, */
 #define SHORT_NS 1000000000u
 #define UNCERTAIN_RATIO 0.01             /* nor is less of uncertain times, */
@@ -328,7 +329,7 @@ static struct lack lack_find(const struct session *session)
 {
     const struct capture_run *run = &session->result->timing;
     struct lack lack = {0};
-    uint64_t regions_ns = 0;
+    uint64_t regions_ns = 0, heavy_ns = 0;
     for (size_t i = 0; i < session->manifest.region_count; i++)
         for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
             const struct store_class *class = &session->manifest.regions[i].classes[j];
@@ -337,8 +338,9 @@ static struct lack lack_find(const struct session *session)
                 continue;
             lack.region = lack.missing++ ? lack.region : i;
             lack.missing_ns += class->time_ns;
+            heavy_ns += (double)class->time_ns < LACK_LIGHT_RATIO * (double)run->wall_ns ? 0 : class->time_ns;
         }
-    bool is_much_of_it = is_much(run->wall_ns, lack.missing_ns, LACK_RATIO) ||
+    bool is_much_of_it = is_much(run->wall_ns, heavy_ns, LACK_RATIO) ||
                          (run->wall_ns < SHORT_NS && is_much(regions_ns, lack.missing_ns, LACK_SHORT_RATIO));
     lack.worth_codelets = lack.missing && (session->options->every_class || is_much_of_it);
     lack.worth_times = is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO);
