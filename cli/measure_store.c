@@ -112,25 +112,6 @@ static enum pcere_status run_once(struct cli *cli, const struct program_stage *s
     return status;
 }
 
-/* The stage's environment with one variable more, or another value of it; `text` holds it until it is freed. The list is the caller's, its words are not. */
-static char **environment_set(char *const *environment, const char *name, const char *value, struct text *text)
-{
-    size_t count = 0, kept = 0, length = strlen(name);
-    while (environment[count])
-        count++;
-    char **list = calloc(count + 2, sizeof *list);
-    text_addf(text, "%s=%s", name, value);
-    if (!list || text->failed) {
-        free(list);
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(environment[i], name, length) != 0 || environment[i][length] != '=')
-            list[kept++] = environment[i];
-    list[kept] = text->data;
-    return list;
-}
-
 static enum pcere_status run_often(struct cli *cli, const struct program_stage *stage, const struct capture_options *options, const char *settings, uint64_t repeat,
                                    struct pcere_error *error)
 {
@@ -174,25 +155,28 @@ enum pcere_status measure_store_set(struct cli *cli, const struct measure_settin
 {
     struct program_stage stage = PROGRAM_STAGE_NONE;
     struct text schedule = {0}, bind = {0};
-    char **with_schedule = NULL, **with_bind = NULL;
+    const char *added[3] = {NULL};
+    char **environment = NULL;
+    size_t count = 0;
     enum pcere_status status = program_stage_enter(cli, &stage, error);
     if (status == PCERE_OK) {
         struct capture_options options = options_of(cli, &stage);
         options.threads = threads;
         if (settings->schedule) {
-            with_schedule = environment_set(options.environment, "OMP_SCHEDULE", settings->schedule, &schedule);
-            options.environment = with_schedule;
+            text_addf(&schedule, "OMP_SCHEDULE=%s", settings->schedule);
+            added[count++] = schedule.data;
         }
-        if (settings->bind && options.environment) {
-            with_bind = environment_set(options.environment, "OMP_PROC_BIND", settings->bind, &bind);
-            options.environment = with_bind;
+        if (settings->bind) {
+            text_addf(&bind, "OMP_PROC_BIND=%s", settings->bind);
+            added[count++] = bind.data;
         }
-        status = options.environment ? run_often(cli, &stage, &options, settings->text ? settings->text : "", repeat, error) : pcere_fail_memory(error, "the environment");
+        bool failed = schedule.failed || bind.failed;
+        options.environment = environment = failed ? NULL : cli_environment_with(stage.environment, added);
+        status = environment ? run_often(cli, &stage, &options, settings->text ? settings->text : "", repeat, error) : pcere_fail_memory(error, "the environment");
         cli_progress(cli, NULL);
     }
     program_stage_leave(&stage);
-    free(with_schedule);
-    free(with_bind);
+    free(environment);
     text_done(&schedule);
     text_done(&bind);
     return status;

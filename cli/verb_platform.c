@@ -29,27 +29,6 @@ struct platform_words { const char *output, *name; bool quick, force; };
 
 struct probing { struct cli *cli; char *probe; };
 
-/* `added` before those of this process that they do not replace; free() the array. */
-static char **environment_with(const char *const *added)
-{
-    size_t own = 0, more = 0, count = 0;
-    while (environ[own])
-        own++;
-    while (added[more])
-        more++;
-    char **all = calloc(own + more + 1, sizeof *all);
-    for (size_t i = 0; all && i < more; i++)
-        all[count++] = (char *)(uintptr_t)added[i];
-    for (size_t i = 0; all && i < own; i++) {
-        bool replaced = false;
-        for (size_t k = 0; k < more; k++)
-            replaced |= strncmp(environ[i], added[k], strcspn(added[k], "=") + 1) == 0;
-        if (!replaced)
-            all[count++] = environ[i];
-    }
-    return all;
-}
-
 static enum pcere_status probe_run(void *context, const char *const *words, const char *const *environment, char **ret_output, int *ret_exit,
                                    struct pcere_error *error)
 {
@@ -57,7 +36,7 @@ static enum pcere_status probe_run(void *context, const char *const *words, cons
     char *arguments[WORDS_MOST] = {probing->probe};
     for (size_t i = 0; words[i] && i + 2 < WORDS_MOST; i++)
         arguments[i + 1] = (char *)(uintptr_t)words[i];
-    char **all = environment_with(environment);
+    char **all = cli_environment_with(environ, environment);
     if (!all)
         return pcere_fail_memory(error, "an environment");
     const struct cli_process process = {.arguments = arguments, .environment = all, .timeout_s = PROBE_TIMEOUT_S};

@@ -42,16 +42,29 @@ static bool is_needed_always(const char *name)
     return strncmp(name, prefix, sizeof prefix - 1) == 0;
 }
 
-/* Of names by commas, one that the file's begins with. */
+/* The first of the names, which have commas between them, and the one behind another; NULL: there is none. */
+static const char *first_name(const char *names)
+{
+    return names && *names ? names : NULL;
+}
+
+static const char *next_name(const char *name)
+{
+    name += strcspn(name, ",");
+    return *name && name[1] ? name + 1 : NULL;
+}
+
+static bool begins_with_name(const char *file, const char *name)
+{
+    size_t length = strcspn(name, ",");
+    return length && strncmp(file, name, length) == 0;
+}
+
 static bool is_named(const char *names, const char *file)
 {
-    for (const char *at = names ? names : ""; *at;) {
-        size_t length = strcspn(at, ",");
-        if (length && strncmp(file, at, length) == 0)
+    for (const char *name = first_name(names); name; name = next_name(name))
+        if (begins_with_name(file, name))
             return true;
-        at += length;
-        at += *at == ',';
-    }
     return false;
 }
 
@@ -147,6 +160,14 @@ static struct library_image *image_known(struct libraries *libraries, const char
     return NULL;
 }
 
+/* What its link-time addresses lie away from where it was loaded. */
+static uint64_t bias_of(const struct elf_file *elf, uint64_t loaded)
+{
+    uint64_t low = 0, high = 0;
+    elf_file_span(elf, &low, &high);
+    return (loaded & ~(uint64_t)4095) - low;
+}
+
 static enum pcere_status image_see(struct libraries *libraries, char *path /* moved */, const struct capture_range *range,
                                    struct pcere_error *error)
 {
@@ -157,12 +178,10 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
             free(path);
             return pcere_fail_memory(error, "the list of libraries");
         }
-        uint64_t low = 0, high = 0;
         if (!every_machine_has_it(base_name(path)) && elf_file_open(path, &new.elf, NULL) == PCERE_OK) {
             bool allocator = is_allocator(new.elf);
             bool foreign = (is_of_the_system(path) && !is_needed_always(base_name(path)) && !new.named) || allocator;
-            elf_file_span(new.elf, &low, &high);
-            new.bias = (range->start & ~(uint64_t)4095) - low;
+            new.bias = bias_of(new.elf, range->start);
             if (!foreign || units_of(new.elf) > 0) {
                 new.number = ++libraries->users;
             } else {
@@ -211,9 +230,7 @@ bool libraries_follow(struct libraries *libraries)
             image->elf = NULL;           /* it has gone: a replay takes what it has */
             continue;
         }
-        uint64_t low, high;
-        elf_file_span(image->elf, &low, &high);
-        image->bias = (image->low & ~(uint64_t)4095) - low;
+        image->bias = bias_of(image->elf, image->low);
         image->number = ++libraries->users;
         found = true;
     }
@@ -222,15 +239,12 @@ bool libraries_follow(struct libraries *libraries)
 
 char *libraries_name_unseen(const struct libraries *libraries)
 {
-    for (const char *at = libraries->names ? libraries->names : ""; *at;) {
-        size_t length = strcspn(at, ",");
-        bool seen = length == 0;
+    for (const char *name = first_name(libraries->names); name; name = next_name(name)) {
+        bool seen = strcspn(name, ",") == 0;
         for (size_t i = 0; !seen && i < libraries->image_count; i++)
-            seen = strncmp(base_name(libraries->images[i].path), at, length) == 0;
+            seen = begins_with_name(base_name(libraries->images[i].path), name);
         if (!seen)
-            return strndup(at, length);
-        at += length;
-        at += *at == ',';
+            return strndup(name, strcspn(name, ","));
     }
     return NULL;
 }
