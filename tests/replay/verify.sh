@@ -67,20 +67,27 @@ compile turns <<'END'
 #include <omp.h>
 #include <stdio.h>
 static int number;
+static void once(int threads) {
+    #pragma omp parallel for
+    for (int j = 0; j < 100; j++)
+        if (j == threads) number = j;
+}
+static void less_often(void) {
+    #pragma omp parallel for
+    for (int j = 0; j < 100; j++)
+        if (j == 7) number = j;
+}
 int main(void) {
-    for (int i = 0; i < 6 / omp_get_max_threads(); i++) {
-        #pragma omp parallel for
-        for (int j = 0; j < 100; j++)
-            if (j == i) number = j;
-    }
+    once(omp_get_max_threads());
+    for (int i = 1; i < 2 / omp_get_max_threads(); i++) less_often();
     puts("PASS");
     return omp_get_max_threads() == 3;
 }
 END
 captured turns
 in_vivo --threads 2 turns.pcere
-says "an invocation that the program has not with so many threads is not compared" 1 out 'turns.c:.* #[456] .*not compared.*with 2 threads the program has no invocation [456] of' \
-    out 'turns.c:.* #1 .*identical'
+says "an invocation that the program has not with so many threads is not compared" 1 out 'less_often@turns.c:.* not compared.*with 2 threads the program has no invocation 1 of' \
+    out '(^| )once@turns.c:.* identical'
 in_vivo --threads 3 turns.pcere
 says "a program that fails there is no truth" 1 err 'the program ended with status 1|exit'
 is "nothing stays behind" "$(ls -A moment)" ""
