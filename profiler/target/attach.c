@@ -76,13 +76,15 @@ static bool tsc_is_clock(void)
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned __rseq_size __attribute__((weak));
 
+static __thread uint32_t no_cpu __attribute__((tls_model("initial-exec"))) = UINT32_MAX;
+
 static int64_t cpu_place(void)
 {
     enum { CPU_ID = 4 };        /* of struct rseq */
     const unsigned *bytes = &__rseq_size;
     const ptrdiff_t *offset = &__rseq_offset;
     __asm__("" : "+r"(bytes), "+r"(offset));     /* the compiler takes a declared object for one that exists */
-    return bytes && offset && *bytes >= 2 * CPU_ID && *offset ? *offset + CPU_ID : 0;
+    return bytes && offset && *bytes >= 2 * CPU_ID && *offset ? *offset + CPU_ID : (const char *)&no_cpu - (const char *)__builtin_thread_pointer();
 }
 
 struct runtimes { uintptr_t low, high; bool foreign; };

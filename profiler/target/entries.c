@@ -69,11 +69,10 @@ static uint32_t loop_kind(const ident *where)
                                                                : TRACE_LOOP;
 }
 
-static void range_put(struct recorder *recorder, uint64_t first, uint64_t length)
+static void long_range_put(struct recorder *recorder, uint64_t first, uint64_t length)
 {
-    recorder_put(recorder, TRACE_WORD(TRACE_RANGE_BEGIN, 0, length < TRACE_EXTRA_MOST ? length : TRACE_EXTRA_MOST), first);
-    if (length >= TRACE_EXTRA_MOST)
-        recorder_put(recorder, TRACE_WORD(TRACE_LENGTH, 0, 0), length);
+    recorder_put(recorder, TRACE_WORD(TRACE_RANGE_BEGIN, 0, TRACE_EXTRA_MOST), first);
+    recorder_put_also(recorder, TRACE_WORD(TRACE_LENGTH, 0, 0), length);
 }
 
 struct loop_bounds { int64_t lower, upper, last, stride, step; };     /* this thread's first chunk; of the whole loop: last */
@@ -113,7 +112,9 @@ static void static_put(struct recorder *recorder, const ident *where, const void
                  kind | (chunked ? (uint64_t)chunk << 8 : 0));
     uint64_t length = static_length(loop, chunked);
     if (length)
-        range_put(recorder, (uint64_t)loop->lower, length);
+        recorder_put_also(recorder, TRACE_WORD(TRACE_RANGE_BEGIN, 0, length < TRACE_EXTRA_MOST ? length : TRACE_EXTRA_MOST), (uint64_t)loop->lower);
+    if (length >= TRACE_EXTRA_MOST)
+        recorder_put_also(recorder, TRACE_WORD(TRACE_LENGTH, 0, 0), length);
 }
 
 /* The bounds of the whole loop are in *upper before the call, this thread's after it. */
@@ -215,8 +216,11 @@ static void dynamic_put(struct recorder *recorder, const ident *where, const voi
         if (!recorder)                                                                                                         \
             return more;                                                                                                       \
         recorder->inside--;                                                                                                    \
-        if (more)                                                                                                              \
-            range_put(recorder, (uint64_t)*lower, iterations((int64_t)*lower, (int64_t)*upper, *step));                         \
+        uint64_t length = more ? iterations((int64_t)*lower, (int64_t)*upper, *step) : 0;                                      \
+        if (__builtin_expect(length >= TRACE_EXTRA_MOST, 0))                                                                   \
+            long_range_put(recorder, (uint64_t)*lower, length);                                                                \
+        else if (more)                                                                                                         \
+            recorder_put(recorder, TRACE_WORD(TRACE_RANGE_BEGIN, 0, length), (uint64_t)*lower);                                \
         else                                                                                                                   \
             recorder_put(recorder, TRACE_WORD(TRACE_LOOP_END, 0, 0), 0);                                                       \
         return more;                                                                                                           \

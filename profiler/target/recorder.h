@@ -47,16 +47,19 @@ struct recorder_mapping {       /* what the call of the offloading runtime that 
 };
 
 struct recorder {               /* of one thread */
-    struct trace_record *next, *end;            /* room in its block */
+    struct trace_record *next;  /* room in its block */
+    struct trace_record *limit; /* before it a record needs neither room nor counters, and the clock is the processor's; NULL: there is no such place */
     uint64_t base_ticks;
     struct trace_block *block;  /* NULL: nothing can be recorded any more */
+    int64_t cpu_place;          /* from the thread's pointer to the number of the processor that it runs on */
+    uint32_t cpu;               /* of its last record */
     uint64_t tasks, teams;      /* made by this thread */
     uint32_t thread;
     uint32_t pending;           /* construct of the call that is being made, for the tool event that it will cause */
     uint32_t inside;            /* calls of the runtime that are known from their entry */
     uint32_t messages;          /* calls of MPI that it is in */
     struct recorder_mapping mapping;
-    uint32_t cpu;               /* of its last record */
+    struct trace_record *end;   /* of its block */
     struct recorder_counters counters;
     struct recorder_site cache[RECORDER_CACHE];
 };
@@ -65,7 +68,7 @@ struct recorder_state {
     uint32_t active;            /* 0: nothing is recorded */
     uint32_t event_count, count_slots;
     uint32_t clock;             /* enum trace_clock */
-    int64_t cpu_place;          /* from a thread's pointer to where the kernel keeps the number of its processor; 0: nowhere */
+    int64_t cpu_place;          /* from any thread's pointer to where the kernel keeps the number of its processor, or to one that is none */
     struct trace_header *header;
     int file;
     uintptr_t runtime_low, runtime_high;        /* the OpenMP runtime's text: calls from there are its own */
@@ -83,9 +86,8 @@ struct recorder *recorder_start(void);
 void recorder_thread_end(void);
 /* A new block of the file, mapped; NULL: no room. */
 struct trace_block *recorder_block(uint16_t kind, uint16_t thread, uint32_t sequence);
-/* A record where there is no room, the time does not fit, or the processor is another one. */
-void recorder_put_slow(struct recorder *recorder, uint64_t ticks, uint32_t word, uint64_t value, bool counts);
-void recorder_counts(struct recorder *recorder, uint64_t *slots);
+/* A record with counts or another clock, where there is no room, the time does not fit, or the processor is another one. */
+void recorder_put_slow(struct recorder *recorder, uint32_t word, uint64_t value);
 
 static inline struct recorder *recorder_get(void)
 {
@@ -101,55 +103,52 @@ static inline uint64_t recorder_ticks(void)
 }
 
 /* rseq(2), which the C library registers for each thread. */
-static inline uint32_t recorder_cpu(void)
+static inline uint32_t recorder_cpu(const struct recorder *recorder)
 {
-    uint32_t cpu = UINT32_MAX;
-    int64_t place = recorder_state->cpu_place;
-    if (place)
-        __asm__ volatile("movl %%fs:(%1), %0" : "=r"(cpu) : "r"(place));
+    uint32_t cpu;
+    __asm__ volatile("movl %%fs:(%1), %0" : "=r"(cpu) : "r"(recorder->cpu_place));
     return cpu;
 }
 
 /* What the block holds counts from now on: a killed program leaves whole records. */
-static inline void recorder_publish(struct recorder *recorder)
+static inline void recorder_publish(struct recorder *recorder, struct trace_record *next)
 {
     const struct trace_record *first = (const struct trace_record *)(const void *)(recorder->block + 1);
-    __atomic_store_n(&recorder->block->used, (uint32_t)(recorder->next - first), __ATOMIC_RELEASE);
+    recorder->next = next;
+    __atomic_store_n(&recorder->block->used, (uint32_t)(next - first), __ATOMIC_RELEASE);
 }
 
+/* Callers do nothing after it, so that the way without a call saves no registers. */
 static inline void recorder_put(struct recorder *recorder, uint32_t word, uint64_t value)
 {
-    uint64_t ticks = recorder_ticks(), passed = ticks - recorder->base_ticks;
     struct trace_record *record = recorder->next;
-    if (__builtin_expect(recorder->end - record < (ptrdiff_t)(1 + recorder_state->count_slots) || passed >> 32 ||
-                         recorder_cpu() != recorder->cpu, 0)) {
-        recorder_put_slow(recorder, ticks, word, value, recorder_state->count_slots != 0);
+    if (__builtin_expect(record >= recorder->limit, 0)) {
+        recorder_put_slow(recorder, word, value);
         return;
     }
-    if (recorder_state->count_slots) {
-        recorder_counts(recorder, (uint64_t *)(void *)(record + 1));
-        word |= TRACE_COUNTS;
+    uint64_t passed = __builtin_ia32_rdtsc() - recorder->base_ticks;
+    if (__builtin_expect(passed >> 32 || recorder_cpu(recorder) != recorder->cpu, 0)) {
+        recorder_put_slow(recorder, word, value);
+        return;
     }
     record->time = (uint32_t)passed;
-    record->value = value;
     record->word = word;
-    recorder->next = record + 1 + recorder_state->count_slots;
-    recorder_publish(recorder);
+    record->value = value;
+    recorder_publish(recorder, record + 1);
 }
 
 /* One more of the same moment as the record just put: the clock is not read. */
 static inline void recorder_put_also(struct recorder *recorder, uint32_t word, uint64_t value)
 {
     struct trace_record *record = recorder->next;
-    if (!recorder->block || recorder_state->count_slots || record == (struct trace_record *)(void *)(recorder->block + 1) || recorder->end - record < 1) {
-        recorder_put(recorder, word, value);
+    if (__builtin_expect(record >= recorder->limit || record == (struct trace_record *)(void *)(recorder->block + 1), 0)) {
+        recorder_put_slow(recorder, word, value);
         return;
     }
     record->time = record[-1].time;
-    record->value = value;
     record->word = word;
-    recorder->next = record + 1;
-    recorder_publish(recorder);
+    record->value = value;
+    recorder_publish(recorder, record + 1);
 }
 
 static inline uint64_t recorder_task_new(struct recorder *recorder)

@@ -62,9 +62,13 @@ static void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *team, omp
         return;
     }
     task->value = recorder_task_new(recorder);
-    if (!initial || (team && team->value))
-        recorder_put(recorder, TRACE_WORD(TRACE_TEAM, 0, size < TRACE_EXTRA_MOST ? size : TRACE_EXTRA_MOST), team ? team->value : 0);
-    recorder_put(recorder, TRACE_WORD(TRACE_IMPLICIT_BEGIN, initial, number < TRACE_EXTRA_MOST ? number : TRACE_EXTRA_MOST), task->value);
+    uint32_t begin = TRACE_WORD(TRACE_IMPLICIT_BEGIN, initial, number < TRACE_EXTRA_MOST ? number : TRACE_EXTRA_MOST);
+    if (initial && !(team && team->value)) {
+        recorder_put(recorder, begin, task->value);
+        return;
+    }
+    recorder_put(recorder, TRACE_WORD(TRACE_TEAM, 0, size < TRACE_EXTRA_MOST ? size : TRACE_EXTRA_MOST), team ? team->value : 0);
+    recorder_put_also(recorder, begin, task->value);
 }
 
 static void task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t *task, int flags, int dependences, const void *address)
