@@ -18,7 +18,7 @@ typedef struct recorder_ident ident;
     X(__kmpc_dist_dispatch_init_4) X(__kmpc_dist_dispatch_init_4u) X(__kmpc_dist_dispatch_init_8) X(__kmpc_dist_dispatch_init_8u)\
     X(__kmpc_dispatch_next_4) X(__kmpc_dispatch_next_4u) X(__kmpc_dispatch_next_8) X(__kmpc_dispatch_next_8u)                   \
     X(__kmpc_single) X(__kmpc_end_single) X(__kmpc_master) X(__kmpc_end_master) X(__kmpc_masked) X(__kmpc_end_masked)           \
-    X(__kmpc_omp_task) X(__kmpc_omp_task_with_deps) X(__kmpc_omp_task_begin_if0) X(__kmpc_taskloop) X(__kmpc_taskloop_5)        \
+    X(__kmpc_omp_task) X(__kmpc_omp_task_with_deps) X(__kmpc_omp_wait_deps) X(__kmpc_omp_taskwait_deps_51) X(__kmpc_omp_task_begin_if0) X(__kmpc_taskloop) X(__kmpc_taskloop_5)        \
     X(__kmpc_serialized_parallel) X(__kmpc_fork_call_if)
 
 #define NUMBER(name) NEXT_##name,
@@ -304,13 +304,41 @@ RECORDER_EXPORT int32_t __kmpc_omp_task(ident *where, int32_t thread, void *task
     return NEXT(__kmpc_omp_task)(where, thread, task);
 }
 
+/* The tool event for dependences would have the runtime make a list of them, which costs as much as all records of a task. Calls by the runtime itself are gcc's code. */
+static inline struct recorder *depends_note(int32_t count, void *list, int32_t plain_count, void *plain_list)
+{
+    struct recorder *recorder = recorder_get();
+    if (recorder)
+        recorder->depends = (struct recorder_depends){RECORDER_DEPENDS_KNOWN, {count, plain_count}, {list, plain_list}};
+    return recorder;
+}
+
 RECORDER_EXPORT int32_t __kmpc_omp_task_with_deps(ident *, int32_t, void *, int32_t, void *, int32_t, void *);
 RECORDER_EXPORT int32_t __kmpc_omp_task_with_deps(ident *where, int32_t thread, void *task, int32_t count, void *list, int32_t plain_count, void *plain_list)
 {
-    struct recorder *recorder = entry(CALLER);
-    if (recorder)
+    struct recorder *recorder = depends_note(count, list, plain_count, plain_list);
+    if (recorder && !recorder_by_runtime(CALLER))
         recorder->pending = recorder_construct(recorder, where, CALLER, TRACE_TASK);
     return NEXT(__kmpc_omp_task_with_deps)(where, thread, task, count, list, plain_count, plain_list);
+}
+
+/* taskwait with dependences, and tasks with if(0) and some: where there is nothing to wait for, no event takes the list. */
+RECORDER_EXPORT void __kmpc_omp_wait_deps(ident *, int32_t, int32_t, void *, int32_t, void *);
+RECORDER_EXPORT void __kmpc_omp_wait_deps(ident *where, int32_t thread, int32_t count, void *list, int32_t plain_count, void *plain_list)
+{
+    struct recorder *recorder = depends_note(count, list, plain_count, plain_list);
+    NEXT(__kmpc_omp_wait_deps)(where, thread, count, list, plain_count, plain_list);
+    if (recorder)
+        recorder->depends.state = RECORDER_DEPENDS_UNKNOWN;
+}
+
+RECORDER_EXPORT void __kmpc_omp_taskwait_deps_51(ident *, int32_t, int32_t, void *, int32_t, void *, int32_t);
+RECORDER_EXPORT void __kmpc_omp_taskwait_deps_51(ident *where, int32_t thread, int32_t count, void *list, int32_t plain_count, void *plain_list, int32_t nowait)
+{
+    struct recorder *recorder = depends_note(count, list, plain_count, plain_list);
+    NEXT(__kmpc_omp_taskwait_deps_51)(where, thread, count, list, plain_count, plain_list, nowait);
+    if (recorder)
+        recorder->depends.state = RECORDER_DEPENDS_UNKNOWN;
 }
 
 RECORDER_EXPORT void __kmpc_omp_task_begin_if0(ident *, int32_t, void *);

@@ -46,6 +46,17 @@ struct recorder_mapping {       /* what the call of the offloading runtime that 
     const int64_t *sizes;
 };
 
+struct recorder_depend { intptr_t address; size_t bytes; uint8_t flags; };      /* kmp_depend_info */
+enum { RECORDER_DEPEND_IN = 1, RECORDER_DEPEND_OUT = 2, RECORDER_DEPEND_MUTEXINOUTSET = 4, RECORDER_DEPEND_INOUTSET = 8 };       /* flags; else all memory */
+
+enum recorder_depends_state { RECORDER_DEPENDS_UNKNOWN, RECORDER_DEPENDS_KNOWN, RECORDER_DEPENDS_TOLD };
+
+struct recorder_depends {       /* of the task that is being made: the call's own two lists */
+    enum recorder_depends_state state;
+    int32_t counts[2];
+    const struct recorder_depend *lists[2];
+};
+
 struct recorder {               /* of one thread */
     struct trace_record *next;  /* room in its block */
     struct trace_record *limit; /* before it a record needs neither room nor counters, and the clock is the processor's; NULL: there is no such place */
@@ -56,6 +67,7 @@ struct recorder {               /* of one thread */
     uint64_t tasks, teams;      /* made by this thread */
     uint32_t thread;
     uint32_t pending;           /* construct of the call that is being made, for the tool event that it will cause */
+    struct recorder_depends depends;
     uint32_t inside;            /* calls of the runtime that are known from their entry */
     uint32_t messages;          /* calls of MPI that it is in */
     struct recorder_mapping mapping;

@@ -71,9 +71,50 @@ static void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *team, omp
     recorder_put_also(recorder, begin, task->value);
 }
 
-static void task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t *task, int flags, int dependences, const void *address)
+static ompt_set_callback_t set_callback;
+
+static unsigned depend_type(const struct recorder_depend *depend)
 {
-    (void)parent, (void)frame, (void)dependences;
+    bool in = depend->flags & RECORDER_DEPEND_IN, out = depend->flags & RECORDER_DEPEND_OUT;
+    return in && out                                        ? ompt_dependence_type_inout
+           : out                                            ? ompt_dependence_type_out
+           : in                                             ? ompt_dependence_type_in
+           : depend->flags & RECORDER_DEPEND_MUTEXINOUTSET ? ompt_dependence_type_mutexinoutset
+           : depend->flags & RECORDER_DEPEND_INOUTSET      ? ompt_dependence_type_inoutset
+                                                            : TRACE_DEPENDENCE_ALL_MEMORY;
+}
+
+/* Told on the thread that made the task, before anything else of it. */
+static void dependences(ompt_data_t *task, const ompt_dependence_t *list, int count)
+{
+    (void)task;
+    struct recorder *recorder = recorder_get();
+    if (!recorder || recorder->depends.state == RECORDER_DEPENDS_TOLD)
+        return;
+    for (int i = 0; i < count; i++) {
+        unsigned type = (unsigned)list[i].dependence_type;
+        recorder_put_also(recorder, TRACE_WORD(TRACE_DEPENDENCE, type < 8 ? type : TRACE_DEPENDENCE_ALL_MEMORY, 0), list[i].variable.value);
+    }
+}
+
+/* Of the task that was just made. Where its call was not seen, the runtime is asked to tell them, which it does next. */
+static void depends_put(struct recorder *recorder)
+{
+    struct recorder_depends *depends = &recorder->depends;
+    if (depends->state != RECORDER_DEPENDS_KNOWN) {
+        depends->state = RECORDER_DEPENDS_UNKNOWN;
+        set_callback(ompt_callback_dependences, (ompt_callback_t)dependences);
+        return;
+    }
+    for (int k = 0; k < 2; k++)
+        for (int32_t i = 0; i < depends->counts[k]; i++)
+            recorder_put_also(recorder, TRACE_WORD(TRACE_DEPENDENCE, depend_type(&depends->lists[k][i]), 0), (uint64_t)depends->lists[k][i].address);
+    depends->state = RECORDER_DEPENDS_TOLD;
+}
+
+static void task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t *task, int flags, int has_dependences, const void *address)
+{
+    (void)parent, (void)frame;
     struct recorder *recorder = recorder_get();
     if (!recorder || flags & (int)ompt_task_initial)
         return;
@@ -82,6 +123,8 @@ static void task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_dat
                     (waits ? TRACE_TASK_WAITS : 0) | (flags & (int)ompt_task_target ? TRACE_TASK_TARGET : 0);
     task->value = recorder_task_new(recorder);
     recorder_put(recorder, TRACE_WORD(TRACE_TASK_CREATE, told, waits ? 0 : construct_take(recorder, address, TRACE_TASK)), task->value);
+    if (has_dependences && recorder_state->header->wanted & TRACE_WANT_TASK_GRAPH)
+        depends_put(recorder);
 }
 
 static void task_schedule(ompt_data_t *prior, ompt_task_status_t status, ompt_data_t *next)
@@ -102,17 +145,6 @@ static void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
         recorder_put(recorder, TRACE_WORD(TRACE_WAIT_BEGIN, (unsigned)kind & 15, 0), 0);
     if (endpoint != ompt_scope_begin)
         recorder_put(recorder, TRACE_WORD(TRACE_WAIT_END, (unsigned)kind & 15, 0), 0);
-}
-
-/* Told on the thread that made the task, before anything else of it. */
-static void dependences(ompt_data_t *task, const ompt_dependence_t *list, int count)
-{
-    (void)task;
-    struct recorder *recorder = recorder_get();
-    for (int i = 0; recorder && i < count; i++) {
-        unsigned type = (unsigned)list[i].dependence_type;
-        recorder_put_also(recorder, TRACE_WORD(TRACE_DEPENDENCE, type < 8 ? type : TRACE_DEPENDENCE_ALL_MEMORY, 0), list[i].variable.value);
-    }
 }
 
 static void mutex_acquire(ompt_mutex_t kind, unsigned hint, unsigned implementation, ompt_wait_id_t id, const void *address)
@@ -182,7 +214,6 @@ static const struct { ompt_callbacks_t event; ompt_callback_t function; uint32_t
     CALLBACK(ompt_callback_implicit_task, implicit_task),   CALLBACK(ompt_callback_task_create, task_create),
     CALLBACK(ompt_callback_task_schedule, task_schedule),   CALLBACK(ompt_callback_sync_region, sync_region),
     CALLBACK(ompt_callback_work, work),                     CALLBACK(ompt_callback_dispatch, dispatch),
-    WANTED(ompt_callback_dependences, dependences, TRACE_WANT_TASK_GRAPH),
     WANTED(ompt_callback_mutex_acquire, mutex_acquire, TRACE_WANT_LOCKS),
     WANTED(ompt_callback_mutex_acquired, mutex_acquired, TRACE_WANT_LOCKS),
 };
@@ -193,6 +224,7 @@ static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *da
     ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
     if (!set)
         return 0;
+    set_callback = set;
     for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
         if (!callbacks[i].wanted || recorder_state->header->wanted & callbacks[i].wanted)
             set(callbacks[i].event, callbacks[i].function);

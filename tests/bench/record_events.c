@@ -1,5 +1,5 @@
 /* tests/bench/record_events.c EVENTS chunks|tasks - a program that hardly does anything but meet OpenMP constructs, and says how long that took: what is recorded then costs most. Run by
- * scripts/bench-profiles.
+ * scripts/bench-trace.
  *
  * chunks: a loop with schedule(dynamic,1), a record for each chunk; of its two threads one sleeps in its first, so that they do not fight for the next one. tasks: made by one thread and waited for in hundreds; a record for the making of each, one where it begins and one where it ends.
  * Prints seconds, and the number of chunks or tasks.
