@@ -55,7 +55,7 @@ static enum pcere_status sides_compare(struct cli *cli, const struct compare_wor
         view.differs = other.message;
     if (view.differs && difference.event_count && !difference.events[0].matched && difference.only_a && difference.only_b) {
         difference_done(&difference);
-        return pcere_fail(error, PCERE_DATA, 0, "compare profiles of one program: labels name its constructs", "no XU has a partner: %.700s", other.message);
+        return pcere_fail(error, PCERE_DATA, 0, "compare profiles of one program: labels name its constructs by their lines, so builds must be of one source, all with -g or all without", "no XU has a partner: %.700s", other.message);
     }
     if (alone && cli->json)
         status = sums_document_add(cli->document, &view, &difference, error);

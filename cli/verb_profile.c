@@ -36,6 +36,31 @@ static enum pcere_status rules_parse(const char *word, enum label_rules *ret_rul
     return PCERE_OK;
 }
 
+static size_t names_count(const char *const *names)
+{
+    size_t count = 0;
+    while (names && names[count])
+        count++;
+    return count;
+}
+
+/* The nearest of all names, those of this processor's events included. */
+static void event_hint(const char *word, struct pcere_error *error)
+{
+    char **processor = event_processor_names(strpbrk(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == NULL);
+    const char *const *lists[] = {event_names(), (const char *const *)processor};
+    const char *nearest[3] = {0};
+    size_t found = 0;
+    for (size_t i = 0; i < 2; i++)
+        if ((nearest[found] = cli_nearest(word, lists[i], names_count(lists[i]))))
+            found++;
+    if (found)
+        snprintf(error->hint, sizeof error->hint, "did you mean %.100s?", cli_nearest(word, nearest, found));
+    else
+        snprintf(error->hint, sizeof error->hint, "'pcere profile --help' names those of the kernel; 'sw' is all of them, 'ir' and 'cache' all of programs that count");
+    event_processor_names_free(processor);
+}
+
 static enum pcere_status event_add(const char *word, struct trace_event *events, size_t *count, struct pcere_error *error)
 {
     if (strcmp(word, "time") == 0)
@@ -44,14 +69,8 @@ static enum pcere_status event_add(const char *word, struct trace_event *events,
     size_t many = event_group(word, found, TRACE_EVENTS_MOST);
     if (!many) {
         enum pcere_status status = event_find(word, found, error);
-        size_t names = 0;
-        while (event_names()[names])
-            names++;
-        const char *nearest = status == PCERE_USAGE ? cli_nearest(word, event_names(), names) : NULL;
-        if (nearest)
-            snprintf(error->hint, sizeof error->hint, "did you mean %s?", nearest);
-        else if (status == PCERE_USAGE)
-            snprintf(error->hint, sizeof error->hint, "'pcere profile --help' names those of the kernel; 'sw' is all of them, 'ir' and 'cache' all of programs that count");
+        if (status == PCERE_USAGE)
+            event_hint(word, error);
         if (status == PCERE_OK && found->backend == TRACE_BACKEND_PMU)
             status = event_hardware_probe(error);
         if (status != PCERE_OK)

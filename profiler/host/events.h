@@ -17,6 +17,10 @@ enum pcere_status event_find(const char *name, struct trace_event *ret_event, st
 
 /* Names of the events of sw, ir and cache; NULL behind the last. */
 const char *const *event_names(void);
+/* Names of this processor's events, alone and with each of their masks ("INST_RETIRED:ANY"), for suggestions; NULL behind the last. `lower`: in small letters. Free them below, which accepts NULL;
+ * NULL: no memory, or PCERE was built without libpfm4. */
+char **event_processor_names(bool lower);
+void event_processor_names_free(char **names);
 /* All events of a back end by its name, "sw", "ir" or "cache": how many went to `ret_events`, which has room for `most`; 0: no such back end. */
 size_t event_group(const char *backend, struct trace_event *ret_events, size_t most);
 

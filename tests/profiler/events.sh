@@ -29,6 +29,10 @@ run "$PCERE" profile --force --events sw,page-faults ./touch; says "an event is 
 run "$PCERE" profile --force --events page-faults,, ./touch; says "an empty name is none" 2 err 'an empty name'
 
 # The processor's events, where it has some and where not.
+LIBPFM_FORCE_PMU=spr run "$PCERE" profile --force --events INST_RETIRD:ANY ./touch
+grep -q 'without libpfm4' .err || says "a wrong name of the processor's gets the nearest" 2 err "no event 'INST_RETIRD:ANY'" err 'did you mean INST_RETIRED:ANY\?'
+LIBPFM_FORCE_PMU=spr run "$PCERE" profile --force --events longest_lat_cach:miss ./touch
+grep -q 'without libpfm4' .err || says "in small letters, too" 2 err 'did you mean longest_lat_cache:miss\?'
 LIBPFM_FORCE_PMU=skl run "$PCERE" profile --force --events MEM_LOAD_RETIRED:L1_HIT ./touch
 if [ "$status" -ne 0 ] && ! grep -q 'without libpfm4' .err; then
     says "events that this machine does not count are refused" 3 err 'does not count events of its processor' err 'hint:'
