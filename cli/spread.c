@@ -52,12 +52,6 @@ static struct predict_request request_of(const struct spread *spread)
     return (struct predict_request){.manifest = spread->manifest, .samples = spread->samples, .sample_count = spread->sample_count, .arch = spread->host_name};
 }
 
-static double apart(const double *sorted, size_t count)
-{
-    double median = statistics_median(sorted, count);
-    return median > 0 ? (sorted[count - 1] - sorted[0]) / median : 0;
-}
-
 /* Times of a region in these runs, sorted. */
 static size_t region_times(const struct spread *spread, const char *region, double *values)
 {
@@ -80,7 +74,7 @@ static void unsteady_print(const struct spread *spread, double *values, FILE *ou
     for (size_t i = 0; i < spread->manifest->region_count; i++) {
         const struct store_region *region = &spread->manifest->regions[i];
         size_t count = region_times(spread, region->name, values);
-        double ratio = count > 1 && region->time_ns >= spread->manifest->wall_ns / SHARE_LEAST_PARTS ? apart(values, count) : 0;
+        double ratio = count > 1 && region->time_ns >= spread->manifest->wall_ns / SHARE_LEAST_PARTS ? statistics_spread_ratio(values, count) : 0;
         if (ratio > most) {
             most = ratio;
             worst = region;
@@ -106,7 +100,7 @@ void spread_print(const struct spread *spread, FILE *out)
         fprintf(out, "\n%zu further run%s: %s", count, count == 1 ? "" : "s",
                 cli_interval_text(median, median_ns, (uint64_t)values[0], (uint64_t)values[count - 1]));
         if (pairs)
-            fprintf(out, ", %s apart, two in a row %s (median of %zu pair%s)", cli_ratio_text(between, apart(values, count)), cli_ratio_text(pair, pair_ratio), pairs,
+            fprintf(out, ", %s apart, two in a row %s (median of %zu pair%s)", cli_ratio_text(between, statistics_spread_ratio(values, count)), cli_ratio_text(pair, pair_ratio), pairs,
                     pairs == 1 ? "" : "s");
         fprintf(out, "; the captured one took %s, %+.1f %%\n", units_format_ns(spread->manifest->wall_ns, captured),
                 100 * ((double)spread->manifest->wall_ns / (double)median_ns - 1));
@@ -135,7 +129,7 @@ static json_t *regions_value(const struct spread *spread, double *values, bool *
         json_t *value = json_object();
         json_put(value, "region", json_from_string(name), failed);
         json_put(value, "times_ns", times_value(values, count, failed), failed);
-        json_put(value, "spread_ratio", count > 1 ? json_real(apart(values, count)) : json_null(), failed);
+        json_put(value, "spread_ratio", count > 1 ? json_real(statistics_spread_ratio(values, count)) : json_null(), failed);
         if (json_array_append_new(list, value) != 0)
             *failed = true;
     }
@@ -156,7 +150,7 @@ static json_t *spread_value(const struct spread *spread, double *values, bool *f
     json_put(value, "walls_ns", times_value(values, count, failed), failed);
     json_put(value, "wall_ns_median", json_from_u64(median_ns), failed);
     json_put(value, "serial_ns_median", json_from_u64(serial_ns), failed);
-    json_put(value, "spread_ratio", count > 1 ? json_real(apart(values, count)) : json_null(), failed);
+    json_put(value, "spread_ratio", count > 1 ? json_real(statistics_spread_ratio(values, count)) : json_null(), failed);
     json_put(value, "pairs", json_from_u64(pairs), failed);
     json_put(value, "pair_ratio", pairs ? json_real(pair_ratio) : json_null(), failed);
     json_put(value, "regions", regions_value(spread, values, failed), failed);

@@ -44,16 +44,13 @@ static enum pcere_status refusals_parse(unsigned *ret_faults, struct pcere_error
     };
     const char *words = getenv("PCERE_REFUSE");
     unsigned faults = 0;
-    for (const char *at = words ? words : ""; *at;) {
-        size_t length = strcspn(at, ",");
-        size_t i = 0;
+    for (const char *at = names_first(words); at; at = names_next(at)) {
+        size_t length = names_length(at), i = 0;
         while (i < sizeof names / sizeof *names && !(strlen(names[i].name) == length && strncmp(names[i].name, at, length) == 0))
             i++;
         if (i == sizeof names / sizeof *names)
             return pcere_fail(error, PCERE_USAGE, 0, "use ptrace, tracking, pagemap-scan, personality, calm or first-calm", "PCERE_REFUSE: '%.60s' is not known", at);
         faults |= names[i].fault;
-        at += length;
-        at += *at == ',';
     }
     *ret_faults = faults;
     return PCERE_OK;
@@ -201,6 +198,7 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
         options.two_runs = words->two_runs;
         options.more_runs = (unsigned)words->runs;
         options.every_class = choose.min_share_ratio == 0;
+        options.light_ratio = choose.min_share_ratio;
         options.choose_begin = choose_begin;
         options.choose = choose_classes;
         options.choose_context = &choose;

@@ -85,6 +85,22 @@ bool array_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes
     return true;
 }
 
+const char *names_first(const char *names)
+{
+    return names && *names ? names : NULL;
+}
+
+size_t names_length(const char *name)
+{
+    return strcspn(name, ",");
+}
+
+const char *names_next(const char *name)
+{
+    name += names_length(name);
+    return *name && name[1] ? name + 1 : NULL;
+}
+
 size_t array_lower_bound(const uint64_t *values, size_t count, uint64_t value)
 {
     size_t low = 0, high = count;

@@ -63,15 +63,6 @@ size_t measured_groups(const struct store_sample *sample, double *values, struct
     return group_count;
 }
 
-/* Two-sided 95 % quantile of Student's t; above 30 degrees of freedom the normal's is near enough (2.04 against 1.96). */
-static double student_quantile(size_t freedom)
-{
-    static const double quantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-                                       2.120,  2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-    size_t known = sizeof quantiles / sizeof *quantiles;
-    return freedom <= known ? quantiles[freedom - 1] : 1.96;
-}
-
 double measured_precision_ratio(const struct store_sample *sample, double *values, struct statistics_group *groups, double *medians)
 {
     size_t count, processes = measured_groups(sample, values, groups, &count);
@@ -82,7 +73,7 @@ double measured_precision_ratio(const struct store_sample *sample, double *value
         statistics_sort(own, groups[p].count);
         medians[p] = statistics_median(own, groups[p].count);
     }
-    return student_quantile(processes - 1) * statistics_variation_ratio(medians, processes) / sqrt((double)processes);
+    return statistics_student_quantile(processes - 1) * statistics_variation_ratio(medians, processes) / sqrt((double)processes);
 }
 
 static bool may_be_light(const struct store_class *class)

@@ -431,7 +431,7 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
     if (ret_point->has_real)
         ret_point->error_ratio = amdahl_error_ratio((double)ret_point->time_ns, (double)ret_point->real_ns);
     if (ret_point->has_real)         /* runs_median left them sorted */
-        ret_point->real_spread_ratio = (predictor->values[ret_point->real_count - 1] - predictor->values[0]) / (double)ret_point->real_ns;
+        ret_point->real_spread_ratio = statistics_spread_ratio(predictor->values, ret_point->real_count);
     ret_point->real_pair_ratio = runs_pairs(predictor->request, threads, predictor->values, &ret_point->real_pairs);
     ret_point->has_acceleration = ret_point->cost_ns > 0;
     ret_point->acceleration = amdahl_acceleration((double)(ret_point->has_real ? ret_point->real_ns : ret_point->time_ns),

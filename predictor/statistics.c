@@ -82,6 +82,12 @@ double statistics_mean(const double *values, size_t count)
     return sum / (double)count;
 }
 
+double statistics_spread_ratio(const double *sorted, size_t count)
+{
+    double median = statistics_median(sorted, count);
+    return median > 0 ? (sorted[count - 1] - sorted[0]) / median : 0;
+}
+
 double statistics_variation_ratio(const double *values, size_t count)
 {
     double mean = statistics_mean(values, count);
@@ -128,8 +134,7 @@ struct statistics_interval statistics_median_interval(const double *sorted, size
     return (struct statistics_interval){.low = sorted[rank - 1], .high = sorted[count - rank], .confidence = fmax(covered, 0)};
 }
 
-/* Quantile 0.975 of Student's t: a table up to 15 degrees of freedom, then Cornish and Fisher's expansion. */
-static double student_quantile(size_t freedom)
+double statistics_student_quantile(size_t freedom)
 {
     static const double table[] = {INFINITY, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
     const double z = 1.959964;
@@ -142,7 +147,7 @@ struct statistics_interval statistics_mean_interval(const double *values, size_t
 {
     assert(count > 0 && confidence > 0.9499 && confidence < 0.9501);
     double mean = statistics_mean(values, count);
-    double half = count < 2 ? INFINITY : student_quantile(count - 1) * statistics_variation_ratio(values, count) * fabs(mean) / sqrt((double)count);
+    double half = count < 2 ? INFINITY : statistics_student_quantile(count - 1) * statistics_variation_ratio(values, count) * fabs(mean) / sqrt((double)count);
     return (struct statistics_interval){.low = mean - half, .high = mean + half, .confidence = confidence};
 }
 

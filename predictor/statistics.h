@@ -29,6 +29,9 @@ double statistics_mean(const double *values, size_t count);
 /* Sample standard deviation (divisor count - 1) over the mean; 0 for one value or where the mean is 0. */
 double statistics_variation_ratio(const double *values, size_t count);
 
+/* How far apart they lie: largest less smallest, over the median; 0 where the median is not above 0. */
+double statistics_spread_ratio(const double *sorted, size_t count);
+
 /* Median absolute deviation from the median, in the unit of the values and not scaled: times 1.4826 it estimates the standard deviation of
  * normal data. 0 for one value, half the difference for two. Linear time, no memory. */
 double statistics_mad(const double *sorted, size_t count);
@@ -43,6 +46,9 @@ struct statistics_interval {
  * coverage 1 - 2 P(B(n, 1/2) < j) is at least `confidence` (0 to 1; exact for any continuous distribution, Conover 1999, section 3.2).
  * Fewer than 6 values cannot reach 0.95: then it is minimum to maximum with the coverage 1 - 2^(1-n) that this has (one value: 0). */
 struct statistics_interval statistics_median_interval(const double *sorted, size_t count, double confidence);
+
+/* Quantile 0.975 of Student's t: a table up to 15 degrees of freedom, then Cornish and Fisher's expansion. 0 of them: infinity. */
+double statistics_student_quantile(size_t freedom);
 
 /* Interval for the mean of normal values by Student's t. One value: minus to plus infinity. `confidence` must be 0.95: that is the table there is. */
 struct statistics_interval statistics_mean_interval(const double *values, size_t count, double confidence);

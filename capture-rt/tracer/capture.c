@@ -313,8 +313,7 @@ struct lack {
     bool worth_codelets, worth_times;
 };
 
-#define LACK_RATIO 0.02                  /* of the run: less without a codelet is not worth another run, */
-#define LACK_LIGHT_RATIO 0.005           /* (classes that weigh less do not count there, however many they are) */
+#define LACK_RATIO 0.02                  /* of the run: less without a codelet is not worth another run (light classes left out), */
 #define LACK_SHORT_RATIO 0.005           /* of the regions' time, where another run takes no longer than people notice, */
 #define SHORT_NS 1000000000u
 #define UNCERTAIN_RATIO 0.01             /* nor is less of uncertain times, */
@@ -338,7 +337,7 @@ static struct lack lack_find(const struct session *session)
                 continue;
             lack.region = lack.missing++ ? lack.region : i;
             lack.missing_ns += class->time_ns;
-            heavy_ns += (double)class->time_ns < LACK_LIGHT_RATIO * (double)run->wall_ns ? 0 : class->time_ns;
+            heavy_ns += (double)class->time_ns < session->options->light_ratio * (double)run->wall_ns ? 0 : class->time_ns;
         }
     bool is_much_of_it = is_much(run->wall_ns, heavy_ns, LACK_RATIO) ||
                          (run->wall_ns < SHORT_NS && is_much(regions_ns, lack.missing_ns, LACK_SHORT_RATIO));

@@ -127,6 +127,7 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
     bool two_runs;               /* measure in a run of its own, before the one that is stopped */
     bool one_run;                /* never run it a second time, whatever is missing */
     bool every_class;            /* stops may cost what they like: choose() will want every class */
+    double light_ratio;          /* of the run's wall time: classes that weigh less are not worth a second run, however many they are */
     unsigned more_runs;          /* so many runs at plain speed after the capture, without output */
     const char *store;           /* path of the store to make */
     bool force;                  /* replace an existing store */

@@ -42,27 +42,15 @@ static bool is_needed_always(const char *name)
     return strncmp(name, prefix, sizeof prefix - 1) == 0;
 }
 
-/* The first of the names, which have commas between them, and the one behind another; NULL: there is none. */
-static const char *first_name(const char *names)
-{
-    return names && *names ? names : NULL;
-}
-
-static const char *next_name(const char *name)
-{
-    name += strcspn(name, ",");
-    return *name && name[1] ? name + 1 : NULL;
-}
-
 static bool begins_with_name(const char *file, const char *name)
 {
-    size_t length = strcspn(name, ",");
+    size_t length = names_length(name);
     return length && strncmp(file, name, length) == 0;
 }
 
 static bool is_named(const char *names, const char *file)
 {
-    for (const char *name = first_name(names); name; name = next_name(name))
+    for (const char *name = names_first(names); name; name = names_next(name))
         if (begins_with_name(file, name))
             return true;
     return false;
@@ -239,7 +227,7 @@ bool libraries_follow(struct libraries *libraries)
 
 char *libraries_name_unseen(const struct libraries *libraries)
 {
-    for (const char *name = first_name(libraries->names); name; name = next_name(name)) {
+    for (const char *name = names_first(libraries->names); name; name = names_next(name)) {
         bool seen = strcspn(name, ",") == 0;
         for (size_t i = 0; !seen && i < libraries->image_count; i++)
             seen = begins_with_name(base_name(libraries->images[i].path), name);

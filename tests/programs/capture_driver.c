@@ -79,7 +79,7 @@ static void regions_print(const char *path)
 int main(int argc, char **argv)
 {
     size_t first = 2;
-    struct capture_options options = {.environment = environ, .library = PCERE_CAPTURE_LIBRARY, .store = "test.pcere", .two_runs = true,
+    struct capture_options options = {.environment = environ, .library = PCERE_CAPTURE_LIBRARY, .store = "test.pcere", .two_runs = true, .light_ratio = 0.005,
                                       .choose = choose_first, .choose_context = &first};
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
