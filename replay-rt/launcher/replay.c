@@ -216,6 +216,13 @@ static uint64_t changed_pages(const struct codelet_memory *memory, uint64_t page
     return bytes / page_bytes;
 }
 
+/* What was used shortly before, and may be in the last cache still. 0: it is too much for that. */
+static uint64_t hot_bytes(const struct codelet_memory *memory, uint64_t page_bytes)
+{
+    uint64_t bytes = pages_count(memory) * page_bytes;
+    return bytes <= host_largest_cache_bytes() ? bytes : 0;
+}
+
 uint64_t replay_class_ns_at(const struct store_class *class, const struct store_codelet *codelet, uint32_t threads)
 {
     uint64_t captured = codelet->capture_threads ? codelet->capture_threads : 1;
@@ -235,7 +242,9 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     uint64_t in_vivo_ns = threads > captured ? codelet->in_vivo_ns / threads * captured : codelet->in_vivo_ns;
     struct sampling_subject sampled = {
         class_ns, (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1),
-        changed_pages(memory, store_manifest(session->store)->page_size), false};
+        changed_pages(memory, store_manifest(session->store)->page_size), 0, false};
+    if (!strcmp(measurement->warmup, warmup_name(WARMUP_PLAIN)))
+        sampled.hot_bytes = hot_bytes(memory, store_manifest(session->store)->page_size);
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
     if (!status)
         policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory), sampled.written_pages);

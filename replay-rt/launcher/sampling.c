@@ -9,6 +9,8 @@
 #define REGION_LEAST_NS 2000000u          /* shorter regions are cheaper to run than to think about, */
 #define REGION_PAGED_LEAST_NS 200000u     /* ... or, where making its pages the process's own takes longer than the region, shorter than this */
 #define PAGE_NS 1000u
+#define COLD_NS_PER_BYTE 0.1              /* to fetch what is in no cache */
+#define COLD_RATIO 0.05                   /* of a region's time, from which it matters that its data are in a cache */
 #define WORTH_NS 16000000.0               /* a region is sampled so much that it takes about this long ... */
 #define RATIO_LEAST 0.005
 #define RATIO_MOST 0.10                   /* ... within these shares */
@@ -57,6 +59,12 @@ static const struct shots *shots_choose(double share_ratio)
     return shots;
 }
 
+/* Shots begin with cold caches. What they fetch that the whole region finds there is scaled with the iterations. */
+static bool is_hot(uint64_t in_vivo_ns, const struct sampling_subject *subject)
+{
+    return (double)subject->hot_bytes * COLD_NS_PER_BYTE > COLD_RATIO * (double)in_vivo_ns;
+}
+
 static const char *refusal_known(const struct replay_options *options, bool automatic, uint64_t in_vivo_ns, const struct sampling_subject *subject)
 {
     bool paged = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * PAGE_NS > WHOLE_RUNS * in_vivo_ns);
@@ -69,6 +77,8 @@ static const char *refusal_known(const struct replay_options *options, bool auto
         return "it takes less than 2 ms";
     if (automatic && !paged && in_vivo_ns <= subject->class_ns / POLICY_WEIGHT_PARTS / WHOLE_RUNS)
         return "whole replays cost little beside what its class took";
+    if (automatic && is_hot(in_vivo_ns, subject))
+        return "its data are in the caches when it begins, and a shot would have to fetch them";
     return NULL;
 }
 

@@ -2,7 +2,8 @@
  *
  *   auto       regions of at least 2 ms in vivo, of which whole replays would take more than a thirtieth of what the class took in the program; 0.5 % of the
  *              iterations where the region takes seconds, up to 10 % where it is short, since then loading costs more than running. Not where repetitions,
- *              a warm-up, a precision or a budget were asked for: those are of whole runs
+ *              a warm-up, a precision or a budget were asked for: those are of whole runs. Nor where the region finds its data in the last cache and to fetch them all would
+ *              take long beside it: shots begin with cold caches
  *   FRACTION   that share of the iterations, in all shots together, of any region of at least 2 ms
  *   off        whole
  *
@@ -21,6 +22,7 @@ struct sampling_subject {
     uint64_t class_ns;                /* what all members of the class took in vivo, at as many threads; 0: unknown */
     double share_ratio;               /* of the program's time; decides how many shots there are */
     uint64_t written_pages;           /* that were there before it */
+    uint64_t hot_bytes;               /* of memory that it finds in the last cache, at most; 0: nothing */
     bool rehearsed;                   /* a whole replay would make pages its own one by one, and nobody knows how many */
 };
 
