@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 17u
+#define PLAN_VERSION 18u
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
@@ -160,6 +160,7 @@ struct plan_policy {
     uint32_t starts;                /* 1: how late the team's threads begin is measured, while the entering one works: milliseconds */
     uint32_t fill;                  /* 1: caches that are to be cold are filled with other memory, part of it written; 0: only emptied */
     uint32_t reserved;
+    uint64_t sample_census_ns;      /* tasks are counted level by level until that took so long; 0: no such limit */
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */

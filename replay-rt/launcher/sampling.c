@@ -15,6 +15,7 @@
 #define RATIO_LEAST 0.005
 #define RATIO_MOST 0.10                   /* ... within these shares */
 #define WHOLE_RUNS 6u                     /* that a whole replay takes about, warm-up included */
+#define CENSUS_PARTS 10u                  /* of a region's time: what counting its tasks may take */
 #define PATIENCE_LEAST_NS 5000000000u
 #define PATIENCE_RUNS 4u
 
@@ -105,6 +106,7 @@ enum pcere_status sampling_choose(const struct replay_options *options, const st
     policy->sample_shots_least = shots->least;
     policy->sample_blocks = BLOCKS;
     policy->sample_fraction = ratio / (double)SHOTS_USUAL;
+    policy->sample_census_ns = policy->sample_gain ? in_vivo_ns / CENSUS_PARTS : 0;
     return PCERE_OK;
 }
 

@@ -545,7 +545,7 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
     arm_serial = codelet->plan->path == PCERE_PATH_SERIALIZED;
     atomic_store(&result->sampling, 1);
     struct census census = {codelet, run, context};
-    const char *uncounted = pcere_sample_shot.tasks ? pcere_sample_tasks_begin(census_run, &census) : NULL;
+    const char *uncounted = pcere_sample_shot.tasks ? pcere_sample_tasks_begin(census_run, &census, &result->sample_real_ns, policy->sample_census_ns) : NULL;
     if (uncounted)
         return refuse(codelet, uncounted);
     struct series series = {.end = policy->sample_shots, .samples_most = policy->sample_shots / 2};    /* more only where they do not agree */

@@ -190,8 +190,9 @@ void pcere_sample_wait_end(struct sample_thread *thread);
 
 /* ---- sample_tasks.c: subtrees of tasks ------------------------------------------------------------------------------------------ */
 
-/* Count the tasks of the region by runs without those of a level, and take the first level that has enough. Not NULL: why its tasks are not sampled. */
-const char *pcere_sample_tasks_begin(void (*run)(void *), void *context);
+/* Count the tasks of the region by runs without those of a level, and take the first level that has enough, or, of those that were counted until runs
+ * took `most_ns` (0: all), the one with most: `run` adds to *spent_ns what it takes. Not NULL: why its tasks are not sampled. */
+const char *pcere_sample_tasks_begin(void (*run)(void *), void *context, const uint64_t *spent_ns, uint64_t most_ns);
 void pcere_sample_tasks_shot(const struct sample_shape *shape, uint32_t shot);     /* before a shot: which units it runs */
 /* After a shot: the region's time with all units, their number, and how many were run. Not NULL: why it cannot be told. */
 const char *pcere_sample_tasks_take(const struct sample_shot *shot, double *ret_time_ns, uint64_t *ret_units, uint64_t *ret_run);

@@ -423,7 +423,7 @@ static uint64_t clock_cost(void)
     return least_ns;
 }
 
-const char *pcere_sample_tasks_begin(void (*run)(void *), void *context)
+const char *pcere_sample_tasks_begin(void (*run)(void *), void *context, const uint64_t *spent_ns, uint64_t most_ns)
 {
     uint64_t least = UNITS_LEAST * pcere_sample_shot.team;
     if (!real.alloc || !real.task || !real.wait || !real.group_begin || !real.group_end || !real.begin || !real.complete || !real.loop)
@@ -437,7 +437,8 @@ const char *pcere_sample_tasks_begin(void (*run)(void *), void *context)
     tree.on = true;
     uint64_t best = 0;
     uint32_t depth = 0;
-    for (uint32_t level = 1; level <= SAMPLE_DEPTH_MOST && best < UNITS_GOOD; level++) {
+    /* Each level runs all above it, a deep tree nearly whole. */
+    for (uint32_t level = 1; level <= SAMPLE_DEPTH_MOST && best < UNITS_GOOD && (!most_ns || *spent_ns < most_ns); level++) {
         tree_reset(level, true);
         run(context);
         const char *strange = strange_words(0);
