@@ -21,14 +21,16 @@ double doubt_most_ns(uint64_t in_vivo_ns, uint32_t captured, uint32_t threads)
 
 bool doubt_found(const struct store_sample *sample, double most_ns)
 {
-    bool shots = sample->sampled_ratio > 0;
-    if (!sample->sample_count || (!shots && sample->sample_count > 1))
+    bool repeated = !(sample->sampled_ratio > 0) && sample->sample_count > 1;
+    if (!sample->sample_count)
         return false;
     uint64_t least_ns = UINT64_MAX, greatest_ns = 0;
     for (size_t i = 0; i < sample->sample_count; i++) {
         least_ns = sample->samples_ns[i] < least_ns ? sample->samples_ns[i] : least_ns;
         greatest_ns = sample->samples_ns[i] > greatest_ns ? sample->samples_ns[i] : greatest_ns;
     }
+    if (repeated)
+        return most_ns > 0 && (double)least_ns > most_ns;
     return (double)greatest_ns > DOUBT_RATIO * (double)least_ns || (most_ns > 0 && mean_ns(sample, 0, sample->sample_count) > most_ns);
 }
 

@@ -261,6 +261,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
                                &policy.plan, measurement->steps, &plan, error);
     bool doubts = policy.allowed_ns && !options->repeat && !measurement->trial && !measurement->steps, doubted = false;
+    bool weighs = sampled.share_ratio >= DOUBT_WEIGHT_RATIO;
     bool comparable = !session->elsewhere && !*result->sample.flags && !*result->sample.settings;
     double doubt_most = comparable ? doubt_most_ns(calibrate_reference_ns(result->target->class), codelet->capture_threads, result->sample.threads) : 0;
     while (!status) {
@@ -293,7 +294,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
             plan.plan->policy.sample_shots = 0;   /* refused: no other process need try */
         if (doubted)
             doubt_settle(&result->sample);
-        else if (doubts && result->processes == 1 && doubt_found(&result->sample, doubt_most)) {
+        else if (doubts && result->processes == 1 && (weighs || sampled_inside || result->sample.sample_count == 1) && doubt_found(&result->sample, doubt_most)) {
             doubted = true;
             continue;
         }

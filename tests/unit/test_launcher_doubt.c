@@ -21,7 +21,9 @@ static void means_above_what_was_known(void)
     CU_ASSERT_TRUE(doubt_found(&shots, 999));
     CU_ASSERT_FALSE(doubt_found(&single, 0));
     CU_ASSERT_TRUE(doubt_found(&single, 999));
-    CU_ASSERT_FALSE(doubt_found(&whole, 100));    /* its own repetitions tell */
+    CU_ASSERT_FALSE(doubt_found(&whole, 0));      /* its own repetitions tell, */
+    CU_ASSERT_FALSE(doubt_found(&whole, 1000));
+    CU_ASSERT_TRUE(doubt_found(&whole, 899));     /* but where all are longer */
 }
 
 static void what_is_known_holds_at_other_numbers_of_threads(void)
