@@ -53,6 +53,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint64_t time_ns;           /* of those in no other region that ended, together */
     uint64_t nested_ns;         /* of the others that ended */
     uint64_t last_ns;           /* of the last that ended */
+    uint64_t faulted;           /* 1: one of them had many page faults */
     uint64_t stops_seen;        /* of all stops, when the last that ended did */
     uint64_t unfinished;        /* begun, and left other than through the end probe */
     uint64_t nested;            /* entered inside another parallel region */

@@ -6,11 +6,14 @@
 #include "capture-rt/target/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,9 +52,26 @@ static struct target_costs costs_read(void)
                                  .resident_most_bytes = (uint64_t)usage.ru_maxrss * 1024};
 }
 
+#define RESIDENT_COSTLY_NS 200000u      /* likewise, for a file of /proc: 3 us */
+
+/* Bytes that are in memory now; 0: unknown. */
+static uint64_t resident_bytes(void)
+{
+    int error = errno, descriptor = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    char text[64] = "", *next;
+    if (descriptor >= 0) {
+        if (syscall(SYS_read, descriptor, text, sizeof text - 1) < 0)
+            text[0] = '\0';
+        syscall(SYS_close, descriptor);
+    }
+    errno = error;
+    strtoull(text, &next, 10);
+    return strtoull(next, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 #define FAULTS_MANY 256u                /* fewer are beneath what the kernel counts exactly */
 
-/* Pages that tracking had protected were there before; of others there is more in memory than there ever was. */
+/* Pages that tracking had protected were there before; of others there is more in memory than there was before the region, or ever. */
 static bool is_fresh(uint32_t faults, uint64_t grown_bytes)
 {
     return faults >= FAULTS_MANY && grown_bytes / (uint64_t)sysconf(_SC_PAGESIZE) >= faults / 2;
@@ -239,6 +259,8 @@ static void open_start(const struct target_state *state, struct target_thread *t
     if (open->record.invocation == 1 || near || region->last_ns >= COSTLY_NS) {
         open->record.flags |= CAPTURE_RECORD_CPU;
         open->before = costs_read();
+        if (region->faulted && region->last_ns >= RESIDENT_COSTLY_NS)
+            open->before.resident_bytes = resident_bytes();
         open->before.cpu_ns = thread_cpu_ns();
     }
     open->stops_before = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
@@ -293,6 +315,7 @@ bool target_plain_begin(struct target_state *state, struct pcere_site *site, uin
 static void open_close(struct target_state *state, struct target_open *open, uint64_t end_ns)
 {
     struct capture_record *record = &open->record;
+    struct capture_region_entry *region = &state->log->regions[record->region];
     record->end_ns = end_ns;
     uint64_t stall_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED) - open->stall_before_ns;
     record->end_ns -= stall_ns < record->end_ns - record->begin_ns ? stall_ns : record->end_ns - record->begin_ns;
@@ -302,10 +325,14 @@ static void open_close(struct target_state *state, struct target_open *open, uin
         record->switches = (uint32_t)(after.switches - open->before.switches);
         if (record->switches)
             record->cpu_ns = thread_cpu_ns() - open->before.cpu_ns;
-        if (is_fresh(record->faults, after.resident_most_bytes - open->before.resident_most_bytes))
+        bool many = record->faults >= FAULTS_MANY;
+        uint64_t now_bytes = many && open->before.resident_bytes ? resident_bytes() : 0;
+        uint64_t grown_bytes = now_bytes > open->before.resident_bytes ? now_bytes - open->before.resident_bytes : 0;
+        if (is_fresh(record->faults, after.resident_most_bytes - open->before.resident_most_bytes) || is_fresh(record->faults, grown_bytes))
             record->flags |= CAPTURE_RECORD_FRESH;
+        if (many)
+            __atomic_store_n(&region->faulted, 1, __ATOMIC_RELAXED);
     }
-    struct capture_region_entry *region = &state->log->regions[record->region];
     uint64_t time_ns = record->end_ns - record->begin_ns, stops = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
     if (stops != open->stops_before)
         record->flags |= CAPTURE_RECORD_NEAR;

@@ -32,8 +32,8 @@ struct target_choice {              /* of choice.c: what was thought of an invoc
     bool early, settled;            /* which purse a stop is paid from; others of its kind came before */
 };
 
-struct target_costs {               /* of a thread so far; resident_most_bytes: of the process in memory, ever */
-    uint64_t cpu_ns, faults, switches, resident_most_bytes;
+struct target_costs {               /* of a thread so far; of the process in memory, ever and now (0: not read) */
+    uint64_t cpu_ns, faults, switches, resident_most_bytes, resident_bytes;
 };
 
 struct target_open {                /* a region that a thread began and has not ended */
