@@ -263,6 +263,11 @@ unlike)
     says "invocations that never came say so" '^region region@endings.c:[0-9]+ invocations 12 status captured'
     says "all but the missing one are captured" 'captured 11 wanted 12'
     ;;
+freed)
+    capture --first 1 "$programs/freed"
+    says "the program passes" '^PASS$'
+    holds "what is touched first is told, though the process does not grow any more" test "$(awk '/^touches first fill/ { printf "%s ", $4 }' out)" = "1 3 5 7 9 "
+    ;;
 *) echo "no such case: $case_name"; exit 2 ;;
 esac
 printf '%d checks, %d failed\n' "$checks" "$failures"

@@ -133,6 +133,10 @@ int main(int argc, char **argv)
         printf("stop %s %" PRIu64 " %s stall_ns %" PRIu64 " present %" PRIu64 " read %" PRIu64 "\n",
                result.timing.regions[result.stops[k].region].name, result.stops[k].invocation, result.stops[k].at_end ? "end" : "begin",
                result.stops[k].stall_ns, result.stops[k].present_bytes, result.stops[k].read_bytes);
+    for (size_t r = 0; r < result.timing.region_count; r++)
+        for (size_t k = 0; k < result.timing.regions[r].list_count; k++)
+            if (result.timing.regions[r].list[k].fresh)
+                printf("touches first %s %" PRIu64 "\n", result.timing.regions[r].name, result.timing.regions[r].list[k].number);
     for (size_t k = 0; result.notes && result.notes[k]; k++)
         printf("note %s\n", result.notes[k]);
     capture_result_done(&result);
