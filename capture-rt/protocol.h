@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 12u
+#define CAPTURE_VERSION 13u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -208,6 +208,7 @@ struct capture_log {
     uint64_t records_offset;    /* bytes */
     uint64_t records_max;
     uint32_t after;             /* 1: stop at the end of a captured invocation as well */
+    uint32_t real;              /* 1: the first region makes its team itself, as without us: a run is timed, and nothing compared with its regions' times */
     uint32_t tracking;          /* 1: make a userfaultfd for the tracer */
     uint32_t known_regions;     /* entries that the tracer filled */
     uint32_t hold_expired;      /* set while threads run again that were held for a captured invocation which has not ended: nobody else

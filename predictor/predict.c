@@ -368,13 +368,10 @@ static void parts_add(const struct predict_region *region, struct predict_point 
     }
 }
 
-/* The program makes its team once. What was replayed had one already. */
+/* The program makes its team once. What was replayed had one already, and the captured run's was made before its first region. */
 static void start_add(struct predictor *predictor, struct predict_point *point)
 {
-    const struct store_manifest *manifest = predictor->request->manifest;
-    enum predict_basis first = point->region_count ? point->regions[0].basis : PREDICT_IN_VIVO;
-    bool replayed = first == PREDICT_REPLAY || first == PREDICT_SAMPLE;
-    if (predictor->request->model || (point->threads == manifest->threads && !replayed))
+    if (predictor->request->model)
         return;
     size_t count = replays_starts(predictor->request, point->threads, predictor->values);
     if (!count)

@@ -64,9 +64,12 @@ static void region_run(target_microtask *microtask, int32_t num_threads, int32_t
         runtime.__kmpc_push_proc_bind(&ident, runtime.__kmpc_global_thread_num(&ident), proc_bind);
 }
 
-void target_runtime_start(int32_t num_threads, int32_t proc_bind)
+/* All but the team in any case: that is no part of the first region's time, in whatever run. */
+void target_runtime_start(const struct target_state *state, int32_t num_threads, int32_t proc_bind)
 {
-    if (target_fork_next())
+    if (state->log->real)
+        target_runtime_max_threads();
+    else if (target_fork_next())
         region_run(nothing, num_threads, proc_bind);
 }
 

@@ -148,7 +148,7 @@ void target_choice_end(struct target_state *state, const struct target_choice *c
 void target_runtime_resolve(void);
 /* Start it by an empty region; note each thread's thread pointer in log->stop.threads. Both restore the clauses
  * that may have been pushed for the region to come: the number of threads (0: none) and the binding (-1: none). */
-void target_runtime_start(int32_t num_threads, int32_t proc_bind);
+void target_runtime_start(const struct target_state *state, int32_t num_threads, int32_t proc_bind);
 void target_runtime_threads(struct target_state *state, int32_t num_threads, int32_t proc_bind);
 int target_runtime_max_threads(void);   /* 0 without a runtime that can be asked */
 void target_runtime_settings(struct capture_stop *stop);

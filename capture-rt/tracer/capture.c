@@ -417,7 +417,7 @@ static enum pcere_status second_run(struct session *session, int input, bool cod
         scattered_forget(session);
     session->result->runs = 2;
     session->second = true;
-    enum pcere_status status = codelets ? session_run(session, false, quiet, &second, error) : measure_run(session->options, quiet, &second, error);
+    enum pcere_status status = codelets ? session_run(session, false, quiet, &second, error) : measure_run(session->options, quiet, false, &second, error);
     if (status == PCERE_OK && !codelets)
         session->result->runs_wall_ns += second.wall_ns;
     if (status == PCERE_OK && codelets) {
@@ -475,7 +475,7 @@ static enum pcere_status two_runs(struct session *session, const int input[2], b
     struct capture_result *result = session->result;
     const int quiet[3] = {input[0] >= 0 ? input[0] : STDIN_FILENO, -1, -1};
     const int own[3] = {input[1] >= 0 ? input[1] : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
-    enum pcere_status status = measure_run(session->options, quiet, &result->timing, error);
+    enum pcere_status status = measure_run(session->options, quiet, false, &result->timing, error);
     if (status != PCERE_OK)
         return status;
     result->runs_wall_ns = result->timing.wall_ns;
@@ -510,7 +510,7 @@ static enum pcere_status more_runs(struct session *session, int input, off_t inp
         struct capture_run *run = &result->more[result->more_count];
         int again = child_input_again(input, input_start);
         const int quiet[3] = {again >= 0 ? again : STDIN_FILENO, -1, -1};
-        status = measure_run(session->options, quiet, run, error);
+        status = measure_run(session->options, quiet, true, run, error);
         if (again >= 0)
             close(again);
         if (status != PCERE_OK)

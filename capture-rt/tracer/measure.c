@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-enum pcere_status measure_run(const struct capture_options *options, const int descriptors[3], struct capture_run *ret_run,
+enum pcere_status measure_run(const struct capture_options *options, const int descriptors[3], bool real, struct capture_run *ret_run,
                               struct pcere_error *error)
 {
     struct shared_log log;
@@ -13,6 +13,7 @@ enum pcere_status measure_run(const struct capture_options *options, const int d
     enum pcere_status status = shared_log_open(options, CAPTURE_MODE_TIMING, &log, error);
     if (status != PCERE_OK)
         return status;
+    log.log->real = real;
     struct child_setup setup = {.options = options, .log = log.descriptor, .socket = -1,
                                 .descriptors = {descriptors[0], descriptors[1], descriptors[2]}};
     status = child_start(&setup, &child, error);
@@ -37,5 +38,5 @@ enum pcere_status capture_measure(const struct capture_options *options, struct 
     if (status != PCERE_OK)
         return status;
     int descriptors[3] = {STDIN_FILENO, options->stdout_descriptor, options->stderr_descriptor};
-    return measure_run(options, descriptors, ret_run, error);
+    return measure_run(options, descriptors, true, ret_run, error);
 }
