@@ -128,15 +128,14 @@ static double normal_draw(uint64_t *state)
     return sqrt(-2 * log(u)) * cos(2 * 3.14159265358979323846 * v);
 }
 
-/* Mean of all shots, and draws of it. */
-static double shots_measure(struct predictor *predictor, size_t count)
+/* Draws of the mean of all shots. */
+static void shots_measure(struct predictor *predictor, size_t count)
 {
     double mean = statistics_mean(predictor->values, count), half = 0;
     if (count > 1)
         half = statistics_mean_interval(predictor->values, count, 0.95).high - mean;
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
         predictor->draws[d] = mean + half / 1.96 * normal_draw(&predictor->state);
-    return mean;
 }
 
 /* Median of the chosen replays into ret_class, and draws of it. */
@@ -151,15 +150,15 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
         filled += count;
     }
     bool shots = replays->samples[0]->sampled_ratio > 0;
-    double middle = shots ? shots_measure(predictor, filled) : 0;
-    if (!shots)
+    if (shots)
+        shots_measure(predictor, filled);
+    else
         statistics_bootstrap_medians(predictor->groups, processes, &predictor->state, predictor->scratch, predictor->draws, PREDICT_DRAWS);
     if (processes < PROCESSES_ENOUGH)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
             predictor->draws[d] *= 1 + PREDICT_PROCESS_RATIO / sqrt((double)processes) * normal_draw(&predictor->state);
-    statistics_sort(predictor->values, filled);
     ret_class->basis = shots ? PREDICT_SAMPLE : PREDICT_REPLAY;
-    ret_class->vitro_ns = whole_ns(shots ? middle : statistics_median(predictor->values, filled));
+    ret_class->vitro_ns = whole_ns(replays_vitro_ns(replays, predictor->values, filled));
     ret_class->process_count = processes;
     ret_class->repetition_count = filled;
 }

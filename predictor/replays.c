@@ -66,6 +66,12 @@ bool replays_are_alien(const struct replays *replays)
     return ratio >= PREDICT_ALIEN_FACTOR || ratio <= 1 / PREDICT_ALIEN_FACTOR;
 }
 
+double replays_vitro_ns(const struct replays *replays, double *values, size_t count)
+{
+    statistics_sort(values, count);
+    return replays->samples[0]->sampled_ratio > 0 ? statistics_mean(values, count) : statistics_median(values, count);
+}
+
 double replays_scaling(const struct predict_request *request, const struct store_region *only, uint32_t threads, const struct amdahl_forks *forks,
                        struct replays *replays, double *values)
 {
@@ -83,8 +89,7 @@ double replays_scaling(const struct predict_request *request, const struct store
                 filled += measured_values(replays->samples[s], values + filled, NULL, NULL);
             if (!filled)
                 continue;
-            statistics_sort(values, filled);
-            vitro_ns += amdahl_class_time(class->members, class->time_ns, class->representative_ns, statistics_median(values, filled), forks);
+            vitro_ns += amdahl_class_time(class->members, class->time_ns, class->representative_ns, replays_vitro_ns(replays, values, filled), forks);
             vivo_ns += (double)class->time_ns;
         }
     }

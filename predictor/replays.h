@@ -24,6 +24,10 @@ double replays_residual(const struct replays *replays);
 /* The codelet is not what its class was: see PREDICT_ALIEN_FACTOR. */
 bool replays_are_alien(const struct replays *replays);
 
+/* What one run takes by these replays, at least one, whose `count` repetitions are `values`, which are sorted: their median; the mean of shots, since each has
+ * seen other iterations. */
+double replays_vitro_ns(const struct replays *replays, double *values, size_t count);
+
 /* How the replayed classes of one region, or of all (NULL), scaled from the capture's threads: their time in vitro over that in vivo. 0: none was
  * replayed. `replays` as above, `values` has room for all repetitions; both are overwritten. */
 double replays_scaling(const struct predict_request *request, const struct store_region *only, uint32_t threads, const struct amdahl_forks *forks,

@@ -229,6 +229,13 @@ uint64_t replay_class_ns_at(const struct store_class *class, const struct store_
     return threads > captured ? class->time_ns / threads * captured : class->time_ns;
 }
 
+/* A program may make a part for each thread, before the region, and knows no more threads than it had. */
+static void more_threads_hint(struct pcere_error *error, uint64_t captured, uint64_t threads)
+{
+    snprintf(error->hint, sizeof error->hint, "if the program makes memory for each of its threads, it made that for %llu: pcere capture --threads %llu. The backtrace on standard error says where",
+             (unsigned long long)captured, (unsigned long long)threads);
+}
+
 enum pcere_status replay_measure(struct replay_session *session, const struct store_codelet *codelet, const struct codelet_memory *memory,
                                  const struct measurement *measurement, struct replay_result *result, struct pcere_error *error)
 {
@@ -276,6 +283,8 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
             continue;
         }
         if (status) {
+            if (threads > captured && atomic_load(&plan.plan->result.state) == PLAN_CRASHED)
+                more_threads_hint(&failure, captured, threads);
             *error = failure;
             break;
         }

@@ -72,6 +72,24 @@ is "a report has it, too" "$(json '[.predictions[0].predictions[] | .missing] | 
 run "$PCERE" predict --threads 1,3
 says "a thread count at which nothing was replayed is refused" 4 err 'with 3 threads|with 1 thread' err 'hint: .*--threads 1,3'
 
+# ---- more threads than the program made memory for -----------------------------------------------------------------------------
+compile sized <<'C'
+#include <omp.h>
+#include <stdlib.h>
+static double *part[64];
+int main(void)
+{
+    for (int t = 0; t < omp_get_max_threads(); t++) part[t] = calloc(1 << 20, sizeof(double));
+    #pragma omp parallel
+    for (int i = 0; i < 1 << 20; i++) part[omp_get_thread_num()][i] += i;
+    return 0;
+}
+C
+run "$PCERE" capture --force -o sized.pcere ./sized
+run "$PCERE" replay sized.pcere --threads 3
+says "a codelet that crashes with more threads than its capture had says what to try" 1 err 'crashed' err 'hint: .*made that for 1: pcere capture --threads 3'
+rm -r sized.pcere
+
 # ---- one thread count -------------------------------------------------------------------------------------------------------
 mkdir one && cp -r work.pcere one/
 rm one/work.pcere/samples.jsonl
