@@ -54,9 +54,11 @@ static struct target_costs costs_read(void)
 
 #define RESIDENT_COSTLY_NS 200000u      /* likewise, for a file of /proc: 3 us */
 
-/* Bytes that are in memory now; 0: unknown. */
+/* Bytes that are in memory now; 0: unknown. Not while a captured region runs: what is read then is the region's. */
 static uint64_t resident_bytes(void)
 {
+    if (target_fresh_is_open())
+        return 0;
     int error = errno, descriptor = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC);
     char text[64] = "", *next;
     if (descriptor >= 0) {
