@@ -92,7 +92,7 @@ def panel(axes, title, points, real_key, predicted_key):
     axes.set_title(title, fontsize="medium")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    times = [time for _, time in real] + [point[predicted_key] / 1e9 for point in predicted]
+    times = [time for _, time in real] + [point[end] / 1e9 for point in predicted for end in (predicted_key, "low_ns", "high_ns")]
     if times:
         # At least a factor of two, so that noise does not look like scaling.
         middle = math.sqrt(min(times) * max(times))
