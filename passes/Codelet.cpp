@@ -352,8 +352,11 @@ void finishCodelet(Module &M, bool Library) {
   SmallVector<Function *, 64> Functions;
   SmallVector<GlobalVariable *, 64> Variables, Caches;
   for (Function &F : M)
-    if (!F.isDeclarationForLinker())
+    if (!F.isDeclarationForLinker()) {
+      if (F.hasLocalLinkage())
+        F.setComdat(nullptr); // the linker keeps one unit's group, and the table below names each unit's own function
       Functions.push_back(&F);
+    }
   for (GlobalVariable &V : M.globals())
     if (!V.isDeclarationForLinker() && !V.isConstant() && !V.hasAppendingLinkage() && !isRuntimeState(V))
       Variables.push_back(&V);

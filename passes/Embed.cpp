@@ -169,7 +169,8 @@ void embedBitcode(Module &M, OptimizationLevel Level) {
 
 static bool hasNoSymbolOfItsOwn(const GlobalValue &Value) {
   return Value.isDeclarationForLinker() || Value.getName().starts_with("llvm.") ||
-         (Value.hasLocalLinkage() && Value.hasComdat()); // the linker may have dropped it with its group
+         // The linker may have dropped it with its group. A group of which each unit keeps its own goes only when nobody uses it.
+         (Value.hasLocalLinkage() && Value.hasComdat() && Value.getComdat()->getSelectionKind() != Comdat::NoDeduplicate);
 }
 
 void embedSymbols(Module &M) {

@@ -110,9 +110,21 @@ static bool parseIdent(Value *Ident, std::string &File, std::string &FunctionNam
   return true;
 }
 
+/// "f" of "__omp_offloading_<device>_<file>_f_l<line>", with "_debug__" behind it under -g: what a target construct in f becomes. Device and file
+/// are those of the source's inode, other ones in each copy of it.
+static StringRef targetFunction(StringRef Name) {
+  StringRef Rest = Name, Function, Line;
+  if (!Rest.consume_front("__omp_offloading_"))
+    return Name;
+  Rest = Rest.split('_').second.split('_').second;
+  Rest.consume_back("_debug__");
+  std::tie(Function, Line) = Rest.rsplit("_l");
+  return Function.empty() || Line.empty() ? Name : Function;
+}
+
 /// Before the first ".omp" part.
 std::string sourceFunction(const Function &F) {
-  std::string Name = F.getName().split(".omp").first.rtrim('.').str();
+  std::string Name = targetFunction(F.getName().split(".omp").first.rtrim('.')).str();
   if (Name.empty())
     Name = F.getName().str();
   if (isFortran(*F.getParent()))

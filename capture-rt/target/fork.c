@@ -156,7 +156,8 @@ void fork_plain(struct fork_ident *ident, int32_t argc, target_microtask *microt
     va_end(arguments);
     memset(words + count, 0, 3 * sizeof *words);
     struct pcere_site *site = NULL;
-    bool followed = !fork_was_due() && plain_begin(TARGET_ADDRESS(microtask), ident ? ident->source : NULL, __builtin_frame_address(0), &site);
+    /* Without a position: the runtime's own team, which waits to the program's end for tasks of `target nowait`. */
+    bool followed = !fork_was_due() && ident && plain_begin(TARGET_ADDRESS(microtask), ident->source, __builtin_frame_address(0), &site);
     if (next)
         fork_forward(next, ident, count, microtask, words);
     if (followed)

@@ -217,12 +217,9 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
     result->captured = captured_count(&session->manifest);
     if (session->trouble.status != PCERE_OK && result->captured == 0)
         return PCERE_OK;                        /* nothing worth keeping */
-    char *unseen = libraries_name_unseen(&session->libraries);
-    if (unseen) {
-        struct text text = {0};
-        text_addf(&text, "no library of the program has a name that begins with '%s'", unseen);
-        free(unseen);
-        enum pcere_status noted = note(result, text_take(&text), error);
+    char *const remarks[] = {libraries_tell_unseen(&session->libraries), libraries_tell_late(&session->libraries)};
+    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++) {
+        enum pcere_status noted = remarks[i] ? note(result, remarks[i], error) : PCERE_OK;
         if (noted != PCERE_OK)
             return noted;
     }

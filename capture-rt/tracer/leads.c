@@ -263,6 +263,14 @@ void leads_look(struct leads *leads, pid_t pid, const char *maps)
         line_look(leads, pid, maps, line);
 }
 
+bool leads_found(const struct leads *leads, uint64_t low)
+{
+    for (size_t i = 0; i < leads->count; i++)
+        if (leads->items[i]->low == low && leads->items[i]->found)
+            return true;
+    return false;
+}
+
 bool leads_take(struct leads *leads, uint64_t low)
 {
     for (size_t i = 0; i < leads->count; i++) {

@@ -45,7 +45,9 @@ void leads_place(struct leads *leads, const struct map_facts *facts, const struc
 void leads_scan(struct leads *leads, const void *memory, uint64_t address, size_t bytes);
 /* The process is stopped, and `maps` is what maps_text tells: which watched libraries hold something that is neither of their file nor an address? */
 void leads_look(struct leads *leads, pid_t pid, const char *maps);
-/* Is something of a library that lies at `low` needed? It is no longer watched, if so. */
+/* Is something of a library that lies at `low` needed? */
+bool leads_found(const struct leads *leads, uint64_t low);
+/* The same; and it is no longer watched, if so. */
 bool leads_take(struct leads *leads, uint64_t low);
 void leads_done(struct leads *leads);
 

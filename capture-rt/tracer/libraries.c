@@ -225,16 +225,47 @@ bool libraries_follow(struct libraries *libraries)
     return found;
 }
 
-char *libraries_name_unseen(const struct libraries *libraries)
+char *libraries_tell_unseen(const struct libraries *libraries)
 {
     for (const char *name = names_first(libraries->names); name; name = names_next(name)) {
         bool seen = strcspn(name, ",") == 0;
         for (size_t i = 0; !seen && i < libraries->image_count; i++)
             seen = begins_with_name(base_name(libraries->images[i].path), name);
+        struct text text = {0};
         if (!seen)
-            return strndup(name, strcspn(name, ","));
+            text_addf(&text, "no library of the program has a name that begins with '%.*s'", (int)strcspn(name, ","), name);
+        if (!seen)
+            return text_take(&text);
     }
     return NULL;
+}
+
+/* As --capture-library takes it: up to ".so", which versions follow. */
+static void name_add(struct text *names, const char *path)
+{
+    const char *name = base_name(path), *end = strstr(name, ".so");
+    text_addf(names, "%s%.*s", names->length ? "," : "", (int)(end ? (size_t)(end - name) : strlen(name)), name);
+}
+
+char *libraries_tell_late(const struct libraries *libraries)
+{
+    struct text late = {0}, all = {0}, text = {0};
+    size_t count = 0;
+    for (const char *name = first_name(libraries->names); name; name = next_name(name))
+        text_addf(&all, "%s%.*s", all.length ? "," : "", (int)strcspn(name, ","), name);
+    for (size_t i = 0; i < libraries->image_count; i++)
+        if (!libraries->images[i].elf && leads_found(&libraries->leads, libraries->images[i].low)) {
+            name_add(&late, libraries->images[i].path);
+            name_add(&all, libraries->images[i].path);
+            count++;
+        }
+    if (count)
+        text_addf(&text, "%s %s needed for codelets after the first one only, and not captured: these may crash or differ in replays; "
+                  "with --capture-library %s %s captured from the start", late.data ? late.data : "", count == 1 ? "is" : "are",
+                  all.data ? all.data : "", count == 1 ? "it is" : "they are");
+    text_done(&late);
+    text_done(&all);
+    return count ? text_take(&text) : NULL;
 }
 
 const struct library_image *libraries_image_at(const struct libraries *libraries, uint64_t address)

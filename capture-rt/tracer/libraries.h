@@ -54,8 +54,10 @@ enum pcere_status libraries_look(struct libraries *libraries, const char *maps, 
 bool libraries_follow(struct libraries *libraries);
 /* PCERE_USAGE: among names by commas is one that no library can have, or that of a runtime, which no replay shares. NULL is good. */
 enum pcere_status libraries_names_check(const char *names, struct pcere_error *error);
-/* The first of libraries->names that no library of the process had (malloc); NULL: there is none, or no memory. */
-char *libraries_name_unseen(const struct libraries *libraries);
+/* Sentences (malloc): of the first of libraries->names that no library of the process had; of those that turned out to be needed when a codelet
+ * was there already, which therefore are not captured. NULL: there is nothing to tell, or no memory. */
+char *libraries_tell_unseen(const struct libraries *libraries);
+char *libraries_tell_late(const struct libraries *libraries);
 /* The user's library that holds an address at the last look, or NULL. */
 const struct library_image *libraries_image_at(const struct libraries *libraries, uint64_t address);
 
