@@ -90,6 +90,12 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
         text_addf(&text, "%" PRIu64 " invocations have no record of their own: representatives come from those before", run->dropped);
         status = note(session->result, text_take(&text), error);
     }
+    const struct elf_symbol *symbols;
+    const struct elf_unit *units;
+    if (status == PCERE_OK && elf_file_units(session->elf, &units) > 0 && elf_file_tables(session->elf, &symbols) == 0)
+        status = capture_note(session->result, "nothing tells where the program's own variables lie, since the GNU linker linked it with --gc-sections and it was "
+                              "stripped: regions that use such variables cannot be replayed; link it with -fuse-ld=lld, or without -s, or strip it with "
+                              "--keep-section=.debug_pcere", error);
     char *plain = status == PCERE_OK ? plain_note(run) : NULL;
     return plain ? note(session->result, plain, error) : status;
 }
@@ -354,9 +360,9 @@ static enum pcere_status lack_tell(struct session *session, const struct lack *l
     double percent = 100 / (double)(run->wall_ns ? run->wall_ns : 1);
     struct text text = {0};
     if (lack->worth_codelets)
-        text_addf(&text, "%zu class%s of invocations (%.2g %% of the run, the first in %s) had no captured member when the program ended: how long an "
+        text_addf(&text, "%zu class%s of invocations (%.*g %% of the run, the first in %s) had no captured member when the program ended: how long an "
                   "invocation takes was not to be foretold there, or stops cost too much", lack->missing, lack->missing == 1 ? "" : "es",
-                  percent * (double)lack->missing_ns, session->manifest.regions[lack->region].name);
+                  percent * (double)lack->missing_ns < 99.5 ? 2 : 4, percent * (double)lack->missing_ns, session->manifest.regions[lack->region].name);
     if (lack->worth_times)
         text_addf(&text, "%sstops may have changed times by %.2g %% of the run", text.length ? "; " : "", percent * (double)run->uncertain_ns);
     text_add(&text, obstacle ? obstacle : "; it runs a second time for that");

@@ -102,6 +102,15 @@ is "regions of one source in two units, one of them without the plugin, are told
 strip mixed && run "$PCERE" capture -q --force ./mixed; says "a stripped one is captured" 0 out '^sum 499989996'
 is "what has no name any more is named by its address" "$(jq -r '[.regions[] | select(.region | test("^(0x[0-9a-f]+@mixed|[a-z]+@(plain|mixed)[.]c(:[0-9]+)?)$") | not) | .region] | join(" ")' mixed.pcere/manifest.json)" ""
 
+drop=(-O2 -fopenmp "-fpass-plugin=$(plugin)" -fuse-ld=bfd -ffunction-sections -fdata-sections -Wl,--gc-sections)
+printf 'static double a[1000];\nint main(void) {\n#pragma omp parallel for\nfor (int i = 0; i < 1000; i++) a[i] += i;\nreturn a[9] != 9; }\n' >drops.c
+"$CLANG" "${drop[@]}" -s drops.c -o drops && "$CLANG" "${drop[@]}" drops.c -o kept && strip --keep-section=.debug_pcere kept
+run "$PCERE" capture ./drops; says "a capture tells that nothing says where the program's variables lie, and what to do" 0 err "nothing tells where the program's own variables lie" \
+    err 'keep-section=.debug_pcere'
+run "$PCERE" capture ./kept
+holds "that helps" test -z "$(grep 'nothing tells' "$work/.err")"
+run "$PCERE" verify kept.pcere; says "and what was so stripped is replayed" 0 out 'main@drops.c.*identical'
+
 cp solver other && python3 "$folder/damage.py" other llvm
 run "$PCERE" capture -q ./other; says "a program of another LLVM is captured" 0
 run "$PCERE" verify other.pcere; says "what cannot read its bitcode says so, with both versions" 3 err 'LLVM 99' err 'hint: '

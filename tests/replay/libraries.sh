@@ -171,6 +171,28 @@ END
 "$CLANG" -O2 -g -fopenmp "$pass" later.c -o later -ljansson || { echo "NOT OK: the programs do not build"; exit 1; }
 run "$PCERE" capture --all-classes ./later; says "a region that comes before a library keeps anything is captured" 0
 run "$PCERE" verify later.pcere; says "and replays, whatever the library keeps later" 0 out 'main@later.c.*identical'
+cat >late.c <<'END'
+#include <jansson.h>
+#include <stdio.h>
+static double values[64];
+int main(void) {
+    long sum = 0;
+    #pragma omp parallel for
+    for (int i = 0; i < 64; i++) values[i] = i;
+    json_t *list = json_array();
+    for (int i = 0; i < 64; i++) json_array_append_new(list, values[i] > 10 ? json_true() : json_null());
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 64; i++) sum += json_is_true(json_array_get(list, (size_t)i));
+    json_decref(list);
+    printf("%ld\n", sum);
+    return 0;
+}
+END
+"$CLANG" -O2 -g -fopenmp "$pass" late.c -o late -ljansson || { echo "NOT OK: the program does not build"; exit 1; }
+run "$PCERE" capture --all-classes ./late; says "a library that only a later codelet needs is told of, and what to do" 0 out '^53$' \
+    err 'libjansson is needed for codelets after the first one only.*--capture-library libjansson'
+run "$PCERE" capture -q --all-classes --force --capture-library libjansson ./late
+run "$PCERE" verify late.pcere --threads 1,2; says "and both regions replay" 0 out 'main@late.c:6 .* 2  identical' out 'main@late.c:10 .* 2  identical'
 run "$PCERE" capture --all-classes ./packs; says "a region that calls a library which keeps nothing is captured" 0
 is "without the library" "$(libraries packs.pcere)" ""
 run "$PCERE" capture --all-classes --force --capture-library liblz4,libnothing ./packs; says "libraries to be captured are named, and missed where they are not there" 0 \
