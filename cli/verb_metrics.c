@@ -130,7 +130,7 @@ static enum pcere_status omp_show(struct cli *cli, const struct measured *list, 
 {
     size_t runs = cli->operand_count - 1, count = METRICS;
     bool pop = false;
-    enum { ROWS = (int)METRICS + (int)POP_PARTS };
+    enum { ROWS = (int)METRICS + (int)POP_PARTS + 2 };
     struct row rows[ROWS];
     double *values = calloc(runs * ROWS, sizeof *values);
     if (!values)
@@ -146,6 +146,15 @@ static enum pcere_status omp_show(struct cli *cli, const struct measured *list, 
         rows[count] = (struct row){pop_part_name((enum pop_part)i), "ns", "part of wall time x threads", &values[count * runs]};
         for (size_t k = 0; k < runs; k++)
             rows[count].values[k] = list[k].has_pop ? (double)list[k].pop.parts_ns[i] : NAN;
+    }
+    if (pop) {                   /* "Threads" counts those of devices and of the runtime, too */
+        rows[count] = (struct row){"Program threads", "", "", &values[count * runs]};
+        rows[count + 1] = (struct row){"Wall time x threads", "ns", "sum of the parts", &values[(count + 1) * runs]};
+        for (size_t k = 0; k < runs; k++) {
+            rows[count].values[k] = list[k].has_pop ? (double)list[k].pop.threads : NAN;
+            rows[count + 1].values[k] = list[k].has_pop ? (double)(list[k].pop.wall_ns * list[k].pop.threads) : NAN;
+        }
+        count += 2;
     }
     runs_show(cli, rows, count, "equation", csv);
     free(values);
@@ -228,7 +237,12 @@ static void task_row(struct cli_table *table, const char *name, const struct tim
     uint64_t times[4] = {row->count ? row->sum_ns / row->count : 0, row->most_ns, row->least_ns, row->sum_ns};
     char texts[4][CLI_TEXT_MOST], shares[4][32], count[24];
     for (int i = 0; i < 4; i++) {
-        value_text(texts[i], "ns", (double)times[i]);
+        if (!table)
+            snprintf(texts[i], sizeof texts[i], "%llu", (unsigned long long)times[i]);
+        else if (i == 3)
+            value_text(texts[i], "ns", (double)times[i]);
+        else
+            units_format_ns(times[i], texts[i]);
         snprintf(shares[i], sizeof shares[i], "%.4g", all_ns ? 100 * (double)times[i] / (double)all_ns : 0);
     }
     snprintf(count, sizeof count, "%llu", (unsigned long long)row->count);
@@ -257,7 +271,7 @@ static json_t *task_json(const struct timeline *timeline, const struct task_metr
 static enum pcere_status tasks_show(struct cli *cli, const struct measured *list, bool csv, struct pcere_error *error)
 {
     static const char *const headings[] = {"run", "Task location", ">AVG", ">AVG %", ">MAX", ">MAX %", ">MIN", ">MIN %", ">SUM [h:min:sec:ms]", ">SUM %", ">COUNT", "TYPE"};
-    static const char *const plain[] = {"run", "Task location", "AVG", "AVG %", "MAX", "MAX %", "MIN", "MIN %", "SUM [h:min:sec:ms]", "SUM %", "COUNT", "TYPE"};
+    static const char *const plain[] = {"run", "Task location", "AVG [ns]", "AVG %", "MAX [ns]", "MAX %", "MIN [ns]", "MIN %", "SUM [ns]", "SUM %", "COUNT", "TYPE"};
     struct cli_table *table = csv || cli->json ? NULL : cli_table_new(sizeof headings / sizeof *headings, headings);
     json_t *runs = json_array();
     enum pcere_status status = PCERE_OK;

@@ -55,11 +55,23 @@ static const char *rank_word(void)
     return NULL;
 }
 
+/* Did mpirun start several processes? Slurm says so of processes that it did not start, too. */
+static bool has_siblings(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]) && strtoul(getenv(names[i]), NULL, 10) > 1)
+            return true;
+    return false;
+}
+
 /* Processes of one job write files of their own: %r is the rank. */
 static enum pcere_status output_find(const struct cli *cli, const struct trace_words *words, char **ret_path, struct pcere_error *error)
 {
     const char *rank = rank_word(), *mark = words->output ? strstr(words->output, "%r") : NULL;
     struct text path = {0}, ending = {0};
+    if (words->output && !mark && rank && has_siblings())
+        return pcere_fail(error, PCERE_USAGE, 0, "%r stands for the rank: -o NAME.%r.pct; without -o each process has a file of its own, too", "several processes cannot write '%.300s'", words->output);
     text_addf(&ending, rank && !words->output ? ".%s.pct" : ".pct%.0s", rank ? rank : "");
     if (mark)
         text_addf(&path, "%.*s%s%s", (int)(mark - words->output), words->output, rank ? rank : "0", mark + 2);
@@ -112,7 +124,7 @@ const struct cli_verb cli_verb_trace = {
     .description = "Runs a program that is linked with LLVM's OpenMP runtime, recompiled or not, and writes a trace: 16 bytes an event, by the library that 'pcere profile' uses. Of target constructs: what is moved and executed where, with the names of what is mapped (-g). Of MPI: messages, for 'pcere merge'. A program that is killed "
                    "leaves all its records. What the program prints goes to standard error.\n\nThe trace is looked at with 'pcere timeline', 'pcere metrics' and 'pcere graph'. Its format is in "
                    "docs/format/trace.md.",
-    .examples = "pcere trace --threads 4 ./cholesky 2000\npcere metrics omp cholesky.pct\npcere graph cholesky.pct | dot -Tsvg -o cholesky.svg\n",
+    .examples = "pcere trace --threads 4 ./cholesky 2000\nmpirun -n 2 pcere trace ./solver\npcere merge solver.0.pct solver.1.pct -o solver.json\npcere metrics omp cholesky.pct\npcere graph cholesky.pct | dot -Tsvg -o cholesky.svg\n",
     .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct trace_words),
     .operands = CLI_OPERANDS_PROGRAM,
     .needs = CLI_NEEDS_PROGRAM,

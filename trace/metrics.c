@@ -244,16 +244,27 @@ static struct task_metrics *row_of(struct task_metrics *rows, size_t *count, uin
     return &rows[index[slot] - 1];
 }
 
+static void row_add(struct task_metrics *row, uint64_t time_ns, uint64_t *all_ns)
+{
+    row->count++;
+    row->sum_ns += time_ns;
+    row->least_ns = time_ns < row->least_ns ? time_ns : row->least_ns;
+    row->most_ns = time_ns > row->most_ns ? time_ns : row->most_ns;
+    *all_ns += time_ns;
+}
+
 enum pcere_status metrics_tasks(const struct timeline *timeline, struct task_metrics **ret_rows, size_t *ret_count, uint64_t *ret_all_ns,
                                 struct pcere_error *error)
 {
     enum { TYPES = 4 };
-    size_t task_places = 0, strings = timeline->string_count + 1, count = 0;
+    size_t task_places = 0, strings = timeline->string_count + 1, count = 0, tasks = timeline->task_count;
     uint64_t all_ns = 0;
+    struct piece { uint64_t time_ns; uint32_t place; } *pieces = calloc(tasks + 1, sizeof *pieces);        /* of a trace of ours: a task that made others, or waited, has several spans */
     bool *workers = calloc(timeline->process_count + 1, sizeof *workers);
     uint32_t *places = places_by_task(timeline, &task_places), *index = calloc(strings * TYPES, sizeof *index);
     struct task_metrics *rows = calloc(strings * TYPES, sizeof *rows);
-    if (!workers || !places || !index || !rows) {
+    if (!workers || !places || !index || !rows || !pieces) {
+        free(pieces);
         free(workers);
         free(places);
         free(index);
@@ -263,21 +274,24 @@ enum pcere_status metrics_tasks(const struct timeline *timeline, struct task_met
     workers_find(timeline, workers);
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
-        if (!workers[timeline->threads[span->thread].process] || !(is_communicating(span) || (span->kind == SPAN_TASK && span->part == SPAN_WHOLE)))
+        bool task = span->kind == SPAN_TASK && span->part == SPAN_WHOLE;         /* the head's own, too */
+        if (!task && !(is_communicating(span) && workers[timeline->threads[span->thread].process]))
             continue;
         uint32_t place = span->place ? span->place : span->task < task_places ? places[span->task] : 0;
-        struct task_metrics *row = row_of(rows, &count, index, strings, place, (enum span_kind)span->kind);
         uint64_t time_ns = (uint64_t)(span->end_ns - span->begin_ns);
-        row->count++;
-        row->sum_ns += time_ns;
-        row->least_ns = time_ns < row->least_ns ? time_ns : row->least_ns;
-        row->most_ns = time_ns > row->most_ns ? time_ns : row->most_ns;
-        all_ns += time_ns;
+        if (task && span->task < tasks)
+            pieces[span->task] = (struct piece){pieces[span->task].time_ns + time_ns, place};
+        else
+            row_add(row_of(rows, &count, index, strings, place, (enum span_kind)span->kind), time_ns, &all_ns);
     }
+    for (size_t i = 0; i < tasks; i++)
+        if (pieces[i].time_ns || (timeline->tasks[i].flags & TASK_ENDED && !(timeline->tasks[i].flags & TASK_TARGET)))     /* one that took no time is one, too */
+            row_add(row_of(rows, &count, index, strings, pieces[i].time_ns ? pieces[i].place : timeline->tasks[i].place, SPAN_TASK), pieces[i].time_ns, &all_ns);
     qsort(rows, count, sizeof *rows, by_sum);
     free(workers);
     free(places);
     free(index);
+    free(pieces);
     *ret_rows = rows;
     *ret_count = count;
     *ret_all_ns = all_ns;
@@ -286,8 +300,11 @@ enum pcere_status metrics_tasks(const struct timeline *timeline, struct task_met
 
 char *metrics_time_text(char text[METRICS_TIME_BYTES], uint64_t time_ns)
 {
-    uint64_t ms = (time_ns + 500000) / 1000000;
-    snprintf(text, METRICS_TIME_BYTES, "%llu:%llu:%llu:%03llu", (unsigned long long)(ms / 3600000), (unsigned long long)(ms / 60000 % 60),
-             (unsigned long long)(ms / 1000 % 60), (unsigned long long)(ms % 1000));
+    bool brief = time_ns < 10000000000u;
+    uint64_t us = brief ? (time_ns + 500) / 1000 : (time_ns + 500000) / 1000000 * 1000, ms = us / 1000;
+    int used = snprintf(text, METRICS_TIME_BYTES, "%llu:%llu:%llu:%03llu", (unsigned long long)(ms / 3600000), (unsigned long long)(ms / 60000 % 60),
+                        (unsigned long long)(ms / 1000 % 60), (unsigned long long)(ms % 1000));
+    if (brief)
+        snprintf(text + used, METRICS_TIME_BYTES - (size_t)used, ".%03llu", (unsigned long long)(us % 1000));
     return text;
 }

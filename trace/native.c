@@ -18,6 +18,7 @@ struct actor {                   /* an implicit or explicit task */
     uint32_t epoch, phase, member;
     uint32_t wait, mutex;        /* what it waits for now; 0: nothing */
     uint32_t loop, chunk;        /* place of the loop that it is in; 1: in a range of it */
+    uint32_t taskloop;           /* place of the one that it is in */
     bool implicit, initial;
     uint32_t number;             /* of the timeline's actors + 1; 0: not among them */
     uint32_t step;               /* of the timeline's steps + 1: the last one, if it goes on; 0: another begins */
@@ -227,8 +228,11 @@ static void task_made(struct reading *reading, const struct trace_item *item, in
     struct actor *maker = actor_of(reading, reading->walk->now);
     if (!maker->scope)
         maker->scope = ++reading->scopes;
+    uint32_t place = item->extra && item->extra < reading->file->construct_count ? reading->places[item->extra] : 0;
+    if (!place && !(item->flags & (TRACE_TASK_WAITS | TRACE_TASK_TARGET)))      /* a taskloop's, perhaps made by another one of its tasks */
+        place = maker->taskloop ? maker->taskloop : maker->task ? timeline->tasks[maker->task - 1].place : 0;
     struct timeline_task task = {.id = item->value, .created_ns = now_ns, .scope = maker->scope - 1, .epoch = maker->epoch, .team = maker->team, .phase = maker->phase,
-                                 .place = item->extra < reading->file->construct_count ? reading->places[item->extra] : 0, .thread = TIMELINE_NONE,
+                                 .place = place, .thread = TIMELINE_NONE,
                                  .first_dependence = (uint32_t)timeline->dependence_count,
                                  .flags = (item->flags & TRACE_TASK_UNDEFERRED ? TASK_UNDEFERRED : 0u) | (item->flags & TRACE_TASK_WAITS ? TASK_WAITS : 0u) |
                                           (item->flags & TRACE_TASK_TARGET ? TASK_TARGET : 0u)};
@@ -418,6 +422,8 @@ static void item_take(struct reading *reading, const struct trace_item *item)
     case TRACE_SINGLE_END: construct_close(reading, SPAN_SINGLE, now_ns); break;
     case TRACE_MASKED_BEGIN: construct_open(reading, SPAN_MASKED, now_ns, place); break;
     case TRACE_MASKED_END: construct_close(reading, SPAN_MASKED, now_ns); break;
+    case TRACE_TASKLOOP_BEGIN: actor->taskloop = place; break;
+    case TRACE_TASKLOOP_END: actor->taskloop = 0; break;
     case TRACE_TASK_CREATE: task_made(reading, item, now_ns); break;
     case TRACE_TASK_SWITCH:
         if (actor->task && (item->flags == 1 || item->flags == 3 || item->flags == 6)) {    /* ompt_task_complete, cancel, late_fulfill */
@@ -439,7 +445,7 @@ static void item_take(struct reading *reading, const struct trace_item *item)
     case TRACE_DEPENDENCE: dependence_add(reading, item); break;
     case TRACE_MUTEX_BEGIN: actor->mutex = 1; break;
     case TRACE_MUTEX_END: actor->mutex = 0; break;
-    case TRACE_TIME: case TRACE_THREAD_END: case TRACE_TASKLOOP_BEGIN: case TRACE_TASKLOOP_END: case TRACE_TASKLOOP_RANGE: case TRACE_MARK: case TRACE_CPU: case TRACE_ITERATION: case TRACE_TYPES: break;
+    case TRACE_TIME: case TRACE_THREAD_END: case TRACE_TASKLOOP_RANGE: case TRACE_MARK: case TRACE_CPU: case TRACE_ITERATION: case TRACE_TYPES: break;
     default: outside_take_item(reading, actor, item, now_ns, place); break;
     }
 }
@@ -530,6 +536,13 @@ static int64_t pid_free(const struct timeline *timeline, int64_t pid)
     return pid;
 }
 
+__attribute__((format(printf, 2, 0))) static bool name_number(struct timeline *timeline, const char *form, size_t number, uint32_t *ret_string)
+{
+    char text[48];
+    snprintf(text, sizeof text, form, number);
+    return timeline_string(timeline, text, strlen(text), ret_string);
+}
+
 static bool everything_read(struct reading *reading, const char *path)
 {
     struct timeline *timeline = reading->timeline;
@@ -547,10 +560,7 @@ static bool everything_read(struct reading *reading, const char *path)
     reading->first_thread = (uint32_t)timeline->thread_count;
     reading->outside.process = reading->process;
     for (size_t i = 0; i < file->thread_count; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "Thread %zu", i);
-        if (!timeline_thread(timeline, reading->process, (int64_t)i, &thread) ||
-            !timeline_string(timeline, text, strlen(text), &timeline->threads[thread].name))
+        if (!timeline_thread(timeline, reading->process, (int64_t)i, &thread) || !name_number(timeline, "Thread %zu", i, &timeline->threads[thread].name))
             return false;
     }
     if (!array_reserve(&timeline->teams, &timeline->team_capacity, timeline->team_count + 1, sizeof *timeline->teams))
@@ -564,8 +574,11 @@ static bool everything_read(struct reading *reading, const char *path)
         return false;
     native_waits_cut(timeline, starts.span);
     for (size_t i = 0; i < file->thread_count; i++)
-        if (reading->helps[i] && timeline_team_helps(&timeline->teams[reading->helps[i] - 1]))
+        if (reading->helps[i] && timeline_team_helps(&timeline->teams[reading->helps[i] - 1])) {
             timeline->threads[reading->first_thread + i].device = true;
+            if (!name_number(timeline, "Runtime's helper %zu", i, &timeline->threads[reading->first_thread + i].name))
+                return false;
+        }
     if (reading->outside.devices)
         timeline->processes[reading->process].role = 0;
     for (size_t i = starts.span; i < timeline->span_count; i++)

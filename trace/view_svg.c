@@ -11,7 +11,14 @@ enum { LEFT = 210, TOP = 46, ROW = 11, ROWS = 3, LANE = ROW * ROWS + 5, HEADING 
 static const char *const palette[] = {"#4477aa", "#ee8866", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#44bb99", "#bbcc33", "#882255", "#99ddff", "#ddaa33", "#332288"};
 enum { COLOURS = sizeof palette / sizeof *palette };
 
-struct lane { uint32_t thread; int y; };
+/* A page is as wide as its window. Where that would make the words too small to be read the picture scrolls, not the page. */
+#define PAGE_HEAD "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>timeline</title>\n" \
+    "<style>:root{color-scheme:light dark}body{margin:0;background:#fff}.picture{overflow-x:auto}.picture svg{display:block;width:100%;min-width:900px;height:auto}</style></head>\n" \
+    "<body><div class=\"picture\">\n"
+/* What stands inside of events stays dark, as their colours stay. */
+#define PAGE_DARK "\n@media screen and (prefers-color-scheme:dark){body{background:#16181c}.paper{fill:#16181c}text{fill:#e6e6e6}.in{fill:#222}.time{fill:#b5b5b5}.lane{fill:#1f2227;stroke:#2c3036}" \
+    ".grid{stroke:#34383f}.tasks{stroke:#c8c8c8}.worker{stroke:#e08fc0}.message{stroke:#ff7aa8}}\n"
+
 struct shown { uint32_t place; uint64_t time_ns; };
 
 struct svg_state {
@@ -229,13 +236,14 @@ static void svg_end(void *raw)
     arrows_draw(state);
     int height = legend_draw(state), width = LEFT + VIEW_SVG_WIDTH + 20;
     if (page)
-        text_add(&head, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>timeline</title></head><body style=\"margin:0;background:#fff\">\n");
+        text_add(&head, PAGE_HEAD);
     text_addf(&head, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", width, height, width, height);
     text_add(&head, "<style>text{font:11px sans-serif;fill:#222}.process{font-weight:bold}.time{text-anchor:middle;font-size:10px;fill:#555}.in{font-size:8px;pointer-events:none}"
                     ".lane{fill:#fafafa;stroke:#eee}.grid{stroke:#e2e2e2}.tasks{stroke:#555;stroke-width:0.5;stroke-opacity:0.45}.worker{stroke:#aa3377;stroke-width:0.6;stroke-opacity:0.6}"
-                    ".message{stroke:#ee3377;stroke-width:0.8}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+                    ".message{stroke:#ee3377;stroke-width:0.8}.paper{fill:#fff}");
+    text_addf(&head, "%s</style>\n<rect width=\"100%%\" height=\"100%%\" class=\"paper\"/>\n", page ? PAGE_DARK : "");
     axis_draw(state, &head);
-    text_add(&tail, page ? "</svg>\n</body></html>\n" : "</svg>\n");
+    text_add(&tail, page ? "</svg>\n</div></body></html>\n" : "</svg>\n");
     text_put(state, &head);
     text_put(state, &state->body);
     text_put(state, &tail);

@@ -111,6 +111,9 @@ ranks_hold() {
     run "$PCERE" merge ranks.0.pct merged.json -o x.json; says "two formats" 2 err 'one format'
     run "$start" -n 2 "$PCERE" trace -o by%r.pct ./ranks; says "named by rank" 0
     holds "as was said" test -s by0.pct -a -s by1.pct
+    run "$start" -n 2 "$PCERE" trace --force -o one.pct ./ranks; [ "$status" != 0 ] && status=2
+    says "two ranks and one file" 2 err "several processes cannot write 'one.pct'" err '%r stands for the rank'
+    holds "which neither makes" test ! -e one.pct
 
     "$compiler" -O1 -g -fopenmp ../later.c -o later
     run "$start" -n 2 "$PCERE" trace ./later; says "receives that come later are traced, and what comes is right" 0
