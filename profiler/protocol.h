@@ -102,6 +102,9 @@ struct trace_header {           /* at the file's start, in TRACE_HEADER_BYTES */
 
     /* by the target */
     struct trace_turns turns[TRACE_EVENTS_MOST];        /* of events with TRACE_EVENT_TURNS: how long they were to be counted, and were, on all threads */
+
+    /* by the runner again: what a reader of a part of the file needs, between the last block and the index: struct trace_made for each entry of the index, then struct trace_lasting. 0: there is none */
+    uint64_t part_offset, lasting_count, part_checksum;         /* XXH64 of both */
 };
 
 /* Is that a cache that can be modelled? Sets and the line's bytes are powers of two. */
@@ -135,6 +138,10 @@ struct trace_block {            /* 64 bytes at a block's start */
 };
 
 struct trace_index { uint64_t offset; uint32_t used; uint16_t thread, kind; uint64_t first_ticks, last_ticks; };
+
+struct trace_made { uint64_t tasks, ids; };    /* by the block's thread, before the block: tasks, and the highest count in an id of its tasks */
+/* A record that holds beyond its block, or ends one that did: in the order of threads, and in each of its records. TRACE_TEAM stands before what it belongs to. */
+struct trace_lasting { uint64_t ticks, value; uint32_t word, block; /* (offset - header_bytes) / block_bytes */ };
 
 /* ---- records ---------------------------------------------------------------------------------------------------------------- */
 

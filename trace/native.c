@@ -1,9 +1,9 @@
 /* trace/native.c - see native.h. */
 #include "trace/native.h"
-#include "trace/native_order.h"
 #include "trace/native_outside.h"
 #include "core/text.h"
 #include "profiler/host/trace_file.h"
+#include "profiler/host/trace_part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum { WAIT_BARRIER = 1, WAIT_BARRIER_EXPLICIT = 3, WAIT_TASKWAIT = 5, WAIT_TASK
 
 struct actor {                   /* an implicit or explicit task */
     uint32_t task;               /* of the timeline + 1; 0: implicit */
-    uint32_t team, scope;        /* scope + 1; 0: it made no task yet */
+    uint32_t team, scope;        /* of what stands for a team: + 1; scope + 1; 0: it made no task yet */
     uint32_t epoch, phase, member;
     uint32_t wait, mutex;        /* what it waits for now; 0: nothing */
     uint32_t loop, chunk;        /* place of the loop that it is in; 1: in a range of it */
@@ -23,13 +23,15 @@ struct actor {                   /* an implicit or explicit task */
     uint32_t number;             /* of the timeline's actors + 1; 0: not among them */
     uint32_t step;               /* of the timeline's steps + 1: the last one, if it goes on; 0: another begins */
     uint32_t loops;              /* that it began */
-    uint32_t as_team;            /* the team of this id + 1: ids of teams and of tasks are counted apart */
     uint64_t range_first, range_count, range_chunk;
     bool range_fixed;
     uint64_t back;               /* implicit: what its thread goes on with at its end */
 };
 
-struct actors { struct actor *list; size_t count, capacity; };
+/* Actors, and teams, by the count in their id: pages of them, which are given back when all in them have ended. */
+enum { PAGE_SHIFT = 10, PAGE_ACTORS = 1 << PAGE_SHIFT };
+struct page { uint32_t ended; struct actor actors[PAGE_ACTORS]; };
+struct pages { struct page **list; size_t count, capacity; };
 
 struct open_span { int64_t begin_ns; uint32_t place; uint8_t kind; };
 
@@ -44,7 +46,7 @@ struct walk {                   /* through a thread's records */
     struct open_span stack[64];
     size_t depth;
     uint32_t alone;              /* single and masked constructs among them */
-    uint32_t pending_team;
+    uint32_t pending_team, made; /* made: the task that its last record, but for dependences, made, + 1; 0: none */
     struct outside outside;
 };
 
@@ -52,11 +54,15 @@ struct reading {
     struct timeline *timeline;
     struct trace_file *file;
     struct actor nobody;         /* for ids that make no sense */
-    struct actors *actors;       /* [thread that made them][count] */
-    uint32_t *helps;             /* [thread]: its first team + 1 */
+    struct pages *actors, *team_ids;     /* [thread that made them] */
+    bool sparing;                /* nothing is kept of tasks and teams that have ended: only spans are asked for, with the tasks' numbers */
+    uint32_t free_task, free_team;       /* places that can be used again, + 1; 0: none; the next one stands in their `thread` and `size` */
+    struct span *held;           /* [thread], in sparing: the last short one, to be joined with the next */
+    enum { HELP_UNKNOWN, HELP_NONE, HELP_RUNTIME } *helps;       /* [thread]: is it the runtime's own, by its first team? */
     uint32_t *places;            /* [construct]: of the timeline's strings */
     uint32_t no_team;            /* what is outside of regions */
     uint32_t scopes, process, first_thread, first_task;
+    size_t first_span;
     uint64_t records;            /* that were taken */
     bool memory;
     struct walk *walk;           /* the thread whose record is taken */
@@ -67,38 +73,94 @@ struct reading {
 
 /* ---- ids ---------------------------------------------------------------------------------------------------------------------- */
 
-static struct actor *actor_of(struct reading *reading, uint64_t id)
+/* NULL: no memory; *ret_page of what is not there: NULL, if nothing is made. */
+static struct page *page_of(struct pages *pages, uint64_t count, bool *memory)
+{
+    size_t number = (size_t)(count >> PAGE_SHIFT), had = pages->capacity;
+    if (number >= pages->count) {
+        if (!array_reserve(&pages->list, &pages->capacity, number + 1, sizeof(struct page *))) {
+            *memory = false;
+            return NULL;
+        }
+        memset(pages->list + had, 0, (pages->capacity - had) * sizeof(struct page *));
+        pages->count = number + 1;
+    }
+    if (!pages->list[number] && !(pages->list[number] = calloc(1, sizeof(struct page))))
+        *memory = false;
+    return pages->list[number];
+}
+
+static struct actor *id_find(struct reading *reading, struct pages *of, uint64_t id)
 {
     uint64_t thread = id >> TRACE_ID_THREAD_SHIFT, count = id & (((uint64_t)1 << TRACE_ID_THREAD_SHIFT) - 1);
-    if (!id || thread >= reading->file->thread_count || count > reading->file->slots)
+    struct page *page = NULL;
+    if (id && thread < reading->file->thread_count && count <= reading->file->slots)
+        page = page_of(&of[thread], count, &reading->memory);
+    if (!page)
         return reading->nobody = (struct actor){0}, &reading->nobody;
-    struct actors *actors = &reading->actors[thread];
-    if (count >= actors->count) {
-        if (!array_reserve(&actors->list, &actors->capacity, count + 1, sizeof *actors->list)) {
-            reading->memory = false;
-            return reading->nobody = (struct actor){0}, &reading->nobody;
-        }
-        memset(actors->list + actors->count, 0, (actors->capacity - actors->count) * sizeof *actors->list);
-        actors->count = actors->capacity;
+    return &page->actors[count & (PAGE_ACTORS - 1)];
+}
+
+static struct actor *actor_of(struct reading *reading, uint64_t id)
+{
+    return id_find(reading, reading->actors, id);
+}
+
+/* Whatever had this id is told of no more. */
+static void id_forget(const struct reading *reading, struct pages *of, uint64_t id)
+{
+    uint64_t thread = id >> TRACE_ID_THREAD_SHIFT, count = id & (((uint64_t)1 << TRACE_ID_THREAD_SHIFT) - 1);
+    if (!reading->sparing || !id || thread >= reading->file->thread_count || count >> PAGE_SHIFT >= of[thread].count)
+        return;
+    struct page **page = &of[thread].list[count >> PAGE_SHIFT];
+    if (!*page || ++(*page)->ended < PAGE_ACTORS - (count < PAGE_ACTORS))       /* counts are from 1 */
+        return;
+    free(*page);
+    *page = NULL;
+}
+
+static void pages_done(struct pages *pages, size_t threads)
+{
+    for (size_t i = 0; pages && i < threads; i++) {
+        for (size_t k = 0; k < pages[i].count; k++)
+            free(pages[i].list[k]);
+        free(pages[i].list);
     }
-    return &actors->list[count];
+    free(pages);
 }
 
 static uint32_t team_of(struct reading *reading, uint64_t id)
 {
     struct timeline *timeline = reading->timeline;
-    struct actor *named = actor_of(reading, id);
+    struct actor *named = id_find(reading, reading->team_ids, id);
     if (!id)
         return reading->no_team;
-    if (named->as_team)
-        return named->as_team - 1;
-    if (!array_reserve(&timeline->teams, &timeline->team_capacity, timeline->team_count + 1, sizeof *timeline->teams)) {
-        reading->memory = false;
-        return 0;
+    if (named->team)
+        return named->team - 1;
+    uint32_t team = reading->free_team;
+    if (team) {
+        reading->free_team = timeline->teams[team - 1].size;
+    } else {
+        if (!array_reserve(&timeline->teams, &timeline->team_capacity, timeline->team_count + 1, sizeof *timeline->teams)) {
+            reading->memory = false;
+            return 0;
+        }
+        team = (uint32_t)++timeline->team_count;
     }
-    timeline->teams[timeline->team_count] = (struct timeline_team){.id = id};
-    named->as_team = (uint32_t)++timeline->team_count;
-    return named->as_team - 1;
+    timeline->teams[team - 1] = (struct timeline_team){.id = id};
+    named->team = team;
+    return team - 1;
+}
+
+/* Its region has ended, and who was in it has heard of that. */
+static void team_leave(struct reading *reading, uint32_t team)
+{
+    struct timeline_team *left = &reading->timeline->teams[team];
+    if (!reading->sparing || !left->id || !left->ended || left->members)
+        return;
+    id_forget(reading, reading->team_ids, left->id);
+    *left = (struct timeline_team){.size = reading->free_team};
+    reading->free_team = team + 1;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------------------------------------- */
@@ -148,11 +210,37 @@ static void step_run(struct reading *reading, struct actor *actor, uint64_t run_
 
 /* ---- spans -------------------------------------------------------------------------------------------------------------------- */
 
+/* A worker hears late of its region's end: what it waits behind that is no wait. */
+static bool wait_cut(const struct timeline *timeline, struct span *span)
+{
+    const struct timeline_team *team = span->kind == SPAN_BARRIER && span->tag < timeline->team_count ? &timeline->teams[span->tag] : NULL;
+    if (team && team->ended && span->end_ns > team->end_ns)
+        span->end_ns = team->end_ns;
+    return span->end_ns >= span->begin_ns;
+}
+
+/* In sparing mode short neighbours are joined before they are kept. */
+static bool span_keep(struct reading *reading, const struct span *span)
+{
+    struct timeline *timeline = reading->timeline;
+    struct span *held = reading->held ? &reading->held[span->thread - reading->first_thread] : NULL;
+    bool wanted = !timeline->wanted || timeline->wanted >> span->kind & 1, brief = held && wanted && timeline_is_short(timeline, span) && !timeline_is_outside(timeline, span);
+    if (!held || !wanted)
+        return timeline_span(timeline, span);
+    if (brief && held->kind && span->begin_ns >= held->begin_ns && span_join(held, span, timeline->least_ns))
+        return true;
+    if (held->kind && !timeline_span(timeline, held))
+        return false;
+    *held = brief ? *span : (struct span){0};
+    return brief || timeline_span(timeline, span);
+}
+
 static void span_put(struct reading *reading, uint32_t thread, enum span_kind kind, int64_t begin_ns, int64_t end_ns, uint32_t place, uint32_t task, uint32_t team, uint32_t name)
 {
     struct span span = {.begin_ns = begin_ns, .end_ns = end_ns, .thread = thread, .kind = (uint8_t)kind, .place = place, .task = task,
                         .tag = team, .name = name, .origin = UINT16_MAX, .destination = UINT16_MAX};
-    reading->memory &= timeline_span(reading->timeline, &span);
+    if (wait_cut(reading->timeline, &span))
+        reading->memory &= span_keep(reading, &span);
 }
 
 /* What the thread did since the record before. */
@@ -185,7 +273,7 @@ static void stretch_end(struct reading *reading, int64_t now_ns)
             task->run_ns += (uint64_t)(now_ns - reading->walk->since_ns);
             place = task->place;
         }
-        span_put(reading, reading->first_thread + reading->walk->thread, kind, reading->walk->since_ns, now_ns, place, actor->task ? actor->task - 1 : TIMELINE_NONE, actor->team,
+        span_put(reading, reading->first_thread + reading->walk->thread, kind, reading->walk->since_ns, now_ns, place, actor->task ? timeline->tasks[actor->task - 1].number : TIMELINE_NONE, actor->team,
                  actor->wait == WAIT_BARRIER_EXPLICIT || actor->wait == WAIT_BARRIER);
     }
     reading->walk->since_ns = now_ns;
@@ -218,44 +306,87 @@ static void construct_close(struct reading *reading, enum span_kind kind, int64_
 
 /* ---- records ------------------------------------------------------------------------------------------------------------------ */
 
-static void task_made(struct reading *reading, const struct trace_item *item, int64_t now_ns)
+/* Where the next task stands; TIMELINE_NONE: no memory. */
+static uint32_t task_room(struct reading *reading)
 {
     struct timeline *timeline = reading->timeline;
+    uint32_t task = reading->free_task;
+    if (task) {
+        reading->free_task = timeline->tasks[task - 1].thread;
+        return task - 1;
+    }
     if (!array_reserve(&timeline->tasks, &timeline->task_capacity, timeline->task_count + 1, sizeof *timeline->tasks)) {
         reading->memory = false;
-        return;
+        return TIMELINE_NONE;
     }
+    return (uint32_t)timeline->task_count++;
+}
+
+/* It is told of no more. */
+static void task_forget(struct reading *reading, struct actor *actor)
+{
+    if (!reading->sparing)
+        return;
+    uint32_t task = actor->task - 1;
+    actor->task = 0;
+    id_forget(reading, reading->actors, reading->timeline->tasks[task].id);
+    reading->timeline->tasks[task] = (struct timeline_task){.thread = reading->free_task, .flags = TASK_ENDED};
+    reading->free_task = task + 1;
+}
+
+static uint32_t task_made(struct reading *reading, const struct trace_item *item, int64_t now_ns)
+{
+    struct timeline *timeline = reading->timeline;
     struct actor *maker = actor_of(reading, reading->walk->now);
     if (!maker->scope)
         maker->scope = ++reading->scopes;
-    uint32_t place = item->extra && item->extra < reading->file->construct_count ? reading->places[item->extra] : 0;
+    uint32_t place = item->extra && item->extra < reading->file->construct_count ? reading->places[item->extra] : 0, task = task_room(reading);
     if (!place && !(item->flags & (TRACE_TASK_WAITS | TRACE_TASK_TARGET)))      /* a taskloop's, perhaps made by another one of its tasks */
         place = maker->taskloop ? maker->taskloop : maker->task ? timeline->tasks[maker->task - 1].place : 0;
-    struct timeline_task task = {.id = item->value, .created_ns = now_ns, .scope = maker->scope - 1, .epoch = maker->epoch, .team = maker->team, .phase = maker->phase,
-                                 .place = place, .thread = TIMELINE_NONE,
+    if (task == TIMELINE_NONE)
+        return task;
+    uint32_t number = reading->file->part ? (uint32_t)trace_part_tasks(reading->file, item->value, item->ticks) : timeline->tasks_made++;
+    timeline->tasks[task] = (struct timeline_task){.id = item->value, .created_ns = now_ns, .scope = maker->scope - 1, .epoch = maker->epoch, .team = maker->team, .phase = maker->phase,
+                                 .place = place, .thread = TIMELINE_NONE, .number = number,
                                  .first_dependence = (uint32_t)timeline->dependence_count,
                                  .flags = (item->flags & TRACE_TASK_UNDEFERRED ? TASK_UNDEFERRED : 0u) | (item->flags & TRACE_TASK_WAITS ? TASK_WAITS : 0u) |
                                           (item->flags & TRACE_TASK_TARGET ? TASK_TARGET : 0u)};
     uint32_t team = maker->team, phase = maker->phase;
-    struct timeline_step step = {.begin_ns = now_ns, .kind = STEP_CREATE, .number = (uint32_t)timeline->task_count};
+    struct timeline_step step = {.begin_ns = now_ns, .kind = STEP_CREATE, .number = task};
     step_put(reading, maker, &step);
-    timeline->tasks[timeline->task_count++] = task;
     if (!item->value)
-        return;
+        return task;
     struct actor *made = actor_of(reading, item->value);
-    made->task = (uint32_t)timeline->task_count;
+    made->task = task + 1;
     made->team = team;
     made->phase = phase;
+    if (item->flags & TRACE_TASK_WAITS)
+        task_forget(reading, made);
+    return task;
 }
 
 static void implicit_begin(struct reading *reading, const struct trace_item *item)
 {
     uint64_t back = reading->walk->now;
     struct actor *actor = actor_of(reading, item->value);
-    *actor = (struct actor){.implicit = true, .initial = item->flags & 1, .back = back, .team = reading->walk->pending_team, .member = item->extra, .as_team = actor->as_team};
+    *actor = (struct actor){.implicit = true, .initial = item->flags & 1, .back = back, .team = reading->walk->pending_team, .member = item->extra};
     if (actor->initial)
         actor->team = reading->no_team;
+    if (reading->memory)
+        reading->timeline->teams[actor->team].members++;
     reading->walk->now = item->value;
+}
+
+static void implicit_end(struct reading *reading, struct actor *actor)
+{
+    uint64_t id = reading->walk->now;
+    reading->walk->now = actor->implicit ? actor->back : 0;
+    if (!actor->implicit)
+        return;
+    uint32_t team = actor->team;
+    id_forget(reading, reading->actors, id);
+    if (team < reading->timeline->team_count && reading->timeline->teams[team].members && --reading->timeline->teams[team].members == 0)
+        team_leave(reading, team);
 }
 
 static void team_begin(struct reading *reading, uint64_t id, int64_t now_ns, uint32_t place)
@@ -277,6 +408,7 @@ static void team_end(struct reading *reading, uint64_t id, int64_t now_ns)
         return;
     reading->timeline->teams[team].end_ns = now_ns;
     reading->timeline->teams[team].ended = true;
+    team_leave(reading, team);
 }
 
 static void loop_begin(struct actor *actor, const struct trace_item *item, uint32_t place)
@@ -340,14 +472,14 @@ static void dependence_add(struct reading *reading, const struct trace_item *ite
 {
     struct timeline *timeline = reading->timeline;
     struct dependence dependence;
-    if (!native_dependence(item, &dependence) || timeline->task_count == reading->first_task)
+    if (reading->sparing || !native_dependence(item, &dependence) || !reading->walk->made)
         return;
     if (!array_reserve(&timeline->dependences, &timeline->dependence_capacity, timeline->dependence_count + 1, sizeof dependence)) {
         reading->memory = false;
         return;
     }
     timeline->dependences[timeline->dependence_count++] = dependence;
-    timeline->tasks[timeline->task_count - 1].dependence_count++;
+    timeline->tasks[reading->walk->made - 1].dependence_count++;
 }
 
 /* What devices and other processes do: its time on this thread is part of the task's that asked for it, and a step of its own. */
@@ -357,8 +489,7 @@ static void outside_take_item(struct reading *reading, struct actor *actor, cons
     bool begins = item->type == TRACE_TARGET_BEGIN && (item->flags & 7) == 1, within = actor->task && reading->timeline->tasks[actor->task - 1].flags & TASK_TARGET;
     if (begins && !within && outside->depth == 0) {
         struct trace_item made = {.value = 0, .extra = item->extra, .flags = TRACE_TASK_TARGET | TRACE_TASK_UNDEFERRED};
-        task_made(reading, &made, now_ns);
-        outside->task = (uint32_t)reading->timeline->task_count - 1;
+        outside->task = task_made(reading, &made, now_ns);
     } else if (begins) {
         outside->task = actor->task - 1;
     }
@@ -384,8 +515,10 @@ static void item_take(struct reading *reading, const struct trace_item *item)
     reading->walk->told = true;
     uint32_t place = item->extra < reading->file->construct_count ? reading->places[item->extra] : 0;
     struct actor *actor;
-    if (item->type != TRACE_DEPENDENCE)
+    if (item->type != TRACE_DEPENDENCE) {
         stretch_end(reading, now_ns);
+        reading->walk->made = 0;
+    }
     actor = actor_of(reading, reading->walk->now);
     switch ((enum trace_type)item->type) {
     case TRACE_PARALLEL_BEGIN:
@@ -400,11 +533,11 @@ static void item_take(struct reading *reading, const struct trace_item *item)
         reading->walk->pending_team = team_of(reading, item->value);
         if (reading->memory)
             reading->timeline->teams[reading->walk->pending_team].size = item->extra;
-        if (reading->memory && !reading->helps[reading->walk->thread])
-            reading->helps[reading->walk->thread] = reading->walk->pending_team + 1;
+        if (reading->memory && reading->helps[reading->walk->thread] == HELP_UNKNOWN)
+            reading->helps[reading->walk->thread] = timeline_team_helps(&reading->timeline->teams[reading->walk->pending_team]) ? HELP_RUNTIME : HELP_NONE;
         break;
     case TRACE_IMPLICIT_BEGIN: implicit_begin(reading, item); break;
-    case TRACE_IMPLICIT_END: reading->walk->now = actor->implicit ? actor->back : 0; break;
+    case TRACE_IMPLICIT_END: implicit_end(reading, actor); break;
     case TRACE_LOOP_BEGIN:
         loop_begin(actor, item, place);
         construct_open(reading, SPAN_LOOP, now_ns, place);
@@ -424,7 +557,7 @@ static void item_take(struct reading *reading, const struct trace_item *item)
     case TRACE_MASKED_END: construct_close(reading, SPAN_MASKED, now_ns); break;
     case TRACE_TASKLOOP_BEGIN: actor->taskloop = place; break;
     case TRACE_TASKLOOP_END: actor->taskloop = 0; break;
-    case TRACE_TASK_CREATE: task_made(reading, item, now_ns); break;
+    case TRACE_TASK_CREATE: reading->walk->made = task_made(reading, item, now_ns) + 1; break;
     case TRACE_TASK_SWITCH:
         if (actor->task && (item->flags == 1 || item->flags == 3 || item->flags == 6)) {    /* ompt_task_complete, cancel, late_fulfill */
             struct timeline_task *task = &reading->timeline->tasks[actor->task - 1];
@@ -434,6 +567,7 @@ static void item_take(struct reading *reading, const struct trace_item *item)
             }
             task->end_ns = now_ns;
             task->flags |= TASK_BEGUN | TASK_ENDED;
+            task_forget(reading, actor);
         }
         if (item->value)
             reading->walk->now = item->value;
@@ -485,6 +619,10 @@ static void walk_end(struct reading *reading, int64_t end_ns)
         construct_close(reading, SPAN_KINDS, last_ns);
     reading->memory &= outside_finish(&reading->walk->outside, reading->timeline, last_ns);
     reading->timeline->broken += reading->walk->cursor.torn;
+    if (reading->held && reading->held[reading->walk->thread].kind)
+        reading->memory &= timeline_span(reading->timeline, &reading->held[reading->walk->thread]);
+    if (reading->held)
+        reading->held[reading->walk->thread] = (struct span){0};
 }
 
 /* A task is made before it begins, on whatever thread: records are taken in the order of time, a thread's own as long as no other has an earlier one. */
@@ -547,7 +685,6 @@ static bool everything_read(struct reading *reading, const char *path)
 {
     struct timeline *timeline = reading->timeline;
     const struct trace_file *file = reading->file;
-    struct native_starts starts = {timeline->span_count, timeline->step_count, timeline->actor_count};
     uint32_t thread;
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (!timeline_string(timeline, "", 0, &thread) || !timeline_process(timeline, pid_free(timeline, file->header->pid), &reading->process) ||
@@ -572,20 +709,23 @@ static bool everything_read(struct reading *reading, const char *path)
     reading->end_ns = known ? end_ns : INT64_MAX;
     if (!threads_walk(reading, end_ns))
         return false;
-    native_waits_cut(timeline, starts.span);
     for (size_t i = 0; i < file->thread_count; i++)
-        if (reading->helps[i] && timeline_team_helps(&timeline->teams[reading->helps[i] - 1])) {
+        if (reading->helps[i] == HELP_RUNTIME) {
             timeline->threads[reading->first_thread + i].device = true;
             if (!name_number(timeline, "Runtime's helper %zu", i, &timeline->threads[reading->first_thread + i].name))
                 return false;
         }
     if (reading->outside.devices)
         timeline->processes[reading->process].role = 0;
-    for (size_t i = starts.span; i < timeline->span_count; i++)
+    for (size_t i = reading->first_span; i < timeline->span_count; i++)
         end_ns = timeline->spans[i].end_ns > end_ns ? timeline->spans[i].end_ns : end_ns;
     if (ended && file->thread_count && end_ns > reading->shift_ns)
         span_put(reading, reading->first_thread, SPAN_RUNTIME, reading->shift_ns, end_ns, 0, TIMELINE_NONE, TIMELINE_NONE, 0);
-    return reading->memory && native_tasks_order(timeline, reading->first_task, starts);
+    for (size_t i = reading->first_task; i < timeline->task_count && !file->part; i++)
+        timeline->unfinished += !(timeline->tasks[i].flags & (TASK_ENDED | TASK_WAITS));
+    if (reading->sparing)
+        timeline->task_count = reading->first_task;
+    return reading->memory;
 }
 
 static void cut_tell(const struct reading *reading, const char *path)
@@ -609,24 +749,29 @@ static void cut_tell(const struct reading *reading, const char *path)
 
 enum pcere_status native_read(const char *path, struct timeline *timeline, struct pcere_error *error)
 {
-    struct reading reading = {.timeline = timeline, .memory = true, .first_task = (uint32_t)timeline->task_count};
-    enum pcere_status status = trace_file_salvage(path, &reading.file, error);
+    struct reading reading = {.timeline = timeline, .memory = true, .first_task = (uint32_t)timeline->task_count, .first_span = timeline->span_count,
+                              .sparing = timeline->least_ns && !timeline->want_steps};
+    enum pcere_status status = timeline->has_window ? trace_part_open(path, (uint64_t)timeline->window_begin_ns, (uint64_t)timeline->window_end_ns, &reading.file, error)
+                                                    : trace_file_salvage(path, &reading.file, error);
     if (status != PCERE_OK)
         return status;
+    timeline->has_window = timeline->has_window && reading.file->part;      /* else times of the window are not known beforehand to be those of the run */
     for (size_t i = 0; i < timeline->task_count; i++)
         reading.scopes = timeline->tasks[i].scope >= reading.scopes ? timeline->tasks[i].scope + 1 : reading.scopes;
     if (!reading.file->header->tool_started)
         status = pcere_fail(error, PCERE_NO, 0, "an OpenMP program links with libomp (clang -fopenmp)", "'%.300s' has no OpenMP in it", path);
     reading.helps = calloc(reading.file->thread_count + 1, sizeof *reading.helps);
     reading.actors = calloc(reading.file->thread_count + 1, sizeof *reading.actors);
+    reading.team_ids = calloc(reading.file->thread_count + 1, sizeof *reading.team_ids);
+    reading.held = reading.sparing ? calloc(reading.file->thread_count + 1, sizeof *reading.held) : NULL;
     reading.places = calloc(reading.file->construct_count + 1, sizeof *reading.places);
-    if (status == PCERE_OK && (!reading.actors || !reading.helps || !reading.places || !everything_read(&reading, path)))
+    if (status == PCERE_OK && (!reading.actors || !reading.team_ids || (reading.sparing && !reading.held) || !reading.helps || !reading.places || !everything_read(&reading, path)))
         status = pcere_fail_memory(error, "the trace");
     if (status == PCERE_OK && reading.file->cut_why)
         cut_tell(&reading, path);
-    for (size_t i = 0; reading.actors && i < reading.file->thread_count; i++)
-        free(reading.actors[i].list);
-    free(reading.actors);
+    pages_done(reading.actors, reading.file->thread_count);
+    pages_done(reading.team_ids, reading.file->thread_count);
+    free(reading.held);
     free(reading.helps);
     outside_done(&reading.outside);
     free(reading.places);

@@ -68,7 +68,7 @@ static bool target_end(struct outside *outside, struct timeline *timeline, int64
     span.nowait = outside->nowait || open->flags & 8;
     if (region) {
         struct timeline_task *task = &timeline->tasks[outside->task];
-        span.task = outside->task;
+        span.task = task->number;
         if (!(task->flags & TASK_ENDED) && !task->id) {              /* one that was made for this region */
             task->begin_ns = open->begin_ns;
             task->end_ns = now_ns;
@@ -89,7 +89,7 @@ static bool kernel_end(struct outside *outside, struct timeline *timeline, int64
     }
     struct span span = span_of(outside, open, SPAN_EXECUTE, now_ns);
     span.tag = outside->shared->tags++;
-    span.task = outside->depth ? outside->task : TIMELINE_NONE;
+    span.task = outside->depth && outside->task < timeline->task_count ? timeline->tasks[outside->task].number : TIMELINE_NONE;
     bool memory = timeline_span(timeline, &span) && device_thread(outside, timeline, open->device, false, &span.thread);
     span.kind = SPAN_TASK;
     outside->step = (struct timeline_step){.kind = STEP_TARGET, .begin_ns = open->begin_ns, .run_ns = (uint64_t)(now_ns - open->begin_ns), .place = open->place, .number = open->device};

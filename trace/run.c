@@ -48,18 +48,6 @@ static enum pcere_status kind_find(const char *path, enum file_kind *ret_kind, s
     return PCERE_OK;
 }
 
-/* Spans have places of their own while they are made. */
-static enum pcere_status ours_load(const char *path, struct timeline *timeline, struct pcere_error *error)
-{
-    uint64_t least_ns = timeline->least_ns;
-    timeline->least_ns = 0;
-    enum pcere_status status = native_read(path, timeline, error);
-    timeline->least_ns = least_ns;
-    if (status == PCERE_OK && least_ns && !timeline_coarsen(timeline))
-        status = pcere_fail_memory(error, "the timeline");
-    return status;
-}
-
 static enum pcere_status file_load(const char *path, struct run *run, struct pcere_error *error)
 {
     enum file_kind kind;
@@ -72,7 +60,7 @@ static enum pcere_status file_load(const char *path, struct run *run, struct pce
         return chrome_read(path, 0, &run->timeline, error);
     case FILE_NATIVE:
         run->has_trace = true;
-        return ours_load(path, &run->timeline, error);
+        return native_read(path, &run->timeline, error);
     case FILE_DOT:
         if (run->has_graph)
             return pcere_fail(error, PCERE_DATA, 0, "name the files of one run, joined by commas", "'%.300s' is the second graph of one run", path);
@@ -193,6 +181,11 @@ static enum pcere_status window_find(const char *path, const struct run_sparing 
     enum pcere_status status = kind_find(path, &kind, error);
     if (status == PCERE_OK && kind == FILE_CHROME)
         status = chrome_read(path, 0, &bounds, error);
+    if (status == PCERE_OK && kind == FILE_NATIVE) {             /* times since the run's start are those of its records */
+        timeline->has_window = true;
+        timeline->window_begin_ns = sparing->from_ns;
+        timeline->window_end_ns = sparing->to_ns;
+    }
     if (status == PCERE_OK && bounds.has_bounds) {
         int64_t length_ns = bounds.end_ns - bounds.begin_ns;
         timeline->has_window = true;

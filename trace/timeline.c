@@ -126,13 +126,19 @@ static bool stays_apart(const struct timeline *timeline, const struct span *span
     return timeline->apart == TIMELINE_ALL_APART || (timeline->apart == TIMELINE_WORKERS_APART && role != TIMELINE_NONE && role != 0);
 }
 
+bool timeline_is_outside(const struct timeline *timeline, const struct span *span)
+{
+    return timeline->has_window && (span->part == SPAN_WHOLE || span->part == SPAN_JOINED || stays_apart(timeline, span)) && span->kind != SPAN_MESSAGE &&
+           (span->end_ns < timeline->window_begin_ns || span->begin_ns > timeline->window_end_ns);
+}
+
 bool timeline_span(struct timeline *timeline, const struct span *span)
 {
     if (timeline->wanted && !(timeline->wanted >> span->kind & 1)) {
         timeline->unwanted++;
         goto bounds;
     }
-    if (timeline->has_window && (span->part == SPAN_WHOLE || stays_apart(timeline, span)) && span->kind != SPAN_MESSAGE && (span->end_ns < timeline->window_begin_ns || span->begin_ns > timeline->window_end_ns)) {
+    if (timeline_is_outside(timeline, span)) {
         timeline->unwanted++;
         goto bounds;
     }
@@ -392,7 +398,7 @@ uint64_t span_longest_ns(const struct span *span)
     return span->part == SPAN_JOINED ? span->task : (uint64_t)(span->end_ns - span->begin_ns);
 }
 
-static bool is_short(const struct timeline *timeline, const struct span *span)
+bool timeline_is_short(const struct timeline *timeline, const struct span *span)
 {
     if (span->part == SPAN_JOINED)
         return true;
@@ -426,7 +432,7 @@ bool timeline_coarsen(struct timeline *timeline)
         return false;
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct span span = timeline->spans[i];
-        bool brief = is_short(timeline, &span);
+        bool brief = timeline_is_short(timeline, &span);
         if (brief && open != SIZE_MAX && span_join(&timeline->spans[open], &span, timeline->least_ns))
             continue;
         open = brief ? kept : SIZE_MAX;

@@ -62,6 +62,7 @@ struct timeline_task {           /* an explicit task; in the order of their crea
     uint64_t id;
     int64_t created_ns, begin_ns, end_ns;
     uint64_t run_ns;             /* executing, without what it was suspended for */
+    uint32_t number;             /* in the run, from 0: its place in this list, but where the list has not all tasks, as of a cut */
     uint32_t scope;              /* tasks of one scope have one generating task: their dependences are held against each other */
     uint32_t epoch;              /* of the scope: taskwaits before it */
     uint32_t team, phase;        /* whose barriers wait for it; barriers before it */
@@ -92,7 +93,7 @@ struct timeline_actor {          /* an implicit or explicit task */
     bool initial;
 };
 
-struct timeline_team { uint64_t id; int64_t begin_ns, end_ns; uint32_t place, size; bool begun, ended; };
+struct timeline_team { uint64_t id; int64_t begin_ns, end_ns; uint32_t place, size, members; /* implicit tasks that have not ended */ bool begun, ended; };
 /* Threads that the runtime keeps for target tasks: a region that no construct began. */
 static inline bool timeline_team_helps(const struct timeline_team *team) { return team->begun && !team->place; }
 
@@ -111,6 +112,7 @@ struct timeline {
     size_t span_count, span_capacity;
     struct timeline_task *tasks;
     size_t task_count, task_capacity;
+    uint32_t tasks_made;         /* by traces of ours, kept or not */
     struct dependence *dependences;
     size_t dependence_count, dependence_capacity;
     struct timeline_step *steps; /* only if want_steps was set before reading; each task's own are in their order, tasks are not */
@@ -149,6 +151,8 @@ bool timeline_span(struct timeline *timeline, const struct span *span);
 /* Spans in the order of thread and begin, halves of pairs paired as far as both are there, and neighbours of a thread that are shorter than least_ns joined while they lie within twice of it. timeline_span calls it. */
 bool timeline_coarsen(struct timeline *timeline);
 uint64_t span_longest_ns(const struct span *span);       /* of what is joined in it; its own length if nothing is */
+bool timeline_is_short(const struct timeline *timeline, const struct span *span);        /* shorter than least_ns, or joined of such, and nothing is to be found by it */
+bool timeline_is_outside(const struct timeline *timeline, const struct span *span);      /* of the window: timeline_span does not keep it */
 /* Two short neighbours as one, if they are of one thread and lie within twice least_ns. */
 bool span_join(struct span *joined, const struct span *span, uint64_t least_ns);
 

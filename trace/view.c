@@ -197,7 +197,7 @@ static void edges_arrows(struct view *view, const struct keyed *list, size_t cou
     uint32_t task = 0;
     view->memory &= spans != NULL;
     for (size_t node = 0; spans && node < graph->count; node++) {
-        uint64_t number = of_trace ? (graph->nodes[node].id != UINT64_MAX ? task++ : UINT64_MAX) : graph->nodes[node].id;
+        uint64_t number = of_trace ? (graph->nodes[node].id != UINT64_MAX ? view->run->timeline.tasks[task++].number : UINT64_MAX) : graph->nodes[node].id;
         if (number >= TIMELINE_NONE)
             continue;
         size_t low = 0, high = count;

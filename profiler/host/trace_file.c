@@ -1,5 +1,6 @@
 /* profiler/host/trace_file.c - reading a sealed trace file: header, index, tables, and each thread's records in order. */
 #include "profiler/host/trace_file.h"
+#include "profiler/host/trace_part.h"
 #include "profiler/host/trace_salvage.h"
 
 #include "core/text.h"
@@ -57,6 +58,8 @@ static enum pcere_status index_check(const struct trace_file *file, const char *
         return damaged(error, path, "it does not end where its index does");
     if (XXH64((const char *)file->map + header->index_offset, header->index_count * sizeof(struct trace_index), 0) != header->index_checksum)
         return damaged(error, path, "its index does not have its checksum");
+    if (!trace_part_sound(file))
+        return damaged(error, path, "the tables before its index");
     return PCERE_OK;
 }
 
@@ -269,7 +272,25 @@ uint64_t trace_ns(const struct trace_file *file, uint64_t ticks)
     return ticks > start ? trace_span_ns(file, ticks - start) : 0;
 }
 
-static enum pcere_status file_fill(struct trace_file *file, const char *path, bool salvage, struct pcere_error *error)
+struct opening { bool salvage, part; uint64_t from_ns, to_ns; };     /* salvage: what is whole of a file that is not; part: of one that can be read so */
+
+static enum pcere_status part_read(struct trace_file *file, const char *path, const struct opening *opening, struct pcere_error *error)
+{
+    struct trace_index *index = NULL;
+    uint64_t count = 0;
+    clock_fit(file);
+    enum pcere_status status = trace_part_select(file, path, opening->from_ns, opening->to_ns, &index, &count, error);
+    for (uint64_t i = 0; status == PCERE_OK && i < count; i++)
+        status = block_check(file, &index[i], path, error);
+    if (status == PCERE_OK)
+        status = blocks_read(file, index, count, path, error);
+    if (status == PCERE_OK)
+        status = trace_part_fill(file, error);
+    free(index);
+    return status;
+}
+
+static enum pcere_status file_fill(struct trace_file *file, const char *path, const struct opening *opening, struct pcere_error *error)
 {
     enum pcere_status status = header_check(file, path, error);
     if (status != PCERE_OK)
@@ -283,11 +304,15 @@ static enum pcere_status file_fill(struct trace_file *file, const char *path, bo
     file->modules = calloc(file->module_count, sizeof *file->modules);
     if (!file->threads || !file->constructs || !file->modules)
         return pcere_fail_memory(error, "a trace's tables");
-    status = blocks_check(file, path, error);
-    if (status == PCERE_OK)
-        status = blocks_read(file, (const void *)((const char *)file->map + header->index_offset), header->index_count, path, error);
-    else if (status == PCERE_DATA && salvage)
-        status = whole_read(file, path, error);
+    if (opening->part && trace_part_can(file) && index_check(file, path, error) == PCERE_OK) {
+        status = part_read(file, path, opening, error);
+    } else {
+        status = blocks_check(file, path, error);
+        if (status == PCERE_OK)
+            status = blocks_read(file, (const void *)((const char *)file->map + header->index_offset), header->index_count, path, error);
+        else if (status == PCERE_DATA && opening->salvage)
+            status = whole_read(file, path, error);
+    }
     for (size_t i = 0; status == PCERE_OK && i < file->construct_count; i++)
         if (!construct_place(file, &file->constructs[i]))
             status = pcere_fail_memory(error, "a construct's name");
@@ -321,7 +346,7 @@ static bool map_copy(int descriptor, void **map, size_t bytes)
     return true;
 }
 
-static enum pcere_status file_open(const char *path, bool salvage, struct trace_file **ret_file, struct pcere_error *error)
+static enum pcere_status file_open(const char *path, const struct opening *opening, struct trace_file **ret_file, struct pcere_error *error)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     struct stat facts;
@@ -333,7 +358,7 @@ static enum pcere_status file_open(const char *path, bool salvage, struct trace_
     }
     void *map = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     int errnum = errno;
-    bool copied = map == MAP_FAILED || !salvage || ((const struct trace_header *)map)->sealed || map_copy(descriptor, &map, (size_t)facts.st_size);
+    bool copied = map == MAP_FAILED || !opening->salvage || ((const struct trace_header *)map)->sealed || map_copy(descriptor, &map, (size_t)facts.st_size);
     errnum = copied ? errnum : errno;
     close(descriptor);
     struct trace_file *file = calloc(1, sizeof *file);
@@ -347,7 +372,7 @@ static enum pcere_status file_open(const char *path, bool salvage, struct trace_
     file->map_bytes = (size_t)facts.st_size;
     file->header = map;
     file->until_ticks = UINT64_MAX;
-    enum pcere_status status = file_fill(file, path, salvage, error);
+    enum pcere_status status = file_fill(file, path, opening, error);
     if (status != PCERE_OK) {
         trace_file_close(file);
         return status;
@@ -358,12 +383,19 @@ static enum pcere_status file_open(const char *path, bool salvage, struct trace_
 
 enum pcere_status trace_file_open(const char *path, struct trace_file **ret_file, struct pcere_error *error)
 {
-    return file_open(path, false, ret_file, error);
+    return file_open(path, &(struct opening){0}, ret_file, error);
 }
 
 enum pcere_status trace_file_salvage(const char *path, struct trace_file **ret_file, struct pcere_error *error)
 {
-    return file_open(path, true, ret_file, error);
+    return file_open(path, &(struct opening){.salvage = true}, ret_file, error);
+}
+
+/* What is damaged where a part would need it is another matter for who takes what is whole. */
+enum pcere_status trace_part_open(const char *path, uint64_t from_ns, uint64_t to_ns, struct trace_file **ret_file, struct pcere_error *error)
+{
+    enum pcere_status status = file_open(path, &(struct opening){.salvage = true, .part = true, .from_ns = from_ns, .to_ns = to_ns}, ret_file, error);
+    return status == PCERE_DATA ? trace_file_salvage(path, ret_file, error) : status;
 }
 
 void trace_file_close(struct trace_file *file)
@@ -380,6 +412,7 @@ void trace_file_close(struct trace_file *file)
     free(file->constructs);
     free(file->threads);
     free(file->modules);
+    trace_part_free(file->part);
     munmap(file->map, file->map_bytes);
     free(file);
 }

@@ -60,6 +60,7 @@ struct trace_file {
     const char *cut_why;                    /* what is wrong with it, after its name: "is damaged: ..."; NULL: it is whole */
     uint64_t until_ticks;                   /* its records go until here: what some thread has no records of is left out for all; UINT64_MAX: to the end */
     uint64_t lost_blocks;
+    struct trace_part *part;                /* only a part of it is here (trace_part.h); NULL: all of it is */
     void *map;
     size_t map_bytes;
 };

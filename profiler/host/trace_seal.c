@@ -5,6 +5,7 @@
 #include "profiler/host/trace_file.h"
 
 #include "core/files.h"
+#include "profiler/host/trace_lasting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,6 +79,11 @@ void trace_block_times(const struct trace_block *block, uint32_t count_slots, ui
     *ret_last_ticks = last;
 }
 
+static uint32_t block_number(const struct trace_index *index)
+{
+    return (uint32_t)((index->offset - TRACE_HEADER_BYTES) / TRACE_BLOCK_BYTES);
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct trace_index *left = a, *right = b;
@@ -116,7 +122,25 @@ uint64_t trace_copies_drop(void *map, struct trace_index *index, uint64_t count)
     return kept;
 }
 
-static enum pcere_status seal_map(char *map, uint64_t blocks, struct trace_index *index, uint64_t *ret_count)
+/* The index by time, and what belongs to its entries in their order. */
+static enum pcere_status index_order(struct trace_index *index, uint64_t count, struct trace_made *made, struct pcere_error *error)
+{
+    uint32_t most = 0;
+    for (uint64_t i = 0; i < count; i++)
+        most = block_number(&index[i]) > most ? block_number(&index[i]) : most;
+    struct trace_made *by_block = made ? calloc((size_t)most + 1, sizeof *by_block) : NULL;
+    if (made && !by_block)
+        return pcere_fail_memory(error, "a trace file's index");
+    for (uint64_t i = 0; made && i < count; i++)
+        by_block[block_number(&index[i])] = made[i];
+    qsort(index, count, sizeof *index, by_time);
+    for (uint64_t i = 0; made && i < count; i++)
+        made[i] = by_block[block_number(&index[i])];
+    free(by_block);
+    return PCERE_OK;
+}
+
+static enum pcere_status seal_map(char *map, uint64_t blocks, struct trace_index *index, uint64_t *ret_count, struct lasting_tables *tables, struct pcere_error *error)
 {
     const struct trace_header *header = (const void *)map;
     uint32_t count_slots = (header->event_count + 1) / 2;
@@ -137,8 +161,33 @@ static enum pcere_status seal_map(char *map, uint64_t blocks, struct trace_index
         index[count++] = (struct trace_index){offset, block->used, block->thread, block->kind, block->first_ticks, block->last_ticks};
     }
     *ret_count = trace_copies_drop(map, index, count);
-    qsort(index, *ret_count, sizeof *index, by_time);
-    return PCERE_OK;
+    bool known;
+    enum pcere_status status = lasting_tables_make(map, index, *ret_count, tables, &known, error);
+    return status == PCERE_OK ? index_order(index, *ret_count, tables->made, error) : status;
+}
+
+/* Tables and index, behind the blocks. *ret_index_offset is where the index begins. */
+static enum pcere_status tail_write(int file, uint64_t offset, const struct trace_index *index, uint64_t count, const struct lasting_tables *tables, struct trace_header *header,
+                                    uint64_t *ret_index_offset, struct pcere_error *error)
+{
+    size_t made_bytes = (size_t)count * sizeof *tables->made, lasting_bytes = tables->lasting.count * sizeof *tables->lasting.list;
+    enum pcere_status status = PCERE_OK;
+    header->part_offset = header->lasting_count = header->part_checksum = 0;
+    *ret_index_offset = offset;
+    if (tables->made) {
+        header->part_offset = offset;
+        header->lasting_count = tables->lasting.count;
+        header->part_checksum = XXH64(tables->lasting.list, lasting_bytes, XXH64(tables->made, made_bytes, 0));
+        status = file_write_all(file, (int64_t)offset, tables->made, made_bytes, "the trace file", "trace.write", error);
+        if (status == PCERE_OK)
+            status = file_write_all(file, (int64_t)(offset + made_bytes), tables->lasting.list, lasting_bytes, "the trace file", "trace.write", error);
+        *ret_index_offset = offset + made_bytes + lasting_bytes;
+    }
+    if (status == PCERE_OK)
+        status = file_write_all(file, (int64_t)*ret_index_offset, index, (size_t)count * sizeof *index, "the trace file", "trace.write", error);
+    if (status == PCERE_OK && ftruncate(file, (off_t)(*ret_index_offset + count * sizeof *index)) != 0)
+        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot cut the trace file to its length");
+    return status;
 }
 
 enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns, struct pcere_error *error)
@@ -149,24 +198,23 @@ enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns
     if (facts.st_size < (off_t)TRACE_HEADER_BYTES)
         return pcere_fail(error, PCERE_DATA, 0, NULL, "the program cut its trace file");
     uint64_t blocks = ((uint64_t)facts.st_size - TRACE_HEADER_BYTES) / TRACE_BLOCK_BYTES;
-    uint64_t index_offset = TRACE_HEADER_BYTES + blocks * TRACE_BLOCK_BYTES;
-    char *map = mmap(NULL, index_offset, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    uint64_t blocks_end = TRACE_HEADER_BYTES + blocks * TRACE_BLOCK_BYTES, index_offset = blocks_end;
+    char *map = mmap(NULL, blocks_end, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (map == MAP_FAILED)
         return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot map the trace file");
     struct trace_index *index = calloc(blocks + 1, sizeof *index);
     struct trace_header *header = (void *)map;
     enum pcere_status status = PCERE_OK;
+    struct lasting_tables tables = {0};
     uint64_t count = 0;
     if (!index)
         status = pcere_fail_memory(error, "a trace file's index");
     else if (memcmp(header->magic, TRACE_MAGIC, sizeof header->magic) != 0 || header->version != TRACE_VERSION || header->event_count > TRACE_EVENTS_MOST)
         status = pcere_fail(error, PCERE_DATA, 0, NULL, "the program damaged its trace file");
     else
-        status = seal_map(map, blocks, index, &count);
+        status = seal_map(map, blocks, index, &count, &tables, error);
     if (status == PCERE_OK)
-        status = file_write_all(file, (int64_t)index_offset, index, (size_t)count * sizeof *index, "the trace file", "trace.write", error);
-    if (status == PCERE_OK && ftruncate(file, (off_t)(index_offset + count * sizeof *index)) != 0)
-        status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot cut the trace file to its length");
+        status = tail_write(file, blocks_end, index, count, &tables, header, &index_offset, error);
     if (status == PCERE_OK) {
         header->index_offset = index_offset;
         header->index_count = count;
@@ -179,7 +227,8 @@ enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns
         header->header_checksum = 0;
         header->header_checksum = XXH64(header, TRACE_HEADER_BYTES, 0);
     }
+    lasting_tables_done(&tables);
     free(index);
-    munmap(map, index_offset);
+    munmap(map, blocks_end);
     return status;
 }

@@ -13,7 +13,7 @@ static char directory[] = "/tmp/pcere-trace-XXXXXX", path[256];
 
 struct player { int file; uint64_t offset; struct trace_block block; struct trace_record records[4092]; uint32_t used; };
 static struct player players[3];
-static uint64_t blocks_taken;
+static uint64_t blocks_taken, played_end;       /* played_end: when the program ended by itself; 0: it did not */
 static int trace;
 
 static inline void directory_remove(void)
@@ -97,6 +97,8 @@ static inline void trace_end(unsigned threads)
     header.thread_count = threads;
     header.construct_count = 3;
     header.block_count = blocks_taken;
+    header.ended = played_end != 0;
+    header.end.ticks = header.end.monotonic_ns = played_end;
     CU_ASSERT_EQUAL_FATAL(pwrite(trace, &header, sizeof header, 0), (ssize_t)sizeof header);
     struct pcere_error error;
     CU_ASSERT_EQUAL_FATAL(trace_file_seal(trace, 0, 1000, &error), PCERE_OK);
