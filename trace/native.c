@@ -1,5 +1,6 @@
 /* trace/native.c - see native.h. */
 #include "trace/native.h"
+#include "trace/native_ids.h"
 #include "trace/native_outside.h"
 #include "core/text.h"
 #include "profiler/host/trace_file.h"
@@ -11,27 +12,6 @@
 
 /* ompt_sync_region_t */
 enum { WAIT_BARRIER = 1, WAIT_BARRIER_EXPLICIT = 3, WAIT_TASKWAIT = 5, WAIT_TASKGROUP = 6, WAIT_REDUCTION = 7 };
-
-struct actor {                   /* an implicit or explicit task */
-    uint32_t task;               /* of the timeline + 1; 0: implicit */
-    uint32_t team, scope;        /* of what stands for a team: + 1; scope + 1; 0: it made no task yet */
-    uint32_t epoch, phase, member;
-    uint32_t wait, mutex;        /* what it waits for now; 0: nothing */
-    uint32_t loop, chunk;        /* place of the loop that it is in; 1: in a range of it */
-    uint32_t taskloop;           /* place of the one that it is in */
-    bool implicit, initial;
-    uint32_t number;             /* of the timeline's actors + 1; 0: not among them */
-    uint32_t step;               /* of the timeline's steps + 1: the last one, if it goes on; 0: another begins */
-    uint32_t loops;              /* that it began */
-    uint64_t range_first, range_count, range_chunk;
-    bool range_fixed;
-    uint64_t back;               /* implicit: what its thread goes on with at its end */
-};
-
-/* Actors, and teams, by the count in their id: pages of them, which are given back when all in them have ended. */
-enum { PAGE_SHIFT = 10, PAGE_ACTORS = 1 << PAGE_SHIFT };
-struct page { uint32_t ended; struct actor actors[PAGE_ACTORS]; };
-struct pages { struct page **list; size_t count, capacity; };
 
 struct open_span { int64_t begin_ns; uint32_t place; uint8_t kind; };
 
@@ -53,8 +33,7 @@ struct walk {                   /* through a thread's records */
 struct reading {
     struct timeline *timeline;
     struct trace_file *file;
-    struct actor nobody;         /* for ids that make no sense */
-    struct pages *actors, *team_ids;     /* [thread that made them] */
+    struct native_ids ids;
     bool sparing;                /* nothing is kept of tasks and teams that have ended: only spans are asked for, with the tasks' numbers */
     uint32_t free_task, free_team;       /* places that can be used again, + 1; 0: none; the next one stands in their `thread` and `size` */
     struct span *held;           /* [thread], in sparing: the last short one, to be joined with the next */
@@ -73,66 +52,15 @@ struct reading {
 
 /* ---- ids ---------------------------------------------------------------------------------------------------------------------- */
 
-/* NULL: no memory; *ret_page of what is not there: NULL, if nothing is made. */
-static struct page *page_of(struct pages *pages, uint64_t count, bool *memory)
-{
-    size_t number = (size_t)(count >> PAGE_SHIFT), had = pages->capacity;
-    if (number >= pages->count) {
-        if (!array_reserve(&pages->list, &pages->capacity, number + 1, sizeof(struct page *))) {
-            *memory = false;
-            return NULL;
-        }
-        memset(pages->list + had, 0, (pages->capacity - had) * sizeof(struct page *));
-        pages->count = number + 1;
-    }
-    if (!pages->list[number] && !(pages->list[number] = calloc(1, sizeof(struct page))))
-        *memory = false;
-    return pages->list[number];
-}
-
-static struct actor *id_find(struct reading *reading, struct pages *of, uint64_t id)
-{
-    uint64_t thread = id >> TRACE_ID_THREAD_SHIFT, count = id & (((uint64_t)1 << TRACE_ID_THREAD_SHIFT) - 1);
-    struct page *page = NULL;
-    if (id && thread < reading->file->thread_count && count <= reading->file->slots)
-        page = page_of(&of[thread], count, &reading->memory);
-    if (!page)
-        return reading->nobody = (struct actor){0}, &reading->nobody;
-    return &page->actors[count & (PAGE_ACTORS - 1)];
-}
-
 static struct actor *actor_of(struct reading *reading, uint64_t id)
 {
-    return id_find(reading, reading->actors, id);
-}
-
-/* Whatever had this id is told of no more. */
-static void id_forget(const struct reading *reading, struct pages *of, uint64_t id)
-{
-    uint64_t thread = id >> TRACE_ID_THREAD_SHIFT, count = id & (((uint64_t)1 << TRACE_ID_THREAD_SHIFT) - 1);
-    if (!reading->sparing || !id || thread >= reading->file->thread_count || count >> PAGE_SHIFT >= of[thread].count)
-        return;
-    struct page **page = &of[thread].list[count >> PAGE_SHIFT];
-    if (!*page || ++(*page)->ended < PAGE_ACTORS - (count < PAGE_ACTORS))       /* counts are from 1 */
-        return;
-    free(*page);
-    *page = NULL;
-}
-
-static void pages_done(struct pages *pages, size_t threads)
-{
-    for (size_t i = 0; pages && i < threads; i++) {
-        for (size_t k = 0; k < pages[i].count; k++)
-            free(pages[i].list[k]);
-        free(pages[i].list);
-    }
-    free(pages);
+    return ids_find(&reading->ids, IDS_ACTORS, id);
 }
 
 static uint32_t team_of(struct reading *reading, uint64_t id)
 {
     struct timeline *timeline = reading->timeline;
-    struct actor *named = id_find(reading, reading->team_ids, id);
+    struct actor *named = ids_find(&reading->ids, IDS_TEAMS, id);
     if (!id)
         return reading->no_team;
     if (named->team)
@@ -158,7 +86,7 @@ static void team_leave(struct reading *reading, uint32_t team)
     struct timeline_team *left = &reading->timeline->teams[team];
     if (!reading->sparing || !left->id || !left->ended || left->members)
         return;
-    id_forget(reading, reading->team_ids, left->id);
+    ids_forget(&reading->ids, IDS_TEAMS, left->id);
     *left = (struct timeline_team){.size = reading->free_team};
     reading->free_team = team + 1;
 }
@@ -169,7 +97,7 @@ static void step_put(struct reading *reading, struct actor *actor, const struct 
 {
     struct timeline *timeline = reading->timeline;
     actor->step = 0;
-    if (!timeline->want_steps || actor == &reading->nobody)
+    if (!timeline->want_steps || actor == &reading->ids.nobody)
         return;
     if (!actor->number) {
         if (!array_reserve(&timeline->actors, &timeline->actor_capacity, timeline->actor_count + 1, sizeof *timeline->actors)) {
@@ -329,7 +257,7 @@ static void task_forget(struct reading *reading, struct actor *actor)
         return;
     uint32_t task = actor->task - 1;
     actor->task = 0;
-    id_forget(reading, reading->actors, reading->timeline->tasks[task].id);
+    ids_forget(&reading->ids, IDS_ACTORS, reading->timeline->tasks[task].id);
     reading->timeline->tasks[task] = (struct timeline_task){.thread = reading->free_task, .flags = TASK_ENDED};
     reading->free_task = task + 1;
 }
@@ -384,7 +312,7 @@ static void implicit_end(struct reading *reading, struct actor *actor)
     if (!actor->implicit)
         return;
     uint32_t team = actor->team;
-    id_forget(reading, reading->actors, id);
+    ids_forget(&reading->ids, IDS_ACTORS, id);
     if (team < reading->timeline->team_count && reading->timeline->teams[team].members && --reading->timeline->teams[team].members == 0)
         team_leave(reading, team);
 }
@@ -725,7 +653,7 @@ static bool everything_read(struct reading *reading, const char *path)
         timeline->unfinished += !(timeline->tasks[i].flags & (TASK_ENDED | TASK_WAITS));
     if (reading->sparing)
         timeline->task_count = reading->first_task;
-    return reading->memory;
+    return reading->memory && reading->ids.memory;
 }
 
 static void cut_tell(const struct reading *reading, const char *path)
@@ -761,16 +689,14 @@ enum pcere_status native_read(const char *path, struct timeline *timeline, struc
     if (!reading.file->header->tool_started)
         status = pcere_fail(error, PCERE_NO, 0, "an OpenMP program links with libomp (clang -fopenmp)", "'%.300s' has no OpenMP in it", path);
     reading.helps = calloc(reading.file->thread_count + 1, sizeof *reading.helps);
-    reading.actors = calloc(reading.file->thread_count + 1, sizeof *reading.actors);
-    reading.team_ids = calloc(reading.file->thread_count + 1, sizeof *reading.team_ids);
+    bool ids = ids_init(&reading.ids, reading.file->thread_count, reading.file->slots, reading.sparing);
     reading.held = reading.sparing ? calloc(reading.file->thread_count + 1, sizeof *reading.held) : NULL;
     reading.places = calloc(reading.file->construct_count + 1, sizeof *reading.places);
-    if (status == PCERE_OK && (!reading.actors || !reading.team_ids || (reading.sparing && !reading.held) || !reading.helps || !reading.places || !everything_read(&reading, path)))
+    if (status == PCERE_OK && (!ids || (reading.sparing && !reading.held) || !reading.helps || !reading.places || !everything_read(&reading, path)))
         status = pcere_fail_memory(error, "the trace");
     if (status == PCERE_OK && reading.file->cut_why)
         cut_tell(&reading, path);
-    pages_done(reading.actors, reading.file->thread_count);
-    pages_done(reading.team_ids, reading.file->thread_count);
+    ids_done(&reading.ids);
     free(reading.held);
     free(reading.helps);
     outside_done(&reading.outside);
