@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #define BLOCK_ROOM (TRACE_BLOCK_BYTES - (uint32_t)sizeof(struct trace_block))
+#define LONG_BYTES ((size_t)1 << 28)
 #define BLOCK_SLOTS (BLOCK_ROOM / (uint32_t)sizeof(struct trace_record))
 
 static enum pcere_status damaged(struct pcere_error *error, const char *path, const char *what)
@@ -184,12 +185,23 @@ static enum pcere_status block_check(const struct trace_file *file, const struct
     return PCERE_OK;
 }
 
+/* A long file need not stay in memory behind who has read it. Of one that was copied nothing else has its bytes. */
+static void block_leave(const struct trace_file *file, const struct trace_block *block)
+{
+    const char *at = (const char *)block, *map = file->map;
+    if (file->map_bytes > LONG_BYTES && file->header->sealed && at >= map && at < map + file->map_bytes)
+        madvise((void *)(uintptr_t)at, TRACE_BLOCK_BYTES, MADV_DONTNEED);
+}
+
 static enum pcere_status blocks_check(const struct trace_file *file, const char *path, struct pcere_error *error)
 {
     enum pcere_status status = index_check(file, path, error);
     const struct trace_index *index = (const void *)((const char *)file->map + file->header->index_offset);
-    for (uint64_t i = 0; status == PCERE_OK && i < file->header->index_count; i++)
+    for (uint64_t i = 0; status == PCERE_OK && i < file->header->index_count; i++) {
         status = block_check(file, &index[i], path, error);
+        if (status == PCERE_OK)
+            block_leave(file, (const void *)((const char *)file->map + index[i].offset));
+    }
     return status;
 }
 
@@ -428,6 +440,7 @@ void trace_cursor_start(struct trace_cursor *cursor, const struct trace_file *fi
 
 static void block_next(struct trace_cursor *cursor)
 {
+    block_leave(cursor->file, cursor->thread->blocks[cursor->block]);
     cursor->block++;
     cursor->slot = 0;
     if (cursor->block < cursor->thread->block_count)

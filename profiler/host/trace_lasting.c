@@ -108,7 +108,8 @@ bool lasting_take(struct lasting_walk *walk, const struct trace_lasting *record,
     switch ((enum trace_type)TRACE_TYPE(record->word)) {
     case TRACE_TEAM: walk->team = *record; return true;
     case TRACE_SINGLE_BEGIN: return !record->value || frame_push(walk, record, false, list);
-    case TRACE_PARALLEL_BEGIN: case TRACE_IMPLICIT_BEGIN: case TRACE_LOOP_BEGIN: case TRACE_MASKED_BEGIN: case TRACE_TASKLOOP_BEGIN: case TRACE_MUTEX_BEGIN: return frame_push(walk, record, false, list);
+    case TRACE_PARALLEL_BEGIN: return (!walk->regions || lasting_block_end(walk, list)) && frame_push(walk, record, walk->regions, list);
+    case TRACE_IMPLICIT_BEGIN: case TRACE_LOOP_BEGIN: case TRACE_MASKED_BEGIN: case TRACE_TASKLOOP_BEGIN: case TRACE_MUTEX_BEGIN: return frame_push(walk, record, false, list);
     case TRACE_PARALLEL_END: return frame_close(walk, record, TRACE_PARALLEL_BEGIN, list);
     case TRACE_IMPLICIT_END: return frame_close(walk, record, TRACE_IMPLICIT_BEGIN, list);
     case TRACE_LOOP_END: return frame_close(walk, record, TRACE_LOOP_BEGIN, list);
@@ -134,7 +135,7 @@ bool lasting_block_end(struct lasting_walk *walk, struct lasting_list *list)
     bool memory = true;
     for (size_t i = 0; i < walk->depth && memory; i++)
         memory = frame_keep(&walk->frames[i], list);
-    return memory;
+    return memory && (!walk->team.word || list_add(list, &walk->team));
 }
 
 /* ---- the tables of a file ----------------------------------------------------------------------------------------------------- */

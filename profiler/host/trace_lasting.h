@@ -26,6 +26,7 @@ struct lasting_walk {            /* through the records of one thread; zeroed be
     struct lasting_frame frames[LASTING_DEPTH];
     size_t depth;
     struct trace_lasting team;   /* of the implicit task that begins next */
+    bool regions;                /* by the caller: regions are lasting however soon they end, for workers hear late of that */
     bool lost;                   /* it is too deep, or has records that this does not know: devices, messages */
 };
 

@@ -161,17 +161,32 @@ static bool block_sound(const struct trace_file *file, const struct trace_index 
            block->used <= (TRACE_BLOCK_BYTES - sizeof *block) / sizeof(struct trace_record) && trace_block_checksum(block) == block->checksum;
 }
 
-/* Who made the tasks that go on in a block. */
+/* The block in which the region of this team begins and ends, if it is no lasting one: each implicit task of it begins in between. Workers hear late of its end. */
+static void region_choose(const struct trace_file *file, struct trace_part *part, uint64_t team, uint64_t ticks)
+{
+    uint64_t master = team >> TRACE_ID_THREAD_SHIFT;
+    if (team && master < file->thread_count && part->first[master] < part->first[master + 1])
+        part->chosen[part->entries[entry_find(part, (size_t)master, ticks)]] = true;
+}
+
+/* Who made the tasks that go on in a block, and whose regions those are that its thread enters. */
 static void makers_of_block(const struct trace_file *file, struct trace_part *part, const struct trace_index *index)
 {
     const struct trace_block *block = block_at(file, index->offset);
     const struct trace_record *records = (const void *)(block + 1);
     uint32_t count_slots = (file->header->event_count + 1) / 2;
+    uint64_t base = block->base_ticks;
     if (!block_sound(file, index))
         return;                          /* found again, and told, when blocks are checked */
-    for (uint32_t slot = 0; slot < block->used; slot += 1 + (records[slot].word & TRACE_COUNTS ? count_slots : 0))
-        if (TRACE_TYPE(records[slot].word) == TRACE_TASK_SWITCH)
+    for (uint32_t slot = 0; slot < block->used; slot += 1 + (records[slot].word & TRACE_COUNTS ? count_slots : 0)) {
+        uint32_t type = TRACE_TYPE(records[slot].word);
+        if (type == TRACE_TIME)
+            base = records[slot].value;
+        if (type == TRACE_TASK_SWITCH)
             maker_choose(file, part, records[slot].value);
+        if (type == TRACE_TEAM)
+            region_choose(file, part, records[slot].value, base + records[slot].time);
+    }
 }
 
 /* Who made the tasks that the thread is in where its first chosen block begins. */
@@ -185,9 +200,14 @@ static bool makers_of_state(const struct trace_file *file, struct trace_part *pa
         memory = lasting_take(walk, &part->lasting[i], &list);
         list.count = 0;
     }
-    for (size_t i = 0; i < walk->depth; i++)
-        if (walk->frames[i].type == TRACE_TASK_SWITCH)
-            maker_choose(file, part, walk->frames[i].records[walk->frames[i].count - 1].value);
+    for (size_t i = 0; i < walk->depth; i++) {
+        const struct lasting_frame *frame = &walk->frames[i];
+        const struct trace_lasting *last = &frame->records[frame->count - 1];
+        if (frame->type == TRACE_TASK_SWITCH)
+            maker_choose(file, part, last->value);
+        if (frame->type == TRACE_IMPLICIT_BEGIN && frame->count == 2)
+            region_choose(file, part, frame->records[0].value, last->ticks);
+    }
     free(list.list);
     return memory;
 }
@@ -255,50 +275,59 @@ enum pcere_status trace_part_select(struct trace_file *file, const char *path, u
 
 /* ---- lasting records as blocks ------------------------------------------------------------------------------------------------- */
 
-/* Of lasting records from `first` on those up to `stop`; `ticks` stands for a time where there is none. What follows belongs to no record before: the first one says so. */
-static struct trace_block *gap_make(const struct trace_part *part, uint64_t first, uint64_t stop, uint64_t ticks, uint16_t thread)
+/* `ticks` stands for a time where there is no record. What follows belongs to no record before: the first one says so. */
+static struct trace_block *gap_make(const struct lasting_list *list, uint64_t ticks, uint16_t thread)
 {
-    uint32_t used = (uint32_t)(stop - first) * 2 + 2;
+    uint32_t used = (uint32_t)list->count * 2 + 2;
     struct trace_block *block = calloc(1, sizeof *block + used * sizeof(struct trace_record));
     if (!block)
         return NULL;
     struct trace_record *record = (void *)(block + 1);
     *block = (struct trace_block){.magic = TRACE_BLOCK_MAGIC, .kind = TRACE_BLOCK_RECORDS, .thread = thread, .used = used};
-    *record++ = (struct trace_record){0, TRACE_WORD(TRACE_TIME, 0, 0), first < stop ? part->lasting[first].ticks : ticks};
+    *record++ = (struct trace_record){0, TRACE_WORD(TRACE_TIME, 0, 0), list->count ? list->list[0].ticks : ticks};
     *record++ = (struct trace_record){0, TRACE_WORD(TRACE_CPU, 0, 0), 0};
-    for (uint64_t i = first; i < stop; i++) {
-        *record++ = (struct trace_record){0, TRACE_WORD(TRACE_TIME, 0, 0), part->lasting[i].ticks};
-        *record++ = (struct trace_record){0, part->lasting[i].word, part->lasting[i].value};
+    for (size_t i = 0; i < list->count; i++) {
+        *record++ = (struct trace_record){0, TRACE_WORD(TRACE_TIME, 0, 0), list->list[i].ticks};
+        *record++ = (struct trace_record){0, list->list[i].word, list->list[i].value};
     }
     return block;
 }
 
-static bool thread_fill(struct trace_file *file, struct trace_part *part, size_t thread)
+/* Lasting records of the entries before `entry`, from *lasting on; what holds beyond them, or ends what held before them, goes to `list`. False: no memory. */
+static bool lasting_pass(const struct trace_part *part, size_t thread, uint64_t entry, uint64_t *lasting, struct lasting_walk *walk, struct lasting_list *list)
+{
+    bool memory = true;
+    list->count = 0;
+    for (; memory && *lasting < part->lasting_first[thread + 1] && part->entry_of[part->lasting[*lasting].block] - 1 < entry; ++*lasting)
+        memory = lasting_take(walk, &part->lasting[*lasting], list);
+    return memory && lasting_block_end(walk, list);
+}
+
+static bool thread_fill(struct trace_file *file, struct trace_part *part, size_t thread, struct lasting_walk *walk, struct lasting_list *list)
 {
     struct trace_thread *of = &file->threads[thread];
     const struct trace_block **blocks = calloc(of->block_count * 2 + 2, sizeof *blocks);
-    uint64_t lasting = part->lasting_first[thread], stop = part->lasting_first[thread + 1];
-    size_t count = 0;
+    uint64_t lasting = part->lasting_first[thread];
+    size_t count = 0, end = part->first[thread + 1];
     bool memory = blocks != NULL;
-    for (size_t i = part->first[thread]; memory && i <= part->first[thread + 1];) {
+    walk->depth = 0;
+    walk->team.word = 0;
+    walk->regions = true;
+    for (size_t i = part->first[thread]; memory;) {
         size_t next = i;
-        while (next < part->first[thread + 1] && !part->chosen[part->entries[next]])
+        while (next < end && !part->chosen[part->entries[next]])
             next++;
-        bool last = next == part->first[thread + 1];
         if (next > i) {
-            uint64_t from = lasting;
-            while (lasting < stop && (last || part->entry_of[part->lasting[lasting].block] - 1 < part->entries[next]))
-                lasting++;
-            struct trace_block *gap = last && from == lasting ? NULL : gap_make(part, from, lasting, last ? 0 : part->index[part->entries[next]].first_ticks, (uint16_t)thread);
-            memory = gap || (last && from == lasting);
+            memory = lasting_pass(part, thread, next < end ? part->entries[next] : UINT64_MAX, &lasting, walk, list);
+            struct trace_block *gap = memory ? gap_make(list, part->index[part->entries[next < end ? next : end - 1]].first_ticks, (uint16_t)thread) : NULL;
+            memory = gap != NULL;
             if (gap)
                 blocks[count++] = part->gaps[part->gap_count++] = gap;
         }
-        if (last)
+        if (next == end || !memory)
             break;
         blocks[count++] = block_at(file, part->index[part->entries[next]].offset);
-        while (lasting < stop && part->entry_of[part->lasting[lasting].block] - 1 == part->entries[next])
-            lasting++;                   /* it stands in the block itself */
+        memory = lasting_pass(part, thread, part->entries[next] + 1, &lasting, walk, list);     /* they stand in the block itself */
         i = next + 1;
     }
     if (!memory) {
@@ -318,10 +347,14 @@ enum pcere_status trace_part_fill(struct trace_file *file, struct pcere_error *e
     for (size_t i = 0; i < file->thread_count; i++)
         blocks += file->threads[i].block_count;
     part->gaps = calloc(blocks + 1, sizeof(struct trace_block *));
-    bool memory = part->gaps != NULL;
+    struct lasting_walk *walk = calloc(1, sizeof *walk);
+    struct lasting_list list = {0};
+    bool memory = part->gaps && walk;
     file->slots = 0;
     for (size_t i = 0; memory && i < file->thread_count; i++)
-        memory = thread_fill(file, part, i);
+        memory = thread_fill(file, part, i, walk, &list);
+    free(walk);
+    free(list.list);
     for (uint64_t i = 0; i < part->count; i++)
         file->slots += part->index[i].kind == TRACE_BLOCK_RECORDS ? part->index[i].used : 0;
     return memory ? PCERE_OK : pcere_fail_memory(error, "a part of a trace");

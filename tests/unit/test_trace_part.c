@@ -161,8 +161,10 @@ static void program_play(uint64_t seed)
     now = 100;
     chance_state = seed;
     tell(0, TRACE_IMPLICIT_BEGIN, 1, 0, id(0, ++actors[0].ids));
-    for (uint64_t team = 1; team <= 4; team++)
-        region_run(team, team == 2 ? STEPS : STEPS / 10);
+    for (uint64_t team = 1; team <= 8; team++) {         /* long ones, and some that hardly fill a block */
+        region_run(team, team == 2 ? STEPS : team < 5 ? STEPS / 10 : 4);
+        now += 10000;
+    }
     tell(0, TRACE_IMPLICIT_END, 1, 0, id(0, 1));
     for (unsigned i = 0; i < THREADS; i++)
         player_put(i, actors[i].sequence);
