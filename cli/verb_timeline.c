@@ -132,7 +132,7 @@ const struct cli_verb cli_verb_timeline = {
     .description = "TRACE is a run as for 'pcere metrics'. The user's view shows tasks by number and colour of their source location, waits, data events inside the variable that they move, "
                    "and arrows: Communication (from the begin of a worker's data event to its end), Tasks (dependences), Worker Process k (from the head's Execute to the task on the worker). The "
                    "developer's view shows every event.\n\nA long run is cut with --from and --to, and made coarser with --least. A picture joins what is shorter than half a pixel by itself. "
-                   "Of tens of gigabytes --least with --no-arrows makes an overview in as much memory as the overview needs, and --from and --to show more of what it shows.",
+                   "Of tens of gigabytes --least with --no-arrows makes an overview in as much memory as the overview needs, and --from and --to show more of what it shows: of a trace of 'pcere trace' without reading the rest of it.",
     .examples = "pcere timeline cholesky.pct -o cholesky.pftrace\npcere timeline huge.json --least 10ms --no-arrows -o overview.pftrace\npcere timeline ompc-run/ --view developer -o all.json\npcere timeline big.json --from 10s --to 11s -o second.pftrace\npcere timeline cholesky.pct --from 10ms --to 20ms -o figure.svg\n",
     .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct timeline_words),
     .operands = CLI_OPERANDS_ANY,

@@ -171,6 +171,26 @@ static int by_sequence(const void *a, const void *b)
     return (*left)->sequence < (*right)->sequence ? -1 : (*left)->sequence > (*right)->sequence;
 }
 
+/* A long file need not stay in memory behind who has read it. Of one that was copied nothing else has its bytes. */
+static void block_leave(const struct trace_file *file, const struct trace_block *block)
+{
+    const char *at = (const char *)block, *map = file->map;
+    if (file->map_bytes > LONG_BYTES && file->header->sealed && at >= map && at < map + file->map_bytes)
+        madvise((void *)(uintptr_t)at, TRACE_BLOCK_BYTES, MADV_DONTNEED);
+}
+
+/* They have their order, but in a file that is not whole. */
+static void blocks_sort(const struct trace_file *file, struct trace_thread *thread)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < thread->block_count && sorted; i++) {
+        sorted = by_sequence(&thread->blocks[i - 1], &thread->blocks[i]) < 0;
+        block_leave(file, thread->blocks[i - 1]);
+    }
+    if (!sorted)
+        qsort(thread->blocks, thread->block_count, sizeof(const struct trace_block *), by_sequence);
+}
+
 static enum pcere_status block_check(const struct trace_file *file, const struct trace_index *index, const char *path, struct pcere_error *error)
 {
     if (index->offset < TRACE_HEADER_BYTES || (index->offset - TRACE_HEADER_BYTES) % TRACE_BLOCK_BYTES ||
@@ -178,19 +198,12 @@ static enum pcere_status block_check(const struct trace_file *file, const struct
         return damaged(error, path, "a block lies outside of it");
     const struct trace_block *block = (const void *)((const char *)file->map + index->offset);
     bool records = block->kind == TRACE_BLOCK_RECORDS;
-    if (block->magic != TRACE_BLOCK_MAGIC || (!records && block->kind != TRACE_BLOCK_TABLE) || block->used > (records ? BLOCK_SLOTS : BLOCK_ROOM) || block->used != index->used)
+    if (block->magic != TRACE_BLOCK_MAGIC || (!records && block->kind != TRACE_BLOCK_TABLE) || block->used > (records ? BLOCK_SLOTS : BLOCK_ROOM) || block->used != index->used ||
+        block->kind != index->kind || block->thread != index->thread)
         return damaged(error, path, "the head of a block");
     if (trace_block_checksum(block) != block->checksum)
         return damaged(error, path, "a block does not have its checksum");
     return PCERE_OK;
-}
-
-/* A long file need not stay in memory behind who has read it. Of one that was copied nothing else has its bytes. */
-static void block_leave(const struct trace_file *file, const struct trace_block *block)
-{
-    const char *at = (const char *)block, *map = file->map;
-    if (file->map_bytes > LONG_BYTES && file->header->sealed && at >= map && at < map + file->map_bytes)
-        madvise((void *)(uintptr_t)at, TRACE_BLOCK_BYTES, MADV_DONTNEED);
 }
 
 static enum pcere_status blocks_check(const struct trace_file *file, const char *path, struct pcere_error *error)
@@ -208,13 +221,12 @@ static enum pcere_status blocks_check(const struct trace_file *file, const char 
 static enum pcere_status blocks_read(struct trace_file *file, const struct trace_index *index, uint64_t count, const char *path, struct pcere_error *error)
 {
     for (uint64_t i = 0; i < count; i++) {
-        const struct trace_block *block = (const void *)((const char *)file->map + index[i].offset);
-        if (block->kind != TRACE_BLOCK_RECORDS)
+        if (index[i].kind != TRACE_BLOCK_RECORDS)
             continue;
-        if (block->thread >= file->thread_count)
+        if (index[i].thread >= file->thread_count)
             return damaged(error, path, "a block of a thread that is not there");
-        file->threads[block->thread].block_count++;
-        file->slots += block->used;
+        file->threads[index[i].thread].block_count++;
+        file->slots += index[i].used;
     }
     for (size_t i = 0; i < file->thread_count; i++) {
         file->threads[i].blocks = calloc(file->threads[i].block_count + 1, sizeof *file->threads[i].blocks);
@@ -224,8 +236,8 @@ static enum pcere_status blocks_read(struct trace_file *file, const struct trace
     }
     for (uint64_t i = 0; i < count; i++) {
         const struct trace_block *block = (const void *)((const char *)file->map + index[i].offset);
-        if (block->kind == TRACE_BLOCK_RECORDS) {
-            struct trace_thread *thread = &file->threads[block->thread];
+        if (index[i].kind == TRACE_BLOCK_RECORDS) {
+            struct trace_thread *thread = &file->threads[index[i].thread];
             thread->blocks[thread->block_count++] = block;
         } else {
             enum pcere_status status = table_read(file, block, path, error);
@@ -234,7 +246,7 @@ static enum pcere_status blocks_read(struct trace_file *file, const struct trace
         }
     }
     for (size_t i = 0; i < file->thread_count; i++)
-        qsort(file->threads[i].blocks, file->threads[i].block_count, sizeof *file->threads[i].blocks, by_sequence);
+        blocks_sort(file, &file->threads[i]);
     return PCERE_OK;
 }
 
