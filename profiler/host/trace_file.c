@@ -176,7 +176,7 @@ static void block_leave(const struct trace_file *file, const struct trace_block 
 {
     const char *at = (const char *)block, *map = file->map;
     if (file->map_bytes > LONG_BYTES && file->header->sealed && at >= map && at < map + file->map_bytes)
-        madvise((void *)(uintptr_t)at, TRACE_BLOCK_BYTES, MADV_DONTNEED);
+        madvise((void *)(uintptr_t)(at - TRACE_HEADER_BYTES), TRACE_BLOCK_BYTES + TRACE_HEADER_BYTES, MADV_DONTNEED);     /* what a block's first fault brings with it of the one before, too */
 }
 
 /* They have their order, but in a file that is not whole. */
