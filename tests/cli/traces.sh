@@ -57,6 +57,35 @@ is "two regions, a loop, its ranges, and the tasks" "$(for kind in region loop c
 run "$PCERE" graph tasks.pct --whole --fold; says "folded by place" 0 out 'chunk main@tasks\.c:[0-9]+:[0-9]+ \(64\)' out 'loop main@tasks\.c'
 if command -v dot >/dev/null; then run dot -Tsvg one.dot; says "Graphviz draws it" 0 out '</svg>'; fi
 
+# a task is one, into however many pieces it was cut
+cat >pieces.c <<'END'
+static double work(int n) { volatile double s = 0; for (int i = 0; i < n * 1000; i++) s += i; return s; }
+int main(void)
+{
+    #pragma omp parallel
+    #pragma omp single
+    {
+        #pragma omp task
+        for (int k = 0; k < 5; k++) {
+            #pragma omp task
+            work(3);
+            work(3);
+            #pragma omp taskwait
+        }
+        #pragma omp taskloop grainsize(4)
+        for (int i = 0; i < 40; i++) work(2);
+    }
+}
+END
+"$CLANG" -O1 -g -fopenmp pieces.c -o pieces
+run "$PCERE" trace --threads 2 ./pieces; says "tasks that make tasks and wait" 0
+run "$PCERE" metrics task pieces.pct --json; says "their rows" 0
+is "one, five, and those of the taskloop with its place" "$(json '.runs[0].rows | map((.location | sub(":[0-9]+$"; "")) + " " + (.count | tostring)) | sort | join(", ")')" \
+    "main@pieces.c:14 10, main@pieces.c:7 1, main@pieces.c:9 5"
+run "$PCERE" metrics omp pieces.pct --json; says "the program's metrics" 0
+is "parts add up to the sum that is told" "$(json '.runs[0].metrics | (([.["Useful [ns]"], .["Region body [ns]"], .["Serial [ns]"], .["Serialisation [ns]"], .["Load balance [ns]"],
+    .["Synchronisation [ns]"], .["Scheduling overhead [ns]"], .["Dependence wait [ns]"]] | add) == .["Wall time x threads [ns]"]) and .["Wall time x threads [ns]"] == .["Total time [ns]"] * .["Program threads"]')" true
+
 run "$PCERE" trace --threads 2 -o second.pct ./tasks; says "a second process" 0 out 'records'
 run "$PCERE" metrics omp tasks.pct second.pct tasks.pct,second.pct --json; says "two processes as one run" 0
 is "one after the other by the clock of the day" "$(json '.runs | map(.metrics["Total time [ns]"]) | .[2] > .[0] + .[1]')" true
