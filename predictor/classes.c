@@ -345,6 +345,15 @@ static enum pcere_status groups_join(struct finder *finder, size_t room, struct 
     return PCERE_OK;
 }
 
+/* Where there is room for one class, it is all of them: nothing has to be divided. */
+static void one_find(struct finder *finder)
+{
+    memset(finder->group_of, 0, finder->input->count * sizeof *finder->group_of);
+    finder->group_count = finder->class_count = 1;
+    finder->kinds[0] = CLASSES_ALIKE;
+    finder->targets[0] = statistics_middle_u64(finder->input->time_ns, finder->input->count, finder->scratch);
+}
+
 static enum pcere_status many_find(struct finder *finder, struct pcere_error *error)
 {
     uint64_t state = finder->options.seed, noise_ns = 0;
@@ -642,7 +651,9 @@ enum pcere_status classes_find(const struct classes_input *input, const struct c
 {
     struct finder finder;
     enum pcere_status status = finder_init(&finder, input, options, error);
-    if (status == PCERE_OK)
+    if (status == PCERE_OK && input->count > SMALL_COUNT && finder.options.max_classes == 1)
+        one_find(&finder);
+    else if (status == PCERE_OK)
         status = input->count <= SMALL_COUNT ? few_find(&finder, error) : many_find(&finder, error);
     if (status == PCERE_OK)
         status = absent_join(&finder, error);

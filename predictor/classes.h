@@ -21,7 +21,8 @@
  *     Where begin_ns is given, members within 5 % of the median are equally good, and the first one that begins at near_ns or after
  *     it represents (else the last one before it): dumps that lie close together in the program have less changed memory between them.
  *  7. Where there are more classes than allowed, neighbours join, first those that lose least by it (time of the lighter one times the
- *     logarithm of their ratio), and count scaled; the heavier one's median is then what the representative is near to.
+ *     logarithm of their ratio), and count scaled; the heavier one's median is then what the representative is near to. Where one class is
+ *     allowed nothing is divided, and the representative takes about as long as those in which the middle of the region's time is spent.
  *  8. A class that weighs less than `min_share_ratio` of the program's wall time is not wanted: its in-vivo time is kept. Light first
  *     invocations form one class together, light neighbours in a steadily changing region too.
  *  9. Where only some invocations are at hand (captured already), these represent. A class with none at hand, but with a median within a factor

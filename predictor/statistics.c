@@ -55,6 +55,33 @@ void statistics_sort(double *values, size_t count)
 DEFINE_SELECT(statistics_select, double)
 DEFINE_SELECT(statistics_select_u64, uint64_t)
 
+/* A sixteenth of a power of two, from 16 on. */
+#define PLACES 1024u
+
+static size_t place_of(uint64_t value)
+{
+    uint64_t at_least = value < 16 ? 16 : value;
+    unsigned top = 63u - (unsigned)__builtin_clzll(at_least);
+    return top * 16u + (size_t)(at_least >> (top - 4) & 15u);
+}
+
+uint64_t statistics_middle_u64(const uint64_t *values, size_t count, uint64_t *scratch)
+{
+    assert(count > 0);
+    uint64_t sums[PLACES] = {0}, sum = 0, below = 0;
+    size_t middle = 0, found = 0;
+    for (size_t i = 0; i < count; i++) {
+        sums[place_of(values[i])] += values[i];
+        sum += values[i];
+    }
+    while (middle < PLACES - 1 && below + sums[middle] < sum - sum / 2)
+        below += sums[middle++];
+    for (size_t i = 0; i < count; i++)
+        if (place_of(values[i]) == middle)
+            scratch[found++] = values[i];
+    return found ? statistics_select_u64(scratch, found, found / 2) : 0;
+}
+
 double statistics_quantile(const double *sorted, size_t count, double probability)
 {
     assert(count > 0);

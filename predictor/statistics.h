@@ -17,6 +17,10 @@ void statistics_sort(double *values, size_t count);
 double statistics_select(double *values, size_t count, size_t rank);
 uint64_t statistics_select_u64(uint64_t *values, size_t count, size_t rank);
 
+/* What is typical of the sum of `values` (which must not overflow) rather than of their number: the median of those that are about as large (within a
+ * sixteenth) as the one with which, ascending, half of the sum is reached. `scratch` has room for all of them. */
+uint64_t statistics_middle_u64(const uint64_t *values, size_t count, uint64_t *scratch);
+
 /* The `probability` quantile (0 to 1) with linear interpolation between order statistics: R's type 7 (Hyndman and Fan 1996). */
 double statistics_quantile(const double *sorted, size_t count, double probability);
 
