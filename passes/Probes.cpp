@@ -5,6 +5,7 @@
 #include "include/pcere/rt_abi.h"
 
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
@@ -56,7 +57,10 @@ class ProbeBuilder {
   void guardedCall(Instruction *Where, const DebugLoc &Location, FunctionCallee Hook, ArrayRef<Value *> Arguments) {
     IRBuilder<> Builder(Where);
     Builder.SetCurrentDebugLocation(Location);
-    Value *Present = Builder.CreateICmpNE(Hook.getCallee(), ConstantPointerNull::get(Pointer), "pcere.present");
+    // The address passes through an empty piece of assembly, so that no optimiser knows that the test comes out alike in a whole loop: it would make two loops
+    // of that, and one that is never run, for all that the weights say, has its serial code compiled without care.
+    auto *Opaque = InlineAsm::get(FunctionType::get(Pointer, {Pointer}, false), "", "=r,0", /*hasSideEffects=*/true);
+    Value *Present = Builder.CreateICmpNE(Builder.CreateCall(Opaque, {Hook.getCallee()}), ConstantPointerNull::get(Pointer), "pcere.present");
     MDNode *Unlikely = MDBuilder(Context).createBranchWeights(1, 1 << 20);
     Builder.SetInsertPoint(SplitBlockAndInsertIfThen(Present, Where, false, Unlikely));
     Builder.SetCurrentDebugLocation(Location);
