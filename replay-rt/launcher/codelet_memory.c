@@ -63,7 +63,7 @@ static enum pcere_status run_add(struct maker *maker, const struct store_codelet
         copy.pages = (mapping->end - copy.address) / maker->page_bytes;
         copy.pages = copy.pages < run->count - done ? copy.pages : run->count - done;
         copy.source = zero ? pool->zeros_offset + maker->zero_pages * maker->page_bytes
-                           : pool->pages_offset + (run->page + done) * maker->page_bytes;
+                           : page_pool_offset(pool, run->page + done, copy.pages, &copy.pages);
         if (zero && !after)
             maker->zero_pages += copy.pages;
         if (zero && maker->zero_pages > pool->zero_pages)
@@ -247,7 +247,7 @@ static enum pcere_status contents_add(const struct page_pool *pool, const struct
         const struct store_run *run = &codelet->contents[i];
         bool zero = run->page == STORE_PAGE_ZERO;
         memory->contents[memory->content_count++] = (struct plan_copy){
-            .address = run->address, .pages = run->count, .source = zero ? 0 : pool->pages_offset + run->page * pool->page_bytes,
+            .address = run->address, .pages = run->count, .source = zero ? 0 : page_pool_offset(pool, run->page, 1, NULL),
             .zero = zero};
     }
     return PCERE_OK;

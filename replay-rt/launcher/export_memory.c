@@ -87,7 +87,7 @@ static enum pcere_status pages_collect(struct memory_writer *writer, struct pcer
             if (!page && !(page = page_add(writer, address)))
                 return pcere_fail_memory(error, "the list of pages");
             page->after_content = run->page == STORE_PAGE_ZERO ? CONTENT_ZERO : CONTENT_STORED;
-            page->after_source = run->page == STORE_PAGE_ZERO ? 0 : pool->pages_offset + (run->page + j) * pool->page_bytes;
+            page->after_source = run->page == STORE_PAGE_ZERO ? 0 : page_pool_offset(pool, run->page + j, 1, NULL);
         }
     }
     if (writer->page_count)

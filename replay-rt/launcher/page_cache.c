@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define INDEX_MAGIC "PCEREMX1"
+#define INDEX_MAGIC "PCEREMX2"
 #define INDEX_BYTES_MOST (1ull << 30)
 #define BOOT_BYTES 40u
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #define PIECE_PAGES 256u                  /* decompressed at a time by one thread */
 #define FILE_BYTES_MOST (1ull << 46)
@@ -56,7 +57,8 @@ static uint64_t images_place(struct images *images, uint64_t page_bytes)
 /* The cache's file, with what it holds already; else one in memory. */
 static bool file_open(const struct store *store, struct page_pool *pool)
 {
-    pool->layout = (struct page_cache_layout){store_identity(store), pool->page_bytes, pool->zeros_offset, pool->pages_offset, pool->page_count};
+    pool->layout = (struct page_cache_layout){store_identity(store), pool->page_bytes, pool->zeros_offset, pool->pages_offset, pool->page_count,
+                                              XXH64(pool->places, pool->page_count * sizeof *pool->places, 0)};
     pool->fd = page_cache_open(store, &pool->layout, pool->file_bytes, &pool->cache, &pool->before);
     pool->loaded = pool->before.loaded;
     pool->loaded_pages = pool->before.loaded_pages;
@@ -67,13 +69,16 @@ static bool file_open(const struct store *store, struct page_pool *pool)
 }
 
 enum pcere_status page_pool_new(const struct store *store, struct images *images, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
-                                struct page_pool *ret_pool, struct pcere_error *error)
+                                const struct page_places *places, struct page_pool *ret_pool, struct pcere_error *error)
 {
     uint64_t image_bytes = images_place(images, page_bytes);
     uint64_t most = FILE_BYTES_MOST / page_bytes;
     if (image_bytes > FILE_BYTES_MOST || zero_pages > most || page_count > most)
         return pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the store's codelets are larger than any memory");
     struct page_pool pool = {
+        .fd = -1,
+        .cache = {.directory = -1},
+        .places = page_places_find(places, page_count),
         .page_bytes = page_bytes,
         .zeros_offset = image_bytes,
         .pages_offset = image_bytes + zero_pages * page_bytes,
@@ -82,7 +87,9 @@ enum pcere_status page_pool_new(const struct store *store, struct images *images
     };
     pool.file_bytes = pool.pages_offset + page_count * page_bytes;
     enum pcere_status status = PCERE_OK;
-    if (!file_open(store, &pool))
+    if (!pool.places)
+        status = pcere_fail_memory(error, "the table of pages");
+    else if (!file_open(store, &pool))
         status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a memory file");
     else if (!pool.loaded && !(pool.loaded = calloc(page_count ? page_count : 1, 1)))
         status = pcere_fail_memory(error, "the table of pages");
@@ -100,6 +107,7 @@ void page_pool_done(struct page_pool *pool)
     if (pool->fd >= 0)
         close(pool->fd);
     free(pool->loaded);
+    free(pool->places);
     page_cache_done(&pool->cache);
     page_cache_index_done(&pool->before);
     external_table_done(&pool->externals);
@@ -116,6 +124,16 @@ void page_pool_keep(struct page_pool *pool)
     page_cache_save(&pool->cache, &pool->layout, &index);
 }
 
+uint64_t page_pool_offset(const struct page_pool *pool, uint64_t page, uint64_t most, uint64_t *ret_together)
+{
+    uint64_t together = 1;
+    while (ret_together && together < most && page + together < pool->page_count && pool->places[page + together] == pool->places[page] + together)
+        together++;
+    if (ret_together)
+        *ret_together = together;
+    return pool->pages_offset + pool->places[page] * pool->page_bytes;
+}
+
 static enum pcere_status piece_load(const struct loading *loading, const struct piece *piece, void *buffer, struct pcere_error *error)
 {
     const struct page_pool *pool = loading->pool;
@@ -123,8 +141,11 @@ static enum pcere_status piece_load(const struct loading *loading, const struct 
     if (status)
         return status;
     external_table_search(&pool->externals, buffer, piece->count * pool->page_bytes / sizeof(uint64_t));
-    return file_write_all(pool->fd, (int64_t)(pool->pages_offset + piece->page * pool->page_bytes), buffer,
-                          piece->count * pool->page_bytes, "a memory file", NULL, error);
+    for (uint64_t done = 0, together; !status && done < piece->count; done += together) {
+        uint64_t offset = page_pool_offset(pool, piece->page + done, piece->count - done, &together);
+        status = file_write_all(pool->fd, (int64_t)offset, (const char *)buffer + done * pool->page_bytes, together * pool->page_bytes, "a memory file", NULL, error);
+    }
+    return status;
 }
 
 static void *pieces_work(void *context)

@@ -1,7 +1,7 @@
 /* replay-rt/launcher/page_pool.h - all pages that a store's codelets need, decompressed once, in one file that every process maps: the one in the
  * store's build/ folder, which later replays find again (page_cache.h), or one in memory.
  *
- *   | images: their files, laid out as loaded | zeros: a hole | pages of the store, by number: holes until needed |
+ *   | images: their files, laid out as loaded | zeros: a hole | pages of the store (page_places.h): holes until needed |
  *
  * Processes map it privately, so that pages which a region only reads, or never touches, are not copied for anyone.
  */
@@ -12,6 +12,7 @@
 #include "replay-rt/launcher/external_table.h"
 #include "replay-rt/launcher/images.h"
 #include "replay-rt/launcher/page_cache.h"
+#include "replay-rt/launcher/page_places.h"
 #include "store/store.h"
 
 struct page_pool {
@@ -19,6 +20,7 @@ struct page_pool {
     uint64_t page_bytes;
     uint64_t zeros_offset, pages_offset, file_bytes;
     uint64_t zero_pages, page_count;  /* room for so many */
+    uint64_t *places;                 /* of each page of the store: which page of the file's last part it is */
     unsigned char *loaded;            /* a byte per page of the store */
     uint64_t loaded_pages;
     struct page_cache cache;          /* that the file belongs to */
@@ -27,12 +29,14 @@ struct page_pool {
     struct external_table externals;  /* of the codelet whose turn it is: every page is searched for pointers to them when it is loaded */
 };
 
-/* With `store`, the file may be that of its page cache. Sets pool_offset of the images. `zero_pages`: most zero pages of any codelet; `page_count`: one more than the highest page number of any. PCERE_SYSTEM: no
- * memory. */
+/* With `store`, the file may be that of its page cache. Sets pool_offset of the images. `zero_pages`: most zero pages of any codelet; `page_count`: one more than the highest page number of any;
+ * `places`: of the store's codelets. PCERE_SYSTEM: no memory. */
 enum pcere_status page_pool_new(const struct store *store, struct images *images, uint64_t page_bytes, uint64_t zero_pages, uint64_t page_count,
-                                struct page_pool *ret_pool, struct pcere_error *error);
+                                const struct page_places *places, struct page_pool *ret_pool, struct pcere_error *error);
 void page_pool_done(struct page_pool *pool);    /* accepts half-built */
 #define PAGE_POOL_NONE (struct page_pool){.fd = -1, .cache = {.directory = -1}}
+/* Where in the file page number `page` of the store lies. *ret_together (if not NULL): how many pages from it on, `most` at most, follow each other there. */
+uint64_t page_pool_offset(const struct page_pool *pool, uint64_t page, uint64_t most, uint64_t *ret_together);
 /* At the end of a session: what is there stays for the next one, if the file is the cache's. */
 void page_pool_keep(struct page_pool *pool);
 

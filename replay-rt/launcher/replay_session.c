@@ -30,6 +30,7 @@ struct extent {                       /* of all codelets of the store together *
     struct store_range *taken;        /* addresses */
     size_t taken_count, taken_capacity;
     uint64_t zero_pages, page_count;  /* most zero pages of one codelet; one more than the highest page number */
+    struct page_places places;
 };
 
 static enum pcere_status extent_add(struct extent *extent, const struct store_codelet *codelet, struct pcere_error *error)
@@ -52,7 +53,7 @@ static enum pcere_status extent_add(struct extent *extent, const struct store_co
         }
     if (zero_pages > extent->zero_pages)
         extent->zero_pages = zero_pages;
-    return PCERE_OK;
+    return page_places_add(&extent->places, codelet) ? PCERE_OK : pcere_fail_memory(error, "captured pages");
 }
 
 static enum pcere_status extent_find(struct store *store, struct extent *extent, struct pcere_error *error)
@@ -159,8 +160,9 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
     if (!status)
         status = replay_session_build(&session, &extent, error);
     if (!status)
-        status = page_pool_new(store, &session.images, store_manifest(store)->page_size, extent.zero_pages, extent.page_count, &session.pool,
-                               error);
+        status = page_pool_new(store, &session.images, store_manifest(store)->page_size, extent.zero_pages, extent.page_count, &extent.places,
+                               &session.pool, error);
+    page_places_done(&extent.places);
     free(extent.taken);
     if (status)
         replay_session_close(&session);

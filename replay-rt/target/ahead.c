@@ -21,6 +21,7 @@
 
 #define RANGE_PAGES_LEAST 16u             /* shorter ones are left as they are */
 #define RANGES_MOST 4096u
+#define STRETCH_PAGES 64u                 /* between pages that are known to change: made the process's own as well */
 enum { PAGES_MOST = 64, STREAMS = 8 };
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
@@ -62,27 +63,37 @@ static bool range_take(const struct range *range)
     return !ioctl(ahead.descriptor, UFFDIO_REGISTER, &asked);
 }
 
-/* What of a copy is known to change, from the first such page to the last one. `at`: of the changed ranges, the first that ends behind the copy's start. */
-static struct range range_of_copy(const struct memory *memory, const struct plan_copy *copy, const struct plan_range *changed, uint64_t changed_count, uint64_t at)
-{
-    uint64_t end = copy->address + copy->pages * ahead.page_bytes;
-    struct range range = {0};
-    for (; at < changed_count && changed[at].address < end; at++) {
-        uint64_t first = changed[at].address > copy->address ? changed[at].address : copy->address;
-        uint64_t stop = changed[at].address + changed[at].bytes;
-        range.start = range.end ? range.start : first;
-        range.end = stop < end ? stop : end;
-    }
-    range.pages = memory->codelet->pages + copy->source + (range.start - copy->address);
-    return range;
-}
-
 static bool copy_suits(const struct memory *memory, const struct plan_copy *copy)
 {
     for (uint64_t i = 0; i < memory->codelet->plan->mappings.count; i++)
         if (memory->mappings[i].start <= copy->address && copy->address < memory->mappings[i].end)
             return memory->mappings[i].protection == (PROT_READ | PROT_WRITE) && !(memory->mappings[i].flags & PLAN_MAPPING_GROWS);
     return false;
+}
+
+static void range_add(const struct memory *memory, const struct plan_copy *copy, uint64_t start, uint64_t end)
+{
+    if (end - start < RANGE_PAGES_LEAST * ahead.page_bytes || ahead.count == RANGES_MOST)
+        return;
+    ahead.ranges[ahead.count] = (struct range){start, end, memory->codelet->pages + copy->source + (start - copy->address)};
+    if (!range_take(&ahead.ranges[ahead.count++]))
+        pcere_plan_end(memory->codelet, PLAN_FAILED, "cannot map the captured pages again");
+}
+
+/* What of a copy is known to change, with short stretches between. `at`: of the changed ranges, the first that ends behind the copy's start. */
+static void copy_add(const struct memory *memory, const struct plan_copy *copy, const struct plan_range *changed, uint64_t changed_count, uint64_t at)
+{
+    uint64_t end = copy->address + copy->pages * ahead.page_bytes, range_start = copy->address, range_end = copy->address;
+    for (; at < changed_count && changed[at].address < end; at++) {
+        uint64_t first = changed[at].address > copy->address ? changed[at].address : copy->address;
+        uint64_t stop = changed[at].address + changed[at].bytes;
+        if (first - range_end > STRETCH_PAGES * ahead.page_bytes || range_end == range_start) {
+            range_add(memory, copy, range_start, range_end);
+            range_start = first;
+        }
+        range_end = stop < end ? stop : end;
+    }
+    range_add(memory, copy, range_start, range_end);
 }
 
 void pcere_ahead_begin(const struct memory *memory)
@@ -93,15 +104,11 @@ void pcere_ahead_begin(const struct memory *memory)
         || !(ahead.ranges = calloc(RANGES_MOST, sizeof *ahead.ranges)))
         return;
     ahead.page_bytes = plan->page_bytes;
-    for (uint64_t i = 0, at = 0; i < plan->before.count && ahead.count < RANGES_MOST; i++) {
+    for (uint64_t i = 0, at = 0; i < plan->before.count; i++) {
         while (at < plan->changed.count && changed[at].address + changed[at].bytes <= memory->copies[i].address)
             at++;
-        struct range range = range_of_copy(memory, &memory->copies[i], changed, plan->changed.count, at);
-        if (range.end - range.start < RANGE_PAGES_LEAST * ahead.page_bytes || !copy_suits(memory, &memory->copies[i]))
-            continue;
-        ahead.ranges[ahead.count++] = range;
-        if (!range_take(&range))
-            pcere_plan_end(memory->codelet, PLAN_FAILED, "cannot map the captured pages again");
+        if (at < plan->changed.count && copy_suits(memory, &memory->copies[i]))
+            copy_add(memory, &memory->copies[i], changed, plan->changed.count, at);
     }
 }
 

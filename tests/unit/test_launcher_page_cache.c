@@ -22,7 +22,7 @@ static void prepare(struct cached *cached)
     store_writer_close(cached->made.writer);
     cached->made.writer = NULL;
     cached->store = sample_store_open(&cached->made);
-    cached->layout = (struct page_cache_layout){store_identity(cached->store), SAMPLE_PAGE, 0, 2 * SAMPLE_PAGE, PAGES};
+    cached->layout = (struct page_cache_layout){store_identity(cached->store), SAMPLE_PAGE, 0, 2 * SAMPLE_PAGE, PAGES, 1};
     cached->bytes = (2 + PAGES) * SAMPLE_PAGE;
 }
 
