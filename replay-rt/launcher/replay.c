@@ -17,6 +17,8 @@
 #include <string.h>
 #include <time.h>
 
+#define FILLER_CLASS_NS 40000000u         /* making the file that fills caches takes half of that */
+
 /* Where codelets run in an emulator, samples bear its name: they say nothing about this machine. */
 static enum pcere_status host_load(struct replay_session *session, struct pcere_error *error)
 {
@@ -236,6 +238,13 @@ static void more_threads_hint(struct pcere_error *error, uint64_t captured, uint
              (unsigned long long)captured, (unsigned long long)threads);
 }
 
+/* The file that fills caches is made by the first process that uses it, which takes longer than all regions of some programs. */
+static void filler_weigh(const struct replay_session *session, const struct replay_options *options, uint64_t class_ns, struct policy *policy)
+{
+    if (policy->allowed_ns && !options->repeat && !session->filler_made && class_ns < FILLER_CLASS_NS)
+        policy->plan.fill = 0;
+}
+
 enum pcere_status replay_measure(struct replay_session *session, const struct store_codelet *codelet, const struct codelet_memory *memory,
                                  const struct measurement *measurement, struct replay_result *result, struct pcere_error *error)
 {
@@ -257,6 +266,8 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory), sampled.written_pages);
     if (!status)
         policy_weigh_time(&policy, options->warmup, options->repeat, class_ns, sampled.share_ratio);
+    if (!status)
+        filler_weigh(session, options, class_ns, &policy);
     if (!status && !measurement->steps && policy.allowed_ns)
         policy_weigh_length(&policy, options->warmup, options->repeat, in_vivo_ns, result->sample.threads, sampled.written_pages > 0);
     if (!status && !measurement->trial)
@@ -290,6 +301,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         }
         if (doubted && result->sample.sampled_ratio > 0 && !atomic_load(&plan.plan->result.sampling))
             break;                    /* the second one took it for something that cannot be sampled: it says nothing about the first */
+        session->filler_made |= plan.plan->policy.fill && plan.plan->result.phases_ns[PLAN_PHASE_COOL];
         refusal_take(result, &plan.plan->result);
         status = sampling_take(&plan.plan->result, &result->sample, error);
         if (!status)

@@ -229,19 +229,22 @@ static void populate_piece(struct memory *memory, uint64_t page, const struct pl
     const struct plan_range *changed = PLAN_TABLE(memory->codelet, changed, struct plan_range);
     uint64_t page_bytes = memory->codelet->plan->page_bytes, known = memory->codelet->plan->changed.count;
     uint64_t at = copy->address + first * page_bytes, end = at + count * page_bytes;
-    for (uint64_t i = pcere_plan_range_from(changed, known, at); i < known && changed[i].address < end; i++) {
-        uint64_t from = changed[i].address > at ? changed[i].address : at;
+    uint64_t i = pcere_plan_range_from(changed, known, at);
+    for (; i < known && at < end; i++) {
+        uint64_t from = changed[i].address < end ? changed[i].address : end;
         uint64_t stop = changed[i].address + changed[i].bytes < end ? changed[i].address + changed[i].bytes : end;
-        if (from - at > STRETCH_PAGES * page_bytes)
+        bool near = i && changed[i].address - (changed[i - 1].address + changed[i - 1].bytes) <= STRETCH_PAGES * page_bytes;
+        if (from > at && !near)
             madvise((void *)at, from - at, MADV_POPULATE_READ);
         else
             from = at;
-        populate_write(from, stop, page_bytes);
+        if (from < end)
+            populate_write(from, stop, page_bytes);
         at = stop;
     }
-    if (!known || end - at <= STRETCH_PAGES * page_bytes)
+    if (!known)
         populate_write(at, end, page_bytes);
-    else
+    else if (at < end)
         madvise((void *)at, end - at, MADV_POPULATE_READ);
 }
 
