@@ -110,7 +110,8 @@ struct plan_step {                  /* a region that ran before this one: it is 
     uint64_t copy_first, copy_count;    /* in `step_copies`: memory at its start where that is not as `before` says. Ascending, each
                                        inside one mapping */
     uint32_t timed;                 /* 1: it is timed as the region is, where that is timed: result.steps */
-    uint32_t reserved;
+    uint32_t continues;             /* 1: what runs before it here (the region itself before the first step) ran before it in the program: its data may be
+                                       what that left, of another invocation; what lies in long stretches of `changed` is data */
 };
 struct plan_step_samples {          /* as the region's own; of PLAN_STEP_SAMPLES runs at most */
     uint64_t count;
@@ -159,7 +160,7 @@ struct plan_policy {
     uint32_t character_shift;       /* PLAN_CHARACTER: of all lines a share of 2^-shift is followed */
     uint32_t starts;                /* 1: how late the team's threads begin is measured, while the entering one works: milliseconds */
     uint32_t fill;                  /* 1: caches that are to be cold are filled with other memory, part of it written; 0: only emptied */
-    uint32_t reserved;
+    uint32_t continues;             /* as a step has it, behind the last one */
     uint64_t sample_census_ns;      /* tasks are counted level by level until that took so long; 0: no such limit */
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */

@@ -39,6 +39,7 @@ struct tours {
 struct tour {
     struct predecessor stops[PLAN_STEPS_MAX + 1];     /* the last one is the process's own region */
     size_t members[PLAN_STEPS_MAX + 1];               /* candidates that are timed there, or TOUR_NOBODY */
+    bool continues[PLAN_STEPS_MAX + 1];               /* what runs before it here ran before it in the program */
     size_t count;
     struct store_codelet codelet;         /* the last one's */
     struct codelet_memory memory;
@@ -146,6 +147,7 @@ static void tour_lay_out(const struct tours *tours, size_t first, size_t count, 
         size_t candidate = tours->events[first + at].candidate;
         tour->stops[i] = tours->order[first + at];
         tour->members[i] = at || closed ? candidate : TOUR_NOBODY;
+        tour->continues[i] = at || closed;
         for (size_t j = 0; j < i; j++)
             if (tour->members[j] == tour->members[i])
                 tour->members[j] = TOUR_NOBODY;       /* the later one counts: the process's own region is the last */
@@ -211,7 +213,9 @@ static enum pcere_status tour_prepare(struct tours *tours, struct tour *tour, st
         if (tour->steps.items[i].touched)
             tour->members[i] = TOUR_NOBODY;
         tour->steps.items[i].timed = tour->members[i] != TOUR_NOBODY;
+        tour->steps.items[i].continues = !touched && tour->continues[i];
     }
+    tour->continues[tour->count - 1] &= !touched;
     return status;
 }
 
@@ -296,6 +300,7 @@ static enum pcere_status tour_run(struct tours *tours, const struct tour *tour, 
     struct plan_policy policy = {.task = PLAN_MEASURE, .learn = 1, .warmups = 1, .repeat_least = TIMED_LEAST, .repeat_most = TIMED_MOST};
     policy.budget_ns = budget_ns > BUDGET_LEAST_NS ? budget_ns : BUDGET_LEAST_NS;
     policy.starts = replay_starts_take(session, threads);
+    policy.continues = tour->continues[tour->count - 1];
     struct plan_file plan = {.fd = -1};
     enum pcere_status status = plan_file_new(&tour->codelet, store_manifest(session->store), &session->pool, &tour->memory, &session->images, &policy,
                                              &tour->steps, &plan, error);

@@ -2,6 +2,9 @@
  *
  *   timed region | memory of step 0 | step 0 | memory of step 1 | step 1 | ... | memory of the region | timed region
  *                  `- only the pages that differ from what is there: learned, since what a region leaves is mostly what the next one finds
+ *
+ * Where all steps follow each other as in the program, but were captured in different time steps, arrays would differ all over. Then a step goes on with
+ * what the one before it left, as it did in the program, and only what is between arrays is laid out.
  */
 #include "replay-rt/target/codelet.h"
 
@@ -10,6 +13,7 @@
 #include <sys/mman.h>
 
 #define LINE_BYTES 64u
+#define DATA_PAGES 16u                /* stretches that change of at least that many pages: arrays, but for their first and last page */
 
 struct moves { struct page_move *items; size_t count, capacity; };
 
@@ -19,6 +23,7 @@ struct state {                        /* memory at the start of a step, or (the 
     size_t own_count, touched_count;
     unsigned char *known;             /* a byte per page of the region's and, behind them, of `own`: it is among `moves` */
     struct moves moves;               /* what must be laid out when the one before is over */
+    bool continues;                   /* ... and data is not */
 };
 
 struct chain {
@@ -27,6 +32,7 @@ struct chain {
     struct state *states;             /* step_count + 1 */
     size_t step_count;
     const struct state *turn;         /* whose pages all threads move, or touch */
+    bool begun;                       /* memory was laid out for some state: before that there is nothing to go on with */
 };
 
 static void *array_new(struct chain *chain, size_t count, size_t item_bytes)
@@ -91,7 +97,7 @@ static void own_pages_adjust(const struct chain *chain, const struct state *stat
     }
 }
 
-struct chain *pcere_chain_new(struct memory *memory)
+struct chain *pcere_chain_new(struct memory *memory, bool may_continue)
 {
     const struct replay_plan *plan = memory->codelet->plan;
     if (!plan->steps.count)
@@ -108,6 +114,7 @@ struct chain *pcere_chain_new(struct memory *memory)
         if (i < chain->step_count)
             own_pages_list(chain, &chain->steps[i], state);
         own_pages_adjust(chain, state);
+        state->continues = may_continue && (i < chain->step_count ? chain->steps[i].continues : plan->policy.continues);
         state->known = array_new(chain, memory->first_page[plan->before.count] + state->own_count, 1);
     }
     return chain;
@@ -135,6 +142,18 @@ static bool page_differs(const struct memory *memory, const struct page_move *mo
     return memcmp((const void *)move->address, wanted, memory->codelet->plan->page_bytes) != 0;
 }
 
+/* It goes on with what is there. */
+static bool page_continues(const struct chain *chain, const struct state *state, uint64_t address)
+{
+    const struct replay_plan *plan = chain->memory->codelet->plan;
+    if (!state->continues || !chain->begun)
+        return false;
+    const struct plan_range *changed = PLAN_TABLE(chain->memory->codelet, changed, struct plan_range);
+    size_t i = pcere_plan_range_from(changed, plan->changed.count, address);
+    return i < plan->changed.count && changed[i].bytes >= DATA_PAGES * plan->page_bytes && changed[i].address < address
+           && address + plan->page_bytes < changed[i].address + changed[i].bytes;
+}
+
 /* Pages of the region that are not as this state wants them. What is still the file's is as the region had it. */
 static void region_pages_compare(struct chain *chain, struct state *state)
 {
@@ -148,7 +167,8 @@ static void region_pages_compare(struct chain *chain, struct state *state)
             const struct page_move move = {copy->address + page * page_bytes, copy->source + page * page_bytes, copy->zero};
             unsigned char *known = &state->known[memory->first_page[i] + page];
             enum page_state now = *known ? PAGE_OF_FILE : pcere_pagemap_state(move.address, page_bytes);
-            if ((now != PAGE_OWN && now != PAGE_UNKNOWN) || own_page(state, move.address) || !page_differs(memory, &move))
+            if ((now != PAGE_OWN && now != PAGE_UNKNOWN) || page_continues(chain, state, move.address) || own_page(state, move.address)
+                || !page_differs(memory, &move))
                 continue;
             *known = 1;
             move_add(chain, state, &move);
@@ -162,7 +182,7 @@ static void moves_learn(struct chain *chain, struct state *state)
     pcere_pagemap_refresh();
     region_pages_compare(chain, state);
     for (size_t i = 0; i < state->own_count; i++)
-        if (!state->known[pages + i] && page_differs(chain->memory, &state->own[i])) {
+        if (!state->known[pages + i] && !page_continues(chain, state, state->own[i].address) && page_differs(chain->memory, &state->own[i])) {
             state->known[pages + i] = 1;
             move_add(chain, state, &state->own[i]);
         }
@@ -198,6 +218,11 @@ static void state_enter(struct chain *chain, struct state *state, bool learn)
     if (learn)
         moves_learn(chain, state);
     pcere_team_run(pages_lay, chain);
+    if (!chain->begun && state->continues) {      /* the next time there is something to go on with */
+        state->moves.count = 0;
+        memset(state->known, 0, chain->memory->first_page[chain->memory->codelet->plan->before.count] + state->own_count);
+    }
+    chain->begun = true;
 }
 
 void pcere_chain_walk(struct chain *chain, enum chain_learning learning, chain_step_fn *run, void *context)

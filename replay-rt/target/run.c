@@ -45,6 +45,7 @@ struct run {
     bool populated;                   /* pages that are known to change are the process's own before the first timed run */
     bool rehearses;                   /* pages are not the process's own yet where no untimed run comes first */
     bool tours;                       /* steps are timed as well */
+    bool data_decides;                /* some region's branches or addresses may depend on what loops wrote (as far as one knows) */
     enum chain_learning learning;     /* of the walk that goes on */
     bool timing;                      /* ... and counts */
     void (*mark)(uint64_t on);        /* tells who records this process of timed runs, or NULL */
@@ -78,10 +79,15 @@ static void region_find(struct run *run)
     const struct plan_step *steps = PLAN_TABLE(run->codelet, steps, struct plan_step);
     for (uint64_t i = 0; i < plan->steps.count; i++)
         run->tours |= steps[i].timed != 0;
-    for (uint64_t i = 0; i < plan->steps.count; i++)
-        if (!steps[i].touched)
-            run->steps[i] = region_enter(run->codelet, steps[i].image, pcere_plan_string(plan, steps[i].region), steps[i].unit_id,
-                                         steps[i].word_count, steps[i].path, NULL);
+    run->data_decides = *run->region->whole != '\0';
+    for (uint64_t i = 0; i < plan->steps.count; i++) {
+        const struct codelet_region *region = NULL;
+        if (steps[i].touched)
+            continue;
+        run->steps[i] = region_enter(run->codelet, steps[i].image, pcere_plan_string(plan, steps[i].region), steps[i].unit_id,
+                                     steps[i].word_count, steps[i].path, &region);
+        run->data_decides |= *region->whole != '\0';
+    }
 }
 
 static void thread_nothing(void *context, uint32_t thread, uint32_t threads)
@@ -461,7 +467,7 @@ static void run_all(void *context)
     pcere_overlay_apply(&run->memory);
     pcere_images_unwind(codelet, &run->memory);
     pcere_memory_protect(&run->memory);
-    run->chain = pcere_chain_new(&run->memory);
+    run->chain = pcere_chain_new(&run->memory, !run->data_decides);
     run->threads = pcere_threads_new(&run->memory, plan->result.threads);
     run->words = pcere_threads_words(run->threads, PLAN_TABLE(codelet, words, uint64_t), plan->words.count);
     run->step_words = pcere_threads_words(run->threads, PLAN_TABLE(codelet, step_words, uint64_t), plan->step_words.count);
