@@ -206,6 +206,11 @@ static bool changed_add(struct codelet_memory *memory, size_t *capacity, const s
         const struct plan_copy *copy = &memory->before[i];
         uint64_t copy_end = copy->address + copy->pages * page_bytes;
         uint64_t low = copy->address > run->address ? copy->address : run->address, high = copy_end < end ? copy_end : end;
+        struct plan_range *last = memory->changed_count ? &memory->changed[memory->changed_count - 1] : NULL;
+        if (last && last->address + last->bytes == low) {
+            last->bytes += high - low;
+            continue;
+        }
         if (!array_reserve(&memory->changed, capacity, memory->changed_count + 1, sizeof *memory->changed))
             return false;
         memory->changed[memory->changed_count++] = (struct plan_range){low, high - low};
