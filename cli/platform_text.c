@@ -160,6 +160,14 @@ static void arithmetic_print(const struct platform_signature *signature, FILE *o
     cli_table_free(table);
 }
 
+static void translation_print(const struct platform_signature *signature, FILE *out)
+{
+    char pages[CLI_TEXT_MOST], miss[CLI_TEXT_MOST];
+    if (quantity_known(&signature->translation.reach_pages))
+        fprintf(out, "addresses of %s pages are at hand; of others they take %s ns\n", quantity_text(pages, &signature->translation.reach_pages, 1),
+                quantity_text(miss, &signature->translation.miss_ns, 1));
+}
+
 static void overheads_print(const struct platform_signature *signature, FILE *out)
 {
     static const char *const headings[] = {"overhead of", ">threads", ">ns"};
@@ -187,8 +195,8 @@ void platform_text_print(const struct platform_signature *signature, FILE *out)
     }
     fputs(signature->pinned ? "\n\n" : "\nthreads could not be pinned: intervals are wide\n\n", out);
     drawing_print(signature, out);
-    void (*const tables[])(const struct platform_signature *, FILE *) = {levels_print, pairs_print, arithmetic_print, overheads_print};
-    const size_t counts[] = {signature->level_count, signature->pair_count, signature->arithmetic_count, signature->overhead_count};
+    void (*const tables[])(const struct platform_signature *, FILE *) = {levels_print, translation_print, pairs_print, arithmetic_print, overheads_print};
+    const size_t counts[] = {signature->level_count, quantity_known(&signature->translation.reach_pages), signature->pair_count, signature->arithmetic_count, signature->overhead_count};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (counts[i]) {
             fputc('\n', out);

@@ -14,6 +14,7 @@ enum {
     ROUNDS_MOST = 5, REPEATS = 5, QUICK_REPEATS = 3,
     THREADS_MOST = 16,                   /* numbers of threads that bandwidths are measured at */
     WORD_BYTES = 4096,                   /* a list of processors */
+    NEARER_TIMES = 3,                    /* as much as the nearer cache holds leaves it, whatever is kept in it */
     MEMORY_SHARE = 8,                    /* probes use at most this part of the memory */
 };
 #define UNPINNED_WIDENING 1.25
@@ -89,6 +90,13 @@ static uint64_t level_bytes(const struct plan *plan, size_t index)
     return index ? (uint64_t)sqrt((double)level->bytes * (double)plan->signature.levels[index - 1].bytes) : level->bytes / 2;
 }
 
+/* Of a shared cache no more than is well out of the nearer one: a pass of dependent loads takes so long that others, of the machine or of other guests, replace what is farther apart. */
+static uint64_t level_latency_bytes(const struct plan *plan, size_t index)
+{
+    uint64_t bytes = level_bytes(plan, index);
+    return index && plan->signature.levels[index].level ? at_most(bytes, NEARER_TIMES * plan->signature.levels[index - 1].bytes) : bytes;
+}
+
 /* What one of `threads` threads uses of them: together they stay in the level, and each one's part leaves the nearer one. */
 static uint64_t level_probe_bytes(const struct plan *plan, size_t index, unsigned threads)
 {
@@ -111,7 +119,7 @@ static void levels_plan(struct plan *plan)
     size_t count = thread_counts((unsigned)topology->core_count, counts);
     for (size_t i = 0; i < signature->level_count; i++) {
         struct platform_level *level = &signature->levels[i];
-        experiment_add(plan, (struct experiment){.task = "latency", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_bytes(plan, i)}, &level->latency_ns);
+        experiment_add(plan, (struct experiment){.task = "latency", .cpus = topology->cpus, .cpu_count = 1, .bytes = level_latency_bytes(plan, i)}, &level->latency_ns);
         level->effective_bytes = level->streams_ratio = level->restart_ns = level->overlap_read = level->overlap_write = quantity_unknown;
         if (level->level && level->shared_by > signature->threads_per_core)
             experiment_add(plan, (struct experiment){.task = "capacity", .cpus = topology->cpus, .cpu_count = 1, .bytes = level->bytes}, &level->effective_bytes);
@@ -210,6 +218,12 @@ static void costs_plan(struct plan *plan)
         plan->failed |= !one->kind;
         experiment_add(plan, (struct experiment){.task = "pipeline", .kind = pipeline_kinds[k], .cpus = topology->cpus, .cpu_count = 1}, &one->value);
     }
+    const struct experiment translation = {.task = "translation", .cpus = topology->cpus, .cpu_count = 1, .bytes = memory_probe_bytes(plan)};
+    struct experiment reach = translation, miss = translation;
+    reach.kind = "reach";
+    miss.kind = "miss";
+    experiment_add(plan, reach, &signature->translation.reach_pages);
+    experiment_add(plan, miss, &signature->translation.miss_ns);
     for (size_t k = 0; k < ARITHMETIC + FUNCTIONS && !plan->failed; k++) {
         struct platform_arithmetic *one = &signature->arithmetic[signature->arithmetic_count++];
         bool function = k >= ARITHMETIC;

@@ -194,6 +194,14 @@ static double foreign_ns(const struct platform_signature *signature, const struc
     return lines[0] * first.alpha_ns + (lines[0] + lines[1]) * first.beta_ns_per_byte * character->line_bytes;
 }
 
+/* Pages whose address the core must look up in memory, each for what that takes where many do. */
+static double translations_ns(const struct platform_signature *signature, const struct character_thread *thread)
+{
+    const struct platform_translation *translation = &signature->translation;
+    double reach = translation->reach_pages.value * (double)signature->page_bytes / STORE_CHARACTER_PAGE_BYTES, miss_ns = translation->miss_ns.value;
+    return reach > 0 && miss_ns > 0 ? misses_of(thread->reuse.pages, reach) * miss_ns : 0;
+}
+
 struct memory_time { double transfer_ns[MODEL_LEVELS_MOST], overlap[MODEL_LEVELS_MOST], all_ns, latency_ns, doubt_ns2; };     /* transfers from each level */
 
 static double overlap_of(const struct platform_level *level, const struct traffic *traffic)
@@ -297,8 +305,9 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     struct memory_time memory = memory_find(signature, character, levels, instructions, time.parts.core_ns, clock.window, streams);
     time.parts.transfer_ns = memory.all_ns;
     double others_ns = foreign_ns(signature, character, thread);
-    memory.latency_ns += others_ns;
-    memory.doubt_ns2 += pow(DOUBT_LATENCY * others_ns, 2);
+    double addresses_ns = translations_ns(signature, thread);
+    memory.latency_ns += others_ns + addresses_ns;
+    memory.doubt_ns2 += pow(DOUBT_LATENCY * others_ns, 2) + pow(DOUBT_LATENCY * addresses_ns, 2);
     time.parts.latency_ns = memory.latency_ns;
     double work_ns = together_ns(time.parts.core_ns + time.parts.branch_ns + time.parts.call_ns, &memory) + memory.latency_ns;
     time.parts.overhead_ns = overhead_ns(signature, "parallel", character->team);

@@ -258,6 +258,16 @@ static void costs_read(struct json_reader *reader, const json_t *object, struct 
         signature->pipeline[i] = (struct platform_pipeline){json_read_string(reader, from, "kind", false), quantity_read(reader, from, "value")};
         reader->where = where;
     }
+    const json_t *translation = json_object_get(object, "translation");
+    signature->translation = (struct platform_translation){quantity_unknown, quantity_unknown};
+    if (translation && !json_is_null(translation)) {
+        const char *where = reader->where;
+        struct place here;
+        translation = json_read_object(reader, object, "translation");
+        enter(&here, reader, "translation");
+        signature->translation = (struct platform_translation){quantity_read(reader, translation, "reach_pages"), quantity_read(reader, translation, "miss_ns")};
+        reader->where = where;
+    }
     signature->overheads = list_read(reader, object, "overheads", sizeof *signature->overheads, &list, &signature->overhead_count);
     for (size_t i = 0; i < signature->overhead_count; i++) {
         const json_t *from = json_array_get(list, i);
@@ -436,6 +446,10 @@ static void costs_put(json_t *object, const struct platform_signature *signature
     json_t *arithmetic = json_array(), *pipeline = json_array(), *overheads = json_array(), *clocks = json_array(), *sources = json_array();
     json_put(object, "arithmetic", arithmetic, failed);
     json_put(object, "pipeline", pipeline, failed);
+    json_t *translation = json_object();
+    json_put(object, "translation", translation, failed);
+    json_put(translation, "reach_pages", quantity_object(&signature->translation.reach_pages, failed), failed);
+    json_put(translation, "miss_ns", quantity_object(&signature->translation.miss_ns, failed), failed);
     json_put(object, "overheads", overheads, failed);
     json_put(object, "clocks", clocks, failed);
     json_put(object, "sources", sources, failed);

@@ -72,14 +72,14 @@ struct platform_arithmetic {
 /* Of one core: instructions that it begins in a cycle, of probe_pipeline's kinds; "window": instructions that it works ahead of one that waits. */
 struct platform_pipeline { char *kind; struct quantity value; };
 struct platform_overhead { char *construct; unsigned threads; struct quantity time_ns; };    /* of probe_overhead's kinds */
+/* What a core pays for addresses: it reads from `reach_pages` pages in turn until half of the reads must look a page up in memory, each of which takes `miss_ns` where many do. */
+struct platform_translation { struct quantity reach_pages, miss_ns; };      /* unknown: not measured */
 struct platform_clock { unsigned threads; struct quantity hz; };                               /* of one core while that many are busy */
 
 struct platform_signature {
     char *name;                              /* what --arch takes */
     char *title;                             /* "Intel Xeon E5-2690, two sockets" */
-    #define PLATFORM_RESTART_INSTRUCTIONS 20.0
-
-enum platform_basis basis;
+    enum platform_basis basis;
     char *isa;                               /* "x86-64", "aarch64" */
     char *llvm_cpu;                          /* what LLVM calls the processor (-mcpu), or NULL */
     double frequency_hz;                     /* nominal; 0: unknown */
@@ -96,6 +96,7 @@ enum platform_basis basis;
     size_t arithmetic_count;
     struct platform_pipeline *pipeline;      /* empty: not measured */
     size_t pipeline_count;
+    struct platform_translation translation;
     struct platform_overhead *overheads;
     size_t overhead_count;
     struct platform_clock *clocks;

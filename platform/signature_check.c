@@ -220,6 +220,8 @@ static void costs_check(struct check *check, const struct platform_signature *si
         if (one->value.value > (strcmp(one->kind, "window") == 0 ? WINDOW_MOST : RATE_MOST))
             breach(check, "is more than any core has", "%s", field);
     }
+    positive_check(check, &signature->translation.reach_pages, "translation.reach_pages");
+    positive_check(check, &signature->translation.miss_ns, "translation.miss_ns");
     for (size_t i = 0; i < signature->overhead_count; i++) {
         const struct platform_overhead *one = &signature->overheads[i];
         if (!one->threads || one->threads > signature_threads(signature))

@@ -127,10 +127,13 @@ enum plan_task {
 
 /* PLAN_CHARACTER writes, from plan->bytes on:  struct character_file | {unit id, blocks} for each unit |
  * for each thread: struct character_record | counts of all units' blocks   (all of it uint64_t) */
-#define CHARACTER_MAGIC 0x3252414843455243ull
+#define CHARACTER_MAGIC 0x3352414843455243ull
 #define CHARACTER_BINS 192u         /* of distances in lines: four to each power of two of distance + 1 */
 #define CHARACTER_OCTAVES 48u
 #define CHARACTER_LINE_BYTES 64u
+#define CHARACTER_PAGE_BYTES 4096u
+#define CHARACTER_PLACES 64u        /* of a page, a line each: sets of a cache that is looked up before the address is translated */
+#define CHARACTER_WAYS 32u          /* no such cache has more */
 #define CHARACTER_UNITS_MOST 4096u
 /* A use by the instruction's steps: a jump; as prefetchers see it coming; likewise, but so soon after a jump that they may not have caught up. */
 enum character_kind { CHARACTER_IRREGULAR, CHARACTER_REGULAR, CHARACTER_EARLY, CHARACTER_KINDS };
@@ -141,6 +144,7 @@ struct character_record {
     uint64_t uses[2][CHARACTER_KINDS][CHARACTER_BINS];      /* of followed lines: [read, written][kind][distance] */
     uint64_t cold[2][CHARACTER_KINDS];      /* likewise, but never used before */
     uint64_t foreign[2][CHARACTER_BINS];    /* of the uses those of lines that another thread wrote since: [jumps, others][distance] */
+    uint64_t pages[CHARACTER_BINS]; /* uses of another page than lately, by distance in pages; of all of them */
     uint64_t writebacks[CHARACTER_OCTAVES]; /* of followed lines that had been written, from a cache of 2^k lines */
 };
 

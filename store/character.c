@@ -78,6 +78,7 @@ static json_t *thread_encode(const struct character_thread *thread, bool *failed
         }
     for (int regular = 0; regular < 2; regular++)
         json_put(reuse, foreign_names[regular], sparse_encode(thread->reuse.foreign[regular], STORE_CHARACTER_BINS, failed), failed);
+    json_put(reuse, "pages", sparse_encode(thread->reuse.pages, STORE_CHARACTER_BINS, failed), failed);
     json_put(object, "reuse", reuse, failed);
     json_put(object, "cold", cold, failed);
     json_put(object, "writebacks", sparse_encode(thread->reuse.writebacks, STORE_CHARACTER_OCTAVES, failed), failed);
@@ -186,6 +187,8 @@ static void thread_decode(struct json_reader *reader, const json_t *object, stru
         }
     for (int regular = 0; regular < 2 && kinds > KINDS_FIRST; regular++)
         sparse_decode(reader, reuse, foreign_names[regular], thread->reuse.foreign[regular], STORE_CHARACTER_BINS);
+    if (json_object_get(reuse, "pages"))
+        sparse_decode(reader, reuse, "pages", thread->reuse.pages, STORE_CHARACTER_BINS);
     sparse_decode(reader, object, "writebacks", thread->reuse.writebacks, STORE_CHARACTER_OCTAVES);
 }
 

@@ -62,6 +62,7 @@ static const struct {
     {"latency", probe_latency}, {"bandwidth", probe_bandwidth}, {"pair", probe_pair},
     {"arithmetic", probe_arithmetic}, {"function", probe_function}, {"clock", probe_clock}, {"overhead", probe_overhead},
     {"overlap", probe_overlap}, {"capacity", probe_capacity}, {"pipeline", probe_pipeline},
+    {"translation", probe_translation},
 };
 
 static unsigned long number_parse(const char *word, const char *text, unsigned long most)
@@ -118,6 +119,6 @@ int main(int count, char **words)
             tasks[i].run(&probe);
             return 0;
         }
-    fprintf(stderr, "usage: pcere-probe latency|bandwidth|pair|arithmetic|function|clock|overhead|overlap|capacity|pipeline KEY=VALUE...\n");
+    fprintf(stderr, "usage: pcere-probe latency|bandwidth|pair|arithmetic|function|clock|overhead|overlap|capacity|pipeline|translation KEY=VALUE...\n");
     return 2;
 }

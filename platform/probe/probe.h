@@ -50,6 +50,10 @@ void probe_overlap(const struct probe *probe);
 /* capacity: of a cache of `bytes`, as many as one thread can read again and again until half of them come from farther away. */
 void probe_capacity(const struct probe *probe);
 
+/* translation.c. translation: a line of each of ever more pages is read in turn, within `bytes`. Kinds: reach, the pages at which a read takes halfway between the least and what
+ * it takes from most pages; miss, ns between the two. */
+void probe_translation(const struct probe *probe);
+
 /* pipeline.c. pipeline: instructions that cpus[0] begins in a cycle, independent ones from the nearest cache. Kinds: plain (registers only), load, store (of general
  * registers), load-vector, store-vector (16 bytes), stream (two vector loads to a store), update (of eight words in memory, in turn), pair-chain (a multiplication,
  * an addition, and so on, each of which waits for the one before). window: instructions

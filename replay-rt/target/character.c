@@ -15,6 +15,7 @@
 #define HASH_FACTOR 0x9e3779b97f4a7c15ull
 #define NEAR_LINES 32               /* steps up to 2 KiB are seen by prefetchers */
 #define EARLY_LINES 128             /* after a jump, in which prefetchers catch up: most of the way in some 80, where it was measured */
+enum { PAGES_RECENT = 8 };          /* fewer than any processor knows the addresses of */
 enum { HISTORY_BITS = 16, LOOP_BITS = 12, TRIPS_MOST = 256 };
 
 /* A branch that goes one way so many times, then the other way once, and again: processors learn how often. */
@@ -23,8 +24,10 @@ struct counted_loop { uint16_t run, trips; uint8_t way, sure; };
 struct counted_thread {
     struct counted_thread *next;
     struct character_record counts;
-    struct reuse *reuse;
+    struct reuse *reuse, *page_reuse;
     uint64_t line;                   /* used last */
+    uint64_t recent[PAGES_RECENT];   /* pages: no look-up of an address leaves the core for them; in a ring */
+    uint32_t recent_at;
     uint64_t *words[CHARACTER_UNITS_MOST];  /* by the unit's slot - 1; NULL: not yet used */
     uint32_t history;
     uint8_t taken[1 << HISTORY_BITS];       /* 0, 1: not; 2, 3: taken */
@@ -57,9 +60,10 @@ static __attribute__((noinline)) uint64_t *words_new(struct character_unit *unit
     if (!own) {
         own = pages_new(sizeof *own);
         own->reuse = pcere_reuse_new(follow_shift);
+        own->page_reuse = pcere_reuse_new(0);
         own->next = threads;
         threads = own;
-        if (!own->reuse)
+        if (!own->reuse || !own->page_reuse)
             _exit(3);
     }
     if (!unit->slot) {
@@ -80,12 +84,23 @@ uint64_t *__pcere_character_thread(struct character_unit *unit)
     return words ? words : words_new(unit);
 }
 
+static void page_use(struct counted_thread *thread, uint64_t page)
+{
+    for (uint32_t i = 0; i < PAGES_RECENT; i++)
+        if (thread->recent[i] == page)
+            return;
+    thread->recent[thread->recent_at++ % PAGES_RECENT] = page;
+    pcere_reuse_page(thread->page_reuse, page, &thread->counts);
+}
+
 static void line_use(struct counted_thread *thread, uint64_t line, bool store, enum character_kind kind)
 {
     thread->line = line;
     thread->counts.moves++;
+    page_use(thread, line / (CHARACTER_PAGE_BYTES / CHARACTER_LINE_BYTES));
+    uint32_t ways = pcere_reuse_place(thread->reuse, line);
     if (!((line * HASH_FACTOR) >> 40 & ((1u << follow_shift) - 1)))
-        pcere_reuse_touch(thread->reuse, line, store, kind, &thread->counts);
+        pcere_reuse_touch(thread->reuse, line, ways, store, kind, &thread->counts);
 }
 
 void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store)

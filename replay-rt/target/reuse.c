@@ -1,4 +1,5 @@
-/* replay-rt/target/reuse.c - stack distances: a Fenwick tree over times of last use, which are renumbered when they run out; and who wrote a line last. */
+/* replay-rt/target/reuse.c - stack distances: a Fenwick tree over times of last use, which are renumbered when they run out; the lines used last at each place of
+ * pages, for caches whose sets are chosen by that place; and who wrote a line last. */
 #include "replay-rt/target/character.h"
 
 #include <stdatomic.h>
@@ -6,6 +7,7 @@
 #include <sys/mman.h>
 
 enum { LINES_FIRST = 1 << 14, WRITTEN_BITS = 18 };
+enum { PLACES = CHARACTER_PLACES, WAYS_MOST = CHARACTER_WAYS };
 #define HASH_FACTOR 0x9e3779b97f4a7c15ull
 
 struct used_line { uint64_t line, dirty, seen; uint32_t time; };    /* dirty: bit k: written since it last left a cache of 2^k lines; seen: written_now at the last use */
@@ -22,6 +24,7 @@ struct reuse {
     uint32_t *table;                 /* 2 * room: number of a line plus 1, by its hash */
     uint32_t *tree, *slots;          /* 4 * room + 1: marks at last uses; number of the line that was last used then plus 1 */
     uint32_t now;
+    uint64_t nearest[PLACES][WAYS_MOST];     /* lines + 1 of each place, the one that was used last first */
 };
 
 static void *pages_new(uint64_t bytes)
@@ -150,35 +153,77 @@ static bool foreign_take(const struct reuse *reuse, struct used_line *used, uint
     return foreign;
 }
 
-void pcere_reuse_touch(struct reuse *reuse, uint64_t line, bool store, enum character_kind kind, struct character_record *ret)
+uint32_t pcere_reuse_place(struct reuse *reuse, uint64_t line)
+{
+    uint64_t *nearest = reuse->nearest[line % PLACES], moving = line + 1;
+    uint32_t way = 0;
+    for (; way < WAYS_MOST; way++) {
+        uint64_t here = nearest[way];
+        nearest[way] = moving;
+        if (here == line + 1)
+            break;
+        moving = here;
+    }
+    return way;
+}
+
+/* What a cache of 2^k lines needs to have kept the line: as many ways of PLACES sets as other lines came to its place, while these can be told; else as many lines as came. */
+static uint64_t distance_of(uint64_t lines, uint32_t ways)
+{
+    if (ways < WAYS_MOST)
+        return (uint64_t)ways * PLACES;
+    return lines < WAYS_MOST * PLACES ? WAYS_MOST * PLACES : lines;
+}
+
+/* It is used now. `ret_between`: other lines that were since its last use, UINT32_MAX: it never was. NULL: no memory. */
+static struct used_line *use(struct reuse *reuse, uint64_t line, uint32_t *ret_between)
 {
     uint32_t *entry = table_find(reuse, line);
     if (!*entry) {
         if (reuse->line_count == reuse->line_room && !room_grow(reuse))
-            return;
+            return NULL;
         entry = table_find(reuse, line);
         reuse->lines[reuse->line_count] = (struct used_line){.line = line};
         *entry = ++reuse->line_count;
-        ret->cold[store][kind]++;
     }
     uint32_t number = *entry;
     if (reuse->now == times_most(reuse))
         times_renumber(reuse);
     struct used_line *used = &reuse->lines[number - 1];
-    bool foreign = foreign_take(reuse, used, line, store);
+    *ret_between = used->time ? reuse->line_count - marks_until(reuse, used->time) : UINT32_MAX;
     if (used->time) {
-        /* A share of the lines was used in between: on average half a gap more on either side of each. */
-        uint32_t between = reuse->line_count - marks_until(reuse, used->time);
-        uint64_t distance = (uint64_t)between << reuse->shift;
-        ret->uses[store][kind][bin_of(distance)]++;
-        ret->foreign[kind != CHARACTER_IRREGULAR][bin_of(distance)] += foreign;
-        line_leave(used, distance, ret);
         mark(reuse, used->time, (uint32_t)-1);
         reuse->slots[used->time] = 0;
     }
     used->time = ++reuse->now;
     reuse->slots[used->time] = number;
     mark(reuse, used->time, 1);
+    return used;
+}
+
+void pcere_reuse_page(struct reuse *reuse, uint64_t page, struct character_record *ret)
+{
+    uint32_t between;
+    if (use(reuse, page, &between) && between != UINT32_MAX)
+        ret->pages[bin_of(between)]++;
+}
+
+void pcere_reuse_touch(struct reuse *reuse, uint64_t line, uint32_t ways, bool store, enum character_kind kind, struct character_record *ret)
+{
+    uint32_t between;
+    struct used_line *used = use(reuse, line, &between);
+    if (!used)
+        return;
+    bool foreign = foreign_take(reuse, used, line, store);
+    if (between == UINT32_MAX)
+        ret->cold[store][kind]++;
+    else {
+        /* A share of the lines was used in between: on average half a gap more on either side of each. */
+        uint64_t distance = distance_of((uint64_t)between << reuse->shift, ways);
+        ret->uses[store][kind][bin_of(distance)]++;
+        ret->foreign[kind != CHARACTER_IRREGULAR][bin_of(distance)] += foreign;
+        line_leave(used, distance, ret);
+    }
     if (store)
         used->dirty = ~UINT64_C(0);
 }

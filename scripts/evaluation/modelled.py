@@ -70,9 +70,9 @@ def compiled(name, text, flags):
     run(["clang-19", *flags, "-fpass-plugin=" + run([PCERE, "version", "--plugin"]).strip(), name + ".c", "-o", "./" + name])
 
 
-def captured(store, words):
+def captured(store, words, *options):
     if not os.path.exists(store):
-        run([PCERE, "capture", "-o", store, *words])
+        run([PCERE, "capture", *options, "-o", store, *words])
 
 
 def counted(store, threads=THREADS):
