@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define COUNTING_STACK_BYTES (64u << 10)   /* below the captured stack, that code which counts may use */
+
 #define HUGE_PAGE_BYTES (2ull << 20)
 #define POPULATE_SLICES 16u                /* of a thread */
 #define LAZY_COPIES_MOST 20000u           /* mappings of a process are limited (vm.max_map_count) */
@@ -389,6 +391,13 @@ static bool gap_touched(const struct plan_range *gap, uint64_t page_bytes, struc
     return touched;
 }
 
+/* Code that counts lies deeper on the stack than the region's own: pages just below the captured one are not new ones of the region's. */
+static bool counting_used(const struct replay_plan *plan, const struct plan_range *touched)
+{
+    uint64_t end = touched->address + touched->bytes;
+    return plan->policy.task == PLAN_CHARACTER && end <= plan->stack_pointer && plan->stack_pointer - touched->address <= COUNTING_STACK_BYTES;
+}
+
 void pcere_memory_learn_drops(struct memory *memory)
 {
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
@@ -413,7 +422,7 @@ void pcere_memory_learn_drops(struct memory *memory)
             touched.address = before->address;
         touched.bytes = end - touched.address;
         dropped[count++] = touched;
-        pages += touched.bytes / page_bytes;
+        pages += counting_used(memory->codelet->plan, &touched) ? 0 : touched.bytes / page_bytes;
     }
     free(memory->dropped);
     memory->dropped = dropped;

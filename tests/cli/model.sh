@@ -38,6 +38,31 @@ is "each pass of the loop was counted" "$(jq '[.codes[] | select(.loop and .flop
 is "each line of the array comes once in 16384 others, or is new" \
     "$(jq '.per_thread[0] | .cold as $c | .reuse.read_regular as $u | ([range(0; $u | length; 2) | select($u[.] == 56 or $u[.] == 55) | $u[. + 1]] | add) as $far |
            $far > 16000 and ($far + $c.read_regular + $c.read_irregular | . > 32000 and . < 33000)' "$character")" true
+
+# 40 lines of one place in their pages, again and again: a cache of 64 sets keeps 8 or 12 of them, whatever room it has, and each lies in a page of its own.
+cat >placed.c <<'END'
+#include <stdlib.h>
+double total;
+int main(void)
+{
+    double *data = aligned_alloc(4096, 40 * 4096);
+    for (int i = 0; i < 40 * 512; i++)
+        data[i] = i;
+    for (int step = 0; step < 6; step++)
+#pragma omp parallel for reduction(+ : total)
+        for (int k = 0; k < 1000; k++)
+            for (int i = 0; i < 40; i++)
+                total += data[i * 512];
+    return total < 0;
+}
+END
+run "$CLANG" -O2 -g -fopenmp -fpass-plugin="$LIBRARIES/PCEREPass.so" placed.c -o placed; says "a program is compiled whose lines share a place" 0
+run "$PCERE" capture --max-classes 1 ./placed; says "and captured" 0
+run "$PCERE" predict placed.pcere --arch sandybridge --threads 1 --json; says "and predicted" 0
+placed=(placed.pcere/codelets/*.1.character)
+is "nearly all uses are too far apart for 12 ways" "$(jq '[.per_thread[0].reuse.read_irregular as $u | range(0; $u | length; 2) | select($u[.] > 37) | $u[. + 1]] | add > 39000' "${placed[0]}")" true
+is "pages are told by their distance" "$(jq '[.per_thread[0].reuse.pages as $u | range(0; $u | length; 2) | select($u[.] >= 20 and $u[.] <= 22) | $u[. + 1]] | add > 39000' "${placed[0]}")" true
+
 is "at two threads each has half" "$(jq '[.codes[] | select(.loop and .flops == 2) | .counts[]] | join(",")' "${character%.1.character}.2.character")" '"131072,131072"'
 
 cat >handed.c <<'END'

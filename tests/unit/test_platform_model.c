@@ -245,6 +245,25 @@ static void many_streams_do_not_overlap(void)
     CU_ASSERT_TRUE(hard.time_ns.value > 1.35 * hard.parts.transfer_ns);
 }
 
+static void addresses_beyond_reach_are_looked_up(void)
+{
+    struct work work;
+    struct platform_signature reaching = machine;
+    struct model_time within, beyond;
+    reaching.page_bytes = 4096;
+    reaching.translation = (struct platform_translation){KNOWN(511), KNOWN(5)};
+    work_make(&work, 1, 1000000, 5, 1000000);
+    work.threads[0].reuse.pages[4 * 8] = 1000;     /* 255 pages apart */
+    model_codelet(&reaching, &work.character, NULL, &within);
+    CU_ASSERT_DOUBLE_EQUAL(within.parts.latency_ns, 0, 1e-9);
+    work.threads[0].reuse.pages[4 * 9] = 1000;     /* 511 */
+    model_codelet(&reaching, &work.character, NULL, &beyond);
+    CU_ASSERT_DOUBLE_EQUAL(beyond.parts.latency_ns, 5000, 1e-9);
+    reaching.page_bytes = 65536;                   /* of larger pages as many reach farther */
+    model_codelet(&reaching, &work.character, NULL, &within);
+    CU_ASSERT_DOUBLE_EQUAL(within.parts.latency_ns, 0, 1e-9);
+}
+
 /* 7 ns a line with 20 instructions between lines are 14 with 40: longer than the transfer's 8 ns. */
 static void lines_soon_after_a_jump_wait(void)
 {
@@ -302,6 +321,7 @@ static const struct unit_test tests[] = {
     {"functions of the C library take what was measured, else what a table says", functions_take_what_was_measured},
     {"where the signature is not sure, neither are times", wide_signatures_make_wide_times},
     {"many streams lose bandwidth, and what overlaps", many_streams_do_not_overlap},
+    {"addresses of more pages than the core reaches are looked up", addresses_beyond_reach_are_looked_up},
     {"llvm-mca's answers are read, and what is none is refused", output_of_the_tool_is_read},
     {"a move between registers does not end a chain", moves_do_not_end_chains},
 };

@@ -149,6 +149,8 @@ static void pairs_absurd(void)
     static const struct change changes[] = {
         {"\"relation\":\"l2\"", "\"relation\":\"l9\"", ": pairs[0].relation"},
         {"\"cpus\":[0,1]", "\"cpus\":[1,1]", ": pairs[0].cpus is one processor"},
+        {"\"overheads\":", "\"translation\":{\"reach_pages\":{\"value\":-5,\"low\":null,\"high\":null},\"miss_ns\":null},\"overheads\":", ": translation.reach_pages is not above zero"},
+        {"\"overheads\":", "\"translation\":{\"reach_pages\":null,\"miss_ns\":{\"value\":0,\"low\":null,\"high\":null}},\"overheads\":", ": translation.miss_ns is not above zero"},
         {"\"line_ns\":{\"value\":20", "\"line_ns\":{\"value\":-20", ": pairs[0].line_ns is not above zero"},
         {"\"alpha_ns\":20,\"beta_ns_per_byte\":0.01,\"r2\"", "\"alpha_ns\":-20,\"beta_ns_per_byte\":0.01,\"r2\"", ": pairs[0].read.alpha_ns is below zero"},
         {"\"beta_ns_per_byte\":0.02", "\"beta_ns_per_byte\":-0.02", ": pairs[0].write.beta_ns_per_byte is below zero"},
