@@ -233,7 +233,7 @@ char *libraries_tell_unseen(const struct libraries *libraries)
             seen = begins_with_name(base_name(libraries->images[i].path), name);
         struct text text = {0};
         if (!seen)
-            text_addf(&text, "no library of the program has a name that begins with '%.*s'", (int)strcspn(name, ","), name);
+            text_addf(&text, "no library of the program has a name that begins with '%.*s'", (int)names_length(name), name);
         if (!seen)
             return text_take(&text);
     }
@@ -251,8 +251,8 @@ char *libraries_tell_late(const struct libraries *libraries)
 {
     struct text late = {0}, all = {0}, text = {0};
     size_t count = 0;
-    for (const char *name = first_name(libraries->names); name; name = next_name(name))
-        text_addf(&all, "%s%.*s", all.length ? "," : "", (int)strcspn(name, ","), name);
+    for (const char *name = names_first(libraries->names); name; name = names_next(name))
+        text_addf(&all, "%s%.*s", all.length ? "," : "", (int)names_length(name), name);
     for (size_t i = 0; i < libraries->image_count; i++)
         if (!libraries->images[i].elf && leads_found(&libraries->leads, libraries->images[i].low)) {
             name_add(&late, libraries->images[i].path);
