@@ -6,6 +6,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/pcere-test.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 export OMP_WAIT_POLICY=passive
+export XDG_DATA_HOME=$work/data            # the user's own machines and signature are not the tests'
 unset NO_COLOR PCERE_HOST PCERE_FAULTS PCERE_REFUSE
 failures=0 checks=0 status=0
 

@@ -1,6 +1,5 @@
 # pcere predict sweep.pcere --arch and --model: a machine is predicted from its description, and what codelets do is counted as it is.
 source "$SOURCE/tests/cli/common.sh" || exit 1
-export XDG_DATA_HOME=$work/data
 mkdir -p "$XDG_DATA_HOME/pcere/archs"
 
 cat >sweep.c <<'END'

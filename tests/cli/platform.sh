@@ -1,6 +1,5 @@
 # pcere platform: machines are listed, shown and measured, and what is none is refused.
 source "$SOURCE/tests/cli/common.sh" || exit 1
-export XDG_DATA_HOME=$work/data
 
 run "$PCERE" platform list; says "PCERE's own architectures are listed" 0 out '^core2 ' out '^nehalem ' out '^sandybridge ' out '^sapphirerapids ' out '^zen4 ' out '^neoversev2 '
 for name in core2 nehalem sandybridge sapphirerapids zen4 neoversev2; do
