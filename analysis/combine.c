@@ -240,6 +240,8 @@ static enum pcere_status combined_build(struct profile *const *profiles, size_t 
     if (status == PCERE_OK)
         status = constructs_add(combined, types, error);
     if (status == PCERE_OK)
+        status = profile_names_copy(combined, profiles[0], error);        /* labels are the first's, too */
+    if (status == PCERE_OK)
         status = nodes_copy(combined, profiles[0], error);
     if (status == PCERE_OK)
         status = rows_add(combined, profiles[0], types, matching, error);

@@ -75,9 +75,12 @@ static enum pcere_status labels_match(struct work *work, struct pcere_error *err
         if (!(work->matching.rows[p] = malloc(most * sizeof(uint32_t) + 1)))
             return pcere_fail_memory(error, "a matching");
     struct matching_input input = {.profiles = work->profiles, .names = work->names, .profile_count = work->count};
-    enum pcere_status status = matching_lgl(&input, &work->matching, error);
-    work->difference->only_a = work->profiles[0]->count - work->matching.count;
-    work->difference->only_b = work->profiles[work->sides[0]->count]->count - work->matching.count;
+    struct difference *difference = work->difference;
+    enum pcere_status status = matching_ids(&input, &work->matching, &difference->by_ids, &difference->renamed, error);
+    if (status == PCERE_OK && !difference->by_ids)
+        status = matching_lgl(&input, &work->matching, error);
+    difference->only_a = work->profiles[0]->count - work->matching.count;
+    difference->only_b = work->profiles[work->sides[0]->count]->count - work->matching.count;
     return status;
 }
 

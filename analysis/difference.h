@@ -47,6 +47,8 @@ struct difference_group {
 struct difference {
     struct difference_event *events;   /* those that all profiles of both sides have */
     size_t event_count;
+    bool by_ids;                       /* labels were matched with constructs told by their ids, since names differ; groups have A's names */
+    size_t renamed;                    /* constructs with another name on the other side */
     size_t only_a, only_b;             /* XUs of the first profiles whose label is not in every other */
     struct difference_group *groups;   /* in the order of the larger sum of the first event */
     size_t group_count;

@@ -17,12 +17,36 @@ static uint32_t key_of(const struct profile *profile, size_t row, enum differenc
     }
 }
 
-static char *key_name(const struct profile *profile, uint32_t key, enum difference_by by)
+static const struct profile_construct *construct_of(const struct profile *profile, uint64_t id)
+{
+    for (size_t i = 0; i < profile->construct_count; i++)
+        if (profile->constructs[i].id == id)
+            return &profile->constructs[i];
+    return NULL;
+}
+
+/* What A calls B's construct; a name that is another one's in A, which B has, too, is marked. */
+static char *name_in_a(const struct profile *a, const struct profile *b, const struct profile_construct *construct)
+{
+    const struct profile_construct *same = construct_of(a, construct->id);
+    char *name = NULL;
+    if (same)
+        return strdup(same->name);
+    for (size_t i = 0; i < a->construct_count; i++)
+        if (strcmp(a->constructs[i].name, construct->name) == 0 && construct_of(b, a->constructs[i].id))
+            return asprintf(&name, "%s (B)", construct->name) < 0 ? NULL : name;
+    return strdup(construct->name);
+}
+
+/* `names`: whose names constructs have, or NULL: the profile's own. */
+static char *key_name(const struct profile *profile, const struct profile *names, uint32_t key, enum difference_by by)
 {
     static const char *const words[] = {"", "thread", "processor", "node"};
     char *name = NULL;
     if (key == UNKNOWN)
         return strdup("unknown");
+    if (by == DIFFERENCE_BY_CONSTRUCT && names)
+        return name_in_a(names, profile, &profile->constructs[key]);
     if (by == DIFFERENCE_BY_CONSTRUCT)
         return strdup(profile->constructs[key].name);
     return asprintf(&name, "%s %u", words[by], key) < 0 ? NULL : name;
@@ -63,8 +87,8 @@ static enum pcere_status group_get(struct difference *difference, char *name, si
 
 struct key_map { uint32_t key; size_t group; };
 
-static enum pcere_status map_get(struct key_map **map, size_t *count, const struct profile *profile, uint32_t key, enum difference_by by,
-                                 struct difference *difference, size_t *ret_group, struct pcere_error *error)
+static enum pcere_status map_get(struct key_map **map, size_t *count, const struct profile *profile, const struct profile *names, uint32_t key,
+                                 enum difference_by by, struct difference *difference, size_t *ret_group, struct pcere_error *error)
 {
     for (size_t i = *count; i-- > 0;)
         if ((*map)[i].key == key) {
@@ -75,12 +99,12 @@ static enum pcere_status map_get(struct key_map **map, size_t *count, const stru
     if (!grown)
         return pcere_fail_memory(error, "the groups");
     *map = grown;
-    enum pcere_status status = group_get(difference, key_name(profile, key, by), ret_group, error);
+    enum pcere_status status = group_get(difference, key_name(profile, names, key, by), ret_group, error);
     grown[(*count)++] = (struct key_map){key, *ret_group};
     return status;
 }
 
-static enum pcere_status profile_add(const struct profile *profile, bool is_a, double share, enum difference_by by, struct difference *difference,
+static enum pcere_status profile_add(const struct profile *profile, const struct profile *names, bool is_a, double share, enum difference_by by, struct difference *difference,
                                      struct pcere_error *error)
 {
     struct key_map *map = NULL;
@@ -95,7 +119,7 @@ static enum pcere_status profile_add(const struct profile *profile, bool is_a, d
     for (size_t row = 0; row < profile->count && status == PCERE_OK; row++) {
         uint32_t key = key_of(profile, row, by);
         if (!row || key != before)
-            status = map_get(&map, &count, profile, key, by, difference, &group, error);
+            status = map_get(&map, &count, profile, names, key, by, difference, &group, error);
         before = key;
         if (status != PCERE_OK)
             break;
@@ -121,9 +145,9 @@ enum pcere_status difference_groups_make(const struct difference_side *a, const 
 {
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; i < a->count && status == PCERE_OK; i++)
-        status = profile_add(a->profiles[i], true, 1.0 / (double)a->count, by, difference, error);
+        status = profile_add(a->profiles[i], NULL, true, 1.0 / (double)a->count, by, difference, error);
     for (size_t i = 0; i < b->count && status == PCERE_OK; i++)
-        status = profile_add(b->profiles[i], false, 1.0 / (double)b->count, by, difference, error);
+        status = profile_add(b->profiles[i], difference->by_ids ? a->profiles[0] : NULL, false, 1.0 / (double)b->count, by, difference, error);
     if (status == PCERE_OK && difference->group_count)
         qsort(difference->groups, difference->group_count, sizeof *difference->groups, by_size);
     return status;

@@ -25,8 +25,7 @@ static int rows_of_first_compare(const void *a, const void *b, void *first)
     return x < y ? -1 : x > y;
 }
 
-/* Derived XUs in the order of the first profile's rows. */
-static enum pcere_status matching_order(const struct matching_input *input, struct matching *matching, struct pcere_error *error)
+enum pcere_status matching_order(const struct matching_input *input, struct matching *matching, struct pcere_error *error)
 {
     size_t count = matching->count;
     uint32_t *order = malloc(count * sizeof *order + 1), *scratch = malloc(count * sizeof *scratch + 1);

@@ -24,6 +24,11 @@ struct matching {
 /* All fill a matching whose `rows` have room for the largest profile. */
 enum pcere_status matching_ctc(const struct matching_input *input, struct matching *matching, struct pcere_error *error);
 enum pcere_status matching_lgl(const struct matching_input *input, struct matching *matching, struct pcere_error *error);
+/* Equal labels with constructs told by their ids, where names differ: lines were moved, or one build has no debug information. *ret_used: false, and nothing
+ * done, where names suffice, or a profile has no ids or no texts of labels. *ret_renamed: constructs that have other names in another profile. */
+enum pcere_status matching_ids(const struct matching_input *input, struct matching *matching, bool *ret_used, size_t *ret_renamed, struct pcere_error *error);
+/* Put what was matched into the order of the first profile's rows. */
+enum pcere_status matching_order(const struct matching_input *input, struct matching *matching, struct pcere_error *error);
 /* BC, BC unlabeled and assignment. */
 enum pcere_status matching_bc(const struct matching_input *input, struct matching *matching, struct pcere_error *error);
 

@@ -68,6 +68,8 @@ void profile_free(struct profile *profile)
         event_done(&profile->events[i]);
     for (size_t i = 0; i < profile->construct_count; i++)
         free(profile->constructs[i].name);
+    for (size_t i = 0; i < profile->name_count; i++)
+        free(profile->names[i].name);
     for (size_t i = 0; profile->sources && i < profile->run_count; i++)
         free(profile->sources[i]);
     for (size_t i = 0; i < profile->run_count; i++)
@@ -77,7 +79,7 @@ void profile_free(struct profile *profile)
     columns_free(profile->high, profile->event_count);
     columns_free(profile->segments.counts, profile->event_count);
     void *const columns[] = {
-        profile->runs, profile->events, profile->constructs, profile->nodes, profile->strategy, profile->dropped, profile->labels, profile->text_at,
+        profile->runs, profile->events, profile->constructs, profile->names, profile->nodes, profile->strategy, profile->dropped, profile->labels, profile->text_at,
         profile->texts, profile->kinds, profile->construct, profile->thread, profile->cpu, profile->start_ns, profile->active_ns, profile->sources,
         profile->segments.xu, profile->segments.thread, profile->segments.begin_ns, profile->segments.active_ns, profile,
     };

@@ -49,6 +49,11 @@ struct profile_construct {                     /* of the source; with the kind i
     char *name;                                /* "conj_grad@cg.c:405", unique in a profile */
 };
 
+struct profile_name {                          /* of a construct, as labels have it */
+    char *name;                                /* "cg.c:405", "pcere:0123456789abcdef" */
+    uint64_t id;                               /* the plugin's, the same in every build; 0: it gave none. Two constructs of one line are two entries */
+};
+
 struct profile_run {                           /* what a profile must share with others to be combined with them, and what else is known */
     char *program;                             /* path */
     char *build_id;                            /* hexadecimal digits, or "" where there is none */
@@ -90,6 +95,8 @@ struct profile {
     size_t event_count;
     struct profile_construct *constructs;
     size_t construct_count;
+    struct profile_name *names;                /* every name that occurs in labels, in strcmp's order, then of ids; none: an older file */
+    size_t name_count;
     uint32_t *nodes;                           /* [cpu] the NUMA node of a processor; NULL: not known */
     size_t node_count;
     char *strategy;                            /* that it was combined by, or NULL */
@@ -127,6 +134,9 @@ enum profile_kind profile_kind_find(const char *name);
 enum pcere_status profile_add_run(struct profile *profile, const struct profile_run *run, uint32_t *ret_index, struct pcere_error *error);
 enum pcere_status profile_add_event(struct profile *profile, const struct profile_event *event, uint32_t *ret_index, struct pcere_error *error);
 enum pcere_status profile_add_construct(struct profile *profile, uint64_t id, const char *name, uint32_t *ret_index, struct pcere_error *error);
+/* In their order. PCERE_USAGE: not in order, or twice; a name that is empty or has a '@'. */
+enum pcere_status profile_add_name(struct profile *profile, const char *name, uint64_t id, struct pcere_error *error);
+enum pcere_status profile_names_copy(struct profile *profile, const struct profile *from, struct pcere_error *error);
 /* Another sentence about what a run could not see. */
 enum pcere_status profile_add_blind(struct profile *profile, uint32_t run, const char *sentence, struct pcere_error *error);
 enum pcere_status profile_add_dropped(struct profile *profile, const struct profile_dropped *dropped, struct pcere_error *error);
@@ -191,7 +201,7 @@ enum pcere_status profile_decode(const void *data, size_t bytes, const char *whe
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------------------ */
 
-/* Everything but the rows: "runs", "events", "constructs", "nodes", "strategy", "dropped". New reference. */
+/* Everything but the rows: "runs", "events", "constructs", "names" if there are any, "nodes", "strategy", "dropped". New reference. */
 enum pcere_status profile_describe(const struct profile *profile, json_t **ret_object, struct pcere_error *error);
 /* And back into an empty profile. */
 enum pcere_status profile_describe_read(struct profile *profile, const json_t *object, const char *where, struct pcere_error *error);

@@ -56,6 +56,14 @@ static json_t *construct_describe(const struct profile_construct *construct, boo
     return object;
 }
 
+static json_t *name_describe(const struct profile_name *name, bool *failed)
+{
+    json_t *object = json_object();
+    json_put(object, "name", json_from_string(name->name), failed);
+    json_put(object, "id", name->id ? json_from_hex64(name->id) : json_null(), failed);
+    return object;
+}
+
 static json_t *dropped_describe(const struct profile *profile, const struct profile_dropped *dropped, bool *failed)
 {
     json_t *object = json_object();
@@ -95,6 +103,10 @@ enum pcere_status profile_describe(const struct profile *profile, json_t **ret_o
     list_put(object, "runs", runs, &failed);
     list_put(object, "events", events, &failed);
     list_put(object, "constructs", constructs, &failed);
+    if (profile->name_count)
+        list_put(object, "names", json_array(), &failed);
+    for (size_t i = 0; i < profile->name_count; i++)
+        list_append(json_object_get(object, "names"), name_describe(&profile->names[i], &failed), &failed);
     list_put(object, "nodes", nodes, &failed);
     json_put(object, "strategy", json_from_string(profile->strategy), &failed);
     list_put(object, "dropped", dropped, &failed);
@@ -180,6 +192,20 @@ static void construct_read(struct json_reader *reader, struct profile *profile, 
     free(name);
 }
 
+static void name_read(struct json_reader *reader, struct profile *profile, const json_t *object)
+{
+    const json_t *none = json_object_get(object, "id");
+    uint64_t id = json_is_null(none) ? 0 : json_read_hex64(reader, object, "id");
+    char *name = json_read_string(reader, object, "name", false);
+    if (reader->status == PCERE_OK && !id && !json_is_null(none))
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, "measure the profile again, or copy it again from where it came", "%s is damaged: 0 is no construct's id", reader->where);
+    struct pcere_error error = {0};
+    if (reader->status == PCERE_OK && (reader->status = profile_add_name(profile, name, id, &error)) != PCERE_OK)
+        reader->status = pcere_fail(reader->error, error.status == PCERE_USAGE ? PCERE_DATA : error.status, 0,      /* not the caller's words: the file's */
+                                    "measure the profile again, or copy it again from where it came", "%s is damaged: %.300s", reader->where, error.message);
+    free(name);
+}
+
 static uint32_t construct_find(const struct profile *profile, const char *name, size_t near)
 {
     if (near < profile->construct_count && strcmp(profile->constructs[near].name, name) == 0)
@@ -252,6 +278,8 @@ enum pcere_status profile_describe_read(struct profile *profile, const json_t *o
     list_read(&reader, profile, object, "runs", run_read);
     list_read(&reader, profile, object, "events", event_read);
     list_read(&reader, profile, object, "constructs", construct_read);
+    if (json_object_get(object, "names"))            /* files of before do not have it */
+        list_read(&reader, profile, object, "names", name_read);
     nodes_read(&reader, profile, object);
     profile->strategy = json_read_string(&reader, object, "strategy", true);
     list_read(&reader, profile, object, "dropped", dropped_read);

@@ -128,7 +128,7 @@ static enum pcere_status tables_copy(struct profile *part, const struct profile 
         status = profile_add_event(part, &active_time, NULL, error);
     for (size_t i = 0; status == PCERE_OK && i < profile->construct_count; i++)
         status = profile_add_construct(part, profile->constructs[i].id, profile->constructs[i].name, NULL, error);
-    return status;
+    return status == PCERE_OK ? profile_names_copy(part, profile, error) : status;
 }
 
 static enum pcere_status row_copy(struct profile *part, const struct profile *profile, size_t row, uint64_t *counts, struct pcere_error *error)

@@ -18,6 +18,8 @@ static enum pcere_status shell_new(const struct profile *truth, const uint32_t *
     for (size_t i = 0; i < truth->construct_count && status == PCERE_OK; i++)
         status = profile_add_construct(profile, truth->constructs[i].id, truth->constructs[i].name, NULL, error);
     if (status == PCERE_OK)
+        status = profile_names_copy(profile, truth, error);
+    if (status == PCERE_OK)
         status = profile_reserve(profile, truth->count, error);
     for (size_t row = 0; row < truth->count && status == PCERE_OK; row++) {
         struct profile_xu xu = {

@@ -150,6 +150,28 @@ static void csv_print(const struct compare_view *view, const struct difference *
     }
 }
 
+static const char *untranslated(const struct profile_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        if (!files->profiles[i]->text_at || !files->profiles[i]->name_count)
+            return files->names[i];
+    return NULL;
+}
+
+/* How labels were matched, where that is not by their names in two runs of one build. */
+static void matching_print(const struct compare_view *view, const struct difference *difference, FILE *out)
+{
+    const char *name = untranslated(&view->files[0]);
+    name = name ? name : untranslated(&view->files[1]);
+    if (difference->by_ids && difference->renamed)
+        fprintf(out, "%zu construct%s another name in B (lines were moved, or one build has no -g): XUs are matched by the constructs' ids, names are A's\n\n",
+                difference->renamed, difference->renamed == 1 ? " has" : "s have");
+    else if (difference->by_ids)
+        fputs("Other constructs are where some of A's were: XUs are matched by the constructs' ids, names are A's\n\n", out);
+    else if (view->differs && name && (difference->only_a || difference->only_b))
+        fprintf(out, "Labels are matched as they are: %s has no texts of labels, or no ids of their constructs\n\n", name);
+}
+
 void compare_print(const struct compare_view *view, const struct difference *difference, FILE *out)
 {
     if (view->csv) {
@@ -158,6 +180,7 @@ void compare_print(const struct compare_view *view, const struct difference *dif
     }
     if (view->differs)
         fprintf(out, "Not the same run: %s.\n\n", view->differs);
+    matching_print(view, difference, out);
     events_print(view, difference, out);
     if (difference->only_a || difference->only_b)
         fprintf(out, "%zu XUs are only in A, %zu only in B\n", difference->only_a, difference->only_b);
@@ -229,6 +252,8 @@ enum pcere_status compare_document_add(json_t *document, const struct compare_vi
     json_put(document, "a", names_json(&view->files[0], &failed), &failed);
     json_put(document, "b", names_json(&view->files[1], &failed), &failed);
     json_put(document, "differs", json_from_string(view->differs), &failed);
+    json_put(document, "matched_by", json_from_string(difference->by_ids ? "ids" : "names"), &failed);
+    json_put(document, "renamed", json_from_u64(difference->renamed), &failed);
     json_put(document, "only_a", json_from_u64(difference->only_a), &failed);
     json_put(document, "only_b", json_from_u64(difference->only_b), &failed);
     for (size_t i = 0; i < difference->event_count; i++)

@@ -303,11 +303,15 @@ void profile_runs_print(const struct profile_runs *runs, FILE *out)
 {
     if (!runs->plan.run_count)
         return;
-    fprintf(out, "%s%zu events in %zu run%s of at most %zu events", runs->options.references ? "" : "\n", runs->options.event_count, runs->count, runs->count == 1 ? "" : "s",
-            most_events(runs));
+    fprintf(out, "%s%zu events in ", runs->options.references ? "" : "\n", runs->options.event_count);
     if (runs->options.repeats > 1)
-        fprintf(out, ", each %u times", runs->options.repeats);
-    fprintf(out, runs->plan.bound == runs->plan.run_count ? "; fewer are not possible\n" : "; fewer than %zu are not possible\n", runs->plan.bound);
+        fprintf(out, "%zu set%s x %u repeats = ", runs->plan.run_count, runs->plan.run_count == 1 ? "" : "s", runs->options.repeats);
+    fprintf(out, "%zu run%s of at most %zu events", runs->count, runs->count == 1 ? "" : "s", most_events(runs));
+    const char *sets = runs->options.repeats > 1 ? " sets" : "";
+    if (runs->plan.bound == runs->plan.run_count)
+        fprintf(out, "; fewer%s are not possible\n", sets);
+    else
+        fprintf(out, "; fewer than %zu%s are not possible\n", runs->plan.bound, sets);
     if (!runs->options.references)
         return;
     if (runs->plan.pairs_impossible)

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct combine_words {
@@ -48,6 +49,24 @@ static enum pcere_status words_check(const struct cli *cli, struct combine_words
     enum pcere_status status = words->noise ? units_parse_ratio("--noise", words->noise, ret_noise, error) : PCERE_OK;
     if (status == PCERE_OK && words->period)
         status = units_parse_time("--period", words->period, ret_period_ns, error);
+    return status;
+}
+
+/* One run is not two: its counts would seem to be confirmed. */
+static enum pcere_status files_differ(char *const *names, size_t count, struct pcere_error *error)
+{
+    struct stat *seen = calloc(count + 1, sizeof *seen);
+    if (!seen)
+        return pcere_fail_memory(error, "the names of profiles");
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; i < count && status == PCERE_OK; i++) {
+        if (stat(names[i], &seen[i]) != 0)
+            continue;                                /* reading it says so */
+        for (size_t k = 0; k < i && status == PCERE_OK; k++)
+            if (seen[k].st_ino && seen[k].st_ino == seen[i].st_ino && seen[k].st_dev == seen[i].st_dev)
+                status = pcere_fail(error, PCERE_USAGE, 0, "name the profile of each run once", "'%.100s' and '%.100s' are one file", names[k], names[i]);
+    }
+    free(seen);
     return status;
 }
 
@@ -137,6 +156,8 @@ static enum pcere_status combine_run(struct cli *cli, void *raw, struct pcere_er
     double noise = 0;
     uint64_t period_ns = 0;
     enum pcere_status status = words_check(cli, words, &options, &noise, &period_ns, error);
+    if (status == PCERE_OK)
+        status = files_differ(cli->operands, cli->operand_count, error);
     if (status == PCERE_OK)
         status = profile_files_read(cli->operands, cli->operand_count, &files, error);
     cli_progress(cli, "combining");

@@ -55,7 +55,7 @@ static enum pcere_status sides_compare(struct cli *cli, const struct compare_wor
         view.differs = other.message;
     if (view.differs && difference.event_count && !difference.events[0].matched && difference.only_a && difference.only_b) {
         difference_done(&difference);
-        return pcere_fail(error, PCERE_DATA, 0, "compare profiles of one program: labels name its constructs by their lines, so builds must be of one source, all with -g or all without", "no XU has a partner: %.700s", other.message);
+        return pcere_fail(error, PCERE_DATA, 0, "compare profiles of one program; those of two builds need the constructs' ids: compile both with the plugin, from the same folder, and profile them with this pcere", "no XU has a partner: %.700s", other.message);
     }
     if (alone && cli->json)
         status = sums_document_add(cli->document, &view, &difference, error);
@@ -163,7 +163,7 @@ const struct cli_verb cli_verb_compare = {
     .synopsis = "A [B]  |  --epd REF,REF... FILE...",
     .description =
         "Two sides, each a profile or repeats of one joined by commas: sums of each event and of the active time, the execution units (XUs) that changed most, matched by label, and sums by construct, thread, "
-        "core or NUMA node. The confidence that an XU changed comes from repeats: how rarely chance would put all of one side's counts below the other's; four repeats on each side are needed "
+        "core or NUMA node. Builds may differ: where lines were moved, or one has no -g, labels are matched by the ids that the plugin gave constructs, and that is said. The confidence that an XU changed comes from repeats: how rarely chance would put all of one side's counts below the other's; four repeats on each side are needed "
         "for 95 %. Counts that are the same in each run are sure with one. With many XUs chance moves some: how many is said.\n\n"
         "One side alone: its sums by construct, thread, core or NUMA node.\n\n"
         "With --epd: how far the distribution of XUs over each pair of events lies from the references (execution profile dissimilarity). 1 is as far as references are from each other. "

@@ -300,6 +300,34 @@ static enum pcere_status constructs_add(struct profile *profile, const struct un
     return status;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct profile_name *left = a, *right = b;
+    int order = strcmp(left->name, right->name);
+    return order ? order : left->id < right->id ? -1 : left->id > right->id;
+}
+
+/* What labels call constructs, and the ids that other builds know them by: the plugin's, not those of lines or addresses. */
+static enum pcere_status names_add(struct profile *profile, const struct units *units, struct pcere_error *error)
+{
+    const struct trace_file *file = units->labels.file;
+    bool *used = constructs_used(units);
+    struct profile_name *names = calloc(file->construct_count + 1, sizeof *names);
+    size_t count = 0;
+    for (size_t i = 1; used && names && i < file->construct_count; i++)
+        if (used[i] && file->constructs[i].kind)
+            names[count++] = (struct profile_name){file->constructs[i].place, file->constructs[i].basis == TRACE_BY_ID ? file->constructs[i].id : 0};
+    enum pcere_status status = used && names ? PCERE_OK : pcere_fail_memory(error, "the names in labels");
+    if (count)
+        qsort(names, count, sizeof *names, by_name);
+    for (size_t i = 0; i < count && status == PCERE_OK; i++)
+        if (!i || by_name(&names[i - 1], &names[i]) != 0)
+            status = profile_add_name(profile, names[i].name, names[i].id, error);
+    free(used);
+    free(names);
+    return status;
+}
+
 static enum pcere_status nodes_add(struct profile *profile, const struct unit_profile_run *run, struct pcere_error *error)
 {
     if (!run->nodes)
@@ -355,6 +383,8 @@ enum pcere_status unit_profile_make(const struct units *units, enum label_rules 
         status = events_add(profile, units->labels.file->header, error);
     if (status == PCERE_OK)
         status = constructs_add(profile, units, &constructs, error);
+    if (status == PCERE_OK)
+        status = names_add(profile, units, error);
     if (status == PCERE_OK)
         status = nodes_add(profile, run, error);
     if (status == PCERE_OK)

@@ -64,6 +64,8 @@ run "$PCERE" combine --noise 2% -o x.pcx f1.json f2.json; says "noise without co
 
 # what is wrong
 run "$PCERE" combine -o x.pcx i.json; says "one run only" 2 err 'nothing to combine' err '^hint: '
+run "$PCERE" combine -o x.pcx i.json l.json ./i.json; says "one file twice" 2 err "'i.json' and './i.json' are one file" err '^hint: name the profile of each run once'
+holds "gives nothing" test ! -e x.pcx
 run "$PCERE" combine -o x.pcx; says "no run at all" 2 err 'no profile is named'
 run "$PCERE" combine i.json l.json; says "nowhere for the result" 2 err 'where the result goes' err '^hint: -o'
 run "$PCERE" combine --strategy bcc -o x.pcx i.json l.json; says "a strategy that there is not" 2 err "'bcc'" err 'bc-unlabeled'

@@ -43,7 +43,7 @@ is "for each XU" "$(labelled lgl.json)" "$(labelled all.json)"
 is "none was left out" "$(jq -c '[(.xus | length), .strategy, .dropped]' lgl.json)" '[84,"lgl",[]]'
 is "and each event knows its run" "$(jq '[.events[].run] | unique | length' lgl.json)" 5
 run "$PCERE" profile --events ir --combine bc --counters 4 --repeat 2 --force -o bc.pcx ./work
-says "runs for bc overlap: six of four have 19 events; each ran twice" 0 out '^19 events in 12 runs of at most 4 events, each 2 times; fewer are not possible$'
+says "runs for bc overlap: six of four have 19 events; each ran twice" 0 out '^19 events in 6 sets x 2 repeats = 12 runs of at most 4 events; fewer sets are not possible$'
 run "$PCERE" profile --events ir-loads,task-clock --combine lgl --repeat 3 --force -o bc.pcx --json ./work
 says "repeats of one run" 0
 holds "give intervals that hold the counts" jq -e '.plan.runs == 3 and ([.xus[] | .low["task-clock"] <= .counts["task-clock"] and .counts["task-clock"] <= .high["task-clock"]] | all)' .out

@@ -74,6 +74,8 @@ static struct profile *rich(void)
     CU_ASSERT_EQUAL(profile_add_interval(profile, 1, &error), PCERE_OK);
     CU_ASSERT_EQUAL(profile_add_sources(profile, &error), PCERE_OK);
     CU_ASSERT_EQUAL(profile_add_dropped(profile, &dropped, &error), PCERE_OK);
+    CU_ASSERT_EQUAL(profile_add_name(profile, "x.c:1", 0, &error), PCERE_OK);
+    CU_ASSERT_EQUAL(profile_add_name(profile, "x.c:1", UINT64_MAX, &error), PCERE_OK);
     profile->low[1][0] = 0;
     profile->sources[0][2] = 77;
     return profile;
@@ -92,6 +94,9 @@ static void file_round_trip(void)
     CU_ASSERT_EQUAL(again->segments.count, 1);
     CU_ASSERT_EQUAL(again->segments.counts[1][0], 3);
     CU_ASSERT_EQUAL(again->dropped[0].xus, 9);
+    CU_ASSERT_EQUAL_FATAL(again->name_count, 2);
+    CU_ASSERT_STRING_EQUAL(again->names[1].name, "x.c:1");
+    CU_ASSERT(again->names[0].id == 0 && again->names[1].id == UINT64_MAX);
     CU_ASSERT_EQUAL_FATAL(profile_encode(again, &data2, &bytes2, &error), PCERE_OK);
     CU_ASSERT(bytes == bytes2 && memcmp(data, data2, bytes) == 0);
     free(data);
@@ -242,7 +247,35 @@ static void events_are_unique(void)
     profile_free(profile);
 }
 
+/* The table of the names in labels, as a file may have it. */
+static void names_are_checked(void)
+{
+    static const struct { const char *names, *says; } cases[] = {
+        {"null", "names"}, {"{}", "names"}, {"[1]", "id"}, {"[{\"name\": \"x.c:1\"}]", "id"}, {"[{\"name\": 1, \"id\": null}]", "name"},
+        {"[{\"name\": \"x.c:1\", \"id\": \"00\"}]", "id"}, {"[{\"name\": \"x.c:1\", \"id\": \"0000000000000000\"}]", "0 is no construct's id"},
+        {"[{\"name\": \"\", \"id\": null}]", "no such name"}, {"[{\"name\": \"a@b\", \"id\": null}]", "'a@b'"},
+        {"[{\"name\": \"b\", \"id\": null}, {\"name\": \"a\", \"id\": null}]", "'a' comes behind 'b'"},
+        {"[{\"name\": \"a\", \"id\": null}, {\"name\": \"a\", \"id\": null}]", "'a' comes behind 'a'"},
+    };
+    struct pcere_error error = {0};
+    struct profile *profile = SAMPLE("i l", three);
+    json_t *description;
+    CU_ASSERT_EQUAL_FATAL(profile_describe(profile, &description, &error), PCERE_OK);
+    CU_ASSERT_PTR_NULL(json_object_get(description, "names"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *again = profile_new();
+        json_object_set_new(description, "names", json_loads(cases[i].names, JSON_DECODE_ANY, NULL));
+        error = (struct pcere_error){0};
+        CU_ASSERT_EQUAL(profile_describe_read(again, description, "x", &error), PCERE_DATA);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, cases[i].says));
+        profile_free(again);
+    }
+    json_decref(description);
+    profile_free(profile);
+}
+
 static const struct unit_test tests[] = {
+    {"a table of names that is damaged is refused", names_are_checked},
     {"numbers in labels are ordered by value", labels_order},
     {"sorting moves whole rows, and segments follow", sorting_moves_whole_rows},
     {"a profile is the same after its file", file_round_trip},
