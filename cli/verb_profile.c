@@ -44,18 +44,17 @@ static size_t names_count(const char *const *names)
     return count;
 }
 
-/* The nearest of all names, those of this processor's events included. */
+/* The nearest of our names, else of those of this processor's events: among its thousands some word is always near. */
 static void event_hint(const char *word, struct pcere_error *error)
 {
-    char **processor = event_processor_names(strpbrk(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == NULL);
-    const char *const *lists[] = {event_names(), (const char *const *)processor};
-    const char *nearest[3] = {0};
-    size_t found = 0;
-    for (size_t i = 0; i < 2; i++)
-        if ((nearest[found] = cli_nearest(word, lists[i], names_count(lists[i]))))
-            found++;
-    if (found)
-        snprintf(error->hint, sizeof error->hint, "did you mean %.100s?", cli_nearest(word, nearest, found));
+    char **processor = NULL;
+    const char *nearest = cli_nearest(word, event_names(), names_count(event_names()));
+    if (!nearest) {
+        processor = event_processor_names(strpbrk(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == NULL);
+        nearest = cli_nearest(word, (const char *const *)processor, names_count((const char *const *)processor));
+    }
+    if (nearest)
+        snprintf(error->hint, sizeof error->hint, "did you mean %.100s?", nearest);
     else
         snprintf(error->hint, sizeof error->hint, "'pcere profile --help' names those of the kernel; 'sw' is all of them, 'ir' and 'cache' all of programs that count");
     event_processor_names_free(processor);
