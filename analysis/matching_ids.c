@@ -246,10 +246,9 @@ static struct profile_label label_key(struct classes *classes, const struct prof
             break;
         size_t room = strcspn(sign + 1, "@"), bytes = 0;
         const struct reference *found = name_at(classes, p, sign + 1, room, &bytes);
-        if (found)
-            text_addf(text, "@\001%u", root_of(classes, found->node));
-        else
-            text_add(text, "@");
+        uint32_t root = found ? root_of(classes, found->node) : 0;
+        text_add_bytes(text, found ? "@\001" : "@", found ? 2 : 1);
+        text_add_bytes(text, &root, found ? sizeof root : 0);
         last = found;
         at = sign + 1 + bytes;
     }
