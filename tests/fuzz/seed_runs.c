@@ -45,6 +45,8 @@ static void profile_put(const char *folder)
     must(profile_add_event(profile, &(struct profile_event){.name = first, .unit = unit, .backend = backend, .exact = true}, NULL, &error), &error);
     must(profile_add_event(profile, &(struct profile_event){.name = second, .unit = unit, .backend = backend, .run = 1}, NULL, &error), &error);
     must(profile_add_construct(profile, 7, "f@x.c:1", NULL, &error), &error);
+    must(profile_add_name(profile, "x.c:1", 7, &error), &error);
+    must(profile_add_name(profile, "y.c:2", 0, &error), &error);
     static const char *const labels[] = {"0.1@x.c:1.0", "0.1@x.c:1.8", "0.1@x.c:1.16"};
     for (uint64_t i = 0; i < 3; i++)
         must(profile_add_xu(profile, &(struct profile_xu){.label = labels[i], .kind = PROFILE_DYNAMIC_CHUNK, .thread = (uint32_t)i % 2, .cpu = (uint32_t)i, .start_ns = 10 * i, .active_ns = 9,
