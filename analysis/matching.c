@@ -114,18 +114,16 @@ static int labels_compare(const struct profile *a, size_t x, const struct profil
     return p->high != q->high ? (p->high < q->high ? -1 : 1) : (p->low < q->low ? -1 : 1);
 }
 
-/* What was matched so far against the next profile: both are in the order of labels. */
-static void labels_join(const struct matching_input *input, struct matching *matching, size_t p)
+void matching_join(struct matching *matching, size_t p, size_t next_count, matching_order_fn *order, const void *context)
 {
-    const struct profile *first = input->profiles[0], *next = input->profiles[p];
-    size_t kept = 0, at = 0;
-    for (size_t i = 0; i < matching->count && at < next->count;) {
-        int order = labels_compare(first, matching->rows[0][i], next, at);
-        if (order > 0) {
+    size_t kept = 0;
+    for (size_t i = 0, at = 0; i < matching->count && at < next_count;) {
+        int side = order(context, matching->rows[0][i], at);
+        if (side > 0) {
             at++;
             continue;
         }
-        if (order == 0) {
+        if (side == 0) {
             for (size_t before = 0; before < p; before++)
                 matching->rows[before][kept] = matching->rows[before][i];
             matching->rows[p][kept++] = (uint32_t)at++;
@@ -133,6 +131,14 @@ static void labels_join(const struct matching_input *input, struct matching *mat
         i++;
     }
     matching->count = kept;
+}
+
+struct label_sides { const struct profile *first, *next; };
+
+static int labels_order(const void *context, uint32_t first_row, size_t at)
+{
+    const struct label_sides *sides = context;
+    return labels_compare(sides->first, first_row, sides->next, at);
 }
 
 enum pcere_status matching_lgl(const struct matching_input *input, struct matching *matching, struct pcere_error *error)
@@ -145,6 +151,6 @@ enum pcere_status matching_lgl(const struct matching_input *input, struct matchi
     for (size_t i = 0; i < matching->count; i++)
         matching->rows[0][i] = (uint32_t)i;
     for (size_t p = 1; p < input->profile_count; p++)
-        labels_join(input, matching, p);
+        matching_join(matching, p, input->profiles[p]->count, labels_order, &(struct label_sides){input->profiles[0], input->profiles[p]});
     return PCERE_OK;
 }

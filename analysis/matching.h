@@ -21,6 +21,11 @@ struct matching {
     uint32_t **rows;                       /* [profile][derived XU]: the row; in the order of the first profile's rows */
 };
 
+/* What was matched so far against profile `p`: both in one order, by which `order` compares the first profile's row of a match with the `at`-th of the
+ * `next_count` of profile p. matching->rows[p] becomes that `at`. */
+typedef int matching_order_fn(const void *context, uint32_t first_row, size_t at);
+void matching_join(struct matching *matching, size_t p, size_t next_count, matching_order_fn *order, const void *context);
+
 /* All fill a matching whose `rows` have room for the largest profile. */
 enum pcere_status matching_ctc(const struct matching_input *input, struct matching *matching, struct pcere_error *error);
 enum pcere_status matching_lgl(const struct matching_input *input, struct matching *matching, struct pcere_error *error);

@@ -307,42 +307,45 @@ static enum pcere_status keys_make(struct classes *classes, const struct profile
     return PCERE_OK;
 }
 
-/* What was matched so far, with its keys in `matched`, against the next profile. */
-static void keys_join(struct matching *matching, struct keyed *matched, const struct keyed *next, size_t next_count, size_t p)
+struct key_sides { const struct profile_label *first; const struct keyed *next; };     /* the first by row, the next one by key */
+
+static int keys_order(const void *context, uint32_t first_row, size_t at)
 {
-    size_t kept = 0;
-    for (size_t i = 0, at = 0; i < matching->count && at < next_count;) {
-        int order = keys_compare(&matched[i].key, &next[at].key);
-        if (order > 0) {
-            at++;
-            continue;
-        }
-        if (order == 0) {
-            for (size_t before = 0; before < p; before++)
-                matching->rows[before][kept] = matching->rows[before][i];
-            matched[kept] = matched[i];
-            matching->rows[p][kept++] = next[at++].row;
-        }
-        i++;
+    const struct key_sides *sides = context;
+    return keys_compare(&sides->first[first_row], &sides->next[at].key);
+}
+
+/* All rows of the first profile, by key; *ret_keys: the keys by row. */
+static enum pcere_status first_make(const struct matching_input *input, struct classes *classes, struct matching *matching, struct profile_label **ret_keys,
+                                    struct pcere_error *error)
+{
+    struct keyed *list = NULL;
+    enum pcere_status status = keys_make(classes, input->profiles[0], 0, &list, error);
+    matching->count = status == PCERE_OK ? input->profiles[0]->count : 0;
+    if (status == PCERE_OK && !(*ret_keys = malloc((matching->count + 1) * sizeof **ret_keys)))
+        status = pcere_fail_memory(error, "the labels");
+    for (size_t i = 0; status == PCERE_OK && i < matching->count; i++) {
+        matching->rows[0][i] = list[i].row;
+        (*ret_keys)[list[i].row] = list[i].key;
     }
-    matching->count = kept;
+    free(list);
+    return status;
 }
 
 static enum pcere_status keys_match(const struct matching_input *input, struct classes *classes, struct matching *matching, struct pcere_error *error)
 {
-    struct keyed *matched = NULL;
-    enum pcere_status status = keys_make(classes, input->profiles[0], 0, &matched, error);
-    matching->count = status == PCERE_OK ? input->profiles[0]->count : 0;
-    for (size_t i = 0; i < matching->count; i++)
-        matching->rows[0][i] = matched[i].row;
+    struct profile_label *first = NULL;
+    enum pcere_status status = first_make(input, classes, matching, &first, error);
     for (size_t p = 1; p < input->profile_count && status == PCERE_OK; p++) {
         struct keyed *next = NULL;
         status = keys_make(classes, input->profiles[p], p, &next, error);
         if (status == PCERE_OK)
-            keys_join(matching, matched, next, input->profiles[p]->count, p);
+            matching_join(matching, p, input->profiles[p]->count, keys_order, &(struct key_sides){first, next});
+        for (size_t i = 0; status == PCERE_OK && i < matching->count; i++)
+            matching->rows[p][i] = next[matching->rows[p][i]].row;
         free(next);
     }
-    free(matched);
+    free(first);
     return status == PCERE_OK ? matching_order(input, matching, error) : status;
 }
 
