@@ -4,6 +4,7 @@
 #include "cli/check.h"
 #include "cli/cli.h"
 #include "core/elf_file.h"
+#include "core/environment.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -111,25 +112,16 @@ bool check_program_compile(const char *directory, const char *source, const char
 static void program_run(const char *program, const char *preload, const char *good, const char *hint, struct check_result *result)
 {
     char *arguments[] = {(char *)(uintptr_t)program, NULL};
-    struct text variable = {0};
-    text_addf(&variable, "LD_PRELOAD=%s", preload ? preload : "");
-    size_t count = 0;
-    while (environ[count])
-        count++;
-    char **environment = calloc(count + 2, sizeof *environment);
-    char *first = text_take(&variable);
-    if (!environment || !first) {
+    struct environment environment = environment_copy(environ);
+    environment_unset(&environment, "LD_PRELOAD");
+    if (preload)
+        environment_preload(&environment, preload);
+    if (environment.failed) {
         check_bad(result, 0, "close other programs", "no memory");
-        free(environment);
-        free(first);
+        environment_done(&environment);
         return;
     }
-    size_t used = 0;
-    environment[used++] = first;
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0)
-            environment[used++] = environ[i];
-    struct cli_process process = {.arguments = arguments, .environment = preload ? environment : NULL, .timeout_s = 60};
+    struct cli_process process = {.arguments = arguments, .environment = preload ? environment.list : NULL, .timeout_s = 60};
     struct pcere_error error;
     char *output = NULL;
     int status = 0;
@@ -144,8 +136,7 @@ static void program_run(const char *program, const char *preload, const char *go
             check_bad(result, 0, hint, "a small program %s%s%.120s", cli_status_text(text, status), output[0] ? ": " : "", output);
     }
     free(output);
-    free(first);
-    free(environment);
+    environment_done(&environment);
 }
 
 static void probe_openmp(struct check_result *result)

@@ -167,8 +167,6 @@ void cli_directory_remove(const char *path);
 
 /* ---- process.c ----------------------------------------------------------------------------------------------------------- */
 
-/* `added`, then what of `environment` these do not replace: NULL-terminated words NAME=VALUE, all of them. free() the list, whose words are those given; NULL: no memory. */
-char **cli_environment_with(char *const *environment, const char *const *added);
 
 struct cli_process {
     char *const *arguments;        /* NULL-terminated; [0] is looked for in PATH */

@@ -130,7 +130,7 @@ static enum pcere_status run_often(struct cli *cli, const struct program_stage *
 static struct capture_options options_of(const struct cli *cli, const struct program_stage *stage)
 {
     return (struct capture_options){
-        .program = stage->program, .arguments = store_manifest(cli->store)->arguments, .environment = stage->environment,
+        .program = stage->program, .arguments = store_manifest(cli->store)->arguments, .environment = stage->environment.list,
         .library = stage->library, .stdout_descriptor = -1, .stderr_descriptor = -1,
     };
 }
@@ -154,30 +154,22 @@ enum pcere_status measure_store(struct cli *cli, const unsigned *threads, size_t
 enum pcere_status measure_store_set(struct cli *cli, const struct measure_settings *settings, unsigned threads, uint64_t repeat, struct pcere_error *error)
 {
     struct program_stage stage = PROGRAM_STAGE_NONE;
-    struct text schedule = {0}, bind = {0};
-    const char *added[3] = {NULL};
-    char **environment = NULL;
-    size_t count = 0;
+    struct environment environment = {0};
     enum pcere_status status = program_stage_enter(cli, &stage, error);
     if (status == PCERE_OK) {
         struct capture_options options = options_of(cli, &stage);
         options.threads = threads;
-        if (settings->schedule) {
-            text_addf(&schedule, "OMP_SCHEDULE=%s", settings->schedule);
-            added[count++] = schedule.data;
-        }
-        if (settings->bind) {
-            text_addf(&bind, "OMP_PROC_BIND=%s", settings->bind);
-            added[count++] = bind.data;
-        }
-        bool failed = schedule.failed || bind.failed;
-        options.environment = environment = failed ? NULL : cli_environment_with(stage.environment, added);
-        status = environment ? run_often(cli, &stage, &options, settings->text ? settings->text : "", repeat, error) : pcere_fail_memory(error, "the environment");
+        environment = environment_copy(stage.environment.list);
+        if (settings->schedule)
+            environment_set(&environment, "OMP_SCHEDULE=%s", settings->schedule);
+        if (settings->bind)
+            environment_set(&environment, "OMP_PROC_BIND=%s", settings->bind);
+        options.environment = environment.list;
+        status = environment.failed ? pcere_fail_memory(error, "the environment")
+                                    : run_often(cli, &stage, &options, settings->text ? settings->text : "", repeat, error);
         cli_progress(cli, NULL);
     }
     program_stage_leave(&stage);
-    free(environment);
-    text_done(&schedule);
-    text_done(&bind);
+    environment_done(&environment);
     return status;
 }

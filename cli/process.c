@@ -15,26 +15,6 @@
 
 extern char **environ;
 
-char **cli_environment_with(char *const *environment, const char *const *added)
-{
-    size_t own = 0, more = 0, count = 0;
-    while (environment[own])
-        own++;
-    while (added[more])
-        more++;
-    char **all = calloc(own + more + 1, sizeof *all);
-    for (size_t i = 0; all && i < more; i++)
-        all[count++] = (char *)(uintptr_t)added[i];
-    for (size_t i = 0; all && i < own; i++) {
-        bool replaced = false;
-        for (size_t k = 0; k < more; k++)
-            replaced |= strncmp(environment[i], added[k], strcspn(added[k], "=") + 1) == 0;
-        if (!replaced)
-            all[count++] = environment[i];
-    }
-    return all;
-}
-
 enum { OUTPUT_MOST = 64 * 1024 };
 
 static int64_t now_ms(void)

@@ -16,31 +16,12 @@
 
 extern char **environ;
 
-static bool same_name(const char *a, const char *b)
+/* This process's environment with what the program saw of OpenMP when it was captured. */
+static struct environment environment_merge(char *const *captured)
 {
-    size_t length = strcspn(a, "=");
-    return strncmp(a, b, length + 1) == 0;
-}
-
-/* This process's environment with what the program saw of OpenMP when it was captured, and room for one more. */
-static char **environment_merge(char *const *captured)
-{
-    size_t own = 0, theirs = 0;
-    while (environ[own])
-        own++;
-    while (captured && captured[theirs])
-        theirs++;
-    char **merged = calloc(own + theirs + 2, sizeof *merged);
-    size_t count = 0;
-    for (size_t i = 0; merged && i < theirs; i++)
-        merged[count++] = captured[i];
-    for (size_t i = 0; merged && i < own; i++) {
-        bool replaced = false;
-        for (size_t j = 0; j < theirs && !replaced; j++)
-            replaced = same_name(captured[j], environ[i]);
-        if (!replaced)
-            merged[count++] = environ[i];
-    }
+    struct environment merged = environment_copy(environ);
+    for (size_t i = 0; captured && captured[i]; i++)
+        environment_set(&merged, "%s", captured[i]);
     return merged;
 }
 
@@ -96,19 +77,10 @@ static enum pcere_status program_choose(struct cli *cli, const struct store_mani
     return status;
 }
 
-/* environment_merge left room for it. */
-static bool library_path_put(struct program_stage *stage)
+static void library_path_put(struct program_stage *stage)
 {
-    size_t at = 0;
-    while (stage->environment[at] && !same_name(stage->environment[at], "LD_LIBRARY_PATH="))
-        at++;
-    struct text path = {0};
-    text_addf(&path, "LD_LIBRARY_PATH=%s", stage->directory);
-    if (stage->environment[at])
-        text_addf(&path, ":%s", strchr(stage->environment[at], '=') + 1);
-    stage->library_path = text_take(&path);
-    stage->environment[at] = stage->library_path;
-    return stage->library_path != NULL;
+    const char *others = environment_get(stage->environment.list, "LD_LIBRARY_PATH");
+    environment_set(&stage->environment, "LD_LIBRARY_PATH=%s%s%s", stage->directory, others ? ":" : "", others ? others : "");
 }
 
 enum pcere_status program_stage_enter(struct cli *cli, struct program_stage *stage, struct pcere_error *error)
@@ -127,7 +99,9 @@ enum pcere_status program_stage_enter(struct cli *cli, struct program_stage *sta
     stage->host = json_dumps(host, JSON_COMPACT);
     json_decref(host);
     stage->environment = environment_merge(manifest->environment);
-    if (!stage->environment || !stage->host || (stage->directory && !library_path_put(stage)))
+    if (stage->directory)
+        library_path_put(stage);
+    if (stage->environment.failed || !stage->host)
         return pcere_fail_memory(error, "the environment");
     stage->home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (stage->home >= 0 && manifest->working_directory && chdir(manifest->working_directory) != 0)
@@ -151,8 +125,7 @@ void program_stage_leave(struct program_stage *stage)
         cli_directory_remove(stage->directory);
     free(stage->program);
     free(stage->directory);
-    free(stage->environment);
-    free(stage->library_path);
+    environment_done(&stage->environment);
     free(stage->library);
     free(stage->host_name);
     free(stage->host);

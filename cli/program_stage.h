@@ -3,12 +3,12 @@
 #define PCERE_CLI_PROGRAM_STAGE_H
 
 #include "cli/cli.h"
+#include "core/environment.h"
 
 struct program_stage {               /* what a run needs, and what has to be undone after it */
     char *program;                   /* what is run */
     char *directory;                 /* of a copy, or NULL */
-    char **environment;              /* borrowed strings */
-    char *library_path;              /* one of them, with a copy */
+    struct environment environment;
     char *library;                   /* libpcere-capture.so */
     int home;                        /* the directory to return to */
     char *host_name, *host;

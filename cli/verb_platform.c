@@ -2,6 +2,7 @@
 #include "cli/architectures.h"
 #include "cli/platform_text.h"
 #include "cli/verbs.h"
+#include "core/environment.h"
 #include "core/files.h"
 #include "core/host.h"
 #include "core/json.h"
@@ -36,14 +37,18 @@ static enum pcere_status probe_run(void *context, const char *const *words, cons
     char *arguments[WORDS_MOST] = {probing->probe};
     for (size_t i = 0; words[i] && i + 2 < WORDS_MOST; i++)
         arguments[i + 1] = (char *)(uintptr_t)words[i];
-    char **all = cli_environment_with(environ, environment);
-    if (!all)
+    struct environment all = environment_copy(environ);
+    for (size_t i = 0; environment[i]; i++)
+        environment_set(&all, "%s", environment[i]);
+    if (all.failed) {
+        environment_done(&all);
         return pcere_fail_memory(error, "an environment");
-    const struct cli_process process = {.arguments = arguments, .environment = all, .timeout_s = PROBE_TIMEOUT_S};
+    }
+    const struct cli_process process = {.arguments = arguments, .environment = all.list, .timeout_s = PROBE_TIMEOUT_S};
     int status;
     struct pcere_error late;
     enum pcere_status ran = cli_process_run(&process, ret_output, &status, &late);
-    free(all);
+    environment_done(&all);
     if (ran) {          /* one that takes too long gives no number, and the others go on */
         cli_note(probing->cli, "%s", late.message);
         *ret_output = NULL;

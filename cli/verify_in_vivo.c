@@ -71,7 +71,7 @@ static enum pcere_status captured_again(struct cli *cli, const struct replay_set
         status = program_stage_enter(cli, &stage, error);
     if (status == PCERE_OK) {
         const struct capture_options options = {
-            .program = stage.program, .arguments = store_manifest(cli->store)->arguments, .environment = stage.environment,
+            .program = stage.program, .arguments = store_manifest(cli->store)->arguments, .environment = stage.environment.list,
             .library = stage.library, .threads = threads, .stdout_descriptor = -1, .stderr_descriptor = -1,
             .two_runs = true, .store = place->path, .choose = wanted_choose, .choose_context = &wanted,
         };

@@ -5,6 +5,8 @@
  */
 #include "capture-rt/target/target.h"
 
+#include "core/preloaded.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -15,8 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-extern char **environ;
 
 static struct target_state inert;
 struct target_state *target_state = &inert;
@@ -39,40 +39,6 @@ static bool number_parse(const char **text, int *ret_number)
 static bool descriptors_parse(const char *value, int *ret_log, int *ret_socket)
 {
     return number_parse(&value, ret_log) && *value++ == ',' && number_parse(&value, ret_socket) && *value == '\0';
-}
-
-/* "NAME=..." of the environment, or NULL. Not getenv: AT_SECURE programs never get here, and the slot is wanted. */
-static char **environment_slot(const char *name)
-{
-    size_t length = strlen(name);
-    for (char **slot = environ; slot && *slot; slot++)
-        if (strncmp(*slot, name, length) == 0 && (*slot)[length] == '=')
-            return slot;
-    return NULL;
-}
-
-static void environment_remove(char **slot)
-{
-    for (; *slot; slot++)
-        slot[0] = slot[1];
-}
-
-static void environment_restore(const char *library)
-{
-    char **slot = environment_slot(CAPTURE_ENVIRONMENT);
-    if (slot)
-        environment_remove(slot);
-    slot = environment_slot("LD_PRELOAD");
-    size_t length = strlen(library);
-    if (!slot || length == 0)
-        return;
-    char *value = *slot + sizeof "LD_PRELOAD";
-    if (strncmp(value, library, length) != 0)
-        return;
-    if (value[length] == '\0')
-        environment_remove(slot);
-    else if (value[length] == ':')
-        memmove(value, value + length + 1, strlen(value + length + 1) + 1);
 }
 
 struct image_facts {
@@ -263,7 +229,7 @@ static uint64_t clock_cost_ns(void)
 __attribute__((constructor)) static void attach(void)
 {
     int error = errno, log_descriptor, socket;
-    char **slot = environment_slot(CAPTURE_ENVIRONMENT);
+    char **slot = preloaded_slot(CAPTURE_ENVIRONMENT);
     if (!slot || !descriptors_parse(*slot + sizeof CAPTURE_ENVIRONMENT, &log_descriptor, &socket))
         return;
     struct capture_log *log = log_map(log_descriptor);
@@ -273,7 +239,7 @@ __attribute__((constructor)) static void attach(void)
     close(log_descriptor);
     if (socket >= 0)
         fcntl(socket, F_SETFD, FD_CLOEXEC);
-    environment_restore(log->library);
+    preloaded_leave(CAPTURE_ENVIRONMENT, log->library);
 
     state->log = log;
     state->records = (struct capture_record *)((char *)log + log->records_offset);

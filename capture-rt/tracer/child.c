@@ -1,7 +1,7 @@
 #include "capture-rt/tracer/child.h"
 
 #include "capture-rt/protocol.h"
-#include "core/text.h"
+#include "core/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,43 +27,12 @@ uint64_t clock_ns(void)
 
 /* ---- environment ----------------------------------------------------------------------------------------------------------- */
 
-struct environment { char **list; size_t count, capacity; bool failed; };
-
-static bool has_name(const char *variable, const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(variable, name, length) == 0 && variable[length] == '=';
-}
-
-static void environment_add(struct environment *environment, const char *format, const char *first, const char *second,
-                            const char *third)
-{
-    struct text text = {0};
-    text_addf(&text, format, first, second, third);
-    char *variable = text_take(&text);
-    if (!variable || !array_reserve(&environment->list, &environment->capacity, environment->count + 2, sizeof(char *))) {
-        free(variable);
-        environment->failed = true;
-        return;
-    }
-    environment->list[environment->count++] = variable;
-    environment->list[environment->count] = NULL;
-}
-
-static void list_free(char **list)
-{
-    for (size_t i = 0; list && list[i]; i++)
-        free(list[i]);
-    free(list);
-}
-
 static bool places_are_set(char *const *variables)
 {
     static const char *const names[] = {"OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "GOMP_CPU_AFFINITY"};
-    for (size_t i = 0; variables && variables[i]; i++)
-        for (size_t j = 0; j < sizeof names / sizeof *names; j++)
-            if (has_name(variables[i], names[j]))
-                return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (environment_get(variables, names[i]))
+            return true;
     return false;
 }
 
@@ -76,38 +45,22 @@ static bool is_recorded(const char *variable)
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strncmp(variable, families[i], strlen(families[i])) == 0)
             return true;
-    return has_name(variable, "LD_LIBRARY_PATH") || has_name(variable, "GLIBC_TUNABLES");
+    return environment_names(variable, "LD_LIBRARY_PATH") || environment_names(variable, "GLIBC_TUNABLES");
 }
 
 static struct environment environment_make(const struct child_setup *setup)
 {
     const struct capture_options *options = setup->options;
-    struct environment result = {0};
-    bool preloaded = false;
-    const char *inner = "";                             /* ",N..." for regions inside regions: stays as the user has it */
-    char number[64];
-    for (size_t i = 0; options->environment && options->environment[i]; i++) {
-        const char *variable = options->environment[i];
-        if (has_name(variable, "OMP_NUM_THREADS") && strchr(variable, ','))
-            inner = strchr(variable, ',');
-        if (has_name(variable, CAPTURE_ENVIRONMENT) || has_name(variable, "OMP_NUM_THREADS"))
-            continue;
-        if (has_name(variable, "LD_PRELOAD") && variable[sizeof "LD_PRELOAD"] != '\0') {
-            environment_add(&result, "LD_PRELOAD=%s:%s%s", options->library, variable + sizeof "LD_PRELOAD", "");
-            preloaded = true;
-        } else
-            environment_add(&result, "%s%s%s", variable, "", "");
-    }
-    snprintf(number, sizeof number, "%u", options->threads ? options->threads : 1);
-    environment_add(&result, "OMP_NUM_THREADS=%s%s%s", number, inner, "");
+    struct environment result = environment_copy(options->environment);
+    const char *threads = environment_get(options->environment, "OMP_NUM_THREADS");
+    const char *inner = threads ? strchr(threads, ',') : NULL;      /* ",N..." for regions inside regions: stays as the user has it */
+    environment_set(&result, "OMP_NUM_THREADS=%u%s", options->threads ? options->threads : 1, inner ? inner : "");
     if (!options->keep_affinity && !places_are_set(options->environment)) {
-        environment_add(&result, "OMP_PROC_BIND=true%s%s%s", "", "", "");
-        environment_add(&result, "OMP_PLACES=cores%s%s%s", "", "", "");
+        environment_set(&result, "OMP_PROC_BIND=true");
+        environment_set(&result, "OMP_PLACES=cores");
     }
-    if (!preloaded)
-        environment_add(&result, "LD_PRELOAD=%s%s%s", options->library, "", "");
-    snprintf(number, sizeof number, "%06d,%06d", setup->log, setup->socket);     /* as long in both runs: the stack lies above */
-    environment_add(&result, CAPTURE_ENVIRONMENT "=%s%s%s", number, "", "");
+    environment_preload(&result, options->library);
+    environment_set(&result, CAPTURE_ENVIRONMENT "=%06d,%06d", setup->log, setup->socket);      /* as long in both runs: the stack lies above */
     return result;
 }
 
@@ -116,7 +69,7 @@ static struct environment environment_recorded(char *const *variables)
     struct environment result = {0};
     for (size_t i = 0; variables && variables[i]; i++)
         if (is_recorded(variables[i]))
-            environment_add(&result, "%s%s%s", variables[i], "", "");
+            environment_add(&result, variables[i]);
     return result;
 }
 
@@ -238,13 +191,13 @@ enum pcere_status child_start(const struct child_setup *setup, struct child *ret
     child.randomized = launch.personality_errno != 0;
     child.pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
     child.environment = recorded.list;
-    recorded.list = NULL;
+    recorded = (struct environment){0};
     *ret_child = child;
 done:
     if (null >= 0)
         close(null);
-    list_free(recorded.list);
-    list_free(environment.list);
+    environment_done(&recorded);
+    environment_done(&environment);
     free(launch.arguments);
     return status;
 }
@@ -301,7 +254,7 @@ void child_done(struct child *child)
     if (child->pidfd >= 0)
         close(child->pidfd);
     signals_restore(child);
-    list_free(child->environment);
+    environment_list_free(child->environment);
     *child = (struct child){.pidfd = -1};
 }
 

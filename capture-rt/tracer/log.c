@@ -4,6 +4,7 @@
 #include "capture-rt/tracer/plain.h"
 
 #include "core/elf_file.h"
+#include "core/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -312,9 +313,7 @@ void capture_run_done(struct capture_run *run)
         free(run->regions[i].thread_sized);
         free(run->regions[i].object);
     }
-    for (size_t i = 0; run->environment && run->environment[i]; i++)
-        free(run->environment[i]);
-    free(run->environment);
+    environment_list_free(run->environment);
     free(run->regions);
     free(run->invocations);
     *run = (struct capture_run){0};

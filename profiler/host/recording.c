@@ -2,14 +2,13 @@
 #include "profiler/host/recording.h"
 
 #include "core/elf_file.h"
-#include "core/text.h"
+#include "core/environment.h"
 #include "profiler/host/trace_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,60 +55,14 @@ static enum pcere_status program_check(const char *program, struct pcere_error *
 
 /* ---- environment -------------------------------------------------------------------------------------------------------------- */
 
-struct environment { char **list; size_t count, capacity; bool failed; };
-
-static bool has_name(const char *variable, const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(variable, name, length) == 0 && variable[length] == '=';
-}
-
-static void variable_add(struct environment *environment, const char *name, const char *value)
-{
-    struct text text = {0};
-    text_addf(&text, "%s%s%s", name, *name ? "=" : "", value);
-    char *variable = text_take(&text);
-    if (!variable || !array_reserve(&environment->list, &environment->capacity, environment->count + 2, sizeof(char *))) {
-        free(variable);
-        environment->failed = true;
-        return;
-    }
-    environment->list[environment->count++] = variable;
-    environment->list[environment->count] = NULL;
-}
-
-static void environment_done(struct environment *environment)
-{
-    for (size_t i = 0; i < environment->count; i++)
-        free(environment->list[i]);
-    free(environment->list);
-}
-
 static struct environment environment_make(const struct recording_options *options, int trace)
 {
-    struct environment result = {0};
-    struct text preload = {0};
-    text_add(&preload, options->library);
-    for (size_t i = 0; options->environment && options->environment[i]; i++) {
-        const char *variable = options->environment[i];
-        if (has_name(variable, "LD_PRELOAD") && variable[sizeof "LD_PRELOAD"])
-            text_addf(&preload, ":%s", variable + sizeof "LD_PRELOAD");
-        /* A tool that is disabled or chosen there would keep ours out. */
-        bool replaced = has_name(variable, "LD_PRELOAD") || has_name(variable, TRACE_ENVIRONMENT) || has_name(variable, "OMP_TOOL") ||
-                        (options->threads && has_name(variable, "OMP_NUM_THREADS"));
-        if (!replaced)
-            variable_add(&result, "", variable);
-    }
-    char number[32];
-    if (options->threads) {
-        snprintf(number, sizeof number, "%u", options->threads);
-        variable_add(&result, "OMP_NUM_THREADS", number);
-    }
-    snprintf(number, sizeof number, "%d", trace);
-    variable_add(&result, TRACE_ENVIRONMENT, number);
-    variable_add(&result, "LD_PRELOAD", preload.failed ? "" : preload.data);
-    result.failed = result.failed || preload.failed;
-    text_done(&preload);
+    struct environment result = environment_copy(options->environment);
+    environment_unset(&result, "OMP_TOOL");         /* a tool that is disabled or chosen there would keep ours out */
+    if (options->threads)
+        environment_set(&result, "OMP_NUM_THREADS=%u", options->threads);
+    environment_set(&result, TRACE_ENVIRONMENT "=%d", trace);
+    environment_preload(&result, options->library);
     return result;
 }
 

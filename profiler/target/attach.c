@@ -5,6 +5,8 @@
  */
 #include "profiler/target/recorder.h"
 
+#include "core/preloaded.h"
+
 #include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,44 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static struct recorder_state inert;
 struct recorder_state *recorder_state = &inert;
-
-/* "NAME=..." of the environment, or NULL. */
-static char **environment_slot(const char *name)
-{
-    size_t length = strlen(name);
-    for (char **slot = environ; slot && *slot; slot++)
-        if (strncmp(*slot, name, length) == 0 && (*slot)[length] == '=')
-            return slot;
-    return NULL;
-}
-
-static void environment_remove(char **slot)
-{
-    for (; *slot; slot++)
-        slot[0] = slot[1];
-}
-
-static void environment_restore(const char *library)
-{
-    char **slot = environment_slot(TRACE_ENVIRONMENT);
-    if (slot)
-        environment_remove(slot);
-    slot = environment_slot("LD_PRELOAD");
-    size_t length = strlen(library);
-    if (!slot || length == 0)
-        return;
-    char *value = *slot + sizeof "LD_PRELOAD";
-    if (strncmp(value, library, length) != 0)
-        return;
-    if (value[length] == '\0')
-        environment_remove(slot);
-    else if (value[length] == ':')
-        memmove(value, value + length + 1, strlen(value + length + 1) + 1);
-}
 
 static int descriptor_parse(const char *text)
 {
@@ -146,14 +112,14 @@ static void fork_note(void)
 
 __attribute__((constructor)) static void attach(void)
 {
-    char **slot = environment_slot(TRACE_ENVIRONMENT);
+    char **slot = preloaded_slot(TRACE_ENVIRONMENT);
     if (!slot)
         return;
     int file = descriptor_parse(*slot + sizeof TRACE_ENVIRONMENT);
     struct trace_header *header = file < 0 ? NULL : header_map(file);
     if (!header)
         return;
-    environment_restore(header->library);
+    preloaded_leave(TRACE_ENVIRONMENT, header->library);
     void *memory = mmap(NULL, sizeof(struct recorder_state), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED || madvise(memory, sizeof(struct recorder_state), MADV_WIPEONFORK) != 0)
         return;

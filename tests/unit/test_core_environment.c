@@ -1,0 +1,93 @@
+/* tests/unit/test_core_environment.c - environments of processes to be started, and what a preloaded library takes out of its own. */
+#include "core/environment.h"
+#include "core/preloaded.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *const variables[] = {"HOME=/home", "OMP_NUM_THREADS=4,2", "EMPTY=", "OMP_NUM=1", "HOME=/again", NULL};
+
+static void test_a_copy_has_all_words(void)
+{
+    struct environment copy = environment_copy(variables), nothing = environment_copy(NULL);
+    CU_ASSERT_EQUAL_FATAL(copy.count, 5);
+    for (size_t i = 0; i < copy.count; i++)
+        CU_ASSERT_STRING_EQUAL(copy.list[i], variables[i]);
+    CU_ASSERT_PTR_NULL(copy.list[5]);
+    CU_ASSERT_EQUAL(nothing.count, 0);
+    CU_ASSERT_FALSE(nothing.failed);
+    environment_done(&copy);
+    environment_done(&nothing);
+    environment_done(NULL);
+}
+
+static void test_names_are_whole_names(void)
+{
+    CU_ASSERT_STRING_EQUAL(environment_get(variables, "HOME"), "/home");
+    CU_ASSERT_STRING_EQUAL(environment_get(variables, "OMP_NUM"), "1");
+    CU_ASSERT_STRING_EQUAL(environment_get(variables, "EMPTY"), "");
+    CU_ASSERT_PTR_NULL(environment_get(variables, "OMP"));
+    CU_ASSERT_PTR_NULL(environment_get(NULL, "HOME"));
+}
+
+static void test_setting_replaces_wherever_it_stood(void)
+{
+    struct environment copy = environment_copy(variables);
+    environment_set(&copy, "HOME=%s/%d", environment_get(copy.list, "HOME"), 7);
+    environment_unset(&copy, "OMP_NUM_THREADS");
+    environment_unset(&copy, "NOT_THERE");
+    CU_ASSERT_EQUAL_FATAL(copy.count, 3);
+    CU_ASSERT_STRING_EQUAL(copy.list[0], "EMPTY=");
+    CU_ASSERT_STRING_EQUAL(copy.list[1], "OMP_NUM=1");
+    CU_ASSERT_STRING_EQUAL(copy.list[2], "HOME=/home/7");
+    CU_ASSERT_PTR_NULL(copy.list[3]);
+    environment_done(&copy);
+}
+
+static void test_a_library_is_preloaded_before_others(void)
+{
+    struct environment environment = {0};
+    environment_preload(&environment, "/ours.so");
+    CU_ASSERT_STRING_EQUAL(environment_get(environment.list, "LD_PRELOAD"), "/ours.so");
+    environment_set(&environment, "LD_PRELOAD=");
+    environment_preload(&environment, "/ours.so");
+    CU_ASSERT_STRING_EQUAL(environment_get(environment.list, "LD_PRELOAD"), "/ours.so");
+    environment_set(&environment, "LD_PRELOAD=a.so b.so");
+    environment_preload(&environment, "/ours.so");
+    CU_ASSERT_STRING_EQUAL(environment_get(environment.list, "LD_PRELOAD"), "/ours.so:a.so b.so");
+    environment_done(&environment);
+}
+
+static void leaves(const char *before, const char *library, const char *after)
+{
+    char word[64] = "";
+    CU_ASSERT_FATAL(setenv("PCERE_BROUGHT", "1", 1) == 0);
+    strcat(strcpy(word, "LD_PRELOAD="), before);
+    CU_ASSERT_FATAL(putenv(word) == 0);
+    preloaded_leave("PCERE_BROUGHT", library);
+    const char *left = getenv("LD_PRELOAD");
+    CU_ASSERT_PTR_NULL(getenv("PCERE_BROUGHT"));
+    CU_ASSERT_PTR_NULL(preloaded_slot("PCERE_BROUGHT"));
+    CU_ASSERT_TRUE(after ? left && strcmp(left, after) == 0 : !left);
+    unsetenv("LD_PRELOAD");
+}
+
+static void test_a_preloaded_library_leaves_only_its_own(void)
+{
+    leaves("/ours.so", "/ours.so", NULL);
+    leaves("/ours.so:/theirs.so", "/ours.so", "/theirs.so");
+    leaves("/ours.so.1", "/ours.so", "/ours.so.1");
+    leaves("/theirs.so:/ours.so", "/ours.so", "/theirs.so:/ours.so");
+    leaves("/theirs.so", "", "/theirs.so");
+}
+
+static const struct unit_test tests[] = {
+    {"a copy has all words", test_a_copy_has_all_words},
+    {"names are whole names", test_names_are_whole_names},
+    {"setting a variable replaces it wherever it stood", test_setting_replaces_wherever_it_stood},
+    {"a library is preloaded before the user's own", test_a_library_is_preloaded_before_others},
+    {"a preloaded library leaves the environment as the user made it", test_a_preloaded_library_leaves_only_its_own},
+};
+
+UNIT_MAIN("core: environments", tests)
