@@ -1,60 +1,45 @@
-#include "core/elf_file.h"
+/* core/elf_file.c - an ELF executable: what every compiler and linker writes. */
+#include "core/elf_inside.h"
 
 #include "core/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #define ELF_PAGE_BYTES 4096u
-#define UNIT_RAW_BYTES_MOST ((uint64_t)1 << 30)    /* of bitcode: a claim beyond that is damage */
-#define HINT_COMPILE "compile it with: clang -fopenmp -fpass-plugin=PCEREPass.so"
 
-struct symbols { struct elf_symbol *items; size_t count, capacity; };
-
-struct elf_file {
-    char *path;
-    int descriptor;
-    Elf *elf;                                      /* owns section contents that units and tables borrow from */
-    bool pie, dynamic;
-    uint64_t low, high;
-    uint64_t near_low, near_high;                  /* 0, 0: no section tells */
-    uint64_t tls_bytes, tls_offset;
-    char *build_id;
-    char *soname;
-    char **needed;
-    size_t needed_count, needed_capacity;
-    uint64_t *copies;                              /* addresses that copy relocations fill, ascending */
-    size_t copy_count, copy_capacity;
-    struct elf_unit *units;
-    size_t unit_count, unit_capacity;
-    struct symbols tables, symbols;
-    size_t first_tables;                           /* entries of .pcere.sym, while .debug_pcere is read */
-    uint64_t asked_unit;                           /* the last unit that is_known was asked of, and what it said; 0: none */
-    bool asked_is_known;
-    struct elf_construct *constructs;
-    size_t construct_count, construct_capacity;
-    char *names;                                   /* of `symbols` */
-};
-
-static enum pcere_status damaged(const struct elf_file *file, struct pcere_error *error, const char *what)
+enum pcere_status elf_damaged(const struct elf_file *file, struct pcere_error *error, const char *what)
 {
     return pcere_fail(error, PCERE_DATA, 0, "link the program again", "'%s' is damaged: %s", file->path, what);
 }
 
-static enum pcere_status damaged_part(const struct elf_file *file, struct pcere_error *error, const char *part, const char *how)
-{
-    return pcere_fail(error, PCERE_DATA, 0, "link the program again", "'%s' is damaged: %s %s", file->path, part, how);
-}
-
-static enum pcere_status no_memory(struct pcere_error *error)
+enum pcere_status elf_no_memory(struct pcere_error *error)
 {
     return pcere_fail_memory(error, "what an executable holds");
+}
+
+bool elf_symbols_add(struct elf_symbols *symbols, const struct elf_symbol *symbol)
+{
+    if (!array_reserve(&symbols->items, &symbols->capacity, symbols->count + 1, sizeof *symbol))
+        return false;
+    symbols->items[symbols->count++] = *symbol;
+    return true;
+}
+
+int elf_compare_addresses(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+bool elf_is_copy(const struct elf_file *file, uint64_t address, uint16_t kind)
+{
+    return kind == PCERE_SYMBOL_VARIABLE && file->copy_count &&
+           bsearch(&address, file->copies, file->copy_count, sizeof address, elf_compare_addresses);
 }
 
 /* ---- program headers ----------------------------------------------------------------------------------------------------- */
@@ -63,14 +48,14 @@ static enum pcere_status read_segments(struct elf_file *file, struct pcere_error
 {
     size_t count;
     if (elf_getphdrnum(file->elf, &count) != 0)
-        return damaged(file, error, "its program headers cannot be read");
+        return elf_damaged(file, error, "its program headers cannot be read");
     file->low = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr segment;
         if (!gelf_getphdr(file->elf, (int)i, &segment))
-            return damaged(file, error, "its program headers cannot be read");
+            return elf_damaged(file, error, "its program headers cannot be read");
         if (segment.p_memsz > UINT64_MAX / 2 || segment.p_vaddr > UINT64_MAX / 2)
-            return damaged(file, error, "a segment wraps around");
+            return elf_damaged(file, error, "a segment wraps around");
         uint64_t end = segment.p_vaddr + segment.p_memsz;
         if (segment.p_type == PT_INTERP)
             file->dynamic = true;
@@ -81,202 +66,17 @@ static enum pcere_status read_segments(struct elf_file *file, struct pcere_error
         if (segment.p_type == PT_TLS) {
             uint64_t align = segment.p_align ? segment.p_align : 1;
             if ((align & (align - 1)) || align > UINT32_MAX)
-                return damaged(file, error, "its TLS segment is not aligned to a power of two");
+                return elf_damaged(file, error, "its TLS segment is not aligned to a power of two");
             /* Variant II: the block ends at the thread pointer or below, and keeps the alignment of its first byte. */
             file->tls_bytes = segment.p_memsz;
             file->tls_offset = segment.p_memsz + ((0 - segment.p_vaddr - segment.p_memsz) & (align - 1));
         }
     }
     if (file->low >= file->high)
-        return damaged(file, error, "it has no segment to load");
+        return elf_damaged(file, error, "it has no segment to load");
     file->low &= ~(uint64_t)(ELF_PAGE_BYTES - 1);
     file->high = (file->high + ELF_PAGE_BYTES - 1) & ~(uint64_t)(ELF_PAGE_BYTES - 1);
     return PCERE_OK;
-}
-
-/* ---- bitcode and address tables ------------------------------------------------------------------------------------------ */
-
-static enum pcere_status read_unit(struct elf_file *file, const unsigned char *at, uint64_t left, uint64_t *ret_used,
-                                   struct pcere_error *error)
-{
-    struct elf_unit unit;
-    if (left < sizeof unit.header)
-        return damaged(file, error, "a unit of bitcode is cut off");
-    memcpy(&unit.header, at, sizeof unit.header);
-    const struct pcere_unit_header *header = &unit.header;
-    if (memcmp(header->magic, PCERE_UNIT_MAGIC, sizeof header->magic) != 0)
-        return damaged(file, error, "its bitcode does not begin as it should");
-    if (header->abi_version != PCERE_ABI_VERSION)
-        return pcere_fail(error, PCERE_DATA, 0, HINT_COMPILE, "'%s' was compiled with another version of PCERE's plugin (%u, not %u)",
-                          file->path, header->abi_version, PCERE_ABI_VERSION);
-    uint64_t used = sizeof *header;
-    const uint64_t parts[] = {header->flags_bytes, header->source_bytes, header->stored_bytes};
-    for (size_t i = 0; i < 3; i++) {
-        if (parts[i] > left - used)
-            return damaged(file, error, "a unit of bitcode is cut off");
-        used += parts[i];
-    }
-    unit.flags = (const char *)at + sizeof *header;
-    unit.source = unit.flags + header->flags_bytes;
-    unit.bitcode = unit.source + header->source_bytes;
-    if (header->flags_bytes && unit.flags[header->flags_bytes - 1])
-        return damaged(file, error, "the flags of a unit have no end");
-    if (!header->source_bytes || unit.source[header->source_bytes - 1])
-        return damaged(file, error, "the source name of a unit has no end");
-    if (header->raw_bytes > UNIT_RAW_BYTES_MOST ||
-        !(header->coding == PCERE_UNIT_ZSTD || (header->coding == PCERE_UNIT_RAW && header->raw_bytes == header->stored_bytes)))
-        return damaged(file, error, "a unit of bitcode has an impossible size or coding");
-    if (!array_reserve(&file->units, &file->unit_capacity, file->unit_count + 1, sizeof unit))
-        return no_memory(error);
-    file->units[file->unit_count++] = unit;
-    used = (used + 15) & ~15ull;
-    *ret_used = used < left ? used : left;
-    return PCERE_OK;
-}
-
-static enum pcere_status read_units(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error)
-{
-    enum pcere_status status = PCERE_OK;
-    for (uint64_t used; left && !status; at += used, left -= used) {
-        used = left;
-        status = read_unit(file, at, left, &used, error);
-    }
-    return status;
-}
-
-static bool symbols_add(struct symbols *symbols, const struct elf_symbol *symbol)
-{
-    if (!array_reserve(&symbols->items, &symbols->capacity, symbols->count + 1, sizeof *symbol))
-        return false;
-    symbols->items[symbols->count++] = *symbol;
-    return true;
-}
-
-static int compare_addresses(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
-static bool is_copy(const struct elf_file *file, uint64_t address, uint16_t kind)
-{
-    return kind == PCERE_SYMBOL_VARIABLE && file->copy_count &&
-           bsearch(&address, file->copies, file->copy_count, sizeof address, compare_addresses);
-}
-
-/* Of the second section with tables: the first one had that unit's. */
-static bool is_known(struct elf_file *file, uint64_t unit_id)
-{
-    if (!file->first_tables || file->asked_unit == unit_id)
-        return file->first_tables && file->asked_is_known;
-    file->asked_unit = unit_id;
-    file->asked_is_known = false;
-    for (size_t i = 0; i < file->first_tables && !file->asked_is_known; i++)
-        file->asked_is_known = file->tables.items[i].unit_id == unit_id;
-    return file->asked_is_known;
-}
-
-static enum pcere_status read_entry(struct elf_file *file, uint64_t unit_id, const unsigned char *at, uint64_t left, uint64_t *ret_used,
-                                    struct pcere_error *error)
-{
-    struct pcere_symbol_entry entry;
-    if (left < sizeof entry)
-        return damaged(file, error, "a table of addresses is cut off");
-    memcpy(&entry, at, sizeof entry);
-    const char *name = (const char *)at + sizeof entry;
-    if (!entry.name_bytes || entry.name_bytes % 8 || entry.name_bytes > left - sizeof entry || name[entry.name_bytes - 1])
-        return damaged(file, error, "a name in a table of addresses has no end");
-    if (entry.kind < PCERE_SYMBOL_VARIABLE || entry.kind > PCERE_SYMBOL_FUNCTION || entry.local > 1)
-        return damaged(file, error, "a table of addresses has an entry of unknown kind");
-    *ret_used = sizeof entry + entry.name_bytes;
-    /* A section that is not loaded keeps nothing alive: what the linker dropped has address 0, or one that nothing can have. */
-    if ((!entry.address && entry.kind != PCERE_SYMBOL_TLS) || entry.address >= UINT64_C(1) << 47 || is_known(file, unit_id))
-        return PCERE_OK;
-    struct elf_symbol symbol = {name, entry.address, entry.size, unit_id, entry.kind, entry.local, false,
-                                is_copy(file, entry.address, entry.kind)};
-    return symbols_add(&file->tables, &symbol) ? PCERE_OK : no_memory(error);
-}
-
-typedef enum pcere_status read_entry_fn(struct elf_file *file, uint64_t unit_id, const unsigned char *at, uint64_t left, uint64_t *ret_used,
-                                        struct pcere_error *error);
-
-/* Tables of both kinds have the same header. */
-static enum pcere_status read_sequence(struct elf_file *file, const unsigned char *at, uint64_t left, const char *magic, const char *what,
-                                       read_entry_fn *read, struct pcere_error *error)
-{
-    enum pcere_status status = PCERE_OK;
-    while (left && !status) {
-        struct pcere_symbol_header header;
-        if (left < sizeof header)
-            return damaged_part(file, error, what, "is cut off");
-        memcpy(&header, at, sizeof header);
-        if (memcmp(header.magic, magic, sizeof header.magic) != 0)
-            return damaged_part(file, error, what, "does not begin as it should");
-        if (header.abi_version != PCERE_ABI_VERSION)
-            return pcere_fail(error, PCERE_DATA, 0, HINT_COMPILE,
-                              "'%s' was compiled with another version of PCERE's plugin (%u, not %u)", file->path, header.abi_version,
-                              PCERE_ABI_VERSION);
-        if (header.bytes < sizeof header || header.bytes > left || header.bytes % 16)
-            return damaged_part(file, error, what, "is cut off");
-        uint64_t used = sizeof header, step = 0;
-        for (uint32_t i = 0; i < header.entries && !status; i++, used += step)
-            status = read(file, header.unit_id, at + used, header.bytes - used, &step, error);
-        if (!status && header.bytes - used >= 16)
-            status = damaged_part(file, error, what, "holds more than its entries");
-        at += header.bytes;
-        left -= header.bytes;
-    }
-    return status;
-}
-
-static enum pcere_status read_tables(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error)
-{
-    return read_sequence(file, at, left, PCERE_SYMBOLS_MAGIC, "a table of addresses", read_entry, error);
-}
-
-/* ---- constructs ---------------------------------------------------------------------------------------------------------- */
-
-static const char *const construct_kinds[] = {
-#define PCERE_CONSTRUCT(number, name, words) [number] = words,
-#include "include/pcere/constructs.inc"
-#undef PCERE_CONSTRUCT
-};
-
-static enum pcere_status read_construct(struct elf_file *file, uint64_t unit_id, const unsigned char *at, uint64_t left, uint64_t *ret_used,
-                                        struct pcere_error *error)
-{
-    struct elf_construct construct = {.unit_id = unit_id};
-    struct pcere_construct_entry *entry = &construct.entry;
-    if (left < sizeof *entry)
-        return damaged(file, error, "a table of constructs is cut off");
-    memcpy(entry, at, sizeof *entry);
-    if (!entry->id || !entry->kind || entry->kind >= sizeof construct_kinds / sizeof *construct_kinds)
-        return damaged(file, error, "a table of constructs has an entry of unknown kind");
-    const char **strings[] = {&construct.function, &construct.file, &construct.region};
-    const char *next = (const char *)at + sizeof *entry;
-    uint64_t text_left = entry->text_bytes;
-    bool whole = text_left % 8 == 0 && text_left <= left - sizeof *entry;
-    for (size_t i = 0; whole && i < 3; i++) {
-        const char *end = memchr(next, 0, text_left);
-        whole = end != NULL;
-        if (whole) {
-            *strings[i] = next;
-            text_left -= (uint64_t)(end + 1 - next);
-            next = end + 1;
-        }
-    }
-    if (!whole)
-        return damaged(file, error, "a name in a table of constructs has no end");
-    *ret_used = sizeof *entry + entry->text_bytes;
-    if (!array_reserve(&file->constructs, &file->construct_capacity, file->construct_count + 1, sizeof construct))
-        return no_memory(error);
-    file->constructs[file->construct_count++] = construct;
-    return PCERE_OK;
-}
-
-static enum pcere_status read_constructs(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error)
-{
-    return read_sequence(file, at, left, PCERE_CONSTRUCTS_MAGIC, "a table of constructs", read_construct, error);
 }
 
 /* ---- sections ------------------------------------------------------------------------------------------------------------ */
@@ -297,17 +97,17 @@ static enum pcere_status read_symbols(struct elf_file *file, Elf_Scn *section, c
     Elf_Scn *strings = elf_getscn(file->elf, header->sh_link);
     Elf_Data *entries = elf_getdata(section, NULL), *text = strings ? elf_rawdata(strings, NULL) : NULL;
     if (!entries || !text || !text->d_buf || !header->sh_entsize)
-        return header->sh_size ? damaged(file, error, "its symbols cannot be read") : PCERE_OK;
+        return header->sh_size ? elf_damaged(file, error, "its symbols cannot be read") : PCERE_OK;
     file->names = malloc(text->d_size + 1);
     if (!file->names)
-        return no_memory(error);
+        return elf_no_memory(error);
     memcpy(file->names, text->d_buf, text->d_size);
     file->names[text->d_size] = 0;
     size_t count = entries->d_size / sizeof(Elf64_Sym);
     for (size_t i = 1; i < count && i <= INT32_MAX; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(entries, (int)i, &symbol) || symbol.st_name > text->d_size)
-            return damaged(file, error, "a symbol's name lies outside");
+            return elf_damaged(file, error, "a symbol's name lies outside");
         char *name = file->names + symbol.st_name, *version = strchr(name, '@');
         if (version && version != name)
             *version = 0;
@@ -317,9 +117,9 @@ static enum pcere_status read_symbols(struct elf_file *file, Elf_Scn *section, c
         uint16_t kind = type == STT_TLS ? PCERE_SYMBOL_TLS
                         : type == STT_FUNC || type == STT_GNU_IFUNC ? PCERE_SYMBOL_FUNCTION : PCERE_SYMBOL_VARIABLE;
         struct elf_symbol wanted = {name, symbol.st_value, symbol.st_size, 0, kind, GELF_ST_BIND(symbol.st_info) == STB_LOCAL,
-                                    type == STT_GNU_IFUNC, is_copy(file, symbol.st_value, kind)};
-        if (!symbols_add(&file->symbols, &wanted))
-            return no_memory(error);
+                                    type == STT_GNU_IFUNC, elf_is_copy(file, symbol.st_value, kind)};
+        if (!elf_symbols_add(&file->symbols, &wanted))
+            return elf_no_memory(error);
     }
     return PCERE_OK;
 }
@@ -333,15 +133,15 @@ static enum pcere_status read_dynamic(struct elf_file *file, Elf_Scn *section, c
             continue;
         const char *name = elf_strptr(file->elf, header->sh_link, entry.d_un.d_val);
         if (!name)
-            return damaged(file, error, "the name of a needed library lies outside");
+            return elf_damaged(file, error, "the name of a needed library lies outside");
         if (entry.d_tag == DT_SONAME) {
             if (!file->soname && !(file->soname = strdup(name)))
-                return no_memory(error);
+                return elf_no_memory(error);
             continue;
         }
         if (!array_reserve(&file->needed, &file->needed_capacity, file->needed_count + 1, sizeof *file->needed) ||
             !(file->needed[file->needed_count] = strdup(name)))
-            return no_memory(error);
+            return elf_no_memory(error);
         file->needed_count++;
     }
     return PCERE_OK;
@@ -355,7 +155,7 @@ static enum pcere_status read_relocations(struct elf_file *file, Elf_Scn *sectio
         if (GELF_R_TYPE(relocation.r_info) != R_X86_64_COPY)
             continue;
         if (!array_reserve(&file->copies, &file->copy_capacity, file->copy_count + 1, sizeof *file->copies))
-            return no_memory(error);
+            return elf_no_memory(error);
         file->copies[file->copy_count++] = relocation.r_offset;
     }
     return PCERE_OK;
@@ -373,7 +173,7 @@ static enum pcere_status read_notes(struct elf_file *file, Elf_Scn *section, str
         for (size_t i = 0; i < note.n_descsz && i < 64; i++)
             text_addf(&hex, "%02x", ((unsigned char *)data->d_buf)[content + i]);
         if (!(file->build_id = text_take(&hex)))
-            return no_memory(error);
+            return elf_no_memory(error);
     }
     return PCERE_OK;
 }
@@ -404,7 +204,7 @@ static enum pcere_status read_own(struct elf_file *file, Elf_Scn *section, const
     bool unpacked = !(header->sh_flags & SHF_COMPRESSED) || elf_compress(section, 0, 0) >= 0;
     Elf_Data *data = unpacked ? elf_rawdata(section, NULL) : NULL;
     if (!data || !data->d_buf || header->sh_type != SHT_PROGBITS)
-        return damaged(file, error, "the sections of PCERE cannot be read");
+        return elf_damaged(file, error, "the sections of PCERE cannot be read");
     return read_bytes(file, data->d_buf, data->d_size, error);
 }
 
@@ -416,10 +216,10 @@ static enum pcere_status read_sections(struct elf_file *file, struct pcere_error
     GElf_Shdr header, full_header = {0}, exported_header = {0}, debug_header = {0};
     enum pcere_status status = PCERE_OK;
     if (elf_getshdrstrndx(file->elf, &names) != 0)
-        return damaged(file, error, "its section headers cannot be read");
+        return elf_damaged(file, error, "its section headers cannot be read");
     for (Elf_Scn *section = NULL; !status && (section = elf_nextscn(file->elf, section));) {
         if (!gelf_getshdr(section, &header))
-            return damaged(file, error, "its section headers cannot be read");
+            return elf_damaged(file, error, "its section headers cannot be read");
         near_note(file, &header);
         if (header.sh_type == SHT_RELA)
             status = read_relocations(file, section, error);
@@ -433,23 +233,23 @@ static enum pcere_status read_sections(struct elf_file *file, struct pcere_error
             exported = section, exported_header = header;
     }
     if (file->copy_count)
-        qsort(file->copies, file->copy_count, sizeof *file->copies, compare_addresses);
+        qsort(file->copies, file->copy_count, sizeof *file->copies, elf_compare_addresses);
     for (Elf_Scn *section = NULL; !status && (section = elf_nextscn(file->elf, section));) {
         const char *name = gelf_getshdr(section, &header) ? elf_strptr(file->elf, names, header.sh_name) : NULL;
         if (!name)
-            return damaged(file, error, "the name of a section lies outside");
+            return elf_damaged(file, error, "the name of a section lies outside");
         if (strcmp(name, ".pcere.bc") == 0)
-            status = read_own(file, section, &header, read_units, error);
+            status = read_own(file, section, &header, elf_read_units, error);
         else if (strcmp(name, ".pcere.sym") == 0)
-            status = read_own(file, section, &header, read_tables, error);
+            status = read_own(file, section, &header, elf_read_tables, error);
         else if (strcmp(name, ".pcere.con") == 0)
-            status = read_own(file, section, &header, read_constructs, error);
+            status = read_own(file, section, &header, elf_read_constructs, error);
         else if (strcmp(name, ".debug_pcere") == 0)
             debug = section, debug_header = header;
     }
     file->first_tables = file->tables.count;
     if (!status && debug)
-        status = read_own(file, debug, &debug_header, read_tables, error);
+        status = read_own(file, debug, &debug_header, elf_read_tables, error);
     if (!status && full)
         return read_symbols(file, full, &full_header, error);
     return !status && exported ? read_symbols(file, exported, &exported_header, error) : status;
@@ -469,10 +269,10 @@ static enum pcere_status read_file(struct elf_file *file, struct pcere_error *er
     GElf_Ehdr header;
     if (elf_version(EV_CURRENT) == EV_NONE || !(file->elf = elf_begin(file->descriptor, ELF_C_READ, NULL)) ||
         elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &header))
-        return pcere_fail(error, PCERE_DATA, 0, HINT_COMPILE, "'%s' is not an executable in ELF format", file->path);
+        return pcere_fail(error, PCERE_DATA, 0, ELF_HINT_COMPILE, "'%s' is not an executable in ELF format", file->path);
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64 ||
         (header.e_type != ET_EXEC && header.e_type != ET_DYN))
-        return pcere_fail(error, PCERE_DATA, 0, HINT_COMPILE, "'%s' is not an executable for 64-bit x86", file->path);
+        return pcere_fail(error, PCERE_DATA, 0, ELF_HINT_COMPILE, "'%s' is not an executable for 64-bit x86", file->path);
     file->pie = header.e_type == ET_DYN;
     enum pcere_status status = read_segments(file, error);
     return status ? status : read_sections(file, error);
@@ -482,10 +282,10 @@ enum pcere_status elf_file_open(const char *path, struct elf_file **ret_file, st
 {
     struct elf_file *file = calloc(1, sizeof *file);
     if (!file)
-        return no_memory(error);
+        return elf_no_memory(error);
     file->descriptor = -1;
     file->path = strdup(path);
-    enum pcere_status status = file->path ? read_file(file, error) : no_memory(error);
+    enum pcere_status status = file->path ? read_file(file, error) : elf_no_memory(error);
     if (file->descriptor >= 0)
         close(file->descriptor);
     if (status) {
@@ -642,60 +442,8 @@ size_t elf_file_needed(const struct elf_file *file, const char *const **ret_name
     return file->needed_count;
 }
 
-size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_units)
-{
-    *ret_units = file->units;
-    return file->unit_count;
-}
-
-size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols)
-{
-    *ret_symbols = file->tables.items;
-    return file->tables.count;
-}
-
-size_t elf_file_constructs(const struct elf_file *file, const struct elf_construct **ret_constructs)
-{
-    *ret_constructs = file->constructs;
-    return file->construct_count;
-}
-
-const struct elf_construct *elf_file_construct(const struct elf_file *file, uint64_t id)
-{
-    for (size_t i = 0; i < file->construct_count; i++)
-        if (file->constructs[i].entry.id == id)
-            return &file->constructs[i];
-    return NULL;
-}
-
-const char *elf_construct_kind(const struct elf_construct *construct)
-{
-    return construct_kinds[construct->entry.kind];
-}
-
 size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols)
 {
     *ret_symbols = file->symbols.items;
     return file->symbols.count;
-}
-
-enum pcere_status elf_unit_bitcode(const struct elf_unit *unit, void **ret_bitcode, size_t *ret_bytes, struct pcere_error *error)
-{
-    const struct pcere_unit_header *header = &unit->header;
-    bool packed = header->coding == PCERE_UNIT_ZSTD;
-    bool good = !packed || ZSTD_getFrameContentSize(unit->bitcode, header->stored_bytes) == header->raw_bytes;
-    char *bitcode = good ? malloc(header->raw_bytes + 1) : NULL;
-    if (good && !bitcode)
-        return pcere_fail_memory(error, "a unit of bitcode");
-    if (good && packed)
-        good = ZSTD_decompress(bitcode, header->raw_bytes, unit->bitcode, header->stored_bytes) == header->raw_bytes;
-    else if (good)
-        memcpy(bitcode, unit->bitcode, header->raw_bytes);
-    if (!good) {
-        free(bitcode);
-        return pcere_fail(error, PCERE_DATA, 0, HINT_COMPILE, "the bitcode of '%.200s' is damaged", unit->source);
-    }
-    *ret_bitcode = bitcode;
-    *ret_bytes = header->raw_bytes;
-    return PCERE_OK;
 }
