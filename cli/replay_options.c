@@ -48,6 +48,22 @@ enum pcere_status replay_setup_init(struct cli *cli, const struct cli_threads *t
     return replay_select(cli->store, (const char *const *)cli->operands, cli->operand_count, &setup->targets, &setup->target_count, error);
 }
 
+void replay_build_set(const struct replay_build_words *words, struct replay_options *options)
+{
+    options->flags = words->flags;
+    options->passes = words->passes;
+    options->pass_plugin = words->pass_plugin;
+    options->compiler = words->compiler;
+    options->target = words->target;
+    options->sysroot = words->sysroot;
+}
+
+void replay_build_put(json_t *document, const struct replay_build_words *words, bool *failed)
+{
+    json_put(document, "passes", words->passes ? json_from_string(words->passes) : json_null(), failed);
+    json_put(document, "pass_plugin", words->pass_plugin ? json_from_string(words->pass_plugin) : json_null(), failed);
+}
+
 void replay_setup_done(struct replay_setup *setup)
 {
     free(setup->targets);

@@ -18,16 +18,27 @@ struct replay_setup {
 enum pcere_status replay_setup_init(struct cli *cli, const struct cli_threads *threads, struct replay_setup *setup, struct pcere_error *error);
 void replay_setup_done(struct replay_setup *setup);
 
-/* Texts of the options that say how codelets are rebuilt, the same for both. */
-#define REPLAY_FLAGS_HELP "Compiler flags such as \"-O2 -march=native\" in place of the original's optimisation."
-#define REPLAY_PASSES_HELP \
-    "Run these passes of LLVM, in the syntax of opt -passes=PIPELINE, after the compiler's own; with --flags -O0 they are the only ones."
-#define REPLAY_PLUGIN_HELP "Load a pass plugin of your own: its passes can be named in --passes, and what it hooks into the pipeline runs there."
+/* How codelets are rebuilt: both verbs have it as `build` in their words, filled by the same options. */
+struct replay_build_words { const char *flags, *passes, *pass_plugin, *compiler, *target, *sysroot; };
+
+#define REPLAY_BUILD_OPTIONS(words)                                                                                                                \
+    {"flags", 0, CLI_TEXT, offsetof(words, build.flags), "FLAGS",                                                                                  \
+     "Compiler flags such as \"-O2 -march=native\" in place of the original's optimisation.", 0, 0},                                               \
+    {"passes", 0, CLI_TEXT, offsetof(words, build.passes), "PIPELINE",                                                                             \
+     "Run these passes of LLVM, in the syntax of opt -passes=PIPELINE, after the compiler's own; with --flags -O0 they are the only ones.", 0, 0}, \
+    {"load-pass-plugin", 0, CLI_TEXT, offsetof(words, build.pass_plugin), "FILE",                                                                  \
+     "Load a pass plugin of your own: its passes can be named in --passes, and what it hooks into the pipeline runs there.", 0, 0},                \
+    {"compiler", 0, CLI_TEXT, offsetof(words, build.compiler), "CLANG", REPLAY_COMPILER_HELP, 0, 0},                                               \
+    {"target", 0, CLI_TEXT, offsetof(words, build.target), "PROCESSOR",                                                                            \
+     "Rebuild the codelets for another processor, and run them in its emulator (qemu): aarch64. What only the program's processor has, such as "   \
+     "inline assembly, is refused where a region uses it. Times are the emulator's.", 0, 0},                                                       \
+    {"sysroot", 0, CLI_TEXT, offsetof(words, build.sysroot), "DIR",                                                                                \
+     "With --target: the folder that holds that processor's C library and OpenMP runtime (scripts/sysroot-aarch64 makes one).", 0, 0}
 #define REPLAY_COMPILER_HELP "The clang that rebuilds the codelets; if not given, the version that compiled the program, or the next newer one."
-#define REPLAY_TARGET_HELP \
-    "Rebuild the codelets for another processor, and run them in its emulator (qemu): aarch64. What only the program's processor has, such as inline " \
-    "assembly, is refused where a region uses it. Times are the emulator's."
-#define REPLAY_SYSROOT_HELP "With --target: the folder that holds that processor's C library and OpenMP runtime (scripts/sysroot-aarch64 makes one)."
+
+/* To the launcher, and to the document: "passes" and "pass_plugin". */
+void replay_build_set(const struct replay_build_words *words, struct replay_options *options);
+void replay_build_put(json_t *document, const struct replay_build_words *words, bool *failed);
 
 /* Says that what depends on the program's locale may look different here. */
 void replay_locale_note(struct cli *cli);

@@ -13,7 +13,8 @@
 
 struct replay_words {
     struct cli_threads threads;
-    const char *warmup, *sample, *flags, *schedule, *places, *bind, *passes, *pass_plugin, *compiler, *target, *sysroot, *precision, *budget;
+    struct replay_build_words build;
+    const char *warmup, *sample, *schedule, *places, *bind, *precision, *budget;
     uint64_t repeat;
     bool leave_light;
 };
@@ -123,8 +124,7 @@ static enum pcere_status report_add(json_t *document, const struct replay_words 
         if (json_array_append_new(list, result_value(&report->results[i], &failed)) != 0)
             failed = true;
     json_put(document, "replays", list, &failed);
-    json_put(document, "passes", words->passes ? json_from_string(words->passes) : json_null(), &failed);
-    json_put(document, "pass_plugin", words->pass_plugin ? json_from_string(words->pass_plugin) : json_null(), &failed);
+    replay_build_put(document, &words->build, &failed);
     json_put(document, "cost_ns", json_from_u64(report->cost_ns), &failed);
     json_put(document, "build_ns", json_from_u64(report->build_ns), &failed);
     json_put(document, "build_cached", json_boolean(report->build_cached), &failed);
@@ -286,7 +286,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
     bool foreign = false;
     if (status == PCERE_OK)
         status = captured_elsewhere(store_manifest(cli->store), &foreign, error);
-    foreign |= words->target != NULL;
+    foreign |= words->build.target != NULL;
     struct replay_report report = {0};
     size_t all_count = setup.target_count;
     if (status == PCERE_OK && words->leave_light && !foreign)
@@ -299,17 +299,12 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         status = units_parse_time("--budget", words->budget, &setup.options.budget_ns, error);
     if (status == PCERE_OK) {
         setup.options.warmup = words->warmup;
-        setup.options.sample = words->sample ? words->sample : words->target ? "off" : "auto";
+        setup.options.sample = words->sample ? words->sample : words->build.target ? "off" : "auto";
         setup.options.repeat = (uint32_t)words->repeat;
-        setup.options.flags = words->flags;
+        replay_build_set(&words->build, &setup.options);
         setup.options.schedule = words->schedule;
         setup.options.places = words->places;
         setup.options.bind = words->bind;
-        setup.options.passes = words->passes;
-        setup.options.pass_plugin = words->pass_plugin;
-        setup.options.compiler = words->compiler;
-        setup.options.target = words->target;
-        setup.options.sysroot = words->sysroot;
         status = replay_run(cli->store, setup.targets, setup.target_count, &setup.options, &report, error);
         cli_progress(cli, NULL);
     }
@@ -325,7 +320,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
                 status = pcere_fail_memory(error, "the result");
         }
         if (!cli->json)
-            report_print(&report, setup.options.precision_ratio, store_manifest(cli->store), foreign, words->target);
+            report_print(&report, setup.options.precision_ratio, store_manifest(cli->store), foreign, words->build.target);
         else if (report_add(cli->document, words, &report, foreign, &shown) != PCERE_OK && status == PCERE_OK) {
             *error = shown;
             status = shown.status;
@@ -365,15 +360,10 @@ static const struct cli_option options[] = {
      "Wall time for all measurements together, such as 10s, spent on each region as it weighs in the program; each is measured at least once.", 0, 0},
     {"leave-light", 0, CLI_FLAG, offsetof(struct replay_words, leave_light), NULL,
      "Leave out classes that weigh less than 0.4 % of the program's time, 1 % together at most (2 % where the region has a heavier one, 4 % where a process would take longer, 5 % together): predictions take their times in vivo.", 0, 0},
-    {"flags", 0, CLI_TEXT, offsetof(struct replay_words, flags), "FLAGS", REPLAY_FLAGS_HELP, 0, 0},
-    {"passes", 0, CLI_TEXT, offsetof(struct replay_words, passes), "PIPELINE", REPLAY_PASSES_HELP, 0, 0},
-    {"load-pass-plugin", 0, CLI_TEXT, offsetof(struct replay_words, pass_plugin), "FILE", REPLAY_PLUGIN_HELP, 0, 0},
     {"schedule", 0, CLI_TEXT, offsetof(struct replay_words, schedule), "KIND[,CHUNK]", "Schedule of loops that say schedule(runtime).", 0, 0},
     {"places", 0, CLI_TEXT, offsetof(struct replay_words, places), "PLACES", "OMP_PLACES of the codelets.", 0, 0},
     {"bind", 0, CLI_TEXT, offsetof(struct replay_words, bind), "BIND", "OMP_PROC_BIND of the codelets.", 0, 0},
-    {"compiler", 0, CLI_TEXT, offsetof(struct replay_words, compiler), "CLANG", REPLAY_COMPILER_HELP, 0, 0},
-    {"target", 0, CLI_TEXT, offsetof(struct replay_words, target), "PROCESSOR", REPLAY_TARGET_HELP, 0, 0},
-    {"sysroot", 0, CLI_TEXT, offsetof(struct replay_words, sysroot), "DIR", REPLAY_SYSROOT_HELP, 0, 0},
+    REPLAY_BUILD_OPTIONS(struct replay_words),
 };
 
 const struct cli_verb cli_verb_replay = {

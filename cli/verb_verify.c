@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct verify_words { struct cli_threads threads; const char *flags, *passes, *pass_plugin, *compiler, *target, *sysroot, *tolerance; bool in_vivo; };
+struct verify_words { struct cli_threads threads; struct replay_build_words build; const char *tolerance; bool in_vivo; };
 
 static const char *verdict_word(const struct verify_result *result)
 {
@@ -200,8 +200,7 @@ static enum pcere_status report_show(struct cli *cli, const struct verify_words 
         if (json_array_append_new(list, result_value(&report->results[i], &failed)) != 0)
             failed = true;
     json_put(cli->document, "codelets", list, &failed);
-    json_put(cli->document, "passes", words->passes ? json_from_string(words->passes) : json_null(), &failed);
-    json_put(cli->document, "pass_plugin", words->pass_plugin ? json_from_string(words->pass_plugin) : json_null(), &failed);
+    replay_build_put(cli->document, &words->build, &failed);
     json_put(cli->document, "build_ns", json_from_u64(report->build_ns), &failed);
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
@@ -228,12 +227,7 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
     status = replay_setup_init(cli, &words->threads, &setup, error);
     if (status == PCERE_OK) {
         setup.options.tolerance_ratio = tolerance_ratio;
-        setup.options.flags = words->flags;
-        setup.options.passes = words->passes;
-        setup.options.pass_plugin = words->pass_plugin;
-        setup.options.compiler = words->compiler;
-        setup.options.target = words->target;
-        setup.options.sysroot = words->sysroot;
+        replay_build_set(&words->build, &setup.options);
         status = words->in_vivo ? verify_in_vivo_run(cli, &setup, &runs, error)
                                 : verify_run(cli->store, setup.targets, setup.target_count, &setup.options, &runs.report, error);
         cli_progress(cli, NULL);
@@ -264,12 +258,7 @@ static const struct cli_option options[] = {
      "Run the program again with each number of threads, and compare with what it has there.", 0, 0},
     {"tolerance", 0, CLI_TEXT, offsetof(struct verify_words, tolerance), "RATIO",
      "How far floating-point values may differ; chosen by the region's time if not given, and 0 for one thread.", 0, 0},
-    {"flags", 0, CLI_TEXT, offsetof(struct verify_words, flags), "FLAGS", REPLAY_FLAGS_HELP, 0, 0},
-    {"passes", 0, CLI_TEXT, offsetof(struct verify_words, passes), "PIPELINE", REPLAY_PASSES_HELP, 0, 0},
-    {"load-pass-plugin", 0, CLI_TEXT, offsetof(struct verify_words, pass_plugin), "FILE", REPLAY_PLUGIN_HELP, 0, 0},
-    {"compiler", 0, CLI_TEXT, offsetof(struct verify_words, compiler), "CLANG", REPLAY_COMPILER_HELP, 0, 0},
-    {"target", 0, CLI_TEXT, offsetof(struct verify_words, target), "PROCESSOR", REPLAY_TARGET_HELP, 0, 0},
-    {"sysroot", 0, CLI_TEXT, offsetof(struct verify_words, sysroot), "DIR", REPLAY_SYSROOT_HELP, 0, 0},
+    REPLAY_BUILD_OPTIONS(struct verify_words),
 };
 
 const struct cli_verb cli_verb_verify = {
