@@ -135,7 +135,11 @@ static void session_watch(struct session *session)
 {
     const struct capture_options *options = session->options;
     while (!session->child.ended) {
-        bool message_there = child_wait(&session->child, session->socket, session->release_due ? RELEASE_MS : session->freeze.count ? 10 : 200);
+        int most_ms = session->release_due ? RELEASE_MS : session->freeze.count ? 10 : 200;
+        uint64_t from_ns = clock_ns();
+        bool message_there = child_wait(&session->child, session->socket, most_ms);
+        uint64_t waited_ns = clock_ns() - from_ns, most_ns = (uint64_t)most_ms * 1000000u;
+        session_holds_extend(session, waited_ns > most_ns ? waited_ns - most_ns : 0);     /* the machine stood still, or was about something else */
         freeze_reap(&session->child, &session->freeze);
         pending_watch(session);
         if (!message_there && session->release_due) {   /* no other stop followed soon */

@@ -126,14 +126,24 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
                    : PCERE_OK;
 }
 
+#define LOOK_MOST_NS (10u * POLL_MS * 1000000u)
+
+bool patience_ended(struct patience *patience, uint32_t progress, uint64_t now_ns, uint64_t most_ns)
+{
+    uint64_t passed_ns = now_ns - patience->looked_ns;
+    patience->looked_ns = now_ns;
+    patience->waited_ns = progress == patience->progress ? patience->waited_ns + (passed_ns < LOOK_MOST_NS ? passed_ns : LOOK_MOST_NS) : 0;
+    patience->progress = progress;
+    return patience->waited_ns > most_ns;
+}
+
 enum process_end { PROCESS_ENDED, PROCESS_DONE, PROCESS_HUNG };
 
 /* Wait for the end, or for the result; PROCESS_HUNG: it was killed. `done`: what the process closes when its result is there, or -1. */
 static enum process_end process_wait(const struct process *process, pid_t child, int done, int *ret_status)
 {
     struct pollfd ends[] = {{.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN}, {.fd = done}};
-    uint32_t progress = 0;
-    uint64_t moved_ns = clock_ns();
+    struct patience patience = {.looked_ns = clock_ns()};
     enum process_end how = PROCESS_ENDED;
     for (;;) {
         if (ends[0].fd >= 0)
@@ -150,12 +160,8 @@ static enum process_end process_wait(const struct process *process, pid_t child,
         if (got == child || (got < 0 && errno != EINTR))
             break;
         const struct plan_result *result = &process->plan->plan->result;
-        uint32_t now = atomic_load(&result->progress);
-        uint64_t patience_ns = atomic_load(&result->sampling) ? process->sample_patience_ns : process->patience_ns;
-        if (now != progress) {
-            progress = now;
-            moved_ns = clock_ns();
-        } else if (clock_ns() - moved_ns > patience_ns) {
+        uint64_t most_ns = atomic_load(&result->sampling) ? process->sample_patience_ns : process->patience_ns;
+        if (patience_ended(&patience, atomic_load(&result->progress), clock_ns(), most_ns)) {
             how = PROCESS_HUNG;
             kill(child, SIGKILL);
         }

@@ -17,6 +17,13 @@ struct process_ending { pid_t child; };     /* 0: there is none */
 
 void process_ending_wait(struct process_ending *ending);
 
+/* How long nothing has moved in a process. Of the time between two looks one second counts at most: where the watcher was kept from looking, since the machine stood
+ * still or had other work, the process was, too. Begin with the time of the first look. */
+struct patience { uint64_t looked_ns, waited_ns; uint32_t progress; };
+
+/* A look, at CLOCK_MONOTONIC: true, nothing has moved for longer than most_ns. `progress`: another number whenever something has. */
+bool patience_ended(struct patience *patience, uint32_t progress, uint64_t now_ns, uint64_t most_ns);
+
 struct process {
     const struct build *build;
     const struct processor *processor;  /* that it was built for; NULL: this machine's */

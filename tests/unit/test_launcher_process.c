@@ -79,6 +79,20 @@ static void a_hang_is_ended(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "r@x.c:1"));
 }
 
+static void what_nobody_saw_pass_is_no_hang(void)
+{
+    const uint64_t s = 1000000000u;
+    struct patience patience = {.looked_ns = 7 * s};
+    CU_ASSERT_FALSE(patience_ended(&patience, 0, 8 * s, 3 * s));
+    CU_ASSERT_FALSE(patience_ended(&patience, 0, 98 * s, 3 * s));          /* the machine stood still for a minute and a half */
+    CU_ASSERT_FALSE(patience_ended(&patience, 0, 99 * s, 3 * s));
+    CU_ASSERT_TRUE(patience_ended(&patience, 0, 99 * s + s / 10, 3 * s));
+    CU_ASSERT_FALSE(patience_ended(&patience, 1, 99 * s + s / 5, 3 * s));  /* it moves: all begins anew */
+    CU_ASSERT_FALSE(patience_ended(&patience, 1, 100 * s, 3 * s));
+    CU_ASSERT_FALSE(patience_ended(&patience, 2, 101 * s, 0));
+    CU_ASSERT_TRUE(patience_ended(&patience, 2, 101 * s + 1, 0));
+}
+
 static void an_early_end_is_no_success(void)
 {
     struct pcere_error error = {0};
@@ -162,6 +176,7 @@ static const struct unit_test tests[] = {
     {"compilers are found in a search path, and missing ones named with what to install", commands_are_found},
     {"what a compiler says is kept, and its first error found", logs_are_kept},
     {"a codelet that makes no progress is stopped and reported", a_hang_is_ended},
+    {"while a machine stands still a codelet cannot hang", what_nobody_saw_pass_is_no_hang},
     {"a codelet that ends before its work is a failure, whatever its status", an_early_end_is_no_success},
     {"OpenMP settings of the capture are kept, options come first, LD_PRELOAD is dropped", settings_of_the_capture_are_kept},
     {"an affinity that the capture had is not overruled", an_affinity_of_the_capture_is_kept},
