@@ -110,7 +110,8 @@ done
 is "--one-run is never more than one" "$(json .runs)" 1
 holds "a note says what is open, and why it stays so" jq -e '.notes | map(test("no captured member.*--one-run")) | any' .out
 holds "there was no second run to give a reason for" jq -e '.second_run_reason == null' .out
-holds "what is missing says so" jq -e '.regions[0].classes | map(select(.reason != null and (.reason | test("not run again")))) | length == 1' .out
+# The machine may stretch an invocation so that it is of a kind of its own, and missing as well.
+holds "what is missing says so" jq -e '.regions[0].classes | (map(.time_ns_median) | min) as $least | map(select(.reason != null and (.reason | test("not run again")))) | any(.time_ns_median > 20 * $least)' .out
 for _ in $(seq 12); do
     status=0
     echo words | "$PCERE" capture --force --json -o piped.pcere ./surprising >.out 2>.err || status=$?
