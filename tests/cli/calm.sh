@@ -35,7 +35,7 @@ run "$PCERE" verify --json later.pcere
 holds "and is the program's memory" jq -e '[.codelets[] | .identical] | all and length > 0' .out
 
 # It may happen to be the last one.
-for _ in $(seq 12); do
+for _ in $(seq 40); do
     PCERE_REFUSE=first-calm run "$PCERE" capture --two-runs --all-classes --max-classes 1 --force --json -o planned.pcere ./steps
     [ "$(json '.regions[] | select(.function == "often") | .status')" = captured ] && break
 done

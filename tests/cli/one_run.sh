@@ -2,10 +2,10 @@
 # second one follows, and a note says why.
 . "$SOURCE/tests/cli/common.sh"
 
-# captures PROGRAM...: how many runs it took, at best of twelve: a machine with other work can make invocations look unlike that are alike
+# captures PROGRAM...: how many runs it took, at best of forty: a machine with other work can make invocations look unlike that are alike
 fewest_runs() {
     local best=9 runs
-    for _ in $(seq 12); do
+    for _ in $(seq 40); do
         run "$PCERE" capture --force --json -o best.pcere "$@"
         [ "$status" -eq 0 ] || { echo failed; return; }
         runs=$(json .runs)
@@ -91,7 +91,7 @@ int main(void)
 C
 echo words >input
 # A stop may meet one of the eight by chance.
-for _ in $(seq 12); do
+for _ in $(seq 40); do
     status=0
     "$PCERE" capture --force --json -o surprising.pcere ./surprising <input >.out 2>.err || status=$?
     [ "$(json .runs)" = 2 ] && break
@@ -102,7 +102,7 @@ is "not twice" "$(grep -c '^read' .err)" 1
 holds "the document says why" jq -e '.second_run_reason | test("second time")' .out
 holds "so does a note" jq -e '.notes | map(test("no captured member")) | any' .out
 holds "both kinds are captured" jq -e '.regions[0].classes | map(select(.reason == null)) | length >= 2 and (map(.time_ns_median) | max > 20 * min)' .out
-for _ in $(seq 12); do
+for _ in $(seq 40); do
     status=0
     "$PCERE" capture --one-run --force --json -o single.pcere ./surprising <input >.out 2>.err || status=$?
     [ "$(json '.notes | map(test("no captured member")) | any')" = true ] && break
@@ -112,7 +112,7 @@ holds "a note says what is open, and why it stays so" jq -e '.notes | map(test("
 holds "there was no second run to give a reason for" jq -e '.second_run_reason == null' .out
 # The machine may stretch an invocation so that it is of a kind of its own, and missing as well.
 holds "what is missing says so" jq -e '.regions[0].classes | (map(.time_ns_median) | min) as $least | map(select(.reason != null and (.reason | test("not run again")))) | any(.time_ns_median > 20 * $least)' .out
-for _ in $(seq 12); do
+for _ in $(seq 40); do
     status=0
     echo words | "$PCERE" capture --force --json -o piped.pcere ./surprising >.out 2>.err || status=$?
     [ "$(json .runs)" = 2 ] && break
@@ -144,7 +144,7 @@ int main(void)
 }
 C
 # On a busy machine the run around it takes so long that a percent of it is more than that.
-for _ in $(seq 12); do
+for _ in $(seq 40); do
     run "$PCERE" capture --force --json -o lonely.pcere ./lonely
     [ "$(json .runs)" = 2 ] && break
 done
@@ -156,7 +156,7 @@ if jq -e .tracking .out >/dev/null; then
     # The faults of tracking would make it ten times as long and more; so might something else that runs.
     like_plain='.regions[0].time_ns as $plain | $lonely < 4 * $plain and $plain < 4 * $lonely'
     run "$PCERE" capture --two-runs --force --json -o lonely.pcere ./lonely
-    for _ in $(seq 12); do
+    for _ in $(seq 40); do
         jq -e --argjson lonely "$lonely_ns" "$like_plain" .out >/dev/null && break
         run "$PCERE" capture --force --json -o lonely.pcere ./lonely
         [ "$(json .runs)" = 2 ] && lonely_ns=$(json '.regions[0].time_ns')

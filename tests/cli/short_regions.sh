@@ -70,7 +70,7 @@ of_program() {
 }
 # Tries of the short one, each beside a plain run of its own: here the two are of different runs, and the machine may do something else in one of them only.
 for options in --one-run --two-runs; do
-    for _ in $(seq 12); do
+    for _ in $(seq 40); do
         plain
         brief_ns=$(json .brief_ns)
         rm -f taken.*
