@@ -25,10 +25,16 @@ done
 run "$PCERE" replay --json --sample off --warmup history loading.pcere '*only_once*'
 holds "a cold run that needs little of much memory is rehearsed" test "$(field only_once warmups)" = 1
 holds "its repetitions share a process" test "$(field only_once processes)" = 1
-run "$PCERE" replay --json --sample 0.05 loading.pcere '*streamed*'
+# What else the machine does can make shots look like ever faster ones: then they are taken again.
+for _ in 1 2 3 4 5 6 7 8; do
+    run "$PCERE" replay --json --sample 0.05 loading.pcere '*streamed*'
+    jq -e '.replays[0].sample_refusal // "" | test("faster than the one before")' .out >/dev/null || break
+done
 says "shots are rehearsed" 0
 holds "and sampled" test "$(field streamed basis)" = sample
-holds "and scaled to the region" jq -e '.replays[0] | .median_ns * 6 > .in_vivo_ns and .median_ns < .in_vivo_ns * 6' .out    # unscaled: a twentieth
+shot_ns=$(json '.replays[0].samples_ns | min')
+run "$PCERE" replay --json --sample off --repeat 3 loading.pcere '*streamed*'
+holds "and scaled to the region" test "$(json ".replays[0].samples_ns | min | . < 6 * $shot_ns and $shot_ns < 6 * .")" = true    # unscaled: a twentieth at most
 
 holds "decompressed pages stay in the store" test -s $index -a -s $pages
 inode=$(stat -c %i $pages)
