@@ -3,6 +3,7 @@
 #include "cli/architectures.h"
 #include "core/host.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "predictor/amdahl.h"
 #include "predictor/statistics.h"
 #include "store/store.h"
@@ -125,22 +126,26 @@ static void threads_reduce(struct cli *cli, struct prediction *prediction)
 {
     size_t kept = 0, count = prediction->request.thread_count;
     uint32_t *complete = calloc(count, sizeof *complete);
+    struct text left = {0};
     for (size_t i = 0; complete && i < count; i++) {
         struct predict_request request = prediction->request;
         struct predict_result result;
         request.threads = &prediction->threads[i];
         request.thread_count = 1;
-        if (predict_run(&request, &result, NULL) != PCERE_OK)
+        if (predict_run(&request, &result, NULL) != PCERE_OK) {
+            text_addf(&left, "%s%u", left.length ? "," : "", prediction->threads[i]);
             continue;
+        }
         predict_result_done(&result);
         complete[kept++] = prediction->threads[i];
     }
     if (kept && kept < count) {
-        cli_note(cli, "%zu of %zu thread counts are left out: not every region was replayed at them", count - kept, count);
+        cli_note(cli, "not every region was replayed with %s threads: that is left out here; --threads %s predicts it from what there is", left.data, left.data);
         memcpy(prediction->threads, complete, kept * sizeof *complete);
         prediction->request.thread_count = kept;
     }
     free(complete);
+    text_done(&left);
 }
 
 enum pcere_status prediction_reload(const struct cli *cli, struct prediction *prediction, struct pcere_error *error)
@@ -239,6 +244,7 @@ static json_t *region_value(const struct prediction *prediction, const struct pr
         json_put(entry, "time_ns", json_from_u64(class->time_ns), failed);
         json_put(entry, "processes", json_from_u64(class->process_count), failed);
         json_put(entry, "missing", json_boolean(class->missing), failed);
+        json_put(entry, "alien_ratio", class->alien_ratio < 0 || class->alien_ratio > 0 ? json_real(class->alien_ratio) : json_null(), failed);
         json_put(entry, "members_ratio", class->members_ratio > 0 ? json_real(class->members_ratio) : json_null(), failed);
         json_put(entry, "repetitions", json_from_u64(class->repetition_count), failed);
         const struct modelled_class *modelled =
@@ -352,6 +358,15 @@ static json_t *law_value(const struct prediction *prediction, bool *failed)
     return value;
 }
 
+static json_t *absent_value(const struct predict_absent *absent, bool *failed)
+{
+    json_t *value = json_object();
+    json_put(value, "threads", json_from_u64(absent->threads), failed);
+    json_put(value, "reason", json_from_string(absent->why.message), failed);
+    json_put(value, "hint", json_from_string(absent->why.hint), failed);
+    return value;
+}
+
 enum pcere_status prediction_document_add(json_t *document, const struct prediction *prediction, struct pcere_error *error)
 {
     const struct predict_result *result = &prediction->result;
@@ -371,6 +386,11 @@ enum pcere_status prediction_document_add(json_t *document, const struct predict
         if (json_array_append_new(list, point_value(prediction, &result->points[i], &failed)) != 0)
             failed = true;
     json_put(document, "predictions", list, &failed);
+    list = json_array();
+    for (size_t i = 0; i < result->absent_count; i++)
+        if (json_array_append_new(list, absent_value(&result->absent[i], &failed)) != 0)
+            failed = true;
+    json_put(document, "not_predicted", list, &failed);
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
 

@@ -17,25 +17,36 @@ struct predict_words {
     uint64_t repeat;
 };
 
+static void point_row(struct cli_table *table, const struct prediction *prediction, const struct predict_point *point, const char *threads)
+{
+    uint64_t one_ns = prediction_at_one_ns(&prediction->result);
+    char time[CLI_TEXT_MOST], real[UNITS_TEXT_BYTES] = "-", error[CLI_TEXT_MOST] = "-", acceleration[CLI_TEXT_MOST] = "-", speedup[CLI_TEXT_MOST] = "-";
+    if (one_ns && point->time_ns)
+        snprintf(speedup, sizeof speedup, "%.2f", (double)one_ns / (double)point->time_ns);
+    if (point->has_real) {
+        units_format_ns(point->real_ns, real);
+        cli_ratio_text(error, point->error_ratio);
+    }
+    if (point->has_acceleration)
+        snprintf(acceleration, sizeof acceleration, "%.3g", point->acceleration);
+    const char *cells[] = {threads, cli_interval_text(time, point->time_ns, point->low_ns, point->high_ns), speedup, real, error, acceleration};
+    cli_table_row(table, cells);
+}
+
+/* All thread counts that were asked for, in that order. */
 static void points_print(const struct prediction *prediction, bool *marked)
 {
     static const char *const headings[] = {">threads", "predicted", ">speed-up", ">real", ">error", ">acceleration"};
-    uint64_t one_ns = prediction_at_one_ns(&prediction->result);
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
-    for (size_t i = 0; table && i < prediction->result.point_count; i++) {
-        const struct predict_point *point = &prediction->result.points[i];
-        char threads[CLI_TEXT_MOST], time[CLI_TEXT_MOST], real[UNITS_TEXT_BYTES] = "-", error[CLI_TEXT_MOST] = "-", acceleration[CLI_TEXT_MOST] = "-", speedup[CLI_TEXT_MOST] = "-";
-        if (one_ns && point->time_ns)
-            snprintf(speedup, sizeof speedup, "%.2f", (double)one_ns / (double)point->time_ns);
-        if (point->has_real) {
-            units_format_ns(point->real_ns, real);
-            cli_ratio_text(error, point->error_ratio);
-        }
-        if (point->has_acceleration)
-            snprintf(acceleration, sizeof acceleration, "%.3g", point->acceleration);
-        const char *cells[] = {prediction->here ? cli_thread_count_text(threads, point->threads, marked) : cli_thread_count_text(threads, point->threads, &(bool){false}),
-                               cli_interval_text(time, point->time_ns, point->low_ns, point->high_ns), speedup, real, error, acceleration};
-        cli_table_row(table, cells);
+    const struct predict_result *result = &prediction->result;
+    for (size_t i = 0, next = 0; table && i < prediction->request.thread_count; i++) {
+        char threads[CLI_TEXT_MOST];
+        cli_thread_count_text(threads, prediction->threads[i], prediction->here ? marked : &(bool){false});
+        const char *absent[] = {threads, "not replayed", "-", "-", "-", "-"};
+        if (next < result->point_count && result->points[next].threads == prediction->threads[i])
+            point_row(table, prediction, &result->points[next++], threads);
+        else
+            cli_table_row(table, absent);
     }
     cli_table_print(table, stdout);
     cli_table_free(table);
@@ -181,6 +192,29 @@ static void missing_print(const struct prediction *prediction)
     }
 }
 
+static void absent_print(const struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->result.absent_count; i++) {
+        const struct predict_absent *absent = &prediction->result.absent[i];
+        printf("MISSING with %u thread%s: all, since %s; %s\n", absent->threads, absent->threads == 1 ? "" : "s", absent->why.message, absent->why.hint);
+    }
+}
+
+/* Codelets that do not do what their classes did. */
+static void alien_print(const struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        for (size_t r = 0; r < point->region_count; r++)
+            for (size_t c = 0; c < point->regions[r].class_count; c++) {
+                const struct predict_class *class = &point->regions[r].classes[c];
+                if (fabs(class->alien_ratio) > 0)
+                    printf("%s #%llu with %u thread%s: its replay does not count, since it took %+.0f %% against what it stands for at the capture's thread count\n", point->regions[r].name,
+                           (unsigned long long)class->representative, point->threads, point->threads == 1 ? "" : "s", 100 * class->alien_ratio);
+            }
+    }
+}
+
 /* Real runs at other thread counts may say that the serial part is not the same there. */
 static void serial_change_print(const struct prediction *prediction)
 {
@@ -267,12 +301,27 @@ static void prediction_print(const struct prediction *prediction)
     regions_print(prediction);
     parts_print(prediction);
     missing_print(prediction);
+    absent_print(prediction);
+    alien_print(prediction);
     members_print(prediction);
     if (prediction->by_model)
         model_print(prediction);
     else if (prediction->result.foreign)
         foreign_print(prediction);
     cli_thread_mark_print(marked, stdout);
+}
+
+static enum pcere_status measure_predicted(struct cli *cli, const struct prediction *prediction, uint64_t repeat, struct pcere_error *error)
+{
+    size_t count = prediction->result.point_count;
+    unsigned *threads = calloc(count + 1, sizeof *threads);
+    if (!threads)
+        return pcere_fail_memory(error, "the thread counts");
+    for (size_t i = 0; i < count; i++)
+        threads[i] = prediction->result.points[i].threads;
+    enum pcere_status status = measure_store(cli, threads, count, repeat, error);
+    free(threads);
+    return status;
 }
 
 static enum pcere_status predict_verb(struct cli *cli, void *raw, struct pcere_error *error)
@@ -290,7 +339,7 @@ static enum pcere_status predict_verb(struct cli *cli, void *raw, struct pcere_e
     if (status == PCERE_OK)
         status = prediction_make(&prediction, error);
     if (status == PCERE_OK && words->measure) {
-        status = measure_store(cli, prediction.threads, prediction.request.thread_count, words->repeat, error);
+        status = measure_predicted(cli, &prediction, words->repeat, error);
         if (status == PCERE_OK)
             status = prediction_reload(cli, &prediction, error);
         if (status == PCERE_OK)

@@ -279,7 +279,8 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         if (predictor->replays.count == 0)
             return fail_missing(request, &predictor->replays, region->name, class->representative, threads, error);
-        if (!predictor->alone && replays_are_alien(&predictor->replays))
+        ret_class->alien_ratio = predictor->alone ? 0 : replays_alien_ratio(&predictor->replays);
+        if (fabs(ret_class->alien_ratio) > 0)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         replays_measure(predictor, ret_class);
         if (!predictor->alone)
@@ -494,14 +495,19 @@ static void predictor_done(struct predictor *predictor)
     free(predictor->run_draws);
 }
 
+static void point_done(struct predict_point *point)
+{
+    for (size_t r = 0; r < point->region_count; r++)
+        free(point->regions[r].classes);
+    free(point->regions);
+}
+
 void predict_result_done(struct predict_result *result)
 {
-    for (size_t p = 0; p < result->point_count; p++) {
-        for (size_t r = 0; r < result->points[p].region_count; r++)
-            free(result->points[p].regions[r].classes);
-        free(result->points[p].regions);
-    }
+    for (size_t p = 0; p < result->point_count; p++)
+        point_done(&result->points[p]);
     free(result->points);
+    free(result->absent);
     *result = (struct predict_result){0};
 }
 
@@ -523,6 +529,38 @@ static enum pcere_status request_check(const struct predict_request *request, bo
     return status;
 }
 
+/* All thread counts. With `partial`, one at which nothing was replayed does not keep the others from being predicted. */
+static enum pcere_status points_predict(struct predictor *predictor, struct predict_result *result, struct pcere_error *error)
+{
+    const struct predict_request *request = predictor->request;
+    result->points = calloc(request->thread_count, sizeof *result->points);
+    result->absent = calloc(request->thread_count, sizeof *result->absent);
+    if (!result->points || !result->absent)
+        return pcere_fail_memory(error, "a prediction");
+    for (size_t t = 0; t < request->thread_count; t++) {
+        struct predict_point *point = &result->points[result->point_count];
+        struct predict_absent *absent = &result->absent[result->absent_count];
+        uint64_t state = predictor->state;
+        enum pcere_status status = point_predict(predictor, result->serial_ns, request->threads[t], point, &absent->why);
+        if (status == PCERE_OK) {
+            result->point_count++;
+            continue;
+        }
+        point_done(point);
+        predictor->state = state;
+        absent->threads = request->threads[t];
+        result->absent_count++;
+        bool unknown = status == PCERE_DATA || status == PCERE_NO, others = result->point_count > 0 || t + 1 < request->thread_count;
+        if (request->partial && unknown && others)
+            continue;
+        const struct predict_absent *told = unknown ? &result->absent[0] : absent;
+        if (error)
+            *error = told->why;
+        return told->why.status;
+    }
+    return PCERE_OK;
+}
+
 enum pcere_status predict_run(const struct predict_request *request, struct predict_result *ret_result, struct pcere_error *error)
 {
     struct predict_result result = {0};
@@ -540,13 +578,7 @@ enum pcere_status predict_run(const struct predict_request *request, struct pred
             result.drift_ratio = (double)result.drift_ns / (double)request->manifest->wall_ns - 1;
         result.run_ratio = predictor.run_ratio;
         result.run_count = predictor.run_count;
-        result.points = calloc(request->thread_count, sizeof *result.points);
-        if (!result.points)
-            status = pcere_fail_memory(error, "a prediction");
-    }
-    for (size_t t = 0; status == PCERE_OK && t < request->thread_count; t++) {
-        result.point_count = t + 1;
-        status = point_predict(&predictor, result.serial_ns, request->threads[t], &result.points[t], error);
+        status = points_predict(&predictor, &result, error);
     }
     if (status == PCERE_OK)
         *ret_result = result;

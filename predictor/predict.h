@@ -93,6 +93,7 @@ struct predict_class {
     uint64_t time_ns;                /* what the class adds to the prediction */
     size_t process_count, repetition_count;   /* behind vitro_ns */
     bool missing;                    /* it was captured, and should have been replayed; with `partial` alone */
+    double alien_ratio;              /* it was replayed, but is not what the class was (PREDICT_ALIEN_FACTOR): by how much it took longer than that; else 0 */
     double members_ratio;            /* real runs at these threads: how many times as much all members take as the representative says; 1: it holds; 0: not replayed */
 };
 
@@ -131,6 +132,9 @@ struct predict_point {
     size_t region_count;
 };
 
+/* A thread count that nothing is predicted for. */
+struct predict_absent { uint32_t threads; struct pcere_error why; };
+
 struct predict_result {
     uint64_t serial_ns;              /* T_seq of the capture: same at all thread counts, but with measured_serial */
     enum predict_basis serial_basis; /* PREDICT_IN_VIVO, or PREDICT_RUN: median over that host's runs with the fewest threads */
@@ -139,13 +143,15 @@ struct predict_result {
     size_t run_count;                /* real runs behind it; 0: assumed */
     uint64_t drift_ns;               /* median of this host's real runs at the capture's thread count, where it was captured here; 0: there are none */
     double drift_ratio;              /* that over the captured run's time, less 1: how far the machine is from where it was, or runs from each other */
-    struct predict_point *points;    /* as request.threads */
+    struct predict_point *points;    /* as request.threads, but for those that are absent */
     size_t point_count;
+    struct predict_absent *absent;   /* with `partial`: thread counts at which nothing was replayed, where points has others */
+    size_t absent_count;
 };
 
 /* Predict. Names in the result are borrowed from the manifest, which must outlive it; predict_result_done frees the rest.
  * PCERE_USAGE: a thread count of 0, or a host that neither the samples nor the manifest know (the hint lists those that they do).
- * PCERE_DATA: a captured class was not replayed on that host at one of the thread counts, or, with `partial`, none was at one of them (the message names
+ * PCERE_DATA: a captured class was not replayed on that host at one of the thread counts, or, with `partial`, none was at any of them (the message names
  * the first, the hint is the command that measures all that is missing); a sample without repetitions. PCERE_SYSTEM: no memory. */
 enum pcere_status predict_run(const struct predict_request *request, struct predict_result *ret_result, struct pcere_error *error);
 void predict_result_done(struct predict_result *result);

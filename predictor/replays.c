@@ -59,11 +59,11 @@ double replays_residual(const struct replays *replays)
     return newest ? fmax(fmin(newest->residual_ratio, 1), -1) : PREDICT_UNKNOWN_RATIO;
 }
 
-bool replays_are_alien(const struct replays *replays)
+double replays_alien_ratio(const struct replays *replays)
 {
     const struct store_sample *newest = newest_residual(replays);
     double ratio = newest ? 1 + newest->residual_ratio : 1;
-    return ratio >= PREDICT_ALIEN_FACTOR || ratio <= 1 / PREDICT_ALIEN_FACTOR;
+    return ratio >= PREDICT_ALIEN_FACTOR || ratio <= 1 / PREDICT_ALIEN_FACTOR ? ratio - 1 : 0;
 }
 
 double replays_vitro_ns(const struct replays *replays, double *values, size_t count)
@@ -85,7 +85,9 @@ double replays_scaling(const struct predict_request *request, const struct store
                 continue;
             replays_choose(request, region->name, class->representative, threads, replays);
             size_t filled = 0;
-            for (size_t s = 0; s < replays->count && !replays_are_alien(replays); s++)
+            if (fabs(replays_alien_ratio(replays)) > 0)
+                continue;
+            for (size_t s = 0; s < replays->count; s++)
                 filled += measured_values(replays->samples[s], values + filled, NULL, NULL);
             if (!filled)
                 continue;

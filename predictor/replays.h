@@ -21,8 +21,8 @@ void replays_choose(const struct predict_request *request, const char *region, u
 
 /* What the warm-up left between in vitro and in vivo, by the newest of these samples that says it, -1 to 1; PREDICT_UNKNOWN_RATIO if none does. */
 double replays_residual(const struct replays *replays);
-/* The codelet is not what its class was: see PREDICT_ALIEN_FACTOR. */
-bool replays_are_alien(const struct replays *replays);
+/* By how much the codelet took longer than its class, where it is not what that was (PREDICT_ALIEN_FACTOR), e.g. 2.5 or -0.8; else 0. */
+double replays_alien_ratio(const struct replays *replays);
 
 /* What one run takes by these replays, at least one, whose `count` repetitions are `values`, which are sorted: their median; the mean of shots, since each has
  * seen other iterations. */

@@ -69,8 +69,16 @@ holds "with an interval from no scaling to perfect scaling" jq -e --slurpfile ca
 holds "the parts are the whole" jq -e '[.predictions[] | ([.parts_ns[]] | add) == .time_ns] | all' .out
 run "$PCERE" report --json
 is "a report has it, too" "$(json '[.predictions[0].predictions[] | .missing] | join(" ")')" "1 1"
-run "$PCERE" predict --threads 1,3
-says "a thread count at which nothing was replayed is refused" 4 err 'with 3 threads|with 1 thread' err 'hint: .*--threads 1,3'
+run "$PCERE" predict --threads 3,1,7
+says "thread counts at which nothing was replayed do not keep another from being predicted" 0 out '^ +3 \*?.*not replayed' out '^ +1 +[0-9].*\[' out '^ +7 \*?.*not replayed' \
+    out '^MISSING with 3 threads: all, since .*pcere replay .*--threads 3,1,7'
+run "$PCERE" predict --threads 3,1,7 --json
+is "nor in the document" "$(json '[([.predictions[].threads] | tojson), ([.not_predicted[] | select((.reason | length) > 0 and (.hint | length) > 0) | .threads] | tojson)] | join(" ")')" "[1] [3,7]"
+holds "where there is no number for them" jq -e '[.predictions[].time_ns] | length == 1 and .[0] > 0' .out
+run "$PCERE" predict --threads 3,7
+says "where nothing was replayed at any there is no prediction" 4 err 'with 3 threads' err 'hint: .*--threads 3,7'
+run "$PCERE" predict --threads 3,1 --measure --repeat 1 --json
+is "what cannot be predicted is not measured" "$status $(json '[.predictions[] | .threads, .real_runs] | tojson')" '0 [1,1]'
 
 # ---- more threads than the program made memory for -----------------------------------------------------------------------------
 compile sized <<'C'

@@ -279,9 +279,51 @@ static void parts_that_are_missing(void)
     const struct store_manifest shorter = manifest_shorter();
     asked.manifest = &shorter;
     asked.thread_count = 3;                                      /* with eight nothing was replayed: nothing is known */
-    CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
-    CU_ASSERT_STRING_EQUAL(error.message, "invocation 7 of solve@x.c:10 was not replayed with 8 threads on 'home' (and 4 more)");
-    CU_ASSERT_STRING_EQUAL(error.hint, "on home: pcere replay --threads 1,4,8");
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, &error), PCERE_OK);
+    CU_ASSERT_EQUAL(result.point_count, 2);
+    CU_ASSERT_EQUAL_FATAL(result.absent_count, 1);
+    CU_ASSERT_EQUAL(result.absent[0].threads, 8);
+    CU_ASSERT_STRING_EQUAL(result.absent[0].why.message, "invocation 7 of solve@x.c:10 was not replayed with 8 threads on 'home' (and 4 more)");
+    CU_ASSERT_STRING_EQUAL(result.absent[0].why.hint, "on home: pcere replay --threads 1,4,8");
+    predict_result_done(&result);
+}
+
+static void thread_counts_without_replays(void)
+{
+    struct store_sample samples[16];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0.1);
+    count = replay_all(samples, count, "home", 4, 4, 0.1);
+    static const uint32_t known[] = {1, 4}, mixed[] = {16, 1, 8, 4, 2}, unknown[] = {8, 2};
+    struct predict_request asked = request(samples, count, "home", known, 2);
+    struct predict_result with, without;
+    struct pcere_error error = {0};
+    asked.partial = true;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &without, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(without.absent_count, 0);
+    asked.threads = mixed;
+    asked.thread_count = 5;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &with, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(with.point_count, 2);
+    CU_ASSERT_EQUAL_FATAL(with.absent_count, 3);
+    for (size_t i = 0; i < 2; i++) {                             /* they are what they are without the others, to the last draw */
+        CU_ASSERT_EQUAL(with.points[i].threads, known[i]);
+        CU_ASSERT_EQUAL(with.points[i].time_ns, without.points[i].time_ns);
+        CU_ASSERT_EQUAL(with.points[i].low_ns, without.points[i].low_ns);
+        CU_ASSERT_EQUAL(with.points[i].high_ns, without.points[i].high_ns);
+    }
+    CU_ASSERT_EQUAL(with.absent[0].threads, 16);
+    CU_ASSERT_EQUAL(with.absent[2].threads, 2);
+    CU_ASSERT_STRING_EQUAL(with.absent[1].why.hint, "on home: pcere replay --threads 16,8,2");
+    predict_result_done(&with);
+    predict_result_done(&without);
+    asked.threads = unknown;
+    asked.thread_count = 2;
+    CU_ASSERT_EQUAL(predict_run(&asked, &with, &error), PCERE_DATA);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "with 8 threads"));
+    asked.threads = mixed;
+    asked.thread_count = 5;
+    asked.partial = false;                                       /* all or nothing */
+    CU_ASSERT_EQUAL(predict_run(&asked, &with, &error), PCERE_DATA);
 }
 
 static void serial_part_that_changes(void)
@@ -536,6 +578,8 @@ static void a_codelet_unlike_its_class(void)
     CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
     CU_ASSERT_EQUAL(result.points[0].time_ns, manifest.wall_ns);
     CU_ASSERT_EQUAL(result.points[0].regions[0].classes[0].basis, PREDICT_IN_VIVO);
+    CU_ASSERT_EQUAL(result.points[0].regions[0].classes[0].alien_ratio, 4);
+    CU_ASSERT_EQUAL(result.points[0].regions[0].classes[1].alien_ratio, 0);
     CU_ASSERT_EQUAL(result.points[1].regions[0].classes[0].basis, PREDICT_SCALED);
     CU_ASSERT_EQUAL(result.points[1].regions[0].classes[0].time_ns, 90000000 / 4);
     CU_ASSERT_EQUAL(result.points[1].regions[0].classes[1].basis, PREDICT_REPLAY);
@@ -711,6 +755,7 @@ static const struct unit_test tests[] = {
     {"only samples of that host, region, threads, flags and settings count, with the newest warm-up", which_samples_count},
     {"what was not replayed is named with the command that measures it", missing_samples},
     {"a codelet that has no replay is kept as it was, counted, and widens the interval", parts_that_are_missing},
+    {"a thread count at which nothing was replayed is told, and takes none of the others away", thread_counts_without_replays},
     {"a serial part that real runs found to be another widens the interval, and moves nothing", serial_part_that_changes},
     {"however much runs differ, no interval begins at nothing", runs_that_differ_much},
     {"an unknown host is refused with those that are known", unknown_host},
