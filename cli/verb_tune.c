@@ -349,6 +349,12 @@ static enum pcere_status document_add(json_t *document, const struct tune_search
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
 
+/* Something else than the base was found, and it may be no better. */
+static bool unsure(const struct tune_region *region)
+{
+    return region->base && region->best && region->best != region->base && !region->clear;
+}
+
 static void region_row(struct cli_table *table, const struct tune_search *search, const struct tune_region *region)
 {
     char base_time[UNITS_TEXT_BYTES] = "-", best_time[CLI_TEXT_MOST] = "-", gain[CLI_TEXT_MOST] = "";
@@ -401,7 +407,7 @@ static void hints_print(const struct tune_search *search, const struct totals *t
         const struct store_region *about = search->regions[r].targets->region;
         char *hint = hint_text(search, &search->regions[r], &totals->uniform);
         if (hint && *hint)
-            printf("\n@@ %s:%u %s\n%s\n", about->file, about->line, about->function, hint);
+            printf("\n@@ %s:%u %s%s\n%s\n", about->file, about->line, about->function, unsure(&search->regions[r]) ? " ?" : "", hint);
         free(hint);
     }
 }
@@ -410,15 +416,15 @@ static void result_print(const struct tune_search *search, const struct totals *
 {
     static const char *const headings[] = {"region", "as it is", ">time", "best", ">time", ">gain", "results", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
-    bool unsure = false;
+    bool any_unsure = false;
     for (size_t r = 0; table && r < search->region_count; r++) {
         const struct tune_region *region = &search->regions[r];
         region_row(table, search, region);
-        unsure = unsure || (region->best != region->base && !region->clear);
+        any_unsure = any_unsure || unsure(region);
     }
     cli_table_print(table, stdout);
     cli_table_free(table);
-    if (unsure)
+    if (any_unsure)
         printf("? less than what the measurements differ by\n");
     totals_print(search, totals);
     hints_print(search, totals);

@@ -273,7 +273,7 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
         model_take(predictor, &estimate, ret_class);
     else {
         replays_choose(request, region->name, class->representative, threads, &predictor->replays);
-        bool light = predictor->replays.count == 0 && measured_is_light(request->manifest, class);
+        bool light = predictor->replays.count == 0 && !predictor->alone && measured_is_light(request->manifest, class);
         ret_class->missing = predictor->replays.count == 0 && request->partial && predictor->any_replayed && (!light || is_too_many(request, region, threads));
         if (light || ret_class->missing)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);

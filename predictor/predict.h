@@ -32,7 +32,8 @@
  *   - classes that real runs at these threads tell apart (replays_members): anything from what the representative says to what all members took;
  *   - how late a new team's threads begin, as codelets measured it;
  *   - at other thread counts, what was not replayed: anything from that estimate to its in-vivo time, and to that of perfect scaling.
- * predict_one_region compares settings of one region with each other: its interval has the first of these alone.
+ * predict_one_region compares settings of one region with each other: its interval has the first of these alone, and every captured class of the region
+ * must have been replayed, however little of the program it is.
  */
 #ifndef PCERE_PREDICTOR_PREDICT_H
 #define PCERE_PREDICTOR_PREDICT_H

@@ -90,6 +90,30 @@ is "such runs are told from those with the capture's settings" "$(jq -r 'select(
 run "$PCERE" tune main --threads 2 --flags "-O2" --schedules "static"
 says "for people, too" 0 out '^export OMP_SCHEDULE=static' out 'and the settings below \(really' out 'by the environment alone .* really'
 cd ..
+# A region that the whole program can do without is measured like others, once it is asked for.
+mkdir light
+cd light || exit 1
+compile light <<'END'
+static double a[3000000];
+int main(void)
+{
+    for (int i = 0; i < 12; i++)
+#pragma omp parallel for
+        for (int j = 0; j < 3000000; j++)
+            for (int k = 0; k < 10; k++) a[j] = a[j] * 0.5 + k;
+#pragma omp parallel for
+    for (int j = 0; j < 500; j++)
+        a[j] += j;
+    return a[3] < 0;
+}
+END
+run "$PCERE" capture --one-run --all-classes ./light
+run "$PCERE" tune light.c:8 --threads 1 --flags "-O2" --json
+says "a region that weighs nothing is tuned by its name" 0
+is "and nothing of it is known before" "$(json '[.known, .measured >= 2] | tojson')" "[0,true]"
+is "each time was measured" "$(json '[.regions[0].trials[] | .flags // "as it is"] | join(" ")')" "as it is -O2"
+is "by replays, which the store has" "$(jq -rs '[.[] | select(.kind == "replay" and (.region | test("light.c:8"))) | .flags // ""] | unique | length' light.pcere/samples.jsonl)" 2
+cd ..
 run "$PCERE" tune --flags "-O3;;-O2"
 says "an empty item is refused" 2 err 'empty item' err 'semicolons'
 run "$PCERE" tune --budget soon

@@ -604,6 +604,34 @@ static void one_region_is_compared_with_itself(void)
     free(region.classes);
 }
 
+/* What the whole program can do without tells nothing of the region itself. */
+static void a_light_region_by_itself(void)
+{
+    static struct store_class classes[] = {{.representative = 2, .members = 5, .time_ns = 50000, .time_ns_median = 10000, .representative_ns = 10000, .captured = true}};
+    static const uint32_t threads[] = {2};
+    struct store_region with_light[] = {regions[0], regions[1], regions[2],
+        {.name = "light@x.c:40", .invocations = 5, .time_ns = 50000, .status = "captured", .classes = classes, .class_count = 1}};
+    struct store_manifest own = manifest;
+    own.regions = with_light;
+    own.region_count = 4;
+    struct store_sample samples[4];
+    size_t count = replay_all(samples, 0, "home", 2, 2, 0);
+    struct predict_request asked = request(samples, count, "home", threads, 1);
+    asked.manifest = &own;
+    struct predict_result result;
+    struct predict_region region;
+    uint64_t cost_ns;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].regions[3].basis, PREDICT_SCALED);
+    predict_result_done(&result);
+    CU_ASSERT_EQUAL(predict_one_region(&asked, 3, &region, &cost_ns, NULL), PCERE_DATA);
+    samples[count++] = replay(3, "home", "light@x.c:40", 2, 2, 7000, 0);
+    asked.sample_count = count;
+    CU_ASSERT_EQUAL_FATAL(predict_one_region(&asked, 3, &region, &cost_ns, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(region.time_ns, 35000);
+    free(region.classes);
+}
+
 static double normal_about(uint64_t *state)
 {
     double sum = -6;
@@ -767,6 +795,7 @@ static const struct unit_test tests[] = {
     {"classes that real runs tell apart at other threads widen the interval", classes_that_do_not_hold},
     {"a codelet that takes a multiple of what its class did is no measure of it", a_codelet_unlike_its_class},
     {"settings of one region are compared without what is common to them", one_region_is_compared_with_itself},
+    {"a region that weighs nothing must be replayed to be compared", a_light_region_by_itself},
     {"the interval holds a real run though processes, sessions and runs differ", intervals_cover},
     {"what was not captured keeps its in-vivo time", nothing_captured},
     {"what runs inside other regions counts there only, and needs no replay", nested_regions},
