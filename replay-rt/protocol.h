@@ -236,7 +236,8 @@ struct plan_result {
     uint64_t samples_ns[PLAN_SAMPLES];          /* wall time of each timed repetition */
     uint64_t cpu_ns[PLAN_SAMPLES];              /* CPU time of the thread that enters the region, in the same repetition */
     struct plan_step_samples steps[PLAN_STEPS_MAX];
-    uint32_t switches[PLAN_SAMPLES];            /* how often the kernel took a processor away from any thread meanwhile */
+    uint32_t switches[PLAN_SAMPLES];            /* how often the kernel took a processor away from any thread meanwhile; 0 also where all threads together
+                                       waited less than a hundredth of the time for one */
     struct plan_difference differences[PLAN_DIFFERENCES];
 };
 

@@ -71,6 +71,13 @@ uint32_t pcere_team_runtime_number(void);
  * thread than the caller's. Captured memory is mapped already: stacks of new threads lie elsewhere then. */
 void pcere_levels_enter(struct codelet *codelet, void (*go_on)(void *context), void *context);
 
+/* ---- waits.c ----------------------------------------------------------------------------------------------------------------- */
+
+/* Once in each thread of the team. */
+void pcere_waits_watch_thread(void);
+/* How long all these threads together were ready to run and had no processor, so far. False: the kernel does not say. */
+bool pcere_waits_so_far(uint64_t *ret_ns);
+
 /* ---- pagemap.c --------------------------------------------------------------------------------------------------------------- */
 
 enum page_state {

@@ -26,6 +26,7 @@
 #define HELD_STEP_NS 20000
 #define DISTURBED_RUNS 3u       /* so many where all of fewer were interrupted */
 #define AGREE_PARTS 33u          /* ... and two runs are enough that differ by less than such a part */
+#define WAITED_PARTS 100u       /* of a run: what threads waited for a processor, if that is less, disturbed nothing */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
 typedef void enter_fn(const uint64_t *words);
@@ -133,6 +134,7 @@ static void thread_begin(void *context, uint32_t thread, uint32_t threads)
 {
     struct run *run = context;
     struct replay_plan *plan = run->codelet->plan;
+    pcere_waits_watch_thread();
     if (thread) {
         atomic_fetch_add(&run->begun, 1);
         pcere_crash_watch_thread();
@@ -155,6 +157,8 @@ struct cost { uint64_t wall_ns, cpu_ns; uint32_t switches; };
 
 static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
 {
+    uint64_t waited_ns = 0;
+    bool waits_known = pcere_waits_so_far(&waited_ns);
     pcere_threads_restore(run->threads);
     pcere_team_run(thread_nothing, NULL);         /* the team is awake, as after the program's previous region */
     uint32_t switches = switches_so_far();
@@ -175,6 +179,9 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
         run->mark(0);
     uint64_t end_ns = clock_ns();
     struct cost cost = {end_ns - start_ns, time_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, switches_so_far() - switches};
+    uint64_t end_waited_ns = 0;
+    if (cost.switches && waits_known && pcere_waits_so_far(&end_waited_ns) && (end_waited_ns - waited_ns) * WAITED_PARTS <= cost.wall_ns)
+        cost.switches = 0;
     pcere_plan_progress(run->codelet);
     return cost;
 }
