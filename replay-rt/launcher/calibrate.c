@@ -76,9 +76,10 @@ static bool is_tried(const struct calibrate_trial *trials, size_t count, enum wa
     return false;
 }
 
+/* What ran behind itself in the program does so in plain runs. */
 static bool is_possible(const struct calibrate_subject *subject, enum warmup_kind kind)
 {
-    return kind == WARMUP_PRECEDED ? subject->predecessors > 0 : kind == WARMUP_FAULTING ? subject->first_touches > 0 : true;
+    return kind == WARMUP_PRECEDED ? subject->predecessors > 0 && !subject->after_itself : kind == WARMUP_FAULTING ? subject->first_touches > 0 : true;
 }
 
 bool calibrate_next(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count, enum warmup_kind *ret_kind)

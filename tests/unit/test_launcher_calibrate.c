@@ -109,6 +109,9 @@ static void too_fast_leads_to_colder_ones_in_order(void)
     struct calibrate_subject first = usual;
     first.predecessors = 0;
     CU_ASSERT_FALSE(calibrate_next(&first, trials, 1, &next));
+    struct calibrate_subject behind_itself = usual;
+    behind_itself.after_itself = true;
+    CU_ASSERT_FALSE(calibrate_next(&behind_itself, trials, 1, &next));  /* as plain runs are */
     trials[1].time_ns = 1010000;
     CU_ASSERT_FALSE(calibrate_next(&usual, trials, 2, &next));
 }
