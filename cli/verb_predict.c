@@ -295,7 +295,7 @@ static void prediction_print(const struct prediction *prediction)
     if (prediction->result.run_count)
         printf("runs of the program differ by %s (standard deviation, %zu runs and what is assumed)\n", spread, prediction->result.run_count);
     else
-        printf("runs of the program are assumed to differ by %s; --measure finds out\n", spread);
+        printf("runs of the program are assumed to differ by %s; --measure with several runs finds out\n", spread);
     if (prediction->result.run_count)
         noise_print(prediction);
     regions_print(prediction);
