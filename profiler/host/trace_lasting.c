@@ -16,27 +16,32 @@ static bool list_add(struct lasting_list *list, const struct trace_lasting *reco
     return true;
 }
 
-static bool frame_keep(struct lasting_frame *frame, struct lasting_list *list)
+static bool frame_tell(struct lasting_frame *frame, struct lasting_list *list)
 {
     bool memory = true;
-    for (uint32_t i = 0; i < frame->count && !frame->kept && memory; i++)
+    for (uint32_t i = 0; i < frame->count && !frame->told && memory; i++)
         memory = list_add(list, &frame->records[i]);
-    frame->kept = true;
+    frame->told = frame->open = true;
     return memory;
 }
 
-/* Frames from `depth` on are left; true if one of them was lasting, so that its end is, too. */
-static bool frames_leave(struct lasting_walk *walk, size_t depth)
+struct left { bool lasting, open; };
+static const struct left none;
+
+/* Frames from `depth` on are left. */
+static struct left frames_leave(struct lasting_walk *walk, size_t depth)
 {
-    bool kept = false;
-    for (size_t i = depth; i < walk->depth; i++)
-        kept |= walk->frames[i].kept;
+    struct left left = {false, false};
+    for (size_t i = depth; i < walk->depth; i++) {
+        left.lasting |= walk->frames[i].lasting;
+        left.open |= walk->frames[i].open;
+    }
     walk->depth = depth;
-    return kept;
+    return left;
 }
 
-/* `kept`: it is lasting already, since it ends what was. */
-static bool frame_push(struct lasting_walk *walk, const struct trace_lasting *record, bool kept, struct lasting_list *list)
+/* It takes the place of what was left. */
+static bool frame_push(struct lasting_walk *walk, const struct trace_lasting *record, struct left left, struct lasting_list *list)
 {
     if (walk->depth == LASTING_DEPTH) {
         walk->lost = true;
@@ -49,7 +54,8 @@ static bool frame_push(struct lasting_walk *walk, const struct trace_lasting *re
         walk->team.word = 0;
     }
     frame->records[frame->count++] = *record;
-    return !kept || frame_keep(frame, list);
+    frame->open = left.open;
+    return !left.lasting || frame_tell(frame, list);
 }
 
 /* Where the innermost frame of this type is + 1; 0: there is none. */
@@ -64,7 +70,7 @@ static size_t frame_find(const struct lasting_walk *walk, uint32_t type)
 static bool frame_close(struct lasting_walk *walk, const struct trace_lasting *record, uint32_t type, struct lasting_list *list)
 {
     size_t found = frame_find(walk, type);
-    return !found || !frames_leave(walk, found - 1) || list_add(list, record);
+    return !found || !frames_leave(walk, found - 1).open || list_add(list, record);
 }
 
 /* The task of this id goes on, which began before, or a task begins: in the place of the one that ended, or above the one that waits. */
@@ -79,13 +85,13 @@ static bool task_switch(struct lasting_walk *walk, const struct trace_lasting *r
         if ((frame->type == TRACE_TASK_SWITCH || frame->type == TRACE_IMPLICIT_BEGIN) && frame->records[frame->count - 1].value == record->value) {
             while (depth < walk->depth && walk->frames[depth].type != TRACE_TASK_SWITCH && walk->frames[depth].type != TRACE_IMPLICIT_BEGIN)
                 depth++;                 /* its own */
-            return !frames_leave(walk, depth) || list_add(list, record);
+            return !frames_leave(walk, depth).open || list_add(list, record);
         }
         depth--;
     }
     own = frame_find(walk, TRACE_TASK_SWITCH);
     bool ended = (status == TASK_COMPLETE || status == TASK_CANCEL || status == TASK_LATE_FULFILL) && own > frame_find(walk, TRACE_IMPLICIT_BEGIN);
-    return frame_push(walk, record, ended && frames_leave(walk, own - 1), list);
+    return frame_push(walk, record, ended ? frames_leave(walk, own - 1) : none, list);
 }
 
 /* The range that this task, implicit or not, is in. */
@@ -101,15 +107,37 @@ static size_t range_find(const struct lasting_walk *walk)
     return depth;
 }
 
+/* A wait for others: of the range before it nothing is told any more. */
+static bool wait_begin(struct lasting_walk *walk, const struct trace_lasting *record, struct lasting_list *list)
+{
+    uint32_t kind = TRACE_FLAGS(record->word);
+    size_t range = kind == WAIT_TASKWAIT || kind == WAIT_TASKGROUP || kind == WAIT_REDUCTION ? 0 : range_find(walk);
+    struct left left = range ? frames_leave(walk, range - 1) : none;
+    left.lasting = left.open;
+    return frame_push(walk, record, left, list);
+}
+
+/* Regions that are lasting however soon they end are so in what is open then. */
+static bool region_begin(struct lasting_walk *walk, const struct trace_lasting *record, struct lasting_list *list)
+{
+    if (!walk->regions)
+        return frame_push(walk, record, none, list);
+    size_t depth = walk->depth;
+    if (!lasting_block_end(walk, list) || !frame_push(walk, record, (struct left){.lasting = true}, list))
+        return false;
+    if (walk->depth > depth)
+        walk->frames[depth].lasting = true;
+    return true;
+}
+
 bool lasting_take(struct lasting_walk *walk, const struct trace_lasting *record, struct lasting_list *list)
 {
-    uint32_t flags = TRACE_FLAGS(record->word);
     size_t range;
     switch ((enum trace_type)TRACE_TYPE(record->word)) {
     case TRACE_TEAM: walk->team = *record; return true;
-    case TRACE_SINGLE_BEGIN: return !record->value || frame_push(walk, record, false, list);
-    case TRACE_PARALLEL_BEGIN: return (!walk->regions || lasting_block_end(walk, list)) && frame_push(walk, record, walk->regions, list);
-    case TRACE_IMPLICIT_BEGIN: case TRACE_LOOP_BEGIN: case TRACE_MASKED_BEGIN: case TRACE_TASKLOOP_BEGIN: case TRACE_MUTEX_BEGIN: return frame_push(walk, record, false, list);
+    case TRACE_SINGLE_BEGIN: return !record->value || frame_push(walk, record, none, list);
+    case TRACE_PARALLEL_BEGIN: return region_begin(walk, record, list);
+    case TRACE_IMPLICIT_BEGIN: case TRACE_LOOP_BEGIN: case TRACE_MASKED_BEGIN: case TRACE_TASKLOOP_BEGIN: case TRACE_MUTEX_BEGIN: return frame_push(walk, record, none, list);
     case TRACE_PARALLEL_END: return frame_close(walk, record, TRACE_PARALLEL_BEGIN, list);
     case TRACE_IMPLICIT_END: return frame_close(walk, record, TRACE_IMPLICIT_BEGIN, list);
     case TRACE_LOOP_END: return frame_close(walk, record, TRACE_LOOP_BEGIN, list);
@@ -118,12 +146,10 @@ bool lasting_take(struct lasting_walk *walk, const struct trace_lasting *record,
     case TRACE_TASKLOOP_END: return frame_close(walk, record, TRACE_TASKLOOP_BEGIN, list);
     case TRACE_MUTEX_END: return frame_close(walk, record, TRACE_MUTEX_BEGIN, list);
     case TRACE_WAIT_END: return frame_close(walk, record, TRACE_WAIT_BEGIN, list);
-    case TRACE_WAIT_BEGIN:
-        range = flags == WAIT_TASKWAIT || flags == WAIT_TASKGROUP || flags == WAIT_REDUCTION ? 0 : range_find(walk);
-        return frame_push(walk, record, range && frames_leave(walk, range - 1), list);
+    case TRACE_WAIT_BEGIN: return wait_begin(walk, record, list);
     case TRACE_RANGE_BEGIN:
         range = range_find(walk);
-        return frame_push(walk, record, range && frames_leave(walk, range - 1), list);
+        return frame_push(walk, record, range ? frames_leave(walk, range - 1) : none, list);
     case TRACE_TASK_SWITCH: return task_switch(walk, record, list);
     case TRACE_TIME: case TRACE_THREAD_END: case TRACE_LENGTH: case TRACE_TASK_CREATE: case TRACE_TASKLOOP_RANGE: case TRACE_DEPENDENCE: case TRACE_MARK: case TRACE_CPU: case TRACE_ITERATION: return true;
     default: walk->lost = true; return true;
@@ -133,8 +159,10 @@ bool lasting_take(struct lasting_walk *walk, const struct trace_lasting *record,
 bool lasting_block_end(struct lasting_walk *walk, struct lasting_list *list)
 {
     bool memory = true;
-    for (size_t i = 0; i < walk->depth && memory; i++)
-        memory = frame_keep(&walk->frames[i], list);
+    for (size_t i = 0; i < walk->depth && memory; i++) {
+        memory = frame_tell(&walk->frames[i], list);
+        walk->frames[i].lasting = true;
+    }
     return memory && (!walk->team.word || list_add(list, &walk->team));
 }
 

@@ -19,7 +19,9 @@ struct lasting_frame {
     struct trace_lasting records[2];     /* what began it, with what belongs to that */
     uint32_t count;
     uint8_t type;                /* of what began it */
-    bool kept;
+    bool told;                   /* its records are in the list */
+    bool lasting;                /* it held at a block's end, so that its own end is told, too */
+    bool open;                   /* readers have it open, or one that it took the place of: they are told when there is none any more, or who it is at a block's end */
 };
 
 struct lasting_walk {            /* through the records of one thread; zeroed before */
