@@ -1,37 +1,61 @@
 /* trace/dependence_cells.c - see dependence_cells.h. */
 #include "trace/dependence_cells.h"
-#include "core/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-bool node_list_add(struct node_list *list, uint32_t item)
+enum { FEW = sizeof(((struct node_list *)0)->few) / sizeof(uint32_t) };
+_Static_assert(sizeof(struct cell) == 64, "a cell is a line of a cache");
+
+static bool node_list_grow(struct node_list *list)
 {
-    if (!array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+    uint32_t capacity = list->capacity ? list->capacity * 2 : 8;
+    uint32_t *items = capacity > list->capacity ? malloc(capacity * sizeof *items) : NULL;
+    if (!items)
         return false;
-    list->items[list->count++] = item;
+    memcpy(items, node_list_items(list), list->count * sizeof *items);
+    node_list_done(list);
+    list->items = items;
+    list->capacity = capacity;
     return true;
 }
 
-static size_t cell_place(const struct cell *cells, size_t count, uint64_t address, uint32_t scope)
+bool node_list_add(struct node_list *list, uint32_t item)
 {
-    size_t place = (size_t)(((address ^ (uint64_t)scope << 48) * 0x9e3779b97f4a7c15u) >> 32) & (count - 1);
-    while (cells[place].scope && (cells[place].address != address || cells[place].scope != scope + 1))
-        place = (place + 1) & (count - 1);
-    return place;
+    if (list->count == (list->capacity ? list->capacity : FEW) && !node_list_grow(list))
+        return false;
+    node_list_items(list)[list->count++] = item;
+    return true;
+}
+
+void node_list_done(struct node_list *list)
+{
+    if (list->capacity)
+        free(list->items);
+    list->capacity = 0;
+}
+
+static struct cell *cell_find(const struct cells *cells, uint64_t address, uint32_t scope)
+{
+    struct cell *cell = cells_first(cells, address, scope), *end = cells->list + cells->count;
+    while (cell->scope && (cell->address != address || cell->scope != scope + 1))
+        cell = cell + 1 < end ? cell + 1 : cells->list;
+    return cell;
 }
 
 static bool cells_grow(struct cells *cells)
 {
-    size_t count = cells->count ? cells->count * 2 : 1024;
-    struct cell *list = calloc(count, sizeof *list);
-    if (!list)
+    struct cells grown = *cells;
+    grown.count = cells->count ? cells->count * 2 : 1024;
+    grown.list = aligned_alloc(sizeof *grown.list, grown.count * sizeof *grown.list);
+    if (!grown.list)
         return false;
+    memset(grown.list, 0, grown.count * sizeof *grown.list);
     for (size_t i = 0; i < cells->count; i++)
         if (cells->list[i].scope)
-            list[cell_place(list, count, cells->list[i].address, cells->list[i].scope - 1)] = cells->list[i];
+            *cell_find(&grown, cells->list[i].address, cells->list[i].scope - 1) = cells->list[i];
     free(cells->list);
-    cells->list = list;
-    cells->count = count;
+    *cells = grown;
     return true;
 }
 
@@ -39,7 +63,7 @@ static struct cell *cell_of(struct cells *cells, uint64_t address, uint32_t scop
 {
     if (cells->used * 2 >= cells->count && !cells_grow(cells))
         return NULL;
-    struct cell *cell = &cells->list[cell_place(cells->list, cells->count, address, scope)];
+    struct cell *cell = cell_find(cells, address, scope);
     if (!cell->scope) {
         cell->address = address;
         cell->scope = scope + 1;
@@ -48,20 +72,23 @@ static struct cell *cell_of(struct cells *cells, uint64_t address, uint32_t scop
     return cell;
 }
 
-bool cells_edges(struct cells *cells, const struct node_list *from, uint32_t to)
+bool cells_edges(struct cells *cells, struct node_list *from, uint32_t to)
 {
-    for (size_t i = 0; i < from->count; i++)
-        if (from->items[i] != to && !cells->edge(cells->state, from->items[i], to))
+    const uint32_t *items = node_list_items(from);
+    for (uint32_t i = 0; i < from->count; i++)
+        if (items[i] != to && !cells->edge(cells->state, items[i], to))
             return false;
     return true;
 }
 
 static bool cell_write(struct cells *cells, struct cell *cell, uint32_t task)
 {
-    bool memory = cells_edges(cells, &cell->readers, task) && (cell->readers.count || cells_edges(cells, &cell->last, task));
-    cell->readers.count = cell->before.count = cell->last.count = 0;
+    bool memory = cell->readers.count ? cells_edges(cells, &cell->readers, task) : cells_edges(cells, &cell->last, task);
+    cell->readers.count = cell->before.count = 0;
     cell->set_type = 0;
-    return memory && node_list_add(&cell->last, task);
+    cell->last.count = 1;
+    node_list_items(&cell->last)[0] = task;
+    return memory;
 }
 
 static bool cell_join(struct cells *cells, struct cell *cell, uint32_t task, uint32_t type)
@@ -109,9 +136,9 @@ bool cells_take_all(struct cells *cells, uint32_t scope, uint32_t task)
 void cells_done(struct cells *cells)
 {
     for (size_t i = 0; i < cells->count; i++) {
-        free(cells->list[i].last.items);
-        free(cells->list[i].before.items);
-        free(cells->list[i].readers.items);
+        node_list_done(&cells->list[i].last);
+        node_list_done(&cells->list[i].before);
+        node_list_done(&cells->list[i].readers);
     }
     free(cells->list);
     cells->list = NULL;

@@ -24,7 +24,7 @@ static bool edge_add(void *state, uint32_t from, uint32_t to)
     return graph_edge_add(building->graph, from, to, 0);
 }
 
-static bool edges_add(struct building *building, const struct node_list *from, uint32_t to)
+static bool edges_add(struct building *building, struct node_list *from, uint32_t to)
 {
     return cells_edges(&building->cells, from, to);
 }
@@ -90,10 +90,10 @@ static bool epoch_pass(struct building *building, const struct timeline *timelin
 {
     uint32_t node;
     if (epoch > scope->epoch && scope->children.count) {
-        size_t last = 0;
-        for (size_t i = 0; i < scope->children.count; i++)
-            if (!building->edge_of[scope->children.items[i]])
-                scope->children.items[last++] = scope->children.items[i];
+        uint32_t last = 0, *children = node_list_items(&scope->children);
+        for (uint32_t i = 0; i < scope->children.count; i++)
+            if (!building->edge_of[children[i]])
+                children[last++] = children[i];
         scope->children.count = last;
         if (!node_make(building, timeline, NULL, &node) || !edges_add(building, &scope->children, node) || (around && !node_list_add(&around->children, node)))
             return false;
@@ -151,12 +151,12 @@ enum pcere_status dependences_graph(const struct timeline *timeline, struct grap
     cells_done(&building.cells);
     for (uint32_t i = 0; i < scopes; i++) {
         if (building.barrier)
-            free(building.barrier[i].items);
+            node_list_done(&building.barrier[i]);
         if (states)
-            free(states[i].children.items);
+            node_list_done(&states[i].children);
     }
     for (uint32_t i = 0; groups && i < teams; i++)
-        free(groups[i].children.items);
+        node_list_done(&groups[i].children);
     free(groups);
     free(building.barrier);
     free(building.edge_of);

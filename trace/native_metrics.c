@@ -47,6 +47,7 @@ struct thread {
 struct sums {
     const struct trace_file *file;
     struct thread *threads;
+    uint64_t now_ticks;          /* of now_ns, of the last record */
     int64_t now_ns, end_ns;      /* end: of the program; threads may tell something behind it */
     int64_t in_state[STATES], ready, blocked;           /* tasks that did not begin, and wait for none or for others */
     uint64_t state_ns[STATES], ready_ns[STATES], blocked_ns[STATES];    /* threads' time in a state, that of it in which a task was ready, and in which none but blocked ones were there */
@@ -270,8 +271,7 @@ static void item_take(struct sums *sums, struct thread *thread, int64_t now_ns)
     case TRACE_SINGLE_END: construct_close(thread, TRACE_SINGLE_BEGIN); break;
     case TRACE_MASKED_END: construct_close(thread, TRACE_MASKED_BEGIN); break;
     case TRACE_TASK_CREATE:
-        sums->unknown |= !item->value || item->flags & (TRACE_TASK_UNTIED | TRACE_TASK_WAITS | TRACE_TASK_TARGET);
-        sums->unknown |= item->value >> TRACE_ID_THREAD_SHIFT >= sums->file->thread_count || (item->value & (((uint64_t)1 << TRACE_ID_THREAD_SHIFT) - 1)) > sums->file->slots;
+        sums->unknown |= !ready_number(&sums->tasks, item->value) || item->flags & (TRACE_TASK_UNTIED | TRACE_TASK_WAITS | TRACE_TASK_TARGET);
         sums->created++;
         sums->ready++;
         thread->made = item->value;
@@ -288,19 +288,51 @@ static void item_take(struct sums *sums, struct thread *thread, int64_t now_ns)
     nobody = (struct actor){0};
 }
 
-static void thread_step(struct sums *sums, struct thread *thread)
+/* What a record somewhat later asks for, which is far away in memory; else anything. */
+static const void *soon_needed(const struct sums *sums, const struct thread *thread)
 {
-    int64_t now_ns = (int64_t)trace_ns(sums->file, thread->item.ticks);
+    enum { AHEAD = 12 };
+    const struct trace_record *record = thread->cursor.at + AHEAD;
+    if (!sums->scopes || (size_t)(thread->cursor.end - thread->cursor.at) <= AHEAD)
+        return thread;
+    uint32_t type = TRACE_TYPE(record->word);
+    if (type == TRACE_TASK_SWITCH)
+        return ready_task(&sums->tasks, record->value);
+    if (type == TRACE_DEPENDENCE && thread->depth && thread->stack[thread->depth - 1].scope)
+        return cells_first(&sums->tasks.cells, record->value, thread->stack[thread->depth - 1].scope - 1);
+    return thread;
+}
+
+static void time_go(struct sums *sums, uint64_t ticks)
+{
+    int64_t now_ns = (int64_t)trace_ns(sums->file, ticks);
     now_ns = now_ns < sums->end_ns ? now_ns : sums->end_ns;
     sums->unknown |= now_ns < sums->now_ns;
+    sums->now_ticks = ticks;
+    if (!sums->unknown)
+        time_pass(sums, now_ns);
+}
+
+/* A record, and the dependences of the task that it made: these change no thread's state. */
+static void thread_step(struct sums *sums, struct thread *thread)
+{
+    if (thread->item.ticks != sums->now_ticks)
+        time_go(sums, thread->item.ticks);
     if (sums->unknown)
         return;
-    time_pass(sums, now_ns);
-    item_take(sums, thread, now_ns);
+    if (thread->item.type == TRACE_DEPENDENCE && thread->depth) {
+        stretch_end(sums, thread, sums->now_ns);
+        dependence_take(sums, thread, &thread->stack[thread->depth - 1], &thread->item);
+        thread->more = trace_cursor_next(&thread->cursor, &thread->item);
+        __builtin_prefetch(soon_needed(sums, thread), 1);
+        return;
+    }
+    item_take(sums, thread, sums->now_ns);
     thread->more = trace_cursor_next(&thread->cursor, &thread->item);
+    __builtin_prefetch(soon_needed(sums, thread), 1);
     enum state state = state_of(sums, thread);
     /* Nobody knows until when a thread waited that told nothing any more. */
-    state_set(sums, thread, !thread->more && state >= STATE_WAIT_TASKS ? STATE_NONE : state, now_ns);
+    state_set(sums, thread, !thread->more && state >= STATE_WAIT_TASKS ? STATE_NONE : state, sums->now_ns);
 }
 
 /* As in native.c: a thread's own records as long as no other has an earlier one. */
@@ -392,7 +424,7 @@ enum pcere_status native_metrics(const char *path, struct run_metrics *ret_metri
     enum pcere_status status = PCERE_OK;
     if (file->header->tool_started && file->header->ended && file->thread_count && file->header->end.ticks > file->header->start.ticks) {
         sums.threads = calloc(file->thread_count, sizeof *sums.threads);
-        sums.memory = sums.threads != NULL && ready_init(&sums.tasks, file->thread_count, file->slots);
+        sums.memory = sums.threads != NULL && ready_init(&sums.tasks, file);
         if (sums.memory)
             threads_walk(&sums);
         if (!sums.memory)

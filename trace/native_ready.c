@@ -5,122 +5,78 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-static bool edge_take(void *state, uint32_t from, uint32_t to)
+/* Of links + 1; 0: no memory. */
+static uint32_t link_take(struct ready *ready, struct ready_link one)
 {
-    struct ready *ready = state;
-    if (ready->tasks[from].ended)
-        return true;
-    ready->tasks[to].unmet++;
-    if (!ready->tasks[from].follower) {
-        ready->tasks[from].follower = to + 1;
-        return true;
-    }
     uint32_t link = ready->free_link;
     if (link) {
         ready->free_link = ready->links[link - 1].next;
     } else {
-        if (ready->link_count >= TIMELINE_NONE - 1 || !array_reserve(&ready->links, &ready->link_capacity, ready->link_count + 1, sizeof *ready->links))
-            return false;
+        if (ready->link_count >= TIMELINE_NONE / 2 || !array_reserve(&ready->links, &ready->link_capacity, ready->link_count + 1, sizeof *ready->links))
+            return 0;
         link = (uint32_t)++ready->link_count;
     }
-    ready->links[link - 1] = (struct ready_link){to, ready->tasks[from].first};
-    ready->tasks[from].first = link;
+    ready->links[link - 1] = one;
+    return link;
+}
+
+static bool edge_take(void *state, uint32_t from, uint32_t to)
+{
+    struct ready *ready = state;
+    struct ready_task *task = &ready->tasks[from];
+    if (task->state & READY_ENDED)
+        return true;
+    uint32_t others = 0;
+    if (task->followers && !(others = task->followers & 1 ? task->followers >> 1 : link_take(ready, (struct ready_link){task->followers >> 1, 0})))
+        return false;
+    uint32_t followers = others ? link_take(ready, (struct ready_link){to, others}) << 1 | 1 : to << 1;
+    if (followers == 1 || (ready->tasks[to].state & READY_UNMET) == READY_UNMET)
+        return false;
+    task->followers = followers;
+    ready->tasks[to].state++;
     return true;
 }
 
-bool ready_init(struct ready *ready, size_t thread_count, uint64_t ids_most)
+bool ready_init(struct ready *ready, const struct trace_file *file)
 {
-    *ready = (struct ready){.numbers = calloc(thread_count + 1, sizeof *ready->numbers), .thread_count = thread_count, .ids_most = ids_most, .cells = {.edge = edge_take}};
+    *ready = (struct ready){.first = calloc(file->thread_count + 1, sizeof *ready->first), .thread_count = file->thread_count, .cells = {.edge = edge_take}};
     ready->cells.state = ready;
-    return ready->numbers != NULL;
+    if (!ready->first || file->slots >= TIMELINE_NONE / 2)
+        return false;
+    for (size_t i = 0; i < file->thread_count; i++) {
+        ready->first[i + 1] = ready->first[i];
+        for (size_t k = 0; k < file->threads[i].block_count; k++)
+            ready->first[i + 1] += file->threads[i].blocks[k]->used;
+    }
+    ready->tasks_bytes = (file->slots + 1) * sizeof *ready->tasks;
+    void *tasks = mmap(NULL, ready->tasks_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (tasks == MAP_FAILED)
+        return false;
+    madvise(tasks, ready->tasks_bytes, MADV_HUGEPAGE);
+    ready->tasks = tasks;
+    return true;
 }
 
 void ready_done(struct ready *ready)
 {
-    for (size_t i = 0; ready->numbers && i < ready->thread_count; i++)
-        free(ready->numbers[i].list);
+    if (ready->tasks)
+        munmap(ready->tasks, ready->tasks_bytes);
     cells_done(&ready->cells);
-    free(ready->numbers);
-    free(ready->tasks);
+    free(ready->first);
     free(ready->links);
 }
 
-static struct ready_task *task_of(const struct ready *ready, uint64_t id)
+uint32_t ready_release_links(struct ready *ready, uint32_t first)
 {
-    uint64_t thread = id >> TRACE_ID_THREAD_SHIFT, count = id & (((uint64_t)1 << TRACE_ID_THREAD_SHIFT) - 1);
-    if (thread >= ready->thread_count || count >= ready->numbers[thread].count || !ready->numbers[thread].list[count])
-        return NULL;
-    return &ready->tasks[ready->numbers[thread].list[count] - 1];
-}
-
-/* New if it declared none before. */
-static bool number_of(struct ready *ready, uint64_t id, uint32_t *ret_number)
-{
-    uint64_t thread = id >> TRACE_ID_THREAD_SHIFT, count = id & (((uint64_t)1 << TRACE_ID_THREAD_SHIFT) - 1);
-    if (!id || thread >= ready->thread_count || count > ready->ids_most)
-        return false;
-    struct ready_numbers *numbers = &ready->numbers[thread];
-    if (count >= numbers->count) {
-        if (!array_reserve(&numbers->list, &numbers->capacity, count + 1, sizeof *numbers->list))
-            return false;
-        memset(numbers->list + numbers->count, 0, (numbers->capacity - numbers->count) * sizeof *numbers->list);
-        numbers->count = numbers->capacity;
-    }
-    if (!numbers->list[count]) {
-        if (ready->task_count >= TIMELINE_NONE - 1 || !array_reserve(&ready->tasks, &ready->task_capacity, ready->task_count + 1, sizeof *ready->tasks))
-            return false;
-        ready->tasks[ready->task_count] = (struct ready_task){0};
-        numbers->list[count] = (uint32_t)++ready->task_count;
-    }
-    *ret_number = numbers->list[count] - 1;
-    return true;
-}
-
-bool ready_declare(struct ready *ready, uint64_t id, const struct dependence *dependence, uint32_t scope, bool *ret_blocked)
-{
-    uint32_t number;
-    if (!number_of(ready, id, &number))
-        return false;
-    bool was_ready = ready->tasks[number].unmet == 0;
-    if (!cells_take(&ready->cells, dependence, scope, number))
-        return false;
-    *ret_blocked = was_ready && ready->tasks[number].unmet > 0;
-    return true;
-}
-
-bool ready_begin(struct ready *ready, uint64_t id)
-{
-    struct ready_task *task = task_of(ready, id);
-    if (!task)
-        return false;
-    task->begun = true;
-    if (task->follower)
-        __builtin_prefetch(&ready->tasks[task->follower - 1], 1);     /* the runtime follows chains: each step is a wait for memory else */
-    return task->unmet > 0;
-}
-
-static uint32_t follower_release(struct ready_task *task)
-{
-    return --task->unmet == 0 && !task->begun;
-}
-
-uint32_t ready_end(struct ready *ready, uint64_t id)
-{
-    struct ready_task *task = task_of(ready, id);
     uint32_t released = 0;
-    if (!task)
-        return 0;
-    task->ended = true;
-    if (task->follower)
-        released = follower_release(&ready->tasks[task->follower - 1]);
-    for (uint32_t link = task->first, next; link; link = next) {
+    for (uint32_t link = first, next; link; link = next) {
         struct ready_link *one = &ready->links[link - 1];
         next = one->next;
-        released += follower_release(&ready->tasks[one->task]);
+        released += ready_release(&ready->tasks[one->task]);
         one->next = ready->free_link;
         ready->free_link = link;
     }
-    task->first = 0;
     return released;
 }

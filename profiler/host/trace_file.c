@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -206,14 +207,49 @@ static enum pcere_status block_check(const struct trace_file *file, const struct
     return PCERE_OK;
 }
 
+struct checking {                /* a share of the blocks */
+    const struct trace_file *file;
+    const char *path;
+    uint64_t first, end;
+    enum pcere_status status;
+    struct pcere_error error;
+    pthread_t thread;
+};
+
+static void *checking_main(void *argument)
+{
+    struct checking *checking = argument;
+    const struct trace_index *index = (const void *)((const char *)checking->file->map + checking->file->header->index_offset);
+    for (uint64_t i = checking->first; checking->status == PCERE_OK && i < checking->end; i++) {
+        checking->status = block_check(checking->file, &index[i], checking->path, &checking->error);
+        if (checking->status == PCERE_OK)
+            block_leave(checking->file, (const void *)((const char *)checking->file->map + index[i].offset));
+    }
+    return NULL;
+}
+
+/* By as many threads as there are processors; what is told is the first that is wrong. */
 static enum pcere_status blocks_check(const struct trace_file *file, const char *path, struct pcere_error *error)
 {
+    enum { MOST = 8, LEAST_BLOCKS = 64 };
     enum pcere_status status = index_check(file, path, error);
-    const struct trace_index *index = (const void *)((const char *)file->map + file->header->index_offset);
-    for (uint64_t i = 0; status == PCERE_OK && i < file->header->index_count; i++) {
-        status = block_check(file, &index[i], path, error);
-        if (status == PCERE_OK)
-            block_leave(file, (const void *)((const char *)file->map + index[i].offset));
+    uint64_t count = status == PCERE_OK ? file->header->index_count : 0;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t parts = processors > MOST ? MOST : processors > 1 ? (size_t)processors : 1, helpers = 0;
+    parts = count / LEAST_BLOCKS < parts ? count / LEAST_BLOCKS + 1 : parts;
+    struct checking checks[MOST];
+    for (size_t i = 0; i < parts; i++)
+        checks[i] = (struct checking){.file = file, .path = path, .first = count * i / parts, .end = count * (i + 1) / parts, .status = PCERE_OK};
+    while (helpers + 1 < parts && pthread_create(&checks[helpers].thread, NULL, checking_main, &checks[helpers]) == 0)
+        helpers++;
+    for (size_t i = helpers; i < parts; i++)
+        checking_main(&checks[i]);
+    for (size_t i = 0; i < helpers; i++)
+        pthread_join(checks[i].thread, NULL);
+    for (size_t i = 0; i < parts && status == PCERE_OK; i++) {
+        status = checks[i].status;
+        if (status != PCERE_OK && error)
+            *error = checks[i].error;
     }
     return status;
 }
@@ -282,18 +318,6 @@ static void clock_fit(struct trace_file *file)
             }
     bool fits = header->clock == TRACE_CLOCK_TSC && ticks > start->ticks && ns > start->monotonic_ns;
     file->ns_per_tick = fits ? (double)(ns - start->monotonic_ns) / (double)(ticks - start->ticks) : 1;
-}
-
-uint64_t trace_span_ns(const struct trace_file *file, uint64_t ticks)
-{
-    double ns = (double)ticks * file->ns_per_tick;
-    return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
-}
-
-uint64_t trace_ns(const struct trace_file *file, uint64_t ticks)
-{
-    uint64_t start = file->header->start.ticks;
-    return ticks > start ? trace_span_ns(file, ticks - start) : 0;
 }
 
 struct opening { bool salvage, part; uint64_t from_ns, to_ns; };     /* salvage: what is whole of a file that is not; part: of one that can be read so */
@@ -445,45 +469,19 @@ void trace_file_close(struct trace_file *file)
 
 void trace_cursor_start(struct trace_cursor *cursor, const struct trace_file *file, size_t thread)
 {
-    *cursor = (struct trace_cursor){.file = file, .thread = &file->threads[thread]};
-    if (cursor->thread->block_count)
-        cursor->base_ticks = cursor->thread->blocks[0]->base_ticks;
+    *cursor = (struct trace_cursor){.file = file, .thread = &file->threads[thread], .count_slots = (file->header->event_count + 1) / 2};
 }
 
-static void block_next(struct trace_cursor *cursor)
+bool trace_cursor_block(struct trace_cursor *cursor)
 {
-    block_leave(cursor->file, cursor->thread->blocks[cursor->block]);
-    cursor->block++;
-    cursor->slot = 0;
-    if (cursor->block < cursor->thread->block_count)
-        cursor->base_ticks = cursor->thread->blocks[cursor->block]->base_ticks;
-}
-
-bool trace_cursor_next(struct trace_cursor *cursor, struct trace_item *ret_item)
-{
-    uint32_t count_slots = (cursor->file->header->event_count + 1) / 2;
-    while (cursor->block < cursor->thread->block_count) {
-        const struct trace_block *block = cursor->thread->blocks[cursor->block];
-        if (cursor->slot >= block->used) {
-            block_next(cursor);
-            continue;
-        }
-        const struct trace_record *record = (const struct trace_record *)(const void *)(block + 1) + cursor->slot;
-        uint32_t slots = 1 + (record->word & TRACE_COUNTS ? count_slots : 0), type = TRACE_TYPE(record->word);
-        if (slots > block->used - cursor->slot || type == 0 || type >= TRACE_TYPES) {
-            cursor->torn++;
-            block_next(cursor);
-            continue;
-        }
-        cursor->slot += slots;
-        if (type == TRACE_TIME) {
-            cursor->base_ticks = record->value;
-            continue;
-        }
-        *ret_item = (struct trace_item){.ticks = cursor->base_ticks + record->time, .value = record->value, .type = type,
-                                        .flags = TRACE_FLAGS(record->word), .extra = TRACE_EXTRA(record->word),
-                                        .counts = slots > 1 ? (const uint64_t *)(const void *)(record + 1) : NULL};
-        return ret_item->ticks <= cursor->file->until_ticks;
-    }
-    return false;
+    const struct trace_thread *thread = cursor->thread;
+    if (cursor->block)
+        block_leave(cursor->file, thread->blocks[cursor->block - 1]);
+    if (cursor->block == thread->block_count)
+        return false;
+    const struct trace_block *block = thread->blocks[cursor->block++];
+    cursor->base_ticks = block->base_ticks;
+    cursor->at = (const void *)(block + 1);
+    cursor->end = cursor->at + block->used;
+    return true;
 }

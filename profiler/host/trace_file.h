@@ -71,17 +71,60 @@ enum pcere_status trace_file_open(const char *path, struct trace_file **ret_file
 enum pcere_status trace_file_salvage(const char *path, struct trace_file **ret_file, struct pcere_error *error);
 void trace_file_close(struct trace_file *file);             /* accepts NULL */
 
+/* So many ticks in ns, at most 9e18. */
+static inline uint64_t trace_span_ns(const struct trace_file *file, uint64_t ticks)
+{
+    double ns = ticks >> 62 ? 9e18 : (double)(int64_t)ticks * file->ns_per_tick;
+    return ns < 9e18 ? (uint64_t)(int64_t)ns : (uint64_t)9e18;
+}
+
 /* Since the run's start. */
-uint64_t trace_ns(const struct trace_file *file, uint64_t ticks);
-/* So many ticks, at most 9e18 ns. */
-uint64_t trace_span_ns(const struct trace_file *file, uint64_t ticks);
+static inline uint64_t trace_ns(const struct trace_file *file, uint64_t ticks)
+{
+    uint64_t start = file->header->start.ticks;
+    return ticks > start ? trace_span_ns(file, ticks - start) : 0;
+}
 
 struct trace_item { uint64_t ticks, value; uint32_t type, flags, extra; const uint64_t *counts; /* of all events, or NULL */ };
 
-struct trace_cursor { const struct trace_file *file; const struct trace_thread *thread; size_t block; uint32_t slot; uint64_t base_ticks; uint64_t torn; };
+struct trace_cursor {
+    const struct trace_record *at, *end;     /* in its block */
+    const struct trace_file *file;
+    const struct trace_thread *thread;
+    size_t block;                /* of the thread: the next one */
+    uint64_t base_ticks, torn;
+    uint32_t count_slots;
+};
 
 void trace_cursor_start(struct trace_cursor *cursor, const struct trace_file *file, size_t thread);
+bool trace_cursor_block(struct trace_cursor *cursor);            /* goes to the next block; false: there is none */
+
 /* The thread's next record; false: no more. TRACE_TIME is seen to. Records that make no sense end their block, counted in `torn`. */
-bool trace_cursor_next(struct trace_cursor *cursor, struct trace_item *ret_item);
+static inline bool trace_cursor_next(struct trace_cursor *cursor, struct trace_item *ret_item)
+{
+    for (;;) {
+        const struct trace_record *record = cursor->at;
+        if (record == cursor->end) {
+            if (!trace_cursor_block(cursor))
+                return false;
+            continue;
+        }
+        uint32_t type = TRACE_TYPE(record->word), slots = 1 + (record->word & TRACE_COUNTS ? cursor->count_slots : 0);
+        if (slots > (size_t)(cursor->end - record) || type == 0 || type >= TRACE_TYPES) {
+            cursor->torn++;
+            cursor->at = cursor->end;
+            continue;
+        }
+        cursor->at += slots;
+        if (type == TRACE_TIME) {
+            cursor->base_ticks = record->value;
+            continue;
+        }
+        *ret_item = (struct trace_item){.ticks = cursor->base_ticks + record->time, .value = record->value, .type = type,
+                                        .flags = TRACE_FLAGS(record->word), .extra = TRACE_EXTRA(record->word),
+                                        .counts = slots > 1 ? (const uint64_t *)(const void *)(record + 1) : NULL};
+        return ret_item->ticks <= cursor->file->until_ticks;
+    }
+}
 
 #endif
