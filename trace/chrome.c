@@ -180,6 +180,10 @@ static void argument_take(struct chrome_event *event, struct chrome_text key, st
         if (IS("variable"))
             event->variable = unquoted(value);
         break;
+    case 9:
+        if (IS("continued"))
+            event->continued = whole_number(value) == 1;
+        break;
     case 11:
         if (IS("destination"))
             event->destination = whole_number(value);

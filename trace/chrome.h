@@ -19,6 +19,7 @@ struct chrome_event {            /* points into the window: good until the next 
     int64_t ts_ns, dur_ns, pid_number, tid_number;      /* CHROME_NONE: not there */
     int64_t task, tag, origin, destination;             /* args: task_id, mpi_tag, origin, destination; CHROME_NONE */
     char phase;                  /* 0: none */
+    bool continued;              /* args: continued, which our own export has: a later piece of the task */
 };
 
 struct chrome_reader {

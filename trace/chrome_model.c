@@ -176,6 +176,8 @@ static bool event_take(struct reading *reading, const struct chrome_event *event
     span.part = (uint8_t)name.part;
     span.nowait = name.nowait;
     span.task = name.task != TIMELINE_NONE ? name.task : small(event->task);
+    if (name.kind == SPAN_TASK)
+        span.continued = event->continued && span.task != TIMELINE_NONE;
     span.tag = small(event->tag);
     span.origin = rank(event->origin);
     span.destination = rank(event->destination);

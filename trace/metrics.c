@@ -77,6 +77,64 @@ static void streams_begin(const struct timeline *timeline, struct stretch *strea
     }
 }
 
+/* ---- tasks that were suspended ------------------------------------------------------------------------------------------------ */
+
+static bool is_numbered(const struct span *span)
+{
+    return span->kind == SPAN_TASK && span->part == SPAN_WHOLE && span->task != TIMELINE_NONE;
+}
+
+/* By process, task and time. */
+static int by_task(const void *a, const void *b, void *raw)
+{
+    const struct timeline *timeline = raw;
+    const struct span *left = &timeline->spans[*(const uint32_t *)a], *right = &timeline->spans[*(const uint32_t *)b];
+    uint32_t left_process = timeline->threads[left->thread].process, right_process = timeline->threads[right->thread].process;
+    if (left_process != right_process)
+        return left_process < right_process ? -1 : 1;
+    if (left->task != right->task)
+        return left->task < right->task ? -1 : 1;
+    return left->begin_ns < right->begin_ns ? -1 : left->begin_ns > right->begin_ns;
+}
+
+enum { ABSORBED = -1 };
+
+/* Of a trace that names tasks by numbers alone: [span] the time of all pieces at a task's first one, ABSORBED at the others. *ret_times NULL: no task was suspended. False: no memory. */
+static bool pieces_join(const struct timeline *timeline, int64_t **ret_times)
+{
+    size_t count = 0, continued = 0;
+    *ret_times = NULL;
+    for (size_t i = 0; i < timeline->span_count; i++)
+        if (is_numbered(&timeline->spans[i])) {
+            count++;
+            continued += timeline->spans[i].continued;
+        }
+    if (!continued || timeline->task_count)
+        return true;
+    uint32_t *order = malloc(count * sizeof *order), lead = 0;
+    int64_t *times = calloc(timeline->span_count, sizeof *times);
+    if (!order || !times) {
+        free(order);
+        free(times);
+        return false;
+    }
+    count = 0;
+    for (size_t i = 0; i < timeline->span_count; i++)
+        if (is_numbered(&timeline->spans[i]))
+            order[count++] = (uint32_t)i;
+    qsort_r(order, count, sizeof *order, by_task, (void *)(uintptr_t)timeline);
+    for (size_t i = 0; i < count; i++) {
+        const struct span *span = &timeline->spans[order[i]], *first = &timeline->spans[lead];
+        bool goes_on = i && span->continued && span->task == first->task && timeline->threads[span->thread].process == timeline->threads[first->thread].process;
+        lead = goes_on ? lead : order[i];
+        times[order[i]] = goes_on ? ABSORBED : 0;
+        times[lead] += span->end_ns - span->begin_ns;
+    }
+    free(order);
+    *ret_times = times;
+    return true;
+}
+
 /* ---- equations ---------------------------------------------------------------------------------------------------------------- */
 
 struct three { double balance, efficiency; };
@@ -153,7 +211,7 @@ void metrics_make(const struct metrics_sums *sums, struct run_metrics *ret_metri
     values[METRIC_SERIAL] = sums->total_ns > 0 && sums->all.any ? fmax(0, 1 - (double)sums->all.busy_ns / (double)sums->total_ns) : NAN;
 }
 
-static void sums_fill(const struct timeline *timeline, const bool *workers, struct metrics_busy *computing, struct metrics_busy *communicating, struct metrics_busy *processes,
+static void sums_fill(const struct timeline *timeline, const bool *workers, const int64_t *times, struct metrics_busy *computing, struct metrics_busy *communicating, struct metrics_busy *processes,
                       struct stretch *streams, struct run_metrics *ret_metrics)
 {
     uint64_t tasks = 0, workers_count = 0;
@@ -162,7 +220,7 @@ static void sums_fill(const struct timeline *timeline, const bool *workers, stru
         const struct span *span = &timeline->spans[i];
         if (!workers[timeline->threads[span->thread].process])
             continue;
-        tasks += span->kind == SPAN_TASK && span->part == SPAN_WHOLE;
+        tasks += span->kind == SPAN_TASK && span->part == SPAN_WHOLE && !(times && times[i] == ABSORBED);
         if (is_computing(span))
             metrics_busy_add(&computing[span->thread], span->begin_ns, span->end_ns);
         else if (is_communicating(span))
@@ -194,16 +252,18 @@ enum pcere_status metrics_run(const struct timeline *timeline, struct run_metric
     struct metrics_busy *computing = calloc(timeline->thread_count + 1, sizeof *computing), *communicating = calloc(timeline->thread_count + 1, sizeof *communicating);
     struct metrics_busy *processes = calloc(timeline->process_count + 1, sizeof *processes);
     struct stretch *streams = calloc(timeline->thread_count + 1, sizeof *streams);
-    bool memory = workers && computing && communicating && processes && streams;
+    int64_t *times = NULL;
+    bool memory = workers && computing && communicating && processes && streams && pieces_join(timeline, &times);
     if (memory) {
         workers_find(timeline, workers);
-        sums_fill(timeline, workers, computing, communicating, processes, streams, ret_metrics);
+        sums_fill(timeline, workers, times, computing, communicating, processes, streams, ret_metrics);
     }
     free(workers);
     free(computing);
     free(communicating);
     free(processes);
     free(streams);
+    free(times);
     return memory ? PCERE_OK : pcere_fail_memory(error, "the metrics");
 }
 
@@ -263,7 +323,8 @@ enum pcere_status metrics_tasks(const struct timeline *timeline, struct task_met
     bool *workers = calloc(timeline->process_count + 1, sizeof *workers);
     uint32_t *places = places_by_task(timeline, &task_places), *index = calloc(strings * TYPES, sizeof *index);
     struct task_metrics *rows = calloc(strings * TYPES, sizeof *rows);
-    if (!workers || !places || !index || !rows || !pieces) {
+    int64_t *times = NULL;
+    if (!workers || !places || !index || !rows || !pieces || !pieces_join(timeline, &times)) {
         free(pieces);
         free(workers);
         free(places);
@@ -275,10 +336,12 @@ enum pcere_status metrics_tasks(const struct timeline *timeline, struct task_met
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         bool task = span->kind == SPAN_TASK && span->part == SPAN_WHOLE;         /* the head's own, too */
+        if (task && times && times[i] == ABSORBED)
+            continue;
         if (!task && !(is_communicating(span) && workers[timeline->threads[span->thread].process]))
             continue;
         uint32_t place = span->place ? span->place : span->task < task_places ? places[span->task] : 0;
-        uint64_t time_ns = (uint64_t)(span->end_ns - span->begin_ns);
+        uint64_t time_ns = (uint64_t)(task && times && is_numbered(span) ? times[i] : span->end_ns - span->begin_ns);
         if (task && span->task < tasks)
             pieces[span->task] = (struct piece){pieces[span->task].time_ns + time_ns, place};
         else
@@ -292,6 +355,7 @@ enum pcere_status metrics_tasks(const struct timeline *timeline, struct task_met
     free(places);
     free(index);
     free(pieces);
+    free(times);
     *ret_rows = rows;
     *ret_count = count;
     *ret_all_ns = all_ns;

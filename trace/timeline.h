@@ -39,7 +39,10 @@ struct span {
     uint16_t origin, destination;       /* 0: head, k + 1: worker k; UINT16_MAX: unknown */
     uint8_t kind, part;          /* enum span_kind, enum span_part */
     bool nowait;
-    uint8_t message;             /* SPAN_MESSAGE: enum span_message; origin and destination are ranks then, tag is MPI's */
+    union {
+        uint8_t message;         /* SPAN_MESSAGE: enum span_message; origin and destination are ranks then, tag is MPI's */
+        bool continued;          /* SPAN_TASK: a later piece of a task that was suspended, as its program knows tasks by number */
+    };
     uint32_t variable;           /* of `strings`: whose data it moves; 0: unknown */
 };
 

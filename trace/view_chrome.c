@@ -122,6 +122,8 @@ static char *arguments_put(struct chrome_state *state, char *at, const struct vi
         return at;
     if (span->task != TIMELINE_NONE)
         at = argument_put(at, &any, "task_id", span->task);
+    if (span->kind == SPAN_TASK && span->part == SPAN_WHOLE && span->continued)
+        at = argument_put(at, &any, "continued", 1);
     if (span->tag != TIMELINE_NONE && span_is_data((enum span_kind)span->kind))
         at = argument_put(at, &any, "mpi_tag", span->tag);
     if (span->origin != UINT16_MAX)

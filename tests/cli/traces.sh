@@ -82,9 +82,30 @@ run "$PCERE" trace --threads 2 ./pieces; says "tasks that make tasks and wait" 0
 run "$PCERE" metrics task pieces.pct --json; says "their rows" 0
 is "one, five, and those of the taskloop with its place" "$(json '.runs[0].rows | map((.location | sub(":[0-9]+$"; "")) + " " + (.count | tostring)) | sort | join(", ")')" \
     "main@pieces.c:14 10, main@pieces.c:7 1, main@pieces.c:9 5"
+for view in user developer; do
+    run "$PCERE" timeline pieces.pct --view $view -o pieces.$view.json; says "the $view's timeline" 0
+    run "$PCERE" metrics task pieces.$view.json --json; says "is read back" 0
+    is "with the same tasks" "$(json '.runs[0].rows | map((.location | sub(":[0-9]+$"; "")) + " " + (.count | tostring)) | sort | join(", ")')" \
+        "main@pieces.c:14 10, main@pieces.c:7 1, main@pieces.c:9 5"
+    run "$PCERE" metrics omp pieces.$view.json --json; says "and counted" 0
+    is "by their number" "$(json '.runs[0].metrics["Number of tasks"]')" 16
+done
 run "$PCERE" metrics omp pieces.pct --json; says "the program's metrics" 0
 is "parts add up to the sum that is told" "$(json '.runs[0].metrics | (([.["Useful [ns]"], .["Region body [ns]"], .["Serial [ns]"], .["Serialisation [ns]"], .["Load balance [ns]"],
     .["Synchronisation [ns]"], .["Scheduling overhead [ns]"], .["Dependence wait [ns]"]] | add) == .["Wall time x threads [ns]"]) and .["Wall time x threads [ns]"] == .["Total time [ns]"] * .["Program threads"]')" true
+
+# chunks of many blocks: 16 bytes each, and what holds beyond a block is told once a block
+cat >chunks.c <<'END'
+int main(void)
+{
+    static int sums[2];
+    #pragma omp parallel for schedule(dynamic, 1)
+    for (int i = 0; i < 100000; i++) sums[i % 2] = i;
+}
+END
+"$CLANG" -O1 -fopenmp chunks.c -o chunks
+run "$PCERE" trace --threads 2 ./chunks; says "a record for each chunk" 0
+is "in little more than their bytes" "$(($(stat -c %s chunks.pct) < 100000 * 16 + 500000))" 1
 
 run "$PCERE" trace --threads 2 -o second.pct ./tasks; says "a second process" 0 out 'records'
 run "$PCERE" metrics omp tasks.pct second.pct tasks.pct,second.pct --json; says "two processes as one run" 0
