@@ -422,7 +422,7 @@ enum pcere_status native_metrics(const char *path, struct run_metrics *ret_metri
         return PCERE_OK;
     struct sums sums = {.file = file, .memory = true, .end_ns = (int64_t)trace_ns(file, file->header->end.ticks)};
     enum pcere_status status = PCERE_OK;
-    if (file->header->tool_started && file->header->ended && file->thread_count && file->header->end.ticks > file->header->start.ticks) {
+    if (file->header->tool_started && file->header->ended && file->thread_count && file->slots < READY_SLOTS_MOST && file->header->end.ticks > file->header->start.ticks) {
         sums.threads = calloc(file->thread_count, sizeof *sums.threads);
         sums.memory = sums.threads != NULL && ready_init(&sums.tasks, file);
         if (sums.memory)

@@ -43,7 +43,7 @@ bool ready_init(struct ready *ready, const struct trace_file *file)
 {
     *ready = (struct ready){.first = calloc(file->thread_count + 1, sizeof *ready->first), .thread_count = file->thread_count, .cells = {.edge = edge_take}};
     ready->cells.state = ready;
-    if (!ready->first || file->slots >= TIMELINE_NONE / 2)
+    if (!ready->first)
         return false;
     for (size_t i = 0; i < file->thread_count; i++) {
         ready->first[i + 1] = ready->first[i];

@@ -26,7 +26,9 @@ struct ready {
     uint32_t free_link;          /* + 1; 0: none */
 };
 
-/* False: no memory, or a file with more records than tasks can have numbers. */
+#define READY_SLOTS_MOST ((uint64_t)1 << 31)     /* a file has fewer records: each may be a task's, which has a number of 31 bits */
+
+/* False: no memory. */
 bool ready_init(struct ready *ready, const struct trace_file *file);
 void ready_done(struct ready *ready);    /* accepts zeroed */
 /* 0: an id that cannot be: each thread counts the tasks that it makes, and has a record of each. */
