@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define WINDOW_INSTRUCTIONS 224.0     /* that an out-of-order core works ahead, where it was not measured: machines of the last fifteen years, within a factor of two */
+#define REFILL_CYCLES 15.0            /* likewise */
 #define IPC_PLAIN 2.5                 /* of code of which nothing else is known */
 #define WAITING_RATIO 1.15            /* longer than units and front end need: the code waits for its own results */
 #define CLOCK_HZ 2.5e9                /* of a machine that does not tell */
@@ -39,9 +40,10 @@ static double pipeline_of(const struct platform_signature *signature, const char
 
 struct core_clock core_clock_find(const struct platform_signature *signature, unsigned threads)
 {
-    double window = pipeline_of(signature, "window");
+    double window = pipeline_of(signature, "window"), refill = pipeline_of(signature, "refill");
     struct quantity hz = clock_hz(signature, threads);
-    return (struct core_clock){1e9 / hz.value, window > 0 ? window : WINDOW_INSTRUCTIONS, quantity_doubt(&hz)};
+    return (struct core_clock){.cycle_ns = 1e9 / hz.value, .doubt_ratio = quantity_doubt(&hz), .window = window > 0 ? window : WINDOW_INSTRUCTIONS,
+                               .refill_cycles = refill > 0 ? refill : REFILL_CYCLES};
 }
 
 double core_plain_ns(const struct core_clock *clock, double instructions) { return instructions / IPC_PLAIN * clock->cycle_ns; }

@@ -7,7 +7,11 @@
 #include "platform/signature.h"
 #include "store/character.h"
 
-struct core_clock { double cycle_ns, window, doubt_ratio; };    /* of one cycle while so many threads work; instructions that it works ahead; quantity_doubt of it */
+struct core_clock {
+    double cycle_ns, doubt_ratio;    /* of one cycle while so many threads work; quantity_doubt of it */
+    double window;                   /* instructions that it works ahead */
+    double refill_cycles;            /* from finding out that a branch was mispredicted to the next instruction */
+};
 
 struct core_clock core_clock_find(const struct platform_signature *signature, unsigned threads);
 

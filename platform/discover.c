@@ -195,7 +195,7 @@ static const struct { const char *kind; unsigned bits; } arithmetic_probes[] = {
     {"divide", 64}, {"divide", 128}, {"divide", 256}, {"divide", 512}, {"add-chain", 64}, {"fma-chain", 64},
 };
 static const char *const function_kinds[] = {"log", "log2", "log10", "exp", "pow", "sin", "cos", "tan", "atan", "atan2", "cbrt", "fmod", "floor"};
-static const char *const pipeline_kinds[] = {"plain", "load", "load-vector", "store", "store-vector", "stream", "update", "pair-chain", "window"};
+static const char *const pipeline_kinds[] = {"plain", "load", "load-vector", "store", "store-vector", "stream", "update", "pair-chain", "window", "refill"};
 static const char *const construct_kinds[] = {"parallel", "for", "barrier", "single", "critical", "lock", "atomic", "reduction",
                                               "static-chunk", "dynamic-chunk", "guided-loop", "task", "taskwait", "new-page"};
 enum { ARITHMETIC = sizeof arithmetic_probes / sizeof *arithmetic_probes, FUNCTIONS = sizeof function_kinds / sizeof *function_kinds,

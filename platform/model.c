@@ -8,7 +8,6 @@
 
 /* What no signature tells: that of machines of the last fifteen years, within a factor of two. */
 #define RANDOM_RATIO 0.5              /* of the lines that a core has on their way when it reads in order, those when it does not */
-#define BRANCH_CYCLES 15.0            /* of one that was mispredicted */
 #define PAGE_NS 700.0                 /* to get a new page from the kernel, where the signature does not tell */
 #define SHARED_RATIO 0.6              /* of a cache that cores share, what one program has, where that was not measured */
 #define OVERLAP_RATIO 0.8             /* of the shorter of core and transfers, what vanishes when both go on at once, where that was not measured */
@@ -297,7 +296,7 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     time.parts.core_ns += core_plain_ns(&clock, thread->other_instructions);
     for (size_t i = 0; i < character->call_count; i++)
         time.parts.call_ns += (double)character->calls[i].counts[number] * call_cycles(signature, &clock, character->calls[i].name) * clock.cycle_ns;
-    time.parts.branch_ns = thread->mispredicted * BRANCH_CYCLES * clock.cycle_ns;
+    time.parts.branch_ns = (thread->mispredicted * clock.refill_cycles + thread->resolving_cycles) * clock.cycle_ns;
     traffic_find(signature, character, thread, levels);
     for (size_t i = 0; i < MODEL_LEVELS_MOST; i++)
         all->level_lines[i] += levels[i].regular + levels[i].irregular;

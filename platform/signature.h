@@ -69,7 +69,8 @@ struct platform_arithmetic {
     struct quantity flops_per_s;             /* of one core */
 };
 
-/* Of one core: instructions that it begins in a cycle, of probe_pipeline's kinds; "window": instructions that it works ahead of one that waits. */
+/* Of one core: instructions that it begins in a cycle, of probe_pipeline's kinds; "window": instructions that it works ahead of one that
+ * waits; "refill": cycles that a mispredicted branch costs from when that is known. */
 struct platform_pipeline { char *kind; struct quantity value; };
 struct platform_overhead { char *construct; unsigned threads; struct quantity time_ns; };    /* of probe_overhead's kinds */
 /* What a core pays for addresses: it reads from `reach_pages` pages in turn until half of the reads must look a page up in memory, each of which takes `miss_ns` where many do. */

@@ -15,6 +15,7 @@
 #define HZ_MOST 1e11
 #define RATE_MOST 64.0                /* instructions that a core begins in a cycle */
 #define WINDOW_MOST 1e5
+#define REFILL_MOST 1e3               /* cycles */
 #define EFFECTIVE_MOST 4.0            /* of what a cache holds */
 #define OVERHEAD_LEAST_NS -1e6        /* differences of measured times may fall below zero, but not so far */
 enum { THREADS_IN_ALL_MOST = 1 << 20, LINE_BYTES_LEAST = 8, LINE_BYTES_MOST = 65536, PAGE_BYTES_LEAST = 512, BITS_LEAST = 8, BITS_MOST = 65536 };
@@ -217,7 +218,7 @@ static void costs_check(struct check *check, const struct platform_signature *si
         const struct platform_pipeline *one = &signature->pipeline[i];
         snprintf(field, sizeof field, "pipeline[%zu].value", i);
         positive_check(check, &one->value, field);
-        if (one->value.value > (strcmp(one->kind, "window") == 0 ? WINDOW_MOST : RATE_MOST))
+        if (one->value.value > (strcmp(one->kind, "window") == 0 ? WINDOW_MOST : strcmp(one->kind, "refill") == 0 ? REFILL_MOST : RATE_MOST))
             breach(check, "is more than any core has", "%s", field);
     }
     positive_check(check, &signature->translation.reach_pages, "translation.reach_pages");

@@ -127,7 +127,7 @@ enum plan_task {
 
 /* PLAN_CHARACTER writes, from plan->bytes on:  struct character_file | {unit id, blocks} for each unit |
  * for each thread: struct character_record | counts of all units' blocks   (all of it uint64_t) */
-#define CHARACTER_MAGIC 0x3352414843455243ull
+#define CHARACTER_MAGIC 0x3452414843455243ull
 #define CHARACTER_BINS 192u         /* of distances in lines: four to each power of two of distance + 1 */
 #define CHARACTER_OCTAVES 48u
 #define CHARACTER_LINE_BYTES 64u
@@ -140,7 +140,8 @@ enum character_kind { CHARACTER_IRREGULAR, CHARACTER_REGULAR, CHARACTER_EARLY, C
 struct character_file { uint64_t magic, shift, threads, units; };
 struct character_record {
     uint64_t moves;                 /* times that an instruction went on to another line than it used before */
-    uint64_t branches, mispredicted;    /* conditional branches; by a predictor with a global history */
+    uint64_t branches, mispredicted;    /* conditional branches; by a predictor with global histories */
+    uint64_t resolving_cycles;      /* that the conditions of those mispredicted take, all together */
     uint64_t uses[2][CHARACTER_KINDS][CHARACTER_BINS];      /* of followed lines: [read, written][kind][distance] */
     uint64_t cold[2][CHARACTER_KINDS];      /* likewise, but never used before */
     uint64_t foreign[2][CHARACTER_BINS];    /* of the uses those of lines that another thread wrote since: [jumps, others][distance] */

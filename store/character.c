@@ -70,6 +70,7 @@ static json_t *thread_encode(const struct character_thread *thread, bool *failed
     json_put(object, "moves", json_real(thread->moves), failed);
     json_put(object, "branches", json_real(thread->branches), failed);
     json_put(object, "mispredicted", json_real(thread->mispredicted), failed);
+    json_put(object, "resolving_cycles", json_real(thread->resolving_cycles), failed);
     json_put(object, "other_instructions", json_real(thread->other_instructions), failed);
     for (int written = 0; written < 2; written++)
         for (int kind = 0; kind < STORE_CHARACTER_KINDS; kind++) {
@@ -177,6 +178,8 @@ static void thread_decode(struct json_reader *reader, const json_t *object, stru
     thread->moves = json_read_number(reader, object, "moves", 0, COUNT_MOST);
     thread->branches = json_read_number(reader, object, "branches", 0, COUNT_MOST);
     thread->mispredicted = json_read_number(reader, object, "mispredicted", 0, COUNT_MOST);
+    if (json_object_get(object, "resolving_cycles"))
+        thread->resolving_cycles = json_read_number(reader, object, "resolving_cycles", 0, COUNT_MOST);
     thread->other_instructions = json_read_number(reader, object, "other_instructions", 0, COUNT_MOST);
     const json_t *reuse = json_read_object(reader, object, "reuse"), *cold = json_read_object(reader, object, "cold");
     int kinds = json_object_get(reuse, foreign_names[0]) ? STORE_CHARACTER_KINDS : KINDS_FIRST;

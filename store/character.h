@@ -42,6 +42,7 @@ struct character_reuse {             /* of one thread; in lines, those that were
 struct character_thread {
     double moves;                    /* uses of another line than the one before */
     double branches, mispredicted;
+    double resolving_cycles;         /* that the conditions of those mispredicted take, about; 0: not counted */
     double other_instructions;       /* of code that is too rare to be listed */
     struct character_reuse reuse;
 };

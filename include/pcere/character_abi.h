@@ -22,7 +22,7 @@ uint64_t *__pcere_character_thread(struct character_unit *unit);
 void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store);
 /* The same for `bytes` bytes: memcpy and its like. */
 void __pcere_character_range(uint64_t *words, uint64_t *site, uint64_t address, uint64_t bytes, uint32_t store);
-/* A conditional branch, by its block's number, and where it goes. */
-void __pcere_character_branch(uint64_t *words, uint64_t block, uint32_t taken);
+/* A conditional branch, by its block's number, where it goes, and the cycles, about, that its condition takes from the block's beginning. */
+void __pcere_character_branch(uint64_t *words, uint64_t block, uint32_t taken, uint32_t cycles);
 
 #endif

@@ -1,9 +1,9 @@
-/* platform/probe/pipeline.c - how many instructions of a kind a core begins in a cycle, and how far ahead of one that waits it works. */
+/* platform/probe/pipeline.c - how many instructions of a kind a core begins in a cycle, how far ahead of one that waits it works, and what a mispredicted branch costs. */
 #include "probe.h"
 
 #include <string.h>
 
-enum { ROUNDS = 20000, CODE_REPEATS = 16, CYCLE_ADDITIONS = 256, WINDOW_LINES = 1 << 19, WINDOW_STEPS = 4000, LINE_BYTES = 64 };
+enum { ROUNDS = 20000, CODE_REPEATS = 16, CYCLE_ADDITIONS = 256, WINDOW_LINES = 1 << 19, WINDOW_STEPS = 4000, LINE_BYTES = 64, BRANCHES = 1 << 18, LOAD_CYCLES = 5 };
 
 #if defined __x86_64__
 
@@ -80,6 +80,32 @@ static double window_find(char **chains, double addition_ns)
     }
     return window;
 }
+
+/* ---- mispredicted branches ----------------------------------------------------------------------------------------------- */
+
+/* Of one branch, with some instructions that wait for nothing. */
+static double branch_ns(const unsigned char *ways)
+{
+    uint64_t start = probe_now_ns();
+    for (size_t i = 0; i < BRANCHES; i++)
+        __asm__ volatile("cmpb $0, %0\nje 1f\nnop\n1:\n.rept 8\nlea 1(%%rsi), %%rax\nlea 1(%%rsi), %%rcx\nnop\n.endr\n" : : "m"(ways[i]) : "rax", "rcx", "cc");
+    return (double)(probe_now_ns() - start) / (double)BRANCHES;
+}
+
+/* What branches that nobody can foretell, half of which go the other way, take longer; less what they wait for their load. */
+static double refill_find(double cycle)
+{
+    static unsigned char always[BRANCHES], random[BRANCHES];
+    uint64_t state = 1;
+    for (size_t i = 0; i < BRANCHES; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        random[i] = (unsigned char)(state >> 63);
+    }
+    branch_ns(always);
+    double foretold = branch_ns(always), again = branch_ns(always), missed = branch_ns(random), missed_again = branch_ns(random);
+    double more = (missed < missed_again ? missed : missed_again) - (foretold < again ? foretold : again);
+    return 2 * more / cycle - (double)LOAD_CYCLES;
+}
 #endif
 
 void probe_pipeline(const struct probe *probe)
@@ -90,6 +116,11 @@ void probe_pipeline(const struct probe *probe)
         char *chains[] = {probe_chain((size_t)WINDOW_LINES * LINE_BYTES), probe_chain((size_t)WINDOW_LINES * LINE_BYTES)};
         for (unsigned i = 0; i < probe->repeats; i++)
             probe_print(window_find(chains, cycle_ns()));
+        return;
+    }
+    if (strcmp(probe->kind, "refill") == 0) {
+        for (unsigned i = 0; i < probe->repeats; i++)
+            probe_print(refill_find(cycle_ns()));
         return;
     }
     for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)

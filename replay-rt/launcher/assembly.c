@@ -38,6 +38,14 @@ static void block_begin(struct parser *parser)
         parser->assembly.blocks[parser->assembly.count++] = (struct assembly_block){.number = ASSEMBLY_NO_BLOCK, .function = parser->function};
 }
 
+/* A block that the code generator put before a loop is named after the loop's, but runs once where that runs often: how often is not known. */
+static uint64_t number_of(const char *digits)
+{
+    char *end;
+    uint64_t number = strtoull(digits, &end, 10);
+    return strncmp(end, ".preheader", strlen(".preheader")) == 0 ? ASSEMBLY_NO_BLOCK : number;
+}
+
 /* What a comment says of the block at whose start it stands. `label`: of that block, "BB0_3", or "". */
 static void comment_take(struct assembly_block *block, const char *comment, size_t length, const char *label)
 {
@@ -45,7 +53,7 @@ static void comment_take(struct assembly_block *block, const char *comment, size
     snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), comment);
     const char *name = strstr(line, "%" CHARACTER_BLOCK_PREFIX), *header = strstr(line, "in Loop: Header=");
     if (name && block->number == ASSEMBLY_NO_BLOCK && !strstr(line, "_crit_edge"))
-        block->number = strtoull(name + strlen("%" CHARACTER_BLOCK_PREFIX), NULL, 10);
+        block->number = number_of(name + strlen("%" CHARACTER_BLOCK_PREFIX));
     else if (!name && strstr(line, "# %"))
         block->is_rare = true;        /* a call that stands in where an instruction does not do, of the square root of what is negative */
     if (strstr(line, "This Inner Loop Header") && *label) {

@@ -358,6 +358,7 @@ static void thread_take(const struct character_record *from, double scale, struc
     to->moves = (double)from->moves;
     to->branches = (double)from->branches;
     to->mispredicted = (double)from->mispredicted;
+    to->resolving_cycles = (double)from->resolving_cycles;
     for (int written = 0; written < 2; written++)
         for (int kind = 0; kind < CHARACTER_KINDS; kind++) {
             const uint64_t *early = from->uses[written][CHARACTER_EARLY];      /* are regular, too */

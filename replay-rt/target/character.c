@@ -16,10 +16,14 @@
 #define NEAR_LINES 32               /* steps up to 2 KiB are seen by prefetchers */
 #define EARLY_LINES 128             /* after a jump, in which prefetchers catch up: most of the way in some 80, where it was measured */
 enum { PAGES_RECENT = 8 };          /* fewer than any processor knows the addresses of */
-enum { HISTORY_BITS = 16, LOOP_BITS = 12, TRIPS_MOST = 256 };
+enum { HISTORY_BITS = 16, LOOP_BITS = 12, TRIPS_MOST = 256, TABLES = 3, TABLE_BITS = 13 };
 
 /* A branch that goes one way so many times, then the other way once, and again: processors learn how often. */
 struct counted_loop { uint16_t run, trips; uint8_t way, sure; };
+
+/* What came after a longer history, kept with part of a hash of it (Seznec and Michaud 2006, TAGE): how sure that it is taken, at least 0, or not; has it been of use? */
+struct counted_tagged { uint16_t tag; int8_t way; uint8_t useful; };
+static const uint32_t table_branches[TABLES] = {32, 64, 128};
 
 struct counted_thread {
     struct counted_thread *next;
@@ -29,8 +33,9 @@ struct counted_thread {
     uint64_t recent[PAGES_RECENT];   /* pages: no look-up of an address leaves the core for them; in a ring */
     uint32_t recent_at;
     uint64_t *words[CHARACTER_UNITS_MOST];  /* by the unit's slot - 1; NULL: not yet used */
-    uint32_t history;
+    uint64_t history[2];                    /* of the last 128 branches; the latest one in the lowest bit of the first */
     uint8_t taken[1 << HISTORY_BITS];       /* 0, 1: not; 2, 3: taken */
+    struct counted_tagged tables[TABLES][1 << TABLE_BITS];
     struct counted_loop loops[1 << LOOP_BITS];
 };
 
@@ -140,18 +145,63 @@ static void loop_learn(struct counted_loop *loop, bool taken)
     loop->run = 0;
 }
 
-void __pcere_character_branch(uint64_t *words, uint64_t block, uint32_t taken)
+static uint64_t history_hash(const struct counted_thread *thread, uint64_t block, uint32_t branches)
+{
+    uint64_t low = branches < 64 ? thread->history[0] & ((UINT64_C(1) << branches) - 1) : thread->history[0], high = branches > 64 ? thread->history[1] : 0;
+    uint64_t mixed = (low ^ (block + 1) * HASH_FACTOR) * HASH_FACTOR;
+    return (mixed ^ mixed >> 29 ^ high) * HASH_FACTOR;
+}
+
+/* The entries of the tables for a branch, and the one with the longest history that knows it; TABLES: none does. */
+static uint32_t tables_find(struct counted_thread *thread, uint64_t block, struct counted_tagged **entries, uint16_t *tags)
+{
+    uint32_t found = TABLES;
+    for (uint32_t i = 0; i < TABLES; i++) {
+        uint64_t hash = history_hash(thread, block, table_branches[i]);
+        entries[i] = &thread->tables[i][hash >> (64 - TABLE_BITS)];
+        tags[i] = (uint16_t)(hash >> 32 | 1);
+        if (entries[i]->tag == tags[i])
+            found = i;
+    }
+    return found;
+}
+
+static void tables_learn(struct counted_tagged *const *entries, const uint16_t *tags, uint32_t found, bool taken, bool wrong, bool other_wrong)
+{
+    if (found < TABLES) {
+        struct counted_tagged *entry = entries[found];
+        entry->way = (int8_t)(taken ? entry->way + (entry->way < 3) : entry->way - (entry->way > -4));
+        if (wrong != other_wrong)
+            entry->useful = (uint8_t)(wrong ? entry->useful - (entry->useful > 0) : entry->useful + (entry->useful < 3));
+    }
+    for (uint32_t i = found < TABLES ? found + 1 : 0; wrong && i < TABLES; i++) {
+        if (!entries[i]->useful) {
+            *entries[i] = (struct counted_tagged){.tag = tags[i], .way = taken ? 0 : -1};
+            break;
+        }
+        entries[i]->useful--;
+    }
+}
+
+void __pcere_character_branch(uint64_t *words, uint64_t block, uint32_t taken, uint32_t cycles)
 {
     struct counted_thread *thread = (struct counted_thread *)words[0];
-    uint32_t at = (thread->history ^ (uint32_t)(block * HASH_FACTOR >> 48)) & ((1u << HISTORY_BITS) - 1);
+    struct counted_tagged *entries[TABLES];
+    uint16_t tags[TABLES];
+    uint32_t at = ((uint32_t)thread->history[0] ^ (uint32_t)(block * HASH_FACTOR >> 48)) & ((1u << HISTORY_BITS) - 1), found = tables_find(thread, block, entries, tags);
     uint8_t state = thread->taken[at];
     struct counted_loop *loop = &thread->loops[block & ((1u << LOOP_BITS) - 1)];
-    bool guess = loop->sure > 1 ? (loop->run < loop->trips) == loop->way : state >= 2;
+    bool way = taken != 0, plain = state >= 2, known = found < TABLES && (entries[found]->useful || entries[found]->way > 0 || entries[found]->way < -1);
+    bool guess = known ? entries[found]->way >= 0 : plain;
+    bool wrong = (loop->sure > 1 ? (loop->run < loop->trips) == loop->way : guess) != way;
     thread->counts.branches++;
-    thread->counts.mispredicted += guess != (taken != 0);
-    loop_learn(loop, taken != 0);
-    thread->taken[at] = taken ? (state < 3 ? state + 1 : 3) : (state ? state - 1 : 0);
-    thread->history = thread->history << 1 | taken;
+    thread->counts.mispredicted += wrong;
+    thread->counts.resolving_cycles += wrong ? cycles : 0;
+    tables_learn(entries, tags, found, way, guess != way, plain != way);
+    loop_learn(loop, way);
+    thread->taken[at] = way ? (state < 3 ? state + 1 : 3) : (state ? state - 1 : 0);
+    thread->history[1] = thread->history[1] << 1 | thread->history[0] >> 63;
+    thread->history[0] = thread->history[0] << 1 | way;
 }
 
 void pcere_character_begin(uint32_t shift)
