@@ -174,7 +174,7 @@ unsigned core_code_streams(const char *code)
 /* ---- both ---------------------------------------------------------------------------------------------------------------- */
 
 double core_code_ns(const struct platform_signature *signature, const struct core_clock *clock, const struct character_code *code, uint32_t thread,
-                    const struct mca_estimate *references, const struct mca_estimate *estimate)
+                    const struct mca_estimate *references, const struct mca_estimate *estimate, struct core_waiting *ret_waiting)
 {
     double passes = (double)code->counts[thread];
     if (!estimate || !(estimate->cycles > 0)) {
@@ -191,5 +191,9 @@ double core_code_ns(const struct platform_signature *signature, const struct cor
     /* While the end of one trip through a loop waits, the core is in the next one already, as far ahead as it can see. */
     if (entries > 0 && passes > 0)
         waiting /= 1 + clock->window / (passes / entries * (double)code->instructions);
+    if (entries > 0 && waiting > busy) {
+        ret_waiting->waited_ns += passes * (waiting - busy) * clock->cycle_ns;
+        ret_waiting->ends += entries;
+    }
     return passes * (waiting > busy ? waiting : busy) * clock->cycle_ns;
 }

@@ -15,9 +15,13 @@ struct core_clock {
 
 struct core_clock core_clock_find(const struct platform_signature *signature, unsigned threads);
 
-/* Nanoseconds of all passes that a thread makes through a code. `estimate` NULL: only instructions and operations are known. `references`: MCA_REFERENCES. */
+/* Loops that wait for their own results: how long beyond what their units need, and how often they end. */
+struct core_waiting { double waited_ns, ends; };
+
+/* Nanoseconds of all passes that a thread makes through a code. `estimate` NULL: only instructions and operations are known. `references`: MCA_REFERENCES.
+ * Adds to `waiting` what the code waits. */
 double core_code_ns(const struct platform_signature *signature, const struct core_clock *clock, const struct character_code *code, uint32_t thread,
-                    const struct mca_estimate *references, const struct mca_estimate *estimate);
+                    const struct mca_estimate *references, const struct mca_estimate *estimate, struct core_waiting *waiting);
 /* Places of memory that a code goes through side by side: different registers that addresses begin with, the stack left out. */
 unsigned core_code_streams(const char *code);
 /* Of code of which only the number of instructions is known. */

@@ -103,14 +103,13 @@ static double constructs_ns(const struct platform_signature *signature, const ch
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------- */
 
-/* Of a cache, what one thread has of it, in lines. What is measured is where half of what is read again and again is missed: caches that keep part of it, whatever comes, miss that
- * at twice what they hold. */
+/* Of a cache, what one thread has of it, in lines. */
 static double lines_of(const struct platform_signature *signature, const struct platform_level *level, unsigned threads, unsigned line_bytes)
 {
     unsigned cores = level->shared_by / (signature->threads_per_core ? signature->threads_per_core : 1);
     unsigned sharing = cores < 1 ? 1 : cores < threads ? cores : threads;
-    double all = (double)level->bytes / line_bytes / sharing, half = level->effective_bytes.value / 2 / line_bytes / sharing;
-    return cores <= 1 ? all : !(half > 0) ? SHARED_RATIO * all : half < all ? half : all;
+    double all = (double)level->bytes / line_bytes / sharing, held = level->effective_bytes.value / line_bytes / sharing;
+    return cores <= 1 ? all : !(held > 0) ? SHARED_RATIO * all : held < all ? held : all;
 }
 
 /* Of uses at all distances, those at `lines` or more: misses of a cache of so many lines. */
@@ -201,6 +200,14 @@ static double translations_ns(const struct platform_signature *signature, const 
     return reach > 0 && miss_ns > 0 ? misses_of(thread->reuse.pages, reach) * miss_ns : 0;
 }
 
+/* What mispredicted branches cost. That a loop ends is found out early where its results are late: the core comes back to the right path while it still waits for them. */
+static double branches_ns(const struct character_thread *thread, const struct core_clock *clock, const struct core_waiting *waiting)
+{
+    double all_ns = (thread->mispredicted * clock->refill_cycles + thread->resolving_cycles) * clock->cycle_ns;
+    double ends_ns = waiting->ends < thread->mispredicted ? all_ns * waiting->ends / thread->mispredicted : all_ns;
+    return all_ns - (ends_ns < waiting->waited_ns ? ends_ns : waiting->waited_ns);
+}
+
 struct memory_time { double transfer_ns[MODEL_LEVELS_MOST], overlap[MODEL_LEVELS_MOST], all_ns, latency_ns, doubt_ns2; };     /* transfers from each level */
 
 static double overlap_of(const struct platform_level *level, const struct traffic *traffic)
@@ -278,6 +285,7 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     struct core_clock clock = core_clock_find(signature, character->team);
     struct traffic levels[MODEL_LEVELS_MOST] = {{0}};
     struct thread_time time = {0};
+    struct core_waiting waiting = {0};
     double instructions = thread->other_instructions, streams = 0, moved = 0;
     bool known = core && core->codes;
     for (size_t i = 0; i < character->code_count; i++) {
@@ -286,7 +294,7 @@ static struct thread_time thread_model(const struct platform_signature *signatur
         instructions += passes * (double)code->instructions;
         moved += code->loop ? passes * (double)code->moved_bytes : 0;
         all->flops += passes * (double)code->flops;
-        time.parts.core_ns += core_code_ns(signature, &clock, code, number, known ? core->references : NULL, known ? &core->codes[i] : NULL);
+        time.parts.core_ns += core_code_ns(signature, &clock, code, number, known ? core->references : NULL, known ? &core->codes[i] : NULL, &waiting);
     }
     for (size_t i = 0; i < character->code_count; i++) {      /* inner loops take turns, in one loop around them */
         const struct character_code *code = &character->codes[i];
@@ -296,7 +304,7 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     time.parts.core_ns += core_plain_ns(&clock, thread->other_instructions);
     for (size_t i = 0; i < character->call_count; i++)
         time.parts.call_ns += (double)character->calls[i].counts[number] * call_cycles(signature, &clock, character->calls[i].name) * clock.cycle_ns;
-    time.parts.branch_ns = (thread->mispredicted * clock.refill_cycles + thread->resolving_cycles) * clock.cycle_ns;
+    time.parts.branch_ns = branches_ns(thread, &clock, &waiting);
     traffic_find(signature, character, thread, levels);
     for (size_t i = 0; i < MODEL_LEVELS_MOST; i++)
         all->level_lines[i] += levels[i].regular + levels[i].irregular;

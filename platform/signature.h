@@ -37,7 +37,7 @@ struct platform_level {                      /* a cache, or memory */
     unsigned line_bytes, ways;               /* 0: unknown */
     unsigned shared_by;                      /* hardware threads that share one; memory: all */
     struct quantity latency_ns;              /* of a dependent load that finds its line there */
-    struct quantity effective_bytes;         /* that one thread reads again and again until half the lines come from farther away; unknown: not measured */
+    struct quantity effective_bytes;         /* that one thread reads again and again until a quarter of the lines come from farther away; unknown: not measured */
     struct quantity streams_ratio;           /* bandwidth of one core that reads sixteen streams in turn, over that of up to four */
     struct quantity restart_ns;              /* of a line that comes soon after a jump, with PLATFORM_RESTART_INSTRUCTIONS instructions between lines; unknown: not measured */
     struct quantity overlap_read, overlap_write;     /* share of the shorter time that vanishes when a core works on lines while they come (0 to 1) */

@@ -375,12 +375,12 @@ void probe_capacity(const struct probe *probe)
     for (size_t i = 0; i < doubles; i++)
         memory[i] = 1;
     for (unsigned i = 0; i < probe->repeats; i++) {
-        double in = byte_ns(memory, probe->bytes / 8), out = byte_ns(memory, probe->bytes * FAR / 8), before = in, middle = (in + out) / 2;
+        double in = byte_ns(memory, probe->bytes / 8), out = byte_ns(memory, probe->bytes * FAR / 8), before = in, limit = in + (out - in) / 4;
         double found = (double)(probe->bytes * EIGHTHS_MOST / 8);
         for (size_t eighths = 2; eighths <= EIGHTHS_MOST; eighths++) {
             double now = byte_ns(memory, probe->bytes * eighths / 8);
-            if (now > middle) {
-                found = (double)probe->bytes / 8 * ((double)eighths - (now > before ? (now - middle) / (now - before) : 0));
+            if (now > limit) {
+                found = (double)probe->bytes / 8 * ((double)eighths - (now > before ? (now - limit) / (now - before) : 0));
                 break;
             }
             before = now;

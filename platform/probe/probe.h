@@ -47,7 +47,7 @@ void *probe_chain(size_t bytes);
  * but what share of the bandwidth of one to four places that are read in turn is left when there are sixteen. restart: ns of a line where runs of 64 lines are read
  * with as many left out in between, and 20 instructions work on each. */
 void probe_overlap(const struct probe *probe);
-/* capacity: of a cache of `bytes`, as many as one thread can read again and again until half of them come from farther away. */
+/* capacity: of a cache of `bytes`, as many as one thread can read again and again until a quarter of them come from farther away. */
 void probe_capacity(const struct probe *probe);
 
 /* translation.c. translation: a line of each of ever more pages is read in turn, within `bytes`. Kinds: reach, the pages at which a read takes halfway between the least and what

@@ -33,14 +33,15 @@ static const char text[] =
     "\tmovq\t%rax, %rbx\n"
     ".LBB0_5:                                # %pb.11\n"
     "\tretq\n"
+    "# %bb.7:                                # %pb.9.preheader\n"
     "\t.data\n";
 
 static void blocks_are_numbered(void)
 {
     struct assembly assembly;
     CU_ASSERT_EQUAL_FATAL(assembly_parse(text, &assembly, NULL), PCERE_OK);
-    CU_ASSERT_EQUAL_FATAL(assembly.count, 8);
-    static const uint64_t numbers[] = {ASSEMBLY_NO_BLOCK, 7, 8, 9, 10, ASSEMBLY_NO_BLOCK, ASSEMBLY_NO_BLOCK, 11};
+    CU_ASSERT_EQUAL_FATAL(assembly.count, 9);
+    static const uint64_t numbers[] = {ASSEMBLY_NO_BLOCK, 7, 8, 9, 10, ASSEMBLY_NO_BLOCK, ASSEMBLY_NO_BLOCK, 11, ASSEMBLY_NO_BLOCK};
     for (size_t i = 0; i < assembly.count; i++)
         CU_ASSERT_EQUAL(assembly.blocks[i].number, numbers[i]);
     CU_ASSERT_TRUE(assembly.blocks[5].is_rare);

@@ -153,7 +153,8 @@ static double core_ns(const char *text, uint64_t instructions, uint64_t passes, 
 {
     const struct character_code code = {.text = (char *)(uintptr_t)text, .instructions = instructions, .loop = true, .counts = &passes, .entries = &entries};
     const struct core_clock clock = core_clock_find(&known_machine, 1);
-    return core_code_ns(&known_machine, &clock, &code, 0, known_references, &estimate);
+    struct core_waiting waiting = {0};
+    return core_code_ns(&known_machine, &clock, &code, 0, known_references, &estimate, &waiting);
 }
 
 static void what_was_measured_corrects_stores(void)
@@ -306,7 +307,39 @@ static void lines_of_another_thread_are_messages(void)
     CU_ASSERT_DOUBLE_EQUAL(time.parts.latency_ns, 0, 1e-9);
 }
 
+static void mispredicted_branches_cost_their_conditions(void)
+{
+    struct work work;
+    work_make(&work, 1, 1000, 5, 0);
+    work.threads[0].branches = 1000;
+    work.threads[0].mispredicted = 100;
+    CU_ASSERT_DOUBLE_EQUAL(model(&work, &four_cycles).parts.branch_ns, 100 * 15, 1e-6);
+    work.threads[0].resolving_cycles = 700;
+    CU_ASSERT_DOUBLE_EQUAL(model(&work, &four_cycles).parts.branch_ns, 100 * 15 + 700, 1e-6);
+    struct platform_pipeline refill = {(char *)(uintptr_t)"refill", KNOWN(20)};
+    struct platform_signature machine_with = machine;
+    struct model_time time;
+    machine_with.pipeline = &refill;
+    machine_with.pipeline_count = 1;
+    model_codelet(&machine_with, &work.character, NULL, &time);
+    CU_ASSERT_DOUBLE_EQUAL(time.parts.branch_ns, 100 * 20 + 700, 1e-6);
+}
+
+static void ends_of_loops_that_wait_hide_in_the_waiting(void)
+{
+    static const struct mca_estimate waits = {8, 2, 10, 0, 0};
+    struct work work;
+    uint64_t entries[2] = {50, 50};
+    work_make(&work, 1, 1000, 5, 0);
+    work.code.entries = entries;
+    work.threads[0].mispredicted = 100;
+    CU_ASSERT_DOUBLE_EQUAL(model(&work, &waits).parts.branch_ns, 50 * 15, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(model(&work, &four_cycles).parts.branch_ns, 100 * 15, 1e-6);
+}
+
 static const struct unit_test tests[] = {
+    {"mispredicted branches cost a refill and what their conditions take", mispredicted_branches_cost_their_conditions},
+    {"the ends of loops that wait for their results hide in the waiting", ends_of_loops_that_wait_hide_in_the_waiting},
     {"lines soon after a jump come as fast as the core looks ahead", lines_soon_after_a_jump_wait},
     {"lines that another thread wrote come as messages", lines_of_another_thread_are_messages},
     {"rates of stores and loads that were measured correct the tool's", what_was_measured_corrects_stores},
