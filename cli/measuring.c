@@ -8,7 +8,9 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,4 +82,14 @@ enum pcere_status cli_program_judge(struct cli *cli, int status, struct pcere_er
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT || WTERMSIG(status) == SIGTERM))
         cli->signal = WTERMSIG(status);
     return pcere_fail(error, PCERE_NO, 0, NULL, "the program %s", cli_status_text(text, status));
+}
+
+void cli_program_add(struct cli *cli, int status, struct pcere_error *error)
+{
+    if (cli_program_judge(cli, status, NULL) == PCERE_OK)
+        return;
+    char text[CLI_TEXT_MOST];
+    size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length, "; it %s", cli_status_text(text, status));
+    snprintf(error->hint, sizeof error->hint, "the program's own messages may say why");
 }

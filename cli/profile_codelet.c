@@ -105,7 +105,7 @@ static enum pcere_status codelet_record(struct cli *cli, const struct profile_re
         status = replay_watched(cli->store, target, setup->threads[0], &setup->options, &watcher, ret_time_ns, error);
     cli_progress(cli, NULL);
     if (status == PCERE_OK)
-        status = trace_file_seal(record.file, 0, *ret_time_ns, error);
+        status = trace_file_seal(record.file, request->kept, 0, *ret_time_ns, error);
     if (record.file >= 0)
         close(record.file);
     text_done(&preload);

@@ -12,6 +12,7 @@ struct profile_request {             /* borrowed */
     struct profile_runs *runs;       /* that this is one of (profile_runs.h) */
     const char *path;                /* of the profile; it does not exist, or `force` */
     const char *trace, *library;     /* the trace file to make; the profiler's library, absolute */
+    bool kept;                       /* the trace is wanted, too */
     const struct trace_event *events;
     size_t event_count;
     enum label_rules rules;

@@ -136,14 +136,10 @@ static enum pcere_status trace_judge(struct cli *cli, const struct profile_reque
         status = profile_runs_join(request->runs, &profile, &deliver, error);
     if (status == PCERE_OK && deliver)
         status = profile_deliver(cli, request, &units, profile, error);
-    if (status == PCERE_OK || status == PCERE_NO) {
-        bool whole = status == PCERE_OK;
-        if (cli_program_judge(cli, recording->program_status, whole ? error : NULL) == PCERE_NO && whole) {
-            if (deliver)
-                snprintf(error->hint, sizeof error->hint, "what was seen until then is in '%.300s'", request->path);
-            status = PCERE_NO;
-        }
-    }
+    if (status == PCERE_NO)
+        cli_program_add(cli, recording->program_status, error);
+    if (status == PCERE_OK && (status = cli_program_judge(cli, recording->program_status, error)) == PCERE_NO && deliver)
+        snprintf(error->hint, sizeof error->hint, "what was seen until then is in '%.300s'", request->path);
     profile_free(profile);
     units_done(&units);
     trace_file_close(file);
@@ -154,7 +150,7 @@ static enum pcere_status program_profile(struct cli *cli, const struct profile_r
 {
     struct recording recording;
     struct recording_options options = {
-        .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .library = request->library, .trace = request->trace,
+        .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .library = request->library, .trace = request->trace, .kept = request->kept,
         .threads = request->threads, .clock = request->clock, .stdout_descriptor = STDERR_FILENO, .events = request->events, .event_count = request->event_count,
         .wanted = request->wanted, .caches = {request->caches[0], request->caches[1]},
     };
@@ -243,6 +239,7 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
         text_addf(&trace, "%s%s", words->trace ? words->trace : directory, words->trace ? "" : "/trace");
         request.library = library;
         request.trace = trace.data;
+        request.kept = words->trace != NULL;
         status = trace.failed ? pcere_fail_memory(error, "a path") : runs_make(cli, runs, path, &request, error);
     }
     if (status == PCERE_OK && words->references)

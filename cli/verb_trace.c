@@ -24,6 +24,8 @@ static enum pcere_status trace_show(struct cli *cli, const char *path, const str
         return status;
     const struct trace_header *header = file->header;
     status = recording_judge(header, "trace", error);
+    if (status == PCERE_NO)
+        cli_program_add(cli, recording->program_status, error);
     char wall[UNITS_TEXT_BYTES];
     if (status == PCERE_OK && !cli->json)
         printf("%s: %llu records of %zu threads, wall time %s\n", path, (unsigned long long)file->slots, file->thread_count, units_format_ns(recording->wall_ns, wall));
@@ -95,7 +97,7 @@ static enum pcere_status trace_verb(struct cli *cli, void *raw, struct pcere_err
         status = cli_file_find(TRACE_LIBRARY, &library, error);
     if (status == PCERE_OK) {
         struct recording_options options = {
-            .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .library = library, .trace = path, .threads = (uint32_t)words->threads,
+            .program = cli->program_file, .arguments = cli->operands + 1, .environment = environ, .library = library, .trace = path, .kept = true, .threads = (uint32_t)words->threads,
             .clock = words->slow_clock ? TRACE_CLOCK_MONOTONIC : TRACE_CLOCK_NONE, .stdout_descriptor = STDERR_FILENO,
             .wanted = TRACE_WANT_TASK_GRAPH | (words->no_locks ? 0u : TRACE_WANT_LOCKS),
         };

@@ -174,7 +174,7 @@ enum pcere_status recording_make(const struct recording_options *options, struct
             continue;
         recording.wall_ns = now_ns() - start_ns;
         recording.program_status = program_status;
-        status = trace_file_seal(trace, program_status, recording.wall_ns, error);
+        status = trace_file_seal(trace, options->kept, program_status, recording.wall_ns, error);
     }
     signals_restore(&before);
     close(trace);

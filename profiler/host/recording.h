@@ -15,6 +15,7 @@ struct recording_options {       /* all pointers borrowed */
     char *const *environment;    /* NULL-terminated */
     const char *library;         /* absolute path of libpcere-profiler.so */
     const char *trace;           /* path of the file to make; it must not exist */
+    bool kept;                   /* who reads it may want a part of it: it gets the tables for that */
     uint32_t threads;            /* OMP_NUM_THREADS; 0: as the environment has it */
     enum trace_clock clock;      /* TRACE_CLOCK_NONE: the best there is */
     const struct trace_event *events;

@@ -17,9 +17,9 @@
  * *ret_file is O_CLOEXEC and the caller's. PCERE_USAGE: it exists. PCERE_SYSTEM. */
 enum pcere_status trace_file_make(const char *path, const struct trace_header *wanted, int *ret_file, struct pcere_error *error);
 
-/* The program has ended: close the blocks that it left open, put checksums and the index. PCERE_DATA: the program damaged the file.
- * PCERE_SYSTEM: no room. */
-enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns, struct pcere_error *error);
+/* The program has ended: close the blocks that it left open, put checksums and the index; with `parts` also the tables by which parts of the file are read (trace_part.h), which take
+ * one more pass over all records. PCERE_DATA: the program damaged the file. PCERE_SYSTEM: no room. */
+enum pcere_status trace_file_seal(int file, bool parts, int program_status, uint64_t wall_ns, struct pcere_error *error);
 
 /* What a block's checksum must be. `used` must not reach beyond the block. */
 uint64_t trace_block_checksum(const struct trace_block *block);

@@ -140,6 +140,7 @@ static enum pcere_status index_order(struct trace_index *index, uint64_t count, 
     return PCERE_OK;
 }
 
+/* `tables` is NULL, or zeroed. */
 static enum pcere_status seal_map(char *map, uint64_t blocks, struct trace_index *index, uint64_t *ret_count, struct lasting_tables *tables, struct pcere_error *error)
 {
     const struct trace_header *header = (const void *)map;
@@ -162,8 +163,8 @@ static enum pcere_status seal_map(char *map, uint64_t blocks, struct trace_index
     }
     *ret_count = trace_copies_drop(map, index, count);
     bool known;
-    enum pcere_status status = lasting_tables_make(map, index, *ret_count, tables, &known, error);
-    return status == PCERE_OK ? index_order(index, *ret_count, tables->made, error) : status;
+    enum pcere_status status = tables ? lasting_tables_make(map, index, *ret_count, tables, &known, error) : PCERE_OK;
+    return status == PCERE_OK ? index_order(index, *ret_count, tables ? tables->made : NULL, error) : status;
 }
 
 /* Tables and index, behind the blocks. *ret_index_offset is where the index begins. */
@@ -190,7 +191,7 @@ static enum pcere_status tail_write(int file, uint64_t offset, const struct trac
     return status;
 }
 
-enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns, struct pcere_error *error)
+enum pcere_status trace_file_seal(int file, bool parts, int program_status, uint64_t wall_ns, struct pcere_error *error)
 {
     struct stat facts;
     if (fstat(file, &facts) != 0)
@@ -212,7 +213,7 @@ enum pcere_status trace_file_seal(int file, int program_status, uint64_t wall_ns
     else if (memcmp(header->magic, TRACE_MAGIC, sizeof header->magic) != 0 || header->version != TRACE_VERSION || header->event_count > TRACE_EVENTS_MOST)
         status = pcere_fail(error, PCERE_DATA, 0, NULL, "the program damaged its trace file");
     else
-        status = seal_map(map, blocks, index, &count, &tables, error);
+        status = seal_map(map, blocks, index, &count, parts ? &tables : NULL, error);
     if (status == PCERE_OK)
         status = tail_write(file, blocks_end, index, count, &tables, header, &index_offset, error);
     if (status == PCERE_OK) {

@@ -101,7 +101,7 @@ static inline void trace_end(unsigned threads)
     header.end.ticks = header.end.monotonic_ns = played_end;
     CU_ASSERT_EQUAL_FATAL(pwrite(trace, &header, sizeof header, 0), (ssize_t)sizeof header);
     struct pcere_error error;
-    CU_ASSERT_EQUAL_FATAL(trace_file_seal(trace, 0, 1000, &error), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(trace_file_seal(trace, true, 0, 1000, &error), PCERE_OK);
     close(trace);
 }
 
