@@ -120,16 +120,13 @@ uint64_t identFlags(const GlobalVariable &Ident) {
   return cast<ConstantInt>(cast<ConstantStruct>(Ident.getInitializer())->getOperand(1))->getZExtValue();
 }
 
-/// How the unit is called in every build: a relative name as it is spelled, of an absolute one the last two parts.
-std::string unitName(StringRef Source) {
-  SmallString<128> Path(Source);
-  sys::path::remove_dots(Path, /*remove_dot_dot=*/true);
-  SmallVector<StringRef, 16> Parts;
-  for (auto Part = sys::path::begin(Path); Part != sys::path::end(Path); ++Part)
-    if (*Part != ".." && *Part != "/")
-      Parts.push_back(*Part);
-  ArrayRef<StringRef> Kept = Parts;
-  return join(sys::path::is_absolute(Path) ? Kept.take_back(2) : Kept, "/");
+/// The first by name of all functions that \p M offers to other units. No two units of a program offer the same one, so it tells units of one file name apart.
+StringRef firstOffered(const Module &M) {
+  StringRef First;
+  for (const Function &F : M)
+    if (!F.isDeclaration() && F.hasExternalLinkage() && (First.empty() || F.getName() < First))
+      First = F.getName();
+  return First;
 }
 
 /// A function that the compiler made of a construct's body.
@@ -140,7 +137,7 @@ bool isOutlined(const Function &F) {
 class Identifier {
   Module &M;
   RegionTable Table;
-  std::string Unit;
+  std::string Unit, Offered;
   DenseMap<const CallBase *, size_t> RegionOf;  ///< of the calls that enter and leave regions
   std::map<size_t, size_t> ConstructOf;         ///< by region
   std::vector<Construct> Constructs;
@@ -162,10 +159,12 @@ class Identifier {
     unsigned Next = 0;
   };
 
-  /// A template's or an inline function's name is the same in all units, and its constructs are, too.
+  /// A template's or an inline function's name is the same in all units, and its constructs are, too. Folders are no part of it: how they are spelled is up to each build.
   uint64_t id(const Source &In, unsigned Ordinal) const {
     std::string Key = (In.Root->hasLinkOnceLinkage() || In.Root->hasWeakLinkage() ? std::string() : Unit) + '\n' + In.Root->getName().str() + '\n' +
                       utostr(Ordinal);
+    if (In.Root->hasLocalLinkage())
+      Key += '\n' + Offered;
     uint64_t Id = MD5Hash(Key);
     return Id ? Id : 1;
   }
@@ -343,7 +342,7 @@ class Identifier {
   }
 
 public:
-  explicit Identifier(Module &M) : M(M), Table(findRegions(M)), Unit(unitName(M.getSourceFileName())) {
+  explicit Identifier(Module &M) : M(M), Table(findRegions(M)), Unit(sys::path::filename(M.getSourceFileName())), Offered(firstOffered(M)) {
     for (const Entry &E : Table.Entries) {
       RegionOf[E.First] = E.RegionIndex;
       RegionOf[E.Last] = E.RegionIndex;

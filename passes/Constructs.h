@@ -4,8 +4,8 @@
 // each construct gets ident_t's of its own, whose source string ends in its id: ";file;function;line;column;;pcere:0123456789abcdef;". No instruction
 // changes, just the constants that calls are given.
 //
-// The id is a hash of the unit's file name, the function and the construct's ordinal in the function, counted in the order of the source, through
-// outlined functions, before any optimisation.
+// The id is a hash of the unit's file name without folders, the function and the construct's ordinal in the function, counted in the order of the source, through
+// outlined functions, before any optimisation; of a function that only its unit knows also a name that this unit offers to others.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_CONSTRUCTS_H

@@ -9,9 +9,9 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 wrong() { echo "$*"; failed=1; }
 
-mkdir -p "$work/src/code" "$work/elsewhere/deep/code"
+mkdir -p "$work/src/code" "$work/elsewhere/deep/other"
 cp "$source/tests/code/identified.c" "$work/src/code"
-cp "$source/tests/code/identified.c" "$work/elsewhere/deep/code"
+cp "$source/tests/code/identified.c" "$work/elsewhere/deep/other"
 cd "$work/src"
 
 build() { clang-19 "$@" -fopenmp -fpass-plugin="$plugin" -o "$work/program"; }
@@ -62,8 +62,26 @@ for flags in "-O0 -g" "-O0" "-O1" "-O2" "-O3 -g -march=native" "-Os" "-O2 -fno-p
 done
 build -O2 ./code/identified.c
 same "another spelling of the file's name"
-(cd "$work/elsewhere" && build -O2 -g "$work/elsewhere/deep/code/identified.c")
+(cd "$work/elsewhere" && build -O2 -g "$work/elsewhere/deep/other/identified.c")
 same "an absolute name in another folder"
+(cd "$work/elsewhere" && build -O2 -g deep/other/identified.c)
+same "a relative one from the folder above"
+(cd "$work/elsewhere/deep/other" && build -O2 -g identified.c)
+same "one without a folder"
+(cd "$work/src/code" && build -O2 -g ../../elsewhere/deep/other/identified.c)
+same "one by way of the folder above"
+
+# Static functions of one name in files of one name, in two folders.
+for folder in one two; do
+    mkdir -p "$folder"
+    printf 'static void work(int *s) {\n#pragma omp parallel for\nfor (int i = 0; i < 9; i++) s[i]++;\n}\nvoid %s(int *s);\nvoid %s(int *s) { work(s); }\n' "$folder" "$folder" >"$folder/part.c"
+    (cd "$folder" && clang-19 -O2 -fopenmp -fpass-plugin="$plugin" -c part.c -o ../"$folder.o")
+done
+printf 'void one(int *); void two(int *);\nint main(void) { int s[9] = {0}; one(s); two(s); return 0; }\n' >parts.c
+build -O2 parts.c one.o two.o
+"$list" "$work/program" | cut -d' ' -f1 >"$work/parts"
+[ -s "$work/parts" ] && [ "$(sort -u "$work/parts" | wc -l)" = "$(wc -l <"$work/parts")" ] || wrong "constructs of two files of one name have one id"
+build -O2 -g code/identified.c
 for version in 16 22; do
     if command -v "clang-$version" >/dev/null && [ -e "$(dirname "$plugin")/pcere/PCEREPass-$version.so" ]; then
         "clang-$version" -O2 -g -fopenmp -idirafter /usr/lib/llvm-19/lib/clang/19/include -fpass-plugin="$plugin" -L/usr/lib/llvm-19/lib \
