@@ -51,12 +51,15 @@ run "$PCERE" profile ./fails; says "a program that fails is profiled, and told o
 program aborts 'work(); abort();' '#include <stdlib.h>'
 run "$PCERE" profile ./aborts; says "so is one that aborts" 1 out '^100 XUs' err 'signal 6'
 run "$PCERE" trace -o aborts.pct ./aborts; says "likewise in a trace" 1 err 'signal 6' err "hint: .*aborts.pct"
-program early 'if (argc > 1) return 2; abort(); work();' '#include <stdlib.h>'
-sed -i 's/main(void)/main(int argc, char **argv)/; s/if (argc/(void)argv; if (argc/' early.c && "$CLANG" -O1 -g -fopenmp early.c -o early
+program early 'abort(); work();' '#include <stdlib.h>'
+program gives 'return 2; work();'
+program unset 'if (omp_get_max_threads() > 0) raise(SIGKILL); work();' '#include <omp.h>
+#include <signal.h>'
 for verb in profile trace; do
     run "$PCERE" $verb ./early; says "one that dies before it started OpenMP is told of ($verb)" 1 err 'started no OpenMP runtime.*; it was killed by signal 6' err "hint: the program's own messages"
-    run "$PCERE" $verb ./early x; says "and one that gives up ($verb)" 1 err 'started no OpenMP runtime.*; it exited with status 2'
+    run "$PCERE" $verb ./gives; says "and one that gives up ($verb)" 1 err 'started no OpenMP runtime.*; it exited with status 2'
 done
+run "$PCERE" profile ./unset; says "and one that dies before it had an XU" 1 err 'executed no XU.*; it was killed by signal 9'
 program quits 'work(); _exit(0);' '#include <unistd.h>'
 run "$PCERE" profile ./quits; says "one that ends by _exit keeps all its records" 0 out '^100 XUs'
 program killed 'for (int i = 0; i < 50; i++) work(); raise(SIGKILL);' '#include <signal.h>'
