@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 13u
+#define CAPTURE_VERSION 14u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -47,6 +47,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint32_t line;
     uint64_t name_hash;         /* of the whole name, of which `name` may be a beginning */
     uint32_t plan_first, plan_count;    /* slice of log->plan: invocations to stop at, ascending */
+    uint32_t plan_moved, reserved;      /* so many of them moved, and wait for one that stands for them */
     uint32_t plain;             /* 1: of a unit without probes: the calls of the OpenMP runtime alone tell of it, and it is never stopped at */
     uint64_t code;              /* plain: link-time address of the outlined function, in `object` */
     uint64_t invocations;       /* numbered from 1 in the order in which they begin, on whatever thread */
@@ -70,6 +71,18 @@ enum {                          /* flags of a record */
     CAPTURE_RECORD_STOPPED = 2, /* the program was stopped here, for a dump or in vain: end_ns - begin_ns is not a plain time */
     CAPTURE_RECORD_FRESH = 8,   /* most of its faults were of pages that had not been there: it touches memory first */
     CAPTURE_RECORD_NEAR = 4,    /* the first of its region since a stop, or a stop came while it ran: caches and page tables are not as usual */
+};
+
+enum capture_planned_state {
+    CAPTURE_PLANNED_WAITS = 0,
+    CAPTURE_PLANNED_MOVED = 1,  /* its number came with other words: threads enter the region in another order than in the run that it was planned from */
+    CAPTURE_PLANNED_TAKEN = 2,
+};
+
+struct capture_planned {        /* an invocation to stop at; where it moved, the next one with its words stands for it, under its number */
+    uint64_t words_hash;        /* 0: whatever its words are */
+    uint32_t invocation;
+    uint32_t state;             /* enum capture_planned_state; the target's, from the program's start on */
 };
 
 struct capture_record {         /* one invocation, written when it ends; 64 bytes, one cache line */
@@ -216,7 +229,7 @@ struct capture_log {
     uint32_t plan_count;
     struct capture_policy policy;
     char library[4096];         /* the path that was put before LD_PRELOAD */
-    uint32_t plan[CAPTURE_PLAN_MAX];
+    struct capture_planned plan[CAPTURE_PLAN_MAX];
 
     /* by the target */
     uint32_t attached;          /* CAPTURE_VERSION once the constructor is through */

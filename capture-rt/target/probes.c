@@ -114,7 +114,7 @@ static void capture_end(struct target_state *state, const struct target_open *op
     if (told && (!seen || state->log->after)) {
         struct capture_message message = {
             .type = forget ? CAPTURE_MESSAGE_FORGET : seen ? CAPTURE_MESSAGE_END : CAPTURE_MESSAGE_LEFT, .region = record->region,
-            .invocation = record->invocation, .stack_pointer = stack_pointer, .thread_pointer = target_thread_pointer()};
+            .invocation = open->captured_as, .stack_pointer = stack_pointer, .thread_pointer = target_thread_pointer()};
         target_stop(state, &message);
         if (choosing && seen && !forget)
             target_choice_paid(state, &open->choice, false);
@@ -159,18 +159,48 @@ static void open_drop_stale(struct target_state *state, struct target_thread *th
     open_truncate(state, thread, depth);
 }
 
-static bool is_planned(const struct capture_log *log, const struct capture_region_entry *region, uint64_t invocation)
+/* The first of the region's planned invocations that is not below that number, or the end of its plan. */
+static struct capture_planned *planned_at(struct capture_log *log, const struct capture_region_entry *region, uint64_t invocation)
 {
-    const uint32_t *plan = &log->plan[region->plan_first];
+    struct capture_planned *plan = &log->plan[region->plan_first];
     uint32_t low = 0, high = region->plan_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (plan[middle] < invocation)
+        if (plan[middle].invocation < invocation)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < region->plan_count && plan[low] == invocation;
+    return plan + low;
+}
+
+static bool planned_become(struct capture_planned *planned, uint32_t before, uint32_t now)
+{
+    return __atomic_compare_exchange_n(&planned->state, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* The planned invocation that this one is, or stands for, or NULL. Where several threads enter a region, another run hands out its numbers in another order:
+ * their words tell them apart then. */
+static const struct capture_planned *planned_take(struct capture_log *log, const struct capture_record *record)
+{
+    struct capture_region_entry *region = &log->regions[record->region];
+    struct capture_planned *end = &log->plan[region->plan_first] + region->plan_count, *planned = planned_at(log, region, record->invocation);
+    if (planned < end && planned->invocation == record->invocation) {
+        bool same = !planned->words_hash || planned->words_hash == record->words_hash;
+        if (planned_become(planned, CAPTURE_PLANNED_WAITS, same ? CAPTURE_PLANNED_TAKEN : CAPTURE_PLANNED_MOVED)) {
+            if (same)
+                return planned;
+            __atomic_fetch_add(&region->plan_moved, 1, __ATOMIC_RELAXED);
+        }
+    }
+    if (!__atomic_load_n(&region->plan_moved, __ATOMIC_RELAXED))
+        return NULL;
+    for (planned = &log->plan[region->plan_first]; planned < end && planned->invocation < record->invocation; planned++)
+        if (planned->words_hash == record->words_hash && planned_become(planned, CAPTURE_PLANNED_MOVED, CAPTURE_PLANNED_TAKEN)) {
+            __atomic_fetch_sub(&region->plan_moved, 1, __ATOMIC_RELAXED);
+            return planned;
+        }
+    return NULL;
 }
 
 static uint64_t words_hash(uint64_t hash, uint64_t word)
@@ -181,11 +211,15 @@ static uint64_t words_hash(uint64_t hash, uint64_t word)
 
 static bool is_wanted(struct target_state *state, struct target_open *open)
 {
-    const struct capture_log *log = state->log;
+    struct capture_log *log = state->log;
     struct capture_record *record = &open->record;
+    open->captured_as = record->invocation;
     if (log->mode == CAPTURE_MODE_CHOOSING)
         return target_choice_begin(state, &open->choice, record, open->stack_pointer);
-    return is_planned(log, &log->regions[record->region], record->invocation);
+    const struct capture_planned *planned = planned_take(log, record);
+    if (planned)
+        open->captured_as = planned->invocation;
+    return planned != NULL;
 }
 
 /* Read the words; where the program is to stop, tell the tracer of them. */
@@ -208,7 +242,7 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
     if (!stop)
         return false;
     struct capture_message message = {
-        .type = CAPTURE_MESSAGE_BEGIN, .region = record->region, .invocation = record->invocation, .path = record->path,
+        .type = CAPTURE_MESSAGE_BEGIN, .region = record->region, .invocation = open->captured_as, .path = record->path,
         .num_threads = record->num_threads, .proc_bind = proc_bind, .word_count = words, .words_hash = hash,
         .unit_id = site->unit_id, .stack_pointer = open->stack_pointer, .thread_pointer = target_thread_pointer()};
     bool captured = target_stop(state, &message);

@@ -46,6 +46,7 @@ struct target_open {                /* a region that a thread began and has not 
     uint64_t stops_before;          /* of all stops, when it began */
     struct target_choice choice;
     bool nested, captured;
+    uint64_t captured_as;           /* its number for the tracer: that of the planned invocation that it stands for, else its own */
 };
 
 struct target_thread {

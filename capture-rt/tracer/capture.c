@@ -186,7 +186,7 @@ static const char *missing_reason(const struct session *session)
         return "the program closed the capture's connection before it came to this invocation";
     if (session->choosing)
         return "none of its kind was captured, and the program was not run again";
-    if (session->second)
+    if (session->second && session->child_status == session->result->timing.program_status)
         return "none of its kind was captured in either run";
     if (session->child_status != session->result->timing.program_status)
         return "the second run ended differently from the first, before it came to this invocation";

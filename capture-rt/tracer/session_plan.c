@@ -15,10 +15,26 @@ static uint64_t name_hash(const char *name)     /* as the target computes it */
     return hash;
 }
 
-static int number_compare(const void *left, const void *right)
+static int planned_compare(const void *left, const void *right)
 {
-    const uint32_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
+    const struct capture_planned *a = left, *b = right;
+    return (a->invocation > b->invocation) - (a->invocation < b->invocation);
+}
+
+/* By its words, too, where they are those of others as well: what is passed by value and never comes again may be another in each run, as addresses are
+ * where they are random. */
+static struct capture_planned planned_of(const struct session *session, size_t region, uint64_t invocation)
+{
+    const struct capture_run *run = &session->result->timing;
+    struct capture_planned planned = {.invocation = (uint32_t)invocation};
+    const struct capture_region *timed = region < run->region_count && !run->randomized ? &run->regions[region] : NULL;
+    bool known = timed && invocation > 0 && invocation <= timed->list_count && timed->list[invocation - 1].number == invocation;
+    size_t same = 0;
+    for (size_t i = 0; known && i < timed->list_count && same < 2; i++)
+        same += timed->list[i].words_hash == timed->list[invocation - 1].words_hash;
+    if (same > 1)
+        planned.words_hash = timed->list[invocation - 1].words_hash;
+    return planned;
 }
 
 static void text_put(char *to, const char *from, size_t bytes)
@@ -46,9 +62,9 @@ void session_plan_fill(struct session *session)
         for (size_t j = 0; j < region->class_count && next < CAPTURE_PLAN_MAX; j++)
             if (region->classes[j].captured && region->classes[j].representative <= UINT32_MAX &&
                 !kept_find(session, i, region->classes[j].representative))
-                log->plan[next++] = (uint32_t)region->classes[j].representative;
+                log->plan[next++] = planned_of(session, i, region->classes[j].representative);
         entry->plan_count = next - entry->plan_first;
-        qsort(&log->plan[entry->plan_first], entry->plan_count, sizeof *log->plan, number_compare);
+        qsort(&log->plan[entry->plan_first], entry->plan_count, sizeof *log->plan, planned_compare);
         entry->ready = 1;
     }
     log->plan_count = next;
@@ -99,9 +115,9 @@ void session_plan_replace(struct session *session, const struct capture_message 
     if (first > CAPTURE_PLAN_MAX || count > CAPTURE_PLAN_MAX - first)
         return;
     for (uint32_t i = first; i < first + count; i++)
-        if (log->plan[i] == message->invocation)
-            log->plan[i] = (uint32_t)later->number;
-    qsort(&log->plan[first], count, sizeof *log->plan, number_compare);
+        if (log->plan[i].invocation == message->invocation)
+            log->plan[i] = planned_of(session, message->region, later->number);
+    qsort(&log->plan[first], count, sizeof *log->plan, planned_compare);
     class->representative = later->number;
     class->representative_ns = later->time_ns;
 }

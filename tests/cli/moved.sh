@@ -1,0 +1,42 @@
+# tests/cli/moved.sh - a program that enters a region in another order when it runs again, as threads of a pool do: what is captured in the second run is
+# what was planned, found by its argument words, and not whatever has its number. The order is turned by a file, not by threads, so that it always is.
+. "$SOURCE/tests/cli/common.sh"
+
+compile turns <<'C'
+#include <stdio.h>
+#include <string.h>
+static double left[4000], right[4000];
+__attribute__((noinline)) static void often(double *v, long mark)
+{
+    #pragma omp parallel for firstprivate(mark)
+    for (int i = 0; i < 4000; i++)
+        for (int k = 0; k < 30; k++) v[i] = v[i] * 0.999 + k + 1e-9 * (double)mark;
+}
+int main(int argc, char **argv)
+{
+    FILE *file = fopen("ran", "r");
+    long again = file != NULL;
+    if (file) fclose(file);
+    else if ((file = fopen("ran", "w"))) fclose(file);
+    long marked = argc > 1 && strcmp(argv[1], "marked") == 0;
+    for (long step = 0; step < 40; step++)
+        often((step + again) % 2 ? left : right, marked ? 1000 * again + step : 0);
+    printf("done %g %g\n", left[7], right[7]);
+    return 0;
+}
+C
+words="its arguments differ"
+rm -f ran
+run "$PCERE" capture --two-runs --all-classes --max-classes 1 --force --json -o turns.pcere ./turns
+says "a region whose invocations come in another order is captured" 0
+holds "it has a codelet" jq -e '[.regions[] | select(.status == "captured")] | length == 1' .out
+holds "with the arguments of the run that it was planned from" jq -e --arg words "$words" '[.notes[] | select(contains($words))] == []' .out
+run "$PCERE" verify --json turns.pcere
+holds "and is the program's memory" jq -e '[.codelets[] | .identical] | all and length == 1' .out
+
+rm -f ran
+run "$PCERE" capture --two-runs --all-classes --max-classes 1 --force --json -o marked.pcere ./turns marked
+says "what is another value in every run is taken by its number" 0
+holds "which is told" jq -e --arg words "$words" '[.notes[] | select(contains($words))] | length == 1' .out
+holds "it has a codelet, too" jq -e '[.regions[] | select(.status == "captured")] | length == 1' .out
+finish
