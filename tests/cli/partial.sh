@@ -38,7 +38,7 @@ int main(void)
 C
 # Classes of one region are one: what is asked is how often something was replayed, not how times fall.
 # And both weigh much: where the machine stood still outside of regions they might weigh so little that no replay is needed.
-for _ in 1 2 3 4 5 6 7 8; do
+for _ in $(seq 40); do
     run "$PCERE" capture --force --one-run --max-classes 1 --all-classes --json ./work
     jq -e '[.regions[].share_ratio] | length == 2 and min > 0.2' .out >/dev/null && break
 done
