@@ -4,11 +4,11 @@
  * a capturing run, one end of a SOCK_SEQPACKET pair. Their numbers ride in CAPTURE_ENVIRONMENT. The target maps the log, closes
  * its descriptor, and removes every trace of this from the environment before main.
  *
- *   memfd:  struct capture_log | padding to a page | struct capture_record[records_max]     (sparse: untouched pages cost nothing)
+ *   memfd:  struct capture_log | padding to a page | copies | struct capture_record[records_max]     (sparse: untouched pages cost nothing)
  *
  * Invocations may be captured inside captured ones, and by several threads; one thread stops at a time.
  * A stop: the target fills log->stop, sends one struct capture_message, and blocks reading the answer. End of file is an answer too: a
- * tracer that died lets the program go on. Whoever reads the log treats it as hostile: the program can write to it.
+ * tracer that died lets the program go on. Before the answer the target may be asked to copy some of its memory into the log, several times. Whoever reads the log treats it as hostile: the program can write to it.
  */
 #ifndef PCERE_CAPTURE_PROTOCOL_H
 #define PCERE_CAPTURE_PROTOCOL_H
@@ -35,6 +35,8 @@
 #define CAPTURE_NAME_BYTES 1024u
 #define CAPTURE_LINKER_WORDS_MAX 1024u
 #define CAPTURE_LEVELS_MAX 16u
+#define CAPTURE_COPY_BYTES 524288u              /* at most, at one time */
+#define CAPTURE_COPY_SLOTS 8u                   /* copies that the tracer has not looked at yet */
 
 enum capture_mode {
     CAPTURE_MODE_TIMING = 1,    /* never stops */
@@ -50,21 +52,24 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint32_t plan_moved, reserved;      /* so many of them moved, and wait for one that stands for them */
     uint32_t plain;             /* 1: of a unit without probes: the calls of the OpenMP runtime alone tell of it, and it is never stopped at */
     uint64_t code;              /* plain: link-time address of the outlined function, in `object` */
-    uint64_t invocations;       /* numbered from 1 in the order in which they begin, on whatever thread */
-    uint64_t time_ns;           /* of those in no other region that ended, together */
-    uint64_t nested_ns;         /* of the others that ended */
-    uint64_t last_ns;           /* of the last that ended */
-    uint64_t faulted;           /* 1: one of them had many page faults */
-    uint64_t stops_seen;        /* of all stops, when the last that ended did */
     uint64_t unfinished;        /* begun, and left other than through the end probe */
-    uint64_t nested;            /* entered inside another parallel region */
-    uint64_t foreign;           /* entered outside parallel regions by a thread that is not the initial one */
     char name[CAPTURE_NAME_BYTES];
     char function[CAPTURE_NAME_BYTES / 2];
     char file[CAPTURE_NAME_BYTES];
     char thread_sized[CAPTURE_NAME_BYTES / 2];     /* of the site, "" for none */
     char object[CAPTURE_NAME_BYTES];    /* path of the shared library that holds its code, as the dynamic linker has it; "": the executable */
 };
+
+struct capture_counts {         /* what probes keep of a region: one cache line, apart from what is long, since every invocation asks for it */
+    uint64_t invocations;       /* numbered from 1 in the order in which they begin, on whatever thread */
+    uint64_t time_ns;           /* of those in no other region that ended, together */
+    uint64_t nested_ns;         /* of the others that ended */
+    uint64_t last_ns;           /* of the last that ended */
+    uint64_t faulted;           /* 1: one of them had many page faults */
+    uint64_t stops_seen;        /* of all stops, when the last that ended did */
+    uint64_t nested;            /* entered inside another parallel region */
+    uint64_t foreign;           /* entered outside parallel regions by a thread that is not the initial one */
+} __attribute__((aligned(64)));
 
 enum {                          /* flags of a record */
     CAPTURE_RECORD_CPU = 1,     /* faults and switches were measured, and cpu_ns where there were switches: alone then it tells something */
@@ -204,10 +209,9 @@ struct capture_history {        /* what a region did so far, in a choosing run; 
     uint32_t captured;          /* invocations */
     uint32_t reserved;
     uint16_t last, before_last; /* magnitudes */
-    uint32_t count[CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP];
-    uint64_t time_ns[CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP];
     struct { uint16_t magnitude, settled; } covered[CAPTURE_COVERED_MAX];   /* captured ones; settled: not among the first of their kind */
-};
+    struct { uint64_t count, time_ns; } like[CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP];      /* others, by how long they took */
+} __attribute__((aligned(64)));
 
 #define CAPTURE_CONTEXTS (1u << 16)             /* a power of two */
 struct capture_context { uint32_t tag; uint16_t magnitude; uint8_t error, count; };     /* what followed such a beginning last */
@@ -219,6 +223,7 @@ struct capture_log {
     uint32_t mode;              /* enum capture_mode */
     uint64_t log_bytes;         /* of the whole memfd */
     uint64_t records_offset;    /* bytes */
+    uint64_t copies_offset;     /* bytes: CAPTURE_COPY_SLOTS of CAPTURE_COPY_BYTES each */
     uint64_t records_max;
     uint32_t after;             /* 1: stop at the end of a captured invocation as well */
     uint32_t real;              /* 1: the first region makes its team itself, as without us: a run is timed, and nothing compared with its regions' times */
@@ -262,6 +267,8 @@ struct capture_log {
     uint64_t stall_ns;          /* time spent stopped, all stops together, as the program saw it */
     uint64_t stall_ns_last;
     uint64_t stops;             /* begun */
+    uint64_t copies_made;       /* copies that were asked for, and are there, or have failed */
+    uint32_t copies_failed[CAPTURE_COPY_SLOTS];     /* 1: the copy in that slot is not to be used */
     uint64_t early_spent_ns, heavy_spent_ns;    /* of the policy's purses */
     uint64_t probe_ns;          /* what reading the clock adds to an invocation's own time */
     uint32_t region_count;
@@ -270,6 +277,7 @@ struct capture_log {
     uint64_t runtime_threads[CAPTURE_THREADS_MAX];  /* their thread pointers, as far as they fit */
     uint64_t sites[CAPTURE_SITES_MAX];  /* addresses of the sites that were entered */
     struct capture_region_entry regions[CAPTURE_REGIONS_MAX];
+    struct capture_counts counts[CAPTURE_REGIONS_MAX];      /* of the same regions */
     struct capture_stop stop;
     uint64_t lock_blocks[CAPTURE_LOCK_SLOTS / CAPTURE_LOCK_BLOCK / 64];     /* a bit for each block of slots that was ever used */
     struct capture_lock locks[CAPTURE_LOCK_SLOTS];
@@ -302,8 +310,14 @@ enum capture_answer_type {
     CAPTURE_ANSWER_GO = 1,
     CAPTURE_ANSWER_NO_MORE = 2, /* go, and never stop again */
     CAPTURE_ANSWER_DECLINED = 3, /* go: this invocation is not captured, and its end need not be told */
+    CAPTURE_ANSWER_COPY = 4,    /* no answer yet: copy memory into the log, and wait again */
 };
 
-struct capture_answer { uint32_t type; uint32_t cpu_us; };    /* cpu_us: what the stop took the tracer, whatever else the machine did */
+struct capture_answer {         /* tracer to target */
+    uint32_t type;              /* enum capture_answer_type */
+    uint32_t cpu_us;            /* what the stop took the tracer, whatever else the machine did */
+    uint64_t address;           /* to be copied */
+    uint32_t bytes, slot;
+};
 
 #endif

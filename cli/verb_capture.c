@@ -41,6 +41,7 @@ static enum pcere_status refusals_parse(unsigned *ret_faults, struct pcere_error
         {"ptrace", CAPTURE_FAULT_PTRACE}, {"tracking", CAPTURE_FAULT_TRACKING},
         {"pagemap-scan", CAPTURE_FAULT_PAGEMAP_SCAN}, {"personality", CAPTURE_FAULT_PERSONALITY},
         {"calm", CAPTURE_FAULT_CALM}, {"first-calm", CAPTURE_FAULT_FIRST_CALM},
+        {"copying", CAPTURE_FAULT_COPYING},
     };
     const char *words = getenv("PCERE_REFUSE");
     unsigned faults = 0;
@@ -49,7 +50,7 @@ static enum pcere_status refusals_parse(unsigned *ret_faults, struct pcere_error
         while (i < sizeof names / sizeof *names && !(strlen(names[i].name) == length && strncmp(names[i].name, at, length) == 0))
             i++;
         if (i == sizeof names / sizeof *names)
-            return pcere_fail(error, PCERE_USAGE, 0, "use ptrace, tracking, pagemap-scan, personality, calm or first-calm", "PCERE_REFUSE: '%.60s' is not known", at);
+            return pcere_fail(error, PCERE_USAGE, 0, "use ptrace, tracking, pagemap-scan, personality, calm, first-calm or copying", "PCERE_REFUSE: '%.60s' is not known", at);
         faults |= names[i].fault;
     }
     *ret_faults = faults;

@@ -191,7 +191,7 @@ static struct capture_log *log_map(int descriptor)
     if (log == MAP_FAILED)
         return NULL;
     if (log->magic != CAPTURE_MAGIC || log->version != CAPTURE_VERSION || log->log_bytes != (uint64_t)bytes ||
-        log->records_offset < sizeof *log || log->records_offset > log->log_bytes ||
+        log->copies_offset < sizeof *log || log->records_offset < log->copies_offset + (uint64_t)CAPTURE_COPY_SLOTS * CAPTURE_COPY_BYTES || log->records_offset > log->log_bytes ||
         log->records_max > (log->log_bytes - log->records_offset) / sizeof(struct capture_record)) {
         munmap(log, (size_t)bytes);
         return NULL;

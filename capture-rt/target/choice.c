@@ -180,8 +180,8 @@ static void like(const struct capture_history *history, uint32_t magnitude, uint
     uint32_t place = magnitude / CAPTURE_MAGNITUDE_STEP;
     *ret_count = *ret_ns = 0;
     for (uint32_t i = place ? place - 1 : 0; i <= place + 1 && i < PLACES; i++) {
-        *ret_count += history->count[i];
-        *ret_ns += history->time_ns[i];
+        *ret_count += history->like[i].count;
+        *ret_ns += history->like[i].time_ns;
     }
 }
 
@@ -265,8 +265,8 @@ static void end(struct target_state *state, const struct target_choice *choice, 
             cover(history, choice->magnitude, choice->settled && choice->magnitude <= magnitude + CAPTURE_MAGNITUDE_NEAR);
         history->captured++;
     } else {
-        history->count[magnitude / CAPTURE_MAGNITUDE_STEP]++;
-        history->time_ns[magnitude / CAPTURE_MAGNITUDE_STEP] += time_ns;
+        history->like[magnitude / CAPTURE_MAGNITUDE_STEP].count++;
+        history->like[magnitude / CAPTURE_MAGNITUDE_STEP].time_ns += time_ns;
     }
     if (usual || !history->last) {
         history->before_last = history->last;
@@ -279,7 +279,7 @@ static void end(struct target_state *state, const struct target_choice *choice, 
 /* Not even all of its invocations together are worth a stop: it is neither asked nor learnt about. */
 static bool is_light(const struct target_state *state, const struct capture_record *record)
 {
-    const struct capture_region_entry *region = &state->log->regions[record->region];
+    const struct capture_counts *region = &state->log->counts[record->region];
     return record->invocation > LIGHT_AFTER && region->time_ns + region->nested_ns < __atomic_load_n(&state->light_ns, __ATOMIC_RELAXED);
 }
 

@@ -25,7 +25,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define COSTLY_NS 50000u                /* regions at least this long can bear system calls beside them */
+#define COSTLY_NS 100000u               /* regions at least this long can bear system calls beside them */
 
 uint64_t target_clock_ns(void)
 {
@@ -263,7 +263,7 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
 static struct target_open *open_new(struct target_state *state, struct target_thread *thread, uint32_t index, const struct pcere_site *site,
                                     uintptr_t stack_pointer)
 {
-    struct capture_region_entry *region = &state->log->regions[index];
+    struct capture_counts *region = &state->log->counts[index];
     if (thread->depth > 0)
         open_drop_stale(state, thread, site, stack_pointer);
     uint32_t levels;
@@ -279,16 +279,19 @@ static struct target_open *open_new(struct target_state *state, struct target_th
         return NULL;
     }
     struct target_open *open = &thread->open[thread->depth];
-    *open = (struct target_open){
-        .site = site, .stack_pointer = stack_pointer, .place = place, .nested = nested,
-        .record = {.invocation = invocation, .region = index, .parent = target_nesting_parent(state, thread, levels, team)}};
+    open->site = site;
+    open->stack_pointer = stack_pointer;
+    open->place = place;
+    open->nested = nested;
+    open->captured = open->choice.made = open->choice.light = false;        /* all else is set before it is asked for */
+    open->record = (struct capture_record){.invocation = invocation, .region = index, .parent = target_nesting_parent(state, thread, levels, team)};
     return open;
 }
 
 /* `stops_before`: of all stops, before it was captured itself. */
 static void open_start(const struct target_state *state, struct target_thread *thread, struct target_open *open, uint64_t stops_before)
 {
-    const struct capture_region_entry *region = &state->log->regions[open->record.region];
+    const struct capture_counts *region = &state->log->counts[open->record.region];
     if (__atomic_load_n(&region->stops_seen, __ATOMIC_RELAXED) != stops_before)
         open->record.flags |= CAPTURE_RECORD_NEAR;
     bool near = open->record.flags & CAPTURE_RECORD_NEAR;
@@ -351,7 +354,7 @@ bool target_plain_begin(struct target_state *state, struct pcere_site *site, uin
 static void open_close(struct target_state *state, struct target_open *open, uint64_t end_ns)
 {
     struct capture_record *record = &open->record;
-    struct capture_region_entry *region = &state->log->regions[record->region];
+    struct capture_counts *region = &state->log->counts[record->region];
     record->end_ns = end_ns;
     uint64_t stall_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED) - open->stall_before_ns;
     record->end_ns -= stall_ns < record->end_ns - record->begin_ns ? stall_ns : record->end_ns - record->begin_ns;

@@ -106,6 +106,7 @@ enum capture_fault {             /* for tests: what the machine is to refuse */
     CAPTURE_FAULT_PERSONALITY = 8,
     CAPTURE_FAULT_CALM = 16,         /* threads that could be told from working ones */
     CAPTURE_FAULT_FIRST_CALM = 32,   /* the same, before a region's first stop */
+    CAPTURE_FAULT_COPYING = 64,      /* the program copying its own memory: it is all read from outside */
 };
 
 struct capture_options {         /* zero is a default wherever it makes sense; all pointers borrowed */

@@ -80,19 +80,35 @@ static enum pcere_status threads_stop(struct child *child, struct freeze *freeze
     return PCERE_OK;
 }
 
+enum pcere_status freeze_one(struct child *child, pid_t tid, struct freeze *freeze, struct pcere_error *error)
+{
+    if (!array_reserve(&freeze->threads, &freeze->capacity, freeze->count + 1, sizeof *freeze->threads))
+        return pcere_fail_memory(error, "the list of threads");
+    int refusal = thread_stop(child, tid, freeze);
+    if (refusal == ESRCH)
+        return pcere_fail(error, PCERE_NO, 0, NULL, "the program ended while it was about to be stopped");
+    return refusal ? pcere_fail(error, PCERE_REFUSED, refusal, HINT_PTRACE, "cannot trace the program") : PCERE_OK;
+}
+
+void freeze_one_release(struct freeze *freeze, pid_t tid)
+{
+    for (size_t i = 0; i < freeze->count; i++)
+        if (freeze->threads[i].tid == tid) {
+            if (!freeze->threads[i].gone)
+                ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)freeze->threads[i].signal);
+            freeze->threads[i] = freeze->threads[--freeze->count];
+            return;
+        }
+}
+
 enum pcere_status freeze_all(struct child *child, pid_t first, struct freeze *freeze, struct pcere_error *error)
 {
     size_t held = freeze->count;
     if (is_held(freeze, first))
         return pcere_fail(error, PCERE_DATA, 0, NULL, "a thread of the program that is held sends a message");
-    if (!array_reserve(&freeze->threads, &freeze->capacity, held + 1, sizeof *freeze->threads))
-        return pcere_fail_memory(error, "the list of threads");
-    int refusal = thread_stop(child, first, freeze);
-    if (refusal == ESRCH)
-        return pcere_fail(error, PCERE_NO, 0, NULL, "the program ended while it was about to be stopped");
-    if (refusal)
-        return pcere_fail(error, PCERE_REFUSED, refusal, HINT_PTRACE, "cannot trace the program");
-    enum pcere_status status = PCERE_OK;
+    enum pcere_status status = freeze_one(child, first, freeze, error);
+    if (status != PCERE_OK)
+        return status;
     for (size_t found = 1; status == PCERE_OK && found > 0;)
         status = threads_stop(child, freeze, &found, error);
     if (status == PCERE_OK && (child->ended || freeze->threads[held].gone))

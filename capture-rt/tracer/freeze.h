@@ -23,6 +23,9 @@ struct freeze {
 /* Stop every thread of the child that is not held already; `first` (which waits for an answer) is among them. Nothing more is stopped than before
  * on failure. PCERE_REFUSED: ptrace is forbidden. PCERE_NO: the program ended meanwhile. */
 enum pcere_status freeze_all(struct child *child, pid_t first, struct freeze *freeze, struct pcere_error *error);
+/* One thread of those that are stopped is let go, and stopped again; it waits for us meanwhile, or does what it was asked to. As freeze_all. */
+void freeze_one_release(struct freeze *freeze, pid_t tid);
+enum pcere_status freeze_one(struct child *child, pid_t tid, struct freeze *freeze, struct pcere_error *error);
 void freeze_release(struct freeze *freeze);      /* let all go that are not held; the struct can be used again */
 /* Let go what is held for that reason. Only while nothing else is stopped. False: there was nothing. */
 bool freeze_let_go(struct freeze *freeze, uint64_t held_for);

@@ -44,7 +44,8 @@ enum pcere_status shared_log_open(const struct capture_options *options, enum ca
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t records = options->records_most ? options->records_most : RECORDS_MOST;
-    size_t offset = (sizeof(struct capture_log) + page - 1) / page * page;
+    size_t copies = (sizeof(struct capture_log) + page - 1) / page * page;
+    size_t offset = copies + ((size_t)CAPTURE_COPY_SLOTS * CAPTURE_COPY_BYTES + page - 1) / page * page;
     size_t bytes = offset + (records * sizeof(struct capture_record) + page - 1) / page * page;
     if (strlen(options->library) >= sizeof ret_log->log->library)
         return pcere_fail(error, PCERE_USAGE, ENAMETOOLONG, NULL, "the path of the capture library is too long");
@@ -68,6 +69,7 @@ enum pcere_status shared_log_open(const struct capture_options *options, enum ca
     log->version = CAPTURE_VERSION;
     log->mode = mode;
     log->log_bytes = bytes;
+    log->copies_offset = copies;
     log->records_offset = offset;
     log->records_max = records;
     strcpy(log->library, options->library);
@@ -149,11 +151,12 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
     run->region_count = count;
     for (uint32_t i = 0; i < count; i++) {
         const struct capture_region_entry *entry = &log->regions[i];
+        const struct capture_counts *counts = &log->counts[i];
         struct capture_region *region = &run->regions[i];
         *region = (struct capture_region){
             .name = text_of(entry->name, sizeof entry->name), .function = text_of(entry->function, sizeof entry->function),
-            .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = entry->invocations,
-            .time_ns = entry->time_ns, .nested_ns = entry->nested_ns, .unfinished = entry->unfinished, .nested = entry->nested, .foreign = entry->foreign,
+            .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = counts->invocations,
+            .time_ns = counts->time_ns, .nested_ns = counts->nested_ns, .unfinished = entry->unfinished, .nested = counts->nested, .foreign = counts->foreign,
             .plain = entry->plain, .code = entry->code};
         if (entry->object[0])
             region->object = text_of(entry->object, sizeof entry->object);

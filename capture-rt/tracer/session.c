@@ -257,6 +257,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
         return status;
     }
     session->socket = sockets[0];
+    session->copier = (struct copier){.child = &session->child, .freeze = &session->freeze, .log = log, .socket = sockets[0]};
     session->far_socket = sockets[1];
     struct child_setup setup = {.options = options, .log = session->log.descriptor, .socket = sockets[1],
                                 .descriptors = {descriptors[0], descriptors[1], descriptors[2]}};
@@ -264,6 +265,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
     close(sockets[1]);
     if (status == PCERE_OK) {
         struct pcere_error trouble = {0};
+        copier_prepare(&session->copier);
         if (snapshotter_open(session->child.pid, session->writer, session->manifest.page_size, &session->snapshotter, &trouble) ==
             PCERE_OK) {
             if (session->second)        /* meanwhile what the first run left is written */

@@ -63,6 +63,7 @@ struct session {
     _Atomic(bool) reserving_done, reserving_over;       /* it has; it is not to go on, since the program has ended */
     uint64_t reserved_bytes;
     uint64_t answered_ns, gap_ns;    /* CLOCK_MONOTONIC: when the program went on last; and how long it ran before this stop */
+    struct copier copier;
     bool release_due;                /* a captured region has ended, and its end was the last stop */
 };
 

@@ -78,6 +78,8 @@ static enum pcere_status memory_take(struct session *session, const struct captu
 {
     bool more = message->type == CAPTURE_MESSAGE_BEGIN;
     enum pcere_status status = PCERE_OK;
+    session->copier.tid = (pid_t)message->tid;
+    session->snapshotter.copier = session->options->faults & CAPTURE_FAULT_COPYING ? NULL : &session->copier;
     session->snapshotter.leads = &session->libraries.leads;
     if (more) {
         leads_look(&session->libraries.leads, session->child.pid, session->maps_text);

@@ -13,8 +13,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES ((uint64_t)512 << 10)
+#define CHUNK_BYTES ((uint64_t)CAPTURE_COPY_BYTES)
 #define SECOND_READER_BYTES ((uint64_t)8 << 20)     /* less than this is read faster by one thread than by two */
+#define COPY_LEAST_BYTES ((uint64_t)64 << 10)        /* shorter stretches are read, */
+#define COPIES_LEAST_BYTES ((uint64_t)1 << 20)       /* and all, where the others together are less */
 #define PAGE_UNREADABLE (STORE_PAGE_ZERO - 1)
 
 enum pcere_status snapshotter_open(pid_t pid, struct store_writer *writer, uint64_t page_bytes, struct snapshotter *ret_snapshotter,
@@ -70,6 +72,7 @@ struct part {
     uint64_t address, pages;
     enum { PART_ZERO, PART_LAST, PART_READ } kind;
     uint64_t number;            /* last: of the run in the last snapshot that it begins in; read: place among the numbers */
+    bool plain;                 /* memory of the program's own, which it can read */
 };
 
 struct plan {
@@ -77,6 +80,7 @@ struct plan {
     struct part *parts;
     size_t count, capacity;
     uint64_t pages;             /* to be read */
+    bool plain;                 /* of the mapping that is looked at */
     size_t known;               /* where in `last` the search goes on: addresses ascend */
 };
 
@@ -86,8 +90,9 @@ static bool part_add(struct plan *plan, struct part part)
     struct part *last = plan->count ? &plan->parts[plan->count - 1] : NULL;
     if (part.kind == PART_READ) {
         part.number = plan->pages;
+        part.plain = plan->plain;
         plan->pages += part.pages;
-        if (last && last->kind == PART_READ && last->address + last->pages * page_bytes == part.address) {
+        if (last && last->kind == PART_READ && last->plain == part.plain && last->address + last->pages * page_bytes == part.address) {
             last->pages += part.pages;
             return true;
         }
@@ -110,11 +115,11 @@ static bool known_add(struct plan *plan, uint64_t start, uint64_t end)
         const struct store_run *run = plan->known < last->count ? &last->runs[plan->known] : NULL;
         uint64_t stop = end;
         if (!run || run->address >= end) {
-            if (!part_add(plan, (struct part){start, (end - start) / page_bytes, PART_READ, 0}))
+            if (!part_add(plan, (struct part){start, (end - start) / page_bytes, PART_READ, 0, false}))
                 return false;
         } else if (run->address > start) {
             stop = run->address;
-            if (!part_add(plan, (struct part){start, (stop - start) / page_bytes, PART_READ, 0}))
+            if (!part_add(plan, (struct part){start, (stop - start) / page_bytes, PART_READ, 0, false}))
                 return false;
         } else {
             size_t first = plan->known;
@@ -122,7 +127,7 @@ static bool known_add(struct plan *plan, uint64_t start, uint64_t end)
                    stop < end && plan->known + 1 < last->count && last->runs[plan->known + 1].address == stop)
                 plan->known++;
             stop = stop < end ? stop : end;
-            if (!part_add(plan, (struct part){start, (stop - start) / page_bytes, PART_LAST, first}))
+            if (!part_add(plan, (struct part){start, (stop - start) / page_bytes, PART_LAST, first, false}))
                 return false;
         }
         start = stop;
@@ -135,10 +140,10 @@ static bool piece_plan(struct plan *plan, const struct map_entry *entry, const s
     uint64_t pages = (piece->end - piece->start) / plan->snapshotter->page_bytes;
     bool constant = piece->flags & PAGE_FILE && entry->file && !entry->shared && !(entry->mapping.protection & 2u /* PROT_WRITE */);
     if (piece->flags & PAGE_ZERO)
-        return part_add(plan, (struct part){piece->start, pages, PART_ZERO, 0});
+        return part_add(plan, (struct part){piece->start, pages, PART_ZERO, 0, false});
     if (constant || (!(piece->flags & PAGE_WRITTEN) && !entry->shared))
         return known_add(plan, piece->start, piece->end);
-    return part_add(plan, (struct part){piece->start, pages, PART_READ, 0});
+    return part_add(plan, (struct part){piece->start, pages, PART_READ, 0, false});
 }
 
 static bool is_guard(const struct map_entry *entry)
@@ -153,6 +158,7 @@ static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *e
     struct pagemap *pagemap = &plan->snapshotter->pagemap;
     pagemap->count = 0;
     pagemap->anonymous = !entry->file && !entry->shared;
+    plan->plain = pagemap->anonymous && entry->mapping.protection & 1u /* PROT_READ */;
     if (is_guard(entry))
         return PCERE_OK;
     enum pcere_status status = pagemap_look(pagemap, entry->mapping.start, entry->mapping.end,
@@ -195,7 +201,8 @@ static enum pcere_status spans_make(struct snapshotter *snapshotter, const struc
                 return pcere_fail_memory(error, "the plan of a dump");
             uint64_t pages = part->pages - done < chunk ? part->pages - done : chunk;
             snapshotter->spans[snapshotter->span_count++] =
-                (struct snapshot_span){part->address + done * snapshotter->page_bytes, pages, part->number + done};
+                (struct snapshot_span){part->address + done * snapshotter->page_bytes, pages, part->number + done,
+                                       part->plain && pages * snapshotter->page_bytes >= COPY_LEAST_BYTES};
         }
     }
     if (!array_reserve(&snapshotter->numbers, &snapshotter->number_capacity, plan->pages, sizeof *snapshotter->numbers))
@@ -235,6 +242,55 @@ static enum pcere_status span_read(struct snapshotter *snapshotter, const struct
     return PCERE_OK;
 }
 
+static enum pcere_status span_take(struct snapshotter *snapshotter, const struct snapshot_span *span, const void *data, struct pcere_error *error)
+{
+    if (snapshotter->leads)
+        leads_scan(snapshotter->leads, data, span->address, span->pages * snapshotter->page_bytes);
+    return store_writer_pages(snapshotter->writer, data, span->pages, snapshotter->numbers + span->first, error);
+}
+
+static bool are_worth_copying(const struct snapshotter *snapshotter)
+{
+    uint64_t pages = 0;
+    for (size_t i = 0; i < snapshotter->span_count; i++)
+        pages += snapshotter->spans[i].copied ? snapshotter->spans[i].pages : 0;
+    return snapshotter->copier && pages * snapshotter->page_bytes >= COPIES_LEAST_BYTES;
+}
+
+/* From `at` on, or the end of the spans. */
+static size_t span_find(const struct snapshotter *snapshotter, size_t at, bool copied)
+{
+    while (at < snapshotter->span_count && snapshotter->spans[at].copied != copied)
+        at++;
+    return at;
+}
+
+/* What the program copies is looked at while it copies the next; the rest is read by us meanwhile. */
+static enum pcere_status spans_copy(struct snapshotter *snapshotter, struct pcere_error *error)
+{
+    struct copier *copier = snapshotter->copier;
+    enum pcere_status status = PCERE_OK;
+    size_t asked = span_find(snapshotter, 0, true), taken = asked, read = span_find(snapshotter, 0, false), count = snapshotter->span_count;
+    copier_begin(copier);
+    while (status == PCERE_OK && (taken < count || read < count)) {
+        while (asked < count && copier->asked - copier->taken < CAPTURE_COPY_SLOTS &&
+               copier_ask(copier, snapshotter->spans[asked].address, snapshotter->spans[asked].pages * snapshotter->page_bytes))
+            asked = span_find(snapshotter, asked + 1, true);
+        if (read < count && (taken == count || !copier_is_ready(copier))) {
+            status = span_read(snapshotter, &snapshotter->spans[read], snapshotter->buffers[0], error);
+            read = span_find(snapshotter, read + 1, false);
+            continue;
+        }
+        const void *data = taken < asked ? copier_take(copier) : NULL;
+        status = data ? span_take(snapshotter, &snapshotter->spans[taken], data, error)
+                      : span_read(snapshotter, &snapshotter->spans[taken], snapshotter->buffers[0], error);
+        taken = span_find(snapshotter, taken + 1, true);
+    }
+    struct pcere_error ignored;
+    enum pcere_status ended = copier_end(copier, status == PCERE_OK ? error : &ignored);
+    return status == PCERE_OK ? ended : status;
+}
+
 static void spans_read(struct reading *reading, unsigned char *buffer)
 {
     struct snapshotter *snapshotter = reading->snapshotter;
@@ -259,6 +315,8 @@ static void *second_reader(void *context)
 
 static enum pcere_status pages_read(struct snapshotter *snapshotter, uint64_t bytes, struct pcere_error *error)
 {
+    if (are_worth_copying(snapshotter))
+        return spans_copy(snapshotter, error);
     struct reading reading = {.snapshotter = snapshotter, .mutex = PTHREAD_MUTEX_INITIALIZER};
     pthread_t thread;
     bool second = bytes >= SECOND_READER_BYTES && pthread_create(&thread, NULL, second_reader, &reading) == 0;
@@ -360,7 +418,7 @@ static bool chunks_note(const struct snapshotter *snapshotter, const struct run_
                 break;
         }
         uint64_t new_bytes = runs_within(changed, &next_changed, page_bytes, chunk);
-        bool released = snapshotter->released && is_busy(snapshotter, chunk);
+        bool released = snapshotter->was_released && is_busy(snapshotter, chunk);
         if (!chunk_note(snapshotter, busy, &next, chunk, (released ? new_bytes : bytes) * 2 >= SNAPSHOT_CHUNK_BYTES))
             return false;
     }
@@ -427,6 +485,7 @@ enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct
         run_list_done(&list);
         return status;
     }
+    snapshotter->was_released = snapshotter->released;
     snapshotter->released = false;
     run_list_done(&snapshotter->previous);
     snapshotter->previous = snapshotter->last;

@@ -2,11 +2,12 @@
  *
  *   mappings  ──pagemap──▶ pieces: known and unchanged ──▶ numbers of the snapshot before
  *                                  zero                ──▶ STORE_PAGE_ZERO
- *                                  anything else       ──▶ read in 512 KiB chunks by two threads ──▶ store_writer_pages ──▶ numbers
+ *                                  anything else       ──▶ copied by the program in 512 KiB chunks, or read by two threads ──▶ store_writer_pages ──▶ numbers
  */
 #ifndef PCERE_CAPTURE_TRACER_SNAPSHOT_H
 #define PCERE_CAPTURE_TRACER_SNAPSHOT_H
 
+#include "capture-rt/tracer/copier.h"
 #include "capture-rt/tracer/leads.h"
 #include "capture-rt/tracer/maps.h"
 #include "capture-rt/tracer/pagemap.h"
@@ -24,7 +25,7 @@ uint64_t run_list_pages(const struct run_list *list);
 bool run_list_copy(const struct run_list *list, struct run_list *ret_list);
 void run_list_done(struct run_list *list);
 
-struct snapshot_span { uint64_t address, pages, first; };   /* to be read; `first`: its place among the numbers */
+struct snapshot_span { uint64_t address, pages, first; bool copied; };     /* to be read; `first`: its place among the numbers; copied: by the program */
 
 #define SNAPSHOT_CHUNK_BYTES ((uint64_t)2 << 20)
 
@@ -34,6 +35,7 @@ struct snapshotter {
     uint64_t page_bytes;
     struct pagemap pagemap;
     struct store_writer *writer;
+    struct copier *copier;       /* who copies much memory; borrowed; NULL: nobody does */
     struct leads *leads;         /* told of all that is read; borrowed; NULL: nobody is */
     struct run_list last;        /* the newest snapshot */
     struct run_list previous;    /* the one before it */
@@ -41,7 +43,8 @@ struct snapshotter {
     bool *busy_before;           /* of each: the time before, but not the last time */
     size_t busy_count;
     bool learnt;                 /* something is known of them */
-    bool released;               /* the newest snapshot left them untracked */
+    bool released;               /* they are untracked, since the newest snapshot */
+    bool was_released;           /* they were, until the newest snapshot: that they were read says nothing */
     uint64_t read_bytes;         /* by the newest snapshot */
     struct snapshot_span *spans;
     size_t span_count, span_capacity;
