@@ -7,12 +7,74 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #define FRAMES_MOST 256
 
+/* ---- memory of the stopped thread -------------------------------------------------------------------------------------------
+ * libunwind asks for tables byte by byte, and for each of these ptrace would be called. */
+
+#define PAGES_KEPT 16u
+#define PAGE_BYTES 4096u         /* or a part of one: it is never more than is there */
+
+struct callpath_memory {         /* as it is while the thread stands still */
+    pid_t tid;
+    bool known[PAGES_KEPT];
+    uint64_t address[PAGES_KEPT];
+    unsigned char bytes[PAGES_KEPT][PAGE_BYTES];
+};
+
+static _Thread_local struct callpath_memory *walked;     /* libunwind's accessors have no room for it */
+
+static const unsigned char *page_of(struct callpath_memory *memory, uint64_t address)
+{
+    uint64_t page = address / PAGE_BYTES * PAGE_BYTES, place = address / PAGE_BYTES % PAGES_KEPT;
+    if (!memory->known[place] || memory->address[place] != page) {
+        struct iovec local = {memory->bytes[place], PAGE_BYTES}, remote = {(void *)(uintptr_t)page, PAGE_BYTES};
+        memory->known[place] = process_vm_readv(memory->tid, &local, 1, &remote, 1, 0) == PAGE_BYTES;
+        memory->address[place] = page;
+    }
+    return memory->known[place] ? memory->bytes[place] : NULL;
+}
+
+static int memory_access(unw_addr_space_t space, unw_word_t address, unw_word_t *word, int write, void *process)
+{
+    bool inside = walked && !write && address % PAGE_BYTES <= PAGE_BYTES - sizeof *word;
+    const unsigned char *page = inside ? page_of(walked, address) : NULL;
+    if (!page)
+        return _UPT_access_mem(space, address, word, write, process);
+    memcpy(word, page + address % PAGE_BYTES, sizeof *word);
+    return 0;
+}
+
+static void walk_begin(struct callpath *callpath)
+{
+    if (!callpath->memory)
+        callpath->memory = malloc(sizeof *callpath->memory);     /* without, it takes longer */
+    walked = callpath->memory;
+    if (!walked)
+        return;
+    walked->tid = callpath->tid;
+    memset(walked->known, 0, sizeof walked->known);
+}
+
+static void walk_end(void)
+{
+    walked = NULL;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------------------------------------- */
+
+static unw_addr_space_t space_new(void)
+{
+    unw_accessors_t accessors = _UPT_accessors;
+    accessors.access_mem = memory_access;
+    return unw_create_addr_space(&accessors, 0);
+}
+
 static bool callpath_turn(struct callpath *callpath, pid_t tid)
 {
-    if (!callpath->space && (callpath->space = unw_create_addr_space(&_UPT_accessors, 0)))
+    if (!callpath->space && (callpath->space = space_new()))
         unw_set_caching_policy(callpath->space, UNW_CACHE_GLOBAL);
     if (callpath->process && callpath->tid != tid) {
         _UPT_destroy(callpath->process);
@@ -32,10 +94,10 @@ static bool ranges_hold(const struct store_range *ranges, size_t count, uint64_t
     return false;
 }
 
-bool callpath_leaves(struct callpath *callpath, pid_t tid, const struct store_range *ranges, size_t count)
+static bool frames_leave(struct callpath *callpath, const struct store_range *ranges, size_t count)
 {
     unw_cursor_t cursor;
-    if (!callpath_turn(callpath, tid) || unw_init_remote(&cursor, callpath->space, callpath->process) != 0)
+    if (unw_init_remote(&cursor, callpath->space, callpath->process) != 0)
         return false;
     for (int steps = 0; steps < FRAMES_MOST; steps++) {
         unw_word_t address;
@@ -47,6 +109,16 @@ bool callpath_leaves(struct callpath *callpath, pid_t tid, const struct store_ra
             return false;
     }
     return false;
+}
+
+bool callpath_leaves(struct callpath *callpath, pid_t tid, const struct store_range *ranges, size_t count)
+{
+    if (!callpath_turn(callpath, tid))
+        return false;
+    walk_begin(callpath);
+    bool leaves = frames_leave(callpath, ranges, count);
+    walk_end();
+    return leaves;
 }
 
 static bool is_users(const struct map_facts *facts, uint64_t address)
@@ -81,7 +153,12 @@ enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, const stru
     struct store_frame *frames = calloc(FRAMES_MOST, sizeof *frames);
     if (!frames)
         return pcere_fail_memory(error, "the call path");
-    *ret_count = callpath_turn(callpath, tid) ? frames_walk(callpath->space, callpath->process, facts, frames) : 0;
+    *ret_count = 0;
+    if (callpath_turn(callpath, tid)) {
+        walk_begin(callpath);
+        *ret_count = frames_walk(callpath->space, callpath->process, facts, frames);
+        walk_end();
+    }
     *ret_frames = frames;
     return PCERE_OK;
 }
@@ -145,5 +222,6 @@ void callpath_done(struct callpath *callpath)
     if (callpath->space)
         unw_destroy_addr_space(callpath->space);
     free(callpath->names);
+    free(callpath->memory);
     *callpath = (struct callpath){0};
 }

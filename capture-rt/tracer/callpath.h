@@ -13,6 +13,7 @@
 struct callpath {                /* of one process; zero is empty */
     void *space, *process;       /* libunwind's */
     pid_t tid;                   /* that `process` is for */
+    struct callpath_memory *memory;      /* what was read of it in the walk that is under way */
     struct store_frame *names;   /* known ones */
     size_t name_count, name_capacity;
 };

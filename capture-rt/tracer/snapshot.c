@@ -16,7 +16,7 @@
 #define CHUNK_BYTES ((uint64_t)CAPTURE_COPY_BYTES)
 #define SECOND_READER_BYTES ((uint64_t)8 << 20)     /* less than this is read faster by one thread than by two */
 #define COPY_LEAST_BYTES ((uint64_t)64 << 10)        /* shorter stretches are read, */
-#define COPIES_LEAST_BYTES ((uint64_t)1 << 20)       /* and all, where the others together are less */
+#define COPIES_LEAST_BYTES ((uint64_t)6 << 20)       /* and all, where the others together are less: waking the program takes as long as reading 1 MiB */
 #define PAGE_UNREADABLE (STORE_PAGE_ZERO - 1)
 
 enum pcere_status snapshotter_open(pid_t pid, struct store_writer *writer, uint64_t page_bytes, struct snapshotter *ret_snapshotter,
