@@ -82,6 +82,7 @@ static enum pcere_status cost_add(json_t *document, const char *path, const stru
         json_put(value, "stall_ns", json_from_u64(stop->stall_ns), &failed);
         json_put(value, "present_bytes", json_from_u64(stop->present_bytes), &failed);
         json_put(value, "read_bytes", json_from_u64(stop->read_bytes), &failed);
+        json_put(value, "copied_bytes", json_from_u64(stop->copied_bytes), &failed);
         json_array_append_new(stops, value);
     }
     json_put(document, "stops", stops, &failed);

@@ -156,7 +156,8 @@ struct capture_stop_cost {       /* one stop of the program */
     bool at_end;                 /* after the region */
     uint64_t stall_ns;           /* as the program saw it */
     uint64_t present_bytes;      /* memory that was there */
-    uint64_t read_bytes;         /* what had to be read */
+    uint64_t read_bytes;         /* what had to be read, */
+    uint64_t copied_bytes;       /* and of it what the program copied for us */
 };
 
 struct capture_result {

@@ -174,7 +174,7 @@ static bool stop_note(struct session *session, const struct capture_message *mes
         .region = message->region, .invocation = message->invocation,
         .at_end = message->type == CAPTURE_MESSAGE_END,
         .present_bytes = run_list_pages(&session->snapshotter.last) * session->manifest.page_size,
-        .read_bytes = session->snapshotter.read_bytes};
+        .read_bytes = session->snapshotter.read_bytes, .copied_bytes = session->snapshotter.copied_bytes};
     return true;
 }
 

@@ -246,6 +246,7 @@ static enum pcere_status span_take(struct snapshotter *snapshotter, const struct
 {
     if (snapshotter->leads)
         leads_scan(snapshotter->leads, data, span->address, span->pages * snapshotter->page_bytes);
+    snapshotter->copied_bytes += span->pages * snapshotter->page_bytes;
     return store_writer_pages(snapshotter->writer, data, span->pages, snapshotter->numbers + span->first, error);
 }
 
@@ -469,6 +470,7 @@ enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct
 {
     struct plan plan = {.snapshotter = snapshotter};
     struct run_list list = {0};
+    snapshotter->copied_bytes = 0;
     array_reserve(&list.runs, &list.capacity, snapshotter->last.count + 64, sizeof *list.runs);     /* it would grow; if it cannot, it is found out then */
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; i < maps->count && status == PCERE_OK; i++)

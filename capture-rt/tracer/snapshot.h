@@ -45,7 +45,8 @@ struct snapshotter {
     bool learnt;                 /* something is known of them */
     bool released;               /* they are untracked, since the newest snapshot */
     bool was_released;           /* they were, until the newest snapshot: that they were read says nothing */
-    uint64_t read_bytes;         /* by the newest snapshot */
+    uint64_t read_bytes;         /* by the newest snapshot, */
+    uint64_t copied_bytes;       /* of which the program copied these */
     struct snapshot_span *spans;
     size_t span_count, span_capacity;
     uint64_t *numbers;           /* of the pages read */
