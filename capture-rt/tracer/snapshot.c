@@ -60,7 +60,6 @@ void snapshotter_close(struct snapshotter *snapshotter)
     free(snapshotter->numbers);
     free(snapshotter->busy);
     free(snapshotter->busy_before);
-    run_list_done(&snapshotter->previous);
     run_list_done(&snapshotter->last);
     *snapshotter = (struct snapshotter){.memory = -1, .pagemap = {.descriptor = -1, .tracking = -1}};
 }
@@ -382,30 +381,10 @@ static bool chunk_note(const struct snapshotter *snapshotter, struct busy_list *
     return !changed || busy_add(list, chunk, false);
 }
 
-/* Bytes of the list that lie in the chunk. Chunks are asked for in ascending order: *next is where the list goes on. */
-static uint64_t runs_within(const struct run_list *list, size_t *next, uint64_t page_bytes, uint64_t chunk)
+/* What was read was written, or not tracked. */
+static bool chunks_note(const struct snapshotter *snapshotter, struct busy_list *busy)
 {
-    uint64_t bytes = 0, chunk_end = chunk + SNAPSHOT_CHUNK_BYTES;
-    for (; *next < list->count && list->runs[*next].address < chunk_end; ++*next) {
-        uint64_t start = list->runs[*next].address, end = start + list->runs[*next].count * page_bytes;
-        if (end > chunk)
-            bytes += (end < chunk_end ? end : chunk_end) - (start > chunk ? start : chunk);
-        if (end > chunk_end)
-            break;
-    }
-    return bytes;
-}
-
-static bool is_busy(const struct snapshotter *snapshotter, uint64_t chunk)
-{
-    size_t at = array_lower_bound(snapshotter->busy, snapshotter->busy_count, chunk);
-    return at < snapshotter->busy_count && snapshotter->busy[at] == chunk;
-}
-
-/* What was tracked is known to be written by having been read; of what was not, only whether it holds something else. */
-static bool chunks_note(const struct snapshotter *snapshotter, const struct run_list *changed, struct busy_list *busy)
-{
-    size_t next = 0, next_changed = 0;
+    size_t next = 0;
     uint64_t page_bytes = snapshotter->page_bytes, done = 0;
     for (size_t i = 0; i < snapshotter->span_count;) {
         const struct snapshot_span *span = &snapshotter->spans[i];
@@ -418,9 +397,7 @@ static bool chunks_note(const struct snapshotter *snapshotter, const struct run_
             if (end > done)
                 break;
         }
-        uint64_t new_bytes = runs_within(changed, &next_changed, page_bytes, chunk);
-        bool released = snapshotter->was_released && is_busy(snapshotter, chunk);
-        if (!chunk_note(snapshotter, busy, &next, chunk, (released ? new_bytes : bytes) * 2 >= SNAPSHOT_CHUNK_BYTES))
+        if (!chunk_note(snapshotter, busy, &next, chunk, bytes * 2 >= SNAPSHOT_CHUNK_BYTES))
             return false;
     }
     return chunk_note(snapshotter, busy, &next, UINT64_MAX, false);
@@ -428,13 +405,10 @@ static bool chunks_note(const struct snapshotter *snapshotter, const struct run_
 
 void snapshotter_learn(struct snapshotter *snapshotter)
 {
-    struct run_list changed;
     struct busy_list busy = {0};
-    if (snapshotter->pagemap.tracking < 0 || !snapshotter->previous.count ||
-        !run_list_difference(&snapshotter->previous, &snapshotter->last, snapshotter->page_bytes, &changed))
+    if (snapshotter->pagemap.tracking < 0 || !snapshotter->repeated)
         return;
-    bool enough = chunks_note(snapshotter, &changed, &busy);
-    run_list_done(&changed);
+    bool enough = chunks_note(snapshotter, &busy);
     free(snapshotter->busy);
     free(snapshotter->busy_before);
     snapshotter->busy = busy.chunks;
@@ -447,7 +421,6 @@ void snapshotter_learn(struct snapshotter *snapshotter)
 void snapshotter_release(struct snapshotter *snapshotter, const struct map_list *maps, bool all)
 {
     size_t next = 0;
-    snapshotter->released = true;
     for (size_t i = 0; i < maps->count; i++) {
         const struct store_mapping *mapping = &maps->entries[i].mapping;
         if (all) {
@@ -487,10 +460,8 @@ enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct
         run_list_done(&list);
         return status;
     }
-    snapshotter->was_released = snapshotter->released;
-    snapshotter->released = false;
-    run_list_done(&snapshotter->previous);
-    snapshotter->previous = snapshotter->last;
+    snapshotter->repeated = snapshotter->last.count > 0;
+    run_list_done(&snapshotter->last);
     snapshotter->last = list;
     snapshotter->read_bytes = plan.pages * snapshotter->page_bytes;
     return PCERE_OK;

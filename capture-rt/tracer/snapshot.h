@@ -38,13 +38,11 @@ struct snapshotter {
     struct copier *copier;       /* who copies much memory; borrowed; NULL: nobody does */
     struct leads *leads;         /* told of all that is read; borrowed; NULL: nobody is */
     struct run_list last;        /* the newest snapshot */
-    struct run_list previous;    /* the one before it */
     uint64_t *busy;              /* chunks (of SNAPSHOT_CHUNK_BYTES, by address, ascending) that changed between captured regions, in one of the last two times */
     bool *busy_before;           /* of each: the time before, but not the last time */
     size_t busy_count;
     bool learnt;                 /* something is known of them */
-    bool released;               /* they are untracked, since the newest snapshot */
-    bool was_released;           /* they were, until the newest snapshot: that they were read says nothing */
+    bool repeated;               /* it was not the first */
     uint64_t read_bytes;         /* by the newest snapshot, */
     uint64_t copied_bytes;       /* of which the program copied these */
     struct snapshot_span *spans;
