@@ -9,16 +9,21 @@
 #include "replay-rt/launcher/link_libraries.h"
 #include "replay-rt/launcher/user_passes.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#define PARTIAL ".partial"
 
 /* ---- what shapes a build ----------------------------------------------------------------------------------------------------- */
 
@@ -208,16 +213,60 @@ static void failure_keep(struct builder *builder, const char *final, struct pcer
     free(failed);
 }
 
+/* A folder where a build is made is locked for as long: one that nobody has locked was left by a process that was killed. */
+static void left_remove(const char *final)
+{
+    char *place = strndup(final, (size_t)(strrchr(final, '/') - final));
+    DIR *listing = place ? opendir(place) : NULL;
+    free(place);
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
+        const char *kind = strrchr(entry->d_name, '.');
+        if (!kind || strcmp(kind, PARTIAL) != 0)
+            continue;
+        int folder = openat(dirfd(listing), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0)
+            tree_remove(dirfd(listing), entry->d_name, NULL);
+        if (folder >= 0)
+            close(folder);
+    }
+    if (listing)
+        closedir(listing);
+}
+
+/* Another process may take it for one that was left before it is locked: then it is made again. */
+static enum pcere_status folder_make(const char *path, int *ret_lock, struct pcere_error *error)
+{
+    struct stat here, locked;
+    for (bool ours = false; !ours;) {
+        enum pcere_status status = tree_remove(AT_FDCWD, path, error);
+        if (!status)
+            status = directory_make(AT_FDCWD, path, error);
+        if (status)
+            return status;
+        int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (folder >= 0)
+            flock(folder, LOCK_EX);      /* where a file system has no locks, nothing is taken for left either */
+        else if (errno != ENOENT)
+            return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot open '%s'", path);
+        ours = folder >= 0 && !fstat(folder, &locked) && !stat(path, &here) && here.st_ino == locked.st_ino && here.st_dev == locked.st_dev;
+        if (ours)
+            *ret_lock = folder;
+        else if (folder >= 0)
+            close(folder);
+    }
+    return PCERE_OK;
+}
+
 static enum pcere_status build_make(struct builder *builder, const char *final, struct pcere_error *error)
 {
     struct text missing = {0};
+    int lock = -1;
     if (strchr(final, '%'))      /* it makes something else of the sign where it writes */
         return pcere_fail(error, PCERE_USAGE, 0, "rename it, or name it by another path", "LLVM's linker cannot write to '%s', which has a '%%' in it", final);
-    if (asprintf(&builder->folder, "%s.%ld.partial", final, (long)getpid()) < 0)
+    if (asprintf(&builder->folder, "%s.%ld" PARTIAL, final, (long)getpid()) < 0)
         return pcere_fail_memory(error, "a path");
-    enum pcere_status status = tree_remove(AT_FDCWD, builder->folder, error);
-    if (!status)
-        status = directory_make(AT_FDCWD, builder->folder, error);
+    left_remove(final);
+    enum pcere_status status = folder_make(builder->folder, &lock, error);
     if (!status)
         status = build_units_compile(builder, error);
     if (!status)
@@ -232,6 +281,8 @@ static enum pcere_status build_make(struct builder *builder, const char *final, 
     if (status == PCERE_NO)
         failure_keep(builder, final, error);
     tree_remove(AT_FDCWD, builder->folder, NULL);
+    if (lock >= 0)
+        close(lock);
     text_done(&missing);
     return status;
 }

@@ -31,4 +31,14 @@ says "a damaged build is made again" 0 out 'works@fails.c'
 rm -rf fails.pcere/build
 run "$PCERE" replay fails.pcere works --threads 1 --repeat 1
 says "so is one that was deleted" 0 out 'works@fails.c'
+rm -rf fails.pcere/build/????????????????
+left=fails.pcere/build/0123456789abcdef.1.partial used=fails.pcere/build/0123456789abcdef.2.partial
+mkdir -p $left/folder $used && touch $left/folder/unit.o
+exec 9<$used
+flock 9
+run "$PCERE" replay fails.pcere works --threads 1 --repeat 1
+says "beside one that another process makes" 0 out 'works@fails.c'
+holds "what a killed process left of a build is removed" test ! -e $left
+holds "but not what is being made" test -d $used
+exec 9<&-
 finish
