@@ -245,19 +245,24 @@ static void noise_print(const struct prediction *prediction)
     }
 }
 
-/* Classes that do not hold at these threads. */
+enum { MEMBERS_LISTED = 8 };
+
+/* Classes that do not hold at these threads: of many only the first are listed. */
 static void members_print(const struct prediction *prediction)
 {
+    size_t found = 0;
     for (size_t i = 0; i < prediction->result.point_count; i++) {
         const struct predict_point *point = &prediction->result.points[i];
         for (size_t r = 0; r < point->region_count; r++)
             for (size_t c = 0; c < point->regions[r].class_count; c++) {
                 const struct predict_class *class = &point->regions[r].classes[c];
-                if (class->members_ratio > 0 && (class->members_ratio < 1 || class->members_ratio > 1))
+                if (class->members_ratio > 0 && (class->members_ratio < 1 || class->members_ratio > 1) && found++ < MEMBERS_LISTED)
                     printf("%s #%llu stands for others with %u threads no more: in real runs they took %.2f times what it says; the interval has both\n",
                            point->regions[r].name, (unsigned long long)class->representative, point->threads, class->members_ratio);
             }
     }
+    if (found > MEMBERS_LISTED)
+        printf("... and %zu more of these, which --json has\n", found - MEMBERS_LISTED);
 }
 
 static void law_print(const struct prediction *prediction)
