@@ -1,6 +1,6 @@
 # The manual pages in docs/man are what the option tables say, and roff that can be read.
 source "$SOURCE/tests/cli/common.sh" || exit 1
-for verb in "" check capture regions run replay verify predict export help version; do
+for verb in "" $("$PCERE" help --json | jq -r ".verbs[].name"); do
     page=pcere${verb:+-$verb}.1
     "$PCERE" help --man $verb >"$page" 2>.err; status=$?; cp "$page" .out
     says "there is a page $page" 0 out "^\.SH NAME" out '^\.SH EXIT STATUS'
