@@ -5,7 +5,6 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "core/text.h"
-#include "profiler/protocol.h"
 #include "trace/merge.h"
 #include "trace/run.h"
 #include "trace/view.h"
@@ -76,14 +75,17 @@ static json_t *result_json(const struct merge_file *files, size_t count)
 
 /* ---- traces of ours ----------------------------------------------------------------------------------------------------------- */
 
-static bool is_ours(const char *path)
+static enum pcere_status formats_check(const struct cli *cli, size_t *ret_ours, struct pcere_error *error)
 {
-    char magic[sizeof TRACE_MAGIC - 1];
-    FILE *file = fopen(path, "rbe");
-    bool ours = file && fread(magic, 1, sizeof magic, file) == sizeof magic && memcmp(magic, TRACE_MAGIC, sizeof magic) == 0;
-    if (file)
-        fclose(file);
-    return ours;
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; i < cli->operand_count && status == PCERE_OK; i++) {
+        bool native;
+        status = run_is_native(cli->operands[i], &native, error);
+        *ret_ours += native;
+    }
+    if (status == PCERE_OK && *ret_ours && *ret_ours < cli->operand_count)
+        status = pcere_fail(error, PCERE_USAGE, 0, "'pcere timeline' makes Chrome's format of a trace of 'pcere trace'", "traces of one run have one format");
+    return status;
 }
 
 /* What was found of the clocks, by file: processes are in the files' order, those of devices behind the one that uses them. */
@@ -144,12 +146,10 @@ static enum pcere_status merge_verb(struct cli *cli, void *raw, struct pcere_err
     if (!files && status == PCERE_OK)
         status = pcere_fail_memory(error, "the traces");
     size_t ours = 0;
-    for (size_t i = 0; files && i < cli->operand_count; i++) {
+    for (size_t i = 0; files && i < cli->operand_count; i++)
         files[i].path = cli->operands[i];
-        ours += status == PCERE_OK && is_ours(cli->operands[i]);
-    }
-    if (status == PCERE_OK && ours && ours < cli->operand_count)
-        status = pcere_fail(error, PCERE_USAGE, 0, "'pcere timeline' makes Chrome's format of a trace of 'pcere trace'", "traces of one run have one format");
+    if (status == PCERE_OK)
+        status = formats_check(cli, &ours, error);
     if (status == PCERE_OK)
         status = result_open(words->output, words->force, &file, error);
     if (status == PCERE_OK) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 static bool names_make(struct reading *reading)
 {
@@ -87,6 +88,15 @@ __attribute__((format(printf, 2, 0))) static bool name_number(struct timeline *t
     return timeline_string(timeline, text, strlen(text), ret_string);
 }
 
+/* A hash of the executable's build id; 0: it has none. */
+static uint64_t build_of(const struct trace_file *file)
+{
+    for (size_t i = 1; i < file->module_count; i++)
+        if (file->modules[i].path && !file->modules[i].path[0] && file->modules[i].build_id && file->modules[i].build_id[0])
+            return XXH64(file->modules[i].build_id, strlen(file->modules[i].build_id), 0) | 1;
+    return 0;
+}
+
 static bool everything_read(struct reading *reading, const char *path)
 {
     struct timeline *timeline = reading->timeline;
@@ -97,6 +107,7 @@ static bool everything_read(struct reading *reading, const char *path)
         !timeline_string(timeline, name, strlen(name), &timeline->processes[reading->process].name) || !names_make(reading))
         return false;
     timeline->processes[reading->process].role = reading->process + 1;
+    timeline->processes[reading->process].build = build_of(file);
     if (!timeline->realtime_ns)
         timeline->realtime_ns = file->header->start.realtime_ns;
     reading->shift_ns = (int64_t)(file->header->start.realtime_ns - timeline->realtime_ns);

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +28,7 @@ enum { LARGE_BYTES = 1 << 28 };                  /* smaller files are read once 
 #define WANTED_NONE (1u << 29)                   /* no kind of span */
 static_assert(SPAN_KINDS <= 29, "a bit for each kind of span");
 
-enum file_kind { FILE_UNKNOWN, FILE_CHROME, FILE_DOT, FILE_NATIVE };
+enum file_kind { FILE_CHROME, FILE_DOT, FILE_NATIVE };
 
 static enum pcere_status kind_find(const char *path, enum file_kind *ret_kind, struct pcere_error *error)
 {
@@ -42,10 +43,23 @@ static enum pcere_status kind_find(const char *path, enum file_kind *ret_kind, s
     if (count == 0)
         return pcere_fail(error, PCERE_DATA, 0, NULL, "'%.300s' is empty", path);
     const char *at = head + strspn(head, "\xef\xbb\xbf \t\r\n");
-    *ret_kind = count >= 8 && memcmp(head, TRACE_MAGIC, 8) == 0 ? FILE_NATIVE : *at == '{' || *at == '[' ? FILE_CHROME
-                : strncasecmp(at, "digraph", 7) == 0 || strncasecmp(at, "strict", 6) == 0 || *at == '#' || *at == '/' ? FILE_DOT
-                                                                                                                    : FILE_UNKNOWN;
+    if (count >= 8 && memcmp(head, TRACE_MAGIC, 8) == 0)
+        *ret_kind = FILE_NATIVE;
+    else if (*at == '{' || *at == '[')
+        *ret_kind = FILE_CHROME;
+    else if (strncasecmp(at, "digraph", 7) == 0 || strncasecmp(at, "strict", 6) == 0 || *at == '#' || *at == '/')
+        *ret_kind = FILE_DOT;
+    else
+        return pcere_fail(error, PCERE_DATA, 0, "known are Chrome's trace format, Graphviz's graphs, and traces of 'pcere trace'", "'%.300s' is no trace", path);
     return PCERE_OK;
+}
+
+enum pcere_status run_is_native(const char *path, bool *ret_native, struct pcere_error *error)
+{
+    enum file_kind kind = FILE_CHROME;
+    enum pcere_status status = kind_find(path, &kind, error);
+    *ret_native = kind == FILE_NATIVE;
+    return status;
 }
 
 static enum pcere_status file_load(const char *path, struct run *run, struct pcere_error *error)
@@ -61,14 +75,12 @@ static enum pcere_status file_load(const char *path, struct run *run, struct pce
     case FILE_NATIVE:
         run->has_trace = true;
         return native_read(path, &run->timeline, error);
-    case FILE_DOT:
-        if (run->has_graph)
-            return pcere_fail(error, PCERE_DATA, 0, "name the files of one run, joined by commas", "'%.300s' is the second graph of one run", path);
-        run->has_graph = true;
-        return dot_read(path, &run->graph, error);
-    case FILE_UNKNOWN: break;
+    case FILE_DOT: break;
     }
-    return pcere_fail(error, PCERE_DATA, 0, "known are Chrome's trace format, Graphviz's graphs, and traces of 'pcere trace'", "'%.300s' is no trace", path);
+    if (run->has_graph)
+        return pcere_fail(error, PCERE_DATA, 0, "name the files of one run, joined by commas", "'%.300s' is the second graph of one run", path);
+    run->has_graph = true;
+    return dot_read(path, &run->graph, error);
 }
 
 /* ---- which files -------------------------------------------------------------------------------------------------------------- */
@@ -154,6 +166,36 @@ static bool work_from_trace(struct run *run)
     return true;
 }
 
+__attribute__((format(printf, 2, 3))) static void remark_add(struct run *run, const char *form, ...)
+{
+    size_t used = strlen(run->remark);
+    va_list arguments;
+    va_start(arguments, form);
+    used += (size_t)snprintf(run->remark + used, sizeof run->remark - used, "%s", used ? "; " : "");
+    if (used < sizeof run->remark)
+        vsnprintf(run->remark + used, sizeof run->remark - used, form, arguments);
+    va_end(arguments);
+}
+
+/* A run may have several programs, so traces of different ones are not refused. */
+static void programs_compare(struct run *run)
+{
+    const struct timeline *timeline = &run->timeline;
+    const struct timeline_process *first = NULL;
+    for (size_t i = 0; i < timeline->process_count; i++) {
+        const struct timeline_process *one = &timeline->processes[i];
+        if (!one->build)
+            continue;
+        if (first && one->build != first->build) {
+            remark_add(run, "'%.80s' and '%.80s' are traces of different programs, or builds of one: what is said of both together holds only if they ran together", timeline->strings[first->name],
+                       timeline->strings[one->name]);
+            return;
+        }
+        if (!first)
+            first = one;
+    }
+}
+
 static void remark_make(struct run *run)
 {
     const struct timeline *timeline = &run->timeline;
@@ -164,10 +206,9 @@ static void remark_make(struct run *run)
     else if (timeline->broken || timeline->unfinished)
         snprintf(run->remark, sizeof run->remark, "%llu events make no sense, %llu spans or tasks were never finished", (unsigned long long)timeline->broken,
                  (unsigned long long)timeline->unfinished);
-    if (run->ranks.lonely) {
-        size_t used = strlen(run->remark);
-        snprintf(run->remark + used, sizeof run->remark - used, "%s%llu MPI messages have no partner in the other ranks' traces", used ? "; " : "", (unsigned long long)run->ranks.lonely);
-    }
+    if (run->ranks.lonely)
+        remark_add(run, "%llu MPI messages have no partner in the other ranks' traces", (unsigned long long)run->ranks.lonely);
+    programs_compare(run);
 }
 
 /* The window in the times of a large file's events. */

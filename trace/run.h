@@ -25,6 +25,8 @@ enum pcere_status run_load(const char *files, uint32_t wanted, enum timeline_apa
  * Memory is in proportion to what is left, and to the tasks of a trace of ours. */
 struct run_sparing { uint64_t least_ns; int64_t from_ns, to_ns; /* since the run's begin; 0 and INT64_MAX: all of it */ uint64_t large_bytes; /* what is a large file; 0: as is best */ };
 enum pcere_status run_load_sparing(const char *files, uint32_t wanted, enum timeline_apart apart, const struct run_sparing *sparing, struct run *ret_run, struct pcere_error *error);
+/* Whether a file is one of 'pcere trace'; else it looks like another trace, or a graph. PCERE_USAGE: there is no such file. PCERE_DATA: empty, or of no known kind. PCERE_SYSTEM. */
+enum pcere_status run_is_native(const char *path, bool *ret_native, struct pcere_error *error);
 void run_done(struct run *run);          /* accepts zeroed */
 
 #endif

@@ -51,6 +51,7 @@ struct timeline_process {
     uint32_t name;               /* of `strings` */
     uint32_t role;               /* 0: head, k + 1: worker k; TIMELINE_NONE: unknown */
     uint32_t rank, ranks;        /* of MPI_COMM_WORLD; ranks 0: no MPI */
+    uint64_t build;              /* a hash of the program's build id; 0: unknown */
     uint32_t home;               /* whose clock it has: of a device the process that uses it, else itself */
 };
 

@@ -25,7 +25,7 @@ int main(int count, char **words)
     return v[1] != 45;
 }
 END
-"$CLANG" -O1 -g -fopenmp many.c -o many || { echo "skip: this clang makes no OpenMP program"; exit 77; }
+"$CLANG" -O1 -g -fopenmp -Wl,--build-id many.c -o many || { echo "skip: this clang makes no OpenMP program"; exit 77; }
 cat >damage.py <<'END'
 import struct, sys
 data = bytearray(open(sys.argv[1], "rb").read())
@@ -68,6 +68,19 @@ run "$PCERE" metrics task table.pct --csv; says "without its tables constructs h
 run "$PCERE" metrics omp header.pct; says "of a header alone nothing is left" 4 err 'header\.pct'
 run "$PCERE" timeline early.pct -o early.json; says "of half a header neither" 4 err 'is no trace'
 holds "and nothing is written" test ! -e early.json
+
+# Traces that do not belong together, and files that are none, among those of one run.
+"$CLANG" -O2 -g -fopenmp -Wl,--build-id many.c -o other || not_ok "the program is built in another way"
+run "$PCERE" trace -o other.pct ./other; says "another program is traced" 0
+run "$PCERE" metrics omp whole.pct,other.pct; says "two programs as one run: that is said" 0 err "'whole\.pct' and 'other\.pct' are traces of different programs" out 'Total time'
+run "$PCERE" merge whole.pct other.pct -o both.json; says "merged, too" 0 err "'whole\.pct' and 'other\.pct' are traces of different programs"
+run "$PCERE" merge whole.pct second.pct -o twice.json; says "two of one program are merged" 0
+holds "without a remark" test ! -s "$work/.err"
+: >empty.pct
+echo hello >foreign.pct
+run "$PCERE" merge whole.pct empty.pct -o x.json; says "an empty file among traces is named" 4 err "'empty\.pct' is empty"
+run "$PCERE" merge whole.pct foreign.pct -o x.json; says "a foreign one, too" 4 err "'foreign\.pct' is no trace"
+holds "and nothing is written" test ! -e x.json
 
 # What records is killed; the program lives on.
 "$PCERE" trace --threads 2 -o orphan.pct ./many go >/dev/null 2>&1 </dev/null &
