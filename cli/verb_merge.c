@@ -185,8 +185,8 @@ const struct cli_verb cli_verb_merge = {
     .description = "Reads traces of 'pcere trace' or in Chrome's format, one of each process, and writes one in Chrome's format. Every clock is put on the head's (or the first file's): by the messages between the two, since nothing is received before it was "
                    "sent, with an offset and a drift. The last column says how far it can still be off. Messages are what MPI programs send, operations that both sides know by one mpi_tag, and arrows from one file to another. A trace "
                    "without any has its earliest event laid on the reference's; one of 'pcere trace' keeps the clock of the day.\n\nMemory does not grow with the files but for a table of the reference's messages. A process number that two files use is changed in "
-                   "the later one.",
-    .examples = "pcere merge head.json worker_0.json worker_1.json -o merged.json\npcere timeline merged.json,graph.dot -o user.pftrace\nmpirun -n 2 pcere trace -o rank%r.pct ./solver\npcere merge rank0.pct rank1.pct -o solver.json\n",
+                   "the later one.\n\nChrome's format has no task graph. Of traces of 'pcere trace' the other commands take the files themselves, joined by commas, with one clock for all, dependences and messages.",
+    .examples = "pcere merge head.json worker_0.json worker_1.json -o merged.json\npcere timeline merged.json,graph.dot -o user.pftrace\nmpirun -n 2 pcere trace -o rank%r.pct ./solver\npcere merge rank0.pct rank1.pct -o solver.json\npcere timeline rank0.pct,rank1.pct -o solver.pftrace\n",
     .options = options_list, .option_count = sizeof options_list / sizeof *options_list, .options_bytes = sizeof(struct merge_words),
     .operands = CLI_OPERANDS_ANY,
     .run = merge_verb,

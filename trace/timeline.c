@@ -220,6 +220,8 @@ struct span_name span_name_read(const char *text, size_t length)
         text += 5;
         length -= 5;
     }
+    if (length > 4 && strncmp(text, "MPI ", 4) == 0)         /* as traces of ours name them when they are exported */
+        name.kind = SPAN_MESSAGE;
     for (unsigned kind = SPAN_RUNTIME; kind < SPAN_KINDS; kind++)
         if (strlen(kind_names[kind]) == length && strncasecmp(text, kind_names[kind], length) == 0)
             name.kind = (enum span_kind)kind;

@@ -25,7 +25,7 @@ def call(command, threads=None, folder=None):
         environment["OMP_NUM_THREADS"] = str(threads)
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
     if done.returncode:
-        sys.exit("evaluate-tasks: %s: %s" % (" ".join(command), done.stderr.strip()))
+        sys.exit("evaluate-tasks: %s: status %d: %s" % (" ".join(command), done.returncode, done.stderr.strip()))
     return done
 
 

@@ -44,6 +44,11 @@ run "$PCERE" merge rank0.json rank1.json -o ranks.json --json; says "arrows from
 is "the offset is amid the bounds" "$(json '.files[1].offset_ns')" -1000000
 run "$PCERE" metrics omp ranks.json; says "what was merged is read again" 0 out 'Total time'
 
+
+echo '[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":9,"name":"Runtime Execution"},{"ph":"X","pid":1,"tid":1,"ts":2,"dur":3,"name":"MPI send"},{"ph":"X","pid":1,"tid":1,"ts":6,"dur":3,"name":"whatever"}]' >exported.json
+run "$PCERE" timeline exported.json -o user.json; says "calls of MPI in an exported trace are in the user's view, too" 0 err '2 slices'
+is "under their names" "$(jq -r '[.traceEvents[] | select(.ph == "X") | .name] | sort | join(",")' user.json)" "MPI send,Runtime Execution"
+
 run "$PCERE" merge head.json -o x.json; says "one trace" 2 err 'two traces or more'
 run "$PCERE" merge head.json worker_process_0.json; says "no place for it" 2 err 'where does'
 run "$PCERE" merge head.json worker_process_0.json -o head.json --force; says "an input is not written over" 2 err 'while it is read'
