@@ -240,6 +240,7 @@ __attribute__((constructor)) static void attach(void)
     if (socket >= 0)
         fcntl(socket, F_SETFD, FD_CLOEXEC);
     preloaded_leave(CAPTURE_ENVIRONMENT, log->library);
+    preloaded_runtime_forget();
 
     state->log = log;
     state->records = (struct capture_record *)((char *)log + log->records_offset);

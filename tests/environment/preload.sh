@@ -47,6 +47,15 @@ whole "everything with a preloaded allocator" ./solver '^residual' env LD_PRELOA
 whole "with LD_BIND_NOW and malloc's variables" ./solver '^residual' env LD_BIND_NOW=1 MALLOC_ARENA_MAX=1 MALLOC_PERTURB_=165 GLIBC_TUNABLES=glibc.malloc.check=3:glibc.malloc.tcache_count=0
 whole "with a library path that leads nowhere first" ./solver '^residual' env LD_LIBRARY_PATH=/nowhere:.
 
+# The runtime ends a program where a process of the same number was killed before it had written into its object: the library makes such a one.
+for bytes in 0 1024; do
+    left=(env "LD_PRELOAD=$TOOLS/leftover.so" "LEFTOVER_BYTES=$bytes")
+    for verb in "capture -o left.pcere" "profile -o left.pcx" "trace -o left.pct"; do
+        run "${left[@]}" "$PCERE" ${verb%% *} -q --force ${verb#* } ./rows; says "$verb among what a killed process left ($bytes bytes)" 0
+    done
+    run "${left[@]}" "$PCERE" run --threads 2 ./rows; says "and run" 0
+done
+
 # An allocator inside the executable
 "$CLANG" -O2 -c -fno-builtin "$folder/allocator.c" -o allocator.o && "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$folder/programs/solver.c" allocator.o -o inside
 run "$PCERE" capture -q --all-classes ./inside; says "a program with an allocator in its executable is captured" 0 out '^residual'

@@ -3,8 +3,12 @@
 #include "core/preloaded.h"
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static char *const variables[] = {"HOME=/home", "OMP_NUM_THREADS=4,2", "EMPTY=", "OMP_NUM=1", "HOME=/again", NULL};
 
@@ -82,11 +86,47 @@ static void test_a_preloaded_library_leaves_only_its_own(void)
     leaves("/theirs.so", "", "/theirs.so");
 }
 
+static char object[64];
+
+/* Is the runtime's object of this process still there after one of `bytes` that begins with `text` was looked at? */
+static bool stays(off_t bytes, const char *text)
+{
+    int file = shm_open(object, O_CREAT | O_RDWR | O_TRUNC, 0600);
+    CU_ASSERT_FATAL(file >= 0 && ftruncate(file, bytes) == 0 && pwrite(file, text, strlen(text), 0) == (ssize_t)strlen(text));
+    close(file);
+    preloaded_runtime_forget();
+    return shm_unlink(object) == 0;
+}
+
+static void *other_thread(void *end)
+{
+    char byte;
+    return read(*(int *)end, &byte, 1) < 0 ? end : NULL;
+}
+
+static void test_what_a_killed_runtime_left_is_removed(void)
+{
+    snprintf(object, sizeof object, "/__KMP_REGISTERED_LIB_%d_%u", (int)getpid(), (unsigned)getuid());
+    shm_unlink(object);
+    preloaded_runtime_forget();
+    CU_ASSERT_FALSE(stays(0, ""));
+    CU_ASSERT_FALSE(stays(1024, ""));
+    CU_ASSERT_TRUE(stays(1024, "0x7f0000000000-cafe5000-libomp.so.5"));
+    int ends[2];
+    pthread_t thread = 0;
+    CU_ASSERT_FATAL(pipe(ends) == 0 && pthread_create(&thread, NULL, other_thread, &ends[0]) == 0);
+    CU_ASSERT_TRUE(stays(1024, ""));
+    close(ends[1]);
+    pthread_join(thread, NULL);
+    close(ends[0]);
+}
+
 static const struct unit_test tests[] = {
     {"a copy has all words", test_a_copy_has_all_words},
     {"names are whole names", test_names_are_whole_names},
     {"setting a variable replaces it wherever it stood", test_setting_replaces_wherever_it_stood},
     {"a library is preloaded before the user's own", test_a_library_is_preloaded_before_others},
+    {"an object of the runtime that nothing was written into is removed", test_what_a_killed_runtime_left_is_removed},
     {"a preloaded library leaves the environment as the user made it", test_a_preloaded_library_leaves_only_its_own},
 };
 
