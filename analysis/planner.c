@@ -2,6 +2,7 @@
 #include "analysis/planner.h"
 #include "predictor/random.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,6 +207,12 @@ static enum pcere_status plan_publish(const struct planner_problem *problem, con
     return PCERE_OK;
 }
 
+static const char *event_word(const struct planner_problem *problem, uint32_t event, char number[static 32])
+{
+    snprintf(number, 32, "event number %u", event);
+    return problem->names ? problem->names[event] : number;
+}
+
 static enum pcere_status problem_check(const struct planner_problem *problem, bool overlap, struct pcere_error *error)
 {
     if (!problem->event_count || problem->event_count > PLANNER_EVENTS_MOST)
@@ -214,9 +221,10 @@ static enum pcere_status problem_check(const struct planner_problem *problem, bo
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "a plan is for 1 to %u counters", PLANNER_COUNTERS_MOST);
     if (overlap && problem->counters < 2 && problem->event_count > 1)
         return pcere_fail(error, PCERE_USAGE, 0, "combine by labels (lgl), which needs no overlap", "with one counter runs cannot overlap");
+    char number[32];
     for (uint32_t i = 0; i < problem->event_count; i++)
         if (!fits(problem, &i, 1))
-            return pcere_fail(error, PCERE_DATA, 0, "leave it out", "event number %u cannot be counted, not even alone", i);
+            return pcere_fail(error, PCERE_REFUSED, 0, "leave it out", "%.100s cannot be counted, not even alone", event_word(problem, i, number));
     return PCERE_OK;
 }
 
@@ -227,6 +235,7 @@ enum pcere_status planner_cover(const struct planner_problem *problem, bool over
     enum pcere_status status = problem_check(problem, overlap, error);
     if (status != PCERE_OK)
         return status;
+    char number[32];
     size_t n = problem->event_count, places = (n + 1) * problem->counters;
     struct search search = {
         .problem = problem, .overlap = overlap, .random = problem->seed, .order = malloc(n * sizeof(uint32_t)), .hints = malloc(n * sizeof(uint32_t)),
@@ -250,8 +259,8 @@ enum pcere_status planner_cover(const struct planner_problem *problem, bool over
         if (search.best.run_count)
             status = plan_publish(problem, &search.best, bound, ret_plan, error);
         else
-            status = pcere_fail(error, PCERE_DATA, 0, "leave it out, or combine by labels (lgl), which needs no overlap",
-                                "event number %u cannot be counted together with any other, so that no run with it overlaps", left);
+            status = pcere_fail(error, PCERE_REFUSED, 0, "leave it out, or combine by labels (lgl), which needs no overlap",
+                                "%.100s cannot be counted together with any other, so that no run with it overlaps", event_word(problem, left, number));
     }
     void *const parts[] = {search.order, search.hints, search.covered, search.now.events, search.now.counts, search.best.events, search.best.counts};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -24,6 +24,7 @@ struct planner_problem {
     planner_fits_fn *fits;             /* of at most `counters` events; NULL: all do */
     void *context;
     uint64_t seed;
+    const char *const *names;          /* of the events, for messages; NULL: their numbers serve */
 };
 
 struct planner_table {                 /* a machine, for planner_table_fits as `context` */
@@ -44,8 +45,8 @@ struct planner_plan {
 void planner_plan_done(struct planner_plan *plan);
 
 /* The fewest runs that have every event. `overlap`: each run but the first has an event that one before it has, as behaviour clustering needs; the
- * first event is preferred. PCERE_USAGE: no events or too many; no counter; an overlap with one counter. PCERE_DATA: an event that fits in no run
- * (its number is in the message); with `overlap`: an event that fits with no other. PCERE_SYSTEM: no memory. */
+ * first event is preferred. PCERE_USAGE: no events or too many; no counter; an overlap with one counter. PCERE_REFUSED: an event that fits in no run
+ * (the message names it); with `overlap`: an event that fits with no other. PCERE_SYSTEM: no memory. */
 enum pcere_status planner_cover(const struct planner_problem *problem, bool overlap, struct planner_plan *ret_plan, struct pcere_error *error);
 
 /* Few runs in which every pair of events that fits is together in one run at least: references for dissimilarity (epd.h). A covering design: greedy, then

@@ -20,7 +20,10 @@ void virtual_runs_done(struct virtual_runs *runs)
 static enum pcere_status plan_make(const struct profile *truth, const struct virtual_runs_options *options, bool overlap, struct planner_plan *ret_plan,
                                    struct pcere_error *error)
 {
-    struct planner_problem problem = {.event_count = truth->event_count, .counters = options->counters, .seed = options->seed};
+    const char *names[PLANNER_EVENTS_MOST];
+    for (size_t i = 0; i < truth->event_count && i < PLANNER_EVENTS_MOST; i++)
+        names[i] = truth->events[i].name;
+    struct planner_problem problem = {.event_count = truth->event_count, .counters = options->counters, .seed = options->seed, .names = names};
     return planner_cover(&problem, overlap, ret_plan, error);
 }
 

@@ -299,7 +299,7 @@ static enum pcere_status codelet_judge(struct cli *cli, const struct profile_req
         cli_note(cli, "the number of the region among all is not known: labels begin with %s, which has its own number", beginning);
     if (status == PCERE_OK && deliver)
         status = failed ? pcere_fail_memory(error, "the result") : profile_deliver(cli, request, &units, profile, error);
-    if (status == PCERE_OK && deliver && request->in_vivo && !cli->json)
+    if (status == PCERE_OK && deliver && request->in_vivo && !cli->json && !request->csv)
         fidelity_print(&fidelity);
     fidelity_done(&fidelity);
     profile_free(profile);

@@ -21,6 +21,7 @@ struct profile_request {             /* borrowed */
     uint32_t wanted;                 /* enum trace_want */
     struct trace_cache caches[2];    /* for events of the model of caches */
     bool force;
+    bool csv;                        /* a line for each XU in place of the table */
     bool quiet;                      /* the file is all that is wanted */
     const char *graph;               /* NULL: none */
     uint64_t graph_most;

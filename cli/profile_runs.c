@@ -154,7 +154,11 @@ static enum pcere_status plan_make(struct profile_runs *runs, struct pcere_error
 {
     const struct profile_runs_options *options = &runs->options;
     uint32_t most = options->counters ? options->counters : PLANNER_COUNTERS_MOST;
-    struct planner_problem problem = {.event_count = options->event_count, .counters = most < TRACE_EVENTS_MOST ? most : TRACE_EVENTS_MOST, .fits = events_fit, .context = runs};
+    const char *names[PLANNER_EVENTS_MOST];
+    for (size_t i = 0; i < options->event_count; i++)
+        names[i] = options->events[i].name;
+    struct planner_problem problem = {.event_count = options->event_count, .counters = most < TRACE_EVENTS_MOST ? most : TRACE_EVENTS_MOST, .fits = events_fit, .context = runs,
+                                      .names = names};
     if (options->references)
         return planner_pairs(&problem, 0, &runs->plan, error);
     bool overlap = combine_strategy_find(options->combine) >= COMBINE_BC;

@@ -154,6 +154,8 @@ static enum pcere_status graph_write(const struct units *units, const struct pro
 static enum pcere_status result_show(struct cli *cli, const struct profile_request *request, const struct profile *profile, struct pcere_error *error)
 {
     bool failed = false;
+    if (request->csv)
+        return profile_csv_write(profile, stdout, "standard output", error);
     enum pcere_status status = cli->json ? PCERE_OK : profile_print(profile, error);
     if (!cli->json && status == PCERE_OK) {
         profile_runs_print(request->runs, stdout);

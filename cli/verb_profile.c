@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-struct profile_words { const char *combine; uint64_t counters, repeats; bool references; const char *output, *events, *labels, *graph, *trace, *in_vivo, *warmup, *caches, *conflicts; uint64_t threads, graph_most; bool force, slow_clock, iterations; };
+struct profile_words { const char *combine; uint64_t counters, repeats; bool references; const char *output, *events, *labels, *graph, *trace, *in_vivo, *warmup, *caches, *conflicts; uint64_t threads, graph_most; bool force, slow_clock, iterations, csv; };
 
 /* ---- words ------------------------------------------------------------------------------------------------------------------- */
 
@@ -198,6 +198,8 @@ static enum pcere_status words_check(const struct cli *cli, const struct profile
         return pcere_fail(error, PCERE_USAGE, 0, "profile once for it", "--trace is about one run, --%s about several", words->combine ? "combine" : "references");
     if (words->references && (words->in_vivo || words->graph))
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "--references and --%s exclude each other", words->in_vivo ? "in-vivo" : "graph");
+    if (words->csv && (cli->json || words->references))
+        return pcere_fail(error, PCERE_USAGE, 0, NULL, "--%s and --csv exclude each other", cli->json ? "json" : "references");
     return rules_parse(words->labels, &request->rules, error);
 }
 
@@ -207,7 +209,7 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
     struct profile_request request = {
         .threads = (uint32_t)words->threads, .clock = words->slow_clock ? TRACE_CLOCK_MONOTONIC : TRACE_CLOCK_NONE, .force = words->force,
         .wanted = words->iterations ? TRACE_WANT_ITERATIONS : 0,
-        .graph = words->graph, .graph_most = words->graph_most, .in_vivo = words->in_vivo, .warmup = words->warmup,
+        .graph = words->graph, .graph_most = words->graph_most, .in_vivo = words->in_vivo, .warmup = words->warmup, .csv = words->csv,
     };
     struct profile_runs_options planned = {.combine = words->combine, .references = words->references, .counters = (uint32_t)words->counters, .repeats = (uint32_t)words->repeats,
                                             .conflicts = words->conflicts};
@@ -280,6 +282,7 @@ static const struct cli_option options[] = {
     {"conflicts", 0, CLI_TEXT, offsetof(struct profile_words, conflicts), "PAIRS",
      "Pairs of events that one run cannot count, such as ir-loads+ir-stores,ir-loads+page-faults, beside those that the kernel refuses: with --counters a virtual PMU.", 0, 0},
     {"repeat", 0, CLI_NUMBER, offsetof(struct profile_words, repeats), "N", "With --combine and --references: each of these runs N times; combined counts then have intervals.", 1, 1000},
+    {"csv", 0, CLI_FLAG, offsetof(struct profile_words, csv), NULL, "Print CSV instead of the table, a line for each XU.", 0, 0},
     {"labels", 0, CLI_TEXT, offsetof(struct profile_words, labels), "RULES",
      "pcere (the default): single, sections and masked are part of labels, which are then the same in each run. paper: they are not, as in the article that labels come from.", 0, 0},
     {"graph", 0, CLI_TEXT, offsetof(struct profile_words, graph), "FILE", "Write the label graph for Graphviz, too.", 0, 0},

@@ -73,4 +73,14 @@ run "$PCERE" profile --counters 2 ./work; says "counters are about several runs"
 run "$PCERE" profile --combine lgl --references ./work; says "it is one or the other" 2 err 'exclude each other'
 run "$PCERE" profile --combine lgl --trace kept --events sw ./work; says "one trace cannot be kept of several runs" 2 err 'about one run'
 run "$PCERE" profile --combine bc --counters 1 --events sw --force ./work; says "one counter leaves nothing to recognise XUs by" 2 err 'cannot overlap'
+run "$PCERE" profile --combine bc --counters 2 --events ir-loads,ir-stores,ir-calls --conflicts ir-loads+ir-stores,ir-loads+ir-calls,ir-stores+ir-calls --force ./work
+says "what can be counted with nothing else is named" 3 err 'ir-loads cannot be counted together with any other' err 'lgl'
+run "$PCERE" profile --csv --events ir-loads --force -o csv.pcx ./work
+says "CSV has a line for each XU" 0 out '^label,type,construct,thread,cpu,start_ns,active_ns,ir-loads$' out ',task,leaf@work.c:6,[0-9]+,[0-9]+,[0-9]+,[0-9]+,[0-9]+$'
+is "and nothing else" "$(wc -l <.out)" $((1 + $(jq '.xus | length' all.json)))
+run "$PCERE" profile --csv --threads 2 --in-vivo all.pcx --force -o codelet.pcx work.pcere work.c:11
+says "of a codelet, too" 0 out '^label,type,construct,thread,cpu,start_ns,active_ns$'
+is "without what else there is to say" "$(grep -vc ',' .out)" 0
+run "$PCERE" profile --csv --json --force ./work; says "one format at a time" 2 out '.' err 'exclude each other'
+run "$PCERE" profile --csv --references --events ir --force ./work; says "references are files" 2 err 'exclude each other'
 finish

@@ -211,8 +211,16 @@ static void impossible_plans_are_refused(void)
     const uint64_t allowed[] = {1, 0};
     struct planner_table table = {.counters = 1, .allowed = allowed};
     struct planner_problem problem = {.event_count = 2, .counters = 1, .fits = planner_table_fits, .context = &table};
-    CU_ASSERT_EQUAL(planner_cover(&problem, false, &plan, &error), PCERE_DATA);
+    CU_ASSERT_EQUAL(planner_cover(&problem, false, &plan, &error), PCERE_REFUSED);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "event number 1"));
+    problem.names = (const char *const[]){"loads", "stores"};
+    CU_ASSERT_EQUAL(planner_cover(&problem, false, &plan, &error), PCERE_REFUSED);
+    CU_ASSERT_STRING_EQUAL(error.message, "stores cannot be counted, not even alone");
+    const uint32_t conflicts[][2] = {{0, 1}, {0, 2}, {1, 2}};
+    struct planner_table apart = {.counters = 2, .conflicts = conflicts, .conflict_count = 3};
+    struct planner_problem alone = {.event_count = 3, .counters = 2, .fits = planner_table_fits, .context = &apart, .names = (const char *const[]){"loads", "stores", "branches"}};
+    CU_ASSERT_EQUAL(planner_cover(&alone, true, &plan, &error), PCERE_REFUSED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "loads cannot be counted together with any other"));
     problem.fits = NULL;
     CU_ASSERT_EQUAL(planner_cover(&problem, true, &plan, &error), PCERE_USAGE);
     CU_ASSERT_EQUAL(planner_pairs(&problem, 0, &plan, &error), PCERE_USAGE);
