@@ -85,7 +85,10 @@ static enum pcere_status combined_make(const struct combine_words *words, const 
     enum pcere_status status = virtual_runs_make(files->profiles, names, files->count, &virtual, &runs, error);
     if (status != PCERE_OK)
         return status;
-    status = combine_profiles(runs.profiles, (const char *const *)runs.names, runs.count, options, ret_combined, error);
+    if (runs.count == 1)
+        status = pcere_fail(error, PCERE_USAGE, 0, "fewer counters; --strategy hem is about one run", "one run of %u counters has all events: there is nothing to combine", virtual.counters);
+    else
+        status = combine_profiles(runs.profiles, (const char *const *)runs.names, runs.count, options, ret_combined, error);
     virtual_runs_done(&runs);
     return status;
 }

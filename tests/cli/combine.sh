@@ -63,6 +63,7 @@ run "$PCERE" combine --strategy hem -o x.pcx f1.json; says "hem without counters
 run "$PCERE" combine --noise 2% -o x.pcx f1.json f2.json; says "noise without counters" 2 err 'needs --counters'
 
 # what is wrong
+run "$PCERE" combine --counters 4 -o x.pcx f1.json f2.json; says "as many counters as events leave nothing to combine" 2 err 'one run of 4 counters has all events' err '^hint: fewer'
 run "$PCERE" combine -o x.pcx i.json; says "one run only" 2 err 'nothing to combine' err '^hint: '
 run "$PCERE" combine -o x.pcx i.json l.json ./i.json; says "one file twice" 2 err "'i.json' and './i.json' are one file" err '^hint: name the profile of each run once'
 holds "gives nothing" test ! -e x.pcx
