@@ -7,7 +7,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +25,17 @@ static bool readable(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, R_OK) == 0;
 }
 
+enum pcere_status cli_output_check(const char *path, bool force, struct pcere_error *error)
+{
+    if (access(path, F_OK) == 0)
+        return force ? PCERE_OK : pcere_fail(error, PCERE_USAGE, EEXIST, "--force replaces it, -o FILE names another", "cannot write '%.300s'", path);
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    if (access(dirname(folder), W_OK | X_OK) != 0)
+        return pcere_fail(error, PCERE_SYSTEM, errno, "name a file in a folder that is there and may be written", "cannot write '%.300s'", path);
+    return PCERE_OK;
+}
+
 enum pcere_status cli_output_choose(const char *output, const char *program, const char *suffix, bool force, char **ret_path, struct pcere_error *error)
 {
     const char *slash = strrchr(program, '/');
@@ -32,10 +45,8 @@ enum pcere_status cli_output_choose(const char *output, const char *program, con
     char *taken = text_take(&path);
     if (!taken)
         return pcere_fail_memory(error, "a path");
-    enum pcere_status status = PCERE_OK;
-    if (stat(taken, &there) == 0 && !force)
-        status = pcere_fail(error, PCERE_USAGE, EEXIST, "--force replaces it, -o FILE names another", "cannot write '%.300s'", taken);
-    else if (stat(taken, &there) == 0 && !S_ISREG(there.st_mode))
+    enum pcere_status status = cli_output_check(taken, force, error);
+    if (status == PCERE_OK && stat(taken, &there) == 0 && !S_ISREG(there.st_mode))
         status = pcere_fail(error, PCERE_USAGE, 0, "-o FILE names another", "'%.300s' is no regular file", taken);
     if (status != PCERE_OK)
         free(taken);

@@ -231,6 +231,8 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
     if (status == PCERE_OK)
         status = cli_output_choose(words->output, cli->store ? store_manifest(cli->store)->program : cli->program_file, cli->store ? ".codelet.pcx" : ".pcx",
                                    words->force || words->references, &path, error);
+    if (status == PCERE_OK && words->graph)
+        status = cli_output_check(words->graph, words->force, error);
     if (status == PCERE_OK && words->trace)
         status = cli_output_choose(words->trace, "", "", words->force, &kept, error);
     if (status == PCERE_OK)

@@ -81,6 +81,13 @@ is "and nothing else" "$(wc -l <.out)" $((1 + $(jq '.xus | length' all.json)))
 run "$PCERE" profile --csv --threads 2 --in-vivo all.pcx --force -o codelet.pcx work.pcere work.c:11
 says "of a codelet, too" 0 out '^label,type,construct,thread,cpu,start_ns,active_ns$'
 is "without what else there is to say" "$(grep -vc ',' .out)" 0
+for words in "-o /no/such/folder/x.pcx" "--force --graph /no/such/folder/x.dot" "--force --trace /no/such/folder/x.pct"; do
+    run "$PCERE" profile $words ./work; says "a folder that is not there (${words% *})" 5 err "cannot write '/no/such/folder/x" err '^hint: '
+    is "is told before the program runs" "$(grep -c '^run' .err)" 0
+done
+touch taken.dot
+run "$PCERE" profile -o fresh.pcx --graph taken.dot ./work; says "so is a graph that is there" 2 err "cannot write 'taken.dot': File exists"
+is "before the program runs, too" "$(grep -c '^run' .err)$(ls fresh.pcx 2>/dev/null)" 0
 run "$PCERE" profile --csv --json --force ./work; says "one format at a time" 2 out '.' err 'exclude each other'
 run "$PCERE" profile --csv --references --events ir --force ./work; says "references are files" 2 err 'exclude each other'
 finish
