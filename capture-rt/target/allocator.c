@@ -1,7 +1,7 @@
 /* capture-rt/target/allocator.c - the allocation functions of the process: the runtime's calls go to the arena, all others to the next allocator.
  *
  * Who calls is told by the return address. What the program itself asks of the runtime (omp_alloc and its like) is the program's
- * memory: those calls are marked on their way in, and served like its own.
+ * memory (openmp_memory.c): what the runtime allocates for it is marked on its way in, and served like the program's own.
  */
 #include "capture-rt/target/target.h"
 
@@ -21,6 +21,11 @@ void target_allocator_separate(uintptr_t text_low, uintptr_t text_high)
 {
     runtime_low = text_low;
     runtime_bytes = text_high - text_low;
+}
+
+void target_allocator_for_program(int change)
+{
+    for_program += (uint32_t)change;
 }
 
 bool target_allocator_runtime(const void *address)
@@ -138,47 +143,6 @@ TARGET_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t byte
         return ENOMEM;
     *ret_block = block;
     return 0;
-}
-
-/* What the program allocates through the runtime. Each is forwarded; the runtime's call of malloc is then the program's. */
-#define FORWARDED(X)                                                                                                       \
-    X(omp_alloc, (size_t bytes, uintptr_t allocator), (bytes, allocator))                                                  \
-    X(omp_calloc, (size_t count, size_t bytes, uintptr_t allocator), (count, bytes, allocator))                            \
-    X(omp_aligned_alloc, (size_t alignment, size_t bytes, uintptr_t allocator), (alignment, bytes, allocator))             \
-    X(omp_aligned_calloc, (size_t alignment, size_t count, size_t bytes, uintptr_t allocator),                             \
-      (alignment, count, bytes, allocator))                                                                                \
-    X(omp_realloc, (void *block, size_t bytes, uintptr_t allocator, uintptr_t free_allocator),                             \
-      (block, bytes, allocator, free_allocator))                                                                           \
-    X(kmp_malloc, (size_t bytes), (bytes))                                                                                 \
-    X(kmp_calloc, (size_t count, size_t bytes), (count, bytes))                                                            \
-    X(kmp_realloc, (void *block, size_t bytes), (block, bytes))                                                            \
-    X(kmp_aligned_malloc, (size_t bytes, size_t alignment), (bytes, alignment))                                            \
-    X(__kmpc_alloc, (int thread, size_t bytes, uintptr_t allocator), (thread, bytes, allocator))                           \
-    X(__kmpc_aligned_alloc, (int thread, size_t alignment, size_t bytes, uintptr_t allocator),                             \
-      (thread, alignment, bytes, allocator))
-
-#define FORWARD(name, parameters, arguments)    \
-    static void *(*next_##name) parameters;     \
-    TARGET_EXPORT void *name parameters;        \
-    TARGET_EXPORT void *name parameters         \
-    {                                           \
-        target_runtime_attach(__builtin_return_address(0)); \
-        if (!next_##name)                       \
-            return NULL;                        \
-        for_program++;                          \
-        void *allocated = next_##name arguments;\
-        for_program--;                          \
-        return allocated;                       \
-    }
-FORWARDED(FORWARD)
-
-void target_allocator_resolve(void)
-{
-    void *symbol;
-#define RESOLVE(name, parameters, arguments)                                \
-    symbol = target_runtime_symbol(#name, TARGET_ADDRESS(name));            \
-    memcpy(&next_##name, &symbol, sizeof symbol);
-    FORWARDED(RESOLVE)
 }
 
 /* For divert.c: these very functions, where lookup would find the program's. */

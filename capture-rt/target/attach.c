@@ -146,7 +146,7 @@ static void runtime_learn(struct capture_log *log, const void *caller)
     target_runtime_resolve();
     target_locks_resolve();
     target_copies_resolve();
-    target_allocator_resolve();
+    target_openmp_memory_resolve();
 }
 
 void target_runtime_attach(const void *caller)
@@ -163,7 +163,7 @@ void target_runtime_attach(const void *caller)
     } else if (target_fork_find(caller)) {  /* before the constructor, or in a process that is not looked at */
         target_locks_resolve();
         target_copies_resolve();
-        target_allocator_resolve();
+        target_openmp_memory_resolve();
     }
     errno = error;
 }

@@ -208,17 +208,18 @@ extern struct target_allocator target_next;
 bool target_allocator_is_ours(void);                            /* false: the executable has one of its own, and allocator.c is not asked */
 bool target_allocator_is_foreign(void);                         /* not the C library's: sizes do not stand in front of its blocks */
 
-/* allocator.c */
+/* allocator.c. The calling thread is, by +1, and is no longer, by -1, in a call by which the program has the runtime allocate. */
 void target_allocator_separate(uintptr_t text_low, uintptr_t text_high);
+void target_allocator_for_program(int change);
 /* divert.c: from now on the object around this address has malloc and the like from allocator.c, whoever defines them first; false: it asks for none. */
 bool target_allocator_divert(const void *inside);
 bool target_allocator_runtime(const void *address);             /* does it lie in the text of a runtime that is kept apart? */
 
-/* threads.c, locks.c, allocator.c: find the functions that calls are forwarded to. Before main: dlsym in a captured region would free what an
+/* threads.c, locks.c, openmp_memory.c: find the functions that calls are forwarded to. Before main: dlsym in a captured region would free what an
  * earlier failure of the dynamic linker left in the program's heap. */
 void target_threads_resolve(void);
 void target_locks_resolve(void);
-void target_allocator_resolve(void);
+void target_openmp_memory_resolve(void);
 /* Note in log->locks which locks are held, and by whom. The clauses as above. Not `alone`: other threads are at work, and will set free what
  * they hold, so that this thread's own locks count alone; of these, only nested ones can be told. */
 void target_locks_probe(struct target_state *state, bool alone, int32_t num_threads, int32_t proc_bind);

@@ -287,7 +287,7 @@ void pcere_frames_use_up(uint64_t bytes);
 /* Everything from mapping to the last sample. */
 _Noreturn void pcere_codelet_run(struct codelet *codelet);
 
-/* ---- heap.c, program_heap.c, crash.c --------------------------------------------------------------------------------------- */
+/* ---- heap.c, program_heap.c, openmp_heap.c, crash.c ------------------------------------------------------------------------------ */
 
 /* From now on free() leaves blocks inside these ranges alone, and realloc() copies them; *releases counts both. `foreign`: no sizes stand in front
  * of them. */
@@ -301,6 +301,9 @@ bool pcere_heap_in_region(void);
 void pcere_heap_release(void *block);
 void *pcere_heap_grow(void *block, size_t bytes);
 size_t pcere_heap_usable(void *block);
+/* Bytes from there to the end of the captured memory around it; 0: it is this process's. */
+size_t pcere_heap_captured(const void *block);
+void pcere_heap_openmp(void);         /* find what the OpenMP runtime's functions of that kind are forwarded to */
 
 /* malloc and the like of a codelet whose program has an allocator in its executable. */
 void *pcere_served_malloc(size_t bytes);

@@ -23,6 +23,7 @@ void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, bool 
     captured_releases = releases;
     captured = mappings;
     captured_count = count;
+    pcere_heap_openmp();
 }
 
 static const struct plan_mapping *captured_mapping(const void *block)
@@ -39,6 +40,12 @@ static const struct plan_mapping *captured_mapping(const void *block)
             high = middle;
     }
     return low < captured_count && captured[low].start <= address ? &captured[low] : NULL;
+}
+
+size_t pcere_heap_captured(const void *block)
+{
+    const struct plan_mapping *mapping = block ? captured_mapping(block) : NULL;
+    return mapping ? (size_t)(mapping->end - (uint64_t)block) : 0;
 }
 
 static size_t captured_bytes(const void *block, const struct plan_mapping *mapping)

@@ -1,0 +1,224 @@
+/* capture-rt/target/openmp_memory.c - what the program allocates through the OpenMP runtime: omp_alloc and its like, allocate clauses.
+ *
+ * The runtime cuts such blocks from pools of each thread that hold its own tasks as well, and writes between them. So that the program's are
+ * with the program's memory, and only they, they come from the allocator that serves the program's malloc, aligned as the OpenMP allocator's
+ * traits ask. What is left to the runtime: allocators of a limited pool, whose limit is part of what they promise, and unknown ones. An
+ * allocator itself is the program's memory: a replay's runtime finds its traits there.
+ */
+#include "capture-rt/target/target.h"
+#include "include/pcere/openmp_block.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern __typeof__(malloc) target_own_malloc;
+extern __typeof__(aligned_alloc) target_own_aligned_alloc;
+extern __typeof__(free) target_own_free;
+
+enum { TRAIT_ALIGNMENT = 2, TRAIT_POOL = 4, PREDEFINED_LAST = 8, ALLOCATORS_MOST = 256 };
+
+struct trait { int key; uintptr_t value; };          /* omp_alloctrait_t */
+
+static struct { uintptr_t handle; size_t alignment; bool limited; } allocators[ALLOCATORS_MOST];
+static size_t allocator_count;
+static pthread_rwlock_t allocators_lock = PTHREAD_RWLOCK_INITIALIZER;
+static uintptr_t (*next_default)(void);
+static int (*next_number)(const void *place);
+
+static void allocator_note(uintptr_t handle, int count, const struct trait *traits)
+{
+    size_t at = 0;
+    if (!handle)
+        return;
+    pthread_rwlock_wrlock(&allocators_lock);
+    while (at < allocator_count && allocators[at].handle != handle)
+        at++;
+    if (at < ALLOCATORS_MOST) {
+        allocator_count += at == allocator_count;
+        allocators[at].handle = handle;
+        allocators[at].alignment = 0;
+        allocators[at].limited = false;
+        for (int i = 0; i < count; i++) {
+            if (traits[i].key == TRAIT_ALIGNMENT)
+                allocators[at].alignment = traits[i].value;
+            allocators[at].limited |= traits[i].key == TRAIT_POOL;
+        }
+    }
+    pthread_rwlock_unlock(&allocators_lock);
+}
+
+/* Whether its blocks may come from elsewhere, and how they are aligned at least. */
+static bool allocator_known(uintptr_t handle, size_t *ret_alignment)
+{
+    bool known = false;
+    *ret_alignment = 0;
+    handle = !handle && next_default ? next_default() : handle;
+    if (handle <= PREDEFINED_LAST)
+        return handle != 0;
+    pthread_rwlock_rdlock(&allocators_lock);
+    for (size_t i = 0; i < allocator_count && !known; i++) {
+        known = allocators[i].handle == handle && !allocators[i].limited;
+        *ret_alignment = known ? allocators[i].alignment : 0;
+    }
+    pthread_rwlock_unlock(&allocators_lock);
+    return known;
+}
+
+/* NULL: let the runtime do it, and fail as it does. */
+static void *block_make(size_t count, size_t each, size_t alignment, uintptr_t allocator, bool clear)
+{
+    size_t bytes, whole, least, room;
+    if (!allocator_known(allocator, &least))
+        return NULL;
+    alignment = alignment < least ? least : alignment;
+    room = alignment > sizeof(struct openmp_block) ? alignment : sizeof(struct openmp_block);
+    if ((alignment & (alignment - 1)) || __builtin_mul_overflow(count, each, &bytes) || !bytes || __builtin_add_overflow(bytes, room, &whole))
+        return NULL;
+    char *start = alignment > 16 ? target_own_aligned_alloc(alignment, whole) : target_own_malloc(whole);
+    if (!start)
+        return NULL;
+    *((struct openmp_block *)(start + room) - 1) = (struct openmp_block){.start = start, .bytes = bytes, .magic = OPENMP_BLOCK_MAGIC};
+    return clear ? memset(start + room, 0, bytes) : start + room;
+}
+
+/* Its header stays: what is freed in a captured region stays as it is. */
+static bool block_free(void *block)
+{
+    struct openmp_block *header = openmp_block_of(block);
+    if (header)
+        target_own_free(header->start);
+    return header != NULL;
+}
+
+TARGET_EXPORT void *omp_alloc(size_t bytes, uintptr_t allocator);
+
+static void *block_move(void *block, size_t bytes, uintptr_t allocator)
+{
+    const struct openmp_block *header = openmp_block_of(block);
+    void *moved = bytes ? omp_alloc(bytes, allocator) : NULL;
+    if (moved && header)
+        memcpy(moved, block, header->bytes < bytes ? header->bytes : bytes);
+    if (moved || !bytes)
+        block_free(block);
+    return moved;
+}
+
+/* The runtime begins, and learns of this thread, with memory of its own. */
+static void runtime_enter(void)
+{
+    if (next_number)
+        next_number(NULL);
+    target_allocator_for_program(1);
+}
+
+static void runtime_leave(void)
+{
+    target_allocator_for_program(-1);
+}
+
+/* ---- the runtime's functions --------------------------------------------------------------------------------------------------- */
+
+#define DEFAULT_ALLOCATOR ((uintptr_t)1)
+
+/* X(name, parameters, arguments, what serves instead) */
+#define ALLOCATING(X)                                                                                                      \
+    X(omp_alloc, (size_t bytes, uintptr_t allocator), (bytes, allocator), block_make(1, bytes, 0, allocator, false))       \
+    X(omp_calloc, (size_t count, size_t bytes, uintptr_t allocator), (count, bytes, allocator),                            \
+      block_make(count, bytes, 0, allocator, true))                                                                        \
+    X(omp_aligned_alloc, (size_t alignment, size_t bytes, uintptr_t allocator), (alignment, bytes, allocator),             \
+      block_make(1, bytes, alignment, allocator, false))                                                                   \
+    X(omp_aligned_calloc, (size_t alignment, size_t count, size_t bytes, uintptr_t allocator),                             \
+      (alignment, count, bytes, allocator), block_make(count, bytes, alignment, allocator, true))                          \
+    X(kmp_malloc, (size_t bytes), (bytes), block_make(1, bytes, 0, DEFAULT_ALLOCATOR, false))                              \
+    X(kmp_calloc, (size_t count, size_t bytes), (count, bytes), block_make(count, bytes, 0, DEFAULT_ALLOCATOR, true))      \
+    X(kmp_aligned_malloc, (size_t bytes, size_t alignment), (bytes, alignment),                                            \
+      block_make(1, bytes, alignment, DEFAULT_ALLOCATOR, false))                                                           \
+    X(__kmpc_alloc, (int thread, size_t bytes, uintptr_t allocator), (thread, bytes, allocator),                           \
+      block_make(1, bytes, 0, allocator, false))                                                                           \
+    X(__kmpc_aligned_alloc, (int thread, size_t alignment, size_t bytes, uintptr_t allocator),                             \
+      (thread, alignment, bytes, allocator), block_make(1, bytes, alignment, allocator, false))
+
+#define MOVING(X)                                                                                                          \
+    X(omp_realloc, (void *block, size_t bytes, uintptr_t allocator, uintptr_t free_allocator),                             \
+      (block, bytes, allocator, free_allocator), allocator)                                                                \
+    X(kmp_realloc, (void *block, size_t bytes), (block, bytes), DEFAULT_ALLOCATOR)
+
+#define FREEING(X)                                                                                                         \
+    X(omp_free, (void *block, uintptr_t allocator), (block, allocator))                                                    \
+    X(kmp_free, (void *block), (block))                                                                                    \
+    X(__kmpc_free, (int thread, void *block, uintptr_t allocator), (thread, block, allocator))
+
+#define MAKING(X)                                                                                                          \
+    X(omp_init_allocator, (uintptr_t space, int count, const struct trait traits[]), (space, count, traits))               \
+    X(__kmpc_init_allocator, (int thread, uintptr_t space, int count, const struct trait traits[]), (thread, space, count, traits))
+
+#define NEXT(type, name, parameters)            \
+    static type (*next_##name) parameters;      \
+    TARGET_EXPORT type name parameters;         \
+    TARGET_EXPORT type name parameters
+
+#define ALLOCATE(name, parameters, arguments, served)           \
+    NEXT(void *, name, parameters)                              \
+    {                                                           \
+        target_runtime_attach(__builtin_return_address(0));     \
+        void *block = served;                                   \
+        if (block || !next_##name)                              \
+            return block;                                       \
+        runtime_enter();                                        \
+        block = next_##name arguments;                          \
+        runtime_leave();                                        \
+        return block;                                           \
+    }
+#define MOVE(name, parameters, arguments, allocator)            \
+    NEXT(void *, name, parameters)                              \
+    {                                                           \
+        target_runtime_attach(__builtin_return_address(0));     \
+        if (!block || openmp_block_of(block))                   \
+            return block_move(block, bytes, allocator);         \
+        if (!next_##name)                                       \
+            return NULL;                                        \
+        runtime_enter();                                        \
+        void *moved = next_##name arguments;                    \
+        runtime_leave();                                        \
+        return moved;                                           \
+    }
+#define RELEASE(name, parameters, arguments)                    \
+    NEXT(void, name, parameters)                                \
+    {                                                           \
+        target_runtime_attach(__builtin_return_address(0));     \
+        if (!block_free(block) && next_##name)                  \
+            next_##name arguments;                              \
+    }
+#define MAKE(name, parameters, arguments)                       \
+    NEXT(uintptr_t, name, parameters)                           \
+    {                                                           \
+        target_runtime_attach(__builtin_return_address(0));     \
+        if (!next_##name)                                       \
+            return 0;                                           \
+        runtime_enter();                                        \
+        uintptr_t handle = next_##name arguments;               \
+        runtime_leave();                                        \
+        allocator_note(handle, count, traits);                  \
+        return handle;                                          \
+    }
+ALLOCATING(ALLOCATE)
+MOVING(MOVE)
+FREEING(RELEASE)
+MAKING(MAKE)
+
+void target_openmp_memory_resolve(void)
+{
+    void *symbol;
+#define RESOLVE(name, ...)                                                  \
+    symbol = target_runtime_symbol(#name, TARGET_ADDRESS(name));            \
+    memcpy(&next_##name, &symbol, sizeof symbol);
+    ALLOCATING(RESOLVE)
+    MOVING(RESOLVE)
+    FREEING(RESOLVE)
+    MAKING(RESOLVE)
+    symbol = target_runtime_symbol("omp_get_default_allocator", NULL);
+    memcpy(&next_default, &symbol, sizeof symbol);
+    symbol = target_runtime_symbol("__kmpc_global_thread_num", NULL);
+    memcpy(&next_number, &symbol, sizeof symbol);
+}
