@@ -359,4 +359,36 @@ __attribute__((weak)) size_t malloc_usable_size(void *block)
     return next(block);
 }
 
+/* The same for blocks that the program had from the OpenMP runtime: in front of the program's bytes stand where the block starts, their number, 0 and a mark. */
+#define OPENMP_BLOCK_MARK 0x9d1f6b6c62706d6fu
+
+void omp_free(void *block, omp_allocator_handle_t allocator)
+{
+    static __typeof__(omp_free) *next;
+    if (is_captured(block))
+        return;
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "omp_free");
+    next(block, allocator);
+}
+
+void __kmpc_free(int thread, void *block, omp_allocator_handle_t allocator);
+void __kmpc_free(int thread, void *block, omp_allocator_handle_t allocator)
+{
+    (void)thread;
+    omp_free(block, allocator);
+}
+
+void *omp_realloc(void *block, size_t bytes, omp_allocator_handle_t allocator, omp_allocator_handle_t free_allocator)
+{
+    static __typeof__(omp_realloc) *next;
+    const uint64_t *header = block;
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "omp_realloc");
+    if (!block || !is_captured(block) || header[-1] != OPENMP_BLOCK_MARK)
+        return next(block, bytes, allocator, free_allocator);
+    void *grown = omp_alloc(bytes, allocator);
+    return grown ? memcpy(grown, block, header[-3] < bytes ? header[-3] : bytes) : NULL;
+}
+
 __attribute__((weak, visibility("hidden"))) void *__dso_handle;     /* C++ code refers to it */
