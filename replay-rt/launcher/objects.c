@@ -52,24 +52,35 @@ static bool is_image(const struct objects *objects, uint64_t address)
     return address >= objects->image_low && address < objects->image_end;
 }
 
+/* The kernel may make several mappings of one heap or arena, whose blocks do not end with them. */
+static uint64_t span_end(const struct store_codelet *codelet, size_t i, enum store_role role)
+{
+    uint64_t end = codelet->mappings[i].end;
+    while (++i < codelet->mapping_count && codelet->mappings[i].start == end && codelet->mappings[i].role == role)
+        end = codelet->mappings[i].end;
+    return end;
+}
+
 /* Without address randomisation the heap begins where the image ends, and the kernel may make one mapping of both. */
 static void blocks_collect(struct objects *objects)
 {
     const struct store_codelet *codelet = objects->source.codelet;
+    uint64_t end_of_heap = 0;
     for (size_t i = 0; i < codelet->mapping_count; i++) {
         const struct store_mapping *mapping = &codelet->mappings[i];
         bool behind = mapping->role == STORE_ROLE_IMAGE && mapping->start < objects->image_end && mapping->end > objects->image_end;
-        if (mapping->role != STORE_ROLE_HEAP && !behind)
+        if ((mapping->role != STORE_ROLE_HEAP && !behind) || mapping->start < end_of_heap)
             continue;
-        for (uint64_t at = behind ? objects->image_end : mapping->start; mapping->end - at > HEADER_BYTES && objects->block_count < BLOCKS_MOST;) {
+        end_of_heap = span_end(codelet, i, STORE_ROLE_HEAP);
+        for (uint64_t at = behind ? objects->image_end : mapping->start; end_of_heap - at > HEADER_BYTES && objects->block_count < BLOCKS_MOST;) {
             uint64_t size = word_read(objects, at + 8) & ~(uint64_t)SIZE_FLAGS;
-            if (size < 2 * HEADER_BYTES || size % HEADER_BYTES || size > mapping->end - at)
+            if (size < 2 * HEADER_BYTES || size % HEADER_BYTES || size > end_of_heap - at)
                 break;
             if (!array_reserve(&objects->blocks, &objects->block_capacity, objects->block_count + 1, sizeof *objects->blocks)) {
                 objects->failed = true;
                 return;
             }
-            uint64_t end = at + size + 8 < mapping->end ? at + size + 8 : mapping->end;
+            uint64_t end = at + size + 8 < end_of_heap ? at + size + 8 : end_of_heap;
             objects->blocks[objects->block_count++] = (struct block){at + HEADER_BYTES, end, NONE};
             at += size;
         }
@@ -96,9 +107,10 @@ static uint64_t block_end_by_header(const struct objects *objects, const struct 
         || address - mapping->start < HEADER_BYTES)
         return 0;
     uint64_t word = word_read(objects, address - 8), size = word & ~(uint64_t)SIZE_FLAGS, start = address - HEADER_BYTES;
-    if (size < 2 * HEADER_BYTES || size % HEADER_BYTES || size > mapping->end - start)
+    uint64_t most = span_end(objects->source.codelet, (size_t)(mapping - objects->source.codelet->mappings), mapping->role);
+    if (size < 2 * HEADER_BYTES || size % HEADER_BYTES || size > most - start)
         return 0;
-    return start + size + (word & FLAG_MAPPED || start + size + 8 > mapping->end ? 0 : 8);
+    return start + size + (word & FLAG_MAPPED || start + size + 8 > most ? 0 : 8);
 }
 
 /* Of the objects whose end is known, the first that ends above the address. */
@@ -160,6 +172,20 @@ static bool is_inside(const struct object *owner, uint32_t type, uint64_t addres
 }
 
 /* What a pointer of `type` that holds `target`, and lies at `slot` of `parent`, leads to. */
+#define SIBLINGS_MOST 4u
+
+/* What holds it has a pointer of that type to what this one points into, or just behind: first and last of an array. The pointers before this one in their parent
+ * were added last. */
+static bool is_end_of_sibling(const struct objects *objects, uint32_t parent, uint32_t to, uint64_t target)
+{
+    for (size_t i = objects->count, looked = 0; i && looked < SIBLINGS_MOST && objects->items[i - 1].parent == parent; i--, looked++) {
+        const struct object *sibling = &objects->items[i - 1];
+        if (sibling->type == to && !sibling->endless && sibling->address < target && target <= sibling->address + sibling->bytes)
+            return true;
+    }
+    return false;
+}
+
 static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, uint64_t slot_group, uint32_t type, uint64_t target)
 {
     const struct store_mapping *mapping = target ? mapping_at(objects, target) : NULL;
@@ -175,7 +201,7 @@ static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, 
     struct block *block;
     bool endless;
     uint64_t end = end_of_target(objects, mapping, target, &block, &endless);
-    if (end == target)
+    if (end == target || (!block && to && is_end_of_sibling(objects, parent, to, target)))
         return;
     if (by_reference && element) {
         end = element < end - target ? target + element : end;

@@ -108,6 +108,11 @@ done
 holds "templates of one line are told apart" jq -e '[.codelets[] | select(.region | test("float")) | .causes[] | select(.name | test("values"))
     | .found == "1" and .first != "" and .kind == "floating point"] | length == 1 and all' .out
 
+program split_heap split_heap.cpp
+captured split_heap
+run "$PCERE" verify --json --threads 2 split_heap.pcere
+is "a container ends where its block does, which reaches over the border of a mapping" "$(jq -r '[.codelets[].causes[].name] | sort | .[]' .out)" "add_up: all.sums"
+
 flags=-O2
 program plainly verifies.c
 objcopy --strip-debug plainly && run "$PCERE" capture --all-classes "./plainly"
