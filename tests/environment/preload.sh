@@ -49,7 +49,7 @@ whole "with a library path that leads nowhere first" ./solver '^residual' env LD
 
 # The runtime ends a program where a process of the same number was killed before it had written into its object: the library makes such a one.
 for bytes in 0 1024; do
-    left=(env "LD_PRELOAD=$TOOLS/leftover.so" "LEFTOVER_BYTES=$bytes")
+    left=(env "LD_PRELOAD=$TOOLS/leftover.so" "LEFTOVER_BYTES=$bytes" LEFTOVER_IN=rows)
     for verb in "capture -o left.pcere" "profile -o left.pcx" "trace -o left.pct"; do
         run "${left[@]}" "$PCERE" ${verb%% *} -q --force ${verb#* } ./rows; says "$verb among what a killed process left ($bytes bytes)" 0
     done
