@@ -1,12 +1,7 @@
 /* core/preloaded.c - the environment that brought a library of PCERE's into the user's process. */
 #include "core/preloaded.h"
 
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -42,24 +37,4 @@ void preloaded_leave(const char *variable, const char *library)
         slot_remove(slot);
     else if (value[length] == ':')
         memmove(value, value + length + 1, strlen(value + length + 1) + 1);
-}
-
-static bool alone(void)
-{
-    struct stat tasks;
-    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
-}
-
-void preloaded_runtime_forget(void)
-{
-    char name[64], first = '\0';
-    struct stat facts;
-    snprintf(name, sizeof name, "/__KMP_REGISTERED_LIB_%d_%u", (int)getpid(), (unsigned)getuid());
-    int file = shm_open(name, O_RDONLY, 0);
-    if (file < 0)
-        return;
-    bool unwritten = fstat(file, &facts) == 0 && (facts.st_size == 0 || (pread(file, &first, 1, 0) == 1 && first == '\0'));
-    close(file);
-    if (unwritten && alone())
-        shm_unlink(name);
 }

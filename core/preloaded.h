@@ -8,9 +8,4 @@ char **preloaded_slot(const char *name);
 /* Take `variable` out of environ, and `library` off the beginning of LD_PRELOAD, so that the program and its children see their own. Does not allocate. */
 void preloaded_leave(const char *variable, const char *library);
 
-/* LLVM's OpenMP runtime names a shared memory object by its process's number, and ends the program where one is there that nothing was written into: where a process
- * that had the number before was killed just then. Remove such an object, before this process's runtime begins. One with a word in it, this process's own among them, stays,
- * as does any where there are other threads, of which one could be making it. For constructors. */
-void preloaded_runtime_forget(void);
-
 #endif

@@ -5,6 +5,7 @@
  */
 #include "capture-rt/target/target.h"
 
+#include "core/openmp_object.h"
 #include "core/preloaded.h"
 
 #include <dlfcn.h>
@@ -240,7 +241,7 @@ __attribute__((constructor)) static void attach(void)
     if (socket >= 0)
         fcntl(socket, F_SETFD, FD_CLOEXEC);
     preloaded_leave(CAPTURE_ENVIRONMENT, log->library);
-    preloaded_runtime_forget();
+    pcere_openmp_object_forget();
 
     state->log = log;
     state->records = (struct capture_record *)((char *)log + log->records_offset);

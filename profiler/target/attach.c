@@ -5,6 +5,7 @@
  */
 #include "profiler/target/recorder.h"
 
+#include "core/openmp_object.h"
 #include "core/preloaded.h"
 
 #include <cpuid.h>
@@ -120,7 +121,7 @@ __attribute__((constructor)) static void attach(void)
     if (!header)
         return;
     preloaded_leave(TRACE_ENVIRONMENT, header->library);
-    preloaded_runtime_forget();
+    pcere_openmp_object_forget();
     void *memory = mmap(NULL, sizeof(struct recorder_state), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED || madvise(memory, sizeof(struct recorder_state), MADV_WIPEONFORK) != 0)
         return;

@@ -3,6 +3,7 @@
  * Without address randomisation the captured stack lies where this process has its own. Then everything runs on a new thread, and the first one waits
  * in a loop that needs no stack, so that its stack can be given up.
  */
+#include "core/openmp_object.h"
 #include "replay-rt/target/codelet.h"
 #include "replay-rt/target/machine.h"
 
@@ -78,18 +79,9 @@ static void leave_first_stack(struct codelet *codelet, char **argv, uint64_t sta
     machine_wait(&first_thread_waits);
 }
 
-/* LLVM's OpenMP runtime names a shared memory object by its process's number, and refuses to begin where a process that had the number before was killed between
- * making its own and writing into it. It looks for it when it is first called. */
-static void earlier_process_forget(void)
-{
-    char name[64];
-    snprintf(name, sizeof name, "/__KMP_REGISTERED_LIB_%d_%u", (int)getpid(), (unsigned)getuid());
-    shm_unlink(name);
-}
-
 int main(int argc, char **argv)
 {
-    earlier_process_forget();
+    pcere_openmp_object_forget();
     static struct codelet codelet;
     if (argc != 3 || !pcere_plan_open(argv[1], argv[2], &codelet))
         return 2;

@@ -1,5 +1,6 @@
 /* tests/unit/test_core_environment.c - environments of processes to be started, and what a preloaded library takes out of its own. */
 #include "core/environment.h"
+#include "core/openmp_object.h"
 #include "core/preloaded.h"
 #include "tests/unit/unit.h"
 
@@ -94,7 +95,7 @@ static bool stays(off_t bytes, const char *text)
     int file = shm_open(object, O_CREAT | O_RDWR | O_TRUNC, 0600);
     CU_ASSERT_FATAL(file >= 0 && ftruncate(file, bytes) == 0 && pwrite(file, text, strlen(text), 0) == (ssize_t)strlen(text));
     close(file);
-    preloaded_runtime_forget();
+    pcere_openmp_object_forget();
     return shm_unlink(object) == 0;
 }
 
@@ -108,7 +109,7 @@ static void test_what_a_killed_runtime_left_is_removed(void)
 {
     snprintf(object, sizeof object, "/__KMP_REGISTERED_LIB_%d_%u", (int)getpid(), (unsigned)getuid());
     shm_unlink(object);
-    preloaded_runtime_forget();
+    pcere_openmp_object_forget();
     CU_ASSERT_FALSE(stays(0, ""));
     CU_ASSERT_FALSE(stays(1024, ""));
     CU_ASSERT_TRUE(stays(1024, "0x7f0000000000-cafe5000-libomp.so.5"));
