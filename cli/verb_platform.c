@@ -63,13 +63,6 @@ static enum pcere_status probe_run(void *context, const char *const *words, cons
 
 static void progress_show(void *context, const char *text) { cli_progress(((struct probing *)context)->cli, text); }
 
-static bool name_sound(const char *name)
-{
-    size_t length = strlen(name);
-    return length && length < HOST_NAME_BYTES && name[0] != '.' &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == length;
-}
-
 struct found { struct platform_signature signature; struct discover_summary summary; };
 
 static enum pcere_status machine_discover(struct cli *cli, const struct platform_words *words, const char *name, const char *title, struct found *found,
@@ -134,8 +127,8 @@ static enum pcere_status discover_run(struct cli *cli, const struct platform_wor
     json_t *host = NULL;
     struct found found = {0};
     enum pcere_status status = PCERE_OK;
-    if (words->name && !name_sound(words->name))
-        return pcere_fail(error, PCERE_USAGE, 0, "letters, digits, '.', '_' and '-', at most 63 of them", "'%.80s' is no name for a machine", words->name);
+    if (words->name && !host_name_valid(words->name))
+        return pcere_fail(error, PCERE_USAGE, 0, "use one word of at most 63 letters, digits, '.', '_' and '-'", "'%.80s' is no name for a machine", words->name);
     if (words->name && !(name = strdup(words->name)))
         return pcere_fail_memory(error, "a name");
     if (!name)

@@ -23,7 +23,7 @@
 
 static char given_name[HOST_NAME_BYTES];
 
-static bool name_valid(const char *name)
+bool host_name_valid(const char *name)
 {
     size_t length = strlen(name);
     for (size_t i = 0; i < length; i++)
@@ -34,7 +34,7 @@ static bool name_valid(const char *name)
 
 enum pcere_status host_set_name(const char *name, struct pcere_error *error)
 {
-    if (name && *name && !name_valid(name))
+    if (name && *name && !host_name_valid(name))
         return pcere_fail(error, PCERE_USAGE, 0, "use one word of letters, digits, '.', '_' and '-'",
                           "'%.80s' is not a name for a machine", name);
     snprintf(given_name, sizeof given_name, "%s", name ? name : "");
@@ -187,7 +187,7 @@ enum pcere_status host_name(char **ret_name, struct pcere_error *error)
         name = strdup(given_name);
     else if ((name = read_line(HOST_FILE))) {
         name[strcspn(name, " \t\r")] = 0;
-        if (!name_valid(name)) {
+        if (!host_name_valid(name)) {
             free(name);
             return pcere_fail(error, PCERE_DATA, 0, "write one word of letters, digits, '.', '_' and '-' into it",
                               "'" HOST_FILE "' does not hold a name for this machine");

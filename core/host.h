@@ -6,13 +6,17 @@
 #include "core/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define HOST_NAME_BYTES 64           /* a machine's name with its NUL */
 
-/* Call this machine `name` from now on, whatever it is: cli/ hands over PCERE_HOST. NULL or "": no longer. PCERE_USAGE: not one
- * word of at most 63 characters out of a-z A-Z 0-9 . _ and -. Not thread-safe: call it before anything else. */
+/* One word of at most 63 letters, digits, '.', '_' and '-' that begins with a letter or digit, so that a file can be called like it. */
+bool host_name_valid(const char *name);
+
+/* Call this machine `name` from now on, whatever it is: cli/ hands over PCERE_HOST. NULL or "": no longer. PCERE_USAGE: not
+ * valid. Not thread-safe: call it before anything else. */
 enum pcere_status host_set_name(const char *name, struct pcere_error *error);
 
 /* Name of this machine for --arch: what host_set_name gave, else the first line of /etc/pcere/host if that file exists

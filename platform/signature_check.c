@@ -4,6 +4,8 @@
  */
 #include "platform/signature.h"
 
+#include "core/host.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -245,6 +247,8 @@ static void costs_check(struct check *check, const struct platform_signature *si
 
 static void machine_check(struct check *check, const struct platform_signature *signature)
 {
+    if (!host_name_valid(signature->name))
+        breach(check, "is none for a machine: one word of at most 63 letters, digits, '.', '_' and '-'", "name");
     if ((uint64_t)signature->sockets * signature->cores_per_socket > THREADS_IN_ALL_MOST || signature->threads_per_core > THREADS_IN_ALL_MOST / signature_cores(signature))
         breach(check, "times cores_per_socket and threads_per_core is more than any machine has", "sockets");
     if (signature->frequency_hz > 0 && (signature->frequency_hz < HZ_LEAST || signature->frequency_hz > HZ_MOST))

@@ -98,6 +98,9 @@ static void all_refused(const struct change *changes, size_t count)
 static void machine_absurd(void)
 {
     static const struct change changes[] = {
+        {"\"name\":\"box\"", "\"name\":\"../box\"", ": name is none"},
+        {"\"name\":\"box\"", "\"name\":\"\"", ": name is none"},
+        {"\"name\":\"box\"", "\"name\":\"a box\"", ": name is none"},
         {"\"sockets\":1", "\"sockets\":1000000", ": sockets times"},
         {"\"threads_per_core\":2", "\"threads_per_core\":1048576", ": sockets times"},
         {"\"frequency_hz\":2e9", "\"frequency_hz\":2.0", ": frequency_hz is none"},
