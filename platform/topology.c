@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const relations[] = {"core", "l2", "l3", "package", "machine"};
-enum { RELATION_COUNT = sizeof relations / sizeof *relations };
+enum relation { RELATION_CORE, RELATION_L2, RELATION_L3, RELATION_NUMA, RELATION_PACKAGE, RELATION_MACHINE, RELATION_COUNT };
+static const char *const relations[RELATION_COUNT] = {"core", "l2", "l3", "numa", "package", "machine"};
 
 void topology_done(struct topology *topology)
 {
@@ -16,21 +16,30 @@ void topology_done(struct topology *topology)
     *topology = (struct topology){0};
 }
 
-/* The nearest thing that both are part of, as an index of `relations`. */
-static size_t relation_of(hwloc_topology_t machine, hwloc_obj_t a, hwloc_obj_t b)
+/* A part of a package that has memory of its own, as where a processor is divided into NUMA nodes. */
+static bool divides_package(hwloc_topology_t machine, hwloc_obj_t group)
+{
+    hwloc_obj_t package = hwloc_get_ancestor_obj_by_type(machine, HWLOC_OBJ_PACKAGE, group);
+    return package && !hwloc_bitmap_isequal(group->nodeset, package->nodeset);
+}
+
+/* The nearest thing that both are part of. */
+static enum relation relation_of(hwloc_topology_t machine, hwloc_obj_t a, hwloc_obj_t b)
 {
     hwloc_obj_t common = hwloc_get_common_ancestor_obj(machine, a, b);
     for (; common; common = common->parent)
         switch (common->type) {
         case HWLOC_OBJ_CORE:
-        case HWLOC_OBJ_L1CACHE: return 0;
-        case HWLOC_OBJ_L2CACHE: return 1;
+        case HWLOC_OBJ_L1CACHE: return RELATION_CORE;
+        case HWLOC_OBJ_L2CACHE: return RELATION_L2;
         case HWLOC_OBJ_L3CACHE:
-        case HWLOC_OBJ_L4CACHE: return 2;
-        case HWLOC_OBJ_PACKAGE: return 3;
-        default: break;
+        case HWLOC_OBJ_L4CACHE: return RELATION_L3;
+        case HWLOC_OBJ_PACKAGE: return RELATION_PACKAGE;
+        default:
+            if (divides_package(machine, common))
+                return RELATION_NUMA;
         }
-    return 4;
+    return RELATION_MACHINE;
 }
 
 static void caches_fill(hwloc_topology_t machine, struct topology *topology)
@@ -72,7 +81,7 @@ static void cpus_fill(hwloc_topology_t machine, hwloc_obj_t *units, struct topol
 
 static void pairs_fill(hwloc_topology_t machine, hwloc_obj_t *units, unsigned pairs_each, struct topology *topology)
 {
-    for (size_t relation = 0; relation < RELATION_COUNT; relation++) {
+    for (enum relation relation = 0; relation < RELATION_COUNT; relation++) {
         unsigned found = 0;
         for (size_t a = 0; a < topology->cpu_count && found < pairs_each; a++)
             for (size_t b = a + 1; b < topology->cpu_count && found < pairs_each; b++)

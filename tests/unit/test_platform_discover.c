@@ -130,6 +130,23 @@ static void two_sockets(void)
     topology_done(&topology);
 }
 
+static void divided_package(void)
+{
+    static const char *const expected[] = {"l3", "numa", "package"};
+    struct topology topology = {0};
+    struct pcere_error error = {0};
+    char *xml = machine_xml("pack:1 group:2 [numa(memory=8GB)] l3:2(size=8388608) l2:2(size=524288) core:1 pu:1");
+    CU_ASSERT_EQUAL_FATAL(topology_read(xml, 1, &topology, &error), PCERE_OK);
+    free(xml);
+    CU_ASSERT_EQUAL(topology.numa_nodes, 2);
+    CU_ASSERT_EQUAL_FATAL(topology.pair_count, 3);
+    for (size_t i = 0; i < topology.pair_count; i++)
+        CU_ASSERT_STRING_EQUAL(topology.pairs[i].relation, expected[i]);
+    CU_ASSERT_EQUAL(topology.pairs[1].cpus[1], 2);      /* another cache, the same memory */
+    CU_ASSERT_EQUAL(topology.pairs[2].cpus[1], 4);      /* the other half of the package */
+    topology_done(&topology);
+}
+
 static void this_machine(void)
 {
     struct topology topology = {0};
@@ -279,6 +296,7 @@ static const struct unit_test tests[] = {
     {"neither coefficient becomes negative", line_edges},
     {"sizes on either side of a cache's capacity have lines of their own", pieces},
     {"a machine of two sockets is described, and its kinds of pairs are found", two_sockets},
+    {"parts of a package with memory of their own are a kind of pair", divided_package},
     {"this machine has processors, and what is no topology is refused", this_machine},
     {"answers of probes become a signature", discovered},
     {"where nothing can be pinned that is said, and intervals widen", unpinned},
