@@ -98,7 +98,8 @@ static void levels_print(const struct platform_signature *signature, FILE *out)
                 quantity_text(texts[1], &bandwidth->write, 1e9);
                 quantity_text(texts[2], &bandwidth->triad, 1e9);
             }
-            const char *cells[] = {b ? "" : name, b ? "" : units_format_bytes(level->bytes, size), b ? "" : quantity_text(latency, &level->latency_ns, 1),
+            const struct quantity *waits = b ? &bandwidth->latency_ns : &level->latency_ns;
+            const char *cells[] = {b ? "" : name, b ? "" : units_format_bytes(level->bytes, size), b && !quantity_known(waits) ? "" : quantity_text(latency, waits, 1),
                                    threads, texts[0], texts[1], texts[2]};
             cli_table_row(table, cells);
         }

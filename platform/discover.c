@@ -142,10 +142,14 @@ static void levels_plan(struct plan *plan)
         for (size_t t = 0; t < count; t++) {
             struct platform_bandwidth *bandwidth = &level->bandwidths[t];
             struct quantity *results[] = {&bandwidth->read, &bandwidth->write, &bandwidth->triad};
-            bandwidth->threads = counts[t];
+            uint64_t each = level_probe_bytes(plan, i, counts[t]);
+            *bandwidth = (struct platform_bandwidth){.threads = counts[t], .latency_ns = quantity_unknown};
+            if (counts[t] > 1)
+                experiment_add(plan, (struct experiment){.task = "latency", .cpus = topology->cpus, .cpu_count = counts[t], .bytes = at_most(each, level_latency_bytes(plan, i))},
+                               &bandwidth->latency_ns);
             for (size_t k = 0; k < 3; k++)
-                experiment_add(plan, (struct experiment){.task = "bandwidth", .kind = stream_kinds[k], .cpus = topology->cpus, .cpu_count = counts[t],
-                                                         .bytes = level_probe_bytes(plan, i, counts[t])}, results[k]);
+                experiment_add(plan, (struct experiment){.task = "bandwidth", .kind = stream_kinds[k], .cpus = topology->cpus, .cpu_count = counts[t], .bytes = each},
+                               results[k]);
         }
     }
 }

@@ -197,6 +197,7 @@ static void levels_read(struct json_reader *reader, const json_t *object, struct
                 .read = quantity_read(reader, bandwidth, "read_bytes_per_s"),
                 .write = quantity_read(reader, bandwidth, "write_bytes_per_s"),
                 .triad = quantity_read(reader, bandwidth, "triad_bytes_per_s"),
+                .latency_ns = quantity_read(reader, bandwidth, "latency_ns"),
             };
             reader->where = outer;
         }
@@ -421,6 +422,7 @@ static json_t *levels_array(const struct platform_signature *signature, bool *fa
             json_put(one, "read_bytes_per_s", quantity_object(&level->bandwidths[b].read, failed), failed);
             json_put(one, "write_bytes_per_s", quantity_object(&level->bandwidths[b].write, failed), failed);
             json_put(one, "triad_bytes_per_s", quantity_object(&level->bandwidths[b].triad, failed), failed);
+            json_put(one, "latency_ns", quantity_object(&level->bandwidths[b].latency_ns, failed), failed);
         }
     }
     return levels;

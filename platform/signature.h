@@ -25,10 +25,11 @@ double quantity_doubt(const struct quantity *quantity);
 
 enum platform_basis { PLATFORM_MEASURED, PLATFORM_PUBLISHED };
 
-/* Bytes per second that `threads` threads, on a core each as far as there are cores, pass together. */
+/* What `threads` threads, on a core each as far as there are cores, get out of a level together. */
 struct platform_bandwidth {
     unsigned threads;
     struct quantity read, write, triad;      /* bytes/s; what the program names, without the lines that are loaded to be written into */
+    struct quantity latency_ns;              /* of one thread's dependent loads while the others do the same; unknown: not measured */
 };
 
 struct platform_level {                      /* a cache, or memory */
@@ -57,7 +58,7 @@ struct platform_transfer {
 };
 
 struct platform_pair {                       /* what one thread pays for data that another, on another processor, has just written */
-    char *relation;                          /* what they share: "core", "l2", "l3", "package", "machine", "numa" */
+    char *relation;                          /* what they share: "core", "l2", "l3", "numa", "package", "machine" */
     unsigned cpus[2];                        /* the pair that was measured, as the system numbers them */
     struct platform_transfer read, write;
     struct quantity line_ns;                 /* one way of one line */

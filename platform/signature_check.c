@@ -83,6 +83,11 @@ static void bandwidths_check(struct check *check, const struct platform_signatur
             breach(check, "is not above that of the one before, or zero", "levels[%zu].bandwidths[%zu].threads", at, b);
         if (bandwidth->threads > signature_threads(signature))
             breach(check, "is more than the machine has", "levels[%zu].bandwidths[%zu].threads", at, b);
+        char place[96];
+        snprintf(place, sizeof place, "levels[%zu].bandwidths[%zu].latency_ns", at, b);
+        positive_check(check, &bandwidth->latency_ns, place);
+        if (bandwidth->latency_ns.value * NOISE_MOST < level->latency_ns.value)
+            breach(check, "is far below that of one thread", "%s", place);
         for (size_t k = 0; k < sizeof passings / sizeof *passings; k++) {
             const struct quantity *value = passed(bandwidth, &passings[k]);
             char field[96];

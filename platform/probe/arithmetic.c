@@ -1,8 +1,6 @@
 /* platform/probe/arithmetic.c - how many floating-point operations a core does a second, and at how many cycles a second it runs. */
 #include "probe.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,32 +117,18 @@ static uint64_t additions_run(uint64_t value)
     return value;
 }
 
-struct busy { unsigned cpu; atomic_bool *ends; };
-
-static void *busy_run(void *raw)
+static void *additions_begin(const struct probe *probe)
 {
-    struct busy *busy = raw;
-    probe_pin(busy->cpu);
-    uint64_t value = 0;
-    while (!atomic_load_explicit(busy->ends, memory_order_relaxed))
-        value = additions_run(value);
-    probe_keep(&value);
+    (void)probe;
     return NULL;
 }
 
+static void *additions_step(void *state) { return (void *)(uintptr_t)additions_run((uintptr_t)state); }
+
 void probe_clock(const struct probe *probe)
 {
-    static atomic_bool ends;
-    pthread_t *ids = calloc(probe->cpu_count, sizeof *ids);
-    struct busy *others = calloc(probe->cpu_count, sizeof *others);
-    if (!ids || !others)
-        probe_refuse("no memory for %zu threads", probe->cpu_count);
     probe_pin(probe->cpus[0]);
-    for (size_t i = 1; i < probe->cpu_count; i++) {
-        others[i] = (struct busy){.cpu = probe->cpus[i], .ends = &ends};
-        if (pthread_create(&ids[i], NULL, busy_run, &others[i]) != 0)
-            probe_refuse("thread %zu cannot be started", i);
-    }
+    struct others *others = probe_others_start(probe, additions_begin, additions_step);
     uint64_t value = 0;
     for (int i = 0; i < WARMING; i++)
         value = additions_run(value);
@@ -156,7 +140,5 @@ void probe_clock(const struct probe *probe)
         probe_print((double)(CLOCK_RUNS * (size_t)ROUNDS * ADDITIONS) / ((double)(end - start) / 1e9));
     }
     probe_keep(&value);
-    atomic_store(&ends, true);
-    for (size_t i = 1; i < probe->cpu_count; i++)
-        pthread_join(ids[i], NULL);
+    probe_others_end(others);
 }

@@ -50,13 +50,20 @@ static struct line *chain_follow(struct line *at, size_t steps)
 
 void *probe_chain(size_t bytes) { return chain_new(bytes); }
 
+static void *chain_begin(const struct probe *probe)
+{
+    size_t lines = probe->bytes / LINE_BYTES;
+    return chain_follow(chain_new(probe->bytes), lines < (1u << 20) ? lines * 2 + 8 : 1u << 20);
+}
+
+static void *chain_step(void *at) { return chain_follow(at, 4096); }
+
 void probe_latency(const struct probe *probe)
 {
     probe_pin(probe->cpus[0]);
-    struct line *at = chain_new(probe->bytes);
-    size_t lines = probe->bytes / LINE_BYTES;
+    struct line *at = chain_begin(probe);
+    struct others *others = probe_others_start(probe, chain_begin, chain_step);
     size_t steps = 1024;
-    at = chain_follow(at, lines < (1u << 20) ? lines * 2 + 8 : 1u << 20);
     for (uint64_t took = 0; took < INTERVAL_NS; steps *= 2) {
         uint64_t start = probe_now_ns();
         at = chain_follow(at, steps * 2);
@@ -69,6 +76,7 @@ void probe_latency(const struct probe *probe)
         probe_keep(at);
         probe_print((double)(end - start) / (double)steps);
     }
+    probe_others_end(others);
 }
 
 /* ---- bandwidth ----------------------------------------------------------------------------------------------------------- */

@@ -34,7 +34,12 @@ void *probe_memory(size_t bytes);
 /* Keep the optimiser from seeing through a value. */
 static inline void probe_keep(const void *pointer) { __asm__ volatile("" : : "r"(pointer) : "memory"); }
 
-/* memory.c. latency: ns per access of a chain of dependent loads through all lines of `bytes`, in random order, on cpus[0]. */
+/* others.c. A thread on each of `cpus` but the first: it makes its state by begin(probe), and gives it to step, which returns the next, again and again until the end.
+ * Returns when all have begun. */
+struct others *probe_others_start(const struct probe *probe, void *(*begin)(const struct probe *probe), void *(*step)(void *state));
+void probe_others_end(struct others *others);
+
+/* memory.c. latency: ns per access of a chain of dependent loads through all lines of `bytes`, in random order, on cpus[0], while the others of `cpus` follow chains of their own. */
 void probe_latency(const struct probe *probe);
 /* bandwidth: bytes per second that the threads of `cpus` load and store together, each in `bytes` of its own. Kinds: read, write, copy, triad.
  * Bytes are those that the program names; what the cache loads to be written into is not counted. */

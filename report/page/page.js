@@ -389,7 +389,7 @@ function transfers(platform) {
 
 function signature(platform) {
   const rows = platform.levels.flatMap(level => (level.bandwidths.length ? level.bandwidths : [{}]).map((one, i) => [i ? "" : levelName(level), i ? "" : bytesText(level.bytes),
-    i ? "" : quantityText(level.latency_ns, 1), one.threads ? String(one.threads) : "–", quantityText(one.read_bytes_per_s, 1e9), quantityText(one.write_bytes_per_s, 1e9),
+    i && !one.latency_ns ? "" : quantityText(i ? one.latency_ns : level.latency_ns, 1), one.threads ? String(one.threads) : "–", quantityText(one.read_bytes_per_s, 1e9), quantityText(one.write_bytes_per_s, 1e9),
     quantityText(one.triad_bytes_per_s, 1e9)]));
   const constructs = [...new Set(platform.overheads.map(one => one.construct))], counts = [...new Set(platform.overheads.map(one => one.threads))];
   const overheads = constructs.map(name => [name, ...counts.map(threads => quantityText((platform.overheads.find(one => one.construct === name && one.threads === threads) || {}).time_ns, 1))]);

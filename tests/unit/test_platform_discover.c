@@ -245,6 +245,8 @@ static void discovered(void)
     CU_ASSERT_DOUBLE_EQUAL(signature.levels[0].latency_ns.low, 1.96, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(signature.levels[0].latency_ns.high, 2.02, 1e-6);
     CU_ASSERT_EQUAL_FATAL(signature.levels[0].bandwidth_count, 6);              /* 1, 2, 3, 4, 6 and 8 threads */
+    CU_ASSERT_FALSE(quantity_known(&signature.levels[0].bandwidths[0].latency_ns));      /* it is the level's */
+    CU_ASSERT_TRUE(quantity_known(&signature.levels[3].bandwidths[5].latency_ns));
     CU_ASSERT_EQUAL(signature.pair_count, 3);
     CU_ASSERT_DOUBLE_EQUAL(signature.pairs[0].read.alpha_ns, 30, 1e-3);
     CU_ASSERT_DOUBLE_EQUAL(signature.pairs[0].read.beta_ns_per_byte, 0.5, 1e-6);

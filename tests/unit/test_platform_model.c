@@ -7,11 +7,12 @@
 #include <string.h>
 
 #define KNOWN(v) {(v), (v), (v)}
+#define PASSED(by, v) {.threads = (by), .read = KNOWN(v), .write = KNOWN(v), .triad = KNOWN(v)}
 
 /* 1 GHz; L1 of 512 lines, L2 of 16384, memory; 64 B/ns, 32 B/ns, and 8 B/ns, of which two threads have no more. */
-static struct platform_bandwidth near[] = {{1, KNOWN(64e9), KNOWN(64e9), KNOWN(64e9)}, {2, KNOWN(128e9), KNOWN(128e9), KNOWN(128e9)}};
-static struct platform_bandwidth middle[] = {{1, KNOWN(32e9), KNOWN(32e9), KNOWN(32e9)}, {2, KNOWN(64e9), KNOWN(64e9), KNOWN(64e9)}};
-static struct platform_bandwidth far[] = {{1, KNOWN(8e9), KNOWN(8e9), KNOWN(8e9)}, {2, KNOWN(8e9), KNOWN(8e9), KNOWN(8e9)}};
+static struct platform_bandwidth near[] = {PASSED(1, 64e9), PASSED(2, 128e9)};
+static struct platform_bandwidth middle[] = {PASSED(1, 32e9), PASSED(2, 64e9)};
+static struct platform_bandwidth far[] = {PASSED(1, 8e9), PASSED(2, 8e9)};
 static struct platform_level levels[] = {
     {.level = 1, .bytes = 512 * 64, .line_bytes = 64, .shared_by = 1, .latency_ns = KNOWN(2), .bandwidths = near, .bandwidth_count = 2},
     {.level = 2, .bytes = 16384 * 64, .line_bytes = 64, .shared_by = 1, .latency_ns = KNOWN(10), .bandwidths = middle, .bandwidth_count = 2},

@@ -16,7 +16,8 @@ static const char *const sound =
     "\"bandwidths\":[{\"threads\":1,\"read_bytes_per_s\":{\"value\":1e11,\"low\":null,\"high\":null},\"write_bytes_per_s\":null,\"triad_bytes_per_s\":{\"value\":9e10,\"low\":null,\"high\":null}}]},"
     "{\"level\":0,\"bytes\":1000000000,\"line_bytes\":64,\"ways\":0,\"shared_by\":4,\"latency_ns\":{\"value\":80,\"low\":70,\"high\":95},"
     "\"bandwidths\":[{\"threads\":1,\"read_bytes_per_s\":{\"value\":1e10,\"low\":null,\"high\":null},\"write_bytes_per_s\":null,\"triad_bytes_per_s\":null},"
-    "{\"threads\":2,\"read_bytes_per_s\":{\"value\":1.5e10,\"low\":null,\"high\":null},\"write_bytes_per_s\":null,\"triad_bytes_per_s\":null}]}],"
+    "{\"threads\":2,\"read_bytes_per_s\":{\"value\":1.5e10,\"low\":null,\"high\":null},\"write_bytes_per_s\":null,\"triad_bytes_per_s\":null,"
+    "\"latency_ns\":{\"value\":88,\"low\":85,\"high\":91}}]}],"
     "\"pairs\":[{\"relation\":\"l2\",\"cpus\":[0,1],\"line_ns\":{\"value\":20,\"low\":null,\"high\":null},"
     "\"read\":{\"alpha_ns\":20,\"beta_ns_per_byte\":0.01,\"r2\":0.99,\"worst_residual_ratio\":0.1,"
     "\"pieces\":[{\"from_bytes\":64,\"to_bytes\":1024,\"alpha_ns\":20,\"beta_ns_per_byte\":0.01}],"
@@ -75,6 +76,7 @@ static void round_trip(void)
     CU_ASSERT_DOUBLE_EQUAL(second.levels[0].latency_ns.high, 1.6, 1e-12);
     CU_ASSERT_TRUE(isnan(second.levels[0].bandwidths[0].read.low));
     CU_ASSERT_FALSE(quantity_known(&second.levels[0].bandwidths[0].write));
+    CU_ASSERT_DOUBLE_EQUAL(second.levels[1].bandwidths[1].latency_ns.high, 91, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(second.pairs[0].read.pieces[0].beta_ns_per_byte, 0.01, 1e-12);
     CU_ASSERT_EQUAL(second.pairs[0].read.points[0].bytes, 64);
     CU_ASSERT_TRUE(isnan(second.pairs[0].write.r2));
@@ -128,6 +130,9 @@ static void levels_absurd(void)
         {"{\"value\":80,\"low\":70,", "{\"value\":80,\"low\":-70,", ": levels[1].latency_ns has an interval that begins below zero"},
         {"{\"value\":80,\"low\":70,\"high\":95}", "{\"value\":0.5,\"low\":null,\"high\":null}", ": levels[1].latency_ns is below that of a nearer"},
         {"{\"value\":1.5,\"low\":1.4,", "{\"value\":1.5,\"low\":1.55,", ": levels[0].latency_ns lies outside"},
+        {"{\"value\":88,\"low\":85,", "{\"value\":-88,\"low\":null,", ": levels[1].bandwidths[1].latency_ns is not above zero"},
+        {"{\"value\":88,\"low\":85,", "{\"value\":88,\"low\":89,", ": levels[1].bandwidths[1].latency_ns lies outside"},
+        {"{\"value\":88,\"low\":85,", "{\"value\":8,\"low\":5,", ": levels[1].bandwidths[1].latency_ns is far below"},
         {"\"effective_bytes\":{\"value\":30000", "\"effective_bytes\":{\"value\":0", ": levels[0].effective_bytes is not above zero"},
         {"\"effective_bytes\":{\"value\":30000", "\"effective_bytes\":{\"value\":3000000", ": levels[0].effective_bytes is far more"},
         {"\"restart_ns\":{\"value\":2.5", "\"restart_ns\":{\"value\":-2.5", ": levels[0].restart_ns is not above zero"},
