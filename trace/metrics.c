@@ -42,39 +42,60 @@ static bool is_communicating(const struct span *span)
     return span->part == SPAN_WHOLE && (span->kind == SPAN_SUBMIT || span->kind == SPAN_RETRIEVE || span->kind == SPAN_FORWARD);
 }
 
-struct stretch { size_t at, end; };                  /* of a thread's spans */
+struct stream { int64_t begin_ns; size_t at, end; };     /* what is left of a thread's spans; the one at `at` computes, from begin_ns on */
 
-/* All computing of the threads of one process (or of all: TIMELINE_NONE) in the order of time. */
-static struct metrics_busy streams_merge(const struct timeline *timeline, struct stretch *streams, uint32_t process, const bool *counts)
+static bool stream_next(const struct timeline *timeline, struct stream *stream)
 {
-    struct metrics_busy busy = {0};
-    for (;;) {
-        struct stretch *next = NULL;
-        for (size_t thread = 0; thread < timeline->thread_count; thread++) {
-            struct stretch *stream = &streams[thread];
-            if (!counts[timeline->threads[thread].process] || (process != TIMELINE_NONE && timeline->threads[thread].process != process))
-                continue;
-            while (stream->at < stream->end && !is_computing(&timeline->spans[stream->at]))
-                stream->at++;
-            if (stream->at < stream->end && (!next || timeline->spans[stream->at].begin_ns < timeline->spans[next->at].begin_ns))
-                next = stream;
-        }
-        if (!next)
-            return busy;
-        metrics_busy_add(&busy, timeline->spans[next->at].begin_ns, timeline->spans[next->at].end_ns);
-        next->at++;
-    }
+    while (stream->at < stream->end && !is_computing(&timeline->spans[stream->at]))
+        stream->at++;
+    if (stream->at >= stream->end)
+        return false;
+    stream->begin_ns = timeline->spans[stream->at].begin_ns;
+    return true;
 }
 
-static void streams_begin(const struct timeline *timeline, struct stretch *streams)
+static size_t streams_begin(const struct timeline *timeline, const bool *counts, struct stream *ret_streams)
 {
-    memset(streams, 0, (timeline->thread_count + 1) * sizeof *streams);
-    for (size_t i = 0; i < timeline->span_count; i++) {
-        struct stretch *stream = &streams[timeline->spans[i].thread];
-        if (!stream->end)
-            stream->at = i;
-        stream->end = i + 1;
+    size_t count = 0;
+    for (size_t first = 0, next; first < timeline->span_count; first = next) {
+        uint32_t thread = timeline->spans[first].thread;
+        for (next = first + 1; next < timeline->span_count && timeline->spans[next].thread == thread;)
+            next++;
+        ret_streams[count] = (struct stream){.at = first, .end = next};
+        count += counts[timeline->threads[thread].process] && stream_next(timeline, &ret_streams[count]);
     }
+    return count;
+}
+
+/* A heap by begin, but for streams[place], which may be later than those below it. */
+static void stream_sink(struct stream *streams, size_t count, size_t place)
+{
+    struct stream sinking = streams[place];
+    for (size_t below; (below = 2 * place + 1) < count; place = below) {
+        below += below + 1 < count && streams[below + 1].begin_ns < streams[below].begin_ns;
+        if (streams[below].begin_ns >= sinking.begin_ns)
+            break;
+        streams[place] = streams[below];
+    }
+    streams[place] = sinking;
+}
+
+/* All computing of processes that count, in the order of time. */
+static struct metrics_busy streams_merge(const struct timeline *timeline, const bool *counts, struct stream *streams, struct metrics_busy *processes)
+{
+    struct metrics_busy all = {0};
+    size_t count = streams_begin(timeline, counts, streams);
+    for (size_t i = count / 2; i-- > 0;)
+        stream_sink(streams, count, i);
+    while (count) {
+        const struct span *span = &timeline->spans[streams->at++];
+        metrics_busy_add(&processes[timeline->threads[span->thread].process], span->begin_ns, span->end_ns);
+        metrics_busy_add(&all, span->begin_ns, span->end_ns);
+        if (!stream_next(timeline, streams))
+            *streams = streams[--count];
+        stream_sink(streams, count, 0);
+    }
+    return all;
 }
 
 /* ---- tasks that were suspended ------------------------------------------------------------------------------------------------ */
@@ -212,10 +233,9 @@ void metrics_make(const struct metrics_sums *sums, struct run_metrics *ret_metri
 }
 
 static void sums_fill(const struct timeline *timeline, const bool *workers, const int64_t *times, struct metrics_busy *computing, struct metrics_busy *communicating, struct metrics_busy *processes,
-                      struct stretch *streams, struct run_metrics *ret_metrics)
+                      struct stream *streams, struct run_metrics *ret_metrics)
 {
     uint64_t tasks = 0, workers_count = 0;
-    bool started = false;
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (!workers[timeline->threads[span->thread].process])
@@ -226,20 +246,9 @@ static void sums_fill(const struct timeline *timeline, const bool *workers, cons
         else if (is_communicating(span))
             metrics_busy_add(&communicating[span->thread], span->begin_ns, span->end_ns);
     }
-    for (size_t i = 0; i < timeline->process_count; i++) {
+    for (size_t i = 0; i < timeline->process_count; i++)
         workers_count += workers[i] && (timeline->process_count == 1 || timeline->processes[i].role != 0);
-        if (!workers[i])
-            continue;
-        if (!started)
-            streams_begin(timeline, streams);               /* a process moves its own threads only */
-        started = true;
-        processes[i] = streams_merge(timeline, streams, (uint32_t)i, workers);
-    }
-    struct metrics_busy all = processes[0];
-    if (timeline->process_count > 1) {
-        streams_begin(timeline, streams);
-        all = streams_merge(timeline, streams, TIMELINE_NONE, workers);
-    }
+    struct metrics_busy all = streams_merge(timeline, workers, streams, processes);
     struct metrics_sums sums = {.computing = computing, .communicating = communicating, .thread_count = timeline->thread_count, .processes = processes,
                                 .process_count = timeline->process_count, .all = all, .workers = workers_count, .tasks = timeline->task_count ? timeline->task_count : tasks,
                                 .total_ns = total_time(timeline)};
@@ -251,7 +260,7 @@ enum pcere_status metrics_run(const struct timeline *timeline, struct run_metric
     bool *workers = calloc(timeline->process_count + 1, sizeof *workers);
     struct metrics_busy *computing = calloc(timeline->thread_count + 1, sizeof *computing), *communicating = calloc(timeline->thread_count + 1, sizeof *communicating);
     struct metrics_busy *processes = calloc(timeline->process_count + 1, sizeof *processes);
-    struct stretch *streams = calloc(timeline->thread_count + 1, sizeof *streams);
+    struct stream *streams = calloc(timeline->thread_count + 1, sizeof *streams);
     int64_t *times = NULL;
     bool memory = workers && computing && communicating && processes && streams && pieces_join(timeline, &times);
     if (memory) {

@@ -63,6 +63,41 @@ static void test_computation(void)
     timeline_done(&timeline);
 }
 
+/* Random runs of up to 40 threads in 6 processes, against counting each nanosecond. */
+static void test_processes_at_random(void)
+{
+    enum { PROCESSES = 6, TIMES = 400 };
+    srand(11);
+    for (int round = 0; round < 200; round++) {
+        bool busy[PROCESSES + 1][TIMES] = {{false}};             /* the last: of any process */
+        span_make(0, 0, SPAN_RUNTIME, SPAN_WHOLE, 0, TIMES, TIMELINE_NONE);
+        for (int i = rand() % 200 + 1, threads = rand() % 40 + 1; i > 0; i--) {
+            int thread = rand() % threads, process = 1 + thread % (PROCESSES - 1), begin = rand() % (TIMES - 20), end = begin + 1 + rand() % 20;
+            span_make((unsigned)process, (unsigned)thread, rand() % 4 ? SPAN_TASK : SPAN_EXECUTE, SPAN_WHOLE, begin, end, (uint32_t)i);
+            for (int t = begin; t < end && timeline.spans[timeline.span_count - 1].kind == SPAN_TASK; t++)
+                busy[process][t] = busy[PROCESSES][t] = true;
+        }
+        int count = 0, sum = 0, most = 0, any = 0;
+        for (int process = 1; process <= PROCESSES; process++) {
+            int here = 0;
+            for (int t = 0; t < TIMES; t++)
+                here += busy[process][t];
+            any = process == PROCESSES ? here : any;
+            if (process < PROCESSES && here) {
+                count++;
+                sum += here;
+                most = here > most ? here : most;
+            }
+        }
+        struct run_metrics metrics = measure();
+        if (any) {
+            NEAR(metrics.values[METRIC_SERIAL], 1 - (double)any / TIMES);
+            NEAR(metrics.values[METRIC_PROCESS_BALANCE], (double)sum / count / most);
+        }
+        timeline_done(&timeline);
+    }
+}
+
 /* Figure 4.13: communication overlaps; each interval from a begin to its end counts, where they overlap once. */
 static void test_communication(void)
 {
@@ -191,6 +226,7 @@ static void test_hierarchy_adds_up(void)
 
 static const struct unit_test tests[] = {
     {"computation and parallel time as figure 4.12 has them", test_computation},
+    {"processes of many threads, at random", test_processes_at_random},
     {"communication as figure 4.13 has it", test_communication},
     {"factors and products of tables 5.3 and 5.5", test_products_of_the_tables},
     {"rows of tasks by place and type", test_task_rows},
