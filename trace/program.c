@@ -202,7 +202,7 @@ static void step_take(struct building *building, struct walking *walking, const 
     }
 }
 
-static void actor_walk(struct building *building, uint32_t number, enum walk how)
+static void actor_walk(struct building *building, uint32_t number, enum walk how, uint64_t before_ns)
 {
     const struct timeline *timeline = building->timeline;
     const struct timeline_actor *actor = &timeline->actors[number];
@@ -211,6 +211,8 @@ static void actor_walk(struct building *building, uint32_t number, enum walk how
     walking.place = actor->task ? timeline->tasks[actor->task - 1].place : member ? team_place(building, actor->team) : 0;
     if (member)
         walking.head = fork_of(building, actor->team);
+    if (before_ns)
+        chain(building, &walking, GRAPH_BODY, before_ns);
     building->children.count = 0;
     size_t seen = building->first[number];              /* up to here `creates` is known of the phase */
     for (size_t i = building->first[number]; i < building->first[number + 1] && building->memory; i++) {
@@ -253,18 +255,33 @@ static bool is_helper(const struct building *building, uint32_t number)
     return false;
 }
 
+/* What the program did before the runtime made its first thread an initial task: it is told when the first construct is met. Of several programs in one timeline nobody knows. */
+static uint64_t unseen_ns(const struct building *building, uint32_t number)
+{
+    const struct timeline *timeline = building->timeline;
+    size_t programs = 0;
+    for (size_t i = 0; i < timeline->process_count; i++)
+        programs += timeline->processes[i].home == i;
+    if (programs != 1 || !timeline->has_bounds || building->first[number] == building->first[number + 1])
+        return 0;
+    int64_t begin_ns = timeline->steps[building->order[building->first[number]]].begin_ns;
+    return begin_ns > timeline->begin_ns ? (uint64_t)(begin_ns - timeline->begin_ns) : 0;
+}
+
 static void actors_walk(struct building *building)
 {
     const struct timeline *timeline = building->timeline;
     uint32_t wanted = building->options.threads;
+    bool begun = false;
     for (uint32_t i = 0; i < timeline->actor_count && building->memory; i++) {
         const struct timeline_actor *actor = &timeline->actors[i];
         if (is_helper(building, i))
             continue;
         bool scaled = !actor->task && !actor->initial && is_scaled(building, actor->team);
-        actor_walk(building, i, scaled && actor->member >= wanted ? WALK_LEAVING : WALK_WHOLE);
+        actor_walk(building, i, scaled && actor->member >= wanted ? WALK_LEAVING : WALK_WHOLE, actor->initial && !begun ? unseen_ns(building, i) : 0);
+        begun |= actor->initial;
         for (uint32_t copy = actor->member + building->usual; scaled && copy < wanted && building->memory; copy += building->usual)
-            actor_walk(building, i, WALK_COPY);
+            actor_walk(building, i, WALK_COPY, 0);
     }
 }
 

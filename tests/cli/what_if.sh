@@ -31,6 +31,7 @@ static volatile double v[64];
 static void work(int n) { for (int i = 0; i < n * 2000; i++) v[n & 63] += i; }
 int main(void)
 {
+    usleep(50000);                                  /* before the runtime has an initial task */
     work(40);
     #pragma omp parallel for
     for (int i = 0; i < 60; i++) work(i < 30 ? 30 : 10);
@@ -52,5 +53,6 @@ run "$PCERE" metrics what-if loops.pct --threads 1,2,5,100 --json; says "how lon
 is "with one: all work; more threads are as much faster as they must be, none is below the bound" "$(json '.runs[0].predictions as $p | $p[0].bound_ns as $work | $p[3].bound_ns as $path |
     $p[0].as_it_is_ns == $work and ($p | all(.as_it_is_ns >= .bound_ns and .heft_ns >= .bound_ns and .heft_ns <= $work / .threads + $path * (1 - 1 / .threads) + 1))')" true
 is "the parts of the program are there" "$(json '[.runs[0].places[] | select(.count >= 10) | .kind + (.count | tostring)] | unique | map(select(test("chunk|task"))) | join(" ")')" "chunk100 chunk30 task10"
+is "what came before the first region is in all of them" "$(json '.runs[0].predictions | all(.as_it_is_ns >= 50000000 and .heft_ns >= 50000000)')" true
 is "what a thread takes is what it took" "$(json '.runs[0] | .predictions[0].as_it_is_ns <= .traced_ns')" true
 finish
