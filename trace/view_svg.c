@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEFT = 210, TOP = 46, ROW = 11, ROWS = 3, LANE = ROW * ROWS + 5, HEADING = 22, LEGEND_MOST = 24, LEGEND_ROW = 16, LEGEND_COLUMNS = 2, ARROWS_SHOWN = 3000 };
+enum { LEFT = 210, TOP = 46, ROW = 11, ROWS = 3, LANE_EDGE = 5, HEADING = 22, LEGEND_MOST = 24, LEGEND_ROW = 16, LEGEND_COLUMNS = 2, ARROWS_SHOWN = 3000 };
 
 static const char *const palette[] = {"#4477aa", "#ee8866", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#44bb99", "#bbcc33", "#882255", "#99ddff", "#ddaa33", "#332288"};
 enum { COLOURS = sizeof palette / sizeof *palette };
@@ -25,14 +25,18 @@ struct svg_state {
     const struct view *view;
     struct view_output *output;
     struct text body;
+    struct text lane;            /* slices of the thread that is drawn: its lane goes behind them, and is as high as they need */
     int64_t begin_ns, end_ns;
-    int y;                       /* of the lane that is drawn */
+    int y;                       /* where the next lane begins: the one that is drawn */
+    int rows;                    /* of it, that have a slice */
+    uint32_t thread;             /* TIMELINE_NONE: none yet */
     uint32_t process;
     int64_t nested[ROWS];        /* ends of the events around */
     int depth;
     uint8_t *colour_of;          /* [string] + 1 */
     uint64_t *time_of;           /* [string]: of a place, shown */
-    int *lane_of;                /* [thread]: its y + 1 */
+    int (*ends)[2];              /* [arrow]: y of the slices that it leaves and reaches; 0: of joined ones */
+    int *lane_of;                /* [thread]: y of its lowest row, where joined ones are; 0: not shown */
     uint32_t colours;
     bool kinds[SPAN_KINDS];
 };
@@ -91,11 +95,28 @@ static const char *colour_of(struct svg_state *state, const struct span *span)
 
 /* ---- lanes -------------------------------------------------------------------------------------------------------------------- */
 
+static void lane_close(struct svg_state *state)
+{
+    const struct timeline *timeline = view_timeline(state->view);
+    uint32_t thread = state->thread;
+    if (thread == TIMELINE_NONE)
+        return;
+    int height = (state->rows ? state->rows : 1) * ROW + LANE_EDGE;
+    text_addf(&state->body, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" class=\"lane\"/><text x=\"14\" y=\"%d\">", LEFT, state->y, VIEW_SVG_WIDTH, height - 2, state->y + height / 2 + 3);
+    escaped(&state->body, timeline->threads[thread].name ? timeline->strings[timeline->threads[thread].name] : "thread");
+    text_add(&state->body, "</text>\n");
+    text_add_bytes(&state->body, state->lane.data, state->lane.length);
+    state->lane.length = 0;
+    state->lane_of[thread] = state->y + height - LANE_EDGE + 2 - ROW / 2;
+    state->y += height;
+}
+
 static void svg_thread(void *raw, uint32_t thread)
 {
     struct svg_state *state = raw;
     const struct timeline *timeline = view_timeline(state->view);
     uint32_t process = timeline->threads[thread].process;
+    lane_close(state);
     if (process != state->process) {
         text_addf(&state->body, "<text x=\"8\" y=\"%d\" class=\"process\">", state->y + HEADING - 6);
         escaped(&state->body, timeline->processes[process].name ? timeline->strings[timeline->processes[process].name] : "process");
@@ -103,12 +124,22 @@ static void svg_thread(void *raw, uint32_t thread)
         state->y += HEADING;
         state->process = process;
     }
-    state->lane_of[thread] = state->y + 1;
-    text_addf(&state->body, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" class=\"lane\"/><text x=\"14\" y=\"%d\">", LEFT, state->y, VIEW_SVG_WIDTH, LANE - 2, state->y + LANE / 2 + 3);
-    escaped(&state->body, timeline->threads[thread].name ? timeline->strings[timeline->threads[thread].name] : "thread");
-    text_add(&state->body, "</text>\n");
-    state->y += LANE;
-    state->depth = 0;
+    state->thread = thread;
+    state->depth = state->rows = 0;
+}
+
+/* White words on dark colours: by luminance (ITU-R BT.601). */
+static bool is_dark(const char *colour)
+{
+    unsigned long rgb = strtoul(colour + 1, NULL, 16);
+    return 299 * (rgb >> 16) + 587 * (rgb >> 8 & 255) + 114 * (rgb & 255) < 128000;
+}
+
+static void ends_note(struct svg_state *state, const uint64_t *numbers, size_t count, int end, int y)
+{
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] <= ARROWS_SHOWN)
+            state->ends[numbers[i]][end] = y;
 }
 
 static void svg_slice(void *raw, const struct view_slice *slice)
@@ -118,29 +149,33 @@ static void svg_slice(void *raw, const struct view_slice *slice)
     const struct span *span = slice->span ? slice->span : slice->longest;
     while (state->depth && state->nested[state->depth - 1] <= slice->begin_ns)
         state->depth--;
-    int row = state->depth < ROWS ? state->depth : ROWS - 1;
+    int row = state->depth < ROWS ? state->depth : ROWS - 1, y = state->y + 2 + row * ROW;
     if (state->depth < ROWS)
         state->nested[state->depth++] = slice->end_ns;
+    state->rows = row >= state->rows ? row + 1 : state->rows;
     double x = x_of(state, slice->begin_ns), width = x_of(state, slice->end_ns) - x;
     char time[UNITS_TEXT_BYTES];
+    const char *colour = colour_of(state, span);
     state->kinds[span->kind] = true;
     if (!kind_colour((enum span_kind)span->kind))
         state->time_of[span->place] += (uint64_t)(slice->end_ns - slice->begin_ns);
-    text_addf(&state->body, "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\"%s><title>", x, state->y - LANE + 2 + row * ROW, width < 0.3 ? 0.3 : width, ROW - 1,
-              colour_of(state, span), slice->span ? "" : " fill-opacity=\"0.6\"");
-    escaped(&state->body, slice->name);
+    ends_note(state, slice->leaves, slice->leaves_count, 0, y + ROW / 2);
+    ends_note(state, slice->reaches, slice->reaches_count, 1, y + ROW / 2);
+    text_addf(&state->lane, "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\"%s><title>", x, y, width < 0.3 ? 0.3 : width, ROW - 1, colour,
+              slice->span ? "" : " fill-opacity=\"0.6\"");
+    escaped(&state->lane, slice->name);
     if (span->variable) {
-        text_add(&state->body, " of ");
-        escaped(&state->body, timeline->strings[span->variable]);
+        text_add(&state->lane, " of ");
+        escaped(&state->lane, timeline->strings[span->variable]);
     }
     if (span->place) {
-        text_add(&state->body, ", ");
-        escaped(&state->body, timeline->strings[span->place]);
+        text_add(&state->lane, ", ");
+        escaped(&state->lane, timeline->strings[span->place]);
     }
-    text_addf(&state->body, ", %s</title></rect>\n", units_format_ns((uint64_t)(slice->end_ns - slice->begin_ns), time));
+    text_addf(&state->lane, ", %s</title></rect>\n", units_format_ns((uint64_t)(slice->end_ns - slice->begin_ns), time));
     if (width > 60 && slice->span) {
         size_t most = (size_t)(width / 5.5);
-        text_addf(&state->body, "<text x=\"%.1f\" y=\"%d\" class=\"in\">%.*s</text>\n", x + 2, state->y - LANE + 10 + row * ROW, (int)(most < 40 ? most : 40), slice->name);
+        text_addf(&state->lane, "<text x=\"%.1f\" y=\"%d\" class=\"in%s\">%.*s</text>\n", x + 2, y + 8, is_dark(colour) ? " on-dark" : "", (int)(most < 40 ? most : 40), slice->name);
     }
 }
 
@@ -153,12 +188,13 @@ static void arrows_draw(struct svg_state *state)
     for (uint64_t number = 1; number <= view_arrow_count(state->view) && number <= ARROWS_SHOWN; number++) {
         const struct view_arrow *arrow = view_arrow(state->view, number);
         const struct span *from = &timeline->spans[arrow->from], *to = &timeline->spans[arrow->to];
-        if (!state->lane_of[from->thread] || !state->lane_of[to->thread] || from->thread == to->thread)
+        const int *ends = state->ends[number], leaves_y = ends[0] ? ends[0] : state->lane_of[from->thread], reaches_y = ends[1] ? ends[1] : state->lane_of[to->thread];
+        if (!leaves_y || !reaches_y || from->thread == to->thread)
             continue;
         int64_t leaves_ns = arrow->kind == ARROW_MESSAGE || arrow->kind == ARROW_WORKER ? from->begin_ns : from->end_ns;
         int64_t comes_ns = arrow->kind == ARROW_MESSAGE ? to->end_ns : to->begin_ns;
-        text_addf(&state->body, "<line x1=\"%.2f\" y1=\"%d\" x2=\"%.2f\" y2=\"%d\" class=\"%s\"/>\n", x_of(state, leaves_ns), state->lane_of[from->thread] + 6, x_of(state, comes_ns),
-                  state->lane_of[to->thread] + 6, classes[arrow->kind]);
+        text_addf(&state->body, "<line x1=\"%.2f\" y1=\"%d\" x2=\"%.2f\" y2=\"%d\" class=\"%s\"/>\n", x_of(state, leaves_ns), leaves_y, x_of(state, comes_ns), reaches_y,
+                  classes[arrow->kind]);
     }
 }
 
@@ -233,13 +269,15 @@ static void svg_end(void *raw)
     struct svg_state *state = raw;
     struct text head = {0}, tail = {0};
     bool page = view_format(state->view) == VIEW_HTML;
+    lane_close(state);
+    state->body.failed |= state->lane.failed;
     arrows_draw(state);
     int height = legend_draw(state), width = LEFT + VIEW_SVG_WIDTH + 20;
     if (page)
         text_add(&head, PAGE_HEAD);
     text_addf(&head, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", width, height, width, height);
-    text_add(&head, "<style>text{font:11px sans-serif;fill:#222}.process{font-weight:bold}.time{text-anchor:middle;font-size:10px;fill:#555}.in{font-size:8px;pointer-events:none}"
-                    ".lane{fill:#fafafa;stroke:#eee}.grid{stroke:#e2e2e2}.tasks{stroke:#555;stroke-width:0.5;stroke-opacity:0.45}.worker{stroke:#aa3377;stroke-width:0.6;stroke-opacity:0.6}"
+    text_add(&head, "<style>text{font:11px sans-serif;fill:#222}.process{font-weight:bold}.time{text-anchor:middle;font-size:10px;fill:#555}.in{font-size:8px;pointer-events:none}.in.on-dark{fill:#fff}"
+                    ".lane{fill:#fafafa;stroke:#eee}.grid{stroke:#e2e2e2}.tasks{stroke:#555;stroke-width:0.6;stroke-opacity:0.7}.worker{stroke:#aa3377;stroke-width:0.6;stroke-opacity:0.6}"
                     ".message{stroke:#ee3377;stroke-width:0.8}.paper{fill:#fff}");
     text_addf(&head, "%s</style>\n<rect width=\"100%%\" height=\"100%%\" class=\"paper\"/>\n", page ? PAGE_DARK : "");
     axis_draw(state, &head);
@@ -250,8 +288,10 @@ static void svg_end(void *raw)
     text_done(&head);
     text_done(&tail);
     text_done(&state->body);
+    text_done(&state->lane);
     free(state->colour_of);
     free(state->time_of);
+    free(state->ends);
     free(state->lane_of);
     free(state);
 }
@@ -262,11 +302,13 @@ struct view_sink view_svg_sink(const struct view *view, struct view_output *outp
     struct svg_state *state = calloc(1, sizeof *state);
     if (state) {
         *state = (struct svg_state){.view = view, .output = output, .y = TOP, .process = TIMELINE_NONE, .colour_of = calloc(timeline->string_count + 1, 1),
-                                    .time_of = calloc(timeline->string_count + 1, sizeof *state->time_of), .lane_of = calloc(timeline->thread_count + 1, sizeof *state->lane_of)};
+                                    .time_of = calloc(timeline->string_count + 1, sizeof *state->time_of), .ends = calloc(ARROWS_SHOWN + 1, sizeof *state->ends),
+                                    .lane_of = calloc(timeline->thread_count + 1, sizeof *state->lane_of), .thread = TIMELINE_NONE};
         view_range(view, &state->begin_ns, &state->end_ns);
-        if (!state->colour_of || !state->time_of || !state->lane_of) {
+        if (!state->colour_of || !state->time_of || !state->ends || !state->lane_of) {
             free(state->colour_of);
             free(state->time_of);
+            free(state->ends);
             free(state->lane_of);
             free(state);
             state = NULL;

@@ -123,7 +123,15 @@ run = next(r for r, t in zip(titled, titles) if t.startswith("Runtime"))
 task = next(r for r, t in zip(titled, titles) if t.startswith("Task 2"))
 assert abs(float(task.get("width")) / float(run.get("width")) - 0.1) < 0.001
 assert abs((float(task.get("x")) - float(run.get("x"))) / float(run.get("width")) - 0.4) < 0.001
-assert sum(1 for l in root.iter(name + "line") if l.get("class") == "worker") == 2
+lines = [l for l in root.iter(name + "line") if l.get("class") == "worker"]
+assert len(lines) == 2
+rows = {t: int(r.get("y")) for r, t in zip(titled, titles)}
+for line in lines:                                   # from an Execute's row to a Task's
+    inside = lambda y, word: any(row <= y <= row + 11 for t, row in rows.items() if t.startswith(word))
+    assert inside(int(line.get("y1")), "Execute") and inside(int(line.get("y2")), "Task"), (rows, line.attrib)
+lanes = sorted((int(r.get("y")), int(r.get("height"))) for r in root.iter(name + "rect") if r.get("class") == "lane")
+assert all(y + height <= below for (y, height), (below, _) in zip(lanes, lanes[1:])), lanes
+assert all(any(y <= row and row + 10 <= y + height for y, height in lanes) for row in rows.values()), (lanes, rows)
 END
 run python3 picture.py picture.svg; says "in proportion, with names, places, arrows and legend" 0
 holds "the page has the same one" grep -q 'Submit of A\[:n\]' page.html
