@@ -1,10 +1,10 @@
-/* scripts/evaluation/patterns.c PATTERN RADIX PERIOD FRACTION [WIDTH STEPS MICROSECONDS] - graphs of tasks in the patterns of Task Bench (Slaughter et al., SC 2020): STEPS rows of WIDTH
+/* scripts/evaluation/patterns.c PATTERN RADIX PERIOD FRACTION [WIDTH STEPS MICROSECONDS [SEED]] - graphs of tasks in the patterns of Task Bench (Slaughter et al., SC 2020): STEPS rows of WIDTH
  * tasks, each of which waits for some of the row before.
  *
  *   stencil: its own place and both neighbours.     nearest: the RADIX places around it.     spread: RADIX places evenly apart, moved with the step (by its remainder by PERIOD)
  *   random: its own place, and each other one of the nearest with probability FRACTION, drawn anew for each step up to PERIOD
  *
- * Tasks differ: each works from 0 to twice MICROSECONDS, drawn from its place and step, calibrated once. Prints the seconds that all took.
+ * Tasks differ: each works from 0 to twice MICROSECONDS, drawn from its place and step, calibrated once. Another SEED draws other tasks and neighbours. Prints the seconds that all took.
  */
 #include <omp.h>
 #include <stdint.h>
@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint64_t seed;
+
 static double draw(uint64_t a, uint64_t b, uint64_t c)
 {
-    uint64_t mixed = (a * 0x9e3779b97f4a7c15u ^ b * 0xc2b2ae3d27d4eb4fu ^ c * 0x165667b19e3779f9u) + 0x27d4eb2f165667c5u;
+    uint64_t mixed = (seed * 0xd6e8feb86659fd93u ^ a * 0x9e3779b97f4a7c15u ^ b * 0xc2b2ae3d27d4eb4fu ^ c * 0x165667b19e3779f9u) + 0x27d4eb2f165667c5u;
     mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9u;
     mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
     return (double)((mixed ^ mixed >> 31) >> 11) / 9007199254740992.0;
@@ -54,6 +56,7 @@ int main(int argc, char **argv)
     const char *pattern = argc > 1 ? argv[1] : "stencil";
     int radix = argc > 2 ? atoi(argv[2]) : 3, period = argc > 3 ? atoi(argv[3]) : 3, width = argc > 5 ? atoi(argv[5]) : 24, steps = argc > 6 ? atoi(argv[6]) : 24;
     double fraction = argc > 4 ? atof(argv[4]) : 0.25, microseconds = argc > 7 ? atof(argv[7]) : 50;
+    seed = argc > 8 ? strtoull(argv[8], NULL, 10) : 0;
     if (radix < 1 || radix > MOST || period < 1 || width < 1 || width > 4096 || steps < 1)
         return 2;
     double begin = omp_get_wtime();
