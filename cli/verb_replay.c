@@ -106,6 +106,9 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "in_vivo_ns", json_from_u64(result->in_vivo_ns), failed);
     json_put(value, "basis", json_string(sample->sampled_ratio > 0 ? "sample" : "replay"), failed);
     json_put(value, "sampled_ratio", sample->sampled_ratio > 0 ? json_real(sample->sampled_ratio) : json_null(), failed);
+    json_put(value, "slow_ratio", json_real(sample->slow_ratio), failed);
+    json_put(value, "slow_dropped", json_from_u64(result->slow_dropped), failed);
+    json_put(value, "awaited_ns", json_from_u64(result->awaited_ns), failed);
     json_put(value, "sample_refusal", result->refusal ? json_from_string(result->refusal) : json_null(), failed);
     json_put(value, "cost_ns", json_from_u64(sample->cost_ns), failed);
     json_put(value, "cost_parts_ns", cost_parts(result, failed), failed);
@@ -171,6 +174,9 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
                          : snprintf(samples, sizeof samples, "%zu sample%s", summary.count, summary.count == 1 ? "" : "s");
         if (summary.left_out + summary.corrected)
             snprintf(samples + length, sizeof samples - (size_t)length, ", %zu interrupted", summary.left_out + summary.corrected);
+        length = (int)strlen(samples);
+        if (sample->slow_ratio > 0)
+            snprintf(samples + length, sizeof samples - (size_t)length, ", on slow processors");
         /* In vivo was measured with the capture's threads: only the same number can be compared. */
         if (sample->threads == capture_threads && result->in_vivo_ns) {
             units_format_ns(result->in_vivo_ns, vivo);

@@ -66,6 +66,16 @@ double replays_alien_ratio(const struct replays *replays)
     return ratio >= PREDICT_ALIEN_FACTOR || ratio <= 1 / PREDICT_ALIEN_FACTOR ? ratio - 1 : 0;
 }
 
+double replays_slow_ratio(const struct replays *replays)
+{
+    double sum = 0, count = 0;
+    for (size_t s = 0; s < replays->count; s++) {
+        sum += replays->samples[s]->slow_ratio * (double)replays->samples[s]->sample_count;
+        count += (double)replays->samples[s]->sample_count;
+    }
+    return count > 0 ? sum / count : 0;
+}
+
 double replays_vitro_ns(const struct replays *replays, double *values, size_t count)
 {
     statistics_sort(values, count);

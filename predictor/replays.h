@@ -24,6 +24,9 @@ double replays_residual(const struct replays *replays);
 /* By how much the codelet took longer than its class, where it is not what that was (PREDICT_ALIEN_FACTOR), e.g. 2.5 or -0.8; else 0. */
 double replays_alien_ratio(const struct replays *replays);
 
+/* By how much slower their processors were than at full speed, in the mean over their repetitions; 0: all that count were made at full speed. */
+double replays_slow_ratio(const struct replays *replays);
+
 /* What one run takes by these replays, at least one, whose `count` repetitions are `values`, which are sorted: their median; the mean of shots, since each has
  * seen other iterations. */
 double replays_vitro_ns(const struct replays *replays, double *values, size_t count);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 18u
+#define PLAN_VERSION 19u
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
@@ -117,6 +117,7 @@ struct plan_step_samples {          /* as the region's own; of PLAN_STEP_SAMPLES
     uint64_t count;
     uint64_t samples_ns[PLAN_STEP_SAMPLES], cpu_ns[PLAN_STEP_SAMPLES];
     uint32_t switches[PLAN_STEP_SAMPLES];
+    uint32_t works_ns[PLAN_STEP_SAMPLES];
 };
 
 enum plan_task {
@@ -166,6 +167,12 @@ struct plan_policy {
     uint32_t starts;                /* 1: how late the team's threads begin is measured, while the entering one works: milliseconds */
     uint32_t fill;                  /* 1: caches that are to be cold are filled with other memory, part of it written; 0: only emptied */
     uint32_t continues;             /* as a step has it, behind the last one */
+    uint32_t watch_speed;           /* 1: known work is timed beside timed runs, on all threads of the team at once */
+    uint32_t looks;                 /* 1: a single thread times it on one processor after the other first, and finds out alone_ns and alone_clock_ns */
+    uint64_t full_ns;               /* what that takes where nothing slows the processors down, as far as other processes with so many threads know; 0: unknown */
+    uint64_t alone_ns, alone_clock_ns;          /* what it takes a single thread, and a piece of work that only waits for itself, at the same clock; 0: unknown, or no measure
+                                       for so many threads, which share cores */
+    uint64_t await_ns;              /* so long in all processors that are slow are waited for, before timed runs */
     uint64_t sample_census_ns;      /* tasks are counted level by level until that took so long; 0: no such limit */
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
@@ -175,6 +182,7 @@ struct plan_policy {
 };
 
 #define PLAN_SETTLES 30u
+#define PLAN_SLOW_PARTS 8u          /* a processor is slow that takes longer over the known work by such a part of full_ns */
 
 /* What the time of a process goes into, one after the other from the request for it to its end. */
 #define PLAN_PHASES(X) X(START, "start") X(MAP, "map") X(TEAM, "team") X(PREPARE, "prepare") X(REHEARSE, "rehearse") X(LEARN, "learn") \
@@ -214,6 +222,9 @@ struct plan_result {
     uint64_t written_pages, dropped_pages;      /* restored, and made absent again, between repetitions */
     uint64_t fork_ns;               /* PLAN_MEASURE: what a parallel region takes that does nothing; median */
     uint64_t start_ns;              /* the same: how much later than the entering thread, which worked, the last thread of the new team began */
+    uint64_t full_ns;               /* with watch_speed: the least that the known work took, on any of the team's processors; 0: it was not timed */
+    uint64_t alone_ns, alone_clock_ns;          /* as the policy has them, where it looks */
+    uint64_t awaited_ns;            /* the same: how long slow processors were waited for */
     uint64_t laid_pages;            /* of written_pages, those that are restored between the last step and the region */
     uint64_t functions_redirected, functions_skipped;
     _Atomic uint64_t heap_releases; /* captured blocks that were freed or grown */
@@ -239,6 +250,7 @@ struct plan_result {
     struct plan_step_samples steps[PLAN_STEPS_MAX];
     uint32_t switches[PLAN_SAMPLES];            /* how often the kernel took a processor away from any thread meanwhile; 0 also where all threads together
                                        waited less than a hundredth of the time for one */
+    uint32_t works_ns[PLAN_SAMPLES];            /* what the known work took just before or just after, on the slowest of the team's processors; 0: it was not timed */
     struct plan_difference differences[PLAN_DIFFERENCES];
 };
 

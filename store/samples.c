@@ -83,6 +83,8 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
     json_put(object, "cpu_ns", json_from_numbers(sample->cpu_ns, sample->sample_count, &failed), &failed);
     json_put(object, "process_counts", json_from_numbers(sample->process_counts, sample->process_count, &failed), &failed);
     json_put(object, "switches", json_from_numbers(sample->switches, sample->sample_count, &failed), &failed);
+    if (sample->slow_ratio > 0)
+        json_put(object, "slow_ratio", json_real(sample->slow_ratio), &failed);
     if (sample->sampled_ratio > 0)
         json_put(object, "sampled_ratio", json_real(sample->sampled_ratio), &failed);
     json_put(object, "cost_ns", json_from_u64(sample->cost_ns), &failed);
@@ -203,6 +205,16 @@ static double sampled_ratio_read(struct json_reader *reader, const json_t *objec
     return ratio;
 }
 
+/* Only samples that were made on slow processors have it. */
+static double slow_ratio_read(struct json_reader *reader, const json_t *object)
+{
+    const json_t *value = json_object_get(object, "slow_ratio");
+    double ratio = value ? json_number_value(value) : 0;
+    if (value && !reader->status && !(json_is_number(value) && isfinite(ratio) && ratio > 0))
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s: \"slow_ratio\" is no such ratio", reader->where);
+    return ratio;
+}
+
 /* Only samples of stores of today have these. */
 static void warmup_read(struct json_reader *reader, const json_t *object, struct store_sample *sample)
 {
@@ -248,6 +260,7 @@ static enum pcere_status sample_decode(const char *line, size_t bytes, const cha
     };
     const json_t *values = json_read_array(&reader, object, "samples_ns"), *host = json_read_object(&reader, object, "host");
     sample.sampled_ratio = sampled_ratio_read(&reader, object);
+    sample.slow_ratio = slow_ratio_read(&reader, object);
     warmup_read(&reader, object, &sample);
     sample.sample_count = json_array_size(values);
     sample.samples_ns = numbers_decode(&reader, object, "samples_ns", sample.sample_count);

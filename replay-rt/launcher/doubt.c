@@ -34,12 +34,13 @@ bool doubt_found(const struct store_sample *sample, double most_ns)
     return (double)greatest_ns > DOUBT_RATIO * (double)least_ns || (most_ns > 0 && mean_ns(sample, 0, sample->sample_count) > most_ns);
 }
 
-void doubt_settle(struct store_sample *sample)
+bool doubt_settle(struct store_sample *sample)
 {
     if (sample->process_count != 2 || !sample->process_counts[0] || !sample->process_counts[1])
-        return;
+        return false;
     size_t first = sample->process_counts[0], second = sample->process_counts[1];
-    if (mean_ns(sample, first, second) < mean_ns(sample, 0, first)) {
+    bool later = mean_ns(sample, first, second) < mean_ns(sample, 0, first);
+    if (later) {
         memmove(sample->samples_ns, sample->samples_ns + first, second * sizeof *sample->samples_ns);
         if (sample->cpu_ns)
             memmove(sample->cpu_ns, sample->cpu_ns + first, second * sizeof *sample->cpu_ns);
@@ -49,4 +50,5 @@ void doubt_settle(struct store_sample *sample)
     }
     sample->process_count = 1;
     sample->sample_count = sample->process_counts[0];
+    return later;
 }

@@ -23,7 +23,7 @@ double doubt_most_ns(uint64_t in_vivo_ns, uint32_t captured, uint32_t threads);
  * several timed runs: all are above it. */
 bool doubt_found(const struct store_sample *sample, double most_ns);
 
-/* Of two processes the one with the greater mean is forgotten. */
-void doubt_settle(struct store_sample *sample);
+/* Of two processes the one with the greater mean is forgotten. True: that was the first. */
+bool doubt_settle(struct store_sample *sample);
 
 #endif

@@ -8,6 +8,7 @@
 #include "replay-rt/launcher/policy.h"
 #include "replay-rt/launcher/replay_session.h"
 #include "replay-rt/launcher/sampling.h"
+#include "replay-rt/launcher/speed.h"
 #include "replay-rt/launcher/tour.h"
 #include "replay-rt/launcher/warming.h"
 
@@ -38,6 +39,10 @@ static enum pcere_status host_load(struct replay_session *session, struct pcere_
         status = host_describe(&object, error);
     if (!status && !(session->host = json_dumps(object, JSON_COMPACT)))
         status = pcere_fail_memory(error, "the host's description");
+    if (!status)
+        session->speed.program_ns = store_manifest(session->store)->wall_ns * (store_manifest(session->store)->threads ? store_manifest(session->store)->threads : 1);
+    if (!status)
+        session->cores = (uint64_t)json_integer_value(json_object_get(object, "cores"));
     json_decref(object);
     if (status)
         return status;
@@ -131,10 +136,12 @@ static uint64_t longest_of(const struct plan_result *from)
     return longest_ns;
 }
 
-enum pcere_status replay_samples_take(struct replay_result *result, const struct plan_result *from, struct pcere_error *error)
+enum pcere_status replay_samples_take(struct replay_result *result, const struct plan_result *from, uint64_t full_ns, struct pcere_error *error)
 {
     struct store_sample *sample = &result->sample;
-    uint64_t count = from->sample_count < PLAN_SAMPLES ? from->sample_count : PLAN_SAMPLES;
+    uint64_t count = from->sample_count < PLAN_SAMPLES ? from->sample_count : PLAN_SAMPLES, kept = 0;
+    bool keep[PLAN_SAMPLES];
+    double slow_ratio = speed_choose(from->works_ns, count, full_ns, keep);
     size_t room = sample->sample_count + count + 1;
     bool told = from->threads <= processors_count() && (sample->switches || !sample->sample_count);
     if (!numbers_grow(&sample->samples_ns, room) || !numbers_grow(&sample->cpu_ns, room) || (told && !numbers_grow(&sample->switches, room))
@@ -145,12 +152,20 @@ enum pcere_status replay_samples_take(struct replay_result *result, const struct
         sample->switches = NULL;
     }
     for (uint64_t i = 0; i < count; i++) {
+        if (!keep[i])
+            continue;
+        kept++;
         if (told)
             sample->switches[sample->sample_count] = from->switches[i];
         sample->cpu_ns[sample->sample_count] = from->cpu_ns[i];
         sample->samples_ns[sample->sample_count++] = from->samples_ns[i];
     }
-    sample->process_counts[sample->process_count++] = count;
+    sample->process_counts[sample->process_count++] = kept;
+    if (sample->sample_count)
+        sample->slow_ratio += (slow_ratio - sample->slow_ratio) * (double)kept / (double)sample->sample_count;
+    result->last_slow_ratio = slow_ratio;
+    result->slow_dropped += count - kept;
+    result->awaited_ns += from->awaited_ns;
     sample->warmups = from->warmups > sample->warmups ? from->warmups : sample->warmups;
     if (from->fork_ns && (!sample->fork_ns || from->fork_ns < sample->fork_ns))
         sample->fork_ns = from->fork_ns;
@@ -275,6 +290,8 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     sampled.rehearsed = !status && policy.plan.rehearse && !policy.plan.warmups;
     if (!status && !measurement->trial)
         status = sampling_choose(options, codelet, result->sample.threads, &sampled, &policy.plan, &result->refusal, error);
+    policy.plan.watch_speed = !options->repeat && !session->processor.emulator;
+    policy.plan.await_ns = speed_await_ns(policy.allowed_ns);
     if (!status)
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
                                &policy.plan, measurement->steps, &plan, error);
@@ -286,6 +303,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         uint64_t wall_ns = 0, start_ns = replay_session_clock_ns();
         struct pcere_error failure = {0};
         plan.plan->policy.starts = replay_starts_take(session, result->sample.threads);
+        double first_slow_ratio = result->sample.slow_ratio;
         status = replay_session_process(session, codelet, &plan, result->sample.threads, &wall_ns, &failure);
         result->sample.cost_ns += replay_session_clock_ns() - start_ns;
         if (status == PCERE_NO && plan.plan->policy.sample_shots && atomic_load(&plan.plan->result.sampling)) {
@@ -305,7 +323,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         refusal_take(result, &plan.plan->result);
         status = sampling_take(&plan.plan->result, &result->sample, error);
         if (!status)
-            status = replay_samples_take(result, &plan.plan->result, error);
+            status = replay_samples_take(result, &plan.plan->result, speed_full_ns(&session->speed, result->sample.threads), error);
         uint64_t longer_ns = longest_of(&plan.plan->result);
         longest_ns = longer_ns > longest_ns ? longer_ns : longest_ns;
         if (status)
@@ -313,9 +331,11 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         bool sampled_inside = result->sample.sampled_ratio > 0;
         if (!sampled_inside)
             plan.plan->policy.sample_shots = 0;   /* refused: no other process need try */
+        bool slow = result->sample.slow_ratio > 0;
         if (doubted)
-            doubt_settle(&result->sample);
-        else if (doubts && result->processes == 1 && (weighs || sampled_inside || result->sample.sample_count == 1) && doubt_found(&result->sample, doubt_most)) {
+            result->sample.slow_ratio = doubt_settle(&result->sample) ? result->last_slow_ratio : first_slow_ratio;
+        else if (doubts && result->processes == 1
+                 && ((weighs && slow) || ((weighs || sampled_inside || result->sample.sample_count == 1) && doubt_found(&result->sample, doubt_most)))) {
             doubted = true;
             continue;
         }

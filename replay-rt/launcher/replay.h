@@ -93,6 +93,9 @@ struct replay_result {
     uint64_t load_ns;                 /* of sample.cost_ns: filling the file of pages */
     uint64_t phases_ns[REPLAY_PHASES];      /* of sample.cost_ns: what the processes did, by replay_phase_name; all together */
     char *refusal;                    /* why it was replayed whole although sampling was asked for; NULL: it was sampled, or not asked for */
+    uint64_t slow_dropped;            /* repetitions that do not count, since a processor was slow and others were made at full speed */
+    uint64_t awaited_ns;              /* how long its processes waited for slow processors */
+    double last_slow_ratio;           /* sample.slow_ratio, of the last process alone */
     uint64_t written_pages, dropped_pages;  /* restored, or made absent, between repetitions (0 where nothing was repeated warm) */
     struct pcere_error error;         /* status PCERE_OK: measured */
 };

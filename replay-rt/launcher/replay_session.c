@@ -255,6 +255,7 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
     uint64_t patience_ns = PATIENCE_NS, runs = session->options->character ? PATIENCE_RUNS_COUNTED : PATIENCE_RUNS;
     if (codelet->in_vivo_ns < UINT64_MAX / runs && codelet->in_vivo_ns * runs > patience_ns)
         patience_ns = codelet->in_vivo_ns * runs;
+    speed_tell(&session->speed, threads, session->cores, &plan->plan->policy);
     bool leaves = plan->plan->policy.task == PLAN_MEASURE && !plan->plan->does_io && !session->watcher && !session->processor.emulator;
     const struct process process = {
         .build = &session->build,
@@ -274,6 +275,8 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
     if (!leaves)
         process_ending_wait(&session->ending);
     status = process_run(&process, ret_wall_ns, error);
+    if (!status)
+        speed_learn(&session->speed, threads, &plan->plan->result);
     environment_free(environment);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "replay-rt/launcher/codelet_memory.h"
 #include "replay-rt/launcher/process.h"
 #include "replay-rt/launcher/replay.h"
+#include "replay-rt/launcher/speed.h"
 
 #define REPLAY_STARTS 3u              /* of each number of threads */
 #define REPLAY_STARTS_KINDS 16u
@@ -33,6 +34,8 @@ struct replay_session {
     size_t series_count;
     bool series_loaded;
     struct { uint32_t threads, count; } starts[REPLAY_STARTS_KINDS];    /* processes that measured how late their team began */
+    struct speed_known speed;
+    uint64_t cores;                   /* of this machine; 0: not known */
     const struct replay_watcher *watcher;   /* of its processes, or NULL */
     struct process_ending ending;     /* one that measured, and gives its memory back while the next one starts */
 };

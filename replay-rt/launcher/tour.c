@@ -253,6 +253,7 @@ static void step_take(const struct plan_result *from, size_t step, struct plan_r
     memcpy(ret_result->samples_ns, samples->samples_ns, count * sizeof *samples->samples_ns);
     memcpy(ret_result->cpu_ns, samples->cpu_ns, count * sizeof *samples->cpu_ns);
     memcpy(ret_result->switches, samples->switches, count * sizeof *samples->switches);
+    memcpy(ret_result->works_ns, samples->works_ns, count * sizeof *samples->works_ns);
 }
 
 /* Each member bears an equal share of the cost, the last one what is left. */
@@ -275,7 +276,7 @@ static enum pcere_status results_fill(struct tours *tours, const struct tour *to
             own->phases_ns[p] = from->phases_ns[p] / members;
         status = replay_result_begin(tours->session, candidate->target, options->threads[thread], "replay", result, error);
         if (!status)
-            status = replay_samples_take(result, own, error);
+            status = replay_samples_take(result, own, speed_full_ns(&tours->session->speed, options->threads[thread]), error);
         result->sample.cost_ns += cost_ns / members + (i + 1 == tour->count ? cost_ns % members : 0);
     }
     free(own);
@@ -301,6 +302,8 @@ static enum pcere_status tour_run(struct tours *tours, const struct tour *tour, 
     policy.budget_ns = budget_ns > BUDGET_LEAST_NS ? budget_ns : BUDGET_LEAST_NS;
     policy.starts = replay_starts_take(session, threads);
     policy.continues = tour->continues[tour->count - 1];
+    policy.watch_speed = 1;
+    policy.await_ns = speed_await_ns(policy.budget_ns);
     struct plan_file plan = {.fd = -1};
     enum pcere_status status = plan_file_new(&tour->codelet, store_manifest(session->store), &session->pool, &tour->memory, &session->images, &policy,
                                              &tour->steps, &plan, error);

@@ -23,7 +23,7 @@ enum pcere_status replay_result_begin(const struct replay_session *session, cons
                                       struct replay_result *ret_result, struct pcere_error *error);
 void replay_result_done(struct replay_result *result);
 /* What one process measured, into the result's sample. PCERE_SYSTEM: no memory. */
-enum pcere_status replay_samples_take(struct replay_result *result, const struct plan_result *from, struct pcere_error *error);
+enum pcere_status replay_samples_take(struct replay_result *result, const struct plan_result *from, uint64_t full_ns, struct pcere_error *error);
 /* What a class took in vivo, as if all of it were divided among the threads. */
 uint64_t replay_class_ns_at(const struct store_class *class, const struct store_codelet *codelet, uint32_t threads);
 

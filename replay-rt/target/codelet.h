@@ -78,6 +78,20 @@ void pcere_waits_watch_thread(void);
 /* How long all these threads together were ready to run and had no processor, so far. False: the kernel does not say. */
 bool pcere_waits_so_far(uint64_t *ret_ns);
 
+/* ---- speed.c: processors that somebody else slows down ------------------------------------------------------------------------- */
+
+/* What the known work takes a single thread, if the plan wants to know; before there is a team. */
+void pcere_speed_look(struct codelet *codelet);
+/* What it takes the team at full speed; on the thread that enters the region. */
+void pcere_speed_begin(struct codelet *codelet);
+/* Wait until all processors of the team are at full speed, as long as the plan allows. Their team is awake then. */
+void pcere_speed_await(void);
+/* What the known work took on the slowest of them just before (pcere_speed_await) or takes now; 0: it is not timed. */
+uint32_t pcere_speed_after(void);
+/* Is that slow, and may another run be at full speed, since more waiting is allowed? */
+bool pcere_speed_is_slow(uint32_t work_ns);
+bool pcere_speed_may_wait(void);
+
 /* ---- pagemap.c --------------------------------------------------------------------------------------------------------------- */
 
 enum page_state {

@@ -11,6 +11,8 @@
  *   machine_old_call                               a call that only it has as one that all have. False: it is none of these
  *   machine_is_trap                                the instruction by which programs end themselves on purpose
  *   machine_line_leave, machine_lines_left         a line leaves all caches, of all processors; wait until those of this thread did
+ *   machine_work                                   `rounds` times eight additions that do not wait for each other: as many in a cycle as the processor can
+ *   machine_chain                                  `rounds` times four multiplications that wait for each other: the processor's clock, whoever shares its units
  *   machine_wait                                   tell by *flag that the stack is no longer needed, then sleep for ever without one
  */
 #ifndef PCERE_REPLAY_TARGET_MACHINE_H

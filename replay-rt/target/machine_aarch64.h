@@ -53,6 +53,20 @@ static inline bool machine_is_trap(const unsigned char *code)     /* brk, udf #0
     return (word & 0xffe0001f) == 0xd4200000 || word >> 16 == 0;
 }
 
+static inline void machine_work(uint64_t rounds)
+{
+    uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+    __asm__ volatile(".p2align 6\n1: add %1, %1, #1\nadd %2, %2, #1\nadd %3, %3, #1\nadd %4, %4, #1\nadd %5, %5, #1\nadd %6, %6, #1\nadd %7, %7, #1\nadd %8, %8, #1\n"
+                     "subs %0, %0, #1\nb.ne 1b\n"
+                     : "+r"(rounds), "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h) : : "cc");
+}
+
+static inline void machine_chain(uint64_t rounds)
+{
+    uint64_t a = 3;
+    __asm__ volatile(".p2align 6\n1: mul %1, %1, %1\nmul %1, %1, %1\nmul %1, %1, %1\nmul %1, %1, %1\nsubs %0, %0, #1\nb.ne 1b\n" : "+r"(rounds), "+r"(a) : : "cc");
+}
+
 static inline void machine_line_leave(const void *line)
 {
     __asm__ volatile("dc civac, %0" : : "r"(line) : "memory");

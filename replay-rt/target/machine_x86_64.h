@@ -81,6 +81,19 @@ static inline bool machine_is_trap(const unsigned char *code)     /* ud2 */
     return code[0] == 0x0f && code[1] == 0x0b;
 }
 
+static inline void machine_work(uint64_t rounds)
+{
+    uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+    __asm__ volatile(".p2align 6\n1: addq $1, %1\naddq $1, %2\naddq $1, %3\naddq $1, %4\naddq $1, %5\naddq $1, %6\naddq $1, %7\naddq $1, %8\nsubq $1, %0\njnz 1b\n"
+                     : "+r"(rounds), "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h) : : "cc");
+}
+
+static inline void machine_chain(uint64_t rounds)
+{
+    uint64_t a = 1;
+    __asm__ volatile(".p2align 6\n1: imulq $3, %1, %1\nimulq $3, %1, %1\nimulq $3, %1, %1\nimulq $3, %1, %1\nsubq $1, %0\njnz 1b\n" : "+r"(rounds), "+r"(a) : : "cc");
+}
+
 static inline void machine_line_leave(const void *line)
 {
     __asm__ volatile("clflush %0" : "+m"(*(volatile char *)(uintptr_t)line));

@@ -260,7 +260,9 @@ static void step_run(void *context, size_t index)
     const uint64_t *words = run->step_words + step->word_first;
     struct plan_step_samples *samples = &run->codelet->plan->result.steps[index];
     if (step_counts(run, step, index)) {
+        pcere_speed_await();
         struct cost cost = call_run(run, run->steps[index], words, step->stack_pointer);
+        samples->works_ns[samples->count] = pcere_speed_after();
         samples->samples_ns[samples->count] = cost.wall_ns;
         samples->cpu_ns[samples->count] = cost.cpu_ns;
         samples->switches[samples->count++] = cost.switches;
@@ -359,6 +361,21 @@ static bool first_run_counts(struct run *run, uint64_t faults, uint64_t wall_ns)
     return faults <= absent || (faults - absent) * FAULT_NS < wall_ns / FAULTS_PARTS;
 }
 
+/* Has each region that is timed before this one a run at full speed? */
+static bool steps_are_fast(const struct run *run)
+{
+    const struct plan_step *steps = PLAN_TABLE(run->codelet, steps, struct plan_step);
+    bool all = true;
+    for (uint64_t s = 0; s < run->codelet->plan->steps.count; s++) {
+        const struct plan_step_samples *samples = &run->codelet->plan->result.steps[s];
+        bool fast = !steps[s].timed || !samples->count || samples->count == PLAN_STEP_SAMPLES;
+        for (uint64_t i = 0; i < samples->count; i++)
+            fast |= !pcere_speed_is_slow(samples->works_ns[i]);
+        all &= fast;
+    }
+    return all;
+}
+
 /* Then being interrupted cost neither of two runs anything that counts. */
 static bool times_agree(uint64_t one_ns, uint64_t other_ns)
 {
@@ -379,7 +396,7 @@ static void region_measure(struct run *run)
     region_warm(run);
     if (policy->watched && !(run->mark = mark_find()))
         pcere_plan_end(run->codelet, PLAN_FAILED, "the library that records it was not loaded");
-    uint32_t undisturbed = 0;
+    uint32_t undisturbed = 0, fast = 0;
     run->timing = true;
     uint64_t begin_ns = clock_ns();
     for (uint32_t i = 0; i < most; i++) {
@@ -391,6 +408,7 @@ static void region_measure(struct run *run)
         if ((i || run->populated) && !policy->learn)
             pcere_memory_cool(&run->memory);
         pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
+        pcere_speed_await();
         uint64_t faults = faults_so_far();
         struct cost cost = region_run(run);
         pcere_plan_phase(run->codelet, PLAN_PHASE_RUN);
@@ -404,11 +422,18 @@ static void region_measure(struct run *run)
         result->samples_ns[i] = cost.wall_ns;
         result->cpu_ns[i] = cost.cpu_ns;
         result->switches[i] = cost.switches;
+        result->works_ns[i] = pcere_speed_after();
         result->sample_count = i + 1;
-        undisturbed += !cost.switches;
+        bool slow = pcere_speed_is_slow(result->works_ns[i]);
+        undisturbed += !cost.switches && !slow;
+        fast += !slow;
         if (policy->long_ns && cost.wall_ns >= policy->long_ns)
             return;
         if (!undisturbed && i + 1 < DISTURBED_RUNS && !(i && times_agree(result->samples_ns[i - 1], result->samples_ns[i])) && policy->budget_ns && result->threads > 1 && pcere_processors_suffice(result->threads)) {
+            most = most > i + 1 ? most : i + 2;
+            continue;
+        }
+        if ((!fast || !steps_are_fast(run)) && i + 1 < DISTURBED_RUNS && policy->budget_ns && pcere_speed_may_wait()) {
             most = most > i + 1 ? most : i + 2;
             continue;
         }
@@ -456,11 +481,13 @@ static void run_all(void *context)
     struct codelet *codelet = run->codelet;
     struct replay_plan *plan = codelet->plan;
     pcere_settings_team(codelet);
-    if (plan->policy.starts)
+    if (plan->policy.starts || plan->policy.looks)
         run_await(codelet);
+    pcere_speed_look(codelet);
     pcere_team_run(thread_begin, run);
     pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
     run_await(codelet);
+    pcere_speed_begin(codelet);
     atomic_store(&plan->result.state, PLAN_RUNNING);
     run->samples = plan->policy.sample_shots && pcere_sample_may(codelet, run->region);
     bool timed_first = plan->policy.task == PLAN_MEASURE && (!plan->policy.warmups || run->samples);

@@ -413,7 +413,9 @@ static void samples_drop(struct plan_result *result, uint64_t count)
 {
     result->sample_count -= count;
     memmove(result->samples_ns, result->samples_ns + count, result->sample_count * sizeof *result->samples_ns);
+    memmove(result->works_ns, result->works_ns + count, result->sample_count * sizeof *result->works_ns);
 }
+
 
 static int time_order(const void *left, const void *right)
 {
@@ -435,6 +437,7 @@ static void outlier_drop(struct plan_result *result, uint32_t least)
     while (result->samples_ns[at] != sorted[count - 1])
         at++;
     memmove(&result->samples_ns[at], &result->samples_ns[at + 1], (count - 1 - at) * sizeof *result->samples_ns);
+    memmove(&result->works_ns[at], &result->works_ns[at + 1], (count - 1 - at) * sizeof *result->works_ns);
     result->sample_count = count - 1;
 }
 
@@ -491,9 +494,12 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
     result->sample_count = result->sample_run = 0;
     for (uint32_t number = series->first; number < series->end; number++) {
         struct outcome outcome;
+        if (!series->rehearsal)
+            pcere_speed_await();
         uint64_t faults = faults_so_far();
         shot_run(codelet, number, run, context, &outcome);
         faults = faults_so_far() - faults;
+        uint32_t work_ns = pcere_speed_after();
         result->sample_real_ns += outcome.real_ns;
         if (*outcome.refusal)
             return refuse(codelet, outcome.refusal);
@@ -508,6 +514,10 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
                      100 * (double)outcome.real_ns / outcome.time_ns, TINY_NS / 1e3);
             return refuse(codelet, reason);
         }
+        if (!series->rehearsal && pcere_speed_is_slow(work_ns) && pcere_speed_may_wait()
+            && series->end - number > policy->sample_shots_least)
+            continue;                 /* the next one takes its place */
+        result->works_ns[result->sample_count] = work_ns;
         result->samples_ns[result->sample_count++] = (uint64_t)(outcome.time_ns + 0.5);
         if (outcome.run >= outcome.iterations)
             return refuse(codelet, "it has no loop that is long enough");

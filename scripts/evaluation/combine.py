@@ -80,18 +80,23 @@ def cell(program, threads):
     rounds = []
     for turn, point in predictions(program, threads):
         own = [run["wall_ns"] for other, run in real_runs(program, threads) if other == turn]
+        own_ns = statistics.median(own) if own else None
         covered = point["low_ns"] <= real_ns <= point["high_ns"] if real_ns else None
         rounds.append({"round": turn, "predicted_ns": point["time_ns"], "low_ns": point["low_ns"], "high_ns": point["high_ns"],
                        "cost_ns": point.get("cost_ns"), "error_ratio": error_of(point["time_ns"], real_ns),
-                       "acceleration": ratio(real_ns, point.get("cost_ns")), "covered": covered, "real_ns": statistics.median(own) if own else None})
+                       "acceleration": ratio(real_ns, point.get("cost_ns")), "covered": covered, "real_ns": own_ns,
+                       "round_error_ratio": error_of(point["time_ns"], own_ns)})
     shown = median_round([(one["predicted_ns"], one) for one in rounds])
     one = shown[1] if shown else dict.fromkeys(("round", "predicted_ns", "low_ns", "high_ns", "covered"))
     cost_ns = mean_known(other["cost_ns"] for other in rounds)
     errors = [other["error_ratio"] for other in rounds if other["error_ratio"] is not None]
+    moments = [other["real_ns"] for other in rounds if other["real_ns"] is not None]
     return {"threads": threads, "oversubscribed": threads > program.options.processors, "predicted_ns": one["predicted_ns"], "low_ns": one["low_ns"],
             "high_ns": one["high_ns"], "covered": one["covered"], "shown_round": one["round"], "real_ns": real_ns, "real_samples_ns": runs,
             "real_spread_ratio": ratio(max(runs) - min(runs), real_ns) if len(runs) > 1 else None, "real_pair_ratio": pair_ratio(runs), "error_ratio": mean_known(errors),
-            "error_ratio_max": max(errors, default=None), "acceleration": ratio(real_ns, cost_ns), "cost_ns": cost_ns, "rounds": rounds}
+            "error_ratio_max": max(errors, default=None), "acceleration": ratio(real_ns, cost_ns), "cost_ns": cost_ns, "rounds": rounds,
+            "round_error_ratio": mean_known(other["round_error_ratio"] for other in rounds),
+            "moments_ratio": ratio(max(moments) - min(moments), real_ns) if len(moments) > 1 else None}
 
 
 def region_errors(vitro_rounds, vivo_ns):
@@ -197,9 +202,11 @@ def summaries(programs, threads):
 
     def of(chosen):
         pairs = [point["real_pair_ratio"] for point in chosen if point["real_pair_ratio"] is not None]
+        own = [point["round_error_ratio"] for point in chosen if point["round_error_ratio"] is not None]
         return summary([(point["error_ratio"], point["acceleration"], [one["covered"] for one in point["rounds"]]) for point in chosen]) | {
             "pair_ratio_mean": statistics.fmean(pairs) if pairs else None, "pair_ratio_median": statistics.median(pairs) if pairs else None,
-            "pair_ratio_max": max(pairs, default=None),
+            "pair_ratio_max": max(pairs, default=None), "round_error_ratio_mean": statistics.fmean(own) if own else None,
+            "round_error_ratio_median": statistics.median(own) if own else None, "round_error_ratio_max": max(own, default=None),
             "cells_within_pairs": sum(point["error_ratio"] <= point["real_pair_ratio"] for point in chosen
                                       if point["error_ratio"] is not None and point["real_pair_ratio"] is not None)}
     return {"all": of(cells), "fitting": of([point for point in cells if not point["oversubscribed"]]),

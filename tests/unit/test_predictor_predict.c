@@ -757,6 +757,25 @@ static void sampled_regions(void)
     predict_result_done(&result);
 }
 
+static void slow_processors(void)
+{
+    static const uint32_t threads[] = {1};
+    struct store_sample samples[8];
+    struct predict_result fast, slow;
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    struct predict_request asked = request(samples, count, "home", threads, 1);
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &fast, NULL), PCERE_OK);
+    samples[0].slow_ratio = 0.8;        /* 90 ms of it: anything from 50 to 90 */
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &slow, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(slow.points[0].time_ns, fast.points[0].time_ns);
+    const struct predict_region *region = &slow.points[0].regions[0], *before = &fast.points[0].regions[0];
+    CU_ASSERT(region->low_ns > 95000000 && region->low_ns < 105000000);
+    CU_ASSERT(before->low_ns > 125000000);
+    CU_ASSERT(region->high_ns <= before->high_ns + before->high_ns / 100);
+    predict_result_done(&fast);
+    predict_result_done(&slow);
+}
+
 static void refusals(void)
 {
     static const uint32_t threads[] = {1, 0};
@@ -800,6 +819,7 @@ static const struct unit_test tests[] = {
     {"what was not captured keeps its in-vivo time", nothing_captured},
     {"what runs inside other regions counts there only, and needs no replay", nested_regions},
     {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
+    {"samples of slow processors reach down to what full speed may be", slow_processors},
     {"impossible requests are refused", refusals},
 };
 

@@ -162,6 +162,7 @@ static void test_samples_come_back(void)
     CU_ASSERT_TRUE(samples[0].process_count == 2 && samples[0].process_counts[1] == 2);
     CU_ASSERT_TRUE(!samples[1].cpu_ns && !samples[1].switches && !samples[1].process_counts);
     CU_ASSERT_EQUAL(samples[0].sampled_ratio, 0.0625);
+    CU_ASSERT_EQUAL(samples[0].slow_ratio, 0.75);
     CU_ASSERT_STRING_EQUAL(samples[0].warmup_policy, "preceded");
     CU_ASSERT_STRING_EQUAL(samples[0].warmup_reason, "plain was off");
     CU_ASSERT_TRUE(samples[0].has_residual);
@@ -169,6 +170,7 @@ static void test_samples_come_back(void)
     CU_ASSERT_PTR_NULL(samples[1].warmup_policy);
     CU_ASSERT_FALSE(samples[1].has_residual);
     CU_ASSERT_EQUAL(samples[1].sampled_ratio, 0);
+    CU_ASSERT_EQUAL(samples[1].slow_ratio, 0);
     CU_ASSERT_PTR_NULL(samples[1].region);
     CU_ASSERT_STRING_EQUAL(samples[1].host_name, "here-2");
     store_samples_free(samples, count);
