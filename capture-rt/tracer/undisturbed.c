@@ -14,7 +14,9 @@
 #define LIKE_LEAST 2                    /* so many make a kind */
 #define KIND_STEP_RATIO 1.25            /* from one time of a kind to the next, and from its least to its largest, at most */
 #define KIND_RATIO 1.5
-#define SLOWER_MOST 3                   /* times what it takes, besides faults: caches that are cold, memory that others use */
+#define SLOWER_MOST 3                   /* times what it takes, besides faults: caches that are cold, memory that others use, */
+#define COLD_MOST_NS 20000000.0         /* ... but to fetch all that caches hold again takes no longer than this, */
+#define SHARED_MOST_RATIO 0.5           /* ... and others that use the memory meanwhile cost this share of it at most */
 #define CLOSE_MOST 2                    /* to either side: neighbours, which speak for one more where they agree, though times change steadily */
 #define LEVEL_RATIO 1.03                /* within this of what its like take, an invocation is back from a stop */
 #define LEVEL_LEAST 4                   /* to either side, to tell what its like take */
@@ -114,11 +116,13 @@ static uint64_t median_of(uint64_t *times, size_t count)
     return times[count / 2];
 }
 
-/* Could an invocation have taken own_ns that takes like_ns by itself, with faults that cost so much? */
+/* Could an invocation have taken own_ns that takes like_ns by itself, with faults that cost so much? What a stop leaves is soon over: of an invocation of
+ * 250 ms that only says that it is none of 120. */
 static bool explains(uint64_t like_ns, uint64_t own_ns, double cost_ns)
 {
     double more_ns = (double)own_ns - (double)like_ns;
-    return (double)like_ns <= LEVEL_RATIO * (double)own_ns && more_ns <= (SLOWER_MOST - 1) * (double)like_ns + (1 + FAULT_MISFIT) * cost_ns;
+    double slower_ns = (SLOWER_MOST - 1) * (double)like_ns, soon_ns = COLD_MOST_NS + SHARED_MOST_RATIO * (double)like_ns;
+    return (double)like_ns <= LEVEL_RATIO * (double)own_ns && more_ns <= (slower_ns < soon_ns ? slower_ns : soon_ns) + (1 + FAULT_MISFIT) * cost_ns;
 }
 
 /* The neighbours with the same words, if they agree and explain what it took; else 0. */

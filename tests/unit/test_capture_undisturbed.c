@@ -175,6 +175,19 @@ static void alone_is_uncertain(void)
     CU_ASSERT_EQUAL(f.run.uncertain_ns, f.list[0].uncertain_ns);
 }
 
+/* A search tree of another size each time, with the same words: what a stop leaves does not make 120 ms 246. */
+static void long_ones_differ_by_themselves(void)
+{
+    const uint64_t ms[] = {117, 124, 246, 120, 119, 37};
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < sizeof ms / sizeof *ms; i++)
+        add(&f, 1000 * ms[i], 7)->stopped = ms[i] == 246 || ms[i] == 124;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 3), 246000);
+    CU_ASSERT(us_of(&f, 2) >= 117000 && us_of(&f, 2) <= 120000);         /* 4 ms it does */
+}
+
 static void nothing_stopped(void)
 {
     struct fixture f;
@@ -243,6 +256,7 @@ static const struct unit_test tests[] = {
     {"of two kinds with the same words, the one is taken that explains the time", two_levels},
     {"memory that is touched for the first time costs what it costs", first_touch_stays},
     {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
+    {"a long invocation of a region whose work differs keeps what it took", long_ones_differ_by_themselves},
     {"a run without stops is as it was measured", nothing_stopped},
     {"what was disturbed in one run is taken from another", other_run_mends},
     {"an invocation of another course of the program mends nothing", other_run_of_another_course},
