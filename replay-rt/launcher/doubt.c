@@ -1,7 +1,12 @@
 /* replay-rt/launcher/doubt.c - see doubt.h. */
 #include "replay-rt/launcher/doubt.h"
 
+#include "predictor/measured.h"
+
+#include <math.h>
 #include <string.h>
+
+#define PAGE_NS 1000u                     /* what it costs to make a captured page a process's own */
 
 static double mean_ns(const struct store_sample *sample, size_t first, size_t count)
 {
@@ -32,6 +37,28 @@ bool doubt_found(const struct store_sample *sample, double most_ns)
     if (repeated)
         return most_ns > 0 && (double)least_ns > most_ns;
     return (double)greatest_ns > DOUBT_RATIO * (double)least_ns || (most_ns > 0 && mean_ns(sample, 0, sample->sample_count) > most_ns);
+}
+
+const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns)
+{
+    if (!(sample->sampled_ratio > 0) || !sample->sample_count)
+        return NULL;
+    double mean = mean_ns(sample, 0, sample->sample_count), squares = 0;
+    for (size_t i = 0; i < sample->sample_count; i++)
+        squares += ((double)sample->samples_ns[i] - mean) * ((double)sample->samples_ns[i] - mean);
+    size_t freedom = sample->sample_count - 1;
+    double half_ns = freedom ? statistics_student_quantile(freedom) * sqrt(squares / (double)freedom / (double)sample->sample_count) : 0;
+    if (half_ns > DOUBT_SHOTS_RATIO * mean)
+        return "parts of it lie too far apart";
+    if (reference_ns && fabs(mean / (double)reference_ns - 1) > DOUBT_SHOTS_RATIO)
+        return "parts of it do not take what they take in the program";
+    return NULL;
+}
+
+bool doubt_pays(uint64_t class_ns, uint64_t in_vivo_ns, uint64_t changed_pages)
+{
+    return in_vivo_ns <= UINT64_MAX / DOUBT_WHOLE_RUNS / 2 && changed_pages <= UINT64_MAX / PAGE_NS / 2
+           && DOUBT_WHOLE_RUNS * in_vivo_ns + PAGE_NS * changed_pages <= class_ns / DOUBT_WHOLE_PARTS;
 }
 
 bool doubt_settle(struct store_sample *sample)

@@ -23,6 +23,17 @@ double doubt_most_ns(uint64_t in_vivo_ns, uint32_t captured, uint32_t threads);
  * several timed runs: all are above it. */
 bool doubt_found(const struct store_sample *sample, double most_ns);
 
+#define DOUBT_SHOTS_RATIO 0.15            /* half of their mean's interval, or how far that is from the time in vivo: more than this, and shots do not stand for the region */
+#define DOUBT_WHOLE_RUNS 3u               /* that a whole replay takes at the least, */
+#define DOUBT_WHOLE_PARTS 15u             /* ... and the part of what its class took that it may take then */
+
+/* Why shots do not stand for their region (static), or NULL: their mean's interval is too wide, since iterations differ too much; or it is not near `reference_ns` (0: there is no time in
+ * vivo to compare with), since a shot does not find in the caches what the region does. */
+const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns);
+
+/* Is a whole replay worth it? `class_ns`, `in_vivo_ns`: of all members and of one, at as many threads; `changed_pages`: to be made the process's own. */
+bool doubt_pays(uint64_t class_ns, uint64_t in_vivo_ns, uint64_t changed_pages);
+
 /* Of two processes the one with the greater mean is forgotten. True: that was the first. */
 bool doubt_settle(struct store_sample *sample);
 

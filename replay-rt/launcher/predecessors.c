@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REPEATS_FACTOR 2                  /* what classes of steadily changing work span */
+
 /* ---- which ----------------------------------------------------------------------------------------------------------------------- */
 
 struct event { uint64_t begin_ns, end_ns, number, representative; const char *region; };
@@ -52,11 +54,18 @@ static bool predecessor_is(const struct store_manifest *manifest, const struct e
             const struct store_class *class = &region->classes[j];
             if (class->representative != event->representative || !class->captured || !class->codelet || class->nested)
                 continue;
-            *ret_predecessor = (struct predecessor){.region = region, .class = class, .invocation = event->number};
+            *ret_predecessor = (struct predecessor){.region = region, .class = class, .invocation = event->number, .time_ns = event->end_ns - event->begin_ns};
             return true;
         }
     }
     return false;
+}
+
+bool predecessor_repeats(const struct predecessor *predecessor, const struct replay_target *target)
+{
+    uint64_t own_ns = target->class->representative_ns;
+    bool alike = predecessor->time_ns <= REPEATS_FACTOR * own_ns && own_ns <= REPEATS_FACTOR * predecessor->time_ns;
+    return predecessor->class == target->class || (predecessor->region == target->region && alike);
 }
 
 enum pcere_status predecessors_order(struct store *store, const struct store_series *series, size_t series_count, struct predecessor **ret_order,
@@ -74,8 +83,8 @@ enum pcere_status predecessors_order(struct store *store, const struct store_ser
     }
     for (size_t i = 0; i < series_count; i++)
         for (size_t j = 0; j < series[i].count; j++)
-            events[event_count++] = (struct event){.begin_ns = series[i].begin_ns[j], .number = series[i].number[j],
-                                                   .representative = series[i].representative[j], .region = series[i].region};
+            events[event_count++] = (struct event){.begin_ns = series[i].begin_ns[j], .end_ns = series[i].begin_ns[j] + series[i].time_ns[j],
+                                                   .number = series[i].number[j], .representative = series[i].representative[j], .region = series[i].region};
     qsort(events, event_count, sizeof *events, event_order);
     for (size_t i = 0; i < event_count; i++)
         count += predecessor_is(store_manifest(store), &events[i], &order[count]);

@@ -20,6 +20,7 @@ struct predecessor {
     const struct store_region *region;          /* borrowed from the manifest */
     const struct store_class *class;
     uint64_t invocation;                        /* that came before; its class's representative is what is replayed */
+    uint64_t time_ns;                           /* that it took in vivo */
     uint64_t written_bytes;
 };
 
@@ -28,6 +29,10 @@ struct predecessor {
  * PREDECESSORS_MOST. `series`: of the store. */
 enum pcere_status predecessors_find(struct store *store, const struct store_series *series, size_t series_count, const struct replay_target *target,
                                     struct predecessor *ret_predecessors, size_t *ret_count, struct pcere_error *error);
+
+/* Is it the target over again: of its class, or of its region and about as long? Classes of work that changes steadily follow each other, and what one left in the caches is what the next one
+ * uses. */
+bool predecessor_repeats(const struct predecessor *predecessor, const struct replay_target *target);
 
 /* All invocations of captured classes that are not inside others, in the order in which they began; malloc'ed. */
 enum pcere_status predecessors_order(struct store *store, const struct store_series *series, size_t series_count, struct predecessor **ret_order,

@@ -288,7 +288,12 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     if (!status && !measurement->trial)
         policy_extend(&policy, options->precision_ratio, measurement->budget_ns);
     sampled.rehearsed = !status && policy.plan.rehearse && !policy.plan.warmups;
-    if (!status && !measurement->trial)
+    if (!status && measurement->whole_why) {
+        free(result->refusal);
+        result->refusal = strdup(measurement->whole_why);
+        status = result->refusal ? PCERE_OK : pcere_fail_memory(error, "a reason");
+    }
+    if (!status && !measurement->trial && !measurement->whole_why)
         status = sampling_choose(options, codelet, result->sample.threads, &sampled, &policy.plan, &result->refusal, error);
     policy.plan.watch_speed = !options->repeat && !session->processor.emulator;
     policy.plan.await_ns = speed_await_ns(policy.allowed_ns);

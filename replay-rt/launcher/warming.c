@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 #include "predictor/measured.h"
+#include "replay-rt/launcher/doubt.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,6 +49,23 @@ static const struct store_sample *decision_find(const struct replay_session *ses
             && !strcmp(sample->warmup, "auto") && sample->has_residual && !*sample->flags && !*sample->settings && sample->warmup_policy
             && warmup_kind_of(sample->warmup_policy) < WARMUP_KINDS)
             return sample;
+    }
+    return NULL;
+}
+
+static bool is_sampled_auto(const struct replay_session *session)
+{
+    return session->options->sample && !strcmp(session->options->sample, "auto");
+}
+
+/* Shots that an earlier replay did not believe are kept as a trial. Only there are trials sampled. */
+static const char *disbelief_find(const struct replay_session *session, const struct replay_target *target)
+{
+    for (size_t i = 0; i < session->sample_count; i++) {
+        const struct store_sample *sample = &session->samples[i];
+        if (!strcmp(sample->kind, "calibration") && sample->sampled_ratio > 0 && !strcmp(sample->host_name, session->host_name) && sample->region
+            && !strcmp(sample->region, target->region->name) && sample->representative == target->class->representative)
+            return "shots did not stand for it in an earlier replay";
     }
     return NULL;
 }
@@ -108,8 +126,10 @@ enum pcere_status warming_begin(struct replay_session *session, const struct rep
         .first_touches = first_touches(codelet, store_manifest(session->store)->page_size),
         .memory_bytes = target->class->memory_bytes,
         .predecessors = count,
-        .after_itself = count && warming.predecessors[count - 1].class == target->class,
+        .after_itself = count && predecessor_repeats(&warming.predecessors[count - 1], target),
     };
+    if (is_sampled_auto(session))
+        warming.whole_why = disbelief_find(session, target);
     if (warming.kind == WARMUP_PRECEDED && !count) {
         warming.kind = WARMUP_HISTORY;
         warming.why = "nothing is known that ran before it";
@@ -174,6 +194,7 @@ static enum pcere_status measure_as(struct warming *warming, enum warmup_kind ki
         .steps = kind == WARMUP_PRECEDED ? &warming->steps : NULL,
         .budget_ns = budget_ns,
         .trial = trial,
+        .whole_why = trial ? NULL : warming->whole_why,
     };
     free(result->sample.warmup_policy);
     free(result->sample.warmup_reason);
@@ -342,11 +363,42 @@ enum pcere_status warming_settle(struct warming *warming, const char *after, str
     return PCERE_OK;
 }
 
+/* Shots that do not stand for the region become a trial, and it is replayed whole, here and at all other numbers of threads, where its class took long enough for that. */
+static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
+{
+    const struct store_manifest *manifest = store_manifest(warming->session->store);
+    uint32_t threads = result->sample.threads;
+    bool comparable = threads == manifest->threads && !warming->session->elsewhere && !*result->sample.flags && !*result->sample.settings;
+    const char *why = is_sampled_auto(warming->session) ? doubt_of_shots(&result->sample, comparable ? warming->subject.in_vivo_ns : 0) : NULL;
+    uint64_t captured = warming->codelet->capture_threads ? warming->codelet->capture_threads : 1;
+    uint64_t in_vivo_ns = threads > captured ? warming->subject.in_vivo_ns / threads * captured : warming->subject.in_vivo_ns, changed = 0;
+    for (size_t i = 0; i < warming->memory->changed_count; i++)
+        changed += warming->memory->changed[i].bytes / manifest->page_size;
+    bool weighs = (double)warming->target->class->time_ns > DOUBT_WEIGHT_RATIO * (double)manifest->wall_ns;
+    if (!why || !weighs || !doubt_pays(replay_class_ns_at(warming->target->class, warming->codelet, threads), in_vivo_ns, changed))
+        return PCERE_OK;
+    struct replay_result whole;
+    enum pcere_status status = replay_result_begin(warming->session, warming->target, threads, "replay", &whole, error);
+    if (status)
+        return status;
+    warming->whole_why = why;
+    whole.sample.cost_ns = result->sample.cost_ns;
+    whole.load_ns = result->load_ns;
+    results_exchange(result, &whole);
+    status = trial_keep(result, &whole.sample, error);
+    replay_result_done(&whole);
+    return status ? status : measure_as(warming, warming->kind, budget_ns, false, warming->why, result, error);
+}
+
 enum pcere_status warming_measure(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
 {
     enum warmup_kind expected = warming->kind;
     bool here = warming->calibrates && result->sample.threads == store_manifest(warming->session->store)->threads;
     enum pcere_status status = measure_as(warming, warming->kind, budget_ns, false, warming->why, result, error);
+    if (!status && result->sample.sampled_ratio > 0)
+        status = disbelieve(warming, budget_ns, result, error);
+    else if (!status && result->sample.threads == store_manifest(warming->session->store)->threads && is_sampled_auto(warming->session))
+        warming->whole_why = "it was replayed whole with as many threads as it was captured with, and compared so";
     here = here && !status && !(result->sample.sampled_ratio > 0) && expected == warming->kind;
     if (here)
         status = calibrate(warming, result, error);

@@ -13,6 +13,7 @@ struct measurement {
     const struct plan_steps *steps;   /* regions before it, or NULL */
     uint64_t budget_ns;               /* 0: none */
     bool trial;                       /* of a warm-up: neither precision nor budget nor sampling counts */
+    const char *whole_why;            /* NULL, or why it is not sampled, though it could be */
 };
 
 /* Processes until there are samples enough, into result->sample; its cost grows by theirs. PCERE_NO: the codelet cannot run so. */
@@ -45,6 +46,7 @@ struct warming {
     const char *why;                  /* it is that; static */
     bool too_long;                    /* it is not preceded only because that would take long */
     const char *toured_after;         /* NULL, or the region before it in a tour that measured it; borrowed */
+    const char *whole_why;            /* NULL, or why shots do not stand for it, as was found here or earlier; static */
     bool calibrates;                  /* nothing has compared it with the time in vivo yet, and that can be done */
     bool has_residual;
     double residual_ratio;

@@ -34,6 +34,29 @@ static void what_is_known_holds_at_other_numbers_of_threads(void)
     CU_ASSERT_DOUBLE_EQUAL(doubt_most_ns(0, 1, 1), 0, 1e-9);
 }
 
+static void shots_that_do_not_stand_for_their_region(void)
+{
+    struct store_sample near = SAMPLE(980, 1000, 1020), apart = SAMPLE(800, 1000, 1200, 900, 1100, 700, 1300, 1000), whole = SAMPLE(100, 1900);
+    near.sampled_ratio = apart.sampled_ratio = 0.1;
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 0));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 880));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 1170));
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 860));      /* the program finds its data in the caches, */
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 1200));     /* or the shots do */
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&apart, 0));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&whole, 100));
+}
+
+static void a_whole_replay_is_a_small_part_of_its_class(void)
+{
+    CU_ASSERT_TRUE(doubt_pays(4500, 100, 0));
+    CU_ASSERT_FALSE(doubt_pays(4400, 100, 0));
+    CU_ASSERT_FALSE(doubt_pays(100, 100, 0));                /* a single invocation */
+    CU_ASSERT_TRUE(doubt_pays(60000000, 1000000, 1000));
+    CU_ASSERT_FALSE(doubt_pays(60000000, 1000000, 1001));    /* pages cost, too */
+    CU_ASSERT_FALSE(doubt_pays(UINT64_MAX, UINT64_MAX, UINT64_MAX));
+}
+
 static void the_faster_of_two_processes_is_left(void)
 {
     uint64_t ns[] = {500, 510, 520, 300, 310}, cpu[] = {1, 2, 3, 4, 5}, switches[] = {6, 7, 8, 9, 10}, counts[] = {3, 2};
@@ -56,6 +79,8 @@ static const struct unit_test tests[] = {
     {"so are shots, and a single run, that take longer than is known", means_above_what_was_known},
     {"what is known at one number of threads bounds the others", what_is_known_holds_at_other_numbers_of_threads},
     {"of two processes the faster one is left", the_faster_of_two_processes_is_left},
+    {"shots that lie apart, or are not near the time in vivo, do not stand for their region", shots_that_do_not_stand_for_their_region},
+    {"a whole replay pays where it is a small part of what the class took", a_whole_replay_is_a_small_part_of_its_class},
 };
 
 UNIT_MAIN("launcher: doubt", tests)

@@ -1,4 +1,5 @@
 /* tests/unit/test_launcher_tour.c - which stretch of a program is worth a tour. */
+#include "replay-rt/launcher/predecessors.h"
 #include "replay-rt/launcher/tour.h"
 
 #include "tests/unit/unit.h"
@@ -76,6 +77,22 @@ static void no_stretch_is_longer_than_a_plan_holds(void)
     CU_ASSERT_FALSE(chosen(events, 0, alone_ns, 16).worth);
 }
 
+/* An LU factorisation: each invocation a little shorter than the one before, classes of a factor two. */
+static void what_changes_steadily_runs_behind_itself(void)
+{
+    struct store_class classes[] = {{.representative_ns = 400}, {.representative_ns = 200}};
+    const struct store_region update = {.classes = classes}, other = {.classes = classes};
+    const struct replay_target target = {.region = &update, .class = &classes[1]};
+    const struct predecessor same = {.region = &update, .class = &classes[1], .time_ns = 900}, longer = {.region = &update, .class = &classes[0], .time_ns = 290},
+                             grid = {.region = &update, .class = &classes[0], .time_ns = 1600}, shorter = {.region = &update, .class = &classes[0], .time_ns = 99},
+                             another = {.region = &other, .class = &classes[0], .time_ns = 200};
+    CU_ASSERT_TRUE(predecessor_repeats(&same, &target));
+    CU_ASSERT_TRUE(predecessor_repeats(&longer, &target));
+    CU_ASSERT_FALSE(predecessor_repeats(&grid, &target));        /* another level of a multigrid */
+    CU_ASSERT_FALSE(predecessor_repeats(&shorter, &target));
+    CU_ASSERT_FALSE(predecessor_repeats(&another, &target));
+}
+
 static const struct unit_test tests[] = {
     {"a time step is one closed round", a_time_step_is_one_closed_round},
     {"of an open stretch the first one does not count", of_an_open_stretch_the_first_does_not_count},
@@ -83,6 +100,7 @@ static const struct unit_test tests[] = {
     {"a region alone is no tour", a_region_alone_is_no_tour},
     {"laying down another invocation's memory has its cost", other_invocations_memory_is_laid_down_at_its_cost},
     {"no stretch is longer than a plan holds", no_stretch_is_longer_than_a_plan_holds},
+    {"work that changes steadily runs behind itself, whatever its class", what_changes_steadily_runs_behind_itself},
 };
 
 UNIT_MAIN("launcher: tours", tests)
