@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MISSING_PARTS 4u                  /* of a prediction: what may be missing at thread counts that nobody asked for by name */
+
 void prediction_done(struct prediction *prediction)
 {
     predict_result_done(&prediction->result);
@@ -121,26 +123,36 @@ static enum pcere_status model_prepare(struct cli *cli, const struct prediction_
     return status;
 }
 
-/* Of the default thread counts, those at which every captured class was replayed; if there is none, all stay. */
+/* Is what was replayed with so many threads most of the program? What should have been and was not is at most a quarter of what is predicted. */
+static bool replayed_mostly(const struct prediction *prediction, uint32_t threads)
+{
+    struct predict_request request = prediction->request;
+    struct predict_result result;
+    request.threads = &threads;
+    request.thread_count = 1;
+    request.partial = true;
+    if (predict_run(&request, &result, NULL) != PCERE_OK)
+        return false;
+    bool mostly = result.point_count == 1 && result.points[0].missing_ns <= result.points[0].time_ns / MISSING_PARTS;
+    predict_result_done(&result);
+    return mostly;
+}
+
+/* Of the default thread counts, those at which most was replayed; if there is none, all stay. */
 static void threads_reduce(struct cli *cli, struct prediction *prediction)
 {
     size_t kept = 0, count = prediction->request.thread_count;
     uint32_t *complete = calloc(count, sizeof *complete);
     struct text left = {0};
     for (size_t i = 0; complete && i < count; i++) {
-        struct predict_request request = prediction->request;
-        struct predict_result result;
-        request.threads = &prediction->threads[i];
-        request.thread_count = 1;
-        if (predict_run(&request, &result, NULL) != PCERE_OK) {
+        if (!replayed_mostly(prediction, prediction->threads[i])) {
             text_addf(&left, "%s%u", left.length ? "," : "", prediction->threads[i]);
             continue;
         }
-        predict_result_done(&result);
         complete[kept++] = prediction->threads[i];
     }
     if (kept && kept < count) {
-        cli_note(cli, "not every region was replayed with %s threads: that is left out here; --threads %s predicts it from what there is", left.data, left.data);
+        cli_note(cli, "little was replayed with %s threads: that is left out here; --threads %s predicts it from what there is", left.data, left.data);
         memcpy(prediction->threads, complete, kept * sizeof *complete);
         prediction->request.thread_count = kept;
     }

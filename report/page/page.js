@@ -31,6 +31,8 @@ function element(tag, attributes, ...children) {
   made.append(...children.flat().filter(child => child !== null && child !== undefined));
   return made;
 }
+// A region's name may be broken where its parts meet, not inside a word while there is another way.
+const nameParts = name => name.split(/(?<=[@:.,<(])(?![:.])/).flatMap((part, i) => i ? [element("wbr"), part] : [part]);
 const tile = (value, words) => element("div", {class: "tile"}, element("b", {}, value), element("span", {}, words));
 // What a cell's text is worth in an order: a number with its unit ("14.4 ms [...]", "1,024", "12 %", "−3.1×"), else the text itself.
 const unitFactors = {ns: 1, "µs": 1e3, ms: 1e6, s: 1e9, min: 6e10, h: 3.6e12, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4};
@@ -45,7 +47,7 @@ const compared = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) 
 function plainTable(headings, rows) {
   const isNumber = i => headings[i][0] === ">";
   const body = element("tbody");
-  const fill = list => body.replaceChildren(...list.map(row => element("tr", {}, row.map((text, i) => element("td", {class: isNumber(i) ? "number" : text.length > 30 ? "long" : null}, text)))));
+  const fill = list => body.replaceChildren(...list.map(row => element("tr", {}, row.map((text, i) => element("td", {class: isNumber(i) ? "number" : text.length > 30 ? "long" : text.length < 16 ? "short" : null}, text)))));
   const sortable = rows.length > 1 && rows.every(row => row[0] !== "");
   const cells = headings.map((heading, i) => {
     const text = heading.replace(/^>/, "");
@@ -86,7 +88,7 @@ const axis = (title, more) => ({title: {display: true, text: title, color: colou
   grid: {color: colour("--line")}, ...more});
 const timeAxis = (title, more) => {
   const made = axis(title, more);
-  made.ticks = {...made.ticks, callback: value => timeText(value), maxTicksLimit: 8};
+  made.ticks = {...made.ticks, callback: value => value === 0 ? "0" : timeText(value), maxTicksLimit: 8};
   return made;
 };
 function options(x, y, tip, legend) {
@@ -162,7 +164,7 @@ function top() {
     tile(report.wall_ns ? ratioText(regionTime / report.wall_ns) : "–", "of it in parallel regions"),
     tile(regionTime ? ratioText(wholeCaptured / regionTime) : "–", "of that in captured regions"),
     tile(`${captured.length} of ${regions.length}`, "regions captured"),
-    tile(String(codelets), "codelets, one a class"),
+    tile(String(codelets), "codelets, one for each class"),
     tile(bytesText(report.stored_bytes), "store"),
   ];
   const errors = predictions.flatMap(one => one.predictions).map(point => point.error_ratio).filter(value => value !== null && value !== undefined);
@@ -194,12 +196,17 @@ function curves(region, asSpeedup) {
         seriesColour(2 * i + 1)));
   });
   if (asSpeedup && threadCounts.length > 1)
-    sets.push({label: "ideal", data: threadCounts.map(x => ({x, y: x / threadCounts[0]})), borderColor: colour("--quiet"), borderDash: [4, 4], borderWidth: 1,
+    sets.push({label: "ideal", data: threadCounts.map(x => ({x, y: Math.min(x, processorsMost) / Math.min(threadCounts[0], processorsMost)})), borderColor: colour("--quiet"), borderDash: [4, 4], borderWidth: 1,
       pointRadius: 0, fill: false});
   const tip = item => `${item.dataset.label}: ${asSpeedup ? digits(item.parsed.y) + "×" : timeText(item.parsed.y)} at ${plural(item.parsed.x, "thread")}`;
   const y = asSpeedup ? axis("speed-up", {beginAtZero: true}) : timeAxis("time", {beginAtZero: true});
   return {type: "line", data: {datasets: sets}, options: options(threadAxis(threadCounts), y, tip)};
 }
+
+// More threads than processors take turns.
+const processorsOf = name => ((report.replay_hosts || []).find(host => host.name === name) || {}).threads || Infinity;
+const processorsMost = Math.max(...predictions.map(one => processorsOf(one.arch)));
+const threadsText = (prediction, point) => String(point.threads) + (point.threads > processorsOf(prediction.arch) ? " *" : "");
 
 // On what a predicted time rests, the largest part first.
 function basisText(point, prediction) {
@@ -218,9 +225,10 @@ function speedup() {
   body.append(element("div", {class: "pair"},
     element("div", {}, chart("predicted and real speed-up over threads", () => curves(null, true))),
     element("div", {}, chart("predicted and real time over threads", () => curves(null, false)))));
-  const rows = predictions.flatMap(prediction => prediction.predictions.map(point => [predictionName(prediction), String(point.threads), intervalText(point),
+  const rows = predictions.flatMap(prediction => prediction.predictions.map(point => [predictionName(prediction), threadsText(prediction, point), intervalText(point),
     timeText(point.real_ns), ratioText(point.error_ratio), point.acceleration ? digits(point.acceleration) + "×" : "–", basisText(point, prediction)]));
   body.append(plainTable(["machine", ">threads", ">predicted [95 %]", ">real", ">error", ">acceleration", "basis"], rows));
+  if (rows.some(row => row[1].endsWith("*"))) body.append(element("p", {class: "quiet"}, "* more threads than the machine has processors"));
   const first = predictions[0];
   body.append(element("p", {class: "quiet"}, `Outside regions ${timeText(first.serial_ns)} at any number of threads (basis: ${first.serial_basis.replace("_", " ")}).`));
   const others = first.predictions.filter(point => point.serial_change_ratio);
@@ -231,7 +239,7 @@ function speedup() {
 // ---- regions --------------------------------------------------------------------------------------------------------------
 
 const columns = [
-  {heading: "region", value: region => region.region, cell: region => element("td", {class: "name"}, region.region)},
+  {heading: "region", value: region => region.region, cell: region => element("td", {class: "name"}, nameParts(region.region))},
   {heading: "in vivo", number: true, value: region => region.time_ns, cell: region => element("td", {class: "number"}, timeText(region.time_ns))},
   {heading: "share", number: true, value: region => region.share_ratio || 0,
    cell: region => element("td", {class: "number share", style: `--part: ${Math.min(100, 100 * (region.share_ratio || 0)).toFixed(1)}%`}, ratioText(region.share_ratio))},
