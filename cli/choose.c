@@ -123,6 +123,7 @@ static struct store_class class_convert(const struct series *series, const struc
         .time_ns_median = class->time_ns_median,
         .representative_ns = class->representative_ns,
         .captured = class->wanted,
+        .by_chance = class->kind == CLASSES_NOISE,
         .reason = class->wanted ? NULL : strdup(class->reason),
     };
 }
@@ -132,7 +133,6 @@ static struct store_class class_convert(const struct series *series, const struc
 /* Of one region: classes of its outer invocations and, behind them, of its nested ones. */
 struct choose_found {
     struct store_class *classes;
-    bool *is_noise;              /* [count] */
     size_t outer_count, count;
     struct store_series series;  /* of the outer ones, for the store: what was seen, thinned; no region: none */
     enum pcere_status status;
@@ -146,7 +146,6 @@ static void found_done(struct choose_context *choose)
         for (size_t j = 0; j < found->count; j++)
             free(found->classes[j].reason);
         free(found->classes);
-        free(found->is_noise);
         store_series_done(&found->series);
     }
     free(choose->found);
@@ -265,6 +264,7 @@ static bool class_keep(struct choose_context *choose, const struct capture_run *
         return false;
     choose->light_ns += over ? 0 : cost_ns;
     class->captured = true;
+    class->by_chance = false;
     free(class->reason);
     class->reason = NULL;
     return true;
@@ -316,7 +316,7 @@ static enum pcere_status share_keep(struct choose_context *choose, const struct 
         for (size_t j = 0; j < choose->found[i].outer_count; j++) {
             struct store_class *class = &choose->found[i].classes[j];
             all_ns += class->time_ns;
-            if (class->captured || choose->found[i].is_noise[j])
+            if (class->captured || class->by_chance)
                 continue;
             left_ns += class->time_ns;
             lights[count++] = (struct light){class, &run->regions[i]};
@@ -344,17 +344,11 @@ static enum pcere_status classes_append(struct choose_found *found, const struct
                                         struct pcere_error *error)
 {
     struct store_class *all = realloc(found->classes, (found->count + result->class_count) * sizeof *all);
-    if (all)
-        found->classes = all;
-    bool *is_noise = realloc(found->is_noise, (found->count + result->class_count) * sizeof *is_noise);
-    if (is_noise)
-        found->is_noise = is_noise;
-    if (!all || !is_noise)
+    if (!all)
         return pcere_fail_memory(error, "the classes");
-    for (size_t i = 0; i < result->class_count; i++) {
-        is_noise[found->count] = result->classes[i].kind == CLASSES_NOISE;
+    found->classes = all;
+    for (size_t i = 0; i < result->class_count; i++)
         all[found->count++] = class_convert(series, &result->classes[i]);
-    }
     return PCERE_OK;
 }
 
@@ -446,7 +440,6 @@ enum pcere_status choose_classes(void *context, const struct capture_run *run, s
     light_keep(choose, run, &run->regions[region], found->classes + found->outer_count, found->count - found->outer_count);
     *ret_classes = found->classes;
     *ret_count = found->count;
-    free(found->is_noise);
     *found = (struct choose_found){0};
     return PCERE_OK;
 }

@@ -96,8 +96,10 @@ static void cost_print(const char *path, const struct capture_result *result, FI
 {
     char plain[UNITS_TEXT_BYTES], capturing[UNITS_TEXT_BYTES], stall[UNITS_TEXT_BYTES], writing[UNITS_TEXT_BYTES];
     fprintf(out, "\n%s: %zu of %zu codelets\n", path, result->captured, result->wanted);
-    fprintf(out, "%s run%s: %s unstopped, %s captured (stopped %s in %zu stops), writing %s\n", result->runs == 1 ? "one" : "two",
-            result->runs == 1 ? "" : "s", units_format_ns(result->timing.wall_ns, plain), units_format_ns(result->capture_wall_ns, capturing),
+    char many[UNITS_TEXT_BYTES];
+    snprintf(many, sizeof many, "%u", result->runs);
+    fprintf(out, "%s run%s: %s unstopped, %s captured (stopped %s in %zu stops), writing %s\n",
+            result->runs == 1 ? "one" : result->runs == 2 ? "two" : many, result->runs == 1 ? "" : "s", units_format_ns(result->timing.wall_ns, plain), units_format_ns(result->capture_wall_ns, capturing),
             units_format_ns(result->stall_ns, stall), result->stop_count, units_format_ns(result->writing_ns, writing));
 }
 
@@ -247,7 +249,8 @@ const struct cli_verb cli_verb_capture = {
         "are worth a stop is decided before they begin, by arguments, call path and what came before. When the program has ended, invocations that perform "
         "alike become classes, each represented by one that was captured. What stops disturb is taken out of the times.\n\n"
         "Where one run leaves too much open, the program runs a second time, without output, and a note says why: a class that weighs has no captured "
-        "member, or stops may have changed times by more than a percent of the run. What it reads from a pipe is kept for that. --one-run forbids it, "
+        "member, or stops may have changed times by more than a percent of the run. What it reads from a pipe is kept for that. A program of "
+        "less than a second runs again until 99 % of its regions' time has a codelet, up to six times, as long as that brings something. --one-run forbids it, "
         "--two-runs demands it, and times the first of the two without stops.\n\n"
         "The program must have been compiled with the plugin and linked dynamically. What follows its path is its own, options "
         "included.\n\n"

@@ -36,6 +36,7 @@ struct store_class {             /* invocations of one region that perform alike
     uint64_t representative_ns;  /* in-vivo time of the representative itself */
     bool nested;                 /* its members ran inside other regions: their time is part of the times of these */
     bool captured;               /* false: it weighs too little, or `reason` says why not */
+    bool by_chance;              /* not stored: the machine stretched its members, or so it seems, and they are not captured for that */
     uint64_t memory_bytes;       /* present memory of the codelet */
     uint64_t stored_bytes;       /* what the codelet added to the store, after compression */
     char *codelet;               /* file name in codelets/ without suffix, or NULL */

@@ -1,10 +1,10 @@
 /* capture-rt/tracer/capture.c - the whole capture: store, run, classes, a second run where one was not enough, manifest. */
+#include "capture-rt/tracer/again.h"
 #include "capture-rt/tracer/session.h"
 
 #include "capture-rt/tracer/manifest.h"
 #include "capture-rt/tracer/plain.h"
 #include "capture-rt/tracer/measure.h"
-#include "capture-rt/tracer/undisturbed.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -63,15 +63,6 @@ static unsigned workers_of(const struct capture_options *options)
     if (options->workers)
         return options->workers;
     return cores < 1 ? 1 : cores > 8 ? 8 : (unsigned)cores;
-}
-
-static size_t wanted_count(const struct store_manifest *manifest)
-{
-    size_t wanted = 0;
-    for (size_t i = 0; i < manifest->region_count; i++)
-        for (size_t j = 0; j < manifest->regions[i].class_count; j++)
-            wanted += manifest->regions[i].classes[j].captured;
-    return wanted;
 }
 
 static enum pcere_status notes_before(struct session *session, struct pcere_error *error)
@@ -165,19 +156,6 @@ static enum pcere_status store_begin(struct session *session, uint64_t dump_byte
 
 /* ---- after it -------------------------------------------------------------------------------------------------------------- */
 
-#define RESTLESS "what the program's other threads did was not to be told from work whenever it was about to be captured: they might have written beside it"
-
-static bool is_restless(const struct session *session, size_t region)
-{
-    return region < CAPTURE_REGIONS_MAX && session->restless[region] > 0;
-}
-
-/* Another run would not find them calm, either. */
-static bool is_given_up(const struct session *session, size_t region)
-{
-    return region < CAPTURE_REGIONS_MAX && session->restless[region] >= SESSION_RESTLESS_MOST;
-}
-
 static const char *missing_reason(const struct session *session)
 {
     if (session->trouble.status != PCERE_OK)
@@ -187,9 +165,10 @@ static const char *missing_reason(const struct session *session)
     if (session->choosing)
         return "none of its kind was captured, and the program was not run again";
     if (session->second && session->child_status == session->result->timing.program_status)
-        return "none of its kind was captured in either run";
+        return session->result->runs > 2 ? "none of its kind was captured in any run" : "none of its kind was captured in either run";
     if (session->child_status != session->result->timing.program_status)
-        return "the second run ended differently from the first, before it came to this invocation";
+        return session->result->runs > 2 ? "the last run ended differently from the first, before it came to this invocation"
+                                         : "the second run ended differently from the first, before it came to this invocation";
     return "the second run did not come to this invocation";
 }
 
@@ -200,18 +179,6 @@ static size_t captured_count(const struct store_manifest *manifest)
         for (size_t j = 0; j < manifest->regions[i].class_count; j++)
             captured += manifest->regions[i].classes[j].codelet != NULL;
     return captured;
-}
-
-static bool restless_tell(struct session *session)
-{
-    bool enough = true;
-    for (size_t i = 0; i < session->manifest.region_count; i++)
-        for (size_t j = 0; j < session->manifest.regions[i].class_count && is_restless(session, i); j++) {
-            struct store_class *class = &session->manifest.regions[i].classes[j];
-            if (class->captured && !class->codelet && !class->reason)
-                enough &= (class->reason = strdup(RESTLESS)) != NULL;
-        }
-    return enough;
 }
 
 static enum pcere_status store_end(struct session *session, struct pcere_error *error)
@@ -234,8 +201,8 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
         if (noted != PCERE_OK)
             return noted;
     }
-    if (!restless_tell(session))
-        return pcere_fail_memory(error, "the classes");
+    if (again_restless_tell(session, error) != PCERE_OK)
+        return PCERE_SYSTEM;
     session->manifest.complete = true;
     session->manifest.capture_wall_ns = result->capture_wall_ns;
     session->manifest.program_status = result->program_status;
@@ -265,194 +232,10 @@ static enum pcere_status finish(struct session *session, struct pcere_error *err
 
 /* ---- runs and classes ------------------------------------------------------------------------------------------------------ */
 
-static bool was_interrupted(int32_t ended)
-{
-    return WIFSIGNALED(ended) && (WTERMSIG(ended) == SIGINT || WTERMSIG(ended) == SIGQUIT || WTERMSIG(ended) == SIGTERM);
-}
-
-static uint64_t kept_pages(const void *context, size_t region, uint64_t invocation)
-{
-    const struct kept *kept = kept_find(context, region, invocation);
-    return kept ? kept->rewritten_pages : 0;
-}
-
-static void captured_mark(const struct session *session, struct capture_run *run)
-{
-    for (size_t i = 0; i < session->kept_count; i++) {
-        const struct kept *kept = &session->kept[i];
-        struct capture_region *region = kept->region < run->region_count ? &run->regions[kept->region] : NULL;
-        for (size_t j = 0; region && j < region->list_count; j++)
-            if (region->list[j].number == kept->invocation)
-                region->list[j].captured = true;
-    }
-}
-
-static enum pcere_status classes_make(struct session *session, struct pcere_error *error)
-{
-    const struct capture_options *options = session->options;
-    struct capture_result *result = session->result;
-    uint64_t image_bias = session->manifest.image_bias;
-    bool foreign_allocator = session->manifest.foreign_allocator;
-    captured_mark(session, &result->timing);
-    store_manifest_done(&session->manifest);
-    session->manifest = (struct store_manifest){0};
-    enum pcere_status status = manifest_begin(options, &result->timing, session->elf, &session->manifest, error);
-    if (status != PCERE_OK)
-        return status;
-    if (image_bias)
-        session->manifest.image_bias = image_bias;
-    session->manifest.foreign_allocator = foreign_allocator;
-    if (options->progress)
-        options->progress(options->progress_context, CAPTURE_PHASE_CHOOSING, 0, 0, 0);
-    status = manifest_choose(options, &result->timing, &session->manifest, error);
-    result->wanted = wanted_count(&session->manifest);
-    return status;
-}
-
-/* What one run left open. */
-struct lack {
-    size_t missing, region;      /* classes that are wanted and have no captured member; where the first of them is */
-    uint64_t missing_ns;
-    bool worth_codelets, worth_times;
-};
-
-#define LACK_RATIO 0.02                  /* of the run: less without a codelet is not worth another run (light classes left out), */
-#define LACK_SHORT_RATIO 0.005           /* of the regions' time, where another run takes no longer than people notice, */
-#define SHORT_NS 1000000000u
-#define UNCERTAIN_RATIO 0.01             /* nor is less of uncertain times, */
-#define LACK_NS 1000000u                 /* nor is what one run and the next differ by anyway */
-
-static bool is_much(uint64_t all_ns, uint64_t time_ns, double ratio)
-{
-    return time_ns >= LACK_NS && (double)time_ns >= ratio * (double)all_ns;
-}
-
-static struct lack lack_find(const struct session *session)
-{
-    const struct capture_run *run = &session->result->timing;
-    struct lack lack = {0};
-    uint64_t regions_ns = 0, heavy_ns = 0;
-    for (size_t i = 0; i < session->manifest.region_count; i++)
-        for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
-            const struct store_class *class = &session->manifest.regions[i].classes[j];
-            regions_ns += class->nested ? 0 : class->time_ns;
-            if (!class->captured || kept_find(session, i, class->representative) || is_given_up(session, i))
-                continue;
-            lack.region = lack.missing++ ? lack.region : i;
-            lack.missing_ns += class->time_ns;
-            heavy_ns += (double)class->time_ns < session->options->light_ratio * (double)run->wall_ns ? 0 : class->time_ns;
-        }
-    bool is_much_of_it = is_much(run->wall_ns, heavy_ns, LACK_RATIO) ||
-                         (run->wall_ns < SHORT_NS && is_much(regions_ns, lack.missing_ns, LACK_SHORT_RATIO));
-    lack.worth_codelets = lack.missing && (session->options->every_class || is_much_of_it);
-    lack.worth_times = is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO);
-    return lack;
-}
-
-#define AGAIN_ASKED ", and --one-run was asked for"
-#define AGAIN_IMPOSSIBLE ", and its input cannot be had again: give it as a file"
-
-/* Why one run was not enough; `obstacle`: NULL, or why it does not run again. */
-static enum pcere_status lack_tell(struct session *session, const struct lack *lack, const char *obstacle, struct pcere_error *error)
+static enum pcere_status one_run(struct session *session, const struct again_input *input, bool *ret_store_made, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
-    const struct capture_run *run = &result->timing;
-    double percent = 100 / (double)(run->wall_ns ? run->wall_ns : 1);
-    struct text text = {0};
-    if (lack->worth_codelets)
-        text_addf(&text, "%zu class%s of invocations (%.*g %% of the run, the first in %s) had no captured member when the program ended: how long an "
-                  "invocation takes was not to be foretold there, or stops cost too much", lack->missing, lack->missing == 1 ? "" : "es",
-                  percent * (double)lack->missing_ns < 99.5 ? 2 : 4, percent * (double)lack->missing_ns, session->manifest.regions[lack->region].name);
-    if (lack->worth_times)
-        text_addf(&text, "%sstops may have changed times by %.2g %% of the run", text.length ? "; " : "", percent * (double)run->uncertain_ns);
-    text_add(&text, obstacle ? obstacle : "; it runs a second time for that");
-    char *sentence = text_take(&text);
-    if (!sentence)
-        return pcere_fail_memory(error, "the notes");
-    enum pcere_status status = capture_note(result, sentence, error);
-    if (obstacle)
-        free(sentence);
-    else
-        result->second_reason = sentence;
-    return status;
-}
-
-/* What neither run has, or what is not worth another one. */
-static enum pcere_status missing_forgo(struct session *session, const char *reason, struct pcere_error *error)
-{
-    for (size_t i = 0; i < session->manifest.region_count; i++)
-        for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
-            struct store_class *class = &session->manifest.regions[i].classes[j];
-            if (!class->captured || kept_find(session, i, class->representative))
-                continue;
-            class->captured = false;
-            free(class->reason);
-            if (!(class->reason = strdup(is_restless(session, i) ? RESTLESS : reason)))
-                return pcere_fail_memory(error, "the classes");
-        }
-    session->result->wanted = wanted_count(&session->manifest);
-    return PCERE_OK;
-}
-
-/* Codelets of both runs go into one store: the program must lie where it lay. */
-static void scattered_forget(struct session *session)
-{
-    if (session->result->timing.randomized)
-        kept_done(session);
-}
-
-/* Times that stops disturbed in one run and not in the other are those of the other, and classes are made anew of them. */
-static enum pcere_status runs_join(struct session *session, struct capture_run *second, struct pcere_error *error)
-{
-    struct capture_result *result = session->result;
-    if (second->program_status != result->timing.program_status || session->trouble.status != PCERE_OK || session->connection_lost)
-        return PCERE_OK;
-    undisturbed_take(&result->timing, second);
-    return classes_make(session, error);
-}
-
-/* Stopped where the plan says so, or, if nothing is missing, not at all. */
-static enum pcere_status second_run(struct session *session, int input, bool codelets, struct pcere_error *error)
-{
-    const int quiet[3] = {input >= 0 ? input : STDIN_FILENO, -1, -1};
-    struct capture_run second = {0};
-    if (codelets)
-        scattered_forget(session);
-    session->result->runs = 2;
-    session->second = true;
-    enum pcere_status status = codelets ? session_run(session, false, quiet, &second, error) : measure_run(session->options, quiet, false, &second, error);
-    if (status == PCERE_OK && !codelets)
-        session->result->runs_wall_ns += second.wall_ns;
-    if (status == PCERE_OK && codelets) {
-        second.stopped = true;
-        undisturbed_fill(&second, kept_pages, session);
-    }
-    if (status == PCERE_OK)
-        status = runs_join(session, &second, error);
-    capture_run_done(&second);
-    return status;
-}
-
-static enum pcere_status lack_mend(struct session *session, int input, bool input_once, struct pcere_error *error)
-{
-    const struct capture_options *options = session->options;
-    struct lack lack = lack_find(session);
-    if (session->trouble.status != PCERE_OK || session->connection_lost || WIFSIGNALED(session->result->program_status))
-        return PCERE_OK;
-    const char *obstacle = options->one_run ? AGAIN_ASKED : input_once ? AGAIN_IMPOSSIBLE : NULL;
-    bool again = lack.worth_codelets || lack.worth_times;
-    enum pcere_status status = again ? lack_tell(session, &lack, obstacle, error) : PCERE_OK;
-    if (status == PCERE_OK && again && !obstacle)
-        status = second_run(session, input, lack.worth_codelets, error);
-    if (status == PCERE_OK && !lack_find(session).worth_codelets)
-        status = missing_forgo(session, "none of its members was captured, and it weighs too little for another run: in-vivo time is kept", error);
-    return status;
-}
-
-static enum pcere_status one_run(struct session *session, const int input[2], bool input_once, bool *ret_store_made, struct pcere_error *error)
-{
-    struct capture_result *result = session->result;
-    const int own[3] = {input[0] >= 0 ? input[0] : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+    const int own[3] = {input->source, STDOUT_FILENO, STDERR_FILENO};
     session->manifest.page_size = (uint64_t)sysconf(_SC_PAGESIZE);
     enum pcere_status status = store_begin(session, 0, error);
     *ret_store_made = session->writer != NULL;
@@ -462,17 +245,15 @@ static enum pcere_status one_run(struct session *session, const int input[2], bo
     if (status != PCERE_OK)
         return status;
     result->runs = 1;
-    result->timing.stopped = true;
-    undisturbed_fill(&result->timing, kept_pages, session);
-    status = classes_make(session, error);
+    again_times(session, &result->timing);
+    status = again_classes(session, error);
     if (status == PCERE_OK)
-        status = lack_mend(session, input[1], input_once, error);
+        status = again_mend(session, input, error);
     if (status == PCERE_OK)
         status = notes_of_run(session, error);
     return status == PCERE_OK ? finish(session, error) : status;
 }
 
-/* Whoever ends the timing run from outside does not want the next run. */
 static enum pcere_status two_runs(struct session *session, const int input[2], bool *ret_store_made, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
@@ -483,9 +264,9 @@ static enum pcere_status two_runs(struct session *session, const int input[2], b
         return status;
     result->runs_wall_ns = result->timing.wall_ns;
     result->program_status = result->timing.program_status;
-    if (was_interrupted(result->program_status))
+    if (child_was_interrupted(result->program_status))
         return pcere_fail(error, PCERE_NO, 0, NULL, "interrupted in the timing run: nothing was captured");
-    status = classes_make(session, error);
+    status = again_classes(session, error);
     if (status == PCERE_OK) {
         status = store_begin(session, result->wanted ? result->timing.peak_bytes : 0, error);
         *ret_store_made = session->writer != NULL;
@@ -541,8 +322,9 @@ static enum pcere_status with_input(struct session *session, const int input[2],
     bool store_made = false;
     int source = input[0] >= 0 ? input[0] : STDIN_FILENO;
     off_t start = lseek(source, 0, SEEK_CUR);
+    const struct again_input again = {.second = input[1], .source = source, .start = start, .once = input_once};
     enum pcere_status status = options->two_runs ? two_runs(session, input, &store_made, error)
-                                                 : one_run(session, input, input_once, &store_made, error);
+                                                 : one_run(session, &again, &store_made, error);
     store_writer_close(session->writer);
     session->writer = NULL;
     if (store_made && !options->force && status != PCERE_OK && session->result->captured == 0)

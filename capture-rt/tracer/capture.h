@@ -162,8 +162,8 @@ struct capture_stop_cost {       /* one stop of the program */
 
 struct capture_result {
     struct capture_run timing;
-    unsigned runs;               /* of the program: 1 or 2 */
-    char *second_reason;         /* why there were two, where one was to do, or NULL */
+    unsigned runs;               /* of the program: 1, 2, or more where much is missing and it is short, or ended differently */
+    char *second_reason;         /* why there was more than one, where one was to do, or NULL */
     uint64_t capture_wall_ns;    /* the run that was stopped, as it was: stops included; of two the last */
     uint64_t runs_wall_ns;       /* all runs of the program together, as they were */
     uint64_t writing_ns;         /* from its end until the store was complete */

@@ -246,6 +246,11 @@ bool child_wait(struct child *child, int socket, int timeout_ms)
     return false;
 }
 
+bool child_was_interrupted(int status)
+{
+    return WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT || WTERMSIG(status) == SIGTERM);
+}
+
 void child_done(struct child *child)
 {
     if (!child || child->pid <= 0)

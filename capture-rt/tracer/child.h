@@ -36,6 +36,8 @@ bool child_poll(struct child *child);
 void child_note_end(struct child *child, int status, uint64_t peak_bytes);
 /* Wait at most `timeout_ms` for its end or, if `socket` is not -1, for something to read there. True: there is something to read. */
 bool child_wait(struct child *child, int socket, int timeout_ms);
+/* Was it ended from outside (SIGINT, SIGQUIT, SIGTERM)? Whoever does that does not want the next run. */
+bool child_was_interrupted(int status);
 /* Free, and give back the signals' old actions. Waits for an end that was not seen. */
 void child_done(struct child *child);
 

@@ -140,11 +140,11 @@ static bool class_judge(const struct capture_options *options, const struct capt
 {
     double share = run->wall_ns ? (double)class->time_ns / (double)run->wall_ns : 1;
     if (!region_matches(name, options->pattern)) {
-        class->captured = false;
+        class->captured = class->by_chance = false;
         return reason_copy(&class->reason, "not asked for");
     }
     if (obstacle) {
-        class->captured = false;
+        class->captured = class->by_chance = false;
         return reason_copy(&class->reason, obstacle);
     }
     if (class->captured && share < options->share_least_ratio) {

@@ -22,6 +22,7 @@
 #define LEVEL_LEAST 4                   /* to either side, to tell what its like take */
 #define STEADY_LEAST 12                 /* to one side alone, */
 #define STEADY_RATIO 1.05               /* and then what comes later takes no other time than what comes sooner */
+#define STRETCHED_RATIO 1.2              /* times its like, and itself in another run */
 #define FAULT_NS 900u                   /* of the first write to a page that tracking has protected, where the run does not tell it; seen: 800 to 1600 */
 #define FAULT_NS_LEAST 600u
 #define FAULT_NS_MOST 1600u
@@ -422,34 +423,102 @@ void undisturbed_fill(struct capture_run *run, undisturbed_pages_fn *pages, cons
     }
 }
 
-/* The same one, in another run of the program, or NULL. */
-static const struct capture_invocation *same_elsewhere(const struct capture_region *region, const struct capture_invocation *invocation)
+/* An invocation by its argument words: the n-th that has them is the n-th that has them in another run, though threads that enter a region
+ * at the same time are numbered in another order there. */
+struct worded { uint64_t words_hash; size_t at; };
+
+static int compare_worded(const void *left, const void *right)
 {
-    if (invocation->number > region->list_count)
-        return NULL;
-    const struct capture_invocation *other = &region->list[invocation->number - 1];
-    bool same = other->number == invocation->number && other->words_hash == invocation->words_hash && other->nested == invocation->nested;
-    return same && other->end_ns ? other : NULL;
+    const struct worded *a = left, *b = right;
+    return a->words_hash != b->words_hash ? (a->words_hash > b->words_hash) - (a->words_hash < b->words_hash) : (a->at > b->at) - (a->at < b->at);
+}
+
+static struct worded *worded_sort(const struct capture_region *region)
+{
+    struct worded *worded = malloc((region->list_count + 1) * sizeof *worded);
+    for (size_t i = 0; worded && i < region->list_count; i++)
+        worded[i] = (struct worded){region->list[i].words_hash, i};
+    if (worded)
+        qsort(worded, region->list_count, sizeof *worded, compare_worded);
+    return worded;
+}
+
+/* ret_same[i]: where invocation i is in the other run's list, or SIZE_MAX. */
+static bool same_find(const struct capture_region *region, const struct capture_region *other, size_t *ret_same)
+{
+    struct worded *here = worded_sort(region), *there = worded_sort(other);
+    bool enough = here && there;
+    for (size_t i = 0, j = 0; enough && i < region->list_count; i++) {
+        while (j < other->list_count && there[j].words_hash < here[i].words_hash)
+            j++;
+        bool found = j < other->list_count && there[j].words_hash == here[i].words_hash;
+        const struct capture_invocation *one = &region->list[here[i].at], *two = found ? &other->list[there[j].at] : NULL;
+        ret_same[here[i].at] = two && two->nested == one->nested && two->end_ns && one->end_ns ? there[j].at : SIZE_MAX;
+        j += found;
+    }
+    free(here);
+    free(there);
+    return enough;
+}
+
+static void time_take(struct capture_run *run, struct capture_region *region, struct capture_invocation *invocation, const struct capture_invocation *same)
+{
+    time_set(run, region, invocation, invocation->time_ns, same->time_ns);
+    invocation->cpu_ns = same->cpu_ns;
+    invocation->faults = same->faults;
+    invocation->switches = same->switches;
+    invocation->measured_cpu = same->measured_cpu;
+    invocation->uncertain_ns = same->uncertain_ns;
+}
+
+/* What its like take, or 0. */
+static double like_ns(const struct capture_run *run, const struct capture_region *region, size_t at)
+{
+    uint64_t times[TIMES_MOST];
+    size_t count = like_find(region, at, run->probe_ns, is_same, times);
+    if (count < LIKE_LEAST)
+        count = like_find(region, at, run->probe_ns, is_usual, times);
+    return count < LIKE_LEAST ? 0 : (double)times[count / 2];
+}
+
+/* Does it stand out from its like here, and from what it takes in the other run? Then it was the machine that stretched it. */
+static bool is_stretched(const struct capture_run *run, const struct capture_region *region, size_t at, const struct capture_invocation *same)
+{
+    double own_ns = (double)region->list[at].time_ns, usual_ns = own_ns < STRETCHED_RATIO * (double)same->time_ns ? 0 : like_ns(run, region, at);
+    return usual_ns > 0 && own_ns >= STRETCHED_RATIO * usual_ns;
+}
+
+/* Is what the other run says of an invocation nearer to what it takes? */
+static bool is_better(const struct capture_run *run, size_t region, size_t at, const struct capture_run *other, size_t other_at)
+{
+    const struct capture_region *here = &run->regions[region], *there = &other->regions[region];
+    const struct capture_invocation *one = &here->list[at], *two = &there->list[other_at];
+    if (!is_disturbed(one))
+        return !two->uncertain_ns && is_stretched(run, here, at, two);
+    if (is_disturbed(two))
+        return two->uncertain_ns < one->uncertain_ns && two->time_ns < one->time_ns;
+    return !is_stretched(other, there, other_at, one);
+}
+
+static void region_join(struct capture_run *run, size_t region, const struct capture_run *other, const size_t *same)
+{
+    struct capture_region *here = &run->regions[region];
+    for (size_t i = 0; i < here->list_count; i++)
+        if (same[i] != SIZE_MAX && is_better(run, region, i, other, same[i]))
+            time_take(run, here, &here->list[i], &other->regions[region].list[same[i]]);
 }
 
 void undisturbed_take(struct capture_run *run, const struct capture_run *other)
 {
     run->uncertain_ns = 0;
-    for (size_t i = 0; i < run->region_count && i < other->region_count; i++) {
+    for (size_t i = 0; i < run->region_count; i++) {
         struct capture_region *region = &run->regions[i];
-        for (size_t j = 0; j < region->list_count; j++) {
-            struct capture_invocation *invocation = &region->list[j];
-            const struct capture_invocation *same = is_disturbed(invocation) && invocation->end_ns ? same_elsewhere(&other->regions[i], invocation) : NULL;
-            if (same && (!is_disturbed(same) || (same->uncertain_ns < invocation->uncertain_ns && same->time_ns < invocation->time_ns))) {
-                time_set(run, region, invocation, invocation->time_ns, same->time_ns);
-                invocation->cpu_ns = same->cpu_ns;
-                invocation->faults = same->faults;
-                invocation->switches = same->switches;
-                invocation->measured_cpu = same->measured_cpu;
-                invocation->uncertain_ns = same->uncertain_ns;
-            }
-            run->uncertain_ns += invocation->nested ? 0 : invocation->uncertain_ns;
-        }
+        size_t *same = i < other->region_count ? malloc((region->list_count + 1) * sizeof *same) : NULL;
+        if (same && same_find(region, &other->regions[i], same))
+            region_join(run, i, other, same);
+        free(same);
+        for (size_t j = 0; j < region->list_count; j++)
+            run->uncertain_ns += region->list[j].nested ? 0 : region->list[j].uncertain_ns;
     }
     if (other->serial_ns < run->serial_ns) {
         run->wall_ns -= run->serial_ns - other->serial_ns;

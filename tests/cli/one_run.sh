@@ -2,17 +2,16 @@
 # second one follows, and a note says why.
 . "$SOURCE/tests/cli/common.sh"
 
-# captures PROGRAM...: how many runs it took, at best of forty: a machine with other work can make invocations look unlike that are alike
-fewest_runs() {
-    local best=9 runs
+# captures PROGRAM... in one run: is at most 2 % of the regions' time without a codelet, at best of forty? A machine with other work can make invocations look
+# unlike that are alike.
+one_run_does() {
     for _ in $(seq 40); do
-        run "$PCERE" capture --force --json -o best.pcere "$@"
-        [ "$status" -eq 0 ] || { echo failed; return; }
-        runs=$(json .runs)
-        [ "$runs" -lt "$best" ] && best=$runs
-        [ "$best" -eq 1 ] && break
+        run "$PCERE" capture --one-run --force --json -o best.pcere "$@"
+        [ "$status" -eq 0 ] || return 1
+        jq -e '[.regions[].classes[] | select(.nested | not)] | (map(.time_ns) | add) as $all | (map(select(.captured) | .time_ns) | add) >= 0.98 * $all' .out >/dev/null &&
+            return 0
     done
-    echo "$best"
+    return 1
 }
 
 # ---- programs whose invocations can be told apart before they begin -----------------------------------------------------------------
@@ -46,16 +45,16 @@ int main(void)
     return 0;
 }
 C
-is "arguments, call path and what came before tell kinds of invocations apart: one run" "$(fewest_runs ./kinds)" 1
+holds "arguments, call path and what came before tell kinds of invocations apart: one run" one_run_does ./kinds
 rm -f times
 run "$PCERE" capture --force --json -o kinds.pcere ./kinds
-holds "the document says how many runs there were, and why" jq -e '(.runs == 1 and .second_run_reason == null) or (.runs == 2 and (.second_run_reason | length > 0))' .out
+holds "the document says how many runs there were, and why" jq -e '(.runs == 1 and .second_run_reason == null) or (.runs >= 2 and (.second_run_reason | length > 0))' .out
 is "one run is one run" "$(wc -l <times)" "$(json .runs)"
 holds "a region that is entered once is captured, with its time" jq -e '[.regions[] | select(.invocations == 1 and .status == "captured" and .classes[0].representative == 1 and .time_ns > 1000000)] | length == 1' .out
 holds "short and long invocations have classes of their own" jq -e '.regions[] | select(.function == "sweep") | [.classes[].time_ns_median] | max > 4 * min' .out
 holds "work that shrinks steadily has several representatives" jq -e '.regions[] | select(.function == "shrinking") | [.classes[] | select(.reason == null)] | length >= 2' .out
-holds "times of the run are those without stops" jq -e '.wall_ns + .stall_ns <= .capture_wall_ns * 1.02 or .runs == 2' .out
-holds "all runs together are told, too" jq -e '(.runs == 1 and .runs_wall_ns == .capture_wall_ns) or (.runs == 2 and .runs_wall_ns > .capture_wall_ns)' .out
+holds "times of the run are those without stops" jq -e '.wall_ns + .stall_ns <= .capture_wall_ns * 1.02 or .runs >= 2' .out
+holds "all runs together are told, too" jq -e '(.runs == 1 and .runs_wall_ns == .capture_wall_ns) or (.runs >= 2 and .runs_wall_ns > .capture_wall_ns)' .out
 run "$PCERE" verify --json kinds.pcere
 holds "its codelets are the program's memory" jq -e '([.codelets[] | .identical] | all) and (.codelets | length >= 4)' .out
 rm -f times
@@ -94,9 +93,9 @@ echo words >input
 for _ in $(seq 40); do
     status=0
     "$PCERE" capture --force --json -o surprising.pcere ./surprising <input >.out 2>.err || status=$?
-    [ "$(json .runs)" = 2 ] && break
+    [ "$(json .runs)" -ge 2 ] && break
 done
-is "where nothing tells of long invocations, the program runs a second time" "$(json .runs)" 2
+holds "where nothing tells of long invocations, the program runs a second time" [ "$(json .runs)" -ge 2 ]
 says "its output is there once, from the first run" 0 err '^read words'
 is "not twice" "$(grep -c '^read' .err)" 1
 holds "the document says why" jq -e '.second_run_reason | test("second time")' .out
@@ -115,9 +114,57 @@ holds "what is missing says so" jq -e '.regions[0].classes | (map(.time_ns_media
 for _ in $(seq 40); do
     status=0
     echo words | "$PCERE" capture --force --json -o piped.pcere ./surprising >.out 2>.err || status=$?
-    [ "$(json .runs)" = 2 ] && break
+    [ "$(json .runs)" -ge 2 ] && break
 done
-holds "a pipe is kept for both runs" jq -e '.runs == 2 and (.regions[0].classes | map(select(.reason == null)) | length >= 2)' .out
+holds "a pipe is kept for both runs" jq -e '.runs >= 2 and (.regions[0].classes | map(select(.reason == null)) | length >= 2)' .out
+
+# ---- a program whose second run dies ----------------------------------------------------------------------------------------------
+compile dying <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static double a[4000];
+static int hard;
+static void work(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 4000; i++)
+        for (int k = 0; k < (hard ? 3000 : 30); k++) a[i] = a[i] * 0.999 + k;
+}
+int main(int argc, char **argv)
+{
+    FILE *ran = fopen("ran", "a+");
+    fprintf(ran, "x");
+    fflush(ran);
+    long runs = ftell(ran);
+    fclose(ran);
+    char word[16] = "";
+    if (scanf("%15s", word) != 1) return 3;
+    for (int step = 0; step < 200; step++) {
+        hard = step == 19 || step == 47 || step == 81 || step == 103 || step == 122 || step == 160 || step == 171 || step == 188;
+        if (step == 10 && runs >= 2 && runs < 2 + atoi(argv[argc - 1])) abort();
+        work();
+    }
+    return 0;
+}
+C
+for _ in $(seq 40); do
+    rm -f ran
+    status=0
+    echo words | "$PCERE" capture --force --json -o dying.pcere ./dying 1 >.out 2>.err || status=$?
+    [ "$(json .runs)" -ge 3 ] && break
+done
+holds "where the second run ends before it has all, there is a third" jq -e '.runs >= 3 and .program_status == 0' .out
+is "no run is left out of the number" "$(wc -c <ran)" "$(json .runs)"
+holds "which is told" jq -e '.notes | map(test("it ran [0-9] times.*; 1 of the runs ended differently")) | any' .out
+holds "and has both kinds" jq -e '.regions[0].classes | map(select(.reason == null)) | length >= 2 and (map(.time_ns_median) | max > 20 * min)' .out
+for _ in $(seq 40); do
+    rm -f ran
+    status=0
+    echo words | "$PCERE" capture --force --json -o dying.pcere ./dying 99 >.out 2>.err || status=$?
+    [ "$(json .runs)" -ge 3 ] && break
+done
+holds "it does not run for ever" jq -e '.runs >= 3 and .runs <= 6' .out
+holds "what is missing says so" jq -e '[.regions[0].classes[] | select(.reason != null and (.reason | test("the last run ended differently")))] | length >= 1' .out
 
 # ---- a program that stops disturb ------------------------------------------------------------------------------------------------------
 # Its invocation writes to each page of 64 MiB that was there, and does nothing else: when it is captured, nothing like it tells what the faults of tracking cost it.
@@ -170,5 +217,5 @@ fi
 # ---- the NAS benchmarks ----------------------------------------------------------------------------------------------------------------
 make -s -C "$SOURCE/cNPB" CLASS=S CFLAGS="-O3 -g -fpass-plugin=$(plugin)" BINDIR="$work/bin" OBJDIR="$work/obj" cg ep is lu >make.log 2>&1 ||
     { cat make.log; not_ok "the benchmarks are built"; }
-for name in cg ep is lu; do is "one run does for $name of class S" "$(fewest_runs "bin/$name.S")" 1; done
+for name in cg ep is lu; do holds "one run does for $name of class S" one_run_does "bin/$name.S"; done
 finish

@@ -247,6 +247,66 @@ static void other_run_of_another_course(void)
     CU_ASSERT(one.run.uncertain_ns > 0);
 }
 
+/* Two plain runs: what they take is what the machine made of them. */
+static void plain_runs(struct fixture *one, struct fixture *two)
+{
+    fixture_init(one);
+    fixture_init(two);
+    one->run.stopped = two->run.stopped = false;
+}
+
+static void machine_stretched(void)
+{
+    struct fixture one, two;
+    plain_runs(&one, &two);
+    for (int i = 0; i < 20; i++) {
+        add(&one, i == 9 ? 3000 : i == 14 ? 2500 : 1000, 7);     /* 10: only here. 15: in both runs. 12: only in the other */
+        add(&two, i == 11 ? 3000 : i == 14 ? 2600 : 1010, 7);
+    }
+    undisturbed_fill(&one.run, NULL, NULL);
+    undisturbed_fill(&two.run, NULL, NULL);
+    undisturbed_take(&one.run, &two.run);
+    CU_ASSERT_EQUAL(us_of(&one, 10), 1010);
+    CU_ASSERT_EQUAL(us_of(&one, 12), 1000);
+    CU_ASSERT_EQUAL(us_of(&one, 15), 2500);
+    CU_ASSERT_EQUAL(us_of(&one, 1), 1000);                       /* what is usual stays as it was measured */
+    CU_ASSERT_EQUAL(one.region.time_ns, 21510000);
+    CU_ASSERT_EQUAL(one.run.wall_ns, one.run.serial_ns + one.region.time_ns);
+}
+
+static void stretched_elsewhere(void)
+{
+    struct fixture one, two;
+    uint64_t written = 100;
+    plain_runs(&one, &two);
+    one.run.stopped = true;
+    for (int i = 0; i < 20; i++) {
+        struct capture_invocation *a = add(&one, i == 9 ? 1300 : 1000, i == 9 ? 8 : 7);
+        a->stopped = i == 9;
+        add(&two, i == 9 ? 9000 : 1000, i == 9 ? 8 : 7);
+    }
+    undisturbed_fill(&one.run, pages, &written);
+    uint64_t before_ns = one.list[9].time_ns;
+    undisturbed_fill(&two.run, NULL, NULL);
+    undisturbed_take(&one.run, &two.run);
+    CU_ASSERT_EQUAL(one.list[9].time_ns, before_ns);             /* disturbed here, but far longer, and out of the ordinary, there */
+}
+
+static void other_order(void)
+{
+    struct fixture one, two;
+    plain_runs(&one, &two);
+    for (int i = 0; i < 20; i++) {
+        add(&one, i == 10 ? 4000 : i % 2 ? 2000 : 1000, (uint64_t)(i % 2));
+        add(&two, i % 2 ? 1000 : 2000, (uint64_t)((i + 1) % 2)); /* two threads enter it in turn, the other one first */
+    }
+    undisturbed_fill(&one.run, NULL, NULL);
+    undisturbed_fill(&two.run, NULL, NULL);
+    undisturbed_take(&one.run, &two.run);
+    CU_ASSERT_EQUAL(us_of(&one, 11), 1000);                      /* number 11 has other words, and takes 2000, in the other run */
+    CU_ASSERT_EQUAL(us_of(&one, 12), 2000);
+}
+
 static const struct unit_test tests[] = {
     {"a captured invocation gets the time of those with the same words", captured_gets_peers},
     {"those after a stop are disturbed until they take what their like take", disturbed_for_long},
@@ -260,6 +320,9 @@ static const struct unit_test tests[] = {
     {"a run without stops is as it was measured", nothing_stopped},
     {"what was disturbed in one run is taken from another", other_run_mends},
     {"an invocation of another course of the program mends nothing", other_run_of_another_course},
+    {"what stands out from its like in one run alone takes what it takes in the other", machine_stretched},
+    {"what stands out in the other run mends nothing", stretched_elsewhere},
+    {"where threads take turns in another order, argument words tell which is which", other_order},
 };
 
 UNIT_MAIN("capture_undisturbed", tests)

@@ -1,0 +1,324 @@
+#include "capture-rt/tracer/again.h"
+
+#include "capture-rt/tracer/manifest.h"
+#include "capture-rt/tracer/measure.h"
+#include "capture-rt/tracer/undisturbed.h"
+#include "core/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RESTLESS "what the program's other threads did was not to be told from work whenever it was about to be captured: they might have written beside it"
+
+static bool is_restless(const struct session *session, size_t region)
+{
+    return region < CAPTURE_REGIONS_MAX && session->restless[region] > 0;
+}
+
+/* Another run would not find them calm, either. */
+static bool is_given_up(const struct session *session, size_t region)
+{
+    return region < CAPTURE_REGIONS_MAX && session->restless[region] >= SESSION_RESTLESS_MOST;
+}
+
+enum pcere_status again_restless_tell(struct session *session, struct pcere_error *error)
+{
+    bool enough = true;
+    for (size_t i = 0; i < session->manifest.region_count; i++)
+        for (size_t j = 0; j < session->manifest.regions[i].class_count && is_restless(session, i); j++) {
+            struct store_class *class = &session->manifest.regions[i].classes[j];
+            if (class->captured && !class->codelet && !class->reason)
+                enough &= (class->reason = strdup(RESTLESS)) != NULL;
+        }
+    return enough ? PCERE_OK : pcere_fail_memory(error, "the classes");
+}
+
+/* ---- times and classes ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t kept_pages(const void *context, size_t region, uint64_t invocation)
+{
+    const struct kept *kept = kept_find(context, region, invocation);
+    return kept ? kept->rewritten_pages : 0;
+}
+
+void again_times(struct session *session, struct capture_run *run)
+{
+    run->stopped = true;
+    undisturbed_fill(run, kept_pages, session);
+}
+
+static void captured_mark(const struct session *session, struct capture_run *run)
+{
+    for (size_t i = 0; i < session->kept_count; i++) {
+        const struct kept *kept = &session->kept[i];
+        struct capture_region *region = kept->region < run->region_count ? &run->regions[kept->region] : NULL;
+        for (size_t j = 0; region && j < region->list_count; j++)
+            if (region->list[j].number == kept->invocation)
+                region->list[j].captured = true;
+    }
+}
+
+static size_t wanted_count(const struct store_manifest *manifest)
+{
+    size_t wanted = 0;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        for (size_t j = 0; j < manifest->regions[i].class_count; j++)
+            wanted += manifest->regions[i].classes[j].captured;
+    return wanted;
+}
+
+enum pcere_status again_classes(struct session *session, struct pcere_error *error)
+{
+    const struct capture_options *options = session->options;
+    struct capture_result *result = session->result;
+    uint64_t image_bias = session->manifest.image_bias;
+    bool foreign_allocator = session->manifest.foreign_allocator;
+    captured_mark(session, &result->timing);
+    store_manifest_done(&session->manifest);
+    session->manifest = (struct store_manifest){0};
+    enum pcere_status status = manifest_begin(options, &result->timing, session->elf, &session->manifest, error);
+    if (status != PCERE_OK)
+        return status;
+    if (image_bias)
+        session->manifest.image_bias = image_bias;
+    session->manifest.foreign_allocator = foreign_allocator;
+    if (options->progress)
+        options->progress(options->progress_context, CAPTURE_PHASE_CHOOSING, 0, 0, 0);
+    status = manifest_choose(options, &result->timing, &session->manifest, error);
+    result->wanted = wanted_count(&session->manifest);
+    return status;
+}
+
+/* ---- what is open ---------------------------------------------------------------------------------------------------------- */
+
+struct lack {
+    size_t missing, region;      /* classes that are wanted and have no captured member; where the first of them is */
+    uint64_t regions_ns, missing_ns;
+    uint64_t chance_ns;          /* of invocations that look stretched by the machine: another run may tell */
+    bool worth_codelets, worth_times, by_chance;    /* by_chance: worth_times, for that */
+};
+
+#define LACK_RATIO 0.02                  /* of the run: less without a codelet is not worth another run (light classes left out), */
+#define LACK_NS 1000000u                 /* nor is what one run and the next differ by anyway */
+#define SHORT_NS 1000000000u             /* Where another run takes no longer than people notice: */
+#define LACK_SHORT_RATIO 0.005           /* of the regions' time, or */
+#define LEFT_RATIO 0.01                  /* of it, with light classes and interrupted invocations, */
+#define LEFT_NS 20000u                   /* however short the program is */
+#define UNCERTAIN_RATIO 0.01             /* of the run: as much of uncertain times is worth another one, too */
+#define RUNS_MOST 6u
+#define RUNS_LATER_MOST 3u               /* of a program that takes longer, and only if the second ended before its time */
+#define IDLE_MOST 2u                     /* runs one after another that brought nothing */
+#define RUNS_ALL_NS 2000000000u          /* more than two runs take no longer than this together */
+
+static bool is_much(uint64_t all_ns, uint64_t time_ns, double ratio, uint64_t least_ns)
+{
+    return time_ns >= least_ns && (double)time_ns >= ratio * (double)all_ns;
+}
+
+static struct lack lack_find(const struct session *session)
+{
+    const struct capture_run *run = &session->result->timing;
+    struct lack lack = {0};
+    uint64_t heavy_ns = 0, left_ns = 0;
+    for (size_t i = 0; i < session->manifest.region_count; i++)
+        for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
+            const struct store_class *class = &session->manifest.regions[i].classes[j];
+            uint64_t time_ns = class->nested ? 0 : class->time_ns;
+            bool is_there = class->captured && kept_find(session, i, class->representative);
+            lack.regions_ns += time_ns;
+            lack.chance_ns += class->by_chance ? time_ns : 0;
+            left_ns += is_there ? 0 : time_ns;
+            if (!class->captured || is_there || is_given_up(session, i))
+                continue;
+            lack.region = lack.missing++ ? lack.region : i;
+            lack.missing_ns += class->time_ns;
+            heavy_ns += (double)class->time_ns < session->options->light_ratio * (double)run->wall_ns ? 0 : class->time_ns;
+        }
+    bool is_short = run->wall_ns < SHORT_NS, is_left = is_short && is_much(lack.regions_ns, left_ns, LEFT_RATIO, LEFT_NS);
+    bool is_much_of_it = is_much(run->wall_ns, heavy_ns, LACK_RATIO, LACK_NS) || is_left ||
+                         (is_short && is_much(lack.regions_ns, lack.missing_ns, LACK_SHORT_RATIO, LACK_NS));
+    lack.by_chance = is_left && 2 * lack.chance_ns >= left_ns;
+    lack.worth_codelets = lack.missing && (session->options->every_class || is_much_of_it);
+    lack.worth_times = lack.by_chance || is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS);
+    return lack;
+}
+
+#define AGAIN_ASKED ", and --one-run was asked for"
+#define AGAIN_IMPOSSIBLE ", and its input cannot be had again: give it as a file"
+
+static double percent_of(uint64_t part_ns, uint64_t all_ns)
+{
+    return 100 * (double)part_ns / (double)(all_ns ? all_ns : 1);
+}
+
+/* Why one run was not enough; `obstacle`: NULL, or why it does not run again. */
+static enum pcere_status lack_tell(struct session *session, const struct lack *lack, const char *obstacle, struct pcere_error *error)
+{
+    struct capture_result *result = session->result;
+    const struct capture_run *run = &result->timing;
+    struct text text = {0};
+    if (lack->worth_codelets) {
+        double percent = percent_of(lack->missing_ns, run->wall_ns);
+        text_addf(&text, "%zu class%s of invocations (%.*g %% of the run, the first in %s) had no captured member when the program ended: how long an "
+                  "invocation takes was not to be foretold there, or stops cost too much", lack->missing, lack->missing == 1 ? "" : "es",
+                  percent < 99.5 ? 2 : 4, percent, session->manifest.regions[lack->region].name);
+    }
+    if (lack->worth_times && is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS))
+        text_addf(&text, "%sstops may have changed times by %.2g %% of the run", text.length ? "; " : "", percent_of(run->uncertain_ns, run->wall_ns));
+    else if (lack->worth_times)
+        text_addf(&text, "%sinvocations that take %.2g %% of the regions' time seem to have been interrupted", text.length ? "; " : "",
+                  percent_of(lack->chance_ns, lack->regions_ns));
+    text_add(&text, obstacle ? obstacle : "; it runs a second time for that");
+    char *sentence = text_take(&text);
+    if (!sentence)
+        return pcere_fail_memory(error, "the notes");
+    enum pcere_status status = capture_note(result, sentence, error);
+    if (obstacle)
+        free(sentence);
+    else
+        result->second_reason = sentence;
+    return status;
+}
+
+/* What no run has, or what is not worth another one. */
+static enum pcere_status missing_forgo(struct session *session, const char *reason, struct pcere_error *error)
+{
+    for (size_t i = 0; i < session->manifest.region_count; i++)
+        for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
+            struct store_class *class = &session->manifest.regions[i].classes[j];
+            if (!class->captured || kept_find(session, i, class->representative))
+                continue;
+            class->captured = false;
+            free(class->reason);
+            if (!(class->reason = strdup(is_restless(session, i) ? RESTLESS : reason)))
+                return pcere_fail_memory(error, "the classes");
+        }
+    session->result->wanted = wanted_count(&session->manifest);
+    return PCERE_OK;
+}
+
+/* ---- further runs ---------------------------------------------------------------------------------------------------------- */
+
+/* Codelets of all runs go into one store: the program must lie where it lay. */
+static void scattered_forget(struct session *session)
+{
+    if (session->result->timing.randomized)
+        kept_done(session);
+}
+
+/* Times that stops or the machine disturbed in one run and not in the other are those of the other, and classes are made anew of them. */
+static enum pcere_status runs_join(struct session *session, struct capture_run *again, struct pcere_error *error)
+{
+    struct capture_result *result = session->result;
+    if (again->program_status != result->timing.program_status || session->trouble.status != PCERE_OK || session->connection_lost)
+        return PCERE_OK;
+    undisturbed_take(&result->timing, again);
+    return again_classes(session, error);
+}
+
+/* Stopped where the plan says so, or, if nothing is missing, not at all. */
+static enum pcere_status run_again(struct session *session, int input, bool codelets, int32_t *ret_ended, struct pcere_error *error)
+{
+    const int quiet[3] = {input >= 0 ? input : STDIN_FILENO, -1, -1};
+    struct capture_run again = {0};
+    if (codelets)
+        scattered_forget(session);
+    session->result->runs++;
+    session->second = true;
+    enum pcere_status status = codelets ? session_run(session, false, quiet, &again, error) : measure_run(session->options, quiet, false, &again, error);
+    if (status == PCERE_OK && !codelets)
+        session->result->runs_wall_ns += again.wall_ns;
+    if (status == PCERE_OK && codelets)
+        again_times(session, &again);
+    *ret_ended = again.program_status;
+    if (status == PCERE_OK)
+        status = runs_join(session, &again, error);
+    capture_run_done(&again);
+    return status;
+}
+
+static enum pcere_status run_with_input(struct session *session, const struct again_input *input, bool codelets, int32_t *ret_ended, struct pcere_error *error)
+{
+    if (session->result->runs == 1)
+        return run_again(session, input->second, codelets, ret_ended, error);
+    int once_more = child_input_again(input->source, input->start);
+    enum pcere_status status = run_again(session, once_more, codelets, ret_ended, error);
+    if (once_more >= 0)
+        close(once_more);
+    return status;
+}
+
+static bool is_broken(const struct session *session)
+{
+    return session->trouble.status != PCERE_OK || session->connection_lost || WIFSIGNALED(session->result->program_status);
+}
+
+/* What grows or shrinks where a run brought something. */
+struct progress { size_t kept; unsigned restless; uint64_t chance_ns; };
+
+static struct progress progress_of(const struct session *session, const struct lack *lack)
+{
+    struct progress progress = {.kept = session->kept_count, .chance_ns = lack->chance_ns};
+    for (size_t i = 0; i < session->manifest.region_count && i < CAPTURE_REGIONS_MAX; i++)
+        progress.restless += session->restless[i];
+    return progress;
+}
+
+static bool is_idle(const struct progress *before, const struct progress *now)
+{
+    return now->kept == before->kept && now->restless == before->restless && now->chance_ns >= before->chance_ns;
+}
+
+/* A third run, and those after it: where the program is short and runs bring something, or the last one came to an end of its own. */
+static bool is_worth_more(const struct session *session, const struct lack *lack, unsigned idle, bool differs)
+{
+    const struct capture_result *result = session->result;
+    bool is_short = result->timing.wall_ns < SHORT_NS && result->runs_wall_ns + result->timing.wall_ns < RUNS_ALL_NS;
+    unsigned most = is_short && idle < IDLE_MOST ? RUNS_MOST : differs ? RUNS_LATER_MOST : 2;
+    return (lack->worth_codelets || lack->by_chance) && result->runs < most && !result->timing.randomized && !is_broken(session);
+}
+
+static enum pcere_status more_tell(struct session *session, unsigned differed, struct pcere_error *error)
+{
+    struct capture_result *result = session->result;
+    struct text text = {0};
+    text_addf(&text, "it ran %u times, since that was not all had after the second", result->runs);
+    if (differed)
+        text_addf(&text, "; %u of the runs ended differently from the first", differed);
+    char *sentence = text_take(&text);
+    enum pcere_status status = sentence ? capture_note(result, sentence, error) : pcere_fail_memory(error, "the notes");
+    free(sentence);
+    return status;
+}
+
+enum pcere_status again_mend(struct session *session, const struct again_input *input, struct pcere_error *error)
+{
+    const struct capture_options *options = session->options;
+    struct lack lack = lack_find(session);
+    if (is_broken(session))
+        return PCERE_OK;
+    const char *obstacle = options->one_run ? AGAIN_ASKED : input->once ? AGAIN_IMPOSSIBLE : NULL;
+    bool again = lack.worth_codelets || lack.worth_times;
+    unsigned differed = 0, idle = 0;
+    enum pcere_status status = again ? lack_tell(session, &lack, obstacle, error) : PCERE_OK;
+    again &= !obstacle;
+    while (status == PCERE_OK && again) {
+        struct progress before = progress_of(session, &lack);
+        bool stopped = lack.worth_codelets;
+        int32_t ended = session->result->timing.program_status;
+        status = run_with_input(session, input, stopped, &ended, error);
+        bool differs = ended != session->result->timing.program_status;
+        differed += differs;
+        lack = lack_find(session);
+        struct progress now = progress_of(session, &lack);
+        idle = differs || !is_idle(&before, &now) ? 0 : idle + 1;
+        again = status == PCERE_OK && !child_was_interrupted(ended) && is_worth_more(session, &lack, idle, differs);
+    }
+    if (status == PCERE_OK && session->result->runs > 2)
+        status = more_tell(session, differed, error);
+    if (status == PCERE_OK && !lack.worth_codelets)
+        status = missing_forgo(session, "none of its members was captured, and it weighs too little for another run: in-vivo time is kept", error);
+    return status;
+}
