@@ -23,8 +23,13 @@
 static enum pcere_status note(struct capture_result *result, char *sentence, struct pcere_error *error)
 {
     size_t count = 0;
-    while (result->notes && result->notes[count])
+    while (result->notes && result->notes[count]) {
+        if (sentence && strcmp(result->notes[count], sentence) == 0) {     /* of an earlier run */
+            free(sentence);
+            return PCERE_OK;
+        }
         count++;
+    }
     char **notes = sentence ? realloc(result->notes, (count + 2) * sizeof *notes) : NULL;
     if (!notes) {
         free(sentence);

@@ -78,7 +78,8 @@ bool maps_parse(const char *line, const struct map_facts *facts, struct map_entr
     if (kernel_name(name))
         return false;
 
-    struct map_entry entry = {.mapping = {.start = start, .end = end}, .shared = permissions[3] == 's', .file = inode != 0};
+    struct map_entry entry = {.mapping = {.start = start, .end = end}, .shared = permissions[3] == 's', .file = inode != 0,
+                              .device = (uint64_t)major << 32 | minor, .inode = inode, .offset = offset};
     struct store_mapping *mapping = &entry.mapping;
     mapping->protection = (permissions[0] == 'r' ? PROT_READ : 0u) | (permissions[1] == 'w' ? PROT_WRITE : 0u) |
                           (permissions[2] == 'x' ? PROT_EXEC : 0u);
@@ -107,6 +108,7 @@ static enum pcere_status piece_add(struct map_list *list, struct map_entry entry
         return PCERE_OK;
     if (!array_reserve(&list->entries, &list->capacity, list->count + 1, sizeof *list->entries))
         return pcere_fail_memory(error, "the list of mappings");
+    entry.offset += start - entry.mapping.start;
     entry.mapping.start = start;
     entry.mapping.end = end;
     list->shared_writable |= entry.shared && entry.mapping.protection & PROT_WRITE;
@@ -171,6 +173,25 @@ enum pcere_status maps_read(char *text, const struct map_facts *facts, struct ma
             status = maps_add(list, entry, facts, error);
     }
     return status;
+}
+
+static bool is_same_memory(const struct map_entry *one, const struct map_entry *other)
+{
+    uint64_t one_end = one->offset + (one->mapping.end - one->mapping.start), other_end = other->offset + (other->mapping.end - other->mapping.start);
+    return one->shared && other->shared && one->inode && one->inode == other->inode && one->device == other->device &&
+           (one->mapping.protection | other->mapping.protection) & PROT_WRITE && touches(one->offset, one_end, other->offset, other_end);
+}
+
+bool maps_twice(const struct map_list *list, const struct map_entry **ret_one, const struct map_entry **ret_other)
+{
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = list->entries[i].shared ? i + 1 : list->count; j < list->count; j++)
+            if (is_same_memory(&list->entries[i], &list->entries[j])) {
+                *ret_one = &list->entries[i];
+                *ret_other = &list->entries[j];
+                return true;
+            }
+    return false;
 }
 
 void maps_done(struct map_list *list)

@@ -33,6 +33,7 @@ struct map_entry {
     struct store_mapping mapping;
     bool shared;                 /* MAP_SHARED: others may write to it */
     bool file;                   /* absent pages have content all the same */
+    uint64_t device, inode, offset;     /* what is mapped, and from where on; inode 0: anonymous memory */
 };
 
 struct map_list { struct map_entry *entries; size_t count, capacity; bool shared_writable; };
@@ -47,6 +48,8 @@ enum pcere_status maps_read(char *text, const struct map_facts *facts, struct ma
 bool maps_parse(const char *line, const struct map_facts *facts, struct map_entry *ret_entry);
 /* Cut what lies in excluded ranges out of an entry and add the remaining pieces. PCERE_SYSTEM: no memory. */
 enum pcere_status maps_add(struct map_list *list, struct map_entry entry, const struct map_facts *facts, struct pcere_error *error);
+/* Two mappings in which the same memory can be seen and, in one at least, be written. */
+bool maps_twice(const struct map_list *list, const struct map_entry **ret_one, const struct map_entry **ret_other);
 void maps_done(struct map_list *list);
 
 #endif

@@ -56,6 +56,27 @@ static void nonsense(void)
         CU_ASSERT_FALSE(maps_parse(lines[i], &facts, &entry));
 }
 
+static void seen_twice(void)
+{
+    static const char *const lines =
+        "7ffff0000000-7ffff0004000 rw-s 00000000 00:01 77  /memfd:ring (deleted)\n"
+        "7ffff0010000-7ffff0014000 rw-p 00000000 00:01 77  /memfd:ring (deleted)\n"      /* private */
+        "7ffff0020000-7ffff0024000 r--s 00004000 00:01 77  /memfd:ring (deleted)\n"      /* its other half */
+        "7ffff0030000-7ffff0034000 rw-s 00000000 fe:01 77  /tmp/of-another-device\n";
+    const struct map_entry *one = NULL, *other = NULL;
+    struct map_list list = {0};
+    char *text = strdup(lines);
+    CU_ASSERT_EQUAL(maps_read(text, &facts, &list, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(list.count, 4);
+    CU_ASSERT_FALSE(maps_twice(&list, &one, &other));
+    CU_ASSERT_EQUAL(maps_add(&list, parsed("7ffff0040000-7ffff0042000 r--s 00003000 00:01 77  /memfd:ring (deleted)"), &facts, NULL), PCERE_OK);
+    CU_ASSERT_TRUE(maps_twice(&list, &one, &other));
+    CU_ASSERT_EQUAL(one->mapping.start, 0x7ffff0000000);
+    CU_ASSERT_EQUAL(other->mapping.start, 0x7ffff0040000);
+    free(text);
+    maps_done(&list);
+}
+
 static void names(void)
 {
     char line[1024] = "7ffff0000000-7ffff0001000 rw-p 00000000 fe:00 9  /";
@@ -94,6 +115,7 @@ static const struct unit_test tests[] = {
     {"lines that make no sense are refused", nonsense},
     {"names are cut and made printable", names},
     {"excluded ranges are cut out, rounded outwards to pages", cutting},
+    {"memory that can be written at one address and seen at another is found", seen_twice},
 };
 
 UNIT_MAIN("tracer: maps", tests)
