@@ -27,14 +27,15 @@ serve four devices on two processors, and how many of them wake differs from run
 busy for more of their time, so that it has the best efficiency and one of the longest times. A block so large that one thread computes everything has an efficiency of 1 for the same reason, on threads, too.
 
 *The share of communication* is nothing that the paper says falls: its tables 5.6 and 5.7 have 2.5 % for the smaller and 2.8 % for the larger blocks. By arithmetic it falls as 1 / block: work grows with the third
-power, bytes with the second. So it does here with memory that was written before; the table of work and copies apart shows that blocks of 256 (256 KiB each), of which there are few, mostly meet memory that no one has
-touched, and pay for its pages as much as for the copy.
+power, bytes with the second. So it does here with memory that was written before; the table of work and copies apart shows what hides it in short runs: of a matrix of 512 there are eight tasks with blocks of 256
+(256 KiB each) on up to eight helper threads, each of which allocates memory that nobody has touched, and pays for its pages several times what it pays for the copy.
 
 *Random nearest.* With a period of 3 and a fraction of 0.25 many places have no neighbour in any of the three draws that are repeated (0.75^3 of them with radix 2): their paths are the chains of the base case, and the
 least path is no longer than there. With longer periods (EXP 5 and 8) it is. More balance with a larger fraction is said of EXP 2 to 4 only, in the paper, too: its EXP 5 to 7 show less.
 
-*Small tasks in predictions from one thread.* A team of one makes no queue, and making a task costs 0.15 us in it, 1.5 us where another thread takes tasks from the same queue: 1.35 us for each of 4096 tasks are 12 % of
-the time of SGEMM with blocks of 64. A trace with two threads has that cost in it (last column), so such programs are better traced with two or more.
+*Small tasks in predictions from one thread.* A team of one makes no queue. In SGEMM with blocks of 64 (`pcere metrics what-if`: the single construct's body, and "a task costs") making a task takes 0.20 us with one
+thread and 1.87 us with two, and each task 1.4 us beside its work, which is nothing with one: both are lacking in what one thread tells, and are in a trace with two (last column). So programs with tasks of less than
+about 50 us are better traced with two threads or more.
 """
 
 
@@ -125,14 +126,15 @@ def tasks(path, heading):
     total = sum(r["sum_ns"] for r in rows)
     print("### %s\n" % heading)
     table(["Task location", "AVG [us]", "AVG %", "MAX [us]", "MAX %", "MIN [us]", "MIN %", "SUM [ms]", "SUM %", "COUNT", "TYPE"],
-          [[os.path.basename(r["location"]), *(text for key in ("average_ns", "max_ns", "min_ns") for text in ("%.1f" % (r[key] / 1e3), "%.3g" % (100 * r[key] / total))), "%.2f" % (r["sum_ns"] / 1e6),
-            "%.2f" % (100 * r["sum_ratio"]), r["count"], r["type"]] for r in rows])
+          [[os.path.basename(r["location"]), *(text for key in ("average_ns", "max_ns", "min_ns") for text in ("%.1f" % (r[key] / 1e3), "%.3g" % (100 * r[key] / total))),
+            "%.2f" % (r["sum_ns"] / 1e6), "%.2f" % (100 * r["sum_ratio"]), r["count"], r["type"]] for r in rows])
     return rows
 
 
 def costliest(rows, where, block):
     work = [r for r in rows if r["type"] == "Execute"]
-    finding("SPOTRF%s, blocks of %d: the update by products is the costliest task, with most of the time" % (where, block), work[0]["count"] == max(r["count"] for r in work) and work[0]["sum_ratio"] > 0.5)
+    finding("SPOTRF%s, blocks of %d: the update by products is the costliest task, with most of the time" % (where, block),
+            work[0]["count"] == max(r["count"] for r in work) and work[0]["sum_ratio"] > 0.5)
 
 
 def moved(path):
@@ -167,8 +169,8 @@ def moving(folder, program, size, sizes, repeat):
             shares[-1].append(ratio)
     print("### SGEMM of %d on devices: work and copies apart, medians of %d traced runs\n" % (size, repeat))
     table([""] + ["block %d" % b for b in sizes], rows)
-    for name, share in zip(("memory that was touched before", "the memory that it finds"), shares[::-1]):
-        finding("SGEMM on devices, with %s: larger blocks, less communication for each task's work" % name, all(a > b for a, b in zip(share, share[1:])))
+    finding("SGEMM on devices, with memory that was touched before: larger blocks, less communication for each task's work", all(a > b for a, b in zip(shares[1], shares[1][1:])))
+    finding("SGEMM on devices, blocks of %d: memory that nobody has touched makes communication dearer (at least 1.5 times)" % sizes[-1], shares[0][-1] > 1.5 * shares[1][-1])
 
 
 def helpers(folder, program, size, block, count):
@@ -183,10 +185,11 @@ def helpers(folder, program, size, block, count):
             events = json.load(file)["traceEvents"]
         workers = {e["pid"] for e in events if e["name"] == "process_name" and e["args"]["name"].startswith("Worker")}
         computing = {(e["pid"], e["tid"]) for e in events if e["ph"] == "X" and e["pid"] in workers and e["name"].startswith("Task ")}
-        rows.append(["%.1f" % (1e3 * took), len(computing), *("%.4g" % metrics[key] for key in ("Computation Load Balance Efficiency", "Computation Efficiency", "Computation Parallel Efficiency"))])
+        names = ["Computation Load Balance Efficiency", "Computation Efficiency", "Computation Parallel Efficiency"]
+        rows.append(["%.1f" % (1e3 * took), len(computing), *("%.4g" % metrics[name] for name in names)])
     rows.sort(key=lambda row: float(row[0]))
     print("### SPOTRF of %d on devices, blocks of %d: %d traced runs, the shortest first\n" % (size, block, count))
-    table(["time [ms]", "threads that computed", "Computation Load Balance Efficiency", "Computation Efficiency", "Computation Parallel Efficiency"], rows)
+    table(["time [ms]", "threads that computed", *names], rows)
 
 
 DRAWS = 5
@@ -200,7 +203,8 @@ def patterns(folder, program, settings, heading, quick):
         for draw in range(1 if quick else DRAWS):
             # Of three runs the one with the shortest critical path: a thread that had to leave its processor for a while made its task longer.
             command = [program, pattern, str(radix), str(period), str(fraction), "24", "24", "20" if quick else "200", str(draw)]
-            drawn.append(min((pcere("metrics", "graph", trace(folder, "patterns", command, THREADS))[0]["metrics"] for _ in range(1 if quick else 3)), key=lambda m: m["critical path time [ns]"]))
+            runs = [pcere("metrics", "graph", trace(folder, "patterns", command, THREADS))[0]["metrics"] for _ in range(1 if quick else 3)]
+            drawn.append(min(runs, key=lambda m: m["critical path time [ns]"]))
         keys = ("dependencies", "critical path time [ns]", "max critical path metric", "min critical path metric", "average", "median")
         mean = {key: statistics.mean(d[key] or 0 for d in drawn) for key in keys}
         means.append(mean)
@@ -210,7 +214,8 @@ def patterns(folder, program, settings, heading, quick):
                      number_of("min critical path metric"), *("%.2f" % first[key] if first[key] is not None else "-" for key in ("average", "median")), "%.0f" % mean["dependencies"],
                      *("%.2f [%.2f, %.2f]" % (mean[key], min(d[key] or 0 for d in drawn), max(d[key] or 0 for d in drawn)) for key in ("min critical path metric", "average"))])
     print("### %s\n" % heading)
-    table(["EXP", "dependencies", "radix", "period", "fraction", "critical path [ms]", "max", "min", "average", "median", "dependencies of %d draws" % len(drawn), "min of them", "average of them"], rows)
+    table(["EXP", "dependencies", "radix", "period", "fraction", "critical path [ms]", "max", "min", "average", "median", "dependencies of %d draws" % len(drawn),
+           "min of them", "average of them"], rows)
     return means
 
 
@@ -285,11 +290,12 @@ def main():
                         rows = tasks(path, "SPOTRF on devices, tasks, blocks of %d" % block)
                         costliest(rows, " on devices", block)
                         work = max(r["average_ns"] for r in rows if r["type"] == "Execute")
-                        finding("SPOTRF on devices, blocks of %d: moving a block takes a tenth of the costliest task, or less" % block, all(r["average_ns"] < work / 10 for r in rows if r["type"] != "Execute"))
+                        finding("SPOTRF on devices, blocks of %d: moving a block takes a tenth of the costliest task, or less" % block,
+                                all(r["average_ns"] < work / 10 for r in rows if r["type"] != "Execute"))
         for where in ("threads", "devices") if devices else ("threads",):
             finding("on %s: SPOTRF, whose tasks wait for each other, wants blocks that are not larger than SGEMM's" % where, best["potrf", where] <= best["gemm", where])
         if devices:
-            moving(folder, offload, size, sizes[1:4] if not words.quick else sizes[:2], repeat)
+            moving(folder, offload, size // 2, sizes[1:4] if not words.quick else sizes[:2], repeat)
             helpers(folder, offload, size, sizes[1], 2 if words.quick else 10)
         nearest = patterns(folder, graphs, [("random", 1, 3, 0.25)] + [("random", 2, period, fraction) for period in (3, 16, 24) for fraction in (0.25, 0.5, 0.8)] +
                            [("random", 3, 3, 0.25)], "Graphs, random nearest", words.quick)

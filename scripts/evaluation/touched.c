@@ -1,4 +1,6 @@
-/* scripts/evaluation/touched.c - brought into a program by LD_PRELOAD: the heap has 128 MiB that were written once before the program begins, so that no block from it has its first touch in what is measured. */
+/* scripts/evaluation/touched.c - brought into a program by LD_PRELOAD: the heap has 128 MiB that were written once before the program begins, so that no
+ * block from it has its first touch in what is measured.
+ */
 #include <stdlib.h>
 #include <string.h>
 
