@@ -91,7 +91,7 @@ static void test_processes_at_random(void)
         }
         struct run_metrics metrics = measure();
         if (any) {
-            NEAR(metrics.values[METRIC_SERIAL], 1 - (double)any / TIMES);
+            NEAR(metrics.values[METRIC_SERIAL], 1 - (double)any / (double)TIMES);
             NEAR(metrics.values[METRIC_PROCESS_BALANCE], (double)sum / count / most);
         }
         timeline_done(&timeline);
