@@ -309,7 +309,7 @@ enum what { WHAT_OMP, WHAT_TASK, WHAT_GRAPH, WHAT_IF, WHATS };
 static enum pcere_status one_measure(struct measured *measured, const char *files, enum what what, struct pcere_error *error)
 {
     static const uint32_t wanted[] = {METRICS_SPANS | POP_SPANS, TASK_METRICS_SPANS, 1u << SPAN_TASK};
-    enum pcere_status status = what == WHAT_OMP ? native_metrics(files, &measured->metrics, &measured->pop, &measured->has_pop, error) : PCERE_OK;
+    enum pcere_status status = what == WHAT_OMP ? native_metrics(files, 0, &measured->metrics, &measured->pop, &measured->has_pop, error) : PCERE_OK;
     if (status != PCERE_OK || measured->has_pop)
         return status;
     status = run_load(files, wanted[what], TIMELINE_PAIRED, &measured->run, error);

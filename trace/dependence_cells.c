@@ -35,7 +35,7 @@ void node_list_done(struct node_list *list)
     list->capacity = 0;
 }
 
-static struct cell *cell_find(const struct cells *cells, uint64_t address, uint32_t scope)
+static struct cell *cell_find(const struct cells *cells, uint64_t address, uint64_t scope)
 {
     struct cell *cell = cells_first(cells, address, scope), *end = cells->list + cells->count;
     while (cell->scope && (cell->address != address || cell->scope != scope + 1))
@@ -59,14 +59,14 @@ static bool cells_grow(struct cells *cells)
     return true;
 }
 
-static struct cell *cell_of(struct cells *cells, uint64_t address, uint32_t scope)
+static struct cell *cell_of(struct cells *cells, uint64_t address, uint64_t scope)
 {
     if (cells->used * 2 >= cells->count && !cells_grow(cells))
         return NULL;
     struct cell *cell = cell_find(cells, address, scope);
     if (!cell->scope) {
         cell->address = address;
-        cell->scope = scope + 1;
+        cell->scope = (uint32_t)scope + 1;
         cells->used++;
     }
     return cell;
@@ -107,7 +107,7 @@ static bool cell_join(struct cells *cells, struct cell *cell, uint32_t task, uin
     return cells_edges(cells, &cell->before, task) && node_list_add(&cell->last, task);
 }
 
-bool cells_take(struct cells *cells, const struct dependence *dependence, uint32_t scope, uint32_t task)
+bool cells_take(struct cells *cells, const struct dependence *dependence, uint64_t scope, uint32_t task)
 {
     struct cell *cell = cell_of(cells, dependence->address, scope);
     if (!cell)

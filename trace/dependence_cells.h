@@ -31,14 +31,14 @@ struct cells {                   /* zeroed before, edge and state by the caller 
 static inline uint32_t *node_list_items(struct node_list *list) { return list->capacity ? list->items : list->few; }
 
 /* Where the search for an address begins; NULL: there are no cells. */
-static inline struct cell *cells_first(const struct cells *cells, uint64_t address, uint32_t scope)
+static inline struct cell *cells_first(const struct cells *cells, uint64_t address, uint64_t scope)
 {
-    uint64_t hash = (address ^ (uint64_t)scope << 48) * 0x9e3779b97f4a7c15u >> 32;
+    uint64_t hash = (address ^ scope << 48) * 0x9e3779b97f4a7c15u >> 32;
     return cells->count ? &cells->list[hash & (cells->count - 1)] : NULL;
 }
 
 /* These return false where memory runs out. Tasks are numbered by the caller, and come in the order of their creation. */
-bool cells_take(struct cells *cells, const struct dependence *dependence, uint32_t scope, uint32_t task);
+bool cells_take(struct cells *cells, const struct dependence *dependence, uint64_t scope, uint32_t task);
 /* As if it wrote every address that the scope knows. */
 bool cells_take_all(struct cells *cells, uint32_t scope, uint32_t task);
 bool cells_edges(struct cells *cells, struct node_list *from, uint32_t to);

@@ -361,19 +361,11 @@ static void wait_end(struct reading *reading, uint32_t kind)
         actor->phase++;
 }
 
-bool native_dependence(const struct trace_item *item, struct dependence *ret_dependence)
-{
-    static const uint32_t types[16] = {[1] = DEPENDENCE_IN, [2] = DEPENDENCE_OUT, [3] = DEPENDENCE_INOUT, [4] = DEPENDENCE_MUTEXINOUTSET, [7] = DEPENDENCE_INOUTSET,
-                                       [TRACE_DEPENDENCE_ALL_MEMORY] = DEPENDENCE_INOUT};
-    *ret_dependence = (struct dependence){item->value, types[item->flags], item->flags == TRACE_DEPENDENCE_ALL_MEMORY};
-    return ret_dependence->type != 0;
-}
-
 static void dependence_add(struct reading *reading, const struct trace_item *item)
 {
     struct timeline *timeline = reading->timeline;
     struct dependence dependence;
-    if (reading->sparing || !native_dependence(item, &dependence) || !reading->walk->made)
+    if (reading->sparing || !native_dependence(item->flags, item->value, &dependence) || !reading->walk->made)
         return;
     if (!array_reserve(&timeline->dependences, &timeline->dependence_capacity, timeline->dependence_count + 1, sizeof dependence)) {
         reading->memory = false;

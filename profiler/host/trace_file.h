@@ -99,32 +99,38 @@ struct trace_cursor {
 void trace_cursor_start(struct trace_cursor *cursor, const struct trace_file *file, size_t thread);
 bool trace_cursor_block(struct trace_cursor *cursor);            /* goes to the next block; false: there is none */
 
-/* The thread's next record; false: no more. TRACE_TIME is seen to. Records that make no sense end their block, counted in `torn`. */
-static inline bool trace_cursor_next(struct trace_cursor *cursor, struct trace_item *ret_item)
+/* The thread's next record, whose time is base_ticks + its own; NULL: no more. TRACE_TIME is seen to. Records that make no sense end their block, counted in `torn`. */
+static inline const struct trace_record *trace_cursor_record(struct trace_cursor *cursor)
 {
     for (;;) {
         const struct trace_record *record = cursor->at;
         if (record == cursor->end) {
             if (!trace_cursor_block(cursor))
-                return false;
+                return NULL;
             continue;
         }
-        uint32_t type = TRACE_TYPE(record->word), slots = 1 + (record->word & TRACE_COUNTS ? cursor->count_slots : 0);
-        if (slots > (size_t)(cursor->end - record) || type == 0 || type >= TRACE_TYPES) {
+        uint32_t type = TRACE_TYPE(record->word), counts = record->word & TRACE_COUNTS ? cursor->count_slots : 0;
+        if ((counts && counts >= (size_t)(cursor->end - record)) || type == 0 || type >= TRACE_TYPES) {
             cursor->torn++;
             cursor->at = cursor->end;
             continue;
         }
-        cursor->at += slots;
-        if (type == TRACE_TIME) {
-            cursor->base_ticks = record->value;
-            continue;
-        }
-        *ret_item = (struct trace_item){.ticks = cursor->base_ticks + record->time, .value = record->value, .type = type,
-                                        .flags = TRACE_FLAGS(record->word), .extra = TRACE_EXTRA(record->word),
-                                        .counts = slots > 1 ? (const uint64_t *)(const void *)(record + 1) : NULL};
-        return ret_item->ticks <= cursor->file->until_ticks;
+        cursor->at = record + 1 + counts;
+        if (type != TRACE_TIME)
+            return record;
+        cursor->base_ticks = record->value;
     }
+}
+
+/* The same as an item; false: no more, up to until_ticks. */
+static inline bool trace_cursor_next(struct trace_cursor *cursor, struct trace_item *ret_item)
+{
+    const struct trace_record *record = trace_cursor_record(cursor);
+    if (!record)
+        return false;
+    *ret_item = (struct trace_item){.ticks = cursor->base_ticks + record->time, .value = record->value, .type = TRACE_TYPE(record->word), .flags = TRACE_FLAGS(record->word),
+                                    .extra = TRACE_EXTRA(record->word), .counts = cursor->at - record > 1 ? (const uint64_t *)(const void *)(record + 1) : NULL};
+    return ret_item->ticks <= cursor->file->until_ticks;
 }
 
 #endif

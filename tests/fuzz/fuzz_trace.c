@@ -126,7 +126,7 @@ static void metrics_use(const char *path)
     struct pop pop;
     struct pcere_error error = {0};
     bool done = false;
-    FUZZ_EXPECT(native_metrics(path, &metrics, &pop, &done, &error) == PCERE_OK);
+    FUZZ_EXPECT(native_metrics(path, 3, &metrics, &pop, &done, &error) == PCERE_OK);
     uint64_t sum = 0;
     for (int part = 0; done && part < POP_PARTS; part++)
         sum += pop.parts_ns[part];
