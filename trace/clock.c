@@ -1,4 +1,4 @@
-/* trace/clock.c - see clock.h. For a given drift the best offset is known at once, and what it leaves open is concave in the drift: a search by thirds finds the best. */
+/* trace/clock.c - see clock.h. For a given drift the best offset is known at once, and what it leaves open is concave in the drift, as is how high a line can lie somewhere: a search by thirds finds the best. */
 #include "trace/clock.h"
 
 #include <math.h>
@@ -41,18 +41,45 @@ static struct window window_of(const struct clock_bounds *bounds, int64_t base_n
     return window;
 }
 
-/* How far a line that respects all bounds can lie from `line`, at the first and the last message: what is possible at each drift that leaves anything open. */
-static double farthest(const struct clock_bounds *bounds, int64_t base_ns, const struct clock_line *line, double low, double high, int64_t first_ns, int64_t last_ns)
+/* By thirds: the drift in between at which `value` is greatest, which is concave. */
+static double drift_best(double (*value)(const void *context, double drift), const void *context, double low, double high)
 {
-    enum { STEPS = 64 };
+    for (int i = 0; i < 100; i++) {
+        double a = low + (high - low) / 3, b = high - (high - low) / 3;
+        if (value(context, a) < value(context, b))
+            low = a;
+        else
+            high = b;
+    }
+    return (low + high) / 2;
+}
+
+struct fitting { const struct clock_bounds *bounds; int64_t base_ns, middle_ns; double at, sign; };    /* at: from the middle; sign: 1 the highest line there, -1 the lowest, negated */
+
+static double left_open(const void *context, double drift)
+{
+    const struct fitting *fitting = context;
+    struct window window = window_of(fitting->bounds, fitting->base_ns, fitting->middle_ns, drift);
+    return window.most - window.least;
+}
+
+static double reach(const void *context, double drift)
+{
+    const struct fitting *fitting = context;
+    struct window window = window_of(fitting->bounds, fitting->base_ns, fitting->middle_ns, drift);
+    return fitting->sign > 0 ? window.most + drift * fitting->at : -(window.least + drift * fitting->at);
+}
+
+/* How far a line that respects all bounds can lie from `line`, at the first and the last message: the drift at which such a line lies highest there, or lowest, is found as the best one is. */
+static double farthest(const struct fitting *fitting, const struct clock_line *line, double low, double high, int64_t first_ns, int64_t last_ns)
+{
     double most = 0;
-    for (int i = 0; i <= STEPS; i++) {
-        double drift = low + (high - low) * i / (double)STEPS;
-        struct window window = window_of(bounds, base_ns, line->middle_ns, drift);
-        for (int k = 0; k < 4 && window.most >= window.least; k++) {
-            double at = (double)((k & 1 ? last_ns : first_ns) - line->middle_ns), offset = k & 2 ? window.most : window.least;
-            most = fmax(most, fabs(offset - (double)(line->offset_ns - base_ns) + (drift - line->drift) * at));
-        }
+    for (int k = 0; k < 4; k++) {
+        struct fitting one = *fitting;
+        one.at = (double)((k & 1 ? last_ns : first_ns) - line->middle_ns);
+        one.sign = k & 2 ? 1 : -1;
+        double own = (double)(line->offset_ns - fitting->base_ns) + line->drift * one.at, drift = drift_best(reach, &one, low, high);
+        most = fmax(most, fmax(fmax(reach(&one, drift), reach(&one, low)), reach(&one, high)) - one.sign * own);
     }
     return most;
 }
@@ -71,8 +98,23 @@ static double drift_end(const struct clock_bounds *bounds, int64_t base_ns, int6
     return inside;
 }
 
-/* No clock is off by more than this. */
+/* Two clocks drift apart by no more than the first, where messages leave a choice: crystals are good to 100 ppm. No line is steeper than the second. */
+#define DRIFT_LIKELY 200e-6
 #define DRIFT_MOST 1e-3
+
+/* The drift that leaves most open among those that clocks have; a steeper one only where messages cannot do without. None where they do not tell it to less than what is likely anyway. */
+static double drift_choose(const struct fitting *fitting, double *ret_low, double *ret_high)
+{
+    double drift = drift_best(left_open, fitting, -DRIFT_LIKELY, DRIFT_LIKELY);
+    if (left_open(fitting, drift) < 0) {
+        double steeper = drift_best(left_open, fitting, -DRIFT_MOST, DRIFT_MOST);
+        drift = left_open(fitting, steeper) >= 0 ? steeper : drift;
+    }
+    *ret_low = drift_end(fitting->bounds, fitting->base_ns, fitting->middle_ns, drift, -DRIFT_MOST);
+    *ret_high = drift_end(fitting->bounds, fitting->base_ns, fitting->middle_ns, drift, DRIFT_MOST);
+    double none = left_open(fitting, 0);
+    return none >= 0 && (none >= left_open(fitting, drift) / 2 || *ret_high - *ret_low > DRIFT_LIKELY) ? 0 : drift;
+}
 
 enum pcere_status clock_fit(const struct clock_bounds *bounds, struct clock_line *ret_line, struct pcere_error *error)
 {
@@ -93,26 +135,14 @@ enum pcere_status clock_fit(const struct clock_bounds *bounds, struct clock_line
     if (!least && !most)
         return pcere_fail(error, PCERE_NO, 0, NULL, "no message tells how the clocks stand");
     struct clock_line line = {.basis = least && most ? CLOCK_MESSAGES : CLOCK_ONE_WAY, .middle_ns = first_ns + (last_ns - first_ns) / 2};
-    double low = -DRIFT_MOST, high = DRIFT_MOST;
-    for (int i = 0; i < 200 && least && most; i++) {
-        double a = low + (high - low) / 3, b = high - (high - low) / 3;
-        struct window at_a = window_of(bounds, base_ns, line.middle_ns, a), at_b = window_of(bounds, base_ns, line.middle_ns, b);
-        if (at_a.most - at_a.least < at_b.most - at_b.least)
-            low = a;
-        else
-            high = b;
-    }
-    line.drift = least && most ? (low + high) / 2 : 0;
-    struct window window = window_of(bounds, base_ns, line.middle_ns, line.drift), without = window_of(bounds, base_ns, line.middle_ns, 0);
-    if (without.most - without.least >= (window.most - window.least) / 2 && without.most >= without.least) {
-        line.drift = 0;              /* in so short a time drift is not to be told from delays */
-        window = without;
-    }
+    struct fitting fitting = {.bounds = bounds, .base_ns = base_ns, .middle_ns = line.middle_ns};
+    double low = 0, high = 0;
+    line.drift = least && most ? drift_choose(&fitting, &low, &high) : 0;
+    struct window window = window_of(bounds, base_ns, line.middle_ns, line.drift);
     double offset = least && most ? (window.least + window.most) / 2 : least ? window.least : window.most;
     line.offset_ns = base_ns + (int64_t)llround(offset);
     if (least && most && window.most >= window.least)
-        line.error_ns = (uint64_t)ceil(farthest(bounds, base_ns, &line, drift_end(bounds, base_ns, line.middle_ns, line.drift, -DRIFT_MOST),
-                                                drift_end(bounds, base_ns, line.middle_ns, line.drift, DRIFT_MOST), first_ns, last_ns));
+        line.error_ns = (uint64_t)ceil(farthest(&fitting, &line, low, high, first_ns, last_ns));
     else if (least && most)
         line.violation_ns = (uint64_t)ceil((window.least - window.most) / 2);
     *ret_line = line;

@@ -1,7 +1,8 @@
 /* trace/clock.h - how one process's clock stands to another's, from messages between them.
  *
  * A message is received no earlier than it was sent: each one bounds the line t_reference = t + offset + drift * (t - middle) from below or from above. Of the lines that respect all bounds the one in
- * the middle is taken, and how far it can be off is known. Bounds are kept per slice of time, so memory does not grow with the messages.
+ * the middle is taken, and how far it can be off is known. A drift is told only by messages over a time long enough that they leave less of it open than clocks have (200 ppm); a shorter run has
+ * none, and its error bound includes what drift could be. Bounds are kept per slice of time, so memory does not grow with the messages.
  */
 #ifndef PCERE_TRACE_CLOCK_H
 #define PCERE_TRACE_CLOCK_H
