@@ -105,7 +105,7 @@ static void several_threads_find_what_one_finds(void)
         program_play(seed, seed % 2 ? 0 : 40000);
         CU_ASSERT_EQUAL_FATAL(native_metrics(path, 1, &one, &pop_one, &done, &error), PCERE_OK);
         CU_ASSERT_TRUE_FATAL(done);
-        CU_ASSERT_EQUAL(one.values[METRIC_TASKS], TASKS);
+        CU_ASSERT_EQUAL(one.values[METRIC_TASKS], (double)TASKS);
         CU_ASSERT_TRUE(pop_one.parts_ns[POP_SCHEDULING] > 0);
         for (size_t workers = 2; workers <= 4; workers++) {
             CU_ASSERT_EQUAL_FATAL(native_metrics(path, workers, &several, &pop_several, &done, &error), PCERE_OK);
