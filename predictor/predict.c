@@ -391,6 +391,14 @@ static void start_add(struct predictor *predictor, struct predict_point *point)
         predictor->point_draws[d] += predictor->values[random_next(&predictor->state) % count];
 }
 
+/* The program runs on such processors, too, and longer: it loses anything between nothing and what known work lost beside all replays. */
+static void loud_spread(struct predictor *predictor, uint32_t threads)
+{
+    double loud_ratio = predictor->request->model ? 0 : replays_loud_ratio(predictor->request, threads);
+    for (size_t d = 0; loud_ratio > 0 && d < PREDICT_DRAWS; d++)
+        predictor->point_draws[d] *= 1 + loud_ratio * uniform_draw(&predictor->state);
+}
+
 static enum pcere_status point_predict(struct predictor *predictor, uint64_t serial_ns, uint32_t threads,
                                        struct predict_point *ret_point, struct pcere_error *error)
 {
@@ -431,6 +439,7 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
         parts_add(&ret_point->regions[r], ret_point);
     }
     start_add(predictor, ret_point);
+    loud_spread(predictor, threads);
     interval_read(predictor->point_draws, ret_point->time_ns, &ret_point->low_ns, &ret_point->high_ns);
     ret_point->real_ns = runs_median(predictor->request, threads, false, predictor->values, &ret_point->real_count);
     ret_point->has_real = ret_point->real_count > 0;

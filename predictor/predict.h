@@ -23,6 +23,7 @@
  *     shots, normal with the standard error of their mean, widened by Student's t. Fewer than five processes cannot show how much processes
  *     differ: then each draw is also scaled by a normal factor of standard deviation PREDICT_PROCESS_RATIO / sqrt(processes);
  *   - samples that were all made on slow processors: from what they say to that divided by 1 + slow_ratio (store_sample), evenly by the logarithm;
+ *   - slow processors that the program will meet as the replays did, whether these count or not: from nothing to the mean loud_ratio of all samples at these threads, evenly;
  *   - what the warm-up left: each class by (1 + |residual|)^(u + v), negative residuals the other way round, u and v standard normal, u the same for all classes of a draw, since what makes one
  *     region too fast makes others too fast; what made another too slow makes up for it. Unknown: PREDICT_UNKNOWN_RATIO, which at
  *     other thread counts than the capture's it is at least. The prediction itself is not corrected by it;

@@ -76,6 +76,20 @@ double replays_slow_ratio(const struct replays *replays)
     return count > 0 ? sum / count : 0;
 }
 
+double replays_loud_ratio(const struct predict_request *request, uint32_t threads)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (!replays_sample_is(sample, "replay", request->arch) || sample->threads != threads)
+            continue;
+        sum += sample->loud_ratio;
+        count++;
+    }
+    return count ? sum / (double)count : 0;
+}
+
 double replays_vitro_ns(const struct replays *replays, double *values, size_t count)
 {
     statistics_sort(values, count);

@@ -27,6 +27,9 @@ double replays_alien_ratio(const struct replays *replays);
 /* By how much slower their processors were than at full speed, in the mean over their repetitions; 0: all that count were made at full speed. */
 double replays_slow_ratio(const struct replays *replays);
 
+/* By how much slower the host's processors were than at full speed in its codelets at these threads, in the mean over all samples; those that do not count included. */
+double replays_loud_ratio(const struct predict_request *request, uint32_t threads);
+
 /* What one run takes by these replays, at least one, whose `count` repetitions are `values`, which are sorted: their median; the mean of shots, since each has
  * seen other iterations. */
 double replays_vitro_ns(const struct replays *replays, double *values, size_t count);

@@ -85,6 +85,8 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
     json_put(object, "switches", json_from_numbers(sample->switches, sample->sample_count, &failed), &failed);
     if (sample->slow_ratio > 0)
         json_put(object, "slow_ratio", json_real(sample->slow_ratio), &failed);
+    if (sample->loud_ratio > 0)
+        json_put(object, "loud_ratio", json_real(sample->loud_ratio), &failed);
     if (sample->sampled_ratio > 0)
         json_put(object, "sampled_ratio", json_real(sample->sampled_ratio), &failed);
     json_put(object, "cost_ns", json_from_u64(sample->cost_ns), &failed);
@@ -206,12 +208,12 @@ static double sampled_ratio_read(struct json_reader *reader, const json_t *objec
 }
 
 /* Only samples that were made on slow processors have it. */
-static double slow_ratio_read(struct json_reader *reader, const json_t *object)
+static double slower_read(struct json_reader *reader, const json_t *object, const char *key)
 {
-    const json_t *value = json_object_get(object, "slow_ratio");
+    const json_t *value = json_object_get(object, key);
     double ratio = value ? json_number_value(value) : 0;
     if (value && !reader->status && !(json_is_number(value) && isfinite(ratio) && ratio > 0))
-        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s: \"slow_ratio\" is no such ratio", reader->where);
+        reader->status = pcere_fail(reader->error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s: \"%s\" is no such ratio", reader->where, key);
     return ratio;
 }
 
@@ -260,7 +262,8 @@ static enum pcere_status sample_decode(const char *line, size_t bytes, const cha
     };
     const json_t *values = json_read_array(&reader, object, "samples_ns"), *host = json_read_object(&reader, object, "host");
     sample.sampled_ratio = sampled_ratio_read(&reader, object);
-    sample.slow_ratio = slow_ratio_read(&reader, object);
+    sample.slow_ratio = slower_read(&reader, object, "slow_ratio");
+    sample.loud_ratio = slower_read(&reader, object, "loud_ratio");
     warmup_read(&reader, object, &sample);
     sample.sample_count = json_array_size(values);
     sample.samples_ns = numbers_decode(&reader, object, "samples_ns", sample.sample_count);

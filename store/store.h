@@ -396,6 +396,7 @@ struct store_sample {            /* one line of samples.jsonl */
     uint64_t *process_counts;    /* how many of the samples each process gave, in order, adding up to sample_count; NULL: one gave all */
     size_t process_count;        /* of process_counts; 0 with NULL */
     double slow_ratio;           /* by how much longer known work took beside these samples than at full speed, where all were made on slow processors; else 0 */
+    double loud_ratio;           /* by how much longer known work took than at full speed, in the mean over all looks at it before and after timed runs, also those that do not count */
     double sampled_ratio;        /* share of the loops' iterations that were run; 0: the region was run whole */
     uint64_t cost_ns;            /* wall time of the process that measured this, restoring and warm-up included */
     uint64_t wall_ns, serial_ns; /* of a "run" */

@@ -163,6 +163,9 @@ enum pcere_status replay_samples_take(struct replay_result *result, const struct
     sample->process_counts[sample->process_count++] = kept;
     if (sample->sample_count)
         sample->slow_ratio += (slow_ratio - sample->slow_ratio) * (double)kept / (double)sample->sample_count;
+    result->looks += from->looks;
+    result->slower_ratio += (double)from->slower_ppm / 1e6;
+    sample->loud_ratio = result->looks ? result->slower_ratio / (double)result->looks : 0;
     result->last_slow_ratio = slow_ratio;
     result->slow_dropped += count - kept;
     result->awaited_ns += from->awaited_ns;
@@ -336,11 +339,9 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         bool sampled_inside = result->sample.sampled_ratio > 0;
         if (!sampled_inside)
             plan.plan->policy.sample_shots = 0;   /* refused: no other process need try */
-        bool slow = result->sample.slow_ratio > 0;
         if (doubted)
             result->sample.slow_ratio = doubt_settle(&result->sample) ? result->last_slow_ratio : first_slow_ratio;
-        else if (doubts && result->processes == 1
-                 && ((weighs && slow) || ((weighs || sampled_inside || result->sample.sample_count == 1) && doubt_found(&result->sample, doubt_most)))) {
+        else if (doubts && result->processes == 1 && (weighs || sampled_inside || result->sample.sample_count == 1) && doubt_found(&result->sample, doubt_most)) {
             doubted = true;
             continue;
         }

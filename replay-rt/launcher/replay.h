@@ -95,6 +95,8 @@ struct replay_result {
     char *refusal;                    /* why it was replayed whole although sampling was asked for; NULL: it was sampled, or not asked for */
     uint64_t slow_dropped;            /* repetitions that do not count, since a processor was slow and others were made at full speed */
     uint64_t awaited_ns;              /* how long its processes waited for slow processors */
+    uint64_t looks;                   /* at known work before and after timed runs */
+    double slower_ratio;              /* by how much longer than at full speed it took then, all together */
     double last_slow_ratio;           /* sample.slow_ratio, of the last process alone */
     uint64_t written_pages, dropped_pages;  /* restored, or made absent, between repetitions (0 where nothing was repeated warm) */
     struct pcere_error error;         /* status PCERE_OK: measured */

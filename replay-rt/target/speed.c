@@ -14,6 +14,7 @@
 #define WORK_ROUNDS 8000u               /* some 5 us */
 #define WORK_TRIES 2u                   /* the lesser counts: an interrupt takes as long as that */
 #define LEARN_TRIES 8u
+#define MILLION 1000000u
 #define CHAIN_ROUNDS 1500u
 #define CHAIN_TRIES 3u
 
@@ -63,6 +64,16 @@ static uint64_t team_work(uint32_t tries)
         result->full_ns = work_ns && work_ns < result->full_ns ? work_ns : result->full_ns;
     }
     return slowest_ns;
+}
+
+/* ... before or after a timed run: how often processors are slow is seen by these, since waiting looks at them again and again. */
+static uint64_t team_look(void)
+{
+    struct plan_result *result = &watched->plan->result;
+    uint64_t work_ns = team_work(WORK_TRIES);
+    result->looks++;
+    result->slower_ppm += work_ns > result->full_ns ? (work_ns - result->full_ns) * MILLION / result->full_ns : 0;
+    return work_ns;
 }
 
 static uint64_t chain_least(void)
@@ -155,7 +166,7 @@ void pcere_speed_await(void)
     if (!watched)
         return;
     uint64_t start_ns = clock_ns(), earlier_ns = watched->plan->result.awaited_ns;
-    before_ns = team_work(WORK_TRIES);
+    before_ns = team_look();
     while (pcere_speed_is_slow((uint32_t)before_ns) && pcere_speed_may_wait()) {
         before_ns = team_work(WORK_TRIES);
         watched->plan->result.awaited_ns = earlier_ns + (clock_ns() - start_ns);
@@ -167,6 +178,6 @@ uint32_t pcere_speed_after(void)
 {
     if (!watched)
         return 0;
-    uint64_t now_ns = team_work(WORK_TRIES);
+    uint64_t now_ns = team_look();
     return (uint32_t)(now_ns > before_ns ? now_ns : before_ns);
 }

@@ -772,6 +772,14 @@ static void slow_processors(void)
     CU_ASSERT(region->low_ns > 95000000 && region->low_ns < 105000000);
     CU_ASSERT(before->low_ns > 125000000);
     CU_ASSERT(region->high_ns <= before->high_ns + before->high_ns / 100);
+    predict_result_done(&slow);
+    samples[0].slow_ratio = 0;
+    for (size_t i = 0; i < count; i++)
+        samples[i].loud_ratio = 0.5;        /* the program meets such processors, too */
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &slow, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(slow.points[0].time_ns, fast.points[0].time_ns);
+    CU_ASSERT((double)slow.points[0].high_ns > 1.4 * (double)fast.points[0].time_ns && (double)slow.points[0].high_ns < 1.5 * (double)fast.points[0].high_ns);
+    CU_ASSERT(slow.points[0].low_ns >= fast.points[0].low_ns);
     predict_result_done(&fast);
     predict_result_done(&slow);
 }

@@ -72,6 +72,7 @@ static void one_slow_processor_makes_the_team_slow(void)
     CU_ASSERT_EQUAL(codelet.plan->result.full_ns, FULL_NS);       /* the other one tells */
     CU_ASSERT_EQUAL(pcere_speed_after(), SLOW_NS);
     CU_ASSERT_TRUE(pcere_speed_is_slow(SLOW_NS));
+    CU_ASSERT_TRUE(codelet.plan->result.looks == 2 && codelet.plan->result.slower_ppm == 2000000);
     CU_ASSERT_FALSE(pcere_speed_may_wait());
 }
 
