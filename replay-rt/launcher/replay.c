@@ -141,7 +141,7 @@ enum pcere_status replay_samples_take(struct replay_result *result, const struct
     struct store_sample *sample = &result->sample;
     uint64_t count = from->sample_count < PLAN_SAMPLES ? from->sample_count : PLAN_SAMPLES, kept = 0;
     bool keep[PLAN_SAMPLES];
-    double slow_ratio = speed_choose(from->works_ns, count, full_ns, keep);
+    double slow_ratio = speed_choose(from->samples_ns, from->works_ns, count, full_ns, keep);
     size_t room = sample->sample_count + count + 1;
     bool told = from->threads <= processors_count() && (sample->switches || !sample->sample_count);
     if (!numbers_grow(&sample->samples_ns, room) || !numbers_grow(&sample->cpu_ns, room) || (told && !numbers_grow(&sample->switches, room))

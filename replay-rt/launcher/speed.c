@@ -55,18 +55,16 @@ uint64_t speed_await_ns(uint64_t allowed_ns)
     return allowed_ns && share_ns < SPEED_AWAIT_MOST_NS ? share_ns : SPEED_AWAIT_MOST_NS;
 }
 
-double speed_choose(const uint32_t *works_ns, size_t count, uint64_t full_ns, bool *keep)
+double speed_choose(const uint64_t *times_ns, const uint32_t *works_ns, size_t count, uint64_t full_ns, bool *keep)
 {
-    size_t fast = 0;
+    uint64_t least_ns = UINT64_MAX;
     double slower = 0;
     for (size_t i = 0; i < count; i++) {
-        keep[i] = !is_slow(works_ns[i], full_ns);
-        fast += keep[i];
-        slower += keep[i] ? 0 : (double)works_ns[i] / (double)full_ns - 1;
+        bool slow = is_slow(works_ns[i], full_ns);
+        least_ns = !slow && times_ns[i] < least_ns ? times_ns[i] : least_ns;
+        slower += slow ? (double)works_ns[i] / (double)full_ns - 1 : 0;
     }
-    if (fast)
-        return 0;
     for (size_t i = 0; i < count; i++)
-        keep[i] = true;
-    return count ? slower / (double)count : 0;
+        keep[i] = !is_slow(works_ns[i], full_ns) || times_ns[i] <= least_ns;
+    return count && least_ns == UINT64_MAX ? slower / (double)count : 0;
 }

@@ -35,8 +35,9 @@ uint64_t speed_full_ns(const struct speed_known *known, uint32_t threads);
 /* How long a process may wait for slow processors, where the class may cost allowed_ns (0: no limit). */
 uint64_t speed_await_ns(uint64_t allowed_ns);
 
-/* Which of `count` repetitions count, into keep[count], by what the known work took beside each (0: it was not timed): those at full speed, if there are any, else all. Returns by
- * how much longer the work took beside those that count, in the mean, if they are slow ones (0.8), else 0. */
-double speed_choose(const uint32_t *works_ns, size_t count, uint64_t full_ns, bool *keep);
+/* Which of `count` repetitions count, into keep[count], by their times and by what the known work took beside each (0: it was not timed): those at full speed and slow ones that took no
+ * longer than these, since nothing makes a region faster than it is; all, if none was at full speed. Returns by how much longer the work took beside those that count, in the mean, if they are
+ * slow ones (0.8), else 0. */
+double speed_choose(const uint64_t *times_ns, const uint32_t *works_ns, size_t count, uint64_t full_ns, bool *keep);
 
 #endif

@@ -7,27 +7,30 @@ enum { FULL_NS = 4900 };
 static void slow_ones_do_not_count_beside_others(void)
 {
     const uint32_t works_ns[] = {4900, 9800, 5500, 7000};    /* 5500: an eighth more is 5512 */
+    const uint64_t times_ns[] = {100, 150, 110, 99};
     bool keep[4];
-    CU_ASSERT_EQUAL(speed_choose(works_ns, 4, FULL_NS, keep), 0);
-    CU_ASSERT_TRUE(keep[0] && !keep[1] && keep[2] && !keep[3]);
+    CU_ASSERT_EQUAL(speed_choose(times_ns, works_ns, 4, FULL_NS, keep), 0);
+    CU_ASSERT_TRUE(keep[0] && !keep[1] && keep[2] && keep[3]);      /* the last one was slow, and yet faster than the others */
 }
 
 static void all_count_where_all_are_slow(void)
 {
     const uint32_t works_ns[] = {9800, 7350};
+    const uint64_t times_ns[] = {100, 150};
     bool keep[2];
-    CU_ASSERT_DOUBLE_EQUAL(speed_choose(works_ns, 2, FULL_NS, keep), 0.75, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(speed_choose(times_ns, works_ns, 2, FULL_NS, keep), 0.75, 1e-9);
     CU_ASSERT_TRUE(keep[0] && keep[1]);
-    CU_ASSERT_EQUAL(speed_choose(works_ns, 0, FULL_NS, keep), 0);
+    CU_ASSERT_EQUAL(speed_choose(times_ns, works_ns, 0, FULL_NS, keep), 0);
 }
 
 static void nothing_is_slow_where_nothing_was_timed(void)
 {
-    const uint32_t works_ns[] = {0, 0}, times_ns[] = {9800, 7350};
+    const uint32_t works_ns[] = {0, 0}, slow_ns[] = {9800, 7350};
+    const uint64_t times_ns[] = {100, 150};
     bool keep[2] = {false, false};
-    CU_ASSERT_EQUAL(speed_choose(works_ns, 2, FULL_NS, keep), 0);
+    CU_ASSERT_EQUAL(speed_choose(times_ns, works_ns, 2, FULL_NS, keep), 0);
     CU_ASSERT_TRUE(keep[0] && keep[1]);
-    CU_ASSERT_EQUAL(speed_choose(times_ns, 2, 0, keep), 0);
+    CU_ASSERT_EQUAL(speed_choose(times_ns, slow_ns, 2, 0, keep), 0);
     CU_ASSERT_TRUE(keep[0] && keep[1]);
 }
 
