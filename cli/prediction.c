@@ -123,40 +123,49 @@ static enum pcere_status model_prepare(struct cli *cli, const struct prediction_
     return status;
 }
 
-/* Is what was replayed with so many threads most of the program? What should have been and was not is at most a quarter of what is predicted. */
-static bool replayed_mostly(const struct prediction *prediction, uint32_t threads)
+/* What should have been replayed with so many threads, and was not: how many classes, and is that at most a quarter of what is predicted? SIZE_MAX: nothing was replayed with them. */
+static size_t missing_count(const struct prediction *prediction, uint32_t threads, bool *ret_little)
 {
     struct predict_request request = prediction->request;
     struct predict_result result;
     request.threads = &threads;
     request.thread_count = 1;
     request.partial = true;
+    *ret_little = false;
     if (predict_run(&request, &result, NULL) != PCERE_OK)
-        return false;
-    bool mostly = result.point_count == 1 && result.points[0].missing_ns <= result.points[0].time_ns / MISSING_PARTS;
+        return SIZE_MAX;
+    size_t count = result.points[0].missing_count;
+    *ret_little = result.points[0].missing_ns <= result.points[0].time_ns / MISSING_PARTS;
     predict_result_done(&result);
-    return mostly;
+    return count;
 }
 
-/* Of the default thread counts, those at which most was replayed; if there is none, all stay. */
+/* Of the default thread counts, those at which as much was replayed as at any, or little is missing. */
 static void threads_reduce(struct cli *cli, struct prediction *prediction)
 {
-    size_t kept = 0, count = prediction->request.thread_count;
-    uint32_t *complete = calloc(count, sizeof *complete);
+    size_t kept = 0, count = prediction->request.thread_count, fewest = SIZE_MAX;
+    uint32_t *enough = calloc(count, sizeof *enough);
+    size_t *missing = calloc(count, sizeof *missing);
     struct text left = {0};
-    for (size_t i = 0; complete && i < count; i++) {
-        if (!replayed_mostly(prediction, prediction->threads[i])) {
+    for (size_t i = 0; enough && missing && i < count; i++) {
+        bool little;
+        missing[i] = missing_count(prediction, prediction->threads[i], &little);
+        fewest = missing[i] < fewest ? missing[i] : fewest;
+        missing[i] = little ? 0 : missing[i];
+    }
+    for (size_t i = 0; enough && missing && i < count; i++) {
+        if (missing[i] <= fewest)
+            enough[kept++] = prediction->threads[i];
+        else
             text_addf(&left, "%s%u", left.length ? "," : "", prediction->threads[i]);
-            continue;
-        }
-        complete[kept++] = prediction->threads[i];
     }
     if (kept && kept < count) {
         cli_note(cli, "little was replayed with %s threads: that is left out here; --threads %s predicts it from what there is", left.data, left.data);
-        memcpy(prediction->threads, complete, kept * sizeof *complete);
+        memcpy(prediction->threads, enough, kept * sizeof *enough);
         prediction->request.thread_count = kept;
     }
-    free(complete);
+    free(enough);
+    free(missing);
     text_done(&left);
 }
 

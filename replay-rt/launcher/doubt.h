@@ -25,7 +25,7 @@ bool doubt_found(const struct store_sample *sample, double most_ns);
 
 #define DOUBT_SHOTS_RATIO 0.15            /* half of their mean's interval, or how far that is from the time in vivo: more than this, and shots do not stand for the region */
 #define DOUBT_WHOLE_RUNS 3u               /* that a whole replay takes at the least, */
-#define DOUBT_WHOLE_PARTS 15u             /* ... and the part of what its class took that it may take then */
+#define DOUBT_WHOLE_PARTS 10u             /* ... and the part of what its class took that it may take then */
 
 /* Why shots do not stand for their region (static), or NULL: their mean's interval is too wide, since iterations differ too much; or it is not near `reference_ns` (0: there is no time in
  * vivo to compare with), since a shot does not find in the caches what the region does. */

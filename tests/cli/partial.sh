@@ -134,4 +134,29 @@ says "a budget that is too small still measures each codelet once" 0 err 'budget
 holds "and says that it was exceeded" jq -e '.cost_ns > .budget_ns and .budget_exceeded and ([.replays[].samples_ns | length] | min >= 1)' .out
 run "$PCERE" replay sweep --threads 1 --precision 0.0001% --budget 100ms
 says "a precision that was not reached is told" 0 out 'only precise to|only one process fitted'
+# ---- thread counts that nobody named -----------------------------------------------------------------------------------------
+mkdir counts
+cd counts || exit 1
+compile two <<'C'
+static double a[200000];
+int main(void)
+{
+    for (int i = 0; i < 20; i++)
+#pragma omp parallel for
+        for (int j = 0; j < 200000; j++)
+            for (int k = 0; k < 40; k++) a[j] = a[j] * 0.5 + k;
+#pragma omp parallel for
+    for (int j = 0; j < 500; j++)
+        a[j] += j;
+    return a[3] < 0;
+}
+C
+run "$PCERE" capture --one-run --max-classes 1 --all-classes ./two
+run "$PCERE" replay two.c:5 --sample off --repeat 1 --threads 1,2
+run "$PCERE" replay two.c:8 --sample off --repeat 1 --threads 1,4
+run "$PCERE" predict --json
+is "one with nearly all replays is predicted, one with hardly any is left out" "$(json '[.predictions[].threads] | tojson')" "[1,2]"
+run "$PCERE" predict
+says "and that is said" 0 err 'little was replayed with 4 threads.*--threads 4'
+cd ..
 finish

@@ -114,6 +114,27 @@ is "and nothing of it is known before" "$(json '[.known, .measured >= 2] | tojso
 is "each time was measured" "$(json '[.regions[0].trials[] | .flags // "as it is"] | join(" ")')" "as it is -O2"
 is "by replays, which the store has" "$(jq -rs '[.[] | select(.kind == "replay" and (.region | test("light.c:8"))) | .flags // ""] | unique | length' light.pcere/samples.jsonl)" 2
 cd ..
+# Killed in the midst of it, it goes on with what it had: samples are lines that are there or not, and a build that was not finished is made again.
+run "$PCERE" capture --one-run -o killed.pcere ./work
+"$PCERE" tune killed.pcere --threads 1 --flags "-O2; -O3" --json >.killed 2>&1 &
+tuning=$!
+for _ in $(seq 3000); do
+    [ "$(grep -c '"kind":"replay"' killed.pcere/samples.jsonl 2>/dev/null || true)" -ge 3 ] && break
+    kill -0 $tuning 2>/dev/null || break
+    sleep 0.02
+done
+kill -9 $tuning 2>/dev/null
+wait $tuning 2>/dev/null
+holds "what was measured before it was killed is there, line by line" jq -s -e '[.[] | select(.kind == "replay")] | length >= 3' killed.pcere/samples.jsonl
+kept=$(wc -l <killed.pcere/samples.jsonl)
+run "$PCERE" tune killed.pcere --threads 1 --flags "-O2; -O3" --json
+says "a search that was killed goes on" 0
+holds "with what it knew" jq -e '.known >= 1 and .failed == 0 and .not_tried == 0 and ([.regions[].trials | length] | add) == 6' .out
+holds "and nothing of that is lost" test "$(wc -l <killed.pcere/samples.jsonl)" -ge "$kept"
+is "nothing half-made is left" "$(find killed.pcere -name '*.tmp*' -o -name 'incomplete*' -o -name '.*' -type f | grep -v '/\.\.*$' | wc -l)" 0
+for _ in $(seq 500); do pgrep -f "$work/killed.pcere" >/dev/null || break; sleep 0.02; done
+is "no process works on" "$(pgrep -f "$work/killed.pcere" | wc -l)" 0
+rm -r killed.pcere
 run "$PCERE" tune --flags "-O3;;-O2"
 says "an empty item is refused" 2 err 'empty item' err 'semicolons'
 run "$PCERE" tune --budget soon

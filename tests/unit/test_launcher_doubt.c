@@ -49,11 +49,11 @@ static void shots_that_do_not_stand_for_their_region(void)
 
 static void a_whole_replay_is_a_small_part_of_its_class(void)
 {
-    CU_ASSERT_TRUE(doubt_pays(4500, 100, 0));
-    CU_ASSERT_FALSE(doubt_pays(4400, 100, 0));
+    CU_ASSERT_TRUE(doubt_pays(3000, 100, 0));
+    CU_ASSERT_FALSE(doubt_pays(2900, 100, 0));
     CU_ASSERT_FALSE(doubt_pays(100, 100, 0));                /* a single invocation */
-    CU_ASSERT_TRUE(doubt_pays(60000000, 1000000, 1000));
-    CU_ASSERT_FALSE(doubt_pays(60000000, 1000000, 1001));    /* pages cost, too */
+    CU_ASSERT_TRUE(doubt_pays(40000000, 1000000, 1000));
+    CU_ASSERT_FALSE(doubt_pays(40000000, 1000000, 1001));    /* pages cost, too */
     CU_ASSERT_FALSE(doubt_pays(UINT64_MAX, UINT64_MAX, UINT64_MAX));
 }
 
