@@ -57,15 +57,14 @@ double calibrate_noise_ratio(const struct calibrate_trial *trial, uint64_t membe
     return hypot(members < CALIBRATE_FEW ? CALIBRATE_FEW_RATIO : CALIBRATE_FLOOR_RATIO, trial->spread_ratio);
 }
 
-/* The logarithm treats twice and half alike. */
-static double distance(const struct calibrate_trial *trial, uint64_t reference_ns)
+double calibrate_distance(const struct calibrate_trial *trial, uint64_t reference_ns)
 {
     return trial->time_ns > 0 && reference_ns ? fabs(log(trial->time_ns / (double)reference_ns)) : INFINITY;
 }
 
 bool calibrate_is_near(const struct calibrate_trial *trial, uint64_t reference_ns, uint64_t members)
 {
-    return trial->done && distance(trial, reference_ns) <= calibrate_noise_ratio(trial, members);
+    return trial->done && calibrate_distance(trial, reference_ns) <= calibrate_noise_ratio(trial, members);
 }
 
 static bool is_tried(const struct calibrate_trial *trials, size_t count, enum warmup_kind kind)
@@ -108,8 +107,8 @@ size_t calibrate_choose(const struct calibrate_subject *subject, const struct ca
         return 0;
     size_t best = 0;
     for (size_t i = 1; i < count; i++)
-        if (trials[i].done && distance(&trials[i], reference_ns) < distance(&trials[best], reference_ns))
+        if (trials[i].done && calibrate_distance(&trials[i], reference_ns) < calibrate_distance(&trials[best], reference_ns))
             best = i;
-    double gain = best ? distance(&trials[0], reference_ns) - distance(&trials[best], reference_ns) : 0;
+    double gain = best ? calibrate_distance(&trials[0], reference_ns) - calibrate_distance(&trials[best], reference_ns) : 0;
     return gain > calibrate_noise_ratio(&trials[best], subject->members) ? best : 0;
 }

@@ -55,6 +55,8 @@ struct calibrate_trial {
 
 /* (in vitro - in vivo) / in vivo. */
 double calibrate_residual_ratio(const struct calibrate_trial *trial, uint64_t reference_ns);
+/* The logarithm of their ratio, without its sign: twice and half are equally far. INFINITY: the trial has no time, or there is no reference. */
+double calibrate_distance(const struct calibrate_trial *trial, uint64_t reference_ns);
 /* What a trial and the reference may differ by and mean the same. */
 double calibrate_noise_ratio(const struct calibrate_trial *trial, uint64_t members);
 bool calibrate_is_near(const struct calibrate_trial *trial, uint64_t reference_ns, uint64_t members);
