@@ -274,7 +274,7 @@ struct replay_plan {
     uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
     uint32_t filler;                /* descriptor of a memory file that only fills caches, empty at first; 0: there is none */
     uint32_t done;                  /* descriptor that the process closes when its result is there, some milliseconds before its memory is given back; 0: none */
-    uint32_t reserved;
+    uint32_t parent;                /* the launcher's process, with which the codelet's ends; 0: it goes on alone */
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint64_t environment;           /* captured value of environ, or 0 */
     uint32_t global_thread;         /* the OpenMP runtime's number of the entering thread, in the captured process */

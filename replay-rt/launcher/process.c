@@ -72,6 +72,7 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
     record = record < 0 ? -1 : fcntl(record, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
     process->plan->plan->filler = filler < 0 ? 0 : FILLER_DESCRIPTOR;
     done_pipe(process, done);
+    process->plan->plan->parent = (uint32_t)getpid();
     process->plan->plan->done = done[1] < 0 ? 0 : DONE_DESCRIPTOR;
     bool emulated = process->processor && process->processor->emulator;
     char plan_path[] = "/proc/self/fd/3", pages_path[] = "/proc/self/fd/4";

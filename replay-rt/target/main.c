@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* C++ code of the program refers to it; start files of fixed addresses, which would define it, cannot be linked this high. */
@@ -79,11 +81,18 @@ static void leave_first_stack(struct codelet *codelet, char **argv, uint64_t sta
     machine_wait(&first_thread_waits);
 }
 
+/* Whoever kills the launcher wants no codelet that goes on, perhaps for ever. The system call, since getppid is the codelet's to count. */
+static bool end_with_parent(const struct codelet *codelet)
+{
+    uint32_t parent = codelet->plan->parent;
+    return !parent || (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && (uint32_t)syscall(SYS_getppid) == parent);
+}
+
 int main(int argc, char **argv)
 {
     pcere_openmp_object_forget();
     static struct codelet codelet;
-    if (argc != 3 || !pcere_plan_open(argv[1], argv[2], &codelet))
+    if (argc != 3 || !pcere_plan_open(argv[1], argv[2], &codelet) || !end_with_parent(&codelet))
         return 2;
     uint64_t start = 0, end = 0;
     pcere_plan_phase(&codelet, PLAN_PHASE_START);

@@ -41,4 +41,32 @@ says "beside one that another process makes" 0 out 'works@fails.c'
 holds "what a killed process left of a build is removed" test ! -e $left
 holds "but not what is being made" test -d $used
 exec 9<&-
+
+# ---- a launcher that is killed ---------------------------------------------------------------------------------------------------
+compile endless <<'C'
+#include <unistd.h>
+static pid_t own;
+static int v[1000];
+static void work(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 1000; i++) {
+        while (getpid() != own) usleep(1000);
+        v[i]++;
+    }
+}
+int main(void) { own = getpid(); work(); return v[7] != 1; }
+C
+run "$PCERE" capture --all-classes -o endless.pcere ./endless
+says "a region that ends in no process but its own is captured" 0
+"$PCERE" replay endless.pcere --threads 1 >/dev/null 2>&1 &
+launcher=$!
+codelet_of() { for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do grep -qx codelet /proc/"$child"/comm 2>/dev/null && echo "$child"; done; }
+gone() { ! grep -q '^State:[[:space:]]*[^ZX]' /proc/"$1"/status 2>/dev/null; }
+child=
+while [ -z "$child" ] && kill -0 $launcher 2>/dev/null; do child=$(codelet_of $launcher); sleep 0.05; done
+kill -9 $launcher
+wait $launcher 2>/dev/null
+for _ in $(seq 600); do { [ -z "$child" ] || gone "$child"; } && break; sleep 0.1; done
+holds "who kills the launcher ends its codelet" gone "${child:-self}"
 finish
