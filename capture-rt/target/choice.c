@@ -259,9 +259,8 @@ static void end(struct target_state *state, const struct target_choice *choice, 
     for (int i = 0; i < TARGET_CONTEXTS; i++)
         context_learn(log, choice->keys[i], magnitude, usual);
     if (captured) {
-        bool longer = choice->known && magnitude > choice->magnitude + CAPTURE_MAGNITUDE_NEAR;     /* for the stop, as a rule: others may take so long by themselves */
         if (record->invocation > 1)     /* the first one touches memory first: nothing is known of the others yet */
-            cover(history, magnitude, choice->settled && !longer);
+            cover(history, magnitude, choice->settled);
         if (choice->known)          /* taken to be what was foretold, unless it is faster */
             cover(history, choice->magnitude, choice->settled && choice->magnitude <= magnitude + CAPTURE_MAGNITUDE_NEAR);
         history->captured++;
