@@ -131,7 +131,7 @@ struct capture_lock {           /* a slot of an open-addressing table */
 
 struct capture_indirect { uint64_t resolver, address; };    /* a function of a shared object that has several forms, and the one in use */
 
-enum { CAPTURE_CONSTANTS = 4 };                             /* of include/pcere/libc_constants.inc, in its order */
+enum { CAPTURE_CONSTANTS = 8 };                             /* of include/pcere/libc_constants.inc, in its order */
 struct capture_constant { uint64_t address, bytes; };
 
 enum capture_random_kind { CAPTURE_RANDOM_TABLE = 1, CAPTURE_RANDOM_48 };

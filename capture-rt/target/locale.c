@@ -55,14 +55,21 @@ static bool is_named_in_cpp(void)
     return named;
 }
 
+/* Weak, not looked up: that would allocate in programs that have no C++ library. */
+typedef void *resource_answer(void);
+extern resource_answer _ZNSt3pmr19new_delete_resourceEv __attribute__((weak)), _ZNSt3pmr20null_memory_resourceEv __attribute__((weak));
+extern resource_answer _ZNSt3__13pmr19new_delete_resourceEv __attribute__((weak)), _ZNSt3__13pmr20null_memory_resourceEv __attribute__((weak));
+
 static void constants_fill(struct capture_stop *stop)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", NULL);
+#define PCERE_LIBC_ANSWER(function) (function ? function() : NULL)
 #define PCERE_LIBC_CONSTANT(name, constant, size) {(uintptr_t)(constant), (size)},
     const struct capture_constant constants[CAPTURE_CONSTANTS] = {
 #include "include/pcere/libc_constants.inc"
     };
 #undef PCERE_LIBC_CONSTANT
+#undef PCERE_LIBC_ANSWER
     memcpy(stop->constants, constants, sizeof constants);
 }
 

@@ -165,13 +165,27 @@ struct external { uint64_t address; const char *symbol; uint64_t bytes; };
 extern const struct external externals[], externals_end[];
 enum { FAR_JUMP_BYTES = 14 };
 
-/* The same of the C library's "C" locale, whose constants have no names: copies. */
+/* The same of the C library's "C" locale and of what std::pmr allocates from by default, which have no names: copies. */
 struct __locale_struct __pcere_c_locale;
 unsigned short __pcere_c_classes[384];
 int __pcere_c_lower[384], __pcere_c_upper[384];
+void *__pcere_new_delete_resource, *__pcere_null_resource, *__pcere_libcxx_new_delete_resource, *__pcere_libcxx_null_resource;
+
+/* It is a pointer to its virtual table and no more. */
+static void resource_copy(const char *function, void **to)
+{
+    void *(*call)(void), **resource;
+    *(void **)&call = dlsym(RTLD_DEFAULT, function);
+    if (call && (resource = call()))
+        *to = *resource;
+}
 
 static void constants_copy(void)
 {
+    resource_copy("_ZNSt3pmr19new_delete_resourceEv", &__pcere_new_delete_resource);
+    resource_copy("_ZNSt3pmr20null_memory_resourceEv", &__pcere_null_resource);
+    resource_copy("_ZNSt3__13pmr19new_delete_resourceEv", &__pcere_libcxx_new_delete_resource);
+    resource_copy("_ZNSt3__13pmr20null_memory_resourceEv", &__pcere_libcxx_null_resource);
     locale_t c = newlocale(LC_ALL_MASK, "C", NULL);
     memcpy(&__pcere_c_locale, c, sizeof __pcere_c_locale);
     memcpy(__pcere_c_classes, c->__ctype_b - 128, sizeof __pcere_c_classes);

@@ -16,14 +16,23 @@
 
 static const unsigned char **symbols;     /* of the plan's externals, one each; NULL: in no library here */
 
+static void *answer_of(const char *function)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, function), *(*call)(void);
+    memcpy(&call, &symbol, sizeof call);
+    return symbol ? call() : NULL;
+}
+
 static const unsigned char *symbol_find(const char *name)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", NULL);
+#define PCERE_LIBC_ANSWER(function) answer_of(#function)
 #define PCERE_LIBC_CONSTANT(constant_name, constant, size) \
     if (!strcmp(name, #constant_name)) \
         return (const unsigned char *)(constant);
 #include "include/pcere/libc_constants.inc"
 #undef PCERE_LIBC_CONSTANT
+#undef PCERE_LIBC_ANSWER
     return dlsym(RTLD_DEFAULT, name);
 }
 
