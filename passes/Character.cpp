@@ -59,7 +59,7 @@ unsigned cyclesOf(const Instruction &I) {
   case Instruction::UDiv:
   case Instruction::SRem:
   case Instruction::URem:
-    return 18;
+    return isa<Constant>(I.getOperand(1)) ? 4 : 18; // shifts, or a multiplication
   case Instruction::Call:
     return isa<IntrinsicInst>(I) ? 4 : 20;
   case Instruction::GetElementPtr:
@@ -93,7 +93,7 @@ class Counter {
   IntegerType *Int32, *Int64;
   GlobalVariable *Unit;
   size_t BlockCount;
-  FunctionCallee Thread, Access, Range, Branch;
+  FunctionCallee Thread, Access, Range, Branch, Select;
   size_t Sites = 0;
 
   /// What lies in a function's own frame is near at any time.
@@ -105,12 +105,32 @@ class Counter {
 
   void touch(const Touch &T, Value *Words) {
     IRBuilder<> Builder(T.I);
-    Value *Site = wordAt(Builder, Words, 1 + BlockCount + Sites++ * CHARACTER_SITE_WORDS);
+    Value *Site = wordAt(Builder, Words, 1 + BlockCount * (1 + CHARACTER_SELECT_WORDS) + Sites++ * CHARACTER_SITE_WORDS);
     Value *Address = Builder.CreatePtrToInt(T.Address, Int64);
     if (T.Length)
       Builder.CreateCall(Range, {Words, Site, Address, Builder.CreateZExtOrTrunc(T.Length, Int64), Builder.getInt32(T.Stores)});
     else
       Builder.CreateCall(Access, {Words, Site, Address, Builder.getInt32(T.Stores)});
+  }
+
+  /// Choices that the code generator may make branches of: their conditions, of which several may share one.
+  void selects(BasicBlock &B, uint64_t Number, Value *Words) {
+    SmallVector<Instruction *, 8> Choices;
+    for (Instruction &I : B)
+      if (!I.getType()->isVectorTy() && (isa<SelectInst>(I) || isa<MinMaxIntrinsic>(I)))
+        Choices.push_back(&I);
+    SmallPtrSet<Value *, 8> Seen;
+    DenseMap<const Value *, unsigned> Known;
+    uint64_t Count = 0;
+    for (Instruction *I : Choices) {
+      IRBuilder<> Builder(I);
+      auto *Least = dyn_cast<MinMaxIntrinsic>(I);
+      Value *Condition = Least ? Builder.CreateICmp(Least->getPredicate(), Least->getLHS(), Least->getRHS()) : cast<SelectInst>(I)->getCondition();
+      if (isa<Constant>(Condition) || !Seen.insert(Condition).second)
+        continue;
+      Builder.CreateCall(Select, {Words, wordAt(Builder, Words, 1 + BlockCount + Number * CHARACTER_SELECT_WORDS), Builder.getInt64(Number << 8 | (Count++ & 0xff)),
+                                  Builder.CreateZExt(Condition, Int32), Builder.getInt32(chainCycles(Condition, &B, Known))});
+    }
   }
 
 public:
@@ -123,6 +143,7 @@ public:
     Thread = M.getOrInsertFunction("__pcere_character_thread", FunctionType::get(Pointer, {Pointer}, false));
     Access = M.getOrInsertFunction("__pcere_character_access", FunctionType::get(None, {Pointer, Pointer, Int64, Int32}, false));
     Range = M.getOrInsertFunction("__pcere_character_range", FunctionType::get(None, {Pointer, Pointer, Int64, Int64, Int32}, false));
+    Select = M.getOrInsertFunction("__pcere_character_select", FunctionType::get(None, {Pointer, Pointer, Int64, Int32, Int32}, false));
     Branch = M.getOrInsertFunction("__pcere_character_branch", FunctionType::get(None, {Pointer, Int64, Int32, Int32}, false));
   }
 
@@ -146,6 +167,7 @@ public:
       for (const Touch &T : Touches)
         if (isWatched(T))
           touch(T, Words);
+      selects(B, First + I, Words);
       auto *Last = dyn_cast<BranchInst>(B.getTerminator());
       if (Last && Last->isConditional()) {
         DenseMap<const Value *, unsigned> Known;

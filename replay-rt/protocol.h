@@ -127,8 +127,8 @@ enum plan_task {
 };
 
 /* PLAN_CHARACTER writes, from plan->bytes on:  struct character_file | {unit id, blocks} for each unit |
- * for each thread: struct character_record | counts of all units' blocks   (all of it uint64_t) */
-#define CHARACTER_MAGIC 0x3452414843455243ull
+ * for each thread: struct character_record | of each unit the counts of its blocks, CHARACTER_SELECT_WORDS for each of them   (all of it uint64_t) */
+#define CHARACTER_MAGIC 0x3552414843455243ull
 #define CHARACTER_BINS 192u         /* of distances in lines: four to each power of two of distance + 1 */
 #define CHARACTER_OCTAVES 48u
 #define CHARACTER_LINE_BYTES 64u

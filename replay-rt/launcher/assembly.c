@@ -141,6 +141,8 @@ static void line_take(struct parser *parser, const char *line, size_t length, ch
             snprintf(label, 64, "%.*s", (int)strcspn(line + 2, ":"), line + 2);
         if (is_fall)
             comment = memchr(line + 1, '#', length - 1);
+        if (is_block && !parser->failed)
+            parser->assembly.blocks[parser->assembly.count - 1].label = strdup(label);
         if (comment && !parser->failed)
             comment_take(&parser->assembly.blocks[parser->assembly.count - 1], comment, length - (size_t)(comment - line), label);
         return;
@@ -160,6 +162,41 @@ static void line_take(struct parser *parser, const char *line, size_t length, ch
         instruction_take(parser, line + start, code - start);
 }
 
+/* The target of the conditional branch that ends a block, "BB0_4"; NULL: it has none. */
+static const char *branch_target(const struct assembly_block *block, size_t *ret_length)
+{
+    const char *jump = NULL;
+    for (const char *line = block->text; *line; line += strcspn(line, "\n") + 1)
+        if (*line == 'j' && strncmp(line, "jmp", 3) != 0)
+            jump = line;
+    const char *target = jump ? strstr(jump, ".L") : NULL;
+    if (!target)
+        return NULL;
+    *ret_length = strcspn(target + 2, "\n");
+    return target + 2;
+}
+
+/* From one piece of a block to another one of it, that is not the loop's first, leads a select's branch. */
+static bool block_forks(const struct assembly *assembly, size_t block)
+{
+    const struct assembly_block *blocks = assembly->blocks, *from = &blocks[block];
+    size_t length = 0, first = block;
+    const char *target = from->number == ASSEMBLY_NO_BLOCK ? NULL : branch_target(from, &length);
+    bool forks = false;
+    while (first && blocks[first - 1].function == from->function)
+        first--;
+    for (size_t i = first; target && i < assembly->count && blocks[i].function == from->function; i++) {
+        if (i == block || blocks[i].number != from->number)
+            continue;
+        if (i < block && blocks[i].forks)
+            return false;
+        const char *label = blocks[i].label;
+        bool is_target = label && strlen(label) == length && strncmp(label, target, length) == 0, is_header = label && blocks[i].loop && strcmp(label, blocks[i].loop) == 0;
+        forks |= (is_target || i == block + 1) && !is_header;
+    }
+    return forks;
+}
+
 enum pcere_status assembly_parse(const char *text, struct assembly *ret_assembly, struct pcere_error *error)
 {
     struct parser parser = {0};
@@ -175,6 +212,8 @@ enum pcere_status assembly_parse(const char *text, struct assembly *ret_assembly
         for (size_t k = 0; parser.assembly.blocks[i].loop && !parser.assembly.blocks[i].innermost && k < parser.assembly.count; k++)
             parser.assembly.blocks[i].innermost = parser.assembly.blocks[k].innermost && parser.assembly.blocks[k].function == parser.assembly.blocks[i].function &&
                                                   !strcmp(parser.assembly.blocks[k].loop, parser.assembly.blocks[i].loop);
+    for (size_t i = 0; i < parser.assembly.count && !parser.failed; i++)
+        parser.assembly.blocks[i].forks = block_forks(&parser.assembly, i);
     text_done(&parser.text);
     text_done(&parser.calls);
     if (parser.failed) {
@@ -189,6 +228,7 @@ void assembly_done(struct assembly *assembly)
 {
     for (size_t i = 0; i < assembly->count; i++) {
         free(assembly->blocks[i].loop);
+        free(assembly->blocks[i].label);
         free(assembly->blocks[i].text);
         free(assembly->blocks[i].calls);
     }

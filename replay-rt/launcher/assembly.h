@@ -17,6 +17,8 @@ struct assembly_block {
     char *loop;                      /* label of the innermost loop's first block, "BB0_3", or NULL */
     bool is_rare;                    /* code generation added it for what hardly ever happens */
     bool innermost;                  /* no loop is inside of that one */
+    bool forks;                      /* the first one that ends in a branch which the code generator made of a select: both ways lead on in the same block of the unit */
+    char *label;                     /* "BB0_4", or NULL: control only falls into it */
     char *text;                      /* instructions, a line each; calls are left out */
     char *calls;                     /* names of called functions, a line each */
     uint64_t instructions, flops, moved_bytes;

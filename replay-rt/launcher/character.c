@@ -3,6 +3,7 @@
 
 #include "core/files.h"
 #include "core/text.h"
+#include "include/pcere/character_abi.h"
 #include "replay-rt/launcher/assembly.h"
 #include "replay-rt/launcher/policy.h"
 #include "replay-rt/launcher/replay_session.h"
@@ -27,15 +28,15 @@ enum { SHIFT_MOST = 6 };
 _Static_assert(STORE_CHARACTER_BINS == CHARACTER_BINS && STORE_CHARACTER_OCTAVES == CHARACTER_OCTAVES && STORE_CHARACTER_KINDS == (int)CHARACTER_KINDS &&
                STORE_CHARACTER_PAGE_BYTES == CHARACTER_PAGE_BYTES, "alike");
 
-struct unit_blocks { uint64_t id, first, count; struct assembly assembly; };    /* first: its place among all units' counts */
+struct unit_blocks { uint64_t id, first, count; struct assembly assembly; };    /* first: its place among all units' words */
 
 struct counted {                      /* what a process wrote */
     uint64_t *words;
     struct character_file header;
     struct unit_blocks *units;
-    uint64_t blocks;                  /* of all units */
+    uint64_t words_each;              /* of all units, for one thread */
     const struct character_record **threads;      /* those that ran code of the program */
-    const uint64_t **counts;          /* of each of them */
+    const uint64_t **counts;          /* of each of them: counts of a unit's blocks, words of their selects */
     uint32_t thread_count;
 };
 
@@ -100,15 +101,15 @@ static enum pcere_status counted_open(const struct plan_file *plan, struct count
         return pcere_fail_memory(error, "what a codelet counted");
     }
     for (uint64_t i = 0; i < counted.header.units && sound; i++, at += 2) {
-        counted.units[i] = (struct unit_blocks){.id = counted.words[at], .first = counted.blocks, .count = counted.words[at + 1]};
+        counted.units[i] = (struct unit_blocks){.id = counted.words[at], .first = counted.words_each, .count = counted.words[at + 1]};
         sound = counted.units[i].count < total;
-        counted.blocks += counted.units[i].count;
+        counted.words_each += (1 + CHARACTER_SELECT_WORDS) * counted.units[i].count;
     }
-    sound = sound && total - at == counted.header.threads * (record + counted.blocks);
-    for (uint64_t i = 0; i < counted.header.threads && sound; i++, at += record + counted.blocks) {
+    sound = sound && total - at == counted.header.threads * (record + counted.words_each);
+    for (uint64_t i = 0; i < counted.header.threads && sound; i++, at += record + counted.words_each) {
         const uint64_t *counts = counted.words + at + record;
         uint64_t any = 0;
-        for (uint64_t b = 0; b < counted.blocks; b++)
+        for (uint64_t b = 0; b < counted.words_each; b++)
             any |= counts[b];
         if (!any)
             continue;
@@ -183,6 +184,22 @@ static struct character_code *code_add(struct gathering *gathering, bool loop)
     struct character_code *code = &character->codes[character->code_count++];
     *code = (struct character_code){.loop = loop, .counts = counts, .entries = entries};
     return code;
+}
+
+/* Selects of which the code generator made branches are mispredicted as such. */
+static void selects_add(struct gathering *gathering, const struct unit_blocks *unit)
+{
+    const struct assembly *assembly = &unit->assembly;
+    for (size_t i = 0; i < assembly->count; i++)
+        for (uint32_t t = 0; assembly->blocks[i].forks && assembly->blocks[i].number < unit->count && t < gathering->counted->thread_count; t++) {
+            const uint64_t *counts = gathering->counted->counts[t] + unit->first, *select = counts + unit->count + assembly->blocks[i].number * CHARACTER_SELECT_WORDS;
+            struct character_thread *thread = &gathering->character->per_thread[t];
+            if (!select[0])
+                continue;
+            thread->branches += (double)counts[assembly->blocks[i].number];
+            thread->mispredicted += (double)select[0];
+            thread->resolving_cycles += (double)select[1];
+        }
 }
 
 static void calls_add(struct gathering *gathering, const struct unit_blocks *unit, size_t block)
@@ -296,6 +313,7 @@ static void loop_gather(struct gathering *gathering, const struct unit_blocks *u
 static void unit_gather(struct gathering *gathering, const struct unit_blocks *unit)
 {
     const struct assembly *assembly = &unit->assembly;
+    selects_add(gathering, unit);
     for (size_t i = 0, end; i < assembly->count && !gathering->failed; i = end) {
         const struct assembly_block *block = &assembly->blocks[i];
         for (end = i + 1; block->innermost && end < assembly->count && assembly->blocks[end].innermost && assembly->blocks[end].function == block->function &&

@@ -16,6 +16,7 @@
 #define NEAR_LINES 32               /* steps up to 2 KiB are seen by prefetchers */
 #define EARLY_LINES 128             /* after a jump, in which prefetchers catch up: most of the way in some 80, where it was measured */
 enum { PAGES_RECENT = 8 };          /* fewer than any processor knows the addresses of */
+enum { CHOICES = 1 << 8 };           /* of a block's selects that they are foretold by */
 enum { HISTORY_BITS = 16, LOOP_BITS = 12, TRIPS_MOST = 256, TABLES = 3, TABLE_BITS = 13 };
 
 /* A branch that goes one way so many times, then the other way once, and again: processors learn how often. */
@@ -37,6 +38,7 @@ struct counted_thread {
     uint8_t taken[1 << HISTORY_BITS];       /* 0, 1: not; 2, 3: taken */
     struct counted_tagged tables[TABLES][1 << TABLE_BITS];
     struct counted_loop loops[1 << LOOP_BITS];
+    uint8_t chosen[1 << HISTORY_BITS];      /* of selects, likewise */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -56,7 +58,7 @@ static void *pages_new(uint64_t bytes)
 
 static uint64_t words_bytes(const struct character_unit *unit)
 {
-    return (1 + unit->blocks + CHARACTER_SITE_WORDS * unit->sites) * sizeof(uint64_t);
+    return (1 + (1 + CHARACTER_SELECT_WORDS) * unit->blocks + CHARACTER_SITE_WORDS * unit->sites) * sizeof(uint64_t);
 }
 
 static __attribute__((noinline)) uint64_t *words_new(struct character_unit *unit)
@@ -204,6 +206,18 @@ void __pcere_character_branch(uint64_t *words, uint64_t block, uint32_t taken, u
     thread->history[0] = thread->history[0] << 1 | way;
 }
 
+/* Of what its block's selects chose last: what they are made of only the assembly tells, so that branches know nothing of them. */
+void __pcere_character_select(uint64_t *words, uint64_t *select, uint64_t number, uint32_t way, uint32_t cycles)
+{
+    struct counted_thread *thread = (struct counted_thread *)words[0];
+    uint8_t *state = &thread->chosen[((number + 1) * HASH_FACTOR >> (64 - HISTORY_BITS)) ^ (select[2] & (CHOICES - 1))];
+    bool wrong = (*state >= 2) != (way != 0);
+    select[0] += wrong;
+    select[1] += wrong ? cycles : 0;
+    select[2] = select[2] << 1 | (way != 0);
+    *state = way ? (*state < 3 ? *state + 1 : 3) : (*state ? *state - 1 : 0);
+}
+
 void pcere_character_begin(uint32_t shift)
 {
     follow_shift = shift;
@@ -211,7 +225,7 @@ void pcere_character_begin(uint32_t shift)
         thread->counts = (struct character_record){0};
         for (uint64_t i = 0; i < unit_count; i++)
             if (thread->words[i])
-                memset(thread->words[i] + 1, 0, units[i]->blocks * sizeof(uint64_t));
+                memset(thread->words[i] + 1, 0, (1 + CHARACTER_SELECT_WORDS) * units[i]->blocks * sizeof(uint64_t));
     }
 }
 
@@ -240,8 +254,8 @@ void pcere_character_write(struct codelet *codelet)
     for (struct counted_thread *thread = threads; thread; thread = thread->next) {
         put(&writing, &thread->counts, sizeof thread->counts);
         for (uint64_t i = 0; i < unit_count; i++)
-            for (uint64_t done = 0; done < units[i]->blocks; done += 512) {
-                uint64_t count = units[i]->blocks - done < 512 ? units[i]->blocks - done : 512;
+            for (uint64_t done = 0, all = (1 + CHARACTER_SELECT_WORDS) * units[i]->blocks; done < all; done += 512) {
+                uint64_t count = all - done < 512 ? all - done : 512;
                 put(&writing, thread->words[i] ? thread->words[i] + 1 + done : zeros, count * sizeof(uint64_t));
             }
     }

@@ -1,6 +1,6 @@
 /* replay-rt/target/character.h - what a codelet did, counted by its own code: blocks, branches, and how far apart uses of the same memory lie.
  *
- * Behind the plan's end the process writes   struct character_file | units: {id, blocks} | for each thread: struct character_record | counts of all units' blocks
+ * Behind the plan's end the process writes   struct character_file | units: {id, blocks} | for each thread: struct character_record | for each unit: counts of its blocks, words of their selects
  */
 #ifndef PCERE_REPLAY_TARGET_CHARACTER_H
 #define PCERE_REPLAY_TARGET_CHARACTER_H

@@ -89,9 +89,105 @@ is "each thread finds in its second turn what the other wrote: 256 lines" \
 is "and 127 lines of two turns at least come soon after a jump" \
     "$(jq -c "$sums"' [.per_thread[] | sum("read_early") + .cold.read_early | . > 250 and . < 516]' handed.pcere/codelets/*.2.character)" '[true,true]'
 
+# Branches: what a predictor of today learns, and what nobody can foretell; what their conditions take; and a select that the code generator makes a branch of.
+cat >foretold.c <<'END'
+#include <stdlib.h>
+enum { N = 20000 };
+static unsigned char random_bits[N], pattern[N];
+static double values[N], factor = 1.0;
+static int table[64], places[N];
+double total;
+static void counted_loop(void)      /* 12 times round, then on */
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        for (volatile int k = 0; k < 12; k++)
+            ;
+}
+static void long_pattern(void)      /* comes again after 90 branches */
+{
+    double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < N; i++)
+        if (pattern[i])
+            __asm__ volatile("" : "+x"(sum));
+    total += sum;
+}
+static void by_chance(void)
+{
+    double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < N; i++)
+        if (random_bits[i])
+            __asm__ volatile("" : "+x"(sum));
+    total += sum;
+}
+static void late(void)              /* by chance as well, and four multiplications later */
+{
+    double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < N; i++)
+        if (values[i] * factor * factor * factor * factor > 0.5)
+            __asm__ volatile("" : "+x"(sum));
+    total += sum;
+}
+static void soon(void)
+{
+    double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < N; i++)
+        if (values[i] > 0.5)
+            __asm__ volatile("" : "+x"(sum));
+    total += sum;
+}
+static void halving(void)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++) {
+        long low = 0, high = 64;
+        while (high - low > 1) {
+            long middle = (low + high) / 2;
+            if (table[middle] <= places[i])
+                low = middle;
+            else
+                high = middle;
+        }
+        values[i] = (double)low;
+    }
+}
+int main(int argc, char **argv)
+{
+    unsigned long state = 1;
+    (void)argv;
+    factor = argc;
+    for (int i = 0; i < N; i++) {
+        state = state * 6364136223846793005ul + 1442695040888963407ul;
+        random_bits[i] = state >> 63;
+        values[i] = random_bits[i];
+        places[i] = (int)(state >> 53);
+        pattern[i] = i % 90 == 7 || i % 90 == 31 || i % 90 == 32 || i % 90 == 70;
+    }
+    for (int i = 0; i < 64; i++)
+        table[i] = 32 * i;
+    counted_loop(), long_pattern(), by_chance(), late(), soon(), halving();
+    return total < 0;
+}
+END
+run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$LIBRARIES/PCEREPass.so" foretold.c -o foretold; says "a program of branches is compiled" 0
+run "$PCERE" capture --all-classes ./foretold; says "and captured" 0
+run "$PCERE" predict foretold.pcere --arch zen4 --threads 1 --json; says "and predicted" 0
+missed() { jq "$2" foretold.pcere/codelets/"$1"@*.1.character; }
+is "a loop that goes round as often each time is learned" "$(missed counted_loop '.per_thread[0].mispredicted < 200')" true
+is "so is a pattern of 90 branches" "$(missed long_pattern '.per_thread[0] | .mispredicted < 0.03 * .branches')" true
+is "half of what nobody can foretell is missed" "$(missed by_chance '.per_thread[0].mispredicted | . > 9000 and . < 11000')" true
+is "four multiplications take 16 cycles more" "$(jq -s 'map(.per_thread[0] | .resolving_cycles / .mispredicted) | .[0] - .[1] | . > 15 and . < 17' foretold.pcere/codelets/{late,soon}@*.1.character)" true
+is "a search by halving misses three of six ways, which its code has as branches" "$(missed halving '.per_thread[0].mispredicted | . > 45000 and . < 75000')" true
+
 run "$PCERE" predict sweep.pcere --arch nehalem --threads 1; says "another one, for people" 0 out 'by model' out 'core +branches' out 'published figures'
+run "$PCERE" predict sweep.pcere --arch core2 --threads 1,2 --json; says "so is the oldest of them" 0
+is "by its model, with an interval" "$(json '.basis + " " + .arch + " " + ([.predictions[] | .low_ns < .time_ns and .time_ns < .high_ns] | all | tostring)')" "model core2 true"
 run "$PCERE" predict sweep.pcere --arch neoversev2 --threads 1; says "of another instruction set only operations are known" 0 out 'Without a model of its pipelines'
-run "$PCERE" predict sweep.pcere --arch sandybrige; says "an unknown machine brings those that there are, and how to add one" 2 err "did you mean 'sandybridge'" err 'nehalem' err 'platform discover'
+run "$PCERE" predict sweep.pcere --arch sandybrige; says "an unknown machine brings those that there are, and how to add one" 2 err "did you mean 'sandybridge'" err core2 err nehalem err sapphirerapids err zen4 err neoversev2 err 'platform discover'
 PCERE_HOST=nobody run "$PCERE" predict sweep.pcere --model; says "this machine needs a signature" 2 err 'platform discover'
 jq '.name = "box" | .levels[0].latency_ns = {value: -1, low: null, high: null}' "$LIBRARIES/archs/zen4.json" >"$XDG_DATA_HOME/pcere/archs/box.json"
 run "$PCERE" predict sweep.pcere --arch box; says "an absurd signature is refused, naming the field" 4 err 'levels\[0\].latency_ns'

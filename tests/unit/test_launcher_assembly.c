@@ -76,6 +76,47 @@ static void operations_are_counted(void)
     assembly_done(&assembly);
 }
 
+/* A search by halving: of the select in block 28 the code generator made a branch, whose ways meet again in the same block. */
+static void selects_that_became_branches_are_told(void)
+{
+    static const char search[] =
+        "find:                                   # @find\n"
+        "# %bb.0:                                # %pb.27\n"
+        "\tjmp\t.LBB1_4\n"
+        ".LBB1_6:                                # %pb.28\n"
+        "                                        #   in Loop: Header=BB1_4 Depth=1\n"
+        "\tmovq\t%r10, %r9\n"
+        ".LBB1_7:                                # %pb.28\n"
+        "                                        #   in Loop: Header=BB1_4 Depth=1\n"
+        "\tsubq\t%r9, %r10\n"
+        "\tjle\t.LBB1_8\n"
+        ".LBB1_4:                                # %pb.28\n"
+        "                                        # =>This Inner Loop Header: Depth=1\n"
+        "\tcmpl\t%edi, (%rsi,%r10,4)\n"
+        "\tjle\t.LBB1_6\n"
+        "# %bb.5:                                #   in Loop: Header=BB1_4 Depth=1\n"
+        "\tmovq\t%r10, %r8\n"
+        "\tjmp\t.LBB1_7\n"
+        ".LBB1_8:                                # %pb.29\n"
+        "\tretq\n"
+        "sum:                                    # @sum\n"
+        ".LBB2_1:                                # %pb.30\n"
+        "                                        # =>This Inner Loop Header: Depth=1\n"
+        "\taddl\t(%rsi), %eax\n"
+        "\tjne\t.LBB2_1\n"
+        "# %bb.2:                                # %pb.31\n"
+        "\tretq\n";
+    static const bool forks[] = {false, false, false, false, true};
+    struct assembly assembly;
+    CU_ASSERT_EQUAL_FATAL(assembly_parse(search, &assembly, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(assembly.count, 10);
+    for (size_t i = 0; i < assembly.count; i++)
+        CU_ASSERT_EQUAL(assembly.blocks[i].forks, i < sizeof forks / sizeof *forks && forks[i]);
+    CU_ASSERT_STRING_EQUAL(assembly.blocks[4].label, "BB1_4");
+    CU_ASSERT_EQUAL(assembly.blocks[8].number, 30);     /* whose branch leads to itself only as a loop */
+    assembly_done(&assembly);
+}
+
 static void nonsense_gives_nothing(void)
 {
     struct assembly assembly;
@@ -101,6 +142,7 @@ static const struct unit_test tests[] = {
     {"blocks have the numbers of the unit's blocks that they were made of", blocks_are_numbered},
     {"a block knows its innermost loop", loops_are_told},
     {"operations, bytes and calls are counted", operations_are_counted},
+    {"selects that became branches are told", selects_that_became_branches_are_told},
     {"text that is no assembly gives no blocks", nonsense_gives_nothing},
 };
 UNIT_MAIN("launcher.assembly", tests)
