@@ -72,7 +72,11 @@ static double waiting_cycles(const struct platform_signature *signature, const s
 
 /* ---- what keeps it busy -------------------------------------------------------------------------------------------------- */
 
-struct mix { double loads, vector_loads, stores, vector_stores, updates; };
+struct mix {
+    double loads, vector_loads, stores, vector_stores, updates;
+    double places;                   /* stores that go on to another place, whose registers differ: only stores to one line share a cycle */
+    const char *first_place, *place; /* of the stores; NULL: there are none */
+};
 
 static bool begins_with_any(const char *line, const char *const *words, size_t count)
 {
@@ -80,6 +84,16 @@ static bool begins_with_any(const char *line, const char *const *words, size_t c
         if (strncmp(line, words[i], strlen(words[i])) == 0)
             return true;
     return false;
+}
+
+static bool is_place(const char *one, const char *other) { return one && strcspn(one, ")") == strcspn(other, ")") && strncmp(one, other, strcspn(one, ")")) == 0; }
+
+static void store_count(const char *place, struct mix *mix)
+{
+    mix->stores++;
+    mix->places += mix->place && !is_place(mix->place, place);
+    mix->place = place;
+    mix->first_place = mix->first_place ? mix->first_place : place;
 }
 
 /* AT&T: what is written comes last. */
@@ -102,8 +116,10 @@ static void line_count(const char *line, size_t length, struct mix *mix)
         *(vector ? &mix->vector_loads : &mix->loads) += 1;
     else if (vector)
         mix->vector_stores++;
+    else if (strncmp(line, "mov", 3) == 0 || strncmp(line, "set", 3) == 0)
+        store_count(memory, mix);
     else
-        *(strncmp(line, "mov", 3) == 0 || strncmp(line, "set", 3) == 0 ? &mix->stores : &mix->updates) += 1;
+        mix->updates++;
 }
 
 static struct mix mix_of(const char *code)
@@ -115,6 +131,7 @@ static struct mix mix_of(const char *code)
             line_count(line, length, &mix);
         line += length + (line[length] == '\n');
     }
+    mix.places += mix.place && !is_place(mix.first_place, mix.place);      /* the next pass begins elsewhere */
     return mix;
 }
 
@@ -124,7 +141,7 @@ static double simple_cycles(const struct mix *mix, const double *rates)
     double vectors = mix->vector_loads + mix->vector_stores;
     const double needs[] = {
         mix->loads / rates[MCA_LOAD] + mix->vector_loads / rates[MCA_LOAD_VECTOR],
-        mix->stores / rates[MCA_STORE] + mix->vector_stores / rates[MCA_STORE_VECTOR], mix->updates / rates[MCA_UPDATE],
+        mix->stores / rates[MCA_STORE] + mix->vector_stores / rates[MCA_STORE_VECTOR], (mix->updates + mix->places) / rates[MCA_UPDATE],
         mix->vector_loads > 0 && mix->vector_stores > 0 ? vectors / rates[MCA_STREAM] : 0,
     };
     double most = 0;
@@ -191,6 +208,8 @@ double core_code_ns(const struct platform_signature *signature, const struct cor
     /* While the end of one trip through a loop waits, the core is in the next one already, as far ahead as it can see. */
     if (entries > 0 && passes > 0)
         waiting /= 1 + clock->window / (passes / entries * (double)code->instructions);
+    if (waiting > busy)
+        ret_waiting->idle_ns += passes * (waiting - busy) * clock->cycle_ns;
     if (entries > 0 && waiting > busy) {
         ret_waiting->waited_ns += passes * (waiting - busy) * clock->cycle_ns;
         ret_waiting->ends += entries;

@@ -15,8 +15,8 @@ struct core_clock {
 
 struct core_clock core_clock_find(const struct platform_signature *signature, unsigned threads);
 
-/* Loops that wait for their own results: how long beyond what their units need, and how often they end. */
-struct core_waiting { double waited_ns, ends; };
+/* Loops that wait for their own results: how long beyond what their units need; of those that are known to begin anew, likewise, and how often they end. */
+struct core_waiting { double idle_ns, waited_ns, ends; };
 
 /* Nanoseconds of all passes that a thread makes through a code. `estimate` NULL: only instructions and operations are known. `references`: MCA_REFERENCES.
  * Adds to `waiting` what the code waits. */

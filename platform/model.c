@@ -3,6 +3,7 @@
 
 #include "platform/core.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
@@ -76,26 +77,30 @@ static double page_ns(const struct platform_signature *signature, unsigned threa
     return PAGE_NS;
 }
 
+/* What a construct costs beyond another one that was measured with it. */
+static double beyond_ns(const struct platform_signature *signature, const char *construct, const char *less, unsigned threads)
+{
+    double all_ns = overhead_ns(signature, construct, threads), less_ns = less ? overhead_ns(signature, less, threads) : 0;
+    return all_ns > less_ns ? all_ns - less_ns : 0;
+}
+
 /* What `calls` runtime calls of a name cost a thread beyond the instructions around them. What threads do one after another costs what it does in the signature,
  * where they do nothing else, only as often as they meet there: they have `work_ns` of other work in all. */
 static double constructs_ns(const struct platform_signature *signature, const char *name, double calls, unsigned threads, double work_ns)
 {
-    static const struct { const char *call, *construct; bool meet; } known[] = {
-        {"__kmpc_barrier", "barrier", false}, {"__kmpc_single", "single", false}, {"__kmpc_critical", "critical", true}, {"__kmpc_critical_with_hint", "critical", true},
-        {"__kmpc_reduce", "reduction", false}, {"__kmpc_reduce_nowait", "reduction", false}, {"__kmpc_omp_task", "task", false},
-        {"__kmpc_omp_taskwait", "taskwait", false}, {"omp_set_lock", "lock", true},
+    /* What is measured holds another construct, too: the barrier at its end, whose call is counted by itself, or the region or task around it. */
+    static const struct { const char *call, *construct, *less; bool meet; } known[] = {
+        {"__kmpc_barrier", "barrier", NULL, false}, {"__kmpc_single", "single", "barrier", false}, {"__kmpc_critical*", "critical", NULL, true},
+        {"__kmpc_reduce*", "reduction", "parallel", false}, {"__kmpc_omp_task", "task", NULL, false}, {"__kmpc_omp_taskwait", "taskwait", "task", false},
+        {"__kmpc_for_static_init*", "for", "barrier", false}, {"__kmpc_dispatch_next*", "dynamic-chunk", NULL, true}, {"omp_set_lock", "lock", NULL, true},
     };
-    const char *construct = strncmp(name, "__kmpc_dispatch_next", 20) == 0 ? "dynamic-chunk" : strncmp(name, "__kmpc_for_static_init", 22) == 0 ? "static-chunk" : NULL;
-    bool meet = construct && *construct == 'd';
-    for (size_t i = 0; i < sizeof known / sizeof *known && !construct; i++)
-        if (strcmp(known[i].call, name) == 0) {
-            construct = known[i].construct;
-            meet = known[i].meet;
-        }
-    if (!construct || !(calls > 0))
+    size_t found = 0, count = sizeof known / sizeof *known;
+    while (found < count && fnmatch(known[found].call, name, 0) != 0)
+        found++;
+    if (found == count || !(calls > 0))
         return 0;
-    double together_ns = overhead_ns(signature, construct, threads), alone_ns = overhead_ns(signature, construct, 1);
-    if (!meet || !(alone_ns < together_ns))
+    double together_ns = beyond_ns(signature, known[found].construct, known[found].less, threads), alone_ns = beyond_ns(signature, known[found].construct, known[found].less, 1);
+    if (!known[found].meet || !(alone_ns < together_ns))
         return calls * together_ns;
     double between_ns = work_ns / calls, often = between_ns > together_ns ? together_ns / between_ns : 1;
     return calls * (alone_ns + (together_ns - alone_ns) * often);
@@ -225,7 +230,7 @@ static double lost_of(double many, double part)
 }
 
 static struct memory_time memory_find(const struct platform_signature *signature, const struct store_character *character, const struct traffic *levels,
-                                      double instructions, double core_ns, double window, double streams)
+                                      double instructions, double core_ns, double idle_ns, double window, double streams)
 {
     struct memory_time memory = {0};
     double ahead_ns = window * core_ns / (instructions + 1);      /* that the core works on while it waits */
@@ -255,6 +260,8 @@ static struct memory_time memory_find(const struct platform_signature *signature
         memory.transfer_ns[i] = transfer_ns;
         /* A line that no prefetcher brings is hidden as far as the core works ahead of it, and no further. */
         double lost = lost_of(many, part), overlap = overlap_of(level, &levels[i]), hidden = latency > 0 ? ahead_ns / latency : 1;
+        /* A core that waits for its own results leaves the ways of the caches free meanwhile. */
+        overlap += core_ns > 0 ? (1 - overlap) * idle_ns / core_ns : 0;
         memory.overlap[i] = (1 - lost) * overlap + lost * (hidden < overlap ? hidden : overlap);
         memory.all_ns += transfer_ns;
         memory.latency_ns += latency_ns;
@@ -309,7 +316,7 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     for (size_t i = 0; i < MODEL_LEVELS_MOST; i++)
         all->level_lines[i] += levels[i].regular + levels[i].irregular;
     all->instructions += instructions;
-    struct memory_time memory = memory_find(signature, character, levels, instructions, time.parts.core_ns, clock.window, streams);
+    struct memory_time memory = memory_find(signature, character, levels, instructions, time.parts.core_ns, waiting.idle_ns, clock.window, streams);
     time.parts.transfer_ns = memory.all_ns;
     double others_ns = foreign_ns(signature, character, thread);
     double addresses_ns = translations_ns(signature, thread);

@@ -201,7 +201,7 @@ static enum pcere_status answer(void *context, const char *const *words, const c
     else if (strcmp(words[0], "capacity") == 0)
         value = (double)value_of(words, "bytes=");
     else if (strcmp(words[0], "pipeline") == 0)
-        value = 3;
+        value = has(words, "kind=refill") || has(words, "refill") ? 17 : has(words, "kind=window") || has(words, "window") ? 192 : 3;
     else if (strcmp(words[0], "pair") == 0)
         value = 30 + 0.5 * (double)value_of(words, "bytes=");
     else if (strcmp(words[0], "overhead") == 0)
@@ -251,6 +251,14 @@ static void discovered(void)
     CU_ASSERT_DOUBLE_EQUAL(signature.pairs[0].read.alpha_ns, 30, 1e-3);
     CU_ASSERT_DOUBLE_EQUAL(signature.pairs[0].read.beta_ns_per_byte, 0.5, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(signature.frequency_hz, 2e9, 1);
+    size_t known = 0;
+    for (size_t i = 0; i < signature.pipeline_count; i++) {
+        const struct platform_pipeline *one = &signature.pipeline[i];
+        double value = strcmp(one->kind, "refill") == 0 ? 17 : strcmp(one->kind, "window") == 0 ? 192 : 3;
+        CU_ASSERT_DOUBLE_EQUAL(one->value.value, value, 1e-6);
+        known += value > 3;
+    }
+    CU_ASSERT_EQUAL(known, 2);
     signature_done(&signature);
 }
 

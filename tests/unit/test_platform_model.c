@@ -161,6 +161,10 @@ static double core_ns(const char *text, uint64_t instructions, uint64_t passes, 
 static void what_was_measured_corrects_stores(void)
 {
     CU_ASSERT_DOUBLE_EQUAL(core_ns("movq\t%rax, (%rdi)\nmovq\t%rax, 8(%rdi)\n", 2, 1000, 0, (struct mca_estimate){2, 2, 2, 0, 0}), 1000, 1e-6);
+    /* stores that take turns between two places do not share a cycle, those in pairs do */
+    CU_ASSERT_DOUBLE_EQUAL(core_ns("movq\t%rax, (%rdi)\nmovq\t%rax, (%rsi)\n", 2, 1000, 0, (struct mca_estimate){2, 2, 2, 0, 0}), 2000, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(core_ns("movq\t%rax, (%rdi)\nmovq\t%rax, 8(%rdi)\nmovq\t%rax, (%rsi)\nmovq\t%rax, 8(%rsi)\n", 4, 1000, 0, (struct mca_estimate){4, 4, 4, 0, 0}),
+                           2000, 1e-6);
     /* a division takes as long as the tool says, whatever is stored */
     CU_ASSERT_DOUBLE_EQUAL(core_ns("divsd\t%xmm0, %xmm1\nmovq\t%rax, (%rdi)\n", 2, 1000, 0, (struct mca_estimate){13, 13, 2, 0, 0}), 13000, 1e-6);
     /* what is compared is only read */
@@ -308,6 +312,44 @@ static void lines_of_another_thread_are_messages(void)
     CU_ASSERT_DOUBLE_EQUAL(time.parts.latency_ns, 0, 1e-9);
 }
 
+/* A core that waits for its own results lets lines come meanwhile: of the fifth that is not hidden, as much of the time as it is busy. */
+static void waiting_hides_transfers(void)
+{
+    static const struct mca_estimate busy = {8, 8, 10, 0, 0}, waits = {8, 2, 10, 0, 0};
+    struct work work;
+    work_make(&work, 1, 1000000, 12, 1000000);    /* 2 ns a line */
+    double busy_ns = model(&work, &busy).time_ns.value, waits_ns = model(&work, &waits).time_ns.value;
+    CU_ASSERT_DOUBLE_EQUAL(busy_ns, 8e6 + 0.2 * 2e6 + 100, 1);
+    CU_ASSERT_DOUBLE_EQUAL(waits_ns, 8e6 + 0.25 * 0.2 * 2e6 + 100, 1);
+}
+
+/* What a signature has of a construct holds another one, which is not counted twice; each is counted as often as it is met, at one thread too. */
+static void constructs_are_counted_as_often_as_they_are_met(void)
+{
+    static struct platform_overhead measured[] = {
+        {(char *)(uintptr_t)"parallel", 1, KNOWN(100)}, {(char *)(uintptr_t)"for", 1, KNOWN(300)}, {(char *)(uintptr_t)"barrier", 1, KNOWN(40)},
+        {(char *)(uintptr_t)"reduction", 1, KNOWN(130)}, {(char *)(uintptr_t)"single", 1, KNOWN(70)}, {(char *)(uintptr_t)"taskwait", 1, KNOWN(55)}, {(char *)(uintptr_t)"task", 1, KNOWN(60)},
+    };
+    static const struct { const char *call; double each_ns; } cases[] = {
+        {"__kmpc_for_static_init_8u", 260}, {"__kmpc_barrier", 40}, {"__kmpc_reduce_nowait", 30}, {"__kmpc_single", 30}, {"__kmpc_omp_task", 60}, {"__kmpc_omp_task_alloc", 0},
+        {"__kmpc_omp_taskwait", 0}, {"__kmpc_for_static_fini", 0},
+    };
+    struct platform_signature machine_with = machine;
+    machine_with.overheads = measured;
+    machine_with.overhead_count = sizeof measured / sizeof *measured;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct work work;
+        uint64_t counts[2] = {500, 0};
+        struct character_call call = {(char *)(uintptr_t)cases[i].call, counts};
+        struct model_time time;
+        work_make(&work, 1, 1000, 5, 0);
+        work.character.calls = &call;
+        work.character.call_count = 1;
+        model_codelet(&machine_with, &work.character, NULL, &time);
+        CU_ASSERT_DOUBLE_EQUAL(time.parts.overhead_ns, 100 + 500 * cases[i].each_ns, 1e-6);
+    }
+}
+
 static void mispredicted_branches_cost_their_conditions(void)
 {
     struct work work;
@@ -339,6 +381,8 @@ static void ends_of_loops_that_wait_hide_in_the_waiting(void)
 }
 
 static const struct unit_test tests[] = {
+    {"what a loop waits for its own results hides transfers", waiting_hides_transfers},
+    {"constructs are counted as often as they are met", constructs_are_counted_as_often_as_they_are_met},
     {"mispredicted branches cost a refill and what their conditions take", mispredicted_branches_cost_their_conditions},
     {"the ends of loops that wait for their results hide in the waiting", ends_of_loops_that_wait_hide_in_the_waiting},
     {"lines soon after a jump come as fast as the core looks ahead", lines_soon_after_a_jump_wait},
