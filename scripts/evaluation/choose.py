@@ -11,13 +11,17 @@ from problems import BLIND, HELD_OUT, NEW, PROBLEMS
 
 FLAGS = ["-O2", "-g", "-fopenmp", "-lm"]
 REGRET_MOST = 0.05
+# Of the known problems, sizes that nobody has looked at while the model was made: between the known ones, below and above.
+OTHER_SIZES = {"matrix times vector": (224, 700, 1700), "matrix times matrix": (96, 224), "reduction": (900, 2300)}
 GROUPS = (
     (PROBLEMS, "## Known problems\n\nNo constant was fitted to them, but what the model lacked was looked for with their help.\n"),
+    ({title: (OTHER_SIZES[title], *rest) for title, (_, *rest) in PROBLEMS.items()},
+     "## Sizes held out\n\nThe same algorithms at sizes that had no part in the model: captured, counted and measured once, when it was done.\n"),
     (HELD_OUT, "## Held out before sets and addresses\n\nThey were written after the model as it was without sets of caches and without the reach of addresses, "
                "which were found with their help.\n"),
     (NEW, "## Held out before branches\n\nThey were written after sets and addresses were in the model. What the sparse matrix showed led to a predictor with longer histories, "
           "and to what conditions take.\n"),
-    (BLIND, "## Held out\n\nWritten after the model, and run once with it as it is: neither programs nor sizes had a part in it.\n"),
+    (BLIND, "## Held out before constructs and selects\n\nWritten after the model as it was, and run once with it. Worksharing loops as often as they are met and branches out of selects came of what it showed.\n"),
 )
 STEPS = 5                         # of a captured run, which are one class: what is measured are steps like the others, too
 
@@ -60,7 +64,7 @@ def steps_for(once_ns):
 class Problem:
     def __init__(self, title, sizes, algorithms, needs=""):
         self.needs, self.title, self.sizes, self.algorithms = needs, title, sizes, {re.sub("[ ,]+", "-", title + " " + name): (name, body) for name, body in algorithms.items()}
-        self.results = title.replace(" ", "-") + ".json"
+        self.results = "-".join([title.replace(" ", "-"), *map(str, sizes)]) + ".json"
 
     def store(self, short, size):
         return "%s-%d.pcere" % (short, size)
@@ -115,8 +119,10 @@ def table_write(out, problems):
 def main():
     options = argparse.ArgumentParser(prog="evaluate-choose", description=__doc__)
     options.add_argument("--problem", action="append", choices=[*PROBLEMS, *HELD_OUT, *NEW, *BLIND], help="only this one")
+    options.add_argument("--group", metavar="N", type=int, action="append", choices=range(len(GROUPS)), help="only the tables of these numbers, from 0")
     words = options_parse(options, "choose.md")
-    groups = [[Problem(title, *rest) for title, rest in each.items() if not words.problem or title in words.problem] for each, _ in GROUPS]
+    groups = [[Problem(title, *rest) for title, rest in each.items() if not words.problem or title in words.problem] if not words.group or number in words.group else []
+              for number, (each, _) in enumerate(GROUPS)]
     with contextlib.ExitStack() as stack:
         folder = words.folder or stack.enter_context(tempfile.TemporaryDirectory())
         os.makedirs(folder, exist_ok=True)

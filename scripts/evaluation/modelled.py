@@ -54,13 +54,13 @@ static void median_print(double *times, long count)
 ROUNDS = 5
 
 
-def measured(tasks):
-    """Medians of ROUNDS processes each, which take turns, so that a machine that is busy for a while is so for all. `tasks`: by name a function that measures once."""
+def measured(tasks, rounds=ROUNDS):
+    """Medians of so many processes each, which take turns, so that a machine that is busy for a while is so for all. `tasks`: by name a function that measures once."""
     samples = {name: [] for name in tasks}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, measure in tasks.items():
             samples[name].append(measure())
-    return {name: sorted(each)[ROUNDS // 2] for name, each in samples.items()}
+    return {"rounds": rounds, **{name: sorted(each)[rounds // 2] for name, each in samples.items()}}
 
 
 def compiled(name, text, flags):

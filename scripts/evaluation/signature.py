@@ -10,7 +10,7 @@ from modelled import PCERE, ROUNDS, THREADS, captured, compiled, counted, docume
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = ("ep", "cg", "mg", "is", "lu", "bt", "sp", "ft")
-ARCHS = (("host", THREADS), ("nehalem", (1, 2, 4)), ("sandybridge", (1, 2, 4)))
+ARCHS = (("host", THREADS), ("nehalem", (1, 2, 4)), ("sandybridge", (1, 2, 4)), ("core2", THREADS))
 VECTOR_SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
 MATRIX_SIZES = (64, 128, 256, 384, 512)
 FLAGS = ["-O2", "-g", "-fopenmp"]
@@ -104,10 +104,10 @@ def betas(signature):
     return pair["read"]["beta_ns_per_byte"], pair["write"]["beta_ns_per_byte"]
 
 
-def left_out_write(out, ratios):
+def left_out_write(out, klass, ratios):
     """Each program's times by what the others' real times are over the model's, by number of threads."""
-    out.append("## Calibrated on the other seven\n")
-    out.append("The model's time, times the geometric mean of real over modelled times of the other seven programs at as many threads: the program itself has no part in it.\n")
+    out.append("## Class %s, calibrated on the other programs\n" % klass)
+    out.append("The model's time, times the geometric mean of real over modelled times of the other programs at as many threads: the program itself has no part in it.\n")
     out.append("| program | threads | factor | error |\n|---|---|---|---|")
     errors = []
     for (name, threads), ratio in ratios.items():
@@ -121,9 +121,9 @@ def left_out_write(out, ratios):
 class Programs:
     """The NAS benchmarks of one class."""
 
-    def __init__(self, klass):
-        self.klass = klass
-        self.stores = {name: "%s.%s.pcere" % (name, klass) for name in PROGRAMS}
+    def __init__(self, klass, words):
+        self.klass, self.rounds, self.archs = klass, words.rounds, not words.no_archs
+        self.stores = {name: "%s.%s.pcere" % (name, klass) for name in words.only or PROGRAMS}
 
     def prepare(self):
         here = os.getcwd()
@@ -137,11 +137,11 @@ class Programs:
 
     def count(self):
         for store in self.stores.values():
-            counted(store, (1, 2, 4))
+            counted(store, (1, 2, 4) if self.archs else THREADS)
 
     def measure(self):
         """Wall times of whole processes, in ns."""
-        kept("programs.%s.json" % self.klass, measured({"%s %d" % (name, threads): lambda name=name, threads=threads: self.process_ns(name, threads) for name in PROGRAMS for threads in THREADS}))
+        kept("programs.%s.json" % self.klass, measured({"%s %d" % (name, threads): lambda name=name, threads=threads: self.process_ns(name, threads) for name in self.stores for threads in THREADS}, self.rounds))
 
     def process_ns(self, name, threads):
         begin = time.perf_counter_ns()
@@ -164,10 +164,11 @@ class Programs:
                 ratios[name, point["threads"]] = real_ns / point["time_ns"]
                 inside += within
                 out.append("| %s | %d | %s | %s | %+.1f %% | %s |" % (name, point["threads"], time_text(real_ns), interval_text(point), 100 * error, "yes" if within else "no"))
-        out.append("\nMean error %.1f %%, largest %.1f %%; %d of %d in the interval. Real: medians of %d runs, which take turns. Parts outside regions have the capture's time.\n" %
-                   (100 * sum(errors) / len(errors), 100 * max(errors), inside, len(errors), ROUNDS))
-        left_out_write(out, ratios)
-        self.archs_write(out)
+        out.append("\nMean error %.1f %%, largest %.1f %%; %d of %d in the interval. Real: %s. Parts outside regions have the capture's time.\n" %
+                   (100 * sum(errors) / len(errors), 100 * max(errors), inside, len(errors), "medians of %d runs, which take turns" % real["rounds"] if real["rounds"] > 1 else "one run each"))
+        left_out_write(out, self.klass, ratios)
+        if self.archs:
+            self.archs_write(out)
 
     def archs_write(self, out):
         """pcere predict --arch: this machine by its replays, others by the model, calibrated by those."""
@@ -185,9 +186,12 @@ def main():
     options = argparse.ArgumentParser(prog="evaluate-signature", description=__doc__)
     options.add_argument("--programs", metavar="CLASS", action="append", default=[], help="the NAS benchmarks of this class, too")
     options.add_argument("--no-cases", action="store_true", help="not the two cases of the paper")
+    options.add_argument("--rounds", metavar="N", type=int, default=ROUNDS, help="real runs of each program (%(default)s)")
+    options.add_argument("--only", metavar="PROGRAM", action="append", choices=PROGRAMS, help="of the benchmarks only this one")
+    options.add_argument("--no-archs", action="store_true", help="not the table of --arch")
     words = options_parse(options, "signature.md")
     parts = [] if words.no_cases else [Case("vector", "Matrix-vector (Eq. 3, Fig. 4)", VECTOR, VECTOR_SIZES, 2), Case("matrix", "Matrix-matrix, i-k-j (Fig. 5)", MATRIX, MATRIX_SIZES, 3)]
-    parts += [Programs(each) for each in words.programs]
+    parts += [Programs(each, words) for each in words.programs]
     with contextlib.ExitStack() as stack:
         folder = words.folder or stack.enter_context(tempfile.TemporaryDirectory())
         os.makedirs(folder, exist_ok=True)
