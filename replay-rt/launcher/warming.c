@@ -392,8 +392,8 @@ static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns,
 {
     const struct store_manifest *manifest = store_manifest(warming->session->store);
     uint32_t threads = result->sample.threads;
-    bool comparable = threads == manifest->threads && !warming->session->elsewhere && !*result->sample.flags && !*result->sample.settings;
-    const char *why = is_sampled_auto(warming->session) ? doubt_of_shots(&result->sample, comparable ? warming->subject.in_vivo_ns : 0) : NULL;
+    bool own = !warming->session->elsewhere && !*result->sample.flags && !*result->sample.settings, comparable = own && threads == manifest->threads;
+    const char *why = own && is_sampled_auto(warming->session) ? doubt_of_shots(&result->sample, comparable ? warming->subject.in_vivo_ns : 0) : NULL;
     uint64_t captured = warming->codelet->capture_threads ? warming->codelet->capture_threads : 1;
     uint64_t in_vivo_ns = threads > captured ? warming->subject.in_vivo_ns / threads * captured : warming->subject.in_vivo_ns, changed = 0;
     for (size_t i = 0; i < warming->memory->changed_count; i++)
