@@ -171,21 +171,25 @@ unsigned short __pcere_c_classes[384];
 int __pcere_c_lower[384], __pcere_c_upper[384];
 void *__pcere_new_delete_resource, *__pcere_null_resource, *__pcere_libcxx_new_delete_resource, *__pcere_libcxx_null_resource;
 
+/* Weak, not looked up: of what it does not find the loader speaks with the program's name, which may be gone with the first stack. */
+typedef void *resource_answer(void);
+extern resource_answer _ZNSt3pmr19new_delete_resourceEv __attribute__((weak)), _ZNSt3pmr20null_memory_resourceEv __attribute__((weak));
+extern resource_answer _ZNSt3__13pmr19new_delete_resourceEv __attribute__((weak)), _ZNSt3__13pmr20null_memory_resourceEv __attribute__((weak));
+
 /* It is a pointer to its virtual table and no more. */
-static void resource_copy(const char *function, void **to)
+static void resource_copy(resource_answer *answer, void **to)
 {
-    void *(*call)(void), **resource;
-    *(void **)&call = dlsym(RTLD_DEFAULT, function);
-    if (call && (resource = call()))
+    void **resource = answer ? answer() : NULL;
+    if (resource)
         *to = *resource;
 }
 
 static void constants_copy(void)
 {
-    resource_copy("_ZNSt3pmr19new_delete_resourceEv", &__pcere_new_delete_resource);
-    resource_copy("_ZNSt3pmr20null_memory_resourceEv", &__pcere_null_resource);
-    resource_copy("_ZNSt3__13pmr19new_delete_resourceEv", &__pcere_libcxx_new_delete_resource);
-    resource_copy("_ZNSt3__13pmr20null_memory_resourceEv", &__pcere_libcxx_null_resource);
+    resource_copy(_ZNSt3pmr19new_delete_resourceEv, &__pcere_new_delete_resource);
+    resource_copy(_ZNSt3pmr20null_memory_resourceEv, &__pcere_null_resource);
+    resource_copy(_ZNSt3__13pmr19new_delete_resourceEv, &__pcere_libcxx_new_delete_resource);
+    resource_copy(_ZNSt3__13pmr20null_memory_resourceEv, &__pcere_libcxx_null_resource);
     locale_t c = newlocale(LC_ALL_MASK, "C", NULL);
     memcpy(&__pcere_c_locale, c, sizeof __pcere_c_locale);
     memcpy(__pcere_c_classes, c->__ctype_b - 128, sizeof __pcere_c_classes);
