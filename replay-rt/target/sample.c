@@ -416,7 +416,6 @@ static void samples_drop(struct plan_result *result, uint64_t count)
     memmove(result->works_ns, result->works_ns + count, result->sample_count * sizeof *result->works_ns);
 }
 
-
 static int time_order(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;

@@ -60,7 +60,7 @@ def measured(tasks, rounds=ROUNDS):
     for _ in range(rounds):
         for name, measure in tasks.items():
             samples[name].append(measure())
-    return {"rounds": rounds, **{name: sorted(each)[rounds // 2] for name, each in samples.items()}}
+    return {"rounds": rounds, "ranges": {name: [min(each), max(each)] for name, each in samples.items()}, **{name: sorted(each)[rounds // 2] for name, each in samples.items()}}
 
 
 def compiled(name, text, flags):

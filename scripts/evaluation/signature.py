@@ -11,6 +11,7 @@ from modelled import PCERE, ROUNDS, THREADS, captured, compiled, counted, docume
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = ("ep", "cg", "mg", "is", "lu", "bt", "sp", "ft")
 ARCHS = (("host", THREADS), ("nehalem", (1, 2, 4)), ("sandybridge", (1, 2, 4)), ("core2", THREADS))
+CASE_ROUNDS = 15
 VECTOR_SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
 MATRIX_SIZES = (64, 128, 256, 384, 512)
 FLAGS = ["-O2", "-g", "-fopenmp"]
@@ -72,7 +73,8 @@ class Case:
 
     def measure(self):
         """In ns."""
-        kept(self.name + ".json", measured({"%d %d" % (size, threads): lambda size=size, threads=threads: self.step_ns(size, threads) for size in self.sizes for threads in THREADS}))
+        tasks = {"%d %d" % (size, threads): lambda size=size, threads=threads: self.step_ns(size, threads) for size in self.sizes for threads in THREADS}
+        kept(self.name + ".json", measured(tasks, CASE_ROUNDS))
 
     def step_ns(self, size, threads):
         return float(run(["./" + self.name, str(size), str(steps_for(self.operations(size)))], threads))
@@ -84,6 +86,7 @@ class Case:
         read, write = betas(signature)
         times, errors = kept(self.name + ".json"), {threads: [] for threads in THREADS}
         out.append("## %s\n" % self.title)
+        out.append("Measured: medians of %d processes [least, most], which take turns.\n" % times["rounds"])
         out.append("| N | threads | measured | linear model | error | model | error | core | transfer |\n|---|---|---|---|---|---|---|---|---|")
         for size in self.sizes:
             for point in document("predict", self.store(size), "--model", "--threads", ",".join(map(str, THREADS)))["predictions"]:
@@ -92,9 +95,9 @@ class Case:
                 linear = self.operations(size) * 8 * (2 * read + write) / threads
                 error = model["model_ns"] / real - 1
                 errors[threads].append(abs(error))
-                out.append("| %d | %d | %s | %s | %+.0f %% | %s | %+.1f %% | %s | %s |" %
-                           (size, threads, time_text(real), time_text(linear), 100 * (linear / real - 1), time_text(model["model_ns"]), 100 * error,
-                            time_text(model["core_ns"]), time_text(model["transfer_ns"])))
+                out.append("| %d | %d | %s [%s, %s] | %s | %+.0f %% | %s | %+.1f %% | %s | %s |" %
+                           (size, threads, time_text(real), *map(time_text, times["ranges"]["%d %d" % (size, threads)]), time_text(linear), 100 * (linear / real - 1),
+                            time_text(model["model_ns"]), 100 * error, time_text(model["core_ns"]), time_text(model["transfer_ns"])))
         out.append("\nError of the model: " + "; ".join("%d thread%s: mean %.1f %%, largest %.1f %%" % (threads, "" if threads == 1 else "s", 100 * sum(each) / len(each), 100 * max(each))
                                                       for threads, each in errors.items()) + ".\n")
 
