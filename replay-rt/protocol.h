@@ -11,6 +11,7 @@
 #define PCERE_REPLAY_PROTOCOL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
@@ -182,7 +183,9 @@ struct plan_policy {
 };
 
 #define PLAN_SETTLES 30u
-#define PLAN_SLOW_PARTS 8u          /* a processor is slow that takes longer over the known work by such a part of full_ns */
+/* A processor is slow that takes longer over the known work by such a part of what it takes at full speed; full_ns 0: not known. */
+#define PLAN_SLOW_PARTS 8u
+static inline bool plan_is_slow(uint64_t work_ns, uint64_t full_ns) { return full_ns && work_ns > full_ns + full_ns / PLAN_SLOW_PARTS; }
 
 /* What the time of a process goes into, one after the other from the request for it to its end. */
 #define PLAN_PHASES(X) X(START, "start") X(MAP, "map") X(TEAM, "team") X(PREPARE, "prepare") X(REHEARSE, "rehearse") X(LEARN, "learn") \

@@ -1,11 +1,6 @@
 /* replay-rt/launcher/speed.c - see speed.h. */
 #include "replay-rt/launcher/speed.h"
 
-static bool is_slow(uint64_t work_ns, uint64_t full_ns)
-{
-    return full_ns && work_ns > full_ns + full_ns / PLAN_SLOW_PARTS;
-}
-
 static size_t count_find(const struct speed_known *known, uint32_t threads)
 {
     size_t at = 0;
@@ -60,11 +55,11 @@ double speed_choose(const uint64_t *times_ns, const uint32_t *works_ns, size_t c
     uint64_t least_ns = UINT64_MAX;
     double slower = 0;
     for (size_t i = 0; i < count; i++) {
-        bool slow = is_slow(works_ns[i], full_ns);
+        bool slow = plan_is_slow(works_ns[i], full_ns);
         least_ns = !slow && times_ns[i] < least_ns ? times_ns[i] : least_ns;
         slower += slow ? (double)works_ns[i] / (double)full_ns - 1 : 0;
     }
     for (size_t i = 0; i < count; i++)
-        keep[i] = !is_slow(works_ns[i], full_ns) || times_ns[i] <= least_ns;
+        keep[i] = !plan_is_slow(works_ns[i], full_ns) || times_ns[i] <= least_ns;
     return count && least_ns == UINT64_MAX ? slower / (double)count : 0;
 }

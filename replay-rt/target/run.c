@@ -98,16 +98,9 @@ static void thread_nothing(void *context, uint32_t thread, uint32_t threads)
     (void)threads;
 }
 
-static uint64_t time_of(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t clock_ns(void)
 {
-    return time_of(CLOCK_MONOTONIC);
+    return pcere_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Median time of a parallel region that does nothing. */
@@ -162,7 +155,7 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
     pcere_threads_restore(run->threads);
     pcere_team_run(thread_nothing, NULL);         /* the team is awake, as after the program's previous region */
     uint32_t switches = switches_so_far();
-    uint64_t cpu_ns = time_of(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t cpu_ns = pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (run->sampling)
         pcere_sample_arm();
     uint64_t start_ns = clock_ns();
@@ -178,7 +171,7 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
     if (run->mark)
         run->mark(0);
     uint64_t end_ns = clock_ns();
-    struct cost cost = {end_ns - start_ns, time_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, switches_so_far() - switches};
+    struct cost cost = {end_ns - start_ns, pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, switches_so_far() - switches};
     uint64_t end_waited_ns = 0;
     if (cost.switches && waits_known && pcere_waits_so_far(&end_waited_ns) && (end_waited_ns - waited_ns) * WAITED_PARTS <= cost.wall_ns)
         cost.switches = 0;

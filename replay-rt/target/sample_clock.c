@@ -13,13 +13,6 @@
 #define HAS_RSEQ 0
 #endif
 
-static uint64_t clock_ns(clockid_t id)
-{
-    struct timespec now;
-    clock_gettime(id, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 #if HAS_RSEQ && defined(RSEQ_SIG) && defined(__x86_64__)
 _Static_assert(RSEQ_SIG == 0x53053053, "the signature in front of an abort handler");
 
@@ -63,8 +56,8 @@ static void watch_set(struct sample_clock *clock) { (void)clock; }
 void pcere_sample_clock_begin(struct sample_clock *clock)
 {
     *clock = (struct sample_clock){.watch = watch_find()};
-    clock->anchor_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    clock->anchor_ns = clock_ns(CLOCK_MONOTONIC);
+    clock->anchor_cpu_ns = pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    clock->anchor_ns = pcere_clock_ns(CLOCK_MONOTONIC);
     if (clock->watch)
         watch_set(clock);
 }
@@ -78,11 +71,11 @@ void pcere_sample_clock_end(struct sample_clock *clock)
 
 uint64_t pcere_sample_clock_ns(struct sample_clock *clock)
 {
-    uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    uint64_t now_ns = pcere_clock_ns(CLOCK_MONOTONIC);
     if (clock->watch && !*clock->watch) {
         watch_set(clock);
-        uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        now_ns = clock_ns(CLOCK_MONOTONIC);
+        uint64_t cpu_ns = pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        now_ns = pcere_clock_ns(CLOCK_MONOTONIC);
         uint64_t wall_ns = now_ns - clock->anchor_ns, ran_ns = cpu_ns - clock->anchor_cpu_ns;
         clock->stolen_ns += wall_ns > ran_ns ? wall_ns - ran_ns : 0;
         clock->anchor_ns = now_ns;

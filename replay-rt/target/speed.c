@@ -24,19 +24,12 @@ static struct { _Alignas(128) uint64_t least_ns; } works[THREADS_MOST];
 static struct codelet *watched;         /* NULL: nothing is timed */
 static uint64_t before_ns;
 
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t work_least(uint32_t tries)
 {
-    uint64_t least_ns = UINT64_MAX, start_ns = clock_ns();
+    uint64_t least_ns = UINT64_MAX, start_ns = pcere_clock_ns(CLOCK_MONOTONIC);
     for (uint32_t i = 0; i < tries; i++) {
         machine_work(WORK_ROUNDS);
-        uint64_t end_ns = clock_ns();
+        uint64_t end_ns = pcere_clock_ns(CLOCK_MONOTONIC);
         least_ns = end_ns - start_ns < least_ns ? end_ns - start_ns : least_ns;
         start_ns = end_ns;
     }
@@ -80,9 +73,9 @@ static uint64_t chain_least(void)
 {
     uint64_t least_ns = UINT64_MAX;
     for (uint32_t i = 0; i < CHAIN_TRIES; i++) {
-        uint64_t start_ns = clock_ns();
+        uint64_t start_ns = pcere_clock_ns(CLOCK_MONOTONIC);
         machine_chain(CHAIN_ROUNDS);
-        uint64_t work_ns = clock_ns() - start_ns;
+        uint64_t work_ns = pcere_clock_ns(CLOCK_MONOTONIC) - start_ns;
         least_ns = work_ns < least_ns ? work_ns : least_ns;
     }
     return least_ns;
@@ -152,8 +145,7 @@ void pcere_speed_begin(struct codelet *codelet)
 
 bool pcere_speed_is_slow(uint32_t work_ns)
 {
-    uint64_t full_ns = watched ? watched->plan->result.full_ns : 0;
-    return work_ns > full_ns + full_ns / PLAN_SLOW_PARTS;
+    return watched && plan_is_slow(work_ns, watched->plan->result.full_ns);
 }
 
 bool pcere_speed_may_wait(void)
@@ -165,11 +157,11 @@ void pcere_speed_await(void)
 {
     if (!watched)
         return;
-    uint64_t start_ns = clock_ns(), earlier_ns = watched->plan->result.awaited_ns;
+    uint64_t start_ns = pcere_clock_ns(CLOCK_MONOTONIC), earlier_ns = watched->plan->result.awaited_ns;
     before_ns = team_look();
     while (pcere_speed_is_slow((uint32_t)before_ns) && pcere_speed_may_wait()) {
         before_ns = team_work(WORK_TRIES);
-        watched->plan->result.awaited_ns = earlier_ns + (clock_ns() - start_ns);
+        watched->plan->result.awaited_ns = earlier_ns + (pcere_clock_ns(CLOCK_MONOTONIC) - start_ns);
         pcere_plan_progress(watched);
     }
 }
