@@ -2,7 +2,6 @@
 #include "core/preloaded.h"
 
 #include <string.h>
-#include <unistd.h>
 
 extern char **environ;
 
