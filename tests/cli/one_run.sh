@@ -65,9 +65,8 @@ run "$PCERE" capture --one-run --two-runs --force ./kinds
 says "both at once are none" 2 err '--one-run and --two-runs exclude each other' err 'hint:'
 
 # ---- a program whose invocations cannot ----------------------------------------------------------------------------------------------
-compile surprising <<'C'
-#include <stdio.h>
-#include <string.h>
+# Neither its arguments nor its place tell how long an invocation takes.
+cat >work.h <<'C'
 static double a[4000];
 static int hard;
 static void work(void)
@@ -76,6 +75,11 @@ static void work(void)
     for (int i = 0; i < 4000; i++)
         for (int k = 0; k < (hard ? 3000 : 30); k++) a[i] = a[i] * 0.999 + k;
 }
+C
+compile surprising <<'C'
+#include <stdio.h>
+#include <string.h>
+#include "work.h"
 int main(void)
 {
     char line[80] = "nothing";
@@ -122,14 +126,7 @@ holds "a pipe is kept for both runs" jq -e '.runs >= 2 and (.regions[0].classes 
 compile dying <<'C'
 #include <stdio.h>
 #include <stdlib.h>
-static double a[4000];
-static int hard;
-static void work(void)
-{
-    #pragma omp parallel for
-    for (int i = 0; i < 4000; i++)
-        for (int k = 0; k < (hard ? 3000 : 30); k++) a[i] = a[i] * 0.999 + k;
-}
+#include "work.h"
 int main(int argc, char **argv)
 {
     FILE *ran = fopen("ran", "a+");
