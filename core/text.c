@@ -85,6 +85,11 @@ bool array_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes
     return true;
 }
 
+bool text_equal(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
 const char *names_first(const char *names)
 {
     return names && *names ? names : NULL;

@@ -31,6 +31,9 @@ void text_done(struct text *text);
  * changed. For arrays that grow by one: if (!array_reserve(&a, &capacity, count + 1, sizeof *a)) ... */
 bool array_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes);
 
+/* Whether two strings are the same; NULL is as "". */
+bool text_equal(const char *a, const char *b);
+
 /* A walk through names with commas between them: the first one, and the one behind `name`; NULL: there is none. A name ends at a comma (names_length). NULL has none. */
 const char *names_first(const char *names);
 const char *names_next(const char *name);

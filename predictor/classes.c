@@ -1,9 +1,11 @@
 /* predictor/classes.c - see classes.h: rounds of division and of marking what is special, then classes and their representatives. */
 #include "predictor/classes.h"
 
+#include "predictor/alike.h"
 #include "predictor/amdahl.h"
 #include "predictor/division.h"
 #include "predictor/random.h"
+#include "predictor/representatives.h"
 #include "predictor/specials.h"
 #include "predictor/statistics.h"
 
@@ -13,7 +15,6 @@
 #include <string.h>
 
 #define SMALL_COUNT 10               /* up to here each invocation can be its own class */
-#define ALIKE_SPAN_RATIO 1.10
 #define MERGE_RATIO 1.01
 #define ROUNDS 4
 #define GROUPS_PER_CLASS 3           /* division may find more groups than classes are allowed: the least joins then lose least */
@@ -46,63 +47,6 @@ const char *classes_kind_name(enum classes_kind kind)
 static bool weighs_little(const struct finder *finder, uint64_t time_ns)
 {
     return (double)time_ns < finder->options.min_share_ratio * (double)finder->options.wall_ns;
-}
-
-/* ---- few: neighbours that perform alike ----------------------------------------------------------------------------------- */
-
-struct timed { uint64_t time_ns; uint32_t invocation; };
-
-static int compare_timed(const void *left, const void *right)
-{
-    const struct timed *a = left, *b = right;
-    return a->time_ns != b->time_ns ? (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns)
-                                    : (a->invocation > b->invocation) - (a->invocation < b->invocation);
-}
-
-/* Sort `invocations` by time and number their groups in `ret_group`: neighbours join, the closest first, as long as the whole group stays
- * within ALIKE_SPAN_RATIO or there are more than `limit` groups. Returns the number of groups. */
-static enum pcere_status alike_group(const struct classes_input *input, uint32_t *invocations, size_t count, size_t limit,
-                                     uint32_t *ret_group, size_t *ret_groups, struct pcere_error *error)
-{
-    struct timed *timed = malloc((count + 1) * sizeof *timed);
-    size_t *starts = malloc((count + 1) * sizeof *starts);
-    if (!timed || !starts) {
-        free(timed);
-        free(starts);
-        return pcere_fail_memory(error, "grouping a region's invocations");
-    }
-    for (size_t i = 0; i < count; i++) {
-        timed[i] = (struct timed){.time_ns = input->time_ns[invocations[i]], .invocation = invocations[i]};
-        starts[i] = i;
-    }
-    qsort(timed, count, sizeof *timed, compare_timed);
-    size_t groups = count;
-    starts[groups] = count;
-    while (groups > 1) {
-        size_t closest = 0;
-        double smallest = INFINITY;
-        for (size_t g = 0; g + 1 < groups; g++) {
-            double low = fmax((double)timed[starts[g]].time_ns, 1);
-            double span = fmax((double)timed[starts[g + 2] - 1].time_ns, 1) / low;
-            if (span < smallest) {
-                smallest = span;
-                closest = g;
-            }
-        }
-        if (smallest > ALIKE_SPAN_RATIO && groups <= limit)
-            break;
-        memmove(starts + closest + 1, starts + closest + 2, (groups - closest - 1) * sizeof *starts);
-        groups--;
-    }
-    for (size_t g = 0; g < groups; g++)
-        for (size_t i = starts[g]; i < starts[g + 1]; i++) {
-            invocations[i] = timed[i].invocation;
-            ret_group[i] = (uint32_t)g;
-        }
-    *ret_groups = groups;
-    free(timed);
-    free(starts);
-    return PCERE_OK;
 }
 
 /* ---- groups --------------------------------------------------------------------------------------------------------------- */
@@ -480,60 +424,6 @@ static enum pcere_status absent_join(struct finder *finder, struct pcere_error *
 
 /* ---- classes from groups -------------------------------------------------------------------------------------------------- */
 
-#define EQUALLY_GOOD 0.05               /* from the target, relative */
-
-struct candidate { double distance; uint64_t away_ns, invocation; };
-
-static void candidate_offer(struct candidate *best, struct candidate offered)
-{
-    if (best->invocation == 0 || offered.distance < best->distance ||
-        (offered.distance <= best->distance && offered.away_ns < best->away_ns))
-        *best = offered;
-}
-
-/* How far from `near_ns` an invocation begins: any after it is nearer than any before it; all are equally near where that is not known. */
-static uint64_t away_from(const struct classes_input *input, size_t i)
-{
-    uint64_t begin_ns = input->begin_ns ? input->begin_ns[i] : 0, near_ns = input->begin_ns ? input->near_ns : 0;
-    return begin_ns >= near_ns ? begin_ns - near_ns : UINT64_MAX / 2 + (near_ns - begin_ns) / 2;
-}
-
-static enum pcere_status representatives_choose(const struct finder *finder, struct classes_class *classes, struct pcere_error *error)
-{
-    const struct classes_input *input = finder->input;
-    struct { struct candidate any, later, at_hand, later_at_hand; uint64_t seen; } *choices = calloc(finder->class_count, sizeof *choices);
-    if (!choices)
-        return pcere_fail_memory(error, "choosing representatives");
-    for (size_t i = 0; i < input->count; i++) {
-        uint32_t c = finder->group_of[i];
-        double target = fmax((double)(finder->targets[c] ? finder->targets[c] : classes[c].time_ns_median), 1);
-        double distance = fabs((double)input->time_ns[i] / target - 1);
-        if (input->minor_faults)
-            distance += fabs((double)input->minor_faults[i] - (double)finder->groups[c].faults_median) * SPECIALS_FAULT_NS / target;
-        if (input->begin_ns && distance < EQUALLY_GOOD)
-            distance = 0;
-        const struct candidate offered = {.distance = distance, .away_ns = away_from(input, i), .invocation = i + 1};
-        bool at_hand = input->at_hand && input->at_hand[i], later = ++choices[c].seen > 3;
-        candidate_offer(&choices[c].any, offered);
-        if (later)
-            candidate_offer(&choices[c].later, offered);
-        if (at_hand)
-            candidate_offer(&choices[c].at_hand, offered);
-        if (at_hand && later)
-            candidate_offer(&choices[c].later_at_hand, offered);
-    }
-    for (size_t c = 0; c < finder->class_count; c++) {
-        bool at_hand = choices[c].at_hand.invocation > 0;
-        struct candidate any = at_hand ? choices[c].at_hand : choices[c].any;
-        struct candidate later = at_hand ? choices[c].later_at_hand : choices[c].later;
-        bool use_later = classes[c].members > 6 && later.invocation && later.distance <= fmax(any.distance + 0.02, 0.05);
-        classes[c].representative = use_later ? later.invocation : any.invocation;
-        classes[c].representative_ns = input->time_ns[classes[c].representative - 1];
-    }
-    free(choices);
-    return PCERE_OK;
-}
-
 static void class_judge(const struct finder *finder, struct classes_class *class)
 {
     if (class->kind == CLASSES_ALIKE &&
@@ -577,7 +467,7 @@ static enum pcere_status result_make(struct finder *finder, struct classes_resul
                                             .time_ns_median = finder->groups[c].median_ns,
                                             .kind = finder->kinds[c]};
     if (status == PCERE_OK)
-        status = representatives_choose(finder, classes, error);
+        status = representatives_choose(finder->input, finder->group_of, finder->targets, finder->groups, classes, count, error);
     if (status == PCERE_OK) {
         for (size_t c = 0; c < count; c++) {
             class_judge(finder, &classes[c]);

@@ -9,9 +9,9 @@
 #include "predictor/replays.h"
 #include "predictor/runs.h"
 #include "predictor/statistics.h"
+#include "predictor/unmeasured.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,74 +25,9 @@ const char *predict_basis_name(enum predict_basis basis)
     return names[basis];
 }
 
-static bool equal(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
 static uint64_t whole_ns(double time_ns)
 {
     return time_ns >= 0x1p63 ? (uint64_t)1 << 63 : time_ns > 0 ? (uint64_t)(time_ns + 0.5) : 0;
-}
-
-/* ---- hosts ----------------------------------------------------------------------------------------------------------------- */
-
-static enum pcere_status fail_host(const struct predict_request *request, const char *captured_on, struct pcere_error *error)
-{
-    struct text known = {0};
-    if (captured_on)
-        text_addf(&known, "%s", captured_on);
-    for (size_t i = 0; i < request->sample_count; i++) {
-        const char *name = request->samples[i].host_name;
-        bool seen = !name || equal(name, captured_on);
-        for (size_t j = 0; j < i && !seen; j++)
-            seen = equal(name, request->samples[j].host_name);
-        if (!seen)
-            text_addf(&known, "%s%s", known.length ? ", " : "", name);
-    }
-    char hint[sizeof error->hint];
-    snprintf(hint, sizeof hint, "known are: %s; replay on '%s' to make it known", known.length ? known.data : "none", request->arch);
-    text_done(&known);
-    return pcere_fail(error, PCERE_USAGE, 0, hint, "the store has no measurement of a machine named '%s'", request->arch);
-}
-
-/* ---- which samples count ------------------------------------------------------------------------------------------------------ */
-
-/* Say what is missing at all thread counts asked for, so that one command measures it. */
-static enum pcere_status fail_missing(const struct predict_request *request, struct replays *replays, const char *region,
-                                      uint64_t representative, uint32_t threads, struct pcere_error *error)
-{
-    size_t missing = 0;
-    struct text list = {0};
-    for (size_t r = 0; r < request->manifest->region_count; r++) {
-        const struct store_region *this = &request->manifest->regions[r];
-        if (equal(this->name, region) && this->thread_sized && threads > request->manifest->threads)
-            return pcere_fail(error, PCERE_NO, 0, "capture the program with more threads: pcere capture --threads N",
-                              "%s cannot run with %u threads, since it uses %s", region, threads, this->thread_sized);
-    }
-    for (size_t t = 0; t < request->thread_count; t++) {
-        size_t before = missing;
-        for (size_t r = 0; r < request->manifest->region_count; r++) {
-            const struct store_region *other = &request->manifest->regions[r];
-            for (size_t c = 0; equal(other->status, "captured") && c < other->class_count; c++) {
-                if (!other->classes[c].captured || other->classes[c].nested)
-                    continue;
-                replays_choose(request, other->name, other->classes[c].representative, request->threads[t], replays);
-                missing += replays->count == 0 && !measured_is_light(request->manifest, &other->classes[c]);
-            }
-        }
-        if (missing > before)
-            text_addf(&list, "%s%u", list.length ? "," : "", request->threads[t]);
-    }
-    char hint[sizeof error->hint], others[64] = "";
-    snprintf(hint, sizeof hint, "on %s: pcere replay%s%s%s%s%s --threads %s", request->arch, request->store_name ? " " : "",
-             request->store_name ? request->store_name : "", equal(request->flags, "") ? "" : " --flags '",
-             equal(request->flags, "") ? "" : request->flags, equal(request->flags, "") ? "" : "'", list.data ? list.data : "LIST");
-    text_done(&list);
-    if (missing > 1)
-        snprintf(others, sizeof others, " (and %zu more)", missing - 1);
-    return pcere_fail(error, PCERE_DATA, 0, hint, "invocation %llu of %s was not replayed with %u thread%s on '%s'%s",
-                      (unsigned long long)representative, region, threads, threads == 1 ? "" : "s", request->arch, others);
 }
 
 /* ---- one class ----------------------------------------------------------------------------------------------------------------- */
@@ -287,7 +222,7 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
         if (light || ret_class->missing)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         if (predictor->replays.count == 0)
-            return fail_missing(request, &predictor->replays, region->name, class->representative, threads, error);
+            return unmeasured_class(request, &predictor->replays, region->name, class->representative, threads, error);
         ret_class->alien_ratio = predictor->alone ? 0 : replays_alien_ratio(&predictor->replays);
         if (fabs(ret_class->alien_ratio) > 0)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
@@ -335,7 +270,7 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
 {
     bool nested = region->invocations > 0 && region->nested == region->invocations;
     *ret_region = (struct predict_region){.name = region->name, .basis = nested ? PREDICT_NESTED : PREDICT_IN_VIVO};
-    bool captured = equal(region->status, "captured") && region->class_count > 0;
+    bool captured = text_equal(region->status, "captured") && region->class_count > 0;
     memset(predictor->region_draws, 0, PREDICT_DRAWS * sizeof(double));
     if (!captured) {
         struct kept kept = kept_add(predictor, region, kept_ns(predictor, region->time_ns),
@@ -478,7 +413,7 @@ static enum pcere_status predictor_init(struct predictor *predictor, const struc
     size_t count = request->sample_count, repetitions = count, longest = 1, processes = 0;
     for (size_t i = 0; i < count; i++) {
         const struct store_sample *sample = &request->samples[i];
-        if (equal(sample->kind, "replay") && sample->sample_count == 0)
+        if (text_equal(sample->kind, "replay") && sample->sample_count == 0)
             return pcere_fail(error, PCERE_DATA, 0, "delete that line of samples.jsonl", "sample %zu has no repetitions", i + 1);
         repetitions += sample->sample_count;
         processes += sample->process_counts ? sample->process_count : 1;
@@ -542,7 +477,7 @@ static enum pcere_status request_check(const struct predict_request *request, bo
     known |= request->model != NULL;
     for (size_t i = 0; i < request->sample_count && !known; i++)
         known = request->samples[i].host_name && strcmp(request->samples[i].host_name, request->arch) == 0;
-    enum pcere_status status = known ? PCERE_OK : fail_host(request, captured_on, error);
+    enum pcere_status status = known ? PCERE_OK : unmeasured_host(request, captured_on, error);
     free(captured_on);
     return status;
 }

@@ -1,6 +1,7 @@
 /* predictor/replays.c - see replays.h. */
 #include "predictor/replays.h"
 
+#include "core/text.h"
 #include "predictor/measured.h"
 #include "predictor/members.h"
 #include "predictor/statistics.h"
@@ -8,21 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-static bool equal(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
 bool replays_sample_is(const struct store_sample *sample, const char *kind, const char *arch)
 {
-    return equal(sample->kind, kind) && sample->host_name && strcmp(sample->host_name, arch) == 0;
+    return text_equal(sample->kind, kind) && sample->host_name && strcmp(sample->host_name, arch) == 0;
 }
 
 static bool sample_replays(const struct predict_request *request, const struct store_sample *sample, const char *region,
                            uint64_t representative, uint32_t threads)
 {
     return replays_sample_is(sample, "replay", request->arch) && sample->representative == representative && sample->threads == threads &&
-           equal(sample->region, region) && equal(sample->flags, request->flags) && equal(sample->settings, request->settings);
+           text_equal(sample->region, region) && text_equal(sample->flags, request->flags) && text_equal(sample->settings, request->settings);
 }
 
 /* Newest first in line decides the warm-up policy; of equally new ones, the later line. */
@@ -38,8 +34,8 @@ void replays_choose(const struct predict_request *request, const char *region, u
     replays->count = 0;
     for (size_t i = 0; newest && i < request->sample_count; i++) {
         const struct store_sample *sample = &request->samples[i];
-        if (sample_replays(request, sample, region, representative, threads) && equal(sample->warmup, newest->warmup) &&
-            equal(sample->warmup_policy, newest->warmup_policy) && (sample->sampled_ratio > 0) == (newest->sampled_ratio > 0))
+        if (sample_replays(request, sample, region, representative, threads) && text_equal(sample->warmup, newest->warmup) &&
+            text_equal(sample->warmup_policy, newest->warmup_policy) && (sample->sampled_ratio > 0) == (newest->sampled_ratio > 0))
             replays->samples[replays->count++] = sample;
     }
 }
@@ -103,7 +99,7 @@ double replays_scaling(const struct predict_request *request, const struct store
     double vitro_ns = 0, vivo_ns = 0;
     for (size_t r = 0; r < manifest->region_count; r++) {
         const struct store_region *region = &manifest->regions[r];
-        for (size_t c = 0; (!only || only == region) && equal(region->status, "captured") && c < region->class_count; c++) {
+        for (size_t c = 0; (!only || only == region) && text_equal(region->status, "captured") && c < region->class_count; c++) {
             const struct store_class *class = &region->classes[c];
             if (!class->captured || class->nested)
                 continue;
@@ -153,7 +149,7 @@ double replays_members(const struct predict_request *request, const char *region
     for (size_t i = 0; i < request->sample_count; i++) {
         const struct store_sample *sample = &request->samples[i];
         if (replays_sample_is(sample, "members", request->arch) && sample->threads == threads && sample->representative == class->representative &&
-            equal(sample->region, region) && sample->sample_count == 2)
+            text_equal(sample->region, region) && sample->sample_count == 2)
             values[count++] = members_ratio((double)sample->samples_ns[0], (double)sample->samples_ns[1], weight, class->members);
     }
     statistics_sort(values, count);

@@ -1,21 +1,16 @@
 /* predictor/runs.c - see runs.h. */
 #include "predictor/runs.h"
 
+#include "core/text.h"
 #include "predictor/replays.h"
 #include "predictor/statistics.h"
 
 #include <math.h>
-#include <string.h>
-
-static bool equal(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
 
 bool runs_is(const struct predict_request *request, const struct store_sample *sample)
 {
     return replays_sample_is(sample, "run", request->arch) && !sample->region && sample->wall_ns > 0 &&
-           equal(sample->flags, request->flags) && equal(sample->settings, request->settings);
+           text_equal(sample->flags, request->flags) && text_equal(sample->settings, request->settings);
 }
 
 uint64_t runs_median(const struct predict_request *request, uint32_t threads, bool serial, double *values, size_t *ret_count)

@@ -1,0 +1,17 @@
+/* predictor/representatives.h - which invocation stands for each class.
+ *
+ * Rule 6 of predictor/classes.h, which calls this once its classes are known. Only classes.c includes this.
+ */
+#ifndef PCERE_PREDICTOR_REPRESENTATIVES_H
+#define PCERE_PREDICTOR_REPRESENTATIVES_H
+
+#include "predictor/classes.h"
+#include "predictor/specials.h"
+
+/* Set representative and representative_ns of classes[class_count], whose time_ns_median and members are known. class_of[input->count] numbers them from 0;
+ * targets[class_count] is the time that a representative should have, 0 for the median; groups[class_count] has the usual number of page faults.
+ * Error: PCERE_SYSTEM (no memory). */
+enum pcere_status representatives_choose(const struct classes_input *input, const uint32_t *class_of, const uint64_t *targets, const struct group *groups,
+                                        struct classes_class *classes, size_t class_count, struct pcere_error *error);
+
+#endif
