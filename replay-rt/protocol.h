@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 19u
+#define PLAN_VERSION 20u
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
@@ -28,6 +28,7 @@ struct plan_mapping { uint64_t start, end; uint32_t protection, flags; };
 
 struct plan_copy { uint64_t address, pages, source, zero; };    /* source: offset in PAGES; zero: 1 if all its bytes are 0.
                                        Ascending, not overlapping, each inside one mapping (`before`) */
+struct plan_alias { uint64_t address, original, bytes; };   /* what is at `address` is what is at `original`, which is in no alias. Ascending, not overlapping */
 struct plan_range { uint64_t address, bytes; };             /* ascending where they are searched */
 #define PLAN_THREAD_COPIES UINT32_MAX
 struct plan_thread { uint32_t number, image; uint64_t tls_address, tls_bytes; };   /* image: in `images`; PLAN_THREAD_COPIES: a struct threadprivate_table */
@@ -286,6 +287,7 @@ struct replay_plan {
     struct plan_policy policy;
     struct plan_table words;        /* uint64_t */
     struct plan_table mappings;     /* struct plan_mapping, ascending */
+    struct plan_table aliases;      /* struct plan_alias: no copy has a page there */
     struct plan_table before;       /* struct plan_copy: memory at the region's start */
     struct plan_table expected;     /* struct plan_copy: memory after it; only for PLAN_VERIFY */
     struct plan_table ignored;      /* struct plan_range: not compared */

@@ -2,6 +2,7 @@
 #include "core/text.h"
 #include "store/format.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -13,7 +14,7 @@ static const size_t part_bytes[PART_COUNT] = {
     sizeof(struct store_thread), sizeof(struct store_lock), sizeof(struct store_frame), sizeof(struct store_range),
     sizeof(struct store_signal),
     sizeof(struct store_descriptor), sizeof(struct store_stream), sizeof(struct store_run),
-    sizeof(struct store_random), sizeof(struct store_run), 1,
+    sizeof(struct store_random), sizeof(struct store_run), 1, sizeof(struct store_alias),
 };
 
 void store_codelet_done(struct store_codelet *codelet)
@@ -26,6 +27,7 @@ void store_codelet_done(struct store_codelet *codelet)
     free(codelet->mappings);
     free(codelet->before);
     free(codelet->after);
+    free(codelet->aliases);
     free(codelet->threads);
     free(codelet->locks);
     free(codelet->frames);
@@ -94,6 +96,65 @@ static const char *check_covered(const struct store_codelet *codelet, uint64_t p
                 return "a run of pages lies outside all mappings";
             at = codelet->mappings[mapping].end;
         }
+    }
+    return NULL;
+}
+
+static bool is_mapped(const struct store_codelet *codelet, uint64_t start, uint64_t end)
+{
+    size_t low = 0, high = codelet->mapping_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (codelet->mappings[middle].end <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; start < end && low < codelet->mapping_count && codelet->mappings[low].start <= start; low++)
+        start = codelet->mappings[low].end;
+    return start >= end;
+}
+
+/* The first alias that ends above the address. */
+static size_t alias_above(const struct store_codelet *codelet, uint64_t address)
+{
+    size_t low = 0, high = codelet->alias_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (codelet->aliases[middle].address + codelet->aliases[middle].bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool meets_alias(const struct store_codelet *codelet, uint64_t start, uint64_t end)
+{
+    size_t i = alias_above(codelet, start);
+    return i < codelet->alias_count && codelet->aliases[i].address < end;
+}
+
+static const char *check_aliases(const struct store_codelet *codelet, uint64_t page_bytes)
+{
+    uint64_t floor = 0;
+    for (size_t i = 0; i < codelet->alias_count; i++) {
+        const struct store_alias *alias = &codelet->aliases[i];
+        if (!alias->bytes || (alias->address | alias->original | alias->bytes) % page_bytes)
+            return "memory at two addresses is empty or does not lie on page boundaries";
+        if (alias->address < floor || alias->bytes > UINT64_MAX - alias->address || alias->bytes > UINT64_MAX - alias->original)
+            return "memory at two addresses wraps around, overlaps or is not ascending";
+        floor = alias->address + alias->bytes;
+        if (!is_mapped(codelet, alias->address, floor) || !is_mapped(codelet, alias->original, alias->original + alias->bytes))
+            return "memory at two addresses lies outside all mappings";
+    }
+    for (size_t i = 0; i < codelet->alias_count; i++)
+        if (meets_alias(codelet, codelet->aliases[i].original, codelet->aliases[i].original + codelet->aliases[i].bytes))
+            return "memory at two addresses refers to what refers to another";
+    for (size_t i = 0; codelet->alias_count && i < codelet->before_count + codelet->after_count; i++) {
+        const struct store_run *run = i < codelet->before_count ? &codelet->before[i] : &codelet->after[i - codelet->before_count];
+        if (meets_alias(codelet, run->address, run->address + run->count * page_bytes))
+            return "a page is there twice";
     }
     return NULL;
 }
@@ -180,6 +241,8 @@ static const char *codelet_validate(const struct store_codelet *codelet, uint64_
     if (!wrong)
         wrong = check_runs(codelet->after, codelet->after_count, page_bytes, page_count);
     if (!wrong)
+        wrong = check_aliases(codelet, page_bytes);
+    if (!wrong)
         wrong = check_files(codelet, page_bytes, page_count);
     if (!wrong)
         wrong = check_runs(codelet->externals, codelet->external_count, page_bytes, page_count);
@@ -237,10 +300,20 @@ static void add_descriptors(struct text *file, const struct store_codelet *codel
     }
 }
 
+static int parts_of(const struct codelet_header *header)
+{
+    return header->version < CODELET_VERSION ? PART_ALIASES : PART_COUNT;
+}
+
+static size_t header_bytes_of(const struct codelet_header *header)
+{
+    return offsetof(struct codelet_header, counts) + (size_t)parts_of(header) * sizeof *header->counts;
+}
+
 static uint64_t file_bytes_of(const struct codelet_header *header, uint64_t limit)
 {
-    uint64_t bytes = sizeof *header + CHECK_BYTES;
-    for (int part = 0; part < PART_COUNT; part++) {
+    uint64_t bytes = header_bytes_of(header) + CHECK_BYTES;
+    for (int part = 0; part < parts_of(header); part++) {
         if (header->counts[part] > limit / part_bytes[part])
             return UINT64_MAX;
         bytes += (header->counts[part] * part_bytes[part] + 7) & ~7ull;
@@ -258,7 +331,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
     if (wrong)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "the codelet '%s' cannot be stored: %s", name, wrong);
     struct codelet_header header = {
-        .magic = CODELET_MAGIC, .version = CODELET_VERSION, .path = codelet->path, .store_id = store_id,
+        .magic = CODELET_MAGIC, .version = codelet->alias_count ? CODELET_VERSION : CODELET_VERSION_PLAIN, .path = codelet->path, .store_id = store_id,
         .page_bytes = page_bytes, .invocation = codelet->invocation, .members = codelet->members,
         .num_threads = codelet->num_threads, .proc_bind = codelet->proc_bind, .capture_threads = codelet->capture_threads,
         .flags = (codelet->has_after ? CODELET_HAS_AFTER : 0) | (codelet->does_io ? CODELET_DOES_IO : 0), .stack_pointer = codelet->stack_pointer,
@@ -267,14 +340,14 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
         .counts = {strlen(name), strlen(region), codelet->word_count, codelet->mapping_count, codelet->before_count,
                    codelet->after_count, codelet->thread_count, codelet->lock_count, codelet->frame_count,
                    codelet->ignored_count, codelet->signal_count, codelet->descriptor_count, codelet->stream_count, codelet->content_count,
-                   codelet->random_count, codelet->external_count, strlen(locale)},
+                   codelet->random_count, codelet->external_count, strlen(locale), codelet->alias_count},
     };
     header.file_bytes = file_bytes_of(&header, STORE_CODELET_BYTES_MOST);
     if (header.file_bytes == UINT64_MAX)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "the codelet '%s' cannot be stored: its index is too large", name);
 
     struct text file = {0};
-    text_add_bytes(&file, &header, sizeof header);
+    text_add_bytes(&file, &header, header_bytes_of(&header));
     text_add(&file, name);
     add_padding(&file);
     text_add(&file, region);
@@ -295,6 +368,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
     text_add_bytes(&file, codelet->externals, codelet->external_count * sizeof *codelet->externals);
     text_add(&file, locale);
     add_padding(&file);
+    text_add_bytes(&file, codelet->aliases, codelet->alias_count * sizeof *codelet->aliases);
     uint64_t check = file.failed ? 0 : XXH64(file.data, file.length, 0);
     text_add_bytes(&file, &check, sizeof check);
     size_t bytes = file.length;
@@ -329,20 +403,25 @@ static void *take_part(const unsigned char **at, const struct codelet_header *he
 static enum pcere_status check_header(const void *data, size_t bytes, const char *name, uint64_t store_id, uint64_t page_bytes,
                                       struct codelet_header *ret_header, struct pcere_error *error)
 {
-    struct codelet_header header = {0};
+    struct codelet_header header = {.version = CODELET_VERSION_PLAIN};
     uint64_t check;
-    if (bytes < sizeof header + CHECK_BYTES)
+    if (bytes < header_bytes_of(&header) + CHECK_BYTES)
         return damaged(error, name, "it is too short");
-    memcpy(&header, data, sizeof header);
+    memcpy(&header, data, header_bytes_of(&header));
     memcpy(&check, (const char *)data + bytes - CHECK_BYTES, sizeof check);
     if (memcmp(header.magic, CODELET_MAGIC, sizeof header.magic) != 0)
         return damaged(error, name, "it does not begin as a codelet does");
     if (XXH64(data, bytes - CHECK_BYTES, 0) != check)
         return damaged(error, name, "its checksum does not match");
-    if (header.version != CODELET_VERSION)
+    if (header.version != CODELET_VERSION && header.version != CODELET_VERSION_PLAIN)
         return pcere_fail(error, PCERE_DATA, 0, "capture the program again with this version",
-                          "the codelet '%s' was written by another version of PCERE (format %u, this one reads %u)", name,
-                          header.version, CODELET_VERSION);
+                          "the codelet '%s' was written by another version of PCERE (format %u, this one reads %u and %u)", name,
+                          header.version, CODELET_VERSION_PLAIN, CODELET_VERSION);
+    if (bytes < header_bytes_of(&header) + CHECK_BYTES)
+        return damaged(error, name, "it is too short");
+    memcpy(&header, data, header_bytes_of(&header));
+    if (header.version == CODELET_VERSION && !header.counts[PART_ALIASES])
+        return damaged(error, name, "it has none of what its version is for");
     if (header.file_bytes != bytes || file_bytes_of(&header, bytes) != bytes)
         return damaged(error, name, "its length does not match what it should hold");
     if (header.store_id != store_id || header.page_bytes != page_bytes)
@@ -358,7 +437,7 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
     enum pcere_status status = check_header(data, bytes, name, store_id, page_bytes, &header, error);
     if (status)
         return status;
-    const unsigned char *at = (const unsigned char *)data + sizeof header;
+    const unsigned char *at = (const unsigned char *)data + header_bytes_of(&header);
     char *own_name = take_part(&at, &header, PART_NAME);
     bool named = own_name && strlen(name) == header.counts[PART_NAME] && strcmp(own_name, name) == 0;
     free(own_name);
@@ -377,7 +456,7 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
         .signal_count = header.counts[PART_SIGNALS], .setting = header.setting,
         .descriptor_count = header.counts[PART_DESCRIPTORS], .stream_count = header.counts[PART_STREAMS],
         .content_count = header.counts[PART_CONTENTS], .random_count = header.counts[PART_RANDOMS],
-        .external_count = header.counts[PART_EXTERNALS], .does_io = header.flags & CODELET_DOES_IO,
+        .external_count = header.counts[PART_EXTERNALS], .alias_count = header.counts[PART_ALIASES], .does_io = header.flags & CODELET_DOES_IO,
     };
     codelet.region = take_part(&at, &header, PART_REGION);
     codelet.words = take_part(&at, &header, PART_WORDS);
@@ -395,9 +474,11 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
     codelet.randoms = take_part(&at, &header, PART_RANDOMS);
     codelet.externals = take_part(&at, &header, PART_EXTERNALS);
     codelet.locale = take_part(&at, &header, PART_LOCALE);
+    codelet.aliases = take_part(&at, &header, PART_ALIASES);
     if (!codelet.region || !codelet.words || !codelet.mappings || !codelet.before || !codelet.after || !codelet.threads ||
         !codelet.locks || !codelet.frames || !codelet.ignored || !codelet.signals || !codelet.descriptors ||
-        !codelet.streams || !codelet.contents || !codelet.randoms || !codelet.externals || !codelet.locale)
+        !codelet.streams || !codelet.contents || !codelet.randoms || !codelet.externals || !codelet.locale ||
+        !codelet.aliases)
         status = pcere_fail_memory(error, "a codelet");
     else {
         const char *wrong = codelet_validate(&codelet, page_bytes, page_count);

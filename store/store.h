@@ -119,6 +119,10 @@ struct store_run {               /* consecutive pages at consecutive addresses w
     uint64_t count;              /* pages */
 };                               /* a page of a mapping that no run covers was absent */
 
+struct store_alias {             /* memory that is mapped a second time: what is at `address` is what is at `original` */
+    uint64_t address, original, bytes;      /* multiples of the page size */
+};
+
 #define STORE_THREAD_COPIES UINT32_MAX  /* no TLS block but a struct threadprivate_table (include/pcere/threadprivate.h), of all threads; the last entry, if any */
 struct store_thread {            /* thread `number` of the team-to-be: 0 is the one that enters the region */
     uint32_t number;
@@ -217,6 +221,7 @@ struct store_codelet {
     struct store_mapping *mappings;  size_t mapping_count;
     struct store_run *before;    size_t before_count;     /* memory at the region's start: ascending, not overlapping */
     struct store_run *after;     size_t after_count;      /* pages whose content differs after the region (absent before: included) */
+    struct store_alias *aliases; size_t alias_count;      /* ascending by `address`, not overlapping; no run has a page there, and no original lies there */
     bool has_after;              /* false: the end was not seen (exit inside the region), so that it cannot be verified */
     struct store_thread *threads;  size_t thread_count;
     struct store_lock *locks;    size_t lock_count;

@@ -240,7 +240,7 @@ static enum pcere_status mappings_fill(const struct map_list *maps, struct store
     for (size_t i = 0; i < maps->count; i++)
         codelet->mappings[i] = maps->entries[i].mapping;
     codelet->mapping_count = maps->count;
-    return PCERE_OK;
+    return maps_aliases(maps, &codelet->aliases, &codelet->alias_count, error);
 }
 
 static enum pcere_status settings_fill(const struct capture_stop *stop, struct store_codelet *codelet, struct pcere_error *error)

@@ -175,23 +175,129 @@ enum pcere_status maps_read(char *text, const struct map_facts *facts, struct ma
     return status;
 }
 
-static bool is_same_memory(const struct map_entry *one, const struct map_entry *other)
+/* ---- memory at several addresses -------------------------------------------------------------------------------------------- */
+
+static int object_order(const struct map_entry *a, const struct map_entry *b)
 {
-    uint64_t one_end = one->offset + (one->mapping.end - one->mapping.start), other_end = other->offset + (other->mapping.end - other->mapping.start);
-    return one->shared && other->shared && one->inode && one->inode == other->inode && one->device == other->device &&
-           (one->mapping.protection | other->mapping.protection) & PROT_WRITE && touches(one->offset, one_end, other->offset, other_end);
+    return a->device != b->device ? (a->device > b->device) - (a->device < b->device) : (a->inode > b->inode) - (a->inode < b->inode);
 }
 
-bool maps_twice(const struct map_list *list, const struct map_entry **ret_one, const struct map_entry **ret_other)
+/* Mappings of one object one after the other, writable ones first. */
+static int sharing_order(const void *left, const void *right)
 {
-    for (size_t i = 0; i < list->count; i++)
-        for (size_t j = list->entries[i].shared ? i + 1 : list->count; j < list->count; j++)
-            if (is_same_memory(&list->entries[i], &list->entries[j])) {
-                *ret_one = &list->entries[i];
-                *ret_other = &list->entries[j];
-                return true;
-            }
-    return false;
+    const struct map_entry *a = *(const struct map_entry *const *)left, *b = *(const struct map_entry *const *)right;
+    int order = object_order(a, b), writable = (int)(b->mapping.protection & PROT_WRITE) - (int)(a->mapping.protection & PROT_WRITE);
+    return order ? order : writable ? writable : (a->mapping.start > b->mapping.start) - (a->mapping.start < b->mapping.start);
+}
+
+struct place { uint64_t offset, end, address; };        /* of an object: where its bytes from `offset` on were seen first */
+
+struct places {
+    struct place *items;        /* ascending by offset, not overlapping */
+    size_t count, capacity;
+    struct store_alias *aliases;
+    size_t alias_count, alias_capacity;
+};
+
+/* The first place that ends behind the offset. */
+static size_t place_above(const struct places *places, uint64_t offset)
+{
+    size_t low = 0, high = places->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places->items[middle].end <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool place_add(struct places *places, size_t index, struct place place)
+{
+    if (!array_reserve(&places->items, &places->capacity, places->count + 1, sizeof *places->items))
+        return false;
+    memmove(&places->items[index + 1], &places->items[index], (places->count - index) * sizeof *places->items);
+    places->items[index] = place;
+    places->count++;
+    return true;
+}
+
+static bool alias_add(struct places *places, struct store_alias alias)
+{
+    struct store_alias *last = places->alias_count ? &places->aliases[places->alias_count - 1] : NULL;
+    if (last && last->address + last->bytes == alias.address && last->original + last->bytes == alias.original) {
+        last->bytes += alias.bytes;
+        return true;
+    }
+    if (!array_reserve(&places->aliases, &places->alias_capacity, places->alias_count + 1, sizeof *places->aliases))
+        return false;
+    places->aliases[places->alias_count++] = alias;
+    return true;
+}
+
+/*   object    |--- seen at A ---|      |-- at B --|
+ *   mapping          |------------------------|
+ *                     alias of A   new    of B                 */
+static bool mapping_place(struct places *places, const struct map_entry *entry)
+{
+    uint64_t address = entry->mapping.start, offset = entry->offset, end = offset + (entry->mapping.end - entry->mapping.start);
+    while (offset < end) {
+        size_t index = place_above(places, offset);
+        const struct place *known = index < places->count ? &places->items[index] : NULL;
+        bool seen = known && known->offset <= offset;
+        uint64_t stop = seen ? known->end : known && known->offset < end ? known->offset : end;
+        stop = stop < end ? stop : end;
+        if (!(seen ? alias_add(places, (struct store_alias){address, known->address + (offset - known->offset), stop - offset})
+                   : place_add(places, index, (struct place){offset, stop, address})))
+            return false;
+        address += stop - offset;
+        offset = stop;
+    }
+    return true;
+}
+
+static int alias_order(const void *left, const void *right)
+{
+    const struct store_alias *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static bool may_be_seen_twice(const struct map_entry *entry)
+{
+    return entry->shared && entry->inode && entry->offset <= UINT64_MAX - (entry->mapping.end - entry->mapping.start);
+}
+
+enum pcere_status maps_aliases(const struct map_list *list, struct store_alias **ret_aliases, size_t *ret_count, struct pcere_error *error)
+{
+    struct places places = {0};
+    size_t count = 0;
+    const struct map_entry **shared = malloc((list->count ? list->count : 1) * sizeof *shared);
+    bool enough = shared != NULL;
+    for (size_t i = 0; enough && i < list->count; i++)
+        if (may_be_seen_twice(&list->entries[i]))
+            shared[count++] = &list->entries[i];
+    if (count)
+        qsort(shared, count, sizeof *shared, sharing_order);
+    for (size_t i = 0, next; enough && i < count; i = next) {
+        next = i + 1;
+        while (next < count && object_order(shared[i], shared[next]) == 0)
+            next++;
+        places.count = 0;
+        for (size_t j = i; enough && next - i > 1 && shared[i]->mapping.protection & PROT_WRITE && j < next; j++)
+            enough = mapping_place(&places, shared[j]);
+    }
+    free(shared);
+    free(places.items);
+    if (!enough) {
+        free(places.aliases);
+        return pcere_fail_memory(error, "memory at two addresses");
+    }
+    if (places.alias_count)
+        qsort(places.aliases, places.alias_count, sizeof *places.aliases, alias_order);
+    *ret_aliases = places.aliases;
+    *ret_count = places.alias_count;
+    return PCERE_OK;
 }
 
 void maps_done(struct map_list *list)

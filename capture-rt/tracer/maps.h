@@ -48,8 +48,9 @@ enum pcere_status maps_read(char *text, const struct map_facts *facts, struct ma
 bool maps_parse(const char *line, const struct map_facts *facts, struct map_entry *ret_entry);
 /* Cut what lies in excluded ranges out of an entry and add the remaining pieces. PCERE_SYSTEM: no memory. */
 enum pcere_status maps_add(struct map_list *list, struct map_entry entry, const struct map_facts *facts, struct pcere_error *error);
-/* Two mappings in which the same memory can be seen and, in one at least, be written. */
-bool maps_twice(const struct map_list *list, const struct map_entry **ret_one, const struct map_entry **ret_other);
+/* Memory that can be seen in several mappings and be written in one of them at least: all but one of its places, that one a place where it can be written if
+ * there is such a one. Malloc'ed. PCERE_SYSTEM: no memory. */
+enum pcere_status maps_aliases(const struct map_list *list, struct store_alias **ret_aliases, size_t *ret_count, struct pcere_error *error);
 void maps_done(struct map_list *list);
 
 #endif

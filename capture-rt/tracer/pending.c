@@ -128,12 +128,38 @@ static struct kept *kept_add(struct session *session)
     return kept;
 }
 
+/* Runs of pages without those that are seen at another address as well. */
+static bool aliases_leave(const struct store_codelet *codelet, uint64_t page_bytes, struct run_list *runs)
+{
+    struct run_list kept;
+    if (!codelet->alias_count)
+        return true;
+    if (!run_list_outside(runs, codelet->aliases, codelet->alias_count, page_bytes, &kept))
+        return false;
+    run_list_done(runs);
+    *runs = kept;
+    return true;
+}
+
+/* Of memory that has several addresses, what is at one of them stands for all. */
+static enum pcere_status memory_settle(struct pending *pending, uint64_t page_bytes, struct pcere_error *error)
+{
+    struct store_codelet *codelet = &pending->codelet;
+    struct run_list after = {codelet->after, codelet->after_count, codelet->after_count};
+    bool enough = aliases_leave(codelet, page_bytes, &pending->before) && aliases_leave(codelet, page_bytes, &after);
+    codelet->after = after.runs;
+    codelet->after_count = after.count;
+    return enough ? PCERE_OK : pcere_fail_memory(error, "the list of pages");
+}
+
 enum pcere_status pending_keep(struct session *session, struct pending *pending, struct pcere_error *error)
 {
     struct kept *kept = kept_add(session);
     enum pcere_status status = kept ? codelet_finish(session->log.log, pending->threads, session->elf, &session->libraries, pending->end_stack_pointer,
                                                      &pending->codelet, error)
                                     : pcere_fail_memory(error, "a codelet");
+    if (status == PCERE_OK)
+        status = memory_settle(pending, session->manifest.page_size, error);
     if (status != PCERE_OK) {
         session->kept_count -= kept != NULL;
         pending_drop(session, pending);

@@ -80,6 +80,27 @@ bool run_list_inside(const struct run_list *list, const struct store_mapping *ma
     return true;
 }
 
+bool run_list_outside(const struct run_list *list, const struct store_alias *aliases, size_t count, uint64_t page_bytes, struct run_list *ret_list)
+{
+    struct run_list result = {0};
+    size_t next = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct store_run *run = &list->runs[i];
+        for (uint64_t at = run->address, end = at + run->count * page_bytes; at < end;) {
+            while (next < count && aliases[next].address + aliases[next].bytes <= at)
+                next++;
+            uint64_t low = next < count && aliases[next].address < end ? aliases[next].address : end;
+            if (low > at && !run_list_add(&result, (struct store_run){at, number_at(run, (at - run->address) / page_bytes), (low - at) / page_bytes}, page_bytes)) {
+                run_list_done(&result);
+                return false;
+            }
+            at = low < end ? aliases[next].address + aliases[next].bytes : end;
+        }
+    }
+    *ret_list = result;
+    return true;
+}
+
 uint64_t run_list_pages(const struct run_list *list)
 {
     uint64_t pages = 0;

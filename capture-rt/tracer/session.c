@@ -2,8 +2,6 @@
 
 #include "capture-rt/tracer/session_private.h"
 
-#include "core/text.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -191,23 +189,6 @@ static enum pcere_status sockets_make(int both[2], struct pcere_error *error)
     return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a socket pair");
 }
 
-/* Each of them is captured by itself. */
-static void twice_note(struct session *session)
-{
-    const struct map_entry *one, *other;
-    struct text text = {0};
-    struct pcere_error ignored;
-    if (!maps_twice(&session->maps, &one, &other))
-        return;
-    text_addf(&text, "the program has the same memory at two addresses (%s at 0x%" PRIx64 " and 0x%" PRIx64 "), of which a replay has two copies: a region that writes "
-              "at one and reads at the other computes something else there, which pcere verify shows", one->mapping.name[0] ? one->mapping.name : "shared memory",
-              one->mapping.start, other->mapping.start);
-    char *sentence = text_take(&text);
-    if (sentence)
-        capture_note(session->result, sentence, &ignored);
-    free(sentence);
-}
-
 static void notes_after(struct session *session)
 {
     const struct capture_log *log = session->log.log;
@@ -218,7 +199,6 @@ static void notes_after(struct session *session)
         capture_note(session->result, "there were more OpenMP locks than can be recorded: some are missing in the codelets", &ignored);
     if (session->maps.shared_writable)
         capture_note(session->result, "the program shares writable memory with others: it is captured like its own", &ignored);
-    twice_note(session);
 }
 
 static void session_close(struct session *session)

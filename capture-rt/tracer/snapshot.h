@@ -21,6 +21,8 @@ bool run_list_difference(const struct run_list *before, const struct run_list *a
 /* The pages of `list` that lie in one of the mappings (ascending). False: no memory. */
 bool run_list_inside(const struct run_list *list, const struct store_mapping *mappings, size_t count, uint64_t page_bytes,
                      struct run_list *ret_list);
+/* The pages of `list` that do not lie in one of the aliases (ascending). False: no memory. */
+bool run_list_outside(const struct run_list *list, const struct store_alias *aliases, size_t count, uint64_t page_bytes, struct run_list *ret_list);
 uint64_t run_list_pages(const struct run_list *list);
 bool run_list_copy(const struct run_list *list, struct run_list *ret_list);
 void run_list_done(struct run_list *list);

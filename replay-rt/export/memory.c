@@ -3,6 +3,7 @@
  * memory.bin holds pages, one after the other. memory.txt says what lies where, a line each, ascending:
  *
  *   mapping START END RIGHTS               the program had these addresses mapped
+ *   same START END ORIGINAL                what is there is what is at ORIGINAL: two mappings of one memory
  *   pages ADDRESS COUNT BEFORE AFTER       COUNT pages from ADDRESS. BEFORE: number in memory.bin of what the first of them held at the
  *                                          region's start, `zero`, or `absent` (never touched); AFTER: behind its end, `=`: unchanged
  *   content OFFSET COUNT NUMBER            COUNT pages of a file that was open (files.c), from NUMBER in memory.bin, or `zero`
@@ -23,11 +24,12 @@
 static struct range mappings[MAPPING_COUNT];
 static int rights[MAPPING_COUNT];
 struct page pages[PAGE_COUNT];
-struct range gaps[PAGE_COUNT + MAPPING_COUNT], skips[SKIP_COUNT + 1];
+static struct same { char *start, *end, *original; } sames[SAME_COUNT + 1];
+struct range gaps[PAGE_COUNT + MAPPING_COUNT + SAME_COUNT], skips[SKIP_COUNT + 1];
 size_t page_count, gap_count, skip_count;
 char zero_page[PAGE_BYTES];
 static struct page *written[PAGE_COUNT];
-static size_t mapping_count, written_count, content_count;
+static size_t mapping_count, same_count, written_count, content_count;
 struct content contents[CONTENT_COUNT + 1];
 
 static char *content(char *stored, size_t stored_pages, const char *word, uint64_t index, char *before)
@@ -71,6 +73,8 @@ static void memory_read(void)
                 page->before = content(stored, bytes / PAGE_BYTES, before, i, NULL);
                 page->after = content(stored, bytes / PAGE_BYTES, after, i, page->before);
             }
+        } else if (sscanf(line, "same %lx %lx %lx", &start, &end, &count) == 3 && same_count < SAME_COUNT) {
+            sames[same_count++] = (struct same){(char *)start, (char *)end, (char *)count};
         } else if (sscanf(line, "content %lu %lu %31s", &start, &count, before) == 3 && content_count < CONTENT_COUNT) {
             struct content *piece = &contents[content_count++];
             *piece = (struct content){start, count, content(stored, bytes / PAGE_BYTES, before, count - 1, NULL)};
@@ -98,6 +102,45 @@ static void first_stack_unmap(void)
         fclose(maps);
 }
 
+/* What lies there again of another address is none. */
+static void gap_add(char *start, char *end)
+{
+    for (size_t i = 0; i < same_count && start < end; i++)
+        if (sames[i].end > start && sames[i].start < end) {
+            if (start < sames[i].start)
+                gaps[gap_count++] = (struct range){start, sames[i].start};
+            start = sames[i].end;
+        }
+    if (start < end)
+        gaps[gap_count++] = (struct range){start, end};
+}
+
+static int original_order(const void *left, const void *right)
+{
+    const struct same *a = left, *b = right;
+    return (a->original > b->original) - (a->original < b->original);
+}
+
+/* Originals become shared memory, those that touch in one piece, which is seen at its other addresses by mremap(2) with an old size of 0. */
+static void same_map(void)
+{
+    qsort(sames, same_count, sizeof *sames, original_order);
+    for (size_t i = 0, next; i < same_count; i = next) {
+        char *start = sames[i].original, *end = start;
+        for (next = i; next < same_count && sames[next].original <= end; next++) {
+            char *own = sames[next].original + (sames[next].end - sames[next].start);
+            end = own > end ? own : end;
+        }
+        bool mapped = mmap(start, (size_t)(end - start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == start;
+        for (size_t j = i; mapped && j < next; j++)
+            mapped = mremap(sames[j].original, 0, (size_t)(sames[j].end - sames[j].start), MREMAP_MAYMOVE | MREMAP_FIXED, sames[j].start) == sames[j].start;
+        if (!mapped) {
+            perror("codelet: memory at two addresses");
+            exit(2);
+        }
+    }
+}
+
 bool memory_map(void)
 {
     size_t page = 0;
@@ -111,14 +154,13 @@ bool memory_map(void)
         for (; page < page_count && pages[page].address < mappings[i].end; page++) {
             if (!pages[page].before)
                 continue;
-            if (at < pages[page].address)
-                gaps[gap_count++] = (struct range){at, pages[page].address};
+            gap_add(at, pages[page].address);
             at = pages[page].address + PAGE_BYTES;
             written[written_count++] = &pages[page];
         }
-        if (at < mappings[i].end)
-            gaps[gap_count++] = (struct range){at, mappings[i].end};
+        gap_add(at, mappings[i].end);
     }
+    same_map();
     return true;
 }
 

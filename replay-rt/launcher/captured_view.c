@@ -9,7 +9,8 @@ enum pcere_status captured_view_open(const struct page_pool *pool, const struct 
                                      struct pcere_error *error)
 {
     struct captured_view view = {.pages_bytes = pool->file_bytes, .page_bytes = pool->page_bytes, .copies = memory->before,
-                                 .copy_count = memory->before_count};
+                                 .copy_count = memory->before_count, .aliases = memory->aliases,
+                                 .alias_count = memory->alias_count};
     if (memory->expected_count) {
         view.copies = memory->expected;
         view.copy_count = memory->expected_count;
@@ -53,15 +54,34 @@ static const struct plan_copy *copy_find(struct captured_view *view, uint64_t ad
     return &view->copies[low];
 }
 
+/* The address at which the capture has what is there, and how much of it follows. */
+static uint64_t original_of(const struct captured_view *view, uint64_t address, uint64_t *bytes)
+{
+    size_t low = 0, high = view->alias_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (view->aliases[middle].address + view->aliases[middle].bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == view->alias_count || view->aliases[low].address > address)
+        return address;
+    uint64_t offset = address - view->aliases[low].address, left = view->aliases[low].bytes - offset;
+    *bytes = *bytes < left ? *bytes : left;
+    return view->aliases[low].original + offset;
+}
+
 bool captured_view_read(struct captured_view *view, uint64_t address, void *out, uint64_t bytes)
 {
     unsigned char *to = out;
     while (bytes) {
-        const struct plan_copy *copy = copy_find(view, address);
+        uint64_t most = bytes, original = original_of(view, address, &most);
+        const struct plan_copy *copy = copy_find(view, original);
         if (!copy)
             return false;
-        uint64_t offset = address - copy->address, piece = copy->pages * view->page_bytes - offset;
-        piece = piece < bytes ? piece : bytes;
+        uint64_t offset = original - copy->address, piece = copy->pages * view->page_bytes - offset;
+        piece = piece < most ? piece : most;
         if (copy->zero)
             memset(to, 0, piece);
         else if (copy->source <= view->pages_bytes && offset + piece <= view->pages_bytes - copy->source)

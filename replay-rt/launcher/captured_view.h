@@ -10,7 +10,9 @@
 struct captured_view {
     const unsigned char *pages;       /* the page pool, mapped */
     uint64_t pages_bytes, page_bytes;
-    const struct plan_copy *copies;   /* borrowed */
+    const struct plan_copy *copies;   /* borrowed, as the next */
+    const struct plan_alias *aliases;
+    size_t alias_count;
     size_t copy_count, last;
 };
 

@@ -106,6 +106,19 @@ static enum pcere_status mappings_add(struct maker *maker, const struct store_co
     return PCERE_OK;
 }
 
+_Static_assert(sizeof(struct plan_alias) == sizeof(struct store_alias), "copied as they are");
+
+static enum pcere_status aliases_add(struct codelet_memory *memory, const struct store_codelet *codelet, struct pcere_error *error)
+{
+    memory->aliases = calloc(codelet->alias_count + 1, sizeof *memory->aliases);
+    if (!memory->aliases)
+        return pcere_fail_memory(error, "the mappings of a codelet");
+    memory->alias_count = codelet->alias_count;
+    if (memory->alias_count)
+        memcpy(memory->aliases, codelet->aliases, memory->alias_count * sizeof *memory->aliases);
+    return PCERE_OK;
+}
+
 /* Does the capture hold the page at this address? */
 static bool is_captured(const struct store_codelet *codelet, uint64_t address, uint64_t page_bytes)
 {
@@ -265,6 +278,8 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
     struct maker maker = {.pool = pool, .page_bytes = pool->page_bytes};
     struct codelet_memory *memory = &maker.memory;
     enum pcere_status status = mappings_add(&maker, codelet, error);
+    if (!status)
+        status = aliases_add(memory, codelet, error);
     for (size_t i = 0; !status && i < codelet->before_count; i++)
         status = run_add(&maker, codelet, &codelet->before[i], false, error);
     for (size_t i = 0; !status && i < images->count; i++)
@@ -300,6 +315,7 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
 void codelet_memory_done(struct codelet_memory *memory)
 {
     free(memory->mappings);
+    free(memory->aliases);
     free(memory->before);
     free(memory->expected);
     free(memory->changed);

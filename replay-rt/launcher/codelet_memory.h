@@ -11,6 +11,7 @@
 
 struct codelet_memory {
     struct plan_mapping *mappings;    size_t mapping_count;
+    struct plan_alias *aliases;       size_t alias_count;
     struct plan_copy *before;         size_t before_count;
     struct plan_copy *expected;       size_t expected_count;    /* 0 unless asked for */
     struct plan_range *changed;       size_t changed_count;     /* of `before`: pages that the region left with other content */

@@ -317,6 +317,14 @@ static bool mappings_write(struct memory_writer *writer)
     return true;
 }
 
+static void aliases_write(struct memory_writer *writer)
+{
+    const struct codelet_memory *memory = &writer->work->memory;
+    for (size_t i = 0; i < memory->alias_count; i++)
+        text_addf(&writer->lines, "same %" PRIx64 " %" PRIx64 " %" PRIx64 "\n", memory->aliases[i].address,
+                  memory->aliases[i].address + memory->aliases[i].bytes, memory->aliases[i].original);
+}
+
 static void content_add(struct text *line, uint8_t content, uint64_t number)
 {
     static const char *const words[] = {[CONTENT_ABSENT] = " absent", [CONTENT_ZERO] = " zero", [CONTENT_SAME] = " ="};
@@ -359,6 +367,7 @@ enum pcere_status export_memory_write(struct export_work *work, struct pcere_err
     if (!status && !mappings_write(&writer))
         status = pcere_fail_memory(error, "ranges");
     if (!status) {
+        aliases_write(&writer);
         lines_write(&writer);
         status = skips_write(&writer, error);
     }

@@ -328,6 +328,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     text_add_bytes(&out, plan, sizeof *plan);
     plan->words = table_add(&out, codelet->words, codelet->word_count, sizeof *codelet->words);
     plan->mappings = table_add(&out, memory->mappings, memory->mapping_count, sizeof *memory->mappings);
+    plan->aliases = table_add(&out, memory->aliases, memory->alias_count, sizeof *memory->aliases);
     plan->before = table_add(&out, memory->before, memory->before_count, sizeof *memory->before);
     plan->expected = table_add(&out, memory->expected, memory->expected_count, sizeof *memory->expected);
     plan->ignored = table_add(&out, ignored.items, ignored.count, sizeof *ignored.items);

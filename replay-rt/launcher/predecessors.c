@@ -185,6 +185,7 @@ static bool runs_beside(const struct store_codelet *own, const struct store_code
            && own->setting.level_count == other->setting.level_count
            && same_bytes(own->setting.levels, own->setting.level_count, other->setting.levels, other->setting.level_count, sizeof *own->setting.levels)
            && same_bytes(own->threads, own->thread_count, other->threads, other->thread_count, sizeof *own->threads)
+           && same_bytes(own->aliases, own->alias_count, other->aliases, other->alias_count, sizeof *own->aliases)
            && same_bytes(own->locks, own->lock_count, other->locks, other->lock_count, sizeof *own->locks)
            && same_bytes(own->externals, own->external_count, other->externals, other->external_count, sizeof *own->externals);
 }

@@ -65,6 +65,9 @@ static bool range_take(const struct range *range)
 
 static bool copy_suits(const struct memory *memory, const struct plan_copy *copy)
 {
+    size_t shared = pcere_plan_range_from(memory->shared, memory->shared_count, copy->address);
+    if (shared < memory->shared_count && memory->shared[shared].address < copy->address + copy->pages * memory->codelet->plan->page_bytes)
+        return false;
     for (uint64_t i = 0; i < memory->codelet->plan->mappings.count; i++)
         if (memory->mappings[i].start <= copy->address && copy->address < memory->mappings[i].end)
             return memory->mappings[i].protection == (PROT_READ | PROT_WRITE) && !(memory->mappings[i].flags & PLAN_MAPPING_GROWS);

@@ -113,6 +113,8 @@ enum page_state {
 /* Answers are read in batches and kept until the next refresh. One thread at a time. */
 enum page_state pcere_pagemap_state(uint64_t address, uint64_t page_bytes);
 void pcere_pagemap_refresh(void);
+/* Of these pages, ascending, the kernel's answer says little: what is at several addresses may have been written at another one. They are own ones. Borrowed. */
+void pcere_pagemap_share(const struct plan_range *ranges, size_t count);
 
 /* ---- memory.c: captured ranges, restored and compared --------------------------------------------------------------------- */
 
@@ -125,6 +127,8 @@ struct memory {
     uint64_t *first_page;             /* running number of each copy's first page; one more entry: the number of pages */
     struct plan_range *gaps;          /* absent at the region's start */
     size_t gap_count;
+    struct plan_range *originals, *shared;    /* memory at several addresses: as one of them has it; all of them. Ascending */
+    size_t original_count, shared_count;
     unsigned char *dirty;             /* a byte per page, filled by learning */
     bool lazy;                        /* captured pages are private mappings of the pages file: those that are never written are never copied */
     struct page_move *written;        /* learned: what a run writes */
@@ -169,6 +173,15 @@ void pcere_memory_protect(struct memory *memory);
 
 /* The copy that holds the address, or NULL. */
 const struct plan_copy *pcere_memory_copy(const struct memory *memory, uint64_t address);
+
+/* ---- aliases.c: memory at several addresses ---------------------------------------------------------------------------------- */
+
+/* Where it is. */
+void pcere_aliases_find(struct memory *memory);
+/* Everything else is mapped: make it one memory at all of its addresses, as the capture has it. */
+void pcere_aliases_map(const struct memory *memory);
+/* Is what lies there that of another address? */
+bool pcere_aliases_hold(const struct memory *memory, uint64_t address);
 
 /* ---- ahead.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -216,6 +216,8 @@ void pcere_memory_compare(struct memory *memory)
         if (!(mapping->protection & PROT_READ))
             continue;
         for (uint64_t address = mapping->start; address < mapping->end; address += plan->page_bytes) {
+            if (pcere_aliases_hold(memory, address))
+                continue;             /* compared at its other address */
             const struct plan_copy *expected = expected_copy(memory, &cursor, address);
             bool untouched = page_is_untouched(memory, address, expected);
             if (untouched && !expected)

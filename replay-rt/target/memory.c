@@ -101,11 +101,17 @@ static bool copies_map(const struct memory *memory)
     return true;
 }
 
+/* What is at several addresses is no gap where it has no page: there it is all the same. */
 static void gap_add(struct memory *memory, uint64_t start, uint64_t end)
 {
-    if (start >= end)
-        return;
-    memory->gaps[memory->gap_count++] = (struct plan_range){start, end - start};
+    size_t at = start < end ? pcere_plan_range_from(memory->shared, memory->shared_count, start) : 0;
+    while (start < end) {
+        const struct plan_range *shared = at < memory->shared_count ? &memory->shared[at++] : NULL;
+        uint64_t stop = shared && shared->address < end ? shared->address : end;
+        if (start < stop)
+            memory->gaps[memory->gap_count++] = (struct plan_range){start, stop - start};
+        start = stop < end ? shared->address + shared->bytes : end;
+    }
 }
 
 static void gaps_find(struct memory *memory)
@@ -143,8 +149,9 @@ void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory)
         .mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping),
         .copies = PLAN_TABLE(codelet, before, struct plan_copy),
         .first_page = array_new(codelet, plan->before.count + 1, sizeof(uint64_t)),
-        .gaps = array_new(codelet, plan->before.count + plan->mappings.count, sizeof(struct plan_range)),
+        .gaps = array_new(codelet, plan->before.count + plan->mappings.count + 2 * plan->aliases.count, sizeof(struct plan_range)),
     };
+    pcere_aliases_find(&memory);
     uint64_t floor = 0;
     for (uint64_t i = 0; i < plan->mappings.count; i++) {
         const struct plan_mapping *mapping = &memory.mappings[i];
@@ -161,6 +168,7 @@ void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory)
     memory.dirty = array_new(codelet, memory.first_page[plan->before.count], 1);
     if (memory.lazy && !copies_map(&memory))
         pcere_plan_end(codelet, PLAN_FAILED, "cannot map the captured pages: %s", strerror(errno));
+    pcere_aliases_map(&memory);
     *ret_memory = memory;
 }
 

@@ -12,6 +12,20 @@ enum { BATCH = 4096 };
 
 static uint64_t entries[BATCH], first, count;
 static int descriptor = -2;
+static const struct plan_range *shared;
+static size_t shared_count;
+
+void pcere_pagemap_share(const struct plan_range *ranges, size_t range_count)
+{
+    shared = ranges;
+    shared_count = range_count;
+}
+
+static bool is_shared(uint64_t address)
+{
+    size_t at = shared_count ? pcere_plan_range_from(shared, shared_count, address) : 0;
+    return at < shared_count && shared[at].address <= address;
+}
 
 void pcere_pagemap_refresh(void)
 {
@@ -21,6 +35,8 @@ void pcere_pagemap_refresh(void)
 enum page_state pcere_pagemap_state(uint64_t address, uint64_t page_bytes)
 {
     uint64_t page = address / page_bytes;
+    if (is_shared(address))
+        return PAGE_OWN;
     if (descriptor == -2)
         descriptor = pcere_descriptor_raise(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     if (descriptor < 0)

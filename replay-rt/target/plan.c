@@ -105,7 +105,7 @@ static bool plan_is_sound(const struct codelet *codelet, uint64_t plan_bytes, ui
            && ((const char *)plan)[plan->bytes - 1] == '\0' && plan->region < plan->bytes - plan->strings
            && plan->level_count <= PLAN_LEVELS_MAX
            && table_fits(plan, &plan->words, sizeof(uint64_t)) && table_fits(plan, &plan->mappings, sizeof(struct plan_mapping))
-           && copies_fit(codelet, &plan->before) && copies_fit(codelet, &plan->expected)
+           && table_fits(plan, &plan->aliases, sizeof(struct plan_alias)) && copies_fit(codelet, &plan->before) && copies_fit(codelet, &plan->expected)
            && table_fits(plan, &plan->ignored, sizeof(struct plan_range))
            && table_fits(plan, &plan->changed, sizeof(struct plan_range)) && table_fits(plan, &plan->zeroed, sizeof(struct plan_range))
            && table_fits(plan, &plan->images, sizeof(struct plan_image)) && table_fits(plan, &plan->threads, sizeof(struct plan_thread))

@@ -14,6 +14,7 @@
 
 #define SAMPLE_PAGE 4096u
 #define SAMPLE_ADDRESS 0x10000000ull
+#define SAMPLE_ALIAS 0x7ffff7000000ull      /* of the first page there */
 #define SAMPLE_REGION "conj_grad@cg.c:405"
 #define SAMPLE_PROGRAM "/proc/self/exe"
 
@@ -92,9 +93,11 @@ static inline struct store_run *sample_runs(const struct sample_store *made, siz
 static inline enum pcere_status sample_add_codelet(struct sample_store *made, struct pcere_error *error)
 {
     uint64_t words[3] = {1, SAMPLE_ADDRESS, UINT64_MAX};
-    struct store_mapping mappings[2] = {
+    struct store_mapping mappings[3] = {
         {SAMPLE_ADDRESS, SAMPLE_ADDRESS + (made->page_count + 1) * SAMPLE_PAGE, 3, STORE_ROLE_HEAP, "[heap]"},
+        {SAMPLE_ALIAS, SAMPLE_ALIAS + SAMPLE_PAGE, 1, STORE_ROLE_ANONYMOUS, "memfd:ring (deleted)"},
         {0x7ffffffde000, 0x7ffffffff000, 3, STORE_ROLE_STACK, "[stack]"}};
+    struct store_alias alias = {SAMPLE_ALIAS, SAMPLE_ADDRESS, SAMPLE_PAGE};
     struct store_run after = {0x7ffffffde000, STORE_PAGE_ZERO, 2};
     struct store_thread thread = {0, 3, SAMPLE_ADDRESS + 64, 64};
     struct store_lock lock = {.address = SAMPLE_ADDRESS + 128, .kind = 1, .held = 2, .held_after = 1};
@@ -111,7 +114,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
     struct store_codelet codelet = {
         .region = (char[]){SAMPLE_REGION}, .invocation = 7, .members = 75, .proc_bind = -1, .capture_threads = 1,
         .stack_pointer = 0x7ffffffde100, .unit_id = 0x8899aabbccddeeffu, .in_vivo_ns = 1234, .words = words, .word_count = 3, .mappings = mappings,
-        .mapping_count = 2, .after = &after, .after_count = 1, .has_after = true, .threads = &thread, .thread_count = 1,
+        .mapping_count = 3, .aliases = &alias, .alias_count = 1, .after = &after, .after_count = 1, .has_after = true, .threads = &thread, .thread_count = 1,
         .locks = &lock, .lock_count = 1, .frames = frames, .frame_count = 2, .ignored = &ignored, .ignored_count = 1,
         .signals = &signal, .signal_count = 1, .setting = {.schedule_kind = 3, .schedule_chunk = 9, .max_active_levels = 2, .dynamic = 0, .environment = SAMPLE_ADDRESS,
                     .level_count = 2, .levels = {{4, 3}, {1, 0}}},

@@ -200,6 +200,62 @@ static void test_other_versions(void)
     CU_ASSERT_EQUAL(use_store(NULL), PCERE_OK);
 }
 
+/* The sum over all of a codelet is right, and what it says of memory at two addresses is not. */
+static void test_aliases_that_make_no_sense(void)
+{
+    static const struct { struct store_alias alias; const char *words; } cases[] = {
+        {{SAMPLE_ALIAS, SAMPLE_ADDRESS, 0}, "empty"},
+        {{SAMPLE_ALIAS + 1, SAMPLE_ADDRESS, SAMPLE_PAGE}, "page boundaries"},
+        {{SAMPLE_ALIAS, SAMPLE_ADDRESS + 8, SAMPLE_PAGE}, "page boundaries"},
+        {{SAMPLE_ALIAS, 0ull - SAMPLE_PAGE, SAMPLE_PAGE * 2ull}, "wraps around"},
+        {{SAMPLE_ALIAS + SAMPLE_PAGE, SAMPLE_ADDRESS, SAMPLE_PAGE}, "outside all mappings"},
+        {{SAMPLE_ALIAS, SAMPLE_ADDRESS - SAMPLE_PAGE, SAMPLE_PAGE}, "outside all mappings"},
+        {{SAMPLE_ALIAS, SAMPLE_ALIAS, SAMPLE_PAGE}, "refers to what refers to another"},
+        {{SAMPLE_ADDRESS, SAMPLE_ALIAS, SAMPLE_PAGE}, "a page is there twice"},
+    };
+    char path[400];
+    size_t bytes;
+    struct store_codelet codelet;
+    store_file_path(path, "codelet");
+    unsigned char *data = sample_read(path, &bytes), *copy = malloc(bytes);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pcere_error error = {0};
+        memcpy(copy, data, bytes);
+        memcpy(copy + bytes - 8 - sizeof cases[i].alias, &cases[i].alias, sizeof cases[i].alias);       /* the last part */
+        uint64_t check = XXH64(copy, bytes - 8, 0);
+        memcpy(copy + bytes - 8, &check, 8);
+        sample_write(path, copy, bytes);
+        CU_ASSERT_EQUAL(use_store(&error), PCERE_DATA);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, cases[i].words));
+    }
+    sample_write(path, data, bytes);
+    free(data);
+    free(copy);
+    struct store *store = sample_store_open(&made);
+    CU_ASSERT_EQUAL_FATAL(store_codelet_load(store, made.codelet_name, &codelet, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(codelet.alias_count, 1);
+    CU_ASSERT_TRUE(codelet.aliases->address == SAMPLE_ALIAS && codelet.aliases->original == SAMPLE_ADDRESS && codelet.aliases->bytes == SAMPLE_PAGE);
+    store_codelet_done(&codelet);
+    store_close(store);
+}
+
+/* Codelets without it are those of the version before. */
+static void test_version_without_aliases(void)
+{
+    struct store_codelet codelet = {.region = (char[]){"main@main.c:1"}}, again;
+    uint32_t version = 0;
+    void *data = NULL;
+    size_t bytes = 0;
+    CU_ASSERT_EQUAL_FATAL(codelet_encode(&codelet, "main", 7, SAMPLE_PAGE, 0, &data, &bytes, NULL), PCERE_OK);
+    memcpy(&version, (char *)data + 8, 4);
+    CU_ASSERT_EQUAL(version, CODELET_VERSION_PLAIN);
+    CU_ASSERT_EQUAL_FATAL(codelet_decode(data, bytes, "main", 7, SAMPLE_PAGE, 0, &again, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(again.alias_count, 0);
+    CU_ASSERT_STRING_EQUAL(again.region, "main@main.c:1");
+    store_codelet_done(&again);
+    free(data);
+}
+
 static void test_files_of_another_store(void)
 {
     static const char *const names[] = {"pages", "codelet"};
@@ -306,6 +362,8 @@ static const struct unit_test tests[] = {
     {"a missing file is refused, and so is a pipe in its place", test_missing_files},
     {"a store without invocations has none; a pipe in their place is refused", test_no_invocations},
     {"files of another version are refused and named as such", test_other_versions},
+    {"memory at two addresses that makes no sense is damage, by what is wrong", test_aliases_that_make_no_sense},
+    {"a codelet without memory at two addresses is of the version before", test_version_without_aliases},
     {"files of another store are refused", test_files_of_another_store},
     {"a codelet under another name is refused", test_renamed_codelet},
     {"what is no store is refused", test_what_is_no_store},

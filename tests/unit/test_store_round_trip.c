@@ -38,8 +38,8 @@ static void test_codelet_comes_back(void)
     CU_ASSERT_EQUAL(codelet.words[2], UINT64_MAX);
     CU_ASSERT_EQUAL(codelet.num_threads, 0);
     CU_ASSERT_EQUAL(codelet.proc_bind, -1);
-    CU_ASSERT_EQUAL(codelet.mapping_count, 2);
-    CU_ASSERT_STRING_EQUAL(codelet.mappings[1].name, "[stack]");
+    CU_ASSERT_EQUAL_FATAL(codelet.mapping_count, 3);
+    CU_ASSERT_STRING_EQUAL(codelet.mappings[2].name, "[stack]");
     CU_ASSERT_TRUE(codelet.has_after);
     CU_ASSERT_EQUAL(codelet.after_count, 1);
     CU_ASSERT_EQUAL(codelet.threads[0].tls_bytes, 64);

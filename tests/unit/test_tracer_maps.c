@@ -56,25 +56,44 @@ static void nonsense(void)
         CU_ASSERT_FALSE(maps_parse(lines[i], &facts, &entry));
 }
 
-static void seen_twice(void)
+static void aliases_expect(const char *lines, const struct store_alias *expected, size_t expected_count)
 {
-    static const char *const lines =
-        "7ffff0000000-7ffff0004000 rw-s 00000000 00:01 77  /memfd:ring (deleted)\n"
-        "7ffff0010000-7ffff0014000 rw-p 00000000 00:01 77  /memfd:ring (deleted)\n"      /* private */
-        "7ffff0020000-7ffff0024000 r--s 00004000 00:01 77  /memfd:ring (deleted)\n"      /* its other half */
-        "7ffff0030000-7ffff0034000 rw-s 00000000 fe:01 77  /tmp/of-another-device\n";
-    const struct map_entry *one = NULL, *other = NULL;
     struct map_list list = {0};
+    struct store_alias *aliases = NULL;
+    size_t count = 0;
     char *text = strdup(lines);
     CU_ASSERT_EQUAL(maps_read(text, &facts, &list, NULL), PCERE_OK);
-    CU_ASSERT_EQUAL(list.count, 4);
-    CU_ASSERT_FALSE(maps_twice(&list, &one, &other));
-    CU_ASSERT_EQUAL(maps_add(&list, parsed("7ffff0040000-7ffff0042000 r--s 00003000 00:01 77  /memfd:ring (deleted)"), &facts, NULL), PCERE_OK);
-    CU_ASSERT_TRUE(maps_twice(&list, &one, &other));
-    CU_ASSERT_EQUAL(one->mapping.start, 0x7ffff0000000);
-    CU_ASSERT_EQUAL(other->mapping.start, 0x7ffff0040000);
+    CU_ASSERT_EQUAL(maps_aliases(&list, &aliases, &count, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(count, expected_count);
+    for (size_t i = 0; i < count; i++) {
+        CU_ASSERT_EQUAL(aliases[i].address, expected[i].address);
+        CU_ASSERT_EQUAL(aliases[i].original, expected[i].original);
+        CU_ASSERT_EQUAL(aliases[i].bytes, expected[i].bytes);
+    }
+    free(aliases);
     free(text);
     maps_done(&list);
+}
+
+#define RING "00:01 77  /memfd:ring (deleted)\n"
+
+static void seen_twice(void)
+{
+    aliases_expect("7ffff0000000-7ffff0004000 rw-s 00000000 " RING
+                   "7ffff0010000-7ffff0014000 rw-p 00000000 " RING      /* private */
+                   "7ffff0020000-7ffff0024000 r--s 00004000 " RING      /* its other half */
+                   "7ffff0030000-7ffff0034000 rw-s 00000000 fe:01 77  /tmp/of-another-device\n", NULL, 0);
+    aliases_expect("7ffff0000000-7ffff0004000 r--s 00000000 " RING
+                   "7ffff0010000-7ffff0014000 r--s 00000000 " RING, NULL, 0);     /* nobody writes it */
+    aliases_expect("7ffff0000000-7ffff0004000 rw-s 00000000 " RING
+                   "7ffff0004000-7ffff0008000 rw-s 00000000 " RING,
+                   (const struct store_alias[]){{0x7ffff0004000, 0x7ffff0000000, 0x4000}}, 1);
+    /* What can be written is the original; a mapping of more than that is cut, and what is new in it is an original itself. */
+    aliases_expect("7ffff0000000-7ffff0006000 r--s 00000000 " RING
+                   "7ffff0010000-7ffff0012000 rw-s 00002000 " RING
+                   "7ffff0020000-7ffff0023000 r--s 00003000 " RING,
+                   (const struct store_alias[]){{0x7ffff0002000, 0x7ffff0010000, 0x2000}, {0x7ffff0020000, 0x7ffff0011000, 0x1000},
+                                                {0x7ffff0021000, 0x7ffff0004000, 0x2000}}, 3);
 }
 
 static void names(void)
@@ -115,7 +134,7 @@ static const struct unit_test tests[] = {
     {"lines that make no sense are refused", nonsense},
     {"names are cut and made printable", names},
     {"excluded ranges are cut out, rounded outwards to pages", cutting},
-    {"memory that can be written at one address and seen at another is found", seen_twice},
+    {"memory that can be written at one address and seen at another has one original", seen_twice},
 };
 
 UNIT_MAIN("tracer: maps", tests)

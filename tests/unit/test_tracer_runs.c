@@ -40,6 +40,25 @@ static void merging(void)
     run_list_done(&list);
 }
 
+static void outside(void)
+{
+    struct run_list list = {0}, result;
+    add(&list, 10, 100, 10);
+    add(&list, 30, STORE_PAGE_ZERO, 4);
+    add(&list, 40, 50, 2);
+    const struct store_alias aliases[] = {{9 * PAGE, 0, 2 * PAGE}, {14 * PAGE, 0, PAGE}, {18 * PAGE, 0, 13 * PAGE}, {33 * PAGE, 0, 9 * PAGE}};
+    CU_ASSERT_TRUE_FATAL(run_list_outside(&list, aliases, 4, PAGE, &result));
+    CU_ASSERT_EQUAL_FATAL(result.count, 3);
+    run_is(&result.runs[0], 11, 101, 3);
+    run_is(&result.runs[1], 15, 105, 3);
+    run_is(&result.runs[2], 31, STORE_PAGE_ZERO, 2);
+    run_list_done(&result);
+    CU_ASSERT_TRUE_FATAL(run_list_outside(&list, NULL, 0, PAGE, &result));
+    CU_ASSERT_EQUAL(result.count, 3);
+    run_list_done(&result);
+    run_list_done(&list);
+}
+
 static void difference(void)
 {
     struct run_list before = {0}, after = {0}, result;
@@ -150,6 +169,7 @@ static const struct unit_test tests[] = {
     {"a difference holds what changed and what was absent, and nothing else", difference},
     {"a difference is right page by page on random snapshots", difference_at_random},
     {"pages outside the mappings are left out", inside},
+    {"pages at second addresses are left out", outside},
     {"ranges that overlap or touch become one", ranges},
 };
 
