@@ -2,8 +2,8 @@
  *
  * The runtime cuts such blocks from pools of each thread that hold its own tasks as well, and writes between them. So that the program's are
  * with the program's memory, and only they, they come from the allocator that serves the program's malloc, aligned as the OpenMP allocator's
- * traits ask. What is left to the runtime: allocators of a limited pool, whose limit is part of what they promise, and unknown ones. An
- * allocator itself is the program's memory: a replay's runtime finds its traits there.
+ * traits ask, and charged to its pool if that is limited. What is left to the runtime: what does not fit a pool any more, which it answers as the traits say,
+ * and unknown allocators. An allocator itself is the program's memory: a replay's runtime finds its traits and the pool's count there.
  */
 #include "capture-rt/target/target.h"
 #include "include/pcere/openmp_block.h"
@@ -16,15 +16,41 @@ extern __typeof__(malloc) target_own_malloc;
 extern __typeof__(aligned_alloc) target_own_aligned_alloc;
 extern __typeof__(free) target_own_free;
 
-enum { TRAIT_ALIGNMENT = 2, TRAIT_POOL = 4, PREDEFINED_LAST = 8, ALLOCATORS_MOST = 256 };
+enum { TRAIT_ALIGNMENT = 2, TRAIT_POOL = 4, PREDEFINED_LAST = 8, ALLOCATORS_MOST = 256, ALLOCATOR_WORDS_FIXED = 3, ALLOCATOR_WORDS = 8 };
 
 struct trait { int key; uintptr_t value; };          /* omp_alloctrait_t */
 
-static struct { uintptr_t handle; size_t alignment; bool limited; } allocators[ALLOCATORS_MOST];
+static struct allocator {
+    uintptr_t handle;
+    size_t alignment;
+    bool unknown;                /* what it allows */
+    uint64_t limit, *account;    /* of its pool: bytes, and how many are used; NULL: there is no limit */
+} allocators[ALLOCATORS_MOST];
 static size_t allocator_count;
 static pthread_rwlock_t allocators_lock = PTHREAD_RWLOCK_INITIALIZER;
 static uintptr_t (*next_default)(void);
 static int (*next_number)(const void *place);
+
+/* The runtime's allocator has the pool's size as one of its first words, behind memory space, kind and alignment, and then what is used. */
+static uint64_t *account_find(uintptr_t handle, uint64_t limit)
+{
+    uint64_t *words = (uint64_t *)handle;
+    for (size_t i = ALLOCATOR_WORDS_FIXED; limit && i + 1 < ALLOCATOR_WORDS; i++)
+        if (words[i] == limit && words[i + 1] == 0)
+            return &words[i + 1];
+    return NULL;
+}
+
+static void trait_note(struct allocator *allocator, const struct trait *trait)
+{
+    if (trait->key == TRAIT_ALIGNMENT)
+        allocator->alignment = trait->value;
+    if (trait->key == TRAIT_POOL) {
+        allocator->limit = trait->value;
+        allocator->account = account_find(allocator->handle, trait->value);
+        allocator->unknown = !allocator->account;
+    }
+}
 
 static void allocator_note(uintptr_t handle, int count, const struct trait *traits)
 {
@@ -36,49 +62,70 @@ static void allocator_note(uintptr_t handle, int count, const struct trait *trai
         at++;
     if (at < ALLOCATORS_MOST) {
         allocator_count += at == allocator_count;
-        allocators[at].handle = handle;
-        allocators[at].alignment = 0;
-        allocators[at].limited = false;
-        for (int i = 0; i < count; i++) {
-            if (traits[i].key == TRAIT_ALIGNMENT)
-                allocators[at].alignment = traits[i].value;
-            allocators[at].limited |= traits[i].key == TRAIT_POOL;
-        }
+        allocators[at] = (struct allocator){.handle = handle};
+        for (int i = 0; i < count; i++)
+            trait_note(&allocators[at], &traits[i]);
     }
     pthread_rwlock_unlock(&allocators_lock);
 }
 
-/* Whether its blocks may come from elsewhere, and how they are aligned at least. */
-static bool allocator_known(uintptr_t handle, size_t *ret_alignment)
+/* Whether its blocks may come from elsewhere. */
+static bool allocator_known(uintptr_t handle, struct allocator *ret_allocator)
 {
     bool known = false;
-    *ret_alignment = 0;
+    *ret_allocator = (struct allocator){0};
     handle = !handle && next_default ? next_default() : handle;
     if (handle <= PREDEFINED_LAST)
         return handle != 0;
     pthread_rwlock_rdlock(&allocators_lock);
     for (size_t i = 0; i < allocator_count && !known; i++) {
-        known = allocators[i].handle == handle && !allocators[i].limited;
-        *ret_alignment = known ? allocators[i].alignment : 0;
+        known = allocators[i].handle == handle && !allocators[i].unknown;
+        if (known)
+            *ret_allocator = allocators[i];
     }
     pthread_rwlock_unlock(&allocators_lock);
     return known;
 }
 
+/* As the runtime does it, alignment included. False: the pool has not so much left. */
+static bool pool_charge(const struct allocator *allocator, size_t bytes, size_t alignment, uint64_t *ret_charge)
+{
+    size_t least = sizeof(void *), charge;
+    *ret_charge = 0;
+    if (!allocator->account)
+        return true;
+    if (__builtin_add_overflow(bytes, (alignment > least ? alignment : least) + OPENMP_BLOCK_OVERHEAD, &charge))
+        return false;
+    *ret_charge = charge;
+    if (__atomic_fetch_add(allocator->account, charge, __ATOMIC_RELAXED) + charge <= allocator->limit)
+        return true;
+    __atomic_fetch_sub(allocator->account, charge, __ATOMIC_RELAXED);
+    return false;
+}
+
 /* NULL: let the runtime do it, and fail as it does. */
 static void *block_make(size_t count, size_t each, size_t alignment, uintptr_t allocator, bool clear)
 {
-    size_t bytes, whole, least, room;
-    if (!allocator_known(allocator, &least))
+    struct allocator of;
+    struct openmp_block header = {.magic = OPENMP_BLOCK_MAGIC};
+    size_t bytes, whole;
+    if (!allocator_known(allocator, &of))
         return NULL;
-    alignment = alignment < least ? least : alignment;
-    room = alignment > sizeof(struct openmp_block) ? alignment : sizeof(struct openmp_block);
-    if ((alignment & (alignment - 1)) || __builtin_mul_overflow(count, each, &bytes) || !bytes || __builtin_add_overflow(bytes, room, &whole))
+    alignment = alignment < of.alignment ? of.alignment : alignment;
+    size_t room = alignment > 16 ? (sizeof header + alignment - 1) / alignment * alignment : sizeof header;
+    if ((alignment & (alignment - 1)) || __builtin_mul_overflow(count, each, &bytes) || !bytes || __builtin_add_overflow(bytes, room, &whole)
+        || !pool_charge(&of, bytes, alignment, &header.charge))
         return NULL;
+    header.account = of.account;
+    header.limited = of.account != NULL;
+    header.bytes = bytes;
     char *start = alignment > 16 ? target_own_aligned_alloc(alignment, whole) : target_own_malloc(whole);
-    if (!start)
+    if (!start) {
+        openmp_block_discharge(&header);
         return NULL;
-    *((struct openmp_block *)(start + room) - 1) = (struct openmp_block){.start = start, .bytes = bytes, .magic = OPENMP_BLOCK_MAGIC};
+    }
+    header.start = start;
+    *((struct openmp_block *)(start + room) - 1) = header;
     return clear ? memset(start + room, 0, bytes) : start + room;
 }
 
@@ -86,6 +133,7 @@ static void *block_make(size_t count, size_t each, size_t alignment, uintptr_t a
 static bool block_free(void *block)
 {
     struct openmp_block *header = openmp_block_of(block);
+    openmp_block_discharge(header);
     if (header)
         target_own_free(header->start);
     return header != NULL;

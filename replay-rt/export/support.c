@@ -377,14 +377,30 @@ __attribute__((weak)) size_t malloc_usable_size(void *block)
     return next(block);
 }
 
-/* The same for blocks that the program had from the OpenMP runtime: in front of the program's bytes stand where the block starts, their number, 0 and a mark. */
+/* The same for blocks that the program had from the OpenMP runtime. Where an allocator's pool is limited, a block's charge goes back to the runtime's count of it. */
 #define OPENMP_BLOCK_MARK 0x9d1f6b6c62706d6fu
+struct openmp_block { uint64_t *account, charge, start, bytes, limited, mark; };      /* in front of the program's bytes */
+
+static const struct openmp_block *openmp_block_of(const void *block)
+{
+    const struct openmp_block *header = (const struct openmp_block *)block - 1;
+    return header->mark == OPENMP_BLOCK_MARK ? header : NULL;
+}
+
+static void openmp_block_discharge(const void *block)
+{
+    const struct openmp_block *header = openmp_block_of(block);
+    if (header && header->limited)
+        __atomic_fetch_sub(header->account, header->charge, __ATOMIC_RELAXED);
+}
 
 void omp_free(void *block, omp_allocator_handle_t allocator)
 {
     static __typeof__(omp_free) *next;
-    if (is_captured(block))
+    if (is_captured(block)) {
+        openmp_block_discharge(block);
         return;
+    }
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "omp_free");
     next(block, allocator);
@@ -400,13 +416,17 @@ void __kmpc_free(int thread, void *block, omp_allocator_handle_t allocator)
 void *omp_realloc(void *block, size_t bytes, omp_allocator_handle_t allocator, omp_allocator_handle_t free_allocator)
 {
     static __typeof__(omp_realloc) *next;
-    const uint64_t *header = block;
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "omp_realloc");
-    if (!block || !is_captured(block) || header[-1] != OPENMP_BLOCK_MARK)
+    const struct openmp_block *header = block && is_captured(block) ? openmp_block_of(block) : NULL;
+    if (!header)
         return next(block, bytes, allocator, free_allocator);
-    void *grown = omp_alloc(bytes, allocator);
-    return grown ? memcpy(grown, block, header[-3] < bytes ? header[-3] : bytes) : NULL;
+    void *grown = bytes ? omp_alloc(bytes, allocator) : NULL;
+    if (grown)
+        memcpy(grown, block, header->bytes < bytes ? header->bytes : bytes);
+    if (grown || !bytes)
+        openmp_block_discharge(block);
+    return grown;
 }
 
 __attribute__((weak, visibility("hidden"))) void *__dso_handle;     /* C++ code refers to it */

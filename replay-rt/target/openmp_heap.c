@@ -9,6 +9,12 @@
 
 #define REPLACED __attribute__((weak, visibility("default")))
 
+static void captured_release(void *block)
+{
+    openmp_block_discharge(openmp_block_of(block));
+    pcere_heap_release(block);
+}
+
 /* The size is known of blocks that the capture made; of others as much is copied as both can hold. */
 static void *captured_move(void *block, void *moved, size_t bytes)
 {
@@ -19,7 +25,7 @@ static void *captured_move(void *block, void *moved, size_t bytes)
     if (moved)
         memcpy(moved, block, known < bytes ? known : bytes);
     if (moved || !bytes)
-        pcere_heap_release(block);
+        captured_release(block);
     return moved;
 }
 
@@ -32,7 +38,7 @@ static void *captured_move(void *block, void *moved, size_t bytes)
     NEXT(name, void, parameters)                                            \
     {                                                                       \
         if (pcere_heap_captured(block))                                     \
-            pcere_heap_release(block);                                      \
+            captured_release(block);                                        \
         else if (next_##name)                                               \
             next_##name arguments;                                          \
     }

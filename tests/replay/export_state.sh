@@ -66,6 +66,21 @@ says "an allocator of the program's own is named, which is also the runtime's he
 alone make -s -C own run REPEAT=2
 says "and the region runs with it" 0 out '^minimum'
 
+# A limited pool's count goes on in an exported region, and memory at two addresses is one memory there.
+for entry in openmp_pool:kept_grow memory_twice:main; do
+    name=${entry%:*}
+    "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$SOURCE/tests/constructs/$name.c" -o "$name" || exit 1
+    run "$PCERE" capture --all-classes --max-classes 1 "./$name"
+    run "$PCERE" export "$name.pcere" "${entry#*:}" -o "$name-out"
+    says "a region of $name is exported" 0
+    for threads in 1 2; do
+        alone make -s -C "$name-out" check THREADS=$threads
+        says "and leaves the program's memory with $threads threads" 0 out '^check: identical, [0-9]{5,} bytes'
+    done
+    alone make -s -C "$name-out" run REPEAT=2
+    says "and is timed" 0 out '^minimum'
+done
+
 "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "-I$SOURCE/tests/constructs" "$SOURCE/tests/constructs/region_empty.c" -o empty || exit 1
 run "$PCERE" capture --all-classes ./empty
 run "$PCERE" export empty.pcere regions_run@region_empty.c:11 -o nothing
