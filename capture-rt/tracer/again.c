@@ -5,6 +5,7 @@
 #include "capture-rt/tracer/undisturbed.h"
 #include "core/text.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -98,6 +99,7 @@ struct lack {
     uint64_t regions_ns, missing_ns;
     uint64_t chance_ns;          /* of invocations that look stretched by the machine: another run may tell */
     bool worth_codelets, worth_times, by_chance;    /* by_chance: worth_times, for that */
+    bool worth_end;              /* a signal of its own ended the program: another run may come to its end */
 };
 
 #define LACK_RATIO 0.02                  /* of the run: less without a codelet is not worth another run (light classes left out), */
@@ -115,6 +117,15 @@ struct lack {
 static bool is_much(uint64_t all_ns, uint64_t time_ns, double ratio, uint64_t least_ns)
 {
     return time_ns >= least_ns && (double)time_ns >= ratio * (double)all_ns;
+}
+
+/* By what it did itself, or its OpenMP runtime, and not from outside. */
+static bool has_died(int32_t program_status)
+{
+    if (!WIFSIGNALED(program_status))
+        return false;
+    int number = WTERMSIG(program_status);
+    return number == SIGABRT || number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGTRAP || number == SIGSYS;
 }
 
 static struct lack lack_find(const struct session *session)
@@ -141,6 +152,7 @@ static struct lack lack_find(const struct session *session)
                          (is_short && is_much(lack.regions_ns, lack.missing_ns, LACK_SHORT_RATIO, LACK_NS));
     lack.by_chance = is_left && 2 * lack.chance_ns >= left_ns;
     lack.worth_codelets = lack.missing && (session->options->every_class || is_much_of_it);
+    lack.worth_end = is_short && !run->randomized && has_died(run->program_status);
     lack.worth_times = lack.by_chance || is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS);
     return lack;
 }
@@ -159,15 +171,17 @@ static enum pcere_status lack_tell(struct session *session, const struct lack *l
     struct capture_result *result = session->result;
     const struct capture_run *run = &result->timing;
     struct text text = {0};
+    if (lack->worth_end)
+        text_addf(&text, "the program was killed by signal %d (%s), which another run may not be", WTERMSIG(run->program_status), strsignal(WTERMSIG(run->program_status)));
     if (lack->worth_codelets) {
         double percent = percent_of(lack->missing_ns, run->wall_ns);
-        text_addf(&text, "%zu class%s of invocations (%.*g %% of the run, the first in %s) had no captured member when the program ended: how long an "
-                  "invocation takes was not to be foretold there, or stops cost too much", lack->missing, lack->missing == 1 ? "" : "es",
+        text_addf(&text, "%s%zu class%s of invocations (%.*g %% of the run, the first in %s) had no captured member when the program ended: how long an "
+                  "invocation takes was not to be foretold there, or stops cost too much", text.length ? "; " : "", lack->missing, lack->missing == 1 ? "" : "es",
                   percent < 99.5 ? 2 : 4, percent, session->manifest.regions[lack->region].name);
     }
     if (lack->worth_times && is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS))
         text_addf(&text, "%sstops may have changed times by %.2g %% of the run", text.length ? "; " : "", percent_of(run->uncertain_ns, run->wall_ns));
-    else if (lack->worth_times)
+    else if (lack->by_chance)
         text_addf(&text, "%sinvocations that take %.2g %% of the regions' time seem to have been interrupted", text.length ? "; " : "",
                   percent_of(lack->chance_ns, lack->regions_ns));
     text_add(&text, obstacle ? obstacle : "; it runs a second time for that");
@@ -208,11 +222,31 @@ static void scattered_forget(struct session *session)
         kept_done(session);
 }
 
+/* All runs so far were killed, and this one came to its end: their invocations are the first ones of the program, which is this run. */
+static enum pcere_status end_take(struct session *session, struct capture_run *again, struct pcere_error *error)
+{
+    struct capture_result *result = session->result;
+    struct capture_run part = result->timing;
+    struct text text = {0};
+    text_addf(&text, "the program was killed by signal %d (%s) in its first run, and came to its end in run %u, whose times these are",
+              WTERMSIG(part.program_status), strsignal(WTERMSIG(part.program_status)), result->runs);
+    char *sentence = text_take(&text);
+    enum pcere_status status = sentence ? capture_note(result, sentence, error) : pcere_fail_memory(error, "the notes");
+    free(sentence);
+    result->timing = *again;
+    *again = part;
+    return status == PCERE_OK ? again_classes(session, error) : status;
+}
+
 /* Times that stops or the machine disturbed in one run and not in the other are those of the other, and classes are made anew of them. */
 static enum pcere_status runs_join(struct session *session, struct capture_run *again, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
-    if (again->program_status != result->timing.program_status || session->trouble.status != PCERE_OK || session->connection_lost)
+    if (session->trouble.status != PCERE_OK || session->connection_lost)
+        return PCERE_OK;
+    if (has_died(result->timing.program_status) && !WIFSIGNALED(again->program_status))
+        return end_take(session, again, error);
+    if (again->program_status != result->timing.program_status)
         return PCERE_OK;
     undisturbed_take(&result->timing, again);
     return again_classes(session, error);
@@ -250,9 +284,9 @@ static enum pcere_status run_with_input(struct session *session, const struct ag
     return status;
 }
 
-static bool is_broken(const struct session *session)
+static bool is_broken(const struct session *session, const struct lack *lack)
 {
-    return session->trouble.status != PCERE_OK || session->connection_lost || WIFSIGNALED(session->result->program_status);
+    return session->trouble.status != PCERE_OK || session->connection_lost || (WIFSIGNALED(session->result->timing.program_status) && !lack->worth_end);
 }
 
 /* What grows or shrinks where a run brought something. */
@@ -277,7 +311,7 @@ static bool is_worth_more(const struct session *session, const struct lack *lack
     const struct capture_result *result = session->result;
     bool is_short = result->timing.wall_ns < SHORT_NS && result->runs_wall_ns + result->timing.wall_ns < RUNS_ALL_NS;
     unsigned most = is_short && idle < IDLE_MOST ? RUNS_MOST : differs ? RUNS_LATER_MOST : 2;
-    return (lack->worth_codelets || lack->by_chance) && result->runs < most && !result->timing.randomized && !is_broken(session);
+    return (lack->worth_codelets || lack->by_chance) && result->runs < most && !result->timing.randomized && !is_broken(session, lack);
 }
 
 static enum pcere_status more_tell(struct session *session, unsigned differed, struct pcere_error *error)
@@ -297,10 +331,10 @@ enum pcere_status again_mend(struct session *session, const struct again_input *
 {
     const struct capture_options *options = session->options;
     struct lack lack = lack_find(session);
-    if (is_broken(session))
+    if (is_broken(session, &lack))
         return PCERE_OK;
     const char *obstacle = options->one_run ? AGAIN_ASKED : input->once ? AGAIN_IMPOSSIBLE : NULL;
-    bool again = lack.worth_codelets || lack.worth_times;
+    bool again = lack.worth_codelets || lack.worth_times || lack.worth_end;
     unsigned differed = 0, idle = 0;
     enum pcere_status status = again ? lack_tell(session, &lack, obstacle, error) : PCERE_OK;
     again &= !obstacle;

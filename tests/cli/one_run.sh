@@ -163,6 +163,49 @@ done
 holds "it does not run for ever" jq -e '.runs >= 3 and .runs <= 6' .out
 holds "what is missing says so" jq -e '[.regions[0].classes[] | select(.reason != null and (.reason | test("the last run ended differently")))] | length >= 1' .out
 
+# ---- a program whose first run dies -------------------------------------------------------------------------------------------------
+# As an assertion of the OpenMP runtime does it, in one run and not in the next; the number says in how many.
+compile dead <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include "work.h"
+int main(int argc, char **argv)
+{
+    FILE *ran = fopen("ran", "a+");
+    fprintf(ran, "x");
+    fflush(ran);
+    long runs = ftell(ran);
+    fclose(ran);
+    for (int step = 0; step < 200; step++) {
+        hard = step % 40 == 19;
+        if (step == 60 && runs <= atoi(argv[argc - 1])) abort();
+        work();
+    }
+    return 0;
+}
+C
+# killed RUNS: on a machine so busy that this takes a second it would not run again.
+killed() {
+    for _ in $(seq 40); do
+        rm -f ran
+        run "$PCERE" capture --force --json -o dead.pcere ./dead "$1"
+        [ "$(json .runs)" -ge 2 ] && break
+    done
+}
+killed 1
+says "a program that is killed has failed" 1 err 'killed by signal 6 \(Aborted\)'
+holds "as its status says" jq -e '.program_status == 6' .out
+holds "and runs again, which has a reason" jq -e '.runs >= 2 and (.second_run_reason | test("killed by signal 6"))' .out
+is "no run is left out of the number" "$(wc -c <ran)" "$(json .runs)"
+holds "a run that comes to its end is the program" jq -e '.regions[0].invocations == 200' .out
+holds "which is told" jq -e '.notes | map(test("killed by signal 6 .Aborted. in its first run, and came to its end in run")) | any' .out
+killed 99
+says "one that is killed in each run has failed as well" 1 err 'killed by signal 6 \(Aborted\)'
+holds "does not run for ever, and is captured as far as it came" jq -e '.runs >= 2 and .runs <= 6 and .regions[0].invocations == 60 and .captured >= 1' .out
+rm -f ran
+run "$PCERE" capture --one-run --force --json -o dead.pcere ./dead 1
+holds "--one-run is never more than one" jq -e '.runs == 1 and (.notes | map(test("killed by signal 6.*--one-run")) | any)' .out
+
 # ---- a program that stops disturb ------------------------------------------------------------------------------------------------------
 # Its invocation writes to each page of 64 MiB that was there, and does nothing else: when it is captured, nothing like it tells what the faults of tracking cost it.
 compile lonely <<'C'
