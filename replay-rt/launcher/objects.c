@@ -9,6 +9,7 @@
 #define BLOCKS_MOST 8000000u
 #define DEPTH_MOST 48
 #define OVERLAPS_MOST 32
+#define STRETCHES_FIRST 1024u             /* a power of two */
 #define HEADER_BYTES 16u                  /* of the C library's blocks: two words, the second holds size and flags */
 #define SIZE_FLAGS 7u
 #define FLAG_MAPPED 2u
@@ -186,6 +187,47 @@ static bool is_end_of_sibling(const struct objects *objects, uint32_t parent, ui
     return false;
 }
 
+static struct stretch *stretch_at(const struct objects *objects, uint64_t end, uint32_t type, uint64_t phase)
+{
+    size_t at = mixed(mixed(end, type), phase) & (objects->stretch_room - 1);
+    while (objects->stretches[at].end
+           && (objects->stretches[at].end != end || objects->stretches[at].type != type || objects->stretches[at].phase != phase))
+        at = (at + 1) & (objects->stretch_room - 1);
+    return &objects->stretches[at];
+}
+
+static bool stretches_grow(struct objects *objects)
+{
+    const size_t room = objects->stretch_room;
+    struct stretch *old = objects->stretches, *wider = calloc(room ? 2 * room : STRETCHES_FIRST, sizeof *wider);
+    if (!wider)
+        return false;
+    objects->stretches = wider;
+    objects->stretch_room = room ? 2 * room : STRETCHES_FIRST;
+    for (size_t i = 0; i < room; i++)
+        if (old[i].end)
+            *stretch_at(objects, old[i].end, old[i].type, old[i].phase) = old[i];
+    free(old);
+    return true;
+}
+
+/* Thousands of pointers may lead into one array, to its end as far as anybody knows: each adds only what lies before all that came earlier, so that none of it is
+ * looked at twice. The end of what is new from `target` on; `target`: nothing is. */
+static uint64_t stretch_new(struct objects *objects, uint32_t type, uint64_t target, uint64_t end, uint64_t element)
+{
+    if (2 * objects->stretch_count >= objects->stretch_room && !stretches_grow(objects)) {
+        objects->failed = true;
+        return target;
+    }
+    struct stretch *stretch = stretch_at(objects, end, type, target % element);
+    uint64_t known_from = stretch->end ? stretch->from : end;
+    if (known_from <= target)
+        return target;
+    objects->stretch_count += !stretch->end;
+    *stretch = (struct stretch){.end = end, .phase = target % element, .from = target, .type = type};
+    return known_from;
+}
+
 static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, uint64_t slot_group, uint32_t type, uint64_t target)
 {
     const struct store_mapping *mapping = target ? mapping_at(objects, target) : NULL;
@@ -212,6 +254,8 @@ static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, 
         if (!to || is_inside(owner, to, target, element) || (owner->address == target && owner->type == to))
             return;
     }
+    if (element && debug_type_get(info, to)->holds_pointers && (end = stretch_new(objects, to, target, end, element)) == target)
+        return;
     uint32_t alias = to ? alias_find(objects, parent, to) : NONE;
     struct object object = {.address = target, .bytes = end - target, .type = to, .parent = parent, .alias = alias, .slot = slot,
                             .kind = OBJECT_BLOCK, .by_reference = by_reference, .endless = endless};
@@ -569,6 +613,7 @@ void objects_free(struct objects *objects)
     free(objects->items);
     free(objects->roots);
     free(objects->blocks);
+    free(objects->stretches);
     free(objects->segments);
     free(objects);
 }

@@ -28,6 +28,9 @@ struct object {
 
 struct block { uint64_t start, end; uint32_t owner; };     /* of the heap */
 
+/* Everything of `type` from `from` on to `end` that lies as far from `from` as whole elements was added, whoever led there. */
+struct stretch { uint64_t end, phase, from; uint32_t type; };
+
 struct segment { uint64_t start, end; uint32_t object; };  /* disjoint, ascending */
 
 struct objects {
@@ -38,6 +41,8 @@ struct objects {
     size_t root_count;
     struct block *blocks;
     size_t block_count, block_capacity;
+    struct stretch *stretches;            /* a hash table; end 0: free */
+    size_t stretch_count, stretch_room;
     struct segment *segments;
     size_t segment_count, segment_capacity;
     uint64_t slots;

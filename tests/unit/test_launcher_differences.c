@@ -1,5 +1,6 @@
 /* test_launcher_differences.c - variables of this very program, some of them changed: what is said of them. It is compiled with -g. */
 #include "replay-rt/launcher/differences.h"
+#include "replay-rt/launcher/objects_private.h"
 
 #include "tests/unit/unit.h"
 
@@ -23,20 +24,23 @@ static struct sample {
     struct { unsigned low : 4, high : 4; } bits;
 } sample __attribute__((aligned(4096)));
 static struct link links[6];
+#define PLACES 512u
+static struct link *places[PLACES];       /* into one block, all over it */
 
 static struct fixture {
     struct debug_info *info;
     struct elf_file *program;
     struct loaded_image image;
     struct images images;
-    struct store_mapping mapping;
+    struct store_mapping mappings[2];     /* these variables, and the block that the places are in */
     struct store_codelet codelet;
     struct store_region region;
-    struct plan_copy copy;
+    struct plan_copy copies[2];
     struct captured_view view;
     struct objects *objects;
     uint64_t bias;
     unsigned char *snapshot;
+    struct link *block;
 } fixture;
 
 #define PAGE 4096u
@@ -71,19 +75,29 @@ static bool fixture_begin(void)
     sample.chain = links;
     for (size_t i = 0; i < 5; i++)
         links[i].next = &links[i + 1];
+    const size_t block_bytes = PLACES * sizeof(struct link);
+    struct link *block = mmap(NULL, block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED)
+        return false;
+    for (size_t i = 0; i < PLACES; i++)
+        places[i] = &block[1 + i * 167 % PLACES % (PLACES - 1)];
+    fixture.block = block;
     uint64_t start = (uint64_t)(uintptr_t)&sample & ~(uint64_t)(PAGE - 1), end = (high + fixture.bias + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    fixture.snapshot = malloc(end - start);
+    fixture.snapshot = calloc(1, end - start + block_bytes);
     int self = open("/proc/self/mem", O_RDONLY);         /* not memcpy: these are many variables at once */
     bool whole = self >= 0 && pread(self, fixture.snapshot, end - start, (off_t)start) == (ssize_t)(end - start);
     if (self >= 0)
         close(self);
     if (!whole)
         return false;
-    fixture.mapping = (struct store_mapping){.start = start, .end = end, .protection = PROT_READ | PROT_WRITE, .role = STORE_ROLE_IMAGE, .name = "self"};
-    fixture.codelet = (struct store_codelet){.mappings = &fixture.mapping, .mapping_count = 1, .region = fixture.region.function};
-    fixture.copy = (struct plan_copy){.address = start, .pages = (end - start) / PAGE};
-    fixture.view = (struct captured_view){.pages = fixture.snapshot, .pages_bytes = end - start, .page_bytes = PAGE, .copies = &fixture.copy,
-                                          .copy_count = 1};
+    const uint64_t behind = (uint64_t)(uintptr_t)block;
+    fixture.mappings[0] = (struct store_mapping){.start = start, .end = end, .protection = PROT_READ | PROT_WRITE, .role = STORE_ROLE_IMAGE, .name = "self"};
+    fixture.mappings[1] = (struct store_mapping){.start = behind, .end = behind + block_bytes, .protection = PROT_READ | PROT_WRITE, .role = STORE_ROLE_ANONYMOUS};
+    fixture.codelet = (struct store_codelet){.mappings = fixture.mappings, .mapping_count = 2, .region = fixture.region.function};
+    fixture.copies[0] = (struct plan_copy){.address = start, .pages = (end - start) / PAGE};
+    fixture.copies[1] = (struct plan_copy){.address = behind, .pages = block_bytes / PAGE, .source = end - start};
+    fixture.view = (struct captured_view){.pages = fixture.snapshot, .pages_bytes = end - start + block_bytes, .page_bytes = PAGE, .copies = fixture.copies,
+                                          .copy_count = 2};
     fixture.image = (struct loaded_image){.elf = fixture.program, .bias = fixture.bias, .low = low + fixture.bias, .high = high + fixture.bias};
     fixture.images = (struct images){&fixture.image, 1};
     const struct objects_source source = {fixture.info, &fixture.images, 0, &fixture.codelet, &fixture.region, &fixture.view};
@@ -96,6 +110,7 @@ static void fixture_end(void)
     elf_file_close(fixture.program);
     debug_info_close(fixture.info);
     free(fixture.snapshot);
+    munmap(fixture.block, PLACES * sizeof *fixture.block);
 }
 
 /* What a run that left `bytes` at `place` reports. */
@@ -181,6 +196,21 @@ static void lists_of_blocks(void)
     fixture_end();
 }
 
+/* Hash tables, sorted views: as many pointers into an array as it has elements. */
+static void pointers_into_one_block(void)
+{
+    CU_ASSERT_TRUE_FATAL(fixture_begin());
+    CU_ASSERT(fixture.objects->slots > 2 * PLACES && fixture.objects->slots < 6 * PLACES);     /* the pointers, and what they lead to, once */
+    const int number = 1;
+    struct difference_list list = {0};
+    changed(&list, &fixture.block[PLACES - 1].number, &number, sizeof number);
+    struct verify_result result = judged(&list, 1, 0);
+    CU_ASSERT_EQUAL_FATAL(result.cause_count, 1);
+    CU_ASSERT_STRING_EQUAL(result.causes[0].kind, "integer");
+    forget(&result, &list, 1);
+    fixture_end();
+}
+
 static void the_largest_counts(void)
 {
     CU_ASSERT_TRUE_FATAL(fixture_begin());
@@ -260,6 +290,7 @@ static void bounds(void)
 static const struct unit_test tests[] = {
     {"values of each type are named and judged by it", values_of_each_type},
     {"an array's own name is shorter than the way through a list", lists_of_blocks},
+    {"however many pointers lead into a block, it is looked at once", pointers_into_one_block},
     {"rounding counts against the largest value of the variable that differs", the_largest_counts},
     {"what differs between two runs is told apart from what differs in both alike", runs_that_disagree},
     {"differences that were too many to be described are not forgotten", what_is_not_described},
