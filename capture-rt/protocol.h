@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 14u
+#define CAPTURE_VERSION 15u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -158,6 +158,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     int32_t schedule_kind, schedule_chunk, max_active_levels, dynamic;      /* the OpenMP runtime's; kind 0: unknown */
     uint32_t tracking_sent;     /* number of the descriptor that goes with the message, and 1; 0: none */
     uint64_t environment;       /* value of environ */
+    uint64_t float_control;     /* of the entering thread, as struct store_setting has it */
     uint64_t copies_bytes;      /* from log->copies_low on: threads' copies of threadprivate variables, behind their table */
     struct capture_signal signals[CAPTURE_SIGNALS_MAX];     /* that are not at their default */
     uint32_t global_thread;     /* the OpenMP runtime's number of the entering thread */

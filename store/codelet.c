@@ -2,7 +2,6 @@
 #include "core/text.h"
 #include "store/format.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -300,20 +299,10 @@ static void add_descriptors(struct text *file, const struct store_codelet *codel
     }
 }
 
-static int parts_of(const struct codelet_header *header)
-{
-    return header->version < CODELET_VERSION ? PART_ALIASES : PART_COUNT;
-}
-
-static size_t header_bytes_of(const struct codelet_header *header)
-{
-    return offsetof(struct codelet_header, counts) + (size_t)parts_of(header) * sizeof *header->counts;
-}
-
 static uint64_t file_bytes_of(const struct codelet_header *header, uint64_t limit)
 {
-    uint64_t bytes = header_bytes_of(header) + CHECK_BYTES;
-    for (int part = 0; part < parts_of(header); part++) {
+    uint64_t bytes = sizeof *header + CHECK_BYTES;
+    for (int part = 0; part < PART_COUNT; part++) {
         if (header->counts[part] > limit / part_bytes[part])
             return UINT64_MAX;
         bytes += (header->counts[part] * part_bytes[part] + 7) & ~7ull;
@@ -331,7 +320,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
     if (wrong)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "the codelet '%s' cannot be stored: %s", name, wrong);
     struct codelet_header header = {
-        .magic = CODELET_MAGIC, .version = codelet->alias_count ? CODELET_VERSION : CODELET_VERSION_PLAIN, .path = codelet->path, .store_id = store_id,
+        .magic = CODELET_MAGIC, .version = CODELET_VERSION, .path = codelet->path, .store_id = store_id,
         .page_bytes = page_bytes, .invocation = codelet->invocation, .members = codelet->members,
         .num_threads = codelet->num_threads, .proc_bind = codelet->proc_bind, .capture_threads = codelet->capture_threads,
         .flags = (codelet->has_after ? CODELET_HAS_AFTER : 0) | (codelet->does_io ? CODELET_DOES_IO : 0), .stack_pointer = codelet->stack_pointer,
@@ -347,7 +336,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "the codelet '%s' cannot be stored: its index is too large", name);
 
     struct text file = {0};
-    text_add_bytes(&file, &header, header_bytes_of(&header));
+    text_add_bytes(&file, &header, sizeof header);
     text_add(&file, name);
     add_padding(&file);
     text_add(&file, region);
@@ -403,25 +392,20 @@ static void *take_part(const unsigned char **at, const struct codelet_header *he
 static enum pcere_status check_header(const void *data, size_t bytes, const char *name, uint64_t store_id, uint64_t page_bytes,
                                       struct codelet_header *ret_header, struct pcere_error *error)
 {
-    struct codelet_header header = {.version = CODELET_VERSION_PLAIN};
+    struct codelet_header header = {0};
     uint64_t check;
-    if (bytes < header_bytes_of(&header) + CHECK_BYTES)
+    if (bytes < sizeof header + CHECK_BYTES)
         return damaged(error, name, "it is too short");
-    memcpy(&header, data, header_bytes_of(&header));
+    memcpy(&header, data, sizeof header);
     memcpy(&check, (const char *)data + bytes - CHECK_BYTES, sizeof check);
     if (memcmp(header.magic, CODELET_MAGIC, sizeof header.magic) != 0)
         return damaged(error, name, "it does not begin as a codelet does");
     if (XXH64(data, bytes - CHECK_BYTES, 0) != check)
         return damaged(error, name, "its checksum does not match");
-    if (header.version != CODELET_VERSION && header.version != CODELET_VERSION_PLAIN)
+    if (header.version != CODELET_VERSION)
         return pcere_fail(error, PCERE_DATA, 0, "capture the program again with this version",
-                          "the codelet '%s' was written by another version of PCERE (format %u, this one reads %u and %u)", name,
-                          header.version, CODELET_VERSION_PLAIN, CODELET_VERSION);
-    if (bytes < header_bytes_of(&header) + CHECK_BYTES)
-        return damaged(error, name, "it is too short");
-    memcpy(&header, data, header_bytes_of(&header));
-    if (header.version == CODELET_VERSION && !header.counts[PART_ALIASES])
-        return damaged(error, name, "it has none of what its version is for");
+                          "the codelet '%s' was written by another version of PCERE (format %u, this one reads %u)", name,
+                          header.version, CODELET_VERSION);
     if (header.file_bytes != bytes || file_bytes_of(&header, bytes) != bytes)
         return damaged(error, name, "its length does not match what it should hold");
     if (header.store_id != store_id || header.page_bytes != page_bytes)
@@ -437,7 +421,7 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
     enum pcere_status status = check_header(data, bytes, name, store_id, page_bytes, &header, error);
     if (status)
         return status;
-    const unsigned char *at = (const unsigned char *)data + header_bytes_of(&header);
+    const unsigned char *at = (const unsigned char *)data + sizeof header;
     char *own_name = take_part(&at, &header, PART_NAME);
     bool named = own_name && strlen(name) == header.counts[PART_NAME] && strcmp(own_name, name) == 0;
     free(own_name);

@@ -169,6 +169,7 @@ struct store_setting {
     int32_t max_active_levels;   /* 0: unknown */
     int32_t dynamic;             /* 0 or 1; -1: unknown */
     uint64_t environment;        /* value of `environ`, or 0 */
+    uint64_t float_control;      /* how the entering thread computes with floating point: MXCSR, above it the control word of the x87; 0: unknown */
     uint32_t level_count;        /* parallel regions around this one; at most STORE_LEVELS_MAX */
     uint32_t global_thread;      /* the OpenMP runtime's own number of the thread that enters the region */
     struct store_level levels[STORE_LEVELS_MAX];     /* outermost first, zeros behind */

@@ -88,6 +88,14 @@ static inline uintptr_t target_thread_pointer(void)
     return pointer;
 }
 
+static inline uint64_t target_float_control(void)    /* of this thread, as struct capture_stop has it */
+{
+    uint32_t vectors;
+    uint16_t old;
+    __asm__("stmxcsr %0\n\tfnstcw %1" : "=m"(vectors), "=m"(old));
+    return (uint64_t)old << 32 | vectors;
+}
+
 /* Of a function, as data. */
 #define TARGET_ADDRESS(function) target_address_of((void (*)(void))(function))
 static inline const void *target_address_of(void (*function)(void))

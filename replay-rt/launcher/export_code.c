@@ -266,8 +266,8 @@ static void setting_write(const struct export_work *work, struct text *out)
         text_addf(out, " \\\n    X(%" PRIu32 ", %" PRIu32 ")", setting->levels[i].team, setting->levels[i].number);
     text_addf(out, "\n\n/* What the program had set; 0, -1, 0: unknown. */\n"
                    "#define MAX_ACTIVE_LEVELS %" PRId32 "\n#define DYNAMIC %" PRId32 "\n#define SCHEDULE_KIND (int)0x%" PRIx32 "\n#define SCHEDULE_CHUNK %" PRId32
-                   "\n",
-              setting->max_active_levels, setting->dynamic, (uint32_t)setting->schedule_kind, setting->schedule_chunk);
+                   "\n#define FLOAT_CONTROL UINT64_C(0x%" PRIx64 ")\n",
+              setting->max_active_levels, setting->dynamic, (uint32_t)setting->schedule_kind, setting->schedule_chunk, setting->float_control);
 }
 
 static enum pcere_status header_write(const struct export_work *work, struct pcere_error *error)

@@ -312,6 +312,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->dynamic = codelet->setting.dynamic;
     plan->foreign_allocator = manifest->foreign_allocator;
     plan->environment = codelet->setting.environment;
+    plan->float_control = codelet->setting.float_control;
     plan->global_thread = codelet->setting.global_thread;
     plan->level_count = codelet->setting.level_count;
     for (uint32_t i = 0; i < plan->level_count; i++)

@@ -13,6 +13,8 @@
  *   machine_line_leave, machine_lines_left         a line leaves all caches, of all processors; wait until those of this thread did
  *   machine_work                                   `rounds` times eight additions that do not wait for each other: as many in a cycle as the processor can
  *   machine_chain                                  `rounds` times four multiplications that wait for each other: the processor's clock, whoever shares its units
+ *   machine_float_set                              how this thread rounds, what it does with denormals, which exceptions trap, as struct store_setting has it
+ *                                                  (0: stays); returns what was before. Threads of the region's team get it from its primary thread
  *   machine_wait                                   tell by *flag that the stack is no longer needed, then sleep for ever without one
  */
 #ifndef PCERE_REPLAY_TARGET_MACHINE_H

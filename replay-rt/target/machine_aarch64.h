@@ -77,6 +77,11 @@ static inline void machine_lines_left(void)
     __asm__ volatile("dsb sy" ::: "memory");
 }
 
+static inline uint64_t machine_float_set(uint64_t control)
+{
+    return control;                   /* the other processor's */
+}
+
 static inline _Noreturn void machine_wait(volatile int *flag)
 {
     __asm__ volatile("mov w9, #1\n"

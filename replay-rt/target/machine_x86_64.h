@@ -104,6 +104,16 @@ static inline void machine_lines_left(void)
     __asm__ volatile("mfence" ::: "memory");
 }
 
+static inline uint64_t machine_float_set(uint64_t control)
+{
+    uint32_t vectors = (uint32_t)control & 0xffff, vectors_before = 0;    /* all other bits fault */
+    uint16_t old = (uint16_t)(control >> 32), old_before = 0;
+    __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(vectors_before), "=m"(old_before));
+    if (control)
+        __asm__ volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(vectors), "m"(old));
+    return (uint64_t)old_before << 32 | vectors_before;
+}
+
 static inline _Noreturn void machine_wait(volatile int *flag)
 {
     __asm__ volatile("movl $1, %0\n"

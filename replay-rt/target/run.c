@@ -148,6 +148,16 @@ static uint32_t switches_so_far(void)
 
 struct cost { uint64_t wall_ns, cpu_ns; uint32_t switches; };
 
+/* Like the program rounds, and traps, the region alone: this runtime computes as well. */
+static void captured_call(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
+{
+    pcere_heap_enter(true);
+    uint64_t ours = machine_float_set(run->codelet->plan->float_control);
+    pcere_call_on_stack(enter, words, stack);
+    machine_float_set(ours);
+    pcere_heap_enter(false);
+}
+
 static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
 {
     uint64_t waited_ns = 0;
@@ -163,9 +173,7 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
         pcere_asks_watch(run->asked);
     if (run->mark)
         run->mark(1);
-    pcere_heap_enter(true);
-    pcere_call_on_stack(enter, words, stack);
-    pcere_heap_enter(false);
+    captured_call(run, enter, words, stack);
     if (run->asked)
         pcere_asks_watch(NULL);
     if (run->mark)
@@ -262,9 +270,7 @@ static void step_run(void *context, size_t index)
         return;
     }
     pcere_threads_restore(run->threads);
-    pcere_heap_enter(true);
-    pcere_call_on_stack(run->steps[index], words, step->stack_pointer);
-    pcere_heap_enter(false);
+    captured_call(run, run->steps[index], words, step->stack_pointer);
     pcere_plan_progress(run->codelet);
 }
 

@@ -12,25 +12,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct store_codelet codelet;
     struct codelet_header header;
     struct pcere_error error = {0};
-    size_t header_bytes = sizeof header;
     if (size < sizeof header + 16)
         return 0;
     uint8_t *file = malloc(size);
     memcpy(file, data, size);
     memcpy(&header, file, sizeof header);
     memcpy(header.magic, CODELET_MAGIC, sizeof header.magic);
-    if (header.version != CODELET_VERSION_PLAIN)
-        header.version = CODELET_VERSION;
+    header.version = CODELET_VERSION;
     header.page_bytes = PAGE_BYTES;
     header.file_bytes = size;
-    if (header.version == CODELET_VERSION_PLAIN)
-        header_bytes -= sizeof *header.counts;
-    memcpy(file, &header, header_bytes);
+    memcpy(file, &header, sizeof header);
     uint64_t check = XXH64(file, size - 8, 0);
     memcpy(file + size - 8, &check, 8);
     char name[201] = "";
-    if (header.counts[PART_NAME] <= 200 && header.counts[PART_NAME] <= size - header_bytes)
-        memcpy(name, file + header_bytes, header.counts[PART_NAME]);
+    if (header.counts[PART_NAME] <= 200 && header.counts[PART_NAME] <= size - sizeof header)
+        memcpy(name, file + sizeof header, header.counts[PART_NAME]);
     enum pcere_status status = codelet_decode(file, size, name, header.store_id, PAGE_BYTES, PAGES, &codelet, &error);
     if (status)
         FUZZ_EXPECT((status == PCERE_DATA || status == PCERE_SYSTEM) && *error.message);

@@ -239,23 +239,6 @@ static void test_aliases_that_make_no_sense(void)
     store_close(store);
 }
 
-/* Codelets without it are those of the version before. */
-static void test_version_without_aliases(void)
-{
-    struct store_codelet codelet = {.region = (char[]){"main@main.c:1"}}, again;
-    uint32_t version = 0;
-    void *data = NULL;
-    size_t bytes = 0;
-    CU_ASSERT_EQUAL_FATAL(codelet_encode(&codelet, "main", 7, SAMPLE_PAGE, 0, &data, &bytes, NULL), PCERE_OK);
-    memcpy(&version, (char *)data + 8, 4);
-    CU_ASSERT_EQUAL(version, CODELET_VERSION_PLAIN);
-    CU_ASSERT_EQUAL_FATAL(codelet_decode(data, bytes, "main", 7, SAMPLE_PAGE, 0, &again, NULL), PCERE_OK);
-    CU_ASSERT_EQUAL(again.alias_count, 0);
-    CU_ASSERT_STRING_EQUAL(again.region, "main@main.c:1");
-    store_codelet_done(&again);
-    free(data);
-}
-
 static void test_files_of_another_store(void)
 {
     static const char *const names[] = {"pages", "codelet"};
@@ -363,7 +346,6 @@ static const struct unit_test tests[] = {
     {"a store without invocations has none; a pipe in their place is refused", test_no_invocations},
     {"files of another version are refused and named as such", test_other_versions},
     {"memory at two addresses that makes no sense is damage, by what is wrong", test_aliases_that_make_no_sense},
-    {"a codelet without memory at two addresses is of the version before", test_version_without_aliases},
     {"files of another store are refused", test_files_of_another_store},
     {"a codelet under another name is refused", test_renamed_codelet},
     {"what is no store is refused", test_what_is_no_store},
