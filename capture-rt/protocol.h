@@ -208,11 +208,13 @@ struct capture_history {        /* what a region did so far, in a choosing run; 
     uint32_t unwanted;          /* the tracer: do not stop here again */
     uint32_t covered_count;
     uint32_t captured;          /* invocations */
-    uint32_t reserved;
+    uint32_t alarmed;           /* captured invocations that were given up, since a timer's handler ran in them; also in a run with a plan, by the tracer */
     uint16_t last, before_last; /* magnitudes */
     struct { uint16_t magnitude, settled; } covered[CAPTURE_COVERED_MAX];   /* captured ones; settled: not among the first of their kind */
     struct { uint64_t count, time_ns; } like[CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP];      /* others, by how long they took */
 } __attribute__((aligned(64)));
+
+#define CAPTURE_ALARMED_MOST 3u                  /* of a region in a run */
 
 #define CAPTURE_CONTEXTS (1u << 16)             /* a power of two */
 struct capture_context { uint32_t tag; uint16_t magnitude; uint8_t error, count; };     /* what followed such a beginning last */
@@ -301,6 +303,8 @@ struct capture_message {        /* target to tracer; a userfaultfd rides beside 
     int32_t path, num_threads, proc_bind;
     int32_t max_threads;        /* omp_get_max_threads(), or 0 if unknown */
     uint32_t word_count;
+    uint32_t alarmed;           /* CAPTURE_MESSAGE_END: 1: a handler of ITIMER_REAL ran in the invocation, */
+    uint32_t alarmed_rarely;    /* 1: and it takes less than from one time to the next */
     uint64_t words_hash;
     uint64_t unit_id;           /* of the site */
     uint64_t stack_pointer;     /* of the program, just before its call of the probe */

@@ -105,16 +105,30 @@ static void depth_set(struct target_thread *thread, uint32_t depth)
     thread->depth_beyond = 0;
 }
 
+/* A captured invocation has ended: what a handler wrote in it is none of the region's work, and others may be without. */
+static void alarm_look(struct target_state *state, struct target_open *open)
+{
+    struct capture_history *history = &state->log->histories[open->record.region];
+    open->alarmed_rarely = open->forgotten = false;
+    open->alarmed = target_alarm_ran(&open->real_timer, open->record.end_ns - open->real_timer_ns, &open->alarmed_rarely);
+    if (state->log->mode != CAPTURE_MODE_CHOOSING || !open->alarmed || !open->alarmed_rarely || history->alarmed >= CAPTURE_ALARMED_MOST)
+        return;
+    history->alarmed++;
+    open->forgotten = true;
+}
+
 /* The end of a captured invocation: `seen`, or it was left in some other way. */
 static void capture_end(struct target_state *state, const struct target_open *open, uintptr_t stack_pointer, bool seen)
 {
     const struct capture_record *record = &open->record;
     bool told = target_stop_enter(state, false), choosing = state->log->mode == CAPTURE_MODE_CHOOSING;
-    bool forget = seen && choosing && state->log->after && !target_choice_keep(state, &open->choice, record->end_ns - record->begin_ns);
+    bool forget = seen && choosing && state->log->after &&
+                  (open->forgotten || !target_choice_keep(state, &open->choice, record->end_ns - record->begin_ns));
     if (told && (!seen || state->log->after)) {
         struct capture_message message = {
             .type = forget ? CAPTURE_MESSAGE_FORGET : seen ? CAPTURE_MESSAGE_END : CAPTURE_MESSAGE_LEFT, .region = record->region,
-            .invocation = open->captured_as, .stack_pointer = stack_pointer, .thread_pointer = target_thread_pointer()};
+            .invocation = open->captured_as, .stack_pointer = stack_pointer, .thread_pointer = target_thread_pointer(),
+            .alarmed = seen && open->alarmed, .alarmed_rarely = seen && open->alarmed_rarely};
         target_stop(state, &message);
         if (choosing && seen && !forget)
             target_choice_paid(state, &open->choice, false);
@@ -249,6 +263,8 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
     record->flags |= CAPTURE_RECORD_STOPPED;
     if (log->mode == CAPTURE_MODE_CHOOSING)
         target_choice_paid(state, &open->choice, true);
+    open->real_timer = state->real_timer;
+    open->real_timer_ns = state->real_timer_ns;
     if (captured) {
         state->captures_open++;
         target_fresh_open();
@@ -283,7 +299,7 @@ static struct target_open *open_new(struct target_state *state, struct target_th
     open->stack_pointer = stack_pointer;
     open->place = place;
     open->nested = nested;
-    open->captured = open->choice.made = open->choice.light = false;        /* all else is set before it is asked for */
+    open->captured = open->forgotten = open->alarmed = open->choice.made = open->choice.light = false;        /* all else is set before it is asked for */
     open->record = (struct capture_record){.invocation = invocation, .region = index, .parent = target_nesting_parent(state, thread, levels, team)};
     return open;
 }
@@ -372,6 +388,8 @@ static void open_close(struct target_state *state, struct target_open *open, uin
         if (many)
             __atomic_store_n(&region->faulted, 1, __ATOMIC_RELAXED);
     }
+    if (open->captured)
+        alarm_look(state, open);
     uint64_t time_ns = record->end_ns - record->begin_ns, stops = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
     if (stops != open->stops_before)
         record->flags |= CAPTURE_RECORD_NEAR;
@@ -379,7 +397,7 @@ static void open_close(struct target_state *state, struct target_open *open, uin
     __atomic_store_n(&region->last_ns, time_ns, __ATOMIC_RELAXED);
     __atomic_fetch_add(open->nested ? &region->nested_ns : &region->time_ns, time_ns, __ATOMIC_RELAXED);
     if (state->socket >= 0 && state->log->mode == CAPTURE_MODE_CHOOSING)
-        target_choice_end(state, &open->choice, record, open->captured);
+        target_choice_end(state, &open->choice, record, open->captured && !open->forgotten);
     record_write(state, record);
 }
 

@@ -110,6 +110,38 @@ static void profile_timer_hold(struct target_state *state)
         state->profile_timer = held;
 }
 
+/* Time that the program stands still is none that its timers see: what expires in a stop would be told behind it, in the middle of a captured invocation. */
+static void real_timer_hold(struct target_state *state)
+{
+    static const struct itimerval none;
+    if (getitimer(ITIMER_REAL, &state->real_timer) != 0 || setitimer(ITIMER_REAL, &none, NULL) != 0)
+        memset(&state->real_timer, 0, sizeof state->real_timer);
+}
+
+static void real_timer_release(struct target_state *state)
+{
+    state->real_timer_ns = target_clock_ns();
+    if (state->real_timer.it_value.tv_sec || state->real_timer.it_value.tv_usec)
+        setitimer(ITIMER_REAL, &state->real_timer, NULL);
+}
+
+static uint64_t nanoseconds(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
+}
+
+#define ALARM_LATE_NS 50000u            /* it may still run before the next stop */
+
+bool target_alarm_ran(const struct itimerval *before, uint64_t time_ns, bool *ret_rarely)
+{
+    struct sigaction action;
+    uint64_t left_ns = nanoseconds(&before->it_value), interval_ns = nanoseconds(&before->it_interval);
+    if (!left_ns || time_ns + ALARM_LATE_NS < left_ns || sigaction(SIGALRM, NULL, &action) != 0)
+        return false;
+    *ret_rarely = !interval_ns || time_ns + ALARM_LATE_NS < interval_ns;
+    return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
 void target_profile_timer_release(struct target_state *state)
 {
     if (!state->profile_timer.it_value.tv_sec && !state->profile_timer.it_value.tv_usec)
@@ -252,6 +284,7 @@ bool target_stop(struct target_state *state, struct capture_message *message)
     bool at_begin = message->type == CAPTURE_MESSAGE_BEGIN;
     if (at_begin)
         profile_timer_hold(state);
+    real_timer_hold(state);
     bool alone = target_thread_pointer() == state->initial_thread && !target_runtime_level() && target_runtime_teams() == 1;
     target_locks_probe(state, alone, at_begin ? message->num_threads : 0, at_begin ? message->proc_bind : -1);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -280,6 +313,7 @@ bool target_stop(struct target_state *state, struct capture_message *message)
     enum capture_answer_type answer = sent ? answer_wait(state, &state->stop_cpu_ns) : CAPTURE_ANSWER_NO_MORE;
     if (answer == CAPTURE_ANSWER_NO_MORE)
         state->socket = -1;     /* left open: the number may be another file's by now */
+    real_timer_release(state);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     state->log->stall_ns_last = target_clock_ns() - begin_ns;
     state->log->stall_ns += state->log->stall_ns_last;

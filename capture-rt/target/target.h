@@ -46,6 +46,10 @@ struct target_open {                /* a region that a thread began and has not 
     uint64_t stops_before;          /* of all stops, when it began */
     struct target_choice choice;
     bool nested, captured;
+    bool alarmed, alarmed_rarely;   /* as in struct capture_message, */
+    bool forgotten;                 /* and therefore it is not to be captured after all */
+    struct itimerval real_timer;    /* as of the stop before it, if it is captured, */
+    uint64_t real_timer_ns;         /* and when that was over */
     uint64_t captured_as;           /* its number for the tracer: that of the planned invocation that it stands for, else its own */
 };
 
@@ -67,6 +71,8 @@ struct target_state {
     pthread_mutex_t stopping;       /* log->stop, the socket and captures_open belong to its owner */
     uint64_t stop_cpu_ns;           /* what the last stop took the tracer */
     uint32_t captures_open;         /* captured invocations that have not ended */
+    struct itimerval real_timer;    /* ITIMER_REAL, as it was when the last stop was over; 0: it was not running */
+    uint64_t real_timer_ns;         /* and when that was */
     struct itimerval profile_timer; /* ITIMER_PROF, which is held meanwhile; 0: it was not running */
     pthread_mutex_t choosing;       /* contexts and histories in the log */
     uint64_t attached_ns;
@@ -144,7 +150,9 @@ uint32_t target_nesting_parent(const struct target_state *state, const struct ta
 bool target_stop_enter(struct target_state *state, bool begins);
 bool target_stop(struct target_state *state, struct capture_message *message);     /* false: the invocation is not captured */
 void target_stop_leave(struct target_state *state);
-void target_profile_timer_release(struct target_state *state);     /* when no captured invocation is open any more */
+void target_profile_timer_release(struct target_state *state);
+/* Did a handler of ITIMER_REAL, which was so before, run in the time since? *ret_rarely: not in each so long a time. */
+bool target_alarm_ran(const struct itimerval *before, uint64_t time_ns, bool *ret_rarely);     /* when no captured invocation is open any more */
 
 /* choice.c, in a choosing run. An invocation begins: is it worth a stop? It was stopped for: what that took. It ended: is its codelet worth
  * keeping; and, before its record is written, learn from it. */

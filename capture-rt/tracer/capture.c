@@ -186,6 +186,26 @@ static size_t captured_count(const struct store_manifest *manifest)
     return captured;
 }
 
+/* Of each region, the first of its codelets in which a timer's handler ran. */
+static enum pcere_status alarms_tell(struct session *session, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    const char *last = NULL;
+    for (size_t i = 0; i < session->manifest.region_count && status == PCERE_OK; i++)
+        for (size_t j = 0; j < session->kept_count && status == PCERE_OK; j++) {
+            const char *name = session->manifest.regions[i].name;
+            const struct kept *kept = &session->kept[j];
+            struct text text = {0};
+            if (kept->region != i || !kept->stored || !kept->alarmed || name == last)
+                continue;
+            last = name;
+            text_addf(&text, "%s, invocation %" PRIu64 ": a handler of the program's timer (ITIMER_REAL) ran in it when it was captured; what it wrote is in the memory behind "
+                      "the region, and no replay writes it", name, kept->invocation);
+            status = note(session->result, text_take(&text), error);
+        }
+    return status;
+}
+
 static enum pcere_status store_end(struct session *session, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
@@ -206,7 +226,7 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
         if (noted != PCERE_OK)
             return noted;
     }
-    if (again_restless_tell(session, error) != PCERE_OK)
+    if (again_restless_tell(session, error) != PCERE_OK || alarms_tell(session, error) != PCERE_OK)
         return PCERE_SYSTEM;
     session->manifest.complete = true;
     session->manifest.capture_wall_ns = result->capture_wall_ns;

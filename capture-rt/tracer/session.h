@@ -81,6 +81,7 @@ struct pending {
     uint64_t end_stack_pointer;      /* of the program at the end probe, or 0 */
     uint64_t read_bytes, written_bytes;
     char *io, *reason;               /* see struct kept */
+    bool alarmed;
     uint64_t rewritten_pages;
 };
 
@@ -93,6 +94,7 @@ struct kept {                        /* a captured invocation that has ended */
     uint64_t read_bytes, written_bytes;     /* by the region */
     char *io;                        /* what it read and wrote, in words, or NULL */
     char *reason;                    /* why it cannot be replayed, or NULL */
+    bool alarmed;                    /* a handler of ITIMER_REAL ran in it */
     uint64_t rewritten_pages;        /* that were there before and were written: each cost a fault, for tracking */
 };
 

@@ -98,28 +98,29 @@ static bool is_of_class(const struct store_region *region, const struct store_cl
     return invocation->end_ns && invocation->nested == class->nested && invocation->number <= UINT32_MAX;
 }
 
-void session_plan_replace(struct session *session, const struct capture_message *message)
+bool session_plan_replace(struct session *session, const struct capture_message *message)
 {
     struct store_class *class = planned_class(session, message);
     const struct capture_region *timed = message->region < session->result->timing.region_count ? &session->result->timing.regions[message->region] : NULL;
     if (!class || !timed)
-        return;
+        return false;
     const struct capture_invocation *later = NULL;
     for (size_t i = 0; i < timed->list_count && !later; i++)
         if (timed->list[i].number > message->invocation && is_of_class(&session->manifest.regions[message->region], class, &timed->list[i]))
             later = &timed->list[i];
     if (!later)
-        return;
+        return false;
     struct capture_log *log = session->log.log;
     uint32_t first = log->regions[message->region].plan_first, count = log->regions[message->region].plan_count;
     if (first > CAPTURE_PLAN_MAX || count > CAPTURE_PLAN_MAX - first)
-        return;
+        return false;
     for (uint32_t i = first; i < first + count; i++)
         if (log->plan[i].invocation == message->invocation)
             log->plan[i] = planned_of(session, message->region, later->number);
     qsort(&log->plan[first], count, sizeof *log->plan, planned_compare);
     class->representative = later->number;
     class->representative_ns = later->time_ns;
+    return true;
 }
 
 /* Together with what the library itself costs, these keep a capture of a second or more well below 1.25 times a plain run. */

@@ -13,8 +13,8 @@ struct capture_policy session_policy(const struct session *session);
 /* Is an invocation to be captured that the program stopped at? What the user did not ask for, the program is told not to ask about again. */
 enum pcere_status session_wants(struct session *session, const struct capture_message *message, bool *ret_wanted, struct pcere_error *error);
 /* In a run with a plan, while the program stands still: this invocation cannot be captured, and a later one that took about as long stands for
- * its class, if there is one. */
-void session_plan_replace(struct session *session, const struct capture_message *message);
+ * its class. False: there is none. */
+bool session_plan_replace(struct session *session, const struct capture_message *message);
 /* The caller frees it; NULL: no memory. */
 char *session_region_name(const struct session *session, uint32_t region);
 

@@ -388,6 +388,16 @@ static enum pcere_status begin_serve(struct session *session, const struct captu
     return stop_note(session, message) ? after_begin(session, message, error) : pcere_fail_memory(error, "the list of stops");
 }
 
+/* Another invocation of its class may have been without. The program stands still. */
+static bool is_given_up(struct session *session, const struct capture_message *message)
+{
+    uint32_t *alarmed = &session->log.log->histories[message->region].alarmed;
+    if (session->choosing || !message->alarmed || !message->alarmed_rarely || *alarmed >= CAPTURE_ALARMED_MOST || !session_plan_replace(session, message))
+        return false;
+    ++*alarmed;
+    return true;
+}
+
 static enum pcere_status end_serve(struct session *session, const struct capture_message *message, int tracking, struct pcere_error *error)
 {
     struct files files = {0};
@@ -402,6 +412,13 @@ static enum pcere_status end_serve(struct session *session, const struct capture
             session_answer(session, CAPTURE_ANSWER_GO);
         return status;
     }
+    if (is_given_up(session, message)) {
+        tracking_keep(session, tracking);
+        thawed(session);
+        session_answer(session, CAPTURE_ANSWER_GO);
+        pending_drop(session, pending);
+        return PCERE_OK;
+    }
     status = snapshot(session, message, tracking, error);
     codelet_end(session->log.log, &pending->codelet);
     if (status == PCERE_OK)
@@ -410,6 +427,7 @@ static enum pcere_status end_serve(struct session *session, const struct capture
     if (status == PCERE_OK) {
         session_answer(session, CAPTURE_ANSWER_GO);
         pending->end_stack_pointer = message->stack_pointer;
+        pending->alarmed = message->alarmed;
         status = stop_note(session, message) ? after_end(session, pending, &files, error) : pcere_fail_memory(error, "the list of stops");
     }
     files_done(&files);

@@ -206,6 +206,30 @@ rm -f ran
 run "$PCERE" capture --one-run --force --json -o dead.pcere ./dead 1
 holds "--one-run is never more than one" jq -e '.runs == 1 and (.notes | map(test("killed by signal 6.*--one-run")) | any)' .out
 
+# ---- a program whose timer's handler runs in every invocation ------------------------------------------------------------------------
+compile alarmed <<'C'
+#include <signal.h>
+#include <sys/time.h>
+static volatile sig_atomic_t ticks;
+static void tick(int number) { (void)number; ticks++; }
+static void wait_for_it(void)
+{
+    #pragma omp parallel num_threads(1)
+    for (int before = ticks; before == ticks;) continue;
+}
+int main(void)
+{
+    struct itimerval timer = {{0, 5000}, {0, 5000}};
+    signal(SIGALRM, tick);
+    setitimer(ITIMER_REAL, &timer, 0);
+    for (int step = 0; step < 30; step++) wait_for_it();
+    return 0;
+}
+C
+run "$PCERE" capture --force --json -o alarmed.pcere ./alarmed
+says "a region that waits for a timer is captured all the same" 0
+holds "and that its handler ran there is told" jq -e '.captured >= 1 and (.notes | map(test("wait_for_it.*ITIMER_REAL")) | any)' .out
+
 # ---- a program that stops disturb ------------------------------------------------------------------------------------------------------
 # Its invocation writes to each page of 64 MiB that was there, and does nothing else: when it is captured, nothing like it tells what the faults of tracking cost it.
 compile lonely <<'C'
