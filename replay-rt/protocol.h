@@ -170,6 +170,8 @@ struct plan_policy {
     uint32_t fill;                  /* 1: caches that are to be cold are filled with other memory, part of it written; 0: only emptied */
     uint32_t continues;             /* as a step has it, behind the last one */
     uint32_t watch_speed;           /* 1: known work is timed beside timed runs, on all threads of the team at once */
+    uint32_t stays;                 /* 1: when its result is there, the process says so by a byte (done) and waits for its turn: the same codelet with another policy */
+    uint32_t threads;               /* of the team of such a turn; of the first one the environment tells it */
     uint32_t looks;                 /* 1: a single thread times it on one processor after the other first, and finds out alone_ns and alone_clock_ns */
     uint64_t full_ns;               /* what that takes where nothing slows the processors down, as far as other processes with so many threads know; 0: unknown */
     uint64_t alone_ns, alone_clock_ns;          /* what it takes a single thread, and a piece of work that only waits for itself, at the same clock; 0: unknown, or no measure
@@ -206,6 +208,9 @@ enum plan_state {
     PLAN_REFUSED,                   /* this processor cannot run it: result.message says what it lacks */
     PLAN_DONE,
 };
+
+/* The launcher wakes the process up (a futex) when it has said one of the last two. */
+enum plan_turn { PLAN_TURN_WAIT, PLAN_TURN_ON, PLAN_TURN_END };
 
 struct plan_difference {            /* one run of at most eight bytes that are not as expected */
     uint64_t address;               /* of the captured process; in the captured TLS block for thread-local variables; for states below */
@@ -286,6 +291,7 @@ struct replay_plan {
     uint32_t level_count;
     struct plan_level levels[PLAN_LEVELS_MAX];  /* outermost first */
     struct plan_policy policy;
+    _Atomic uint32_t turn;          /* enum plan_turn: what a process that stays waits for */
     struct plan_table words;        /* uint64_t */
     struct plan_table mappings;     /* struct plan_mapping, ascending */
     struct plan_table aliases;      /* struct plan_alias: no copy has a page there */

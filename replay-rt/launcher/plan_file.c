@@ -368,6 +368,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
 void plan_file_reset(struct plan_file *file)
 {
     memset(&file->plan->result, 0, sizeof file->plan->result);
+    atomic_store(&file->plan->turn, PLAN_TURN_WAIT);
     if (ftruncate(file->fd, (off_t)file->bytes))      /* what a process wrote behind it */
         return;                       /* the next one will not take a plan that is longer than it says */
 }

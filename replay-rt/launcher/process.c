@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -138,12 +140,12 @@ bool patience_ended(struct patience *patience, uint32_t progress, uint64_t now_n
     return patience->waited_ns > most_ns;
 }
 
-enum process_end { PROCESS_ENDED, PROCESS_DONE, PROCESS_HUNG };
+enum process_end { PROCESS_ENDED, PROCESS_DONE, PROCESS_STAYS, PROCESS_HUNG };
 
 /* Wait for the end, or for the result; PROCESS_HUNG: it was killed. `done`: what the process closes when its result is there, or -1. */
 static enum process_end process_wait(const struct process *process, pid_t child, int done, int *ret_status)
 {
-    struct pollfd ends[] = {{.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN}, {.fd = done}};
+    struct pollfd ends[] = {{.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN}, {.fd = done, .events = POLLIN}};
     struct patience patience = {.looked_ns = clock_ns()};
     enum process_end how = PROCESS_ENDED;
     for (;;) {
@@ -152,7 +154,8 @@ static enum process_end process_wait(const struct process *process, pid_t child,
         else
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         if (ends[0].fd >= 0 && ends[1].revents && how == PROCESS_ENDED && atomic_load(&process->plan->plan->result.state) == PLAN_DONE) {
-            how = PROCESS_DONE;
+            char said;
+            how = ends[1].revents & POLLIN && read(done, &said, 1) == 1 ? PROCESS_STAYS : PROCESS_DONE;
             break;
         }
         if (ends[1].revents)
@@ -188,6 +191,26 @@ void process_ending_wait(struct process_ending *ending)
         continue;
     runtime_forget(ending->child);
     ending->child = 0;
+}
+
+static void turn_say(struct replay_plan *plan, enum plan_turn turn)
+{
+    atomic_store(&plan->turn, turn);
+    syscall(SYS_futex, &plan->turn, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void process_release(struct process_staying *staying, struct process_ending *ending)
+{
+    if (!staying->child)
+        return;
+    turn_say(staying->plan, PLAN_TURN_END);
+    /* Closing is the last that it does with its plan. */
+    for (struct pollfd done = {.fd = staying->done}; poll(&done, 1, -1) < 0 && errno == EINTR;)
+        continue;
+    close(staying->done);
+    process_ending_wait(ending);
+    ending->child = staying->child;
+    *staying = (struct process_staying){0};
 }
 
 static enum pcere_status crash_explain(const struct process *process, const struct plan_result *result, struct pcere_error *error)
@@ -253,6 +276,42 @@ static enum pcere_status end_explain(const struct process *process, bool hung, i
     return pcere_fail(error, PCERE_NO, 0, NULL, "region '%s' ended its process with status %d", process->region, WEXITSTATUS(status));
 }
 
+/* Wait for the result, or the end. */
+static enum pcere_status outcome_take(const struct process *process, pid_t child, int done, struct pcere_error *error)
+{
+    struct replay_plan *plan = process->plan->plan;
+    int ended = 0;
+    enum process_end how = process_wait(process, child, done, &ended);
+    plan->result.phases_ns[PLAN_PHASE_END] += clock_ns() - plan->result.marked_ns;
+    if (how == PROCESS_STAYS) {
+        *process->staying = (struct process_staying){child, done, plan};
+        return PCERE_OK;
+    }
+    if (done >= 0)
+        close(done);
+    if (how == PROCESS_DONE) {
+        process->ending->child = child;
+        return PCERE_OK;
+    }
+    runtime_forget(child);
+    return end_explain(process, how == PROCESS_HUNG, ended, error);
+}
+
+enum pcere_status process_go_on(const struct process *process, uint64_t *ret_wall_ns, struct pcere_error *error)
+{
+    uint64_t start_ns = clock_ns();
+    struct process_staying staying = *process->staying;
+    *process->staying = (struct process_staying){0};
+    plan_file_reset(process->plan);
+    staying.plan->result.marked_ns = start_ns;
+    turn_say(staying.plan, PLAN_TURN_ON);
+    process_ending_wait(process->ending);
+    enum pcere_status status = outcome_take(process, staying.child, staying.done, error);
+    if (!status)
+        *ret_wall_ns = clock_ns() - start_ns;
+    return status;
+}
+
 enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_ns, struct pcere_error *error)
 {
     uint64_t start_ns = clock_ns();
@@ -260,7 +319,7 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
     struct pcere_error last = {0};        /* of an attempt: a later one may go well */
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         pid_t child = 0;
-        int ended = 0, done = -1;
+        int done = -1;
         plan_file_reset(process->plan);
         struct plan_result *result = &process->plan->plan->result;
         result->marked_ns = clock_ns();
@@ -271,18 +330,8 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
         if (process->ending)
             process_ending_wait(process->ending);
         atomic_store(&result->held, 0);
-        enum process_end how = process_wait(process, child, done, &ended);
-        if (done >= 0)
-            close(done);
-        result->phases_ns[PLAN_PHASE_END] += clock_ns() - result->marked_ns;
-        if (how == PROCESS_DONE) {
-            process->ending->child = child;
-            break;
-        }
-        runtime_forget(child);
-        bool hung = how == PROCESS_HUNG;
-        status = end_explain(process, hung, ended, &last);
-        if (hung || atomic_load(&process->plan->plan->result.state) != PLAN_COLLIDED)
+        status = outcome_take(process, child, done, &last);
+        if (!status || atomic_load(&result->state) != PLAN_COLLIDED)
             break;
     }
     if (status && error)

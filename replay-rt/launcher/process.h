@@ -17,6 +17,16 @@ struct process_ending { pid_t child; };     /* 0: there is none */
 
 void process_ending_wait(struct process_ending *ending);
 
+/* A process whose result is there, and which waits for another policy in the same plan. */
+struct process_staying {
+    pid_t child;                      /* 0: there is none */
+    int done;                         /* what it tells by that a result is there; it closes that when it ends */
+    struct replay_plan *plan;         /* borrowed until process_release */
+};
+
+/* Let it end; from now on it is the one that is ending, and its plan is not looked at any more. Accepts that there is none. */
+void process_release(struct process_staying *staying, struct process_ending *ending);
+
 /* How long nothing has moved in a process. Of the time between two looks one second counts at most: where the watcher was kept from looking, since the machine stood
  * still or had other work, the process was, too. Begin with the time of the first look. */
 struct patience { uint64_t looked_ns, waited_ns; uint32_t progress; };
@@ -39,7 +49,11 @@ struct process {
     const struct replay_watcher *watcher;   /* or NULL */
     struct process_ending *ending;    /* or NULL: process_run returns when its end was seen. Else as soon as its result is there; the process that was left so before
                                          is waited for while this one starts */
+    struct process_staying *staying;  /* where `ending` is not NULL: the process, if its policy says that it stays, and it does */
 };
+
+/* The same for the process that stays, with process->plan, which is its own: what its policy asks for is measured next. */
+enum pcere_status process_go_on(const struct process *process, uint64_t *ret_wall_ns, struct pcere_error *error);
 
 /* Run to the end; plan->plan->result holds the outcome. A collision of addresses starts it again, another twenty times.
  * *ret_wall_ns: from start to end, all attempts together. PCERE_NO: it crashed, hung, ended early, or could not do what the plan

@@ -272,7 +272,8 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     uint64_t longest_ns = 0, class_ns = replay_class_ns_at(result->target->class, codelet, result->sample.threads);
     const struct policy_subject subject = {result->target->region->invocations, result->target->class->representative,
                                            result->target->class->members};
-    uint64_t captured = codelet->capture_threads ? codelet->capture_threads : 1, threads = result->sample.threads;
+    uint32_t threads_asked = result->sample.threads;
+    uint64_t captured = codelet->capture_threads ? codelet->capture_threads : 1, threads = threads_asked;
     uint64_t in_vivo_ns = threads > captured ? codelet->in_vivo_ns / threads * captured : codelet->in_vivo_ns;
     struct sampling_subject sampled = {
         class_ns, (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1),
@@ -300,7 +301,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         status = sampling_choose(options, codelet, result->sample.threads, &sampled, &policy.plan, &result->refusal, error);
     policy.plan.watch_speed = !options->repeat && !session->processor.emulator;
     policy.plan.await_ns = speed_await_ns(policy.allowed_ns);
-    if (!status)
+    if (!status && !replay_plan_take(session, memory, measurement->steps, threads_asked, &policy.plan, &plan))
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
                                &policy.plan, measurement->steps, &plan, error);
     bool doubts = policy.allowed_ns && !options->repeat && !measurement->trial && !measurement->steps, doubted = false;
@@ -352,7 +353,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
                                result->sample.cost_ns, result->precision_ratio))
             break;
     }
-    plan_file_done(&plan);
+    replay_plan_leave(session, memory, measurement->steps, threads_asked, &plan);
     if (status) {
         free(result->sample.samples_ns);
         free(result->sample.cpu_ns);
@@ -422,6 +423,12 @@ static void result_measure(struct measuring *measuring, struct warming *warming,
         warming_measure(warming, budget_of(measuring, result->target), result, &result->error);
 }
 
+/* The first one, then the others in their order. */
+static size_t turn_index(size_t turn, size_t first)
+{
+    return !turn ? first : turn <= first ? turn - 1 : turn;
+}
+
 /* Memory is filled once; the thread count that is measured first pays for it: the capture's, if it is asked for, since it decides the warm-up. */
 static void target_run(struct measuring *measuring, const struct replay_target *target, struct tour_times *times)
 {
@@ -454,13 +461,14 @@ static void target_run(struct measuring *measuring, const struct replay_target *
             first = i;
     }
     report->results[base + first].sample.cost_ns = report->results[base + first].load_ns = load_ns;
-    if (!report->results[base + first].error.status)
-        result_measure(measuring, &warming, times, first, base + first, true);
-    for (size_t i = 0; i < options->thread_count; i++) {
-        if (i != first && !report->results[base + i].error.status)
-            result_measure(measuring, &warming, times, i, base + i, false);
+    for (size_t turn = 0; turn < options->thread_count; turn++) {
+        size_t i = turn_index(turn, first), next = turn_index(turn + 1, first);
+        session->next_threads = turn + 1 < options->thread_count ? options->threads[next] : 0;
+        if (!report->results[base + i].error.status)
+            result_measure(measuring, &warming, times, i, base + i, !turn);
         report->cost_ns += report->results[base + i].sample.cost_ns;
     }
+    replay_stay_end(session);
     warming_done(&warming);
     codelet_memory_done(&memory);
     page_pool_trim(&session->pool);

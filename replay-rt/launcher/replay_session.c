@@ -143,7 +143,7 @@ static int filler_open(void)
 enum pcere_status replay_session_open(struct store *store, const struct replay_options *options, struct replay_session *ret_session,
                                struct pcere_error *error)
 {
-    struct replay_session session = {.store = store, .options = options, .pool = PAGE_POOL_NONE, .filler_fd = filler_open()};
+    struct replay_session session = {.store = store, .options = options, .pool = PAGE_POOL_NONE, .filler_fd = filler_open(), .stayed.plan.fd = -1};
     struct extent extent = {0};
     enum pcere_status status = environment_check(options, error);
     if (!status)
@@ -173,6 +173,7 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
 
 void replay_session_close(struct replay_session *session)
 {
+    replay_stay_end(session);
     process_ending_wait(&session->ending);
     if (session->filler_fd >= 0)
         close(session->filler_fd);
@@ -185,7 +186,7 @@ void replay_session_close(struct replay_session *session)
     store_series_free(session->series, session->series_count);
     free(session->host_name);
     free(session->host);
-    *session = (struct replay_session){.pool = PAGE_POOL_NONE, .filler_fd = -1};
+    *session = (struct replay_session){.pool = PAGE_POOL_NONE, .filler_fd = -1, .stayed.plan.fd = -1};
 }
 
 enum pcere_status replay_session_compilers(const struct replay_session *session, struct replay_compiler **ret_compilers, size_t *ret_count,
@@ -239,6 +240,39 @@ bool replay_starts_take(struct replay_session *session, uint32_t threads)
     return true;
 }
 
+bool replay_plan_take(struct replay_session *session, const struct codelet_memory *memory, const struct plan_steps *steps, uint32_t threads,
+                      const struct plan_policy *policy, struct plan_file *ret_plan)
+{
+    if (!session->staying.child || session->stayed.memory != memory || session->stayed.steps != steps || session->stayed.threads > threads)
+        return false;
+    *ret_plan = session->stayed.plan;
+    ret_plan->plan->policy = *policy;
+    session->stayed.plan = (struct plan_file){.fd = -1};
+    return true;
+}
+
+void replay_plan_leave(struct replay_session *session, const struct codelet_memory *memory, const struct plan_steps *steps, uint32_t threads,
+                       struct plan_file *plan)
+{
+    if (!session->staying.child || session->staying.plan != plan->plan) {
+        plan_file_done(plan);
+        return;
+    }
+    plan_file_done(&session->stayed.plan);    /* of one that has ended */
+    session->stayed.plan = *plan;
+    session->stayed.memory = memory;
+    session->stayed.steps = steps;
+    session->stayed.threads = threads;
+    *plan = (struct plan_file){.fd = -1};
+}
+
+void replay_stay_end(struct replay_session *session)
+{
+    process_release(&session->staying, &session->ending);
+    plan_file_done(&session->stayed.plan);
+    session->next_threads = 0;
+}
+
 enum pcere_status replay_session_process(struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
 {
@@ -271,10 +305,18 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
         .sample_patience_ns = sampling_patience_ns(codelet, threads),
         .watcher = session->watcher,
         .ending = leaves ? &session->ending : NULL,
+        .staying = &session->staying,
     };
+    bool goes_on = leaves && session->staying.child && session->staying.plan == plan->plan;
+    plan->plan->policy.stays = leaves && session->next_threads >= threads;
+    plan->plan->policy.threads = replay_team(codelet, manifest, threads);
+    if (!goes_on)
+        process_release(&session->staying, &session->ending);
     if (!leaves)
         process_ending_wait(&session->ending);
-    status = process_run(&process, ret_wall_ns, error);
+    status = goes_on ? process_go_on(&process, ret_wall_ns, error) : process_run(&process, ret_wall_ns, error);
+    if (status == PCERE_NO && goes_on && atomic_load(&plan->plan->result.state) != PLAN_RUNNING)
+        status = process_run(&process, ret_wall_ns, error);     /* what it lacks it may have by itself; one that hung would hang again */
     if (!status)
         speed_learn(&session->speed, threads, &plan->plan->result);
     environment_free(environment);

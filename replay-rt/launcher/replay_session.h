@@ -38,6 +38,14 @@ struct replay_session {
     uint64_t cores;                   /* of this machine; 0: not known */
     const struct replay_watcher *watcher;   /* of its processes, or NULL */
     struct process_ending ending;     /* one that measured, and gives its memory back while the next one starts */
+    struct process_staying staying;   /* one that measured, and may measure with another number of threads */
+    struct {                          /* its plan, and what that was made of */
+        struct plan_file plan;
+        const struct codelet_memory *memory;
+        const struct plan_steps *steps;
+        uint32_t threads;
+    } stayed;
+    uint32_t next_threads;            /* with so many the same codelet is measured next; 0: with none */
 };
 
 /* Check the options, open the stored program, build what is missing. */
@@ -63,6 +71,16 @@ bool replay_starts_take(struct replay_session *session, uint32_t threads);
 /* One process; its outcome is in plan->plan->result. One that measures may not have ended yet: process_ending_wait(&session->ending). */
 enum pcere_status replay_session_process(struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error);
+
+/* The plan of the process that stays, with that policy, if it was made of the same, and for no more threads: those of a larger team would be there, and work
+ * on something. False: there is none. */
+bool replay_plan_take(struct replay_session *session, const struct codelet_memory *memory, const struct plan_steps *steps, uint32_t threads,
+                      const struct plan_policy *policy, struct plan_file *ret_plan);
+/* Behind the last process of a plan: it is kept as long as that one stays. */
+void replay_plan_leave(struct replay_session *session, const struct codelet_memory *memory, const struct plan_steps *steps, uint32_t threads,
+                       struct plan_file *plan);
+/* No process stays any longer: to be called before `memory` or `steps` go. */
+void replay_stay_end(struct replay_session *session);
 
 uint64_t replay_session_clock_ns(void);
 

@@ -305,14 +305,17 @@ static enum pcere_status tour_run(struct tours *tours, const struct tour *tour, 
     policy.watch_speed = 1;
     policy.await_ns = speed_await_ns(policy.budget_ns);
     struct plan_file plan = {.fd = -1};
-    enum pcere_status status = plan_file_new(&tour->codelet, store_manifest(session->store), &session->pool, &tour->memory, &session->images, &policy,
-                                             &tour->steps, &plan, error);
+    enum pcere_status status = PCERE_OK;
+    session->next_threads = thread + 1 < session->options->thread_count ? session->options->threads[thread + 1] : 0;
+    if (!replay_plan_take(session, &tour->memory, &tour->steps, threads, &policy, &plan))
+        status = plan_file_new(&tour->codelet, store_manifest(session->store), &session->pool, &tour->memory, &session->images, &policy, &tour->steps, &plan,
+                               error);
     if (status)
         return status;
     *ret_ran = !replay_session_process(session, &tour->codelet, &plan, threads, &wall_ns, NULL) && all_measured(tour, &plan.plan->result);
     if (*ret_ran)
         status = results_fill(tours, tour, &plan.plan->result, thread, replay_session_clock_ns() - start_ns + (thread ? 0 : prepare_ns), error);
-    plan_file_done(&plan);
+    replay_plan_leave(session, &tour->memory, &tour->steps, threads, &plan);
     return status;
 }
 
@@ -331,6 +334,7 @@ static enum pcere_status tour_measure(struct tours *tours, struct tour *tour, ui
     }
     for (size_t i = 0; !status && ran && i < thread_count; i++)
         status = tour_run(tours, tour, i, prepare_ns, &ran, error);
+    replay_stay_end(tours->session);
     for (size_t i = 0; i < tour->count; i++)
         if (tour->members[i] != TOUR_NOBODY && (status || !ran))
             tour_times_done(&tours->times[tours->candidates[tour->members[i]].index], thread_count);

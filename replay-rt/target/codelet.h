@@ -46,6 +46,9 @@ void pcere_plan_progress(struct codelet *codelet);
 /* What was done since the last call belongs to this phase. */
 void pcere_plan_phase(struct codelet *codelet, enum plan_phase phase);
 
+/* The result is there: true where the plan wants the process to stay, once the launcher has put another policy into it; that is to be measured next. */
+bool pcere_plan_stay(struct codelet *codelet);
+
 /* Put state and message into the result and end the process; a plan that is NULL just ends it. */
 _Noreturn void pcere_plan_end(struct codelet *codelet, enum plan_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -163,6 +166,8 @@ bool pcere_memory_adjust(struct memory *memory, uint64_t address, const void *by
 const unsigned char *pcere_memory_pristine(const struct memory *memory, uint64_t address);
 /* settings.c: what decides how many threads a team gets, as the program had it. On the thread that will enter the region. */
 void pcere_settings_team(const struct codelet *codelet);
+/* How many threads teams of the calling thread get from now on. */
+void pcere_settings_threads(uint32_t threads);
 /* The rest: environment, signal handlers and schedule. After the memory was restored once. */
 void pcere_settings_apply(const struct memory *memory);
 /* locale.c: the program's locale. On the same thread, once its environment is there. */
@@ -255,6 +260,8 @@ struct thread_state;
 
 /* Remember what each thread's variables hold now: the program's initial image. */
 struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads);
+/* The team has more threads now: remember what theirs hold. */
+void pcere_threads_grow(struct thread_state *state, uint32_t threads);
 /* Before a run: captured variables by thread number (initial ones for threads that the capture did not have), locks made anew. */
 void pcere_threads_restore(struct thread_state *state);
 void pcere_threads_compare(struct thread_state *state);

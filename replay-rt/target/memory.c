@@ -236,6 +236,8 @@ static void populate_write(uint64_t start, uint64_t end, uint64_t page_bytes)
 static void populate_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
 {
     (void)page;
+    if (memory->guarded && !(pcere_memory_protection(memory, copy->address) & PROT_WRITE))
+        return;
     const struct plan_range *changed = PLAN_TABLE(memory->codelet, changed, struct plan_range);
     uint64_t page_bytes = memory->codelet->plan->page_bytes, known = memory->codelet->plan->changed.count;
     uint64_t at = copy->address + first * page_bytes, end = at + count * page_bytes;

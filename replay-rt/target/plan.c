@@ -5,11 +5,13 @@
 #include "replay-rt/target/codelet.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -183,6 +185,24 @@ void pcere_plan_phase(struct codelet *codelet, enum plan_phase phase)
     uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     result->phases_ns[phase] += now_ns - result->marked_ns;
     result->marked_ns = now_ns;
+}
+
+bool pcere_plan_stay(struct codelet *codelet)
+{
+    struct replay_plan *plan = codelet->plan;
+    if (!plan->policy.stays || codelet->done_fd < 0)
+        return false;
+    atomic_store(&plan->result.state, PLAN_DONE);
+    if (write(codelet->done_fd, "", 1) != 1)
+        return false;
+    uint32_t turn;
+    while ((turn = atomic_load(&plan->turn)) == PLAN_TURN_WAIT)
+        syscall(SYS_futex, &plan->turn, FUTEX_WAIT, PLAN_TURN_WAIT, NULL, NULL, 0);
+    if (turn != PLAN_TURN_ON)
+        return false;
+    atomic_store(&plan->turn, PLAN_TURN_WAIT);
+    atomic_store(&plan->result.state, PLAN_RUNNING);
+    return true;
 }
 
 _Noreturn void pcere_plan_end(struct codelet *codelet, enum plan_state state, const char *format, ...)

@@ -49,6 +49,8 @@ struct run {
     bool data_decides;                /* some region's branches or addresses may depend on what loops wrote (as far as one knows) */
     enum chain_learning learning;     /* of the walk that goes on */
     bool timing;                      /* ... and counts */
+    bool cooled;                      /* pages that shots need were made the process's own, and caches were emptied after that */
+    bool walked;                      /* what steps lay down is known from another number of threads, and no loop's data decide anything: no walk need learn it */
     void (*mark)(uint64_t on);        /* tells who records this process of timed runs, or NULL */
 };
 
@@ -125,14 +127,19 @@ static uint64_t fork_measure(void)
  * bound to, and begins where this one runs, until the kernel or its own binding moves it. */
 static void thread_begin(void *context, uint32_t thread, uint32_t threads)
 {
+    static __thread bool known;
     struct run *run = context;
     struct replay_plan *plan = run->codelet->plan;
-    pcere_waits_watch_thread();
+    if (!known)
+        pcere_waits_watch_thread();
     if (thread) {
         atomic_fetch_add(&run->begun, 1);
-        pcere_crash_watch_thread();
+        if (!known)
+            pcere_crash_watch_thread();
+        known = true;
         return;
     }
+    known = true;
     plan->result.threads = threads;
     uint64_t entered_ns = clock_ns(), now_ns = entered_ns;
     while (plan->policy.starts && atomic_load(&run->begun) + 1 < threads && now_ns - entered_ns < STARTS_NS)
@@ -223,6 +230,7 @@ static void shots_rehearsed(void *context)
     pcere_memory_drop(&run->memory);
     pcere_plan_phase(run->codelet, PLAN_PHASE_RESTORE);
     pcere_memory_cool(&run->memory);
+    run->cooled = true;
     pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
     pcere_plan_progress(run->codelet);
 }
@@ -277,7 +285,7 @@ static void step_run(void *context, size_t index)
 /* Memory and caches as the region found them. `walk`: how often that was done. */
 static void region_precede(struct run *run, uint32_t walk, bool restore)
 {
-    run->learning = walk >= LEARNING_WALKS ? CHAIN_KNOWS : walk && run->tours ? CHAIN_LEARNS_START : CHAIN_LEARNS;
+    run->learning = run->walked || walk >= LEARNING_WALKS ? CHAIN_KNOWS : walk && run->tours ? CHAIN_LEARNS_START : CHAIN_LEARNS;
     if (run->chain)
         pcere_chain_walk(run->chain, run->learning, step_run, run);
     else if (restore)
@@ -328,7 +336,7 @@ static void region_warm(struct run *run)
         run->codelet->plan->result.warmups = 1;
         rehearsal_end(run);
     }
-    for (uint32_t i = 0; i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++)
+    for (uint32_t i = 0; !run->walked && i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++)
         last_ns = run_untimed(run, i);
     region_settle(run, last_ns);
 }
@@ -473,6 +481,58 @@ static void run_await(struct codelet *codelet)
     pcere_plan_phase(codelet, PLAN_PHASE_END);
 }
 
+/* As the policy has it. */
+static void pages_prepare(struct run *run)
+{
+    const struct plan_policy *policy = &run->codelet->plan->policy;
+    run->samples = policy->sample_shots && pcere_sample_may(run->codelet, run->region);
+    bool timed_first = policy->task == PLAN_MEASURE && (!policy->warmups || run->samples);
+    run->rehearses = run->memory.lazy && timed_first && (policy->rehearse || run->samples);
+    run->populated = timed_first && !run->rehearses;
+    if (!run->memory.lazy || run->populated)
+        pcere_memory_populate(&run->memory);
+    else if (policy->task == PLAN_MEASURE && !run->samples)
+        pcere_memory_prepare(&run->memory);
+}
+
+/* Teams around the region have the sizes that they had, and sampled tasks leave their tables behind. */
+static bool may_stay(const struct run *run)
+{
+    return run->memory.lazy && !run->codelet->plan->level_count && !(run->region->sampling & CODELET_SAMPLE_TASKS);
+}
+
+/* With a team of another size, from memory as it was; what shots left there is only made absent where it was, since it decides nothing. */
+static void turn_begin(struct run *run)
+{
+    struct codelet *codelet = run->codelet;
+    pcere_settings_threads(codelet->plan->policy.threads);
+    atomic_store(&run->begun, 0);
+    pcere_speed_look(codelet);
+    pcere_team_run(thread_begin, run);
+    pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
+    pcere_speed_begin(codelet);
+    pcere_threads_grow(run->threads, codelet->plan->result.threads);
+    pages_prepare(run);
+    run->timing = false;
+    run->walked = run->chain && run->tours && !run->data_decides;
+    pcere_plan_phase(codelet, PLAN_PHASE_PREPARE);
+    if (run->samples) {
+        pcere_memory_learn_drops(&run->memory);
+        pcere_memory_drop(&run->memory);
+        pcere_plan_phase(codelet, PLAN_PHASE_RESTORE);
+        if (run->cooled)
+            pcere_memory_cool(&run->memory);
+        pcere_plan_phase(codelet, PLAN_PHASE_COOL);
+    } else if (!run->walked) {
+        pcere_memory_learn(&run->memory);
+        pcere_plan_phase(codelet, PLAN_PHASE_LEARN);
+        pcere_memory_restore(&run->memory);
+        pcere_plan_phase(codelet, PLAN_PHASE_RESTORE);
+    }
+    run->memory.learned = false;
+    pcere_plan_progress(codelet);
+}
+
 /* On the thread that stands for the captured one. */
 static void run_all(void *context)
 {
@@ -488,14 +548,7 @@ static void run_all(void *context)
     run_await(codelet);
     pcere_speed_begin(codelet);
     atomic_store(&plan->result.state, PLAN_RUNNING);
-    run->samples = plan->policy.sample_shots && pcere_sample_may(codelet, run->region);
-    bool timed_first = plan->policy.task == PLAN_MEASURE && (!plan->policy.warmups || run->samples);
-    run->rehearses = run->memory.lazy && timed_first && (plan->policy.rehearse || run->samples);
-    run->populated = timed_first && !run->rehearses;
-    if (!run->memory.lazy || run->populated)
-        pcere_memory_populate(&run->memory);
-    else if (plan->policy.task == PLAN_MEASURE && !run->samples)
-        pcere_memory_prepare(&run->memory);
+    pages_prepare(run);
     pcere_streams_adopt(&run->memory);
     pcere_overlay_apply(&run->memory);
     pcere_images_unwind(codelet, &run->memory);
@@ -514,6 +567,10 @@ static void run_all(void *context)
         region_character(run);
     else
         region_measure(run);
+    while (may_stay(run) && pcere_plan_stay(codelet)) {
+        turn_begin(run);
+        region_measure(run);
+    }
     pcere_plan_end(codelet, PLAN_DONE, "%s", "");
 }
 

@@ -349,10 +349,22 @@ static void census_run(void *context)
     census->codelet->plan->result.sample_real_ns += raw_ns() - begin_ns;
 }
 
+static void threads_free(struct sample_shot *shot)
+{
+    for (uint32_t t = 0; shot->threads && t < shot->team; t++) {
+        free(shot->threads[t].phases);
+        free(shot->threads[t].shared);
+        free(shot->threads[t].left);
+    }
+    free(shot->threads);
+}
+
 static bool shot_prepare(struct codelet *codelet, const struct codelet_region *region)
 {
     const struct replay_plan *plan = codelet->plan;
     struct sample_shot *shot = &pcere_sample_shot;
+    threads_free(shot);               /* of another number of threads, in the same process */
+    *shot = (struct sample_shot){0};
     shot->team = plan->path == PCERE_PATH_SERIALIZED ? 1 : plan->result.threads;
     shot->shape = (struct sample_shape){.shots = plan->policy.sample_shots, .blocks = plan->policy.sample_blocks,
                                         .fraction = plan->policy.sample_fraction};

@@ -8,6 +8,7 @@
 void omp_set_schedule(int kind, int chunk);
 void omp_set_max_active_levels(int levels);
 void omp_set_dynamic(int dynamic);
+void omp_set_num_threads(int threads);
 
 #define IGNORED 1u
 
@@ -39,6 +40,11 @@ void pcere_settings_team(const struct codelet *codelet)
         omp_set_max_active_levels(plan->max_active_levels);
     if (plan->dynamic >= 0)
         omp_set_dynamic(plan->dynamic);
+}
+
+void pcere_settings_threads(uint32_t threads)
+{
+    omp_set_num_threads((int)threads);
 }
 
 void pcere_settings_apply(const struct memory *memory)

@@ -136,6 +136,7 @@ void pcere_speed_begin(struct codelet *codelet)
 {
     const struct plan_policy *policy = &codelet->plan->policy;
     struct plan_result *result = &codelet->plan->result;
+    watched = NULL;
     if (!policy->watch_speed || !result->threads || result->threads > THREADS_MOST || !pcere_processors_suffice(result->threads))
         return;
     watched = codelet;

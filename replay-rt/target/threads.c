@@ -19,7 +19,7 @@ void omp_unset_nest_lock(void *lock);
 
 struct thread_state {
     struct memory *memory;
-    uint32_t threads, turn;
+    uint32_t threads, known, turn;    /* known: whose variables were remembered before */
     unsigned char **initial;          /* by thread number: all variables, one after the other */
 };
 
@@ -36,7 +36,7 @@ static void initial_save(void *context, uint32_t thread, uint32_t threads)
 {
     (void)threads;
     struct thread_state *state = context;
-    if (thread >= state->threads || !state->initial[thread])
+    if (thread < state->known || thread >= state->threads || !state->initial[thread])
         return;
     unsigned char *to = state->initial[thread];
     for (size_t k = 0; k < pcere_images_count(); k++)
@@ -46,19 +46,29 @@ static void initial_save(void *context, uint32_t thread, uint32_t threads)
         }
 }
 
+void pcere_threads_grow(struct thread_state *state, uint32_t threads)
+{
+    size_t bytes = variables_bytes();
+    unsigned char **initial = threads > state->threads ? realloc(state->initial, threads * sizeof *initial) : state->initial;
+    bool complete = initial;
+    for (uint32_t i = state->threads; complete && i < threads; i++)
+        complete = !bytes ? !(initial[i] = NULL) : (initial[i] = malloc(bytes)) != NULL;
+    if (!complete)
+        pcere_plan_end(state->memory->codelet, PLAN_FAILED, "no memory for thread-local variables");
+    state->initial = initial;
+    state->known = state->threads;
+    state->threads = threads > state->threads ? threads : state->threads;
+    if (bytes && state->known < state->threads)
+        pcere_team_run(initial_save, state);
+}
+
 struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads)
 {
     struct thread_state *state = calloc(1, sizeof *state);
-    size_t bytes = variables_bytes();
-    bool complete = state && (state->initial = calloc(threads, sizeof *state->initial));
-    for (uint32_t i = 0; complete && bytes && i < threads; i++)
-        complete = (state->initial[i] = malloc(bytes));
-    if (!complete)
+    if (!state)
         pcere_plan_end(memory->codelet, PLAN_FAILED, "no memory for thread-local variables");
     state->memory = memory;
-    state->threads = threads;
-    if (bytes)
-        pcere_team_run(initial_save, state);
+    pcere_threads_grow(state, threads);
     pcere_threadprivate_make(memory->codelet);
     return state;
 }
