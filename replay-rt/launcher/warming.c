@@ -11,8 +11,10 @@
 #include <string.h>
 
 #define PRECEDE_RUNS 5u
+#define LAY_NS 600u                       /* what a page costs that is laid down before a region */
 #define PRECEDE_PARTS 8u                  /* of the class's time in vivo: what all runs of the predecessors may take */
 #define TRIALS_COST_RATIO 0.05            /* other warm-ups are tried until they took so much of the class's time in vivo, */
+#define BESIDE_RUNS 3.0                   /* that calibrating takes at least: not at another number of threads than those asked for where they take longer than that */
 #define TRIALS_COST_NS 100000000u         /* or, where "auto" was asked for by its name, so long at least */
 
 /* ---- what is known of it ------------------------------------------------------------------------------------------------------------- */
@@ -92,6 +94,16 @@ static bool precede_too_long(const struct warming *warming)
     for (size_t i = 0; i < warming->predecessor_count; i++)
         each_ns += warming->predecessors[i].class->representative_ns;
     return each_ns > warming->target->class->time_ns / PRECEDE_PARTS / PRECEDE_RUNS;
+}
+
+/* The same of the pages that are laid down before them and behind them: where other invocations were captured than those that followed each other, these may be
+ * most of the memory. */
+static bool laying_too_long(const struct warming *warming)
+{
+    uint64_t pages = 0;
+    for (size_t i = 0; i < warming->steps.copy_count; i++)
+        pages += warming->steps.copies[i].pages;
+    return pages * LAY_NS > warming->target->class->time_ns / PRECEDE_PARTS / PRECEDE_RUNS;
 }
 
 enum pcere_status replay_series_need(struct replay_session *session, struct pcere_error *error)
@@ -189,6 +201,10 @@ static enum pcere_status measure_as(struct warming *warming, enum warmup_kind ki
     }
     if (status)
         return status;
+    if (kind == WARMUP_PRECEDED && !trial && !warming->has_residual && !warming->session->options->warmup && laying_too_long(warming)) {
+        kind = warming->kind = WARMUP_HISTORY;
+        why = warming->why = "to lay down the memory of what ran before it takes long beside what its class took";
+    }
     const struct measurement measurement = {
         .warmup = kind < WARMUP_KINDS ? warmup_name(kind) : warming->asked,
         .steps = kind == WARMUP_PRECEDED ? &warming->steps : NULL,
@@ -452,6 +468,10 @@ enum pcere_status warming_measure(struct warming *warming, uint64_t budget_ns, s
 enum pcere_status warming_calibrate_beside(struct warming *warming, struct replay_result *result, struct pcere_error *error)
 {
     struct replay_result beside;
+    if (!warming->session->options->warmup && BESIDE_RUNS * (double)warming->target->class->representative_ns > TRIALS_COST_RATIO * (double)warming->target->class->time_ns) {
+        warming->calibrates = false;
+        return PCERE_OK;
+    }
     const struct store_manifest *manifest = store_manifest(warming->session->store);
     enum pcere_status status = replay_result_begin(warming->session, warming->target, manifest->threads, "replay", &beside, error);
     if (status)

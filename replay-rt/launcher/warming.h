@@ -68,7 +68,8 @@ enum pcere_status warming_settle(struct warming *warming, const char *after, str
 /* session->series, loaded if it is not yet. */
 enum pcere_status replay_series_need(struct replay_session *session, struct pcere_error *error);
 
-/* Where the capture's number of threads is not asked for: calibrate at it, with all that was measured as trials of `result`, which pays. */
+/* Where the capture's number of threads is not asked for: calibrate at it, with all that was measured as trials of `result`, which pays; where that would take
+ * long beside what the class took, its warm-up stays the expected one. */
 enum pcere_status warming_calibrate_beside(struct warming *warming, struct replay_result *result, struct pcere_error *error);
 
 #endif
