@@ -181,7 +181,7 @@ static int scan_large(struct pagemap *pagemap, uint64_t start, uint64_t end, enu
 }
 
 /* As scan_large, for what was tracked before and is not written much: the kernel tells what was written, or is not there, by one bit of each
- * page; only such stretches are looked at closely. All others are there, as they were. */
+ * page; only such stretches are looked at closely. All others are there, as they were. Where most pages are not there, that is most of them, and dearer to tell than those that are. */
 static int scan_written(struct pagemap *pagemap, uint64_t start, uint64_t end, enum pcere_status *ret_status, struct pcere_error *error)
 {
     struct page_region regions[VECTOR_LENGTH];
@@ -247,7 +247,7 @@ enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t
     if (!pagemap->scan)
         return entries_read(pagemap, start, end, error);
     if (how != PAGEMAP_UNTRACKED && pagemap->tracking >= 0) {
-        errnum = how == PAGEMAP_RENEW && pagemap->anonymous ? scan_written(pagemap, start, end, &status, error)
+        errnum = how == PAGEMAP_RENEW && pagemap->anonymous && !pagemap->sparse ? scan_written(pagemap, start, end, &status, error)
                                                             : scan_large(pagemap, start, end, how, &status, error);
         if (errnum == EPERM && how == PAGEMAP_RENEW) {      /* new, or moved: register it, and look again */
             struct uffdio_register request = {.range = {.start = start, .len = end - start}, .mode = UFFDIO_REGISTER_MODE_WP};

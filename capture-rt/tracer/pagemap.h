@@ -25,6 +25,7 @@ struct pagemap {
     int descriptor;              /* /proc/PID/pagemap */
     int tracking;                /* userfaultfd of the process, or -1 */
     bool scan;                   /* PAGEMAP_SCAN works */
+    bool sparse;                 /* most pages of what is looked at are not there: only a guess about cost */
     bool anonymous;              /* what is looked at has no file behind it: PAGE_FILE need not be found out, which halves the cost */
     uint64_t page_bytes;
     struct page_piece *pieces;   /* of the last look */

@@ -145,6 +145,29 @@ static bool piece_plan(struct plan *plan, const struct map_entry *entry, const s
     return part_add(plan, (struct part){piece->start, pages, PART_READ, 0, false});
 }
 
+#define SPARSE_BYTES ((uint64_t)128 << 20)   /* smaller mappings are looked at in no time */
+#define SPARSE_PARTS 8u
+
+/* Of most of its pages there was none the last time. */
+static bool is_sparse(const struct snapshotter *snapshotter, const struct store_mapping *mapping)
+{
+    const struct run_list *last = &snapshotter->last;
+    uint64_t pages = 0, most = (mapping->end - mapping->start) / snapshotter->page_bytes / SPARSE_PARTS;
+    size_t low = 0, high = last->count;
+    if (mapping->end - mapping->start < SPARSE_BYTES)
+        return false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (last->runs[middle].address < mapping->start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < last->count && last->runs[low].address < mapping->end && pages <= most; low++)
+        pages += last->runs[low].count;
+    return pages <= most;
+}
+
 static bool is_guard(const struct map_entry *entry)
 {
     return entry->mapping.protection == 0 && entry->file;
@@ -157,6 +180,7 @@ static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *e
     struct pagemap *pagemap = &plan->snapshotter->pagemap;
     pagemap->count = 0;
     pagemap->anonymous = !entry->file && !entry->shared;
+    pagemap->sparse = pagemap->anonymous && is_sparse(plan->snapshotter, &entry->mapping);
     plan->plain = pagemap->anonymous && entry->mapping.protection & 1u /* PROT_READ */;
     if (is_guard(entry))
         return PCERE_OK;

@@ -10,7 +10,8 @@
 
 #define PAGES 64u
 static uint64_t page;
-static bool anonymous;                  /* it is told that no file is behind what it looks at */
+static bool anonymous;                  /* it is told that no file is behind what it looks at, */
+static bool sparse;                     /* and that little is there */
 
 static unsigned char *fresh(void)
 {
@@ -27,6 +28,7 @@ static struct pagemap open_own(bool track, bool scan)
     int tracking = track ? (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* user mode only */) : -1;
     CU_ASSERT_EQUAL_FATAL(pagemap_open(getpid(), tracking, scan, page, &pagemap, NULL), PCERE_OK);
     pagemap.anonymous = anonymous;
+    pagemap.sparse = sparse;
     return pagemap;
 }
 
@@ -207,6 +209,14 @@ static void many_pieces_of_anonymous(void)
     anonymous = false;
 }
 
+static void the_same_of_sparse(void)
+{
+    sparse = true;
+    writes_to_anonymous();
+    many_pieces_of_anonymous();
+    sparse = false;
+}
+
 static const struct unit_test tests[] = {
     {"present and absent pages are told apart by PAGEMAP_SCAN", presence_by_scan},
     {"present and absent pages are told apart by /proc/PID/pagemap", presence_by_entries},
@@ -216,6 +226,7 @@ static const struct unit_test tests[] = {
     {"far stretches are told as near ones are", far_stretches},
     {"writes are told where no file lies behind", writes_to_anonymous},
     {"many pieces are told where no file lies behind", many_pieces_of_anonymous},
+    {"so are both where little is there", the_same_of_sparse},
 };
 
 UNIT_MAIN("tracer: pagemap", tests)
