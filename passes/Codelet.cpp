@@ -6,6 +6,7 @@
 //===------------------------------------------------------------------------------------------------------------------------===//
 
 #include "Compatible.h"
+#include "Placed.h"
 #include "Sampling.h"
 #include "Stages.h"
 
@@ -315,6 +316,18 @@ public:
   }
 
   /// The variable lives where the original had it.
+  /// A symbol at the captured address takes its place. Where the program has none, since the linker dropped it, it stays.
+  void yield(GlobalVariable &V) {
+    bool Local = V.hasLocalLinkage();
+    V.setLinkage(GlobalValue::WeakODRLinkage);
+    if (Local) {
+      V.setComdat(nullptr);
+      V.setVisibility(GlobalValue::HiddenVisibility);
+      V.setDSOLocal(true);
+      V.setName(V.getName() + ".pcere." + Suffix);
+    }
+  }
+
   void externalise(GlobalVariable &V) {
     bool Local = V.hasLocalLinkage();
     V.setInitializer(nullptr);
@@ -350,7 +363,7 @@ void finishCodelet(Module &M, bool Library) {
 
   CodeletBuilder Builder(M);
   SmallVector<Function *, 64> Functions;
-  SmallVector<GlobalVariable *, 64> Variables, Caches;
+  SmallVector<GlobalVariable *, 64> Variables, Constants, Caches;
   for (Function &F : M)
     if (!F.isDeclarationForLinker()) {
       if (F.hasLocalLinkage())
@@ -360,6 +373,8 @@ void finishCodelet(Module &M, bool Library) {
   for (GlobalVariable &V : M.globals())
     if (!V.isDeclarationForLinker() && !V.isConstant() && !V.hasAppendingLinkage() && !isRuntimeState(V))
       Variables.push_back(&V);
+    else if (isPlacedConstant(V))
+      Constants.push_back(&V);
     else if (!V.isDeclaration() && isThreadprivateCache(V))
       Caches.push_back(&V);
   for (GlobalVariable *V : Caches)
@@ -381,6 +396,8 @@ void finishCodelet(Module &M, bool Library) {
   for (Function *F : Functions)
     if (isAllocator(*F))
       Builder.allocator(*F, Library);
+  for (GlobalVariable *V : Constants)
+    Builder.yield(*V);
   for (GlobalVariable *V : Variables)
     if (V->isThreadLocal() && !Library)
       Builder.threadLocal(*V);

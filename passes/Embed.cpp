@@ -1,6 +1,7 @@
 //===- passes/Embed.cpp - bitcode and addresses in sections that are not loaded ----------------------------------------===//
 
 #include "Compatible.h"
+#include "Placed.h"
 #include "Stages.h"
 
 #include "include/pcere/rt_abi.h"
@@ -193,7 +194,8 @@ void embedSymbols(Module &M) {
     ++Count;
   };
   for (const GlobalVariable &V : M.globals()) {
-    if (hasNoSymbolOfItsOwn(V) || V.isConstant() || V.hasAppendingLinkage() || V.getName().starts_with(".pcere.site"))
+    if (hasNoSymbolOfItsOwn(V) || V.hasAppendingLinkage() || V.getName().starts_with(".pcere.site") ||
+        (V.isConstant() && !isPlacedConstant(V)))
       continue;
     uint64_t Size = M.getDataLayout().getTypeAllocSize(V.getValueType());
     if (V.isThreadLocal())

@@ -5,6 +5,7 @@
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
+#include "Placed.h"
 #include "Stages.h"
 
 #include "include/pcere/rt_abi.h"
@@ -46,7 +47,7 @@ static void renameInternals(Module &M, StringRef Suffix) {
     if (F.hasLocalLinkage() && !F.isDeclaration())
       F.setName(F.getName() + "." + Suffix);
   for (GlobalVariable &V : M.globals())
-    if (V.hasLocalLinkage() && isPlaced(V))
+    if (V.hasLocalLinkage() && (isPlaced(V) || isPlacedConstant(V)))
       V.setName(V.getName() + "." + Suffix);
 }
 

@@ -17,7 +17,15 @@ s/^\t\.type\t([^",]+),@function.*/&\n\t.weak\t\1.entry\n\t.hidden\t\1.entry\n\t.
       b more
     }
   }
-  # constants (a name with a dollar, as lambdas have, stands in quotes); locks of critical constructs and caches, which belong to the OpenMP runtime of this process
-  /\n\t\.section\t"?\.data\.rel\.ro|^\t\.type\t(\.gomp_critical_user_|[^\n]*\.cache\.,)/b
+  # locks of critical constructs and caches, which belong to the OpenMP runtime of this process
+  /^\t\.type\t(\.gomp_critical_user_|[^\n]*\.cache\.,)/b
+  # constants (a name with a dollar, as lambdas have, stands in quotes): those of the program come first where addresses.s has them
+  /\n\t\.section\t"?\.(data\.rel\.ro|rodata)/{
+    /^\t\.type\t"?\.L/!{
+      s/\n\t\.(globl|weak)\t[^\n]*//g
+      s/^\t\.type\t("[^"]*"|[^,"]*),@object/\t.weak\t\1\n&/
+    }
+    b
+  }
   /\n\t\.(data|bss|comm\t[^\n]*|section\t[^\n]*,"aw[^\n]*)(\n|$)/d
 }

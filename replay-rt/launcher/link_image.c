@@ -36,10 +36,9 @@ static void export_write(const struct loaded_image *image, const struct image_ex
     if (symbol->kind == PCERE_SYMBOL_TLS)
         text_addf(out, ".globl \"%s\"\n.type \"%s\", @object\n.set \"%s\", " BLOCK "+%llu\n.size \"%s\", %llu\n", name, name, name,
                   (unsigned long long)symbol->address, name, (unsigned long long)symbol->bytes);
-    else
-        text_addf(out, ".weak \"%s\"\n.type \"%s\", %s\n.set \"%s\", 0x%llx\n", name, name,
-                  symbol->kind == PCERE_SYMBOL_FUNCTION ? "@function" : "@object", name,
-                  (unsigned long long)(symbol->address + image->bias));
+    else    /* a unit's function comes before the captured one, the captured constant before a unit's */
+        text_addf(out, ".%s \"%s\"\n.type \"%s\", %s\n.set \"%s\", 0x%llx\n", symbol->kind == PCERE_SYMBOL_FUNCTION ? "weak" : "globl", name, name,
+                  symbol->kind == PCERE_SYMBOL_FUNCTION ? "@function" : "@object", name, (unsigned long long)(symbol->address + image->bias));
 }
 
 void link_image_block_write(const struct image *file, struct text *out)
