@@ -23,7 +23,7 @@ struct page_cache {
     bool in_use;                      /* by another session */
 };
 
-struct page_cache_layout { uint64_t store_id, page_bytes, zeros_offset, pages_offset, page_count, places; };     /* what must agree; places: a hash */
+struct page_cache_layout { uint64_t store_id, page_bytes, zeros_offset, pages_offset, page_count, places; };     /* what must agree; places: a hash of the table */
 
 struct page_cache_index {
     unsigned char *loaded;            /* a byte per page of the store: 1 if it is there */

@@ -4,8 +4,7 @@
 #include "core/text.h"
 
 #include <stdlib.h>
-
-#define NOWHERE UINT64_MAX
+#include <string.h>
 
 static bool runs_add(struct store_run **runs, size_t *count, size_t *capacity, const struct store_run *from, size_t from_count)
 {
@@ -19,9 +18,22 @@ static bool runs_add(struct store_run **runs, size_t *count, size_t *capacity, c
 
 bool page_places_add(struct page_places *places, const struct store_codelet *codelet)
 {
-    return runs_add(&places->runs, &places->run_count, &places->run_capacity, codelet->before, codelet->before_count)
-           && runs_add(&places->runs, &places->run_count, &places->run_capacity, codelet->after, codelet->after_count)
+    if (!array_reserve(&places->firsts, &places->first_capacity, places->first_count + 2, sizeof *places->firsts))
+        return false;
+    places->firsts[places->first_count++] = places->run_count;
+    if (!runs_add(&places->runs, &places->run_count, &places->run_capacity, codelet->before, codelet->before_count))
+        return false;
+    places->firsts[places->first_count++] = places->run_count;
+    return runs_add(&places->runs, &places->run_count, &places->run_capacity, codelet->after, codelet->after_count)
            && runs_add(&places->contents, &places->content_count, &places->content_capacity, codelet->contents, codelet->content_count);
+}
+
+void page_places_done(struct page_places *places)
+{
+    free(places->runs);
+    free(places->firsts);
+    free(places->contents);
+    *places = (struct page_places){0};
 }
 
 static int page_order(const void *left, const void *right)
@@ -30,41 +42,126 @@ static int page_order(const void *left, const void *right)
     return (a->page > b->page) - (a->page < b->page);
 }
 
-static void run_place(const struct store_run *run, uint64_t page_count, uint64_t *places, uint64_t *next)
+struct finder {
+    struct place_table table;
+    uint64_t *taken;                      /* of the codelet whose turn it is */
+    size_t again_capacity, pages_capacity;
+    uint64_t extra;
+};
+
+static bool place_new(struct finder *finder, uint64_t page, uint64_t *ret_place)
 {
-    for (uint64_t page = run->page; page - run->page < run->count && page < page_count; page++)
-        if (places[page] == NOWHERE)
-            places[page] = (*next)++;
+    struct place_table *table = &finder->table;
+    if (!array_reserve(&table->again, &finder->again_capacity, table->place_count + 1, sizeof *table->again)
+        || !array_reserve(&table->pages, &finder->pages_capacity, table->place_count + 1, sizeof *table->pages))
+        return false;
+    table->again[table->place_count] = PAGE_NOWHERE;
+    table->pages[table->place_count] = page;
+    *ret_place = table->place_count++;
+    return true;
 }
 
-uint64_t *page_places_find(const struct page_places *places, uint64_t page_count)
+static bool page_place(struct finder *finder, uint64_t page)
 {
-    uint64_t *found = malloc((page_count ? page_count : 1) * sizeof *found), next = 0;
-    struct store_run *contents = malloc((places->content_count + 1) * sizeof *contents);
-    for (uint64_t page = 0; found && page < page_count; page++)
-        found[page] = NOWHERE;
-    for (size_t i = 0; contents && i < places->content_count; i++)
-        contents[i] = places->contents[i];
-    if (contents && places->content_count)
-        qsort(contents, places->content_count, sizeof *contents, page_order);     /* those that overlap follow each other */
-    for (size_t i = 0; found && contents && i < places->content_count; i++)
-        run_place(&contents[i], page_count, found, &next);
-    for (size_t i = 0; found && contents && i < places->run_count; i++)
-        run_place(&places->runs[i], page_count, found, &next);
-    for (uint64_t page = 0; found && contents && page < page_count; page++)
-        if (found[page] == NOWHERE)
-            found[page] = next++;
-    if (!contents) {
-        free(found);
-        found = NULL;
+    return finder->table.places[page] != PAGE_NOWHERE || place_new(finder, page, &finder->table.places[page]);
+}
+
+/* The last place of it that this codelet took is not enough. */
+static bool page_place_again(struct finder *finder, uint64_t page)
+{
+    uint64_t last = finder->taken[page] - 1, place;
+    if (finder->table.again[last] != PAGE_NOWHERE || !finder->extra)
+        return true;
+    if (!place_new(finder, page, &place))
+        return false;
+    finder->table.again[last] = place;
+    finder->extra--;
+    return true;
+}
+
+static bool run_place(struct finder *finder, const struct store_run *run, bool take)
+{
+    bool placed = true;
+    for (uint64_t page = run->page; placed && page - run->page < run->count && page < finder->table.page_count; page++) {
+        placed = page_place(finder, page) && (!take || !finder->taken[page] || page_place_again(finder, page));
+        if (placed && take)
+            place_table_take(&finder->table, finder->taken, page);
     }
+    return placed;
+}
+
+static bool codelets_place(struct finder *finder, const struct page_places *places)
+{
+    bool placed = true;
+    for (size_t i = 0; placed && i < places->first_count; i++) {
+        bool before = i % 2 == 0;
+        size_t end = i + 1 < places->first_count ? places->firsts[i + 1] : places->run_count;
+        if (before)
+            memset(finder->taken, 0, finder->table.page_count * sizeof *finder->taken);
+        for (size_t run = places->firsts[i]; placed && run < end; run++)
+            placed = run_place(finder, &places->runs[run], before);
+    }
+    return placed;
+}
+
+/* Those that overlap follow each other. */
+static bool contents_place(struct finder *finder, const struct page_places *places)
+{
+    bool placed = true;
+    if (!places->content_count)
+        return true;
+    struct store_run *contents = malloc(places->content_count * sizeof *contents);
+    if (!contents)
+        return false;
+    memcpy(contents, places->contents, places->content_count * sizeof *contents);
+    qsort(contents, places->content_count, sizeof *contents, page_order);
+    for (size_t i = 0; placed && i < places->content_count; i++)
+        placed = run_place(finder, &contents[i], false);
     free(contents);
+    return placed;
+}
+
+bool place_table_find(const struct page_places *places, uint64_t page_count, uint64_t extra, struct place_table *ret_table)
+{
+    size_t room = page_count ? page_count : 1;
+    struct finder finder = {.extra = extra, .taken = malloc(room * sizeof *finder.taken)};
+    struct place_table *table = &finder.table;
+    table->page_count = page_count;
+    table->places = malloc(room * sizeof *table->places);
+    bool found = finder.taken && table->places && array_reserve(&table->again, &finder.again_capacity, room, sizeof *table->again)
+                 && array_reserve(&table->pages, &finder.pages_capacity, room, sizeof *table->pages);
+    for (uint64_t page = 0; found && page < page_count; page++)
+        table->places[page] = PAGE_NOWHERE;
+    found = found && contents_place(&finder, places) && codelets_place(&finder, places);
+    for (uint64_t page = 0; found && page < page_count; page++)
+        found = page_place(&finder, page);
+    free(finder.taken);
+    if (found)
+        *ret_table = *table;
+    else
+        place_table_done(table);
     return found;
 }
 
-void page_places_done(struct page_places *places)
+void place_table_done(struct place_table *table)
 {
-    free(places->runs);
-    free(places->contents);
-    *places = (struct page_places){0};
+    free(table->places);
+    free(table->pages);
+    free(table->again);
+    *table = (struct place_table){0};
+}
+
+uint64_t place_table_look(const struct place_table *table, const uint64_t *taken, uint64_t page)
+{
+    if (!taken[page])
+        return table->places[page];
+    uint64_t next = table->again[taken[page] - 1];
+    return next != PAGE_NOWHERE ? next : taken[page] - 1;
+}
+
+uint64_t place_table_take(const struct place_table *table, uint64_t *taken, uint64_t page)
+{
+    uint64_t place = place_table_look(table, taken, page);
+    taken[page] = place + 1;
+    return place;
 }

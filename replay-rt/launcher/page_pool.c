@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #define PIECE_PAGES 256u                  /* decompressed at a time by one thread */
+#define EXTRA_PARTS 8                     /* of the machine's memory: for pages that codelets have more than once */
 #define FILE_BYTES_MOST (1ull << 46)
 
 struct piece { uint64_t page, count; };
@@ -57,8 +58,9 @@ static uint64_t images_place(struct images *images, uint64_t page_bytes)
 /* The cache's file, with what it holds already; else one in memory. */
 static bool file_open(const struct store *store, struct page_pool *pool)
 {
+    uint64_t places = XXH64(pool->table.places, pool->page_count * sizeof *pool->table.places, 0);
     pool->layout = (struct page_cache_layout){store_identity(store), pool->page_bytes, pool->zeros_offset, pool->pages_offset, pool->page_count,
-                                              XXH64(pool->places, pool->page_count * sizeof *pool->places, 0)};
+                                              XXH64(pool->table.again, pool->table.place_count * sizeof *pool->table.again, places)};
     pool->fd = page_cache_open(store, &pool->layout, pool->file_bytes, &pool->cache, &pool->before);
     pool->loaded = pool->before.loaded;
     pool->loaded_pages = pool->before.loaded_pages;
@@ -78,16 +80,16 @@ enum pcere_status page_pool_new(const struct store *store, struct images *images
     struct page_pool pool = {
         .fd = -1,
         .cache = {.directory = -1},
-        .places = page_places_find(places, page_count),
         .page_bytes = page_bytes,
         .zeros_offset = image_bytes,
         .pages_offset = image_bytes + zero_pages * page_bytes,
         .zero_pages = zero_pages,
         .page_count = page_count,
     };
-    pool.file_bytes = pool.pages_offset + page_count * page_bytes;
     enum pcere_status status = PCERE_OK;
-    if (!pool.places)
+    bool found = place_table_find(places, page_count, (uint64_t)sysconf(_SC_PHYS_PAGES) / EXTRA_PARTS, &pool.table);
+    pool.file_bytes = pool.pages_offset + pool.table.place_count * page_bytes;
+    if (!found)
         status = pcere_fail_memory(error, "the table of pages");
     else if (!file_open(store, &pool))
         status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a memory file");
@@ -107,7 +109,7 @@ void page_pool_done(struct page_pool *pool)
     if (pool->fd >= 0)
         close(pool->fd);
     free(pool->loaded);
-    free(pool->places);
+    place_table_done(&pool->table);
     page_cache_done(&pool->cache);
     page_cache_index_done(&pool->before);
     external_table_done(&pool->externals);
@@ -127,11 +129,39 @@ void page_pool_keep(struct page_pool *pool)
 uint64_t page_pool_offset(const struct page_pool *pool, uint64_t page, uint64_t most, uint64_t *ret_together)
 {
     uint64_t together = 1;
-    while (ret_together && together < most && page + together < pool->page_count && pool->places[page + together] == pool->places[page] + together)
+    const uint64_t *places = pool->table.places;
+    while (ret_together && together < most && page + together < pool->page_count && places[page + together] == places[page] + together)
         together++;
     if (ret_together)
         *ret_together = together;
-    return pool->pages_offset + pool->places[page] * pool->page_bytes;
+    return pool->pages_offset + places[page] * pool->page_bytes;
+}
+
+uint64_t page_pool_take(const struct page_pool *pool, uint64_t *taken, uint64_t page, uint64_t most, uint64_t *ret_together)
+{
+    uint64_t together = 1, place = place_table_take(&pool->table, taken, page);
+    while (together < most && page + together < pool->page_count && place_table_look(&pool->table, taken, page + together) == place + together)
+        place_table_take(&pool->table, taken, page + together++);
+    *ret_together = together;
+    return pool->pages_offset + place * pool->page_bytes;
+}
+
+bool page_pool_same(const struct page_pool *pool, uint64_t a, uint64_t b)
+{
+    if (a == b || a < pool->pages_offset || b < pool->pages_offset || a >= pool->file_bytes || b >= pool->file_bytes)
+        return a == b;
+    const uint64_t *pages = pool->table.pages;
+    return pages[(a - pool->pages_offset) / pool->page_bytes] == pages[(b - pool->pages_offset) / pool->page_bytes];
+}
+
+/* Where codelets have it more than once. */
+static enum pcere_status page_again_write(const struct page_pool *pool, uint64_t page, const void *bytes, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    const struct place_table *table = &pool->table;
+    for (uint64_t place = table->again[table->places[page]]; !status && place != PAGE_NOWHERE; place = table->again[place])
+        status = file_write_all(pool->fd, (int64_t)(pool->pages_offset + place * pool->page_bytes), bytes, pool->page_bytes, "a memory file", NULL, error);
+    return status;
 }
 
 static enum pcere_status piece_load(const struct loading *loading, const struct piece *piece, void *buffer, struct pcere_error *error)
@@ -145,6 +175,8 @@ static enum pcere_status piece_load(const struct loading *loading, const struct 
         uint64_t offset = page_pool_offset(pool, piece->page + done, piece->count - done, &together);
         status = file_write_all(pool->fd, (int64_t)offset, (const char *)buffer + done * pool->page_bytes, together * pool->page_bytes, "a memory file", NULL, error);
     }
+    for (uint64_t i = 0; !status && i < piece->count; i++)
+        status = page_again_write(pool, piece->page + i, (const char *)buffer + i * pool->page_bytes, error);
     return status;
 }
 
@@ -183,21 +215,30 @@ static enum pcere_status pieces_load(struct loading *loading, struct pcere_error
     return loading->status;
 }
 
-/* Pages of a run that are not there yet, in pieces. */
-static bool pieces_add(const struct page_pool *pool, const struct store_run *run, struct piece **pieces, size_t *count, size_t *capacity)
+static void piece_mark(struct page_pool *pool, const struct piece *piece, bool loaded)
+{
+    for (uint64_t page = piece->page; page < piece->page + piece->count; page++) {
+        pool->loaded_pages += (uint64_t)loaded - pool->loaded[page];
+        pool->loaded[page] = loaded;
+    }
+}
+
+/* Pages of a run that are not there yet, in pieces: each once, however often the codelet has it. */
+static bool pieces_add(struct page_pool *pool, const struct store_run *run, struct piece **pieces, size_t *count, size_t *capacity)
 {
     for (uint64_t i = 0; i < run->count; i++) {
         uint64_t page = run->page + i;
         if (pool->loaded[page])
             continue;
         struct piece *last = *count ? &(*pieces)[*count - 1] : NULL;
-        if (last && last->page + last->count == page && last->count < PIECE_PAGES) {
-            last->count++;
-            continue;
-        }
-        if (!array_reserve(pieces, capacity, *count + 1, sizeof **pieces))
+        bool longer = last && last->page + last->count == page && last->count < PIECE_PAGES;
+        if (!longer && !array_reserve(pieces, capacity, *count + 1, sizeof **pieces))
             return false;
-        (*pieces)[(*count)++] = (struct piece){page, 1};
+        if (longer)
+            last->count++;
+        else
+            (*pieces)[(*count)++] = (struct piece){page, 1};
+        piece_mark(pool, &(struct piece){page, 1}, true);
     }
     return true;
 }
@@ -221,11 +262,8 @@ enum pcere_status page_pool_load(struct page_pool *pool, struct store *store, co
     struct loading loading = {.pool = pool, .store = store, .pieces = pieces, .count = count, .lock = PTHREAD_MUTEX_INITIALIZER};
     if (!status && count)
         status = pieces_load(&loading, error);
-    for (size_t i = 0; !status && i < count; i++)
-        for (uint64_t page = pieces[i].page; page < pieces[i].page + pieces[i].count; page++) {
-            pool->loaded_pages += !pool->loaded[page];
-            pool->loaded[page] = 1;
-        }
+    for (size_t i = 0; status && i < count; i++)
+        piece_mark(pool, &pieces[i], false);
     free(pieces);
     return status;
 }
@@ -264,7 +302,7 @@ void page_pool_trim(struct page_pool *pool)
     if (pool->cache.directory >= 0 || pool->loaded_pages <= memory_pages / 3)
         return;
     if (fallocate(pool->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)pool->pages_offset,
-                  (off_t)(pool->page_count * pool->page_bytes)))
+                  (off_t)(pool->table.place_count * pool->page_bytes)))
         return;
     memset(pool->loaded, 0, pool->page_count);
     pool->loaded_pages = 0;

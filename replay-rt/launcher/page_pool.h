@@ -1,7 +1,7 @@
 /* replay-rt/launcher/page_pool.h - all pages that a store's codelets need, decompressed once, in one file that every process maps: the one in the
  * store's build/ folder, which later replays find again (page_cache.h), or one in memory.
  *
- *   | images: their files, laid out as loaded | zeros: a hole | pages of the store (page_places.h): holes until needed |
+ *   | images: their files, laid out as loaded | zeros: a hole | pages of the store (page_places.h), some of them again: holes until needed |
  *
  * Processes map it privately, so that pages which a region only reads, or never touches, are not copied for anyone.
  */
@@ -20,7 +20,7 @@ struct page_pool {
     uint64_t page_bytes;
     uint64_t zeros_offset, pages_offset, file_bytes;
     uint64_t zero_pages, page_count;  /* room for so many */
-    uint64_t *places;                 /* of each page of the store: which page of the file's last part it is */
+    struct place_table table;          /* of each page of the store: which pages of the file's last part it is */
     unsigned char *loaded;            /* a byte per page of the store */
     uint64_t loaded_pages;
     struct page_cache cache;          /* that the file belongs to */
@@ -35,8 +35,13 @@ enum pcere_status page_pool_new(const struct store *store, struct images *images
                                 const struct page_places *places, struct page_pool *ret_pool, struct pcere_error *error);
 void page_pool_done(struct page_pool *pool);    /* accepts half-built */
 #define PAGE_POOL_NONE (struct page_pool){.fd = -1, .cache = {.directory = -1}}
-/* Where in the file page number `page` of the store lies. *ret_together (if not NULL): how many pages from it on, `most` at most, follow each other there. */
+/* Where in the file page number `page` of the store lies (first). *ret_together (if not NULL): how many pages from it on, `most` at most,
+ * follow each other there. */
 uint64_t page_pool_offset(const struct page_pool *pool, uint64_t page, uint64_t most, uint64_t *ret_together);
+/* The same, of a codelet's own: `taken` as place_table_take has it. */
+uint64_t page_pool_take(const struct page_pool *pool, uint64_t *taken, uint64_t page, uint64_t most, uint64_t *ret_together);
+/* Have the pages at these two offsets the same content, as far as the store knows? */
+bool page_pool_same(const struct page_pool *pool, uint64_t a, uint64_t b);
 /* At the end of a session: what is there stays for the next one, if the file is the cache's. */
 void page_pool_keep(struct page_pool *pool);
 

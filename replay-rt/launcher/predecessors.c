@@ -146,6 +146,23 @@ static bool is_same(const struct plan_copy *a, const struct plan_copy *b)
     return a->zero ? b->zero : !b->zero && a->source - a->address == b->source - b->address;
 }
 
+/* Pages of `part` that are not as in `here`, which covers it; NULL: all of them. */
+static bool part_add(const struct plan_copy *part, const struct plan_copy *here, uint64_t page_bytes, struct plan_steps *steps)
+{
+    if (!here || part->zero || here->zero)
+        return steps_copy_add(steps, part);
+    for (uint64_t i = 0, same = 0; i <= part->pages; i++) {       /* those from `same` to `i` differ */
+        uint64_t at = part->address + i * page_bytes;
+        if (i < part->pages && !page_pool_same(steps->pool, part->source + i * page_bytes, here->source + (at - here->address)))
+            continue;
+        const struct plan_copy differing = {part->address + same * page_bytes, i - same, part->source + same * page_bytes, 0};
+        if (differing.pages && !steps_copy_add(steps, &differing))
+            return false;
+        same = i + 1;
+    }
+    return true;
+}
+
 /* Pages of `other` that are not as in `memory`. *ret_fits: all of them have a place there. */
 static bool differing_add(const struct codelet_memory *memory, const struct codelet_memory *other, uint64_t page_bytes, struct plan_steps *steps,
                           bool *ret_fits)
@@ -164,7 +181,7 @@ static bool differing_add(const struct codelet_memory *memory, const struct code
             const struct plan_copy part = {at, (stop - at) / page_bytes, copy->source + (at - copy->address), copy->zero};
             if (!covered || !is_same(copy, here)) {
                 *ret_fits = is_mapped(memory, at, stop);
-                if (*ret_fits && !steps_copy_add(steps, &part))
+                if (*ret_fits && !part_add(&part, covered ? here : NULL, page_bytes, steps))
                     return false;
             }
             at = stop;
