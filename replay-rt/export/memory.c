@@ -170,13 +170,28 @@ void memory_protect(void)
         mprotect(mappings[i].start, (size_t)(mappings[i].end - mappings[i].start), rights[i]);
 }
 
+/* What is read to restore memory would push what the region uses out of the caches. */
+static void page_leave(const char *page)
+{
+    for (size_t offset = 0; offset < PAGE_BYTES; offset += 64)
+#if defined(__x86_64__)
+        __asm__ volatile("clflush %0" : "+m"(*(volatile char *)(uintptr_t)(page + offset)));
+#elif defined(__aarch64__)
+        __asm__ volatile("dc civac, %0" : : "r"(page + offset) : "memory");
+#else
+        (void)page;
+#endif
+}
+
 void memory_restore(void)
 {
     for (size_t i = 0; i < gap_count; i++)
         madvise(gaps[i].start, (size_t)(gaps[i].end - gaps[i].start), MADV_DONTNEED);
 #pragma omp parallel for schedule(static)           /* by all threads: what one thread brought to its cache alone is slow for the others */
-    for (size_t i = 0; i < written_count; i++)
+    for (size_t i = 0; i < written_count; i++) {
         memcpy(written[i]->address, written[i]->before, PAGE_BYTES);
+        page_leave(written[i]->before);
+    }
 }
 
 void memory_patch(uint64_t address, const void *bytes, const void *mask, size_t count)

@@ -194,10 +194,8 @@ static void pages_lay(void *context, uint32_t thread, uint32_t threads)
     const struct moves *moves = &chain->turn->moves;
     uint64_t page_bytes = chain->memory->codelet->plan->page_bytes;
     for (size_t i = moves->count * thread / threads; i < moves->count * (thread + 1) / threads; i++)
-        if (moves->items[i].zero)
-            memset((void *)moves->items[i].address, 0, page_bytes);
-        else
-            memcpy((void *)moves->items[i].address, chain->memory->codelet->pages + moves->items[i].source, page_bytes);
+        pcere_page_move(chain->memory->codelet, &moves->items[i], page_bytes);
+    pcere_pages_moved();
 }
 
 static void pages_touch(void *context, uint32_t thread, uint32_t threads)

@@ -123,6 +123,11 @@ void pcere_pagemap_share(const struct plan_range *ranges, size_t count);
 
 struct page_move { uint64_t address, source, zero; };
 
+/* Copy `bytes` of captured content to where it belongs. What was read for that leaves the caches again: they are the region's. */
+void pcere_page_move(const struct codelet *codelet, const struct page_move *move, uint64_t bytes);
+/* ... of several such by one thread: wait until all that was read has left. */
+void pcere_pages_moved(void);
+
 struct memory {
     struct codelet *codelet;
     const struct plan_mapping *mappings;

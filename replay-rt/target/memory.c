@@ -6,6 +6,7 @@
  * original
  */
 #include "replay-rt/target/codelet.h"
+#include "replay-rt/target/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 
 #define COUNTING_STACK_BYTES (64u << 10)   /* below the captured stack, that code which counts may use */
 
+#define LINE_BYTES 64u
 #define HUGE_PAGE_BYTES (2ull << 20)
 #define POPULATE_SLICES 16u                /* of a thread */
 #define LAZY_COPIES_MOST 20000u           /* mappings of a process are limited (vm.max_map_count) */
@@ -203,14 +205,22 @@ static void pages_visit(struct memory *memory, uint32_t thread, uint32_t threads
     }
 }
 
-static void move_pages(struct memory *memory, const struct page_move *move, uint64_t bytes)
+void pcere_page_move(const struct codelet *codelet, const struct page_move *move, uint64_t bytes)
 {
-    if (move->zero)
+    if (move->zero) {
         memset((void *)move->address, 0, bytes);
-    else
-        memcpy((void *)move->address, memory->codelet->pages + move->source, bytes);
+        return;
+    }
+    const unsigned char *from = codelet->pages + move->source;
+    memcpy((void *)move->address, from, bytes);
+    for (uint64_t offset = 0; offset < bytes; offset += LINE_BYTES)
+        machine_line_leave(from + offset);
 }
 
+void pcere_pages_moved(void)
+{
+    machine_lines_left();
+}
 
 static void restore_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
 {
@@ -219,7 +229,7 @@ static void restore_piece(struct memory *memory, uint64_t page, const struct pla
         return;
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
     const struct page_move move = {copy->address + first * page_bytes, copy->source + first * page_bytes, copy->zero};
-    move_pages(memory, &move, count * page_bytes);
+    pcere_page_move(memory->codelet, &move, count * page_bytes);
 }
 
 static void populate_write(uint64_t start, uint64_t end, uint64_t page_bytes)
@@ -288,6 +298,7 @@ static void populate_changed(void *context, uint32_t thread, uint32_t threads)
 static void restore_all(void *context, uint32_t thread, uint32_t threads)
 {
     pages_visit(context, thread, threads, restore_piece);
+    pcere_pages_moved();
 }
 
 static void restore_written(void *context, uint32_t thread, uint32_t threads)
@@ -296,7 +307,8 @@ static void restore_written(void *context, uint32_t thread, uint32_t threads)
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
     size_t end = memory->written_count * (thread + 1) / threads;
     for (size_t i = memory->written_count * thread / threads; i < end; i++)
-        move_pages(memory, &memory->written[i], page_bytes);
+        pcere_page_move(memory->codelet, &memory->written[i], page_bytes);
+    pcere_pages_moved();
 }
 
 static void drop(const struct plan_range *ranges, size_t count)
