@@ -37,6 +37,16 @@ def class_of(time_ns, classes):
     return min(range(len(classes)), key=lambda i: abs(math.log(max(time_ns, 1) / max(classes[i]["time_ns_median"], 1))))
 
 
+def classes_of(times_ns, classes):
+    """The class of each invocation: the longest ones are of the first, as many as it has members, and so on, since a loud run is slower in all of them. classes: by
+    falling medians. Where there are other invocations than the capture had, the nearest."""
+    if sum(one["members"] for one in classes) != len(times_ns):
+        return [class_of(time_ns, classes) for time_ns in times_ns]
+    numbers = [i for i, one in enumerate(classes) for _ in range(one["members"])]
+    order = sorted(range(len(times_ns)), key=lambda n: -times_ns[n])
+    return [number for _, number in sorted(zip(order, numbers))]
+
+
 def figure_invocations(document, directory):
     program = next((one for one in document["programs"] if one["benchmark"] == "MG"), None)
     if not program or not program["capture"] or not program["invocations"]:
@@ -49,7 +59,7 @@ def figure_invocations(document, directory):
     if not at_capture or len(at_capture) != len(listed[threads]):
         return None
     classes = sorted(region["classes"], key=lambda one: -one["time_ns_median"])
-    numbers = [class_of(time_ns, classes) for time_ns in at_capture]
+    numbers = classes_of(at_capture, classes)
     legend_rows = -(-len(classes) // 3)
     figure, (left, right) = pyplot.subplots(1, 2, sharey=True, figsize=(8, 3.6 + 0.2 * legend_rows), width_ratios=(3, 1))
     for i, one in enumerate(classes):
@@ -71,7 +81,7 @@ def figure_invocations(document, directory):
     figure.legend(*left.get_legend_handles_labels(), title="representative: invocations of its class", loc="lower center", ncols=3, fontsize="small", frameon=False)
     figure.suptitle(f"{program['program']}: {region['region']} over its invocations")
     height = figure.get_figheight()
-    figure.subplots_adjust(left=0.09, right=0.98, top=1 - 0.65 / height, bottom=(0.8 + 0.2 * legend_rows) / height, wspace=0.04)
+    figure.subplots_adjust(left=0.12, right=0.98, top=1 - 0.65 / height, bottom=(0.8 + 0.2 * legend_rows) / height, wspace=0.04)
     save(figure, directory, "figure3.svg")
     return {"file": "figure3.svg",
             "shows": f"{program['program']}: time of {region['region']} over its invocations, coloured by class, and its representatives replayed"}
@@ -108,12 +118,12 @@ def figure_scaling(document, directory):
     panels = [(program["program"], program["points"], "real_ns", "predicted_ns") for program in document["programs"]]
     for program in document["programs"]:
         if program["benchmark"] == "SP":
-            panels += [(f"{program['program']}: {region['region']}", region["points"], "in_vivo_ns", "in_vitro_ns") for region in program["regions"]
+            panels += [(f"{program['program']}:\n{region['region']}", region["points"], "in_vivo_ns", "in_vitro_ns") for region in program["regions"]
                        if region["function"] == "compute_rhs"]
     panels = [one for one in panels if any(point[one[2]] or point[one[3]] for point in one[1])]
     if not panels:
         return None
-    columns = min(len(panels), 4)
+    columns = min(len(panels), 3 if -len(panels) % 3 < -len(panels) % 4 else 4)
     rows = -(-len(panels) // columns)
     figure, grid = pyplot.subplots(rows, columns, figsize=(2.7 * columns + 0.6, 2.5 * rows + 0.8), squeeze=False, layout="constrained")
     for axes, one in zip(grid.flat, panels):
