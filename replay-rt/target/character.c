@@ -31,7 +31,7 @@ struct counted_thread {
     struct character_record counts;
     struct reuse *reuse, *page_reuse;
     uint64_t line;                   /* used last */
-    uint64_t recent[PAGES_RECENT];   /* pages: no look-up of an address leaves the core for them; in a ring */
+    uint32_t recent[PAGES_RECENT];   /* pages, the lowest 32 bits: no look-up of an address leaves the core for them; in a ring */
     uint32_t recent_at;
     uint64_t *words[CHARACTER_UNITS_MOST];  /* by the unit's slot - 1; NULL: not yet used */
     uint64_t history[2];                    /* of the last 128 branches; the latest one in the lowest bit of the first */
@@ -93,10 +93,12 @@ uint64_t *__pcere_character_thread(struct character_unit *unit)
 
 static void page_use(struct counted_thread *thread, uint64_t page)
 {
+    uint32_t same = 0;
     for (uint32_t i = 0; i < PAGES_RECENT; i++)
-        if (thread->recent[i] == page)
-            return;
-    thread->recent[thread->recent_at++ % PAGES_RECENT] = page;
+        same |= thread->recent[i] == (uint32_t)page;
+    if (same)
+        return;
+    thread->recent[thread->recent_at++ % PAGES_RECENT] = (uint32_t)page;
     pcere_reuse_page(thread->page_reuse, page, &thread->counts);
 }
 

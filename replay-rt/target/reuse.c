@@ -1,5 +1,5 @@
-/* replay-rt/target/reuse.c - stack distances: a Fenwick tree over times of last use, which are renumbered when they run out; the lines used last at each place of
- * pages, for caches whose sets are chosen by that place; and who wrote a line last. */
+/* replay-rt/target/reuse.c - stack distances: a bit for each time of a last use, counted by a Fenwick tree over words of them, times that are renumbered when they run
+ * out; the lines used last at each place of pages, for caches whose sets are chosen by that place; and who wrote a line last. */
 #include "replay-rt/target/character.h"
 
 #include <stdatomic.h>
@@ -7,24 +7,27 @@
 #include <sys/mman.h>
 
 enum { LINES_FIRST = 1 << 14, WRITTEN_BITS = 18 };
-enum { PLACES = CHARACTER_PLACES, WAYS_MOST = CHARACTER_WAYS };
+enum { PLACES = CHARACTER_PLACES, WAYS_MOST = CHARACTER_WAYS, LANES = 4, WORD_BITS = 64 };
 #define HASH_FACTOR 0x9e3779b97f4a7c15ull
 
-struct used_line { uint64_t line, dirty, seen; uint32_t time; };    /* dirty: bit k: written since it last left a cache of 2^k lines; seen: written_now at the last use */
+typedef uint32_t four_keys __attribute__((vector_size(LANES * sizeof(uint32_t))));
+typedef uint64_t two_words __attribute__((vector_size(2 * sizeof(uint64_t))));
 
-/* Of all threads: who wrote a line last, by the line's hash. Another line may take the place: then that is forgotten. */
-struct written_line { _Atomic uint64_t line, at; _Atomic uintptr_t by; };
+struct used_line { uint64_t line, dirty, seen; uint32_t time; };    /* dirty: bit k: written since it last left a cache of 2^k lines; seen: writes of written_line at the last use */
+
+/* Of all threads: who wrote a line last, by the line's hash, and how often lines of that place were written. Another line may take the place: then that is forgotten. */
+struct written_line { _Atomic uint64_t line, writes; _Atomic uintptr_t by; };
 static struct written_line *written;
-static _Atomic uint64_t written_now;     /* writes so far */
 
 struct reuse {
     uint32_t shift;
     struct used_line *lines;         /* in the order of their first use */
     uint32_t line_count, line_room;  /* room: a power of two; the same for the three below */
     uint32_t *table;                 /* 2 * room: number of a line plus 1, by its hash */
-    uint32_t *tree, *slots;          /* 4 * room + 1: marks at last uses; number of the line that was last used then plus 1 */
+    uint64_t *marks;                 /* 4 * room bits: times of last uses */
+    uint32_t *tree, *slots;          /* marks of words, room / 16 + 1; 4 * room: number of the line that was last used then (where there is a mark) */
     uint32_t now;
-    uint64_t nearest[PLACES][WAYS_MOST];     /* lines + 1 of each place, the one that was used last first */
+    uint32_t nearest[PLACES][WAYS_MOST];     /* pages + 1 of each place's lines, the one that was used last first; of pages the lowest 32 bits */
 };
 
 static void *pages_new(uint64_t bytes)
@@ -33,8 +36,23 @@ static void *pages_new(uint64_t bytes)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-static uint32_t times_most(const struct reuse *reuse) { return 4 * reuse->line_room; }
-static uint64_t tree_bytes(uint32_t room) { return (4 * (uint64_t)room + 1) * sizeof(uint32_t); }
+static uint64_t times_most(uint64_t room) { return 4 * room; }
+static uint64_t words_most(uint64_t room) { return times_most(room) / WORD_BITS; }
+
+static void pages_free(void *pages, uint64_t bytes)
+{
+    if (pages)
+        munmap(pages, bytes);
+}
+
+static void room_free(struct reuse *reuse)
+{
+    pages_free(reuse->lines, reuse->line_room * sizeof *reuse->lines);
+    pages_free(reuse->table, 2 * (uint64_t)reuse->line_room * sizeof *reuse->table);
+    pages_free(reuse->marks, words_most(reuse->line_room) * sizeof *reuse->marks);
+    pages_free(reuse->tree, (words_most(reuse->line_room) + 1) * sizeof *reuse->tree);
+    pages_free(reuse->slots, times_most(reuse->line_room) * sizeof *reuse->slots);
+}
 
 static bool room_make(struct reuse *reuse, uint32_t room)
 {
@@ -42,17 +60,18 @@ static bool room_make(struct reuse *reuse, uint32_t room)
     next.line_room = room;
     next.lines = pages_new(room * sizeof *next.lines);
     next.table = pages_new(2 * (uint64_t)room * sizeof *next.table);
-    next.tree = pages_new(tree_bytes(room));
-    next.slots = pages_new(tree_bytes(room));
-    if (!next.lines || !next.table || !next.tree || !next.slots)
+    next.marks = pages_new(words_most(room) * sizeof *next.marks);
+    next.tree = pages_new((words_most(room) + 1) * sizeof *next.tree);
+    next.slots = pages_new(times_most(room) * sizeof *next.slots);
+    if (!next.lines || !next.table || !next.marks || !next.tree || !next.slots) {
+        room_free(&next);
         return false;
+    }
     if (reuse->lines) {
         memcpy(next.lines, reuse->lines, reuse->line_count * sizeof *next.lines);
-        memcpy(next.slots, reuse->slots, tree_bytes(reuse->line_room));
-        munmap(reuse->lines, reuse->line_room * sizeof *reuse->lines);
-        munmap(reuse->table, 2 * (uint64_t)reuse->line_room * sizeof *reuse->table);
-        munmap(reuse->tree, tree_bytes(reuse->line_room));
-        munmap(reuse->slots, tree_bytes(reuse->line_room));
+        memcpy(next.slots, reuse->slots, times_most(reuse->line_room) * sizeof *next.slots);
+        memcpy(next.marks, reuse->marks, words_most(reuse->line_room) * sizeof *next.marks);
+        room_free(reuse);
     }
     *reuse = next;
     return true;
@@ -69,16 +88,36 @@ struct reuse *pcere_reuse_new(uint32_t shift)
     return room_make(reuse, LINES_FIRST) ? reuse : NULL;
 }
 
-static void mark(struct reuse *reuse, uint32_t time, uint32_t by)
+static uint32_t bits_of(uint64_t word)
 {
-    for (uint32_t at = time; at <= times_most(reuse); at += at & -at)
+    word -= word >> 1 & 0x5555555555555555u;
+    word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+    return (uint32_t)(((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+
+static void tree_add(struct reuse *reuse, uint32_t word, uint32_t by)
+{
+    uint32_t words = (uint32_t)words_most(reuse->line_room);
+    for (uint32_t at = word + 1; at <= words; at += at & -at)
         reuse->tree[at] += by;
 }
 
-static uint32_t marks_until(const struct reuse *reuse, uint32_t time)
+/* A mark goes from one time to a later one. */
+static void mark_move(struct reuse *reuse, uint32_t from, uint32_t to)
 {
-    uint32_t count = 0;
-    for (uint32_t at = time; at; at -= at & -at)
+    reuse->marks[from / WORD_BITS] &= ~(UINT64_C(1) << from % WORD_BITS);
+    reuse->marks[to / WORD_BITS] |= UINT64_C(1) << to % WORD_BITS;
+    if (from / WORD_BITS == to / WORD_BITS)
+        return;
+    tree_add(reuse, from / WORD_BITS, (uint32_t)-1);
+    tree_add(reuse, to / WORD_BITS, 1);
+}
+
+/* Those before `time`. */
+static uint32_t marks_before(const struct reuse *reuse, uint32_t time)
+{
+    uint32_t word = time / WORD_BITS, count = bits_of(reuse->marks[word] & ((UINT64_C(1) << time % WORD_BITS) - 1));
+    for (uint32_t at = word; at; at -= at & -at)
         count += reuse->tree[at];
     return count;
 }
@@ -91,19 +130,22 @@ static uint32_t *table_find(const struct reuse *reuse, uint64_t line)
     return &reuse->table[at];
 }
 
-/* Times become 1, 2, ... in their order. */
+/* Times become 0, 1, ... in their order. */
 static void times_renumber(struct reuse *reuse)
 {
-    uint32_t end = reuse->now, time = 0;
-    memset(reuse->tree, 0, tree_bytes(reuse->line_room));
-    for (uint32_t old = 1; old <= end; old++) {
-        uint32_t number = reuse->slots[old];
-        reuse->slots[old] = 0;
-        if (!number)
-            continue;
-        reuse->slots[++time] = number;
-        reuse->lines[number - 1].time = time;
-        mark(reuse, time, 1);
+    uint32_t words = (uint32_t)words_most(reuse->line_room), time = 0;
+    for (uint32_t word = 0; word < words; word++)
+        for (uint64_t left = reuse->marks[word]; left; left &= left - 1) {
+            uint32_t number = reuse->slots[word * WORD_BITS + (uint32_t)__builtin_ctzll(left)];
+            reuse->slots[time] = number;
+            reuse->lines[number].time = time++;
+        }
+    memset(reuse->tree, 0, (words + 1) * sizeof *reuse->tree);
+    for (uint32_t word = 0; word < words; word++) {
+        uint32_t count = time <= word * WORD_BITS ? 0 : time - word * WORD_BITS < WORD_BITS ? time - word * WORD_BITS : WORD_BITS;
+        reuse->marks[word] = count == WORD_BITS ? UINT64_MAX : (UINT64_C(1) << count) - 1;
+        if (count)
+            tree_add(reuse, word, count);
     }
     reuse->now = time;
 }
@@ -140,30 +182,32 @@ static void line_leave(struct used_line *line, uint64_t distance, struct charact
 static bool foreign_take(const struct reuse *reuse, struct used_line *used, uint64_t line, bool store)
 {
     struct written_line *last = &written[(line * HASH_FACTOR) >> (64 - WRITTEN_BITS)];
-    uint64_t now = atomic_load_explicit(&written_now, memory_order_relaxed);
-    bool foreign = atomic_load_explicit(&last->line, memory_order_relaxed) == line && atomic_load_explicit(&last->by, memory_order_relaxed) != (uintptr_t)reuse &&
-                   atomic_load_explicit(&last->at, memory_order_relaxed) > used->seen;
+    uint64_t writes = atomic_load_explicit(&last->writes, memory_order_relaxed);
+    bool foreign = writes > used->seen && atomic_load_explicit(&last->line, memory_order_relaxed) == line &&
+                   atomic_load_explicit(&last->by, memory_order_relaxed) != (uintptr_t)reuse;
     if (store) {
-        now = atomic_fetch_add_explicit(&written_now, 1, memory_order_relaxed) + 1;
+        writes = atomic_fetch_add_explicit(&last->writes, 1, memory_order_relaxed) + 1;
         atomic_store_explicit(&last->line, line, memory_order_relaxed);
         atomic_store_explicit(&last->by, (uintptr_t)reuse, memory_order_relaxed);
-        atomic_store_explicit(&last->at, now, memory_order_relaxed);
     }
-    used->seen = now;
+    used->seen = writes;
     return foreign;
 }
 
 uint32_t pcere_reuse_place(struct reuse *reuse, uint64_t line)
 {
-    uint64_t *nearest = reuse->nearest[line % PLACES], moving = line + 1;
-    uint32_t way = 0;
-    for (; way < WAYS_MOST; way++) {
-        uint64_t here = nearest[way];
-        nearest[way] = moving;
-        if (here == line + 1)
+    uint32_t *keys = reuse->nearest[line % PLACES], key = (uint32_t)(line / PLACES) + 1, way = 0;
+    for (; way < WAYS_MOST; way += LANES) {
+        four_keys four;
+        memcpy(&four, keys + way, sizeof four);
+        two_words same = (two_words)(four == key);
+        if (same[0] | same[1])
             break;
-        moving = here;
     }
+    while (way < WAYS_MOST && keys[way] != key)
+        way++;
+    memmove(keys + 1, keys, (way < WAYS_MOST ? way : WAYS_MOST - 1) * sizeof *keys);
+    keys[0] = key;
     return way;
 }
 
@@ -179,25 +223,29 @@ static uint64_t distance_of(uint64_t lines, uint32_t ways)
 static struct used_line *use(struct reuse *reuse, uint64_t line, uint32_t *ret_between)
 {
     uint32_t *entry = table_find(reuse, line);
-    if (!*entry) {
+    bool known = *entry;
+    if (!known) {
         if (reuse->line_count == reuse->line_room && !room_grow(reuse))
             return NULL;
         entry = table_find(reuse, line);
         reuse->lines[reuse->line_count] = (struct used_line){.line = line};
         *entry = ++reuse->line_count;
     }
-    uint32_t number = *entry;
-    if (reuse->now == times_most(reuse))
+    uint32_t number = *entry - 1;
+    if (reuse->now == times_most(reuse->line_room))
         times_renumber(reuse);
-    struct used_line *used = &reuse->lines[number - 1];
-    *ret_between = used->time ? reuse->line_count - marks_until(reuse, used->time) : UINT32_MAX;
-    if (used->time) {
-        mark(reuse, used->time, (uint32_t)-1);
-        reuse->slots[used->time] = 0;
+    struct used_line *used = &reuse->lines[number];
+    uint32_t now = reuse->now++;
+    if (known) {
+        *ret_between = reuse->line_count - 1 - marks_before(reuse, used->time);
+        mark_move(reuse, used->time, now);
+    } else {
+        *ret_between = UINT32_MAX;
+        reuse->marks[now / WORD_BITS] |= UINT64_C(1) << now % WORD_BITS;
+        tree_add(reuse, now / WORD_BITS, 1);
     }
-    used->time = ++reuse->now;
-    reuse->slots[used->time] = number;
-    mark(reuse, used->time, 1);
+    used->time = now;
+    reuse->slots[now] = number;
     return used;
 }
 
