@@ -13,6 +13,8 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
 
@@ -95,6 +97,7 @@ class Counter {
   size_t BlockCount;
   FunctionCallee Thread, Access, Range, Branch, Select;
   size_t Sites = 0;
+  SmallVector<CallInst *, 64> Accesses;
 
   /// What lies in a function's own frame is near at any time.
   static bool isWatched(const Touch &T) {
@@ -110,7 +113,17 @@ class Counter {
     if (T.Length)
       Builder.CreateCall(Range, {Words, Site, Address, Builder.CreateZExtOrTrunc(T.Length, Int64), Builder.getInt32(T.Stores)});
     else
-      Builder.CreateCall(Access, {Words, Site, Address, Builder.getInt32(T.Stores)});
+      Accesses.push_back(Builder.CreateCall(Access, {Words, Site, Address, Builder.getInt32(T.Stores)}));
+  }
+
+  /// Most uses are of the line that the instruction used before, of which the callee makes nothing.
+  void elsewhereOnly(CallInst *Call) {
+    IRBuilder<> Builder(Call);
+    Value *Line = Builder.CreateLShr(Call->getArgOperand(2), Log2_32(CHARACTER_LINE_BYTES));
+    Value *Elsewhere = Builder.CreateICmpNE(Builder.CreateLoad(Int64, Call->getArgOperand(1)), Line);
+    Builder.SetInsertPoint(SplitBlockAndInsertIfThen(Elsewhere, Call, false, MDBuilder(Context).createBranchWeights(1, 8)));
+    Builder.CreateCall(Access, SmallVector<Value *, 4>(Call->args()));
+    Call->eraseFromParent();
   }
 
   /// Choices that the code generator may make branches of: their conditions, of which several may share one.
@@ -179,6 +192,8 @@ public:
   }
 
   void finish() {
+    for (CallInst *Call : Accesses)
+      elsewhereOnly(Call);
     auto *Fields = cast<StructType>(Unit->getValueType());
     Unit->setInitializer(ConstantStruct::get(Fields, {ConstantInt::get(Int64, unitId(M)), ConstantInt::get(Int64, BlockCount), ConstantInt::get(Int64, Sites),
                                                       ConstantInt::get(Int64, 0)}));

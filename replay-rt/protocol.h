@@ -133,7 +133,6 @@ enum plan_task {
 #define CHARACTER_MAGIC 0x3552414843455243ull
 #define CHARACTER_BINS 192u         /* of distances in lines: four to each power of two of distance + 1 */
 #define CHARACTER_OCTAVES 48u
-#define CHARACTER_LINE_BYTES 64u
 #define CHARACTER_PAGE_BYTES 4096u
 #define CHARACTER_PLACES 64u        /* of a page, a line each: sets of a cache that is looked up before the address is translated */
 #define CHARACTER_WAYS 32u          /* no such cache has more */

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#define CHARACTER_LINE_BYTES 64u        /* a power of two */
 #define CHARACTER_SITE_WORDS 3u         /* the line that was used last, the step to it, lines since the last jump */
 #define CHARACTER_SELECT_WORDS 3u       /* mispredicted, cycles that their conditions take, and what the last ones chose */
 #define CHARACTER_BLOCK_PREFIX "pb."
@@ -19,7 +20,7 @@ struct character_unit { uint64_t unit_id, blocks, sites, slot; };      /* one a 
 
 /* The words of the calling thread. */
 uint64_t *__pcere_character_thread(struct character_unit *unit);
-/* An instruction (`site`) reads from or writes (store: 1) to an address. `words`: of the calling thread. */
+/* An instruction (`site`) reads from or writes (store: 1) to an address, in another line than last time. `words`: of the calling thread. */
 void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store);
 /* The same for `bytes` bytes: memcpy and its like. */
 void __pcere_character_range(uint64_t *words, uint64_t *site, uint64_t address, uint64_t bytes, uint32_t store);

@@ -45,7 +45,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct counted_thread *threads;
 static struct character_unit *units[CHARACTER_UNITS_MOST];
 static uint64_t unit_count;
-static uint32_t follow_shift;
+static uint32_t follow_shift, team_threads;
 static _Thread_local struct counted_thread *own;
 
 static void *pages_new(uint64_t bytes)
@@ -66,8 +66,8 @@ static __attribute__((noinline)) uint64_t *words_new(struct character_unit *unit
     pthread_mutex_lock(&lock);
     if (!own) {
         own = pages_new(sizeof *own);
-        own->reuse = pcere_reuse_new(follow_shift);
-        own->page_reuse = pcere_reuse_new(0);
+        own->reuse = pcere_reuse_new(follow_shift, team_threads == 1);
+        own->page_reuse = pcere_reuse_new(0, true);
         own->next = threads;
         threads = own;
         if (!own->reuse || !own->page_reuse)
@@ -115,8 +115,6 @@ static void line_use(struct counted_thread *thread, uint64_t line, bool store, e
 void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store)
 {
     uint64_t line = address / CHARACTER_LINE_BYTES;
-    if (site[0] == line)
-        return;
     struct counted_thread *thread = (struct counted_thread *)words[0];
     int64_t step = (int64_t)(line - site[0]);
     bool near = step >= -NEAR_LINES && step <= NEAR_LINES;
@@ -220,9 +218,10 @@ void __pcere_character_select(uint64_t *words, uint64_t *select, uint64_t number
     *state = way ? (*state < 3 ? *state + 1 : 3) : (*state ? *state - 1 : 0);
 }
 
-void pcere_character_begin(uint32_t shift)
+void pcere_character_begin(uint32_t shift, uint32_t team)
 {
     follow_shift = shift;
+    team_threads = team;
     for (struct counted_thread *thread = threads; thread; thread = thread->next) {
         thread->counts = (struct character_record){0};
         for (uint64_t i = 0; i < unit_count; i++)
@@ -254,6 +253,7 @@ void pcere_character_write(struct codelet *codelet)
     for (uint64_t i = 0; i < unit_count; i++)
         put(&writing, (uint64_t[]){units[i]->unit_id, units[i]->blocks}, 2 * sizeof(uint64_t));
     for (struct counted_thread *thread = threads; thread; thread = thread->next) {
+        pcere_reuse_sum(&thread->counts);
         put(&writing, &thread->counts, sizeof thread->counts);
         for (uint64_t i = 0; i < unit_count; i++)
             for (uint64_t done = 0, all = (1 + CHARACTER_SELECT_WORDS) * units[i]->blocks; done < all; done += 512) {

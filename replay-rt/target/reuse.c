@@ -7,20 +7,23 @@
 #include <sys/mman.h>
 
 enum { LINES_FIRST = 1 << 14, WRITTEN_BITS = 18 };
-enum { PLACES = CHARACTER_PLACES, WAYS_MOST = CHARACTER_WAYS, LANES = 4, WORD_BITS = 64 };
+enum { PLACES = CHARACTER_PLACES, WAYS_MOST = CHARACTER_WAYS, LANES = 4, WORD_BITS = 64, NEIGHBOURS = 4 };
 #define HASH_FACTOR 0x9e3779b97f4a7c15ull
 
 typedef uint32_t four_keys __attribute__((vector_size(LANES * sizeof(uint32_t))));
 typedef uint64_t two_words __attribute__((vector_size(2 * sizeof(uint64_t))));
 
-struct used_line { uint64_t line, dirty, seen; uint32_t time; };    /* dirty: bit k: written since it last left a cache of 2^k lines; seen: writes of written_line at the last use */
+/* dirty_from: written since it last left a cache of 2^k lines, for each k from this on; seen: writes of written_line at the last use */
+struct used_line { uint64_t line; uint32_t time, seen; uint32_t dirty_from; };
 
 /* Of all threads: who wrote a line last, by the line's hash, and how often lines of that place were written. Another line may take the place: then that is forgotten. */
-struct written_line { _Atomic uint64_t line, writes; _Atomic uintptr_t by; };
+struct written_line { _Atomic uint64_t line; _Atomic uint32_t writes, by; };
 static struct written_line *written;
+static uint32_t reuse_count;
 
 struct reuse {
-    uint32_t shift;
+    uint32_t shift, number;
+    bool alone;                      /* no other thread writes */
     struct used_line *lines;         /* in the order of their first use */
     uint32_t line_count, line_room;  /* room: a power of two; the same for the three below */
     uint32_t *table;                 /* 2 * room: number of a line plus 1, by its hash */
@@ -34,6 +37,12 @@ static void *pages_new(uint64_t bytes)
 {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* Neighbours have places side by side, so that what goes through memory in order goes through tables likewise. */
+static uint64_t place_of(uint64_t line, uint32_t bits)
+{
+    return (((line / NEIGHBOURS) * HASH_FACTOR) >> (64 - bits) & ~(uint64_t)(NEIGHBOURS - 1)) | line % NEIGHBOURS;
 }
 
 static uint64_t times_most(uint64_t room) { return 4 * room; }
@@ -77,12 +86,14 @@ static bool room_make(struct reuse *reuse, uint32_t room)
     return true;
 }
 
-struct reuse *pcere_reuse_new(uint32_t shift)
+struct reuse *pcere_reuse_new(uint32_t shift, bool alone)
 {
     struct reuse *reuse = pages_new(sizeof *reuse);
     if (!reuse)
         return NULL;
     reuse->shift = shift;
+    reuse->alone = alone;
+    reuse->number = ++reuse_count;
     if (!written && !(written = pages_new(sizeof *written << WRITTEN_BITS)))
         return NULL;
     return room_make(reuse, LINES_FIRST) ? reuse : NULL;
@@ -124,7 +135,7 @@ static uint32_t marks_before(const struct reuse *reuse, uint32_t time)
 
 static uint32_t *table_find(const struct reuse *reuse, uint64_t line)
 {
-    uint32_t mask = 2 * reuse->line_room - 1, at = (uint32_t)((line * HASH_FACTOR) >> 20) & mask;
+    uint32_t mask = 2 * reuse->line_room - 1, at = (uint32_t)place_of(line, (uint32_t)__builtin_ctz(2 * reuse->line_room));
     while (reuse->table[at] && reuse->lines[reuse->table[at] - 1].line != line)
         at = (at + 1) & mask;
     return &reuse->table[at];
@@ -169,26 +180,36 @@ static uint32_t bin_of(uint64_t distance)
     return bin < CHARACTER_BINS ? bin : CHARACTER_BINS - 1;
 }
 
-static void line_leave(struct used_line *line, uint64_t distance, struct character_record *ret)
+/* Where a line leaves caches of 2^first .. 2^(octaves - 1) lines that it is dirty in, the first counts one more and the one behind one less: pcere_reuse_sum makes numbers of it. */
+static void line_leave(struct used_line *used, uint64_t distance, struct character_record *ret)
 {
     uint32_t octaves = distance ? 64 - (uint32_t)__builtin_clzll(distance) : 0;     /* caches of 2^0 .. 2^(octaves - 1) lines <= distance */
-    for (uint32_t k = 0; k < octaves && k < CHARACTER_OCTAVES; k++)
-        if (line->dirty >> k & 1)
-            ret->writebacks[k]++;
-    line->dirty &= octaves < 64 ? ~UINT64_C(0) << octaves : 0;
+    octaves = octaves < CHARACTER_OCTAVES ? octaves : CHARACTER_OCTAVES;
+    if (used->dirty_from >= octaves)
+        return;
+    ret->writebacks[used->dirty_from]++;
+    if (octaves < CHARACTER_OCTAVES)
+        ret->writebacks[octaves]--;
+    used->dirty_from = octaves;
+}
+
+void pcere_reuse_sum(struct character_record *record)
+{
+    for (uint32_t k = 1; k < CHARACTER_OCTAVES; k++)
+        record->writebacks[k] += record->writebacks[k - 1];
 }
 
 /* Did another thread write it since this one used it last? From now on, this one did. */
 static bool foreign_take(const struct reuse *reuse, struct used_line *used, uint64_t line, bool store)
 {
-    struct written_line *last = &written[(line * HASH_FACTOR) >> (64 - WRITTEN_BITS)];
-    uint64_t writes = atomic_load_explicit(&last->writes, memory_order_relaxed);
-    bool foreign = writes > used->seen && atomic_load_explicit(&last->line, memory_order_relaxed) == line &&
-                   atomic_load_explicit(&last->by, memory_order_relaxed) != (uintptr_t)reuse;
+    struct written_line *last = &written[place_of(line, WRITTEN_BITS)];
+    uint32_t writes = atomic_load_explicit(&last->writes, memory_order_relaxed);
+    bool foreign = writes != used->seen && atomic_load_explicit(&last->line, memory_order_relaxed) == line &&
+                   atomic_load_explicit(&last->by, memory_order_relaxed) != reuse->number;
     if (store) {
         writes = atomic_fetch_add_explicit(&last->writes, 1, memory_order_relaxed) + 1;
         atomic_store_explicit(&last->line, line, memory_order_relaxed);
-        atomic_store_explicit(&last->by, (uintptr_t)reuse, memory_order_relaxed);
+        atomic_store_explicit(&last->by, reuse->number, memory_order_relaxed);
     }
     used->seen = writes;
     return foreign;
@@ -228,7 +249,7 @@ static struct used_line *use(struct reuse *reuse, uint64_t line, uint32_t *ret_b
         if (reuse->line_count == reuse->line_room && !room_grow(reuse))
             return NULL;
         entry = table_find(reuse, line);
-        reuse->lines[reuse->line_count] = (struct used_line){.line = line};
+        reuse->lines[reuse->line_count] = (struct used_line){.line = line, .dirty_from = CHARACTER_OCTAVES};
         *entry = ++reuse->line_count;
     }
     uint32_t number = *entry - 1;
@@ -262,7 +283,7 @@ void pcere_reuse_touch(struct reuse *reuse, uint64_t line, uint32_t ways, bool s
     struct used_line *used = use(reuse, line, &between);
     if (!used)
         return;
-    bool foreign = foreign_take(reuse, used, line, store);
+    bool foreign = !reuse->alone && foreign_take(reuse, used, line, store);
     if (between == UINT32_MAX)
         ret->cold[store][kind]++;
     else {
@@ -273,5 +294,5 @@ void pcere_reuse_touch(struct reuse *reuse, uint64_t line, uint32_t ways, bool s
         line_leave(used, distance, ret);
     }
     if (store)
-        used->dirty = ~UINT64_C(0);
+        used->dirty_from = 0;
 }

@@ -462,10 +462,10 @@ static void region_verify(struct run *run)
 
 static void region_character(struct run *run)
 {
-    uint32_t shift = run->codelet->plan->policy.character_shift;
-    pcere_character_begin(shift);
+    uint32_t shift = run->codelet->plan->policy.character_shift, team = run->codelet->plan->result.threads;
+    pcere_character_begin(shift, team);
     region_warm(run);
-    pcere_character_begin(shift);
+    pcere_character_begin(shift, team);
     region_run(run);
     pcere_character_write(run->codelet);
     if (!run->codelet->plan->policy.warmups)
