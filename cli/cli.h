@@ -139,8 +139,8 @@ void cli_table_free(struct cli_table *table);
 
 /* Processors that this process may use. */
 unsigned cli_processors(void);
-/* "4", or "4 *" if that is more than the processors; *marked becomes true then. Returns `text`. */
-char *cli_thread_count_text(char text[static CLI_TEXT_MOST], unsigned threads, bool *marked);
+/* "4", or "4 *" if that is more than `processors`; *marked becomes true then. Returns `text`. */
+char *cli_thread_count_text(char text[static CLI_TEXT_MOST], unsigned threads, unsigned processors, bool *marked);
 /* What the * means, if `marked`. */
 void cli_thread_mark_print(bool marked, FILE *out);
 

@@ -23,9 +23,9 @@ unsigned cli_processors(void)
     return count > 0 ? (unsigned)count : 1;
 }
 
-char *cli_thread_count_text(char text[static CLI_TEXT_MOST], unsigned threads, bool *marked)
+char *cli_thread_count_text(char text[static CLI_TEXT_MOST], unsigned threads, unsigned processors, bool *marked)
 {
-    bool many = threads > cli_processors();
+    bool many = threads > processors;
     *marked = *marked || many;
     snprintf(text, CLI_TEXT_MOST, "%u%s", threads, many ? " *" : "");
     return text;

@@ -4,10 +4,12 @@
 #include "core/host.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "platform/signature.h"
 #include "predictor/amdahl.h"
 #include "predictor/statistics.h"
 #include "store/store.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -346,12 +348,19 @@ static const char *basis_name(const struct predict_result *result)
     return predict_basis_name(whole);
 }
 
+unsigned prediction_processors(const struct prediction *prediction)
+{
+    if (prediction->here)
+        return cli_processors();
+    return prediction->by_model ? signature_threads(&prediction->modelling.signature) : UINT_MAX;
+}
+
 bool prediction_law(const struct prediction *prediction, struct prediction_law *ret_law)
 {
     const struct predict_point *least = NULL, *most = NULL;
     for (size_t i = 0; i < prediction->result.point_count; i++) {
         const struct predict_point *point = &prediction->result.points[i];
-        if (prediction->here && point->threads > cli_processors())
+        if (point->threads > prediction_processors(prediction))
             continue;
         least = !least || point->threads < least->threads ? point : least;
         most = !most || point->threads > most->threads ? point : most;

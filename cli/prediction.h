@@ -44,11 +44,14 @@ enum pcere_status prediction_make(struct prediction *prediction, struct pcere_er
 /* Median of what real runs of that machine say of a region at these threads, ns; 0: nothing. */
 uint64_t prediction_region_real_ns(const struct prediction *prediction, const char *region, uint32_t threads);
 
+/* Hardware threads of the machine, of this one those that the process may use; UINT_MAX: unknown. */
+unsigned prediction_processors(const struct prediction *prediction);
+
 /* The predicted time at one thread; 0: it is not predicted there. */
 uint64_t prediction_at_one_ns(const struct predict_result *result);
 
 struct prediction_law {              /* Amdahl's law through two of the predicted times */
-    uint32_t threads[2];             /* fewest and most that are predicted, without those beyond this machine's processors */
+    uint32_t threads[2];             /* fewest and most that are predicted, without those beyond the machine's processors */
     double serial_ratio;             /* strictly serial; below 0: faster than perfect scaling, above 1: more threads are slower */
 };
 /* False: there are no two such thread counts. */

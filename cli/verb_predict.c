@@ -41,7 +41,7 @@ static void points_print(const struct prediction *prediction, bool *marked)
     const struct predict_result *result = &prediction->result;
     for (size_t i = 0, next = 0; table && i < prediction->request.thread_count; i++) {
         char threads[CLI_TEXT_MOST];
-        cli_thread_count_text(threads, prediction->threads[i], prediction->here ? marked : &(bool){false});
+        cli_thread_count_text(threads, prediction->threads[i], prediction_processors(prediction), marked);
         const char *absent[] = {threads, "not replayed", "-", "-", "-", "-"};
         if (next < result->point_count && result->points[next].threads == prediction->threads[i])
             point_row(table, prediction, &result->points[next++], threads);
@@ -313,7 +313,11 @@ static void prediction_print(const struct prediction *prediction)
         model_print(prediction);
     else if (prediction->result.foreign)
         foreign_print(prediction);
-    cli_thread_mark_print(marked, stdout);
+    if (prediction->here)
+        cli_thread_mark_print(marked, stdout);
+    else if (marked)
+        printf("* more threads than the %u that the cores of %s run at once, which the model does not know: not faster than that, at best\n",
+               prediction_processors(prediction), prediction->arch);
 }
 
 static enum pcere_status measure_predicted(struct cli *cli, const struct prediction *prediction, uint64_t repeat, struct pcere_error *error)

@@ -166,7 +166,7 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
     char threads[CLI_TEXT_MOST], members[24], interval[CLI_TEXT_MOST] = "-", samples[80] = "", vivo[UNITS_TEXT_BYTES] = "", error[CLI_TEXT_MOST] = "";
     struct summary summary;
     char *name = replay_target_name(result->target);
-    cli_thread_count_text(threads, sample->threads, marked);
+    cli_thread_count_text(threads, sample->threads, cli_processors(), marked);
     snprintf(members, sizeof members, "%llu", (unsigned long long)result->target->class->members);
     if (result->error.status == PCERE_OK && summary_find(sample, &summary)) {
         cli_interval_text(interval, summary.median_ns, summary.low_ns, summary.high_ns);

@@ -74,7 +74,7 @@ static void run_print(const struct capture_run *run, bool *marked)
     static const char *const headings[] = {"region", ">invocations", ">median", ">together", ">share"};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     const struct capture_region **order = calloc(run->region_count + 1, sizeof(const struct capture_region *));
-    printf("threads %s\n", cli_thread_count_text(threads, run->threads, marked));
+    printf("threads %s\n", cli_thread_count_text(threads, run->threads, cli_processors(), marked));
     if (table && order) {
         for (size_t i = 0; i < run->region_count; i++)
             order[i] = &run->regions[i];

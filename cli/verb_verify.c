@@ -100,7 +100,7 @@ static void result_row(struct cli_table *table, const struct verify_result *resu
         text_addf(&note, "%s%llu pointer%s to blocks that it allocates, or to libraries", note.length ? "; " : "",
                   (unsigned long long)result->renamed_pointers, result->renamed_pointers == 1 ? "" : "s");
     char *name = replay_target_name(result->target), *reason = text_take(&note);
-    const char *cells[] = {name, cli_thread_count_text(threads, result->threads, marked),
+    const char *cells[] = {name, cli_thread_count_text(threads, result->threads, cli_processors(), marked),
                            result->error.status != PCERE_OK ? "not compared" : words[result->verdict],
                            units_format_bytes(result->compared_bytes, compared), reason};
     cli_table_row(table, cells);
