@@ -187,6 +187,10 @@ run "$PCERE" predict sweep.pcere --arch nehalem --threads 1; says "another one, 
 run "$PCERE" predict sweep.pcere --arch core2 --threads 1,2 --json; says "so is the oldest of them" 0
 is "by its model, with an interval" "$(json '.basis + " " + .arch + " " + ([.predictions[] | .low_ns < .time_ns and .time_ns < .high_ns] | all | tostring)')" "model core2 true"
 run "$PCERE" predict sweep.pcere --arch neoversev2 --threads 1; says "of another instruction set only operations are known" 0 out 'Without a model of its pipelines'
+run "$PCERE" predict sweep.pcere --arch core2 --threads 1,4; says "more threads than it has are marked, and the mark is explained" 0 out '4 [*]' out 'more threads than the 2 that the cores of core2'
+run "$PCERE" predict sweep.pcere --arch sandybridge --threads 1,8; says "eight threads are predicted where there are eight cores" 0
+is "and have no mark" "$(grep -c '[*]' "$work/.out")" 0
+
 run "$PCERE" predict sweep.pcere --arch sandybrige; says "an unknown machine brings those that there are, and how to add one" 2 err "did you mean 'sandybridge'" err core2 err nehalem err sapphirerapids err zen4 err neoversev2 err 'platform discover'
 PCERE_HOST=nobody run "$PCERE" predict sweep.pcere --model; says "this machine needs a signature" 2 err 'platform discover'
 jq '.name = "box" | .levels[0].latency_ns = {value: -1, low: null, high: null}' "$LIBRARIES/archs/zen4.json" >"$XDG_DATA_HOME/pcere/archs/box.json"
