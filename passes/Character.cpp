@@ -95,6 +95,7 @@ class Counter {
   IntegerType *Int32, *Int64;
   GlobalVariable *Unit;
   size_t BlockCount;
+  DenseMap<const Instruction *, unsigned> Left; ///< instructions from each access to its block's end
   FunctionCallee Thread, Access, Range, Branch, Select;
   size_t Sites = 0;
   SmallVector<CallInst *, 64> Accesses;
@@ -113,7 +114,7 @@ class Counter {
     if (T.Length)
       Builder.CreateCall(Range, {Words, Site, Address, Builder.CreateZExtOrTrunc(T.Length, Int64), Builder.getInt32(T.Stores)});
     else
-      Accesses.push_back(Builder.CreateCall(Access, {Words, Site, Address, Builder.getInt32(T.Stores)}));
+      Accesses.push_back(Builder.CreateCall(Access, {Words, Site, Address, Builder.getInt32(T.Stores), Builder.getInt32(Left.lookup(T.I))}));
   }
 
   /// Most uses are of the line that the instruction used before, of which the callee makes nothing.
@@ -122,8 +123,20 @@ class Counter {
     Value *Line = Builder.CreateLShr(Call->getArgOperand(2), Log2_32(CHARACTER_LINE_BYTES));
     Value *Elsewhere = Builder.CreateICmpNE(Builder.CreateLoad(Int64, Call->getArgOperand(1)), Line);
     Builder.SetInsertPoint(SplitBlockAndInsertIfThen(Elsewhere, Call, false, MDBuilder(Context).createBranchWeights(1, 8)));
-    Builder.CreateCall(Access, SmallVector<Value *, 4>(Call->args()));
+    Builder.CreateCall(Access, SmallVector<Value *, 5>(Call->args()));
     Call->eraseFromParent();
+  }
+
+  /// Of the block; what lies behind each of its accesses is noted.
+  unsigned instructionsBehind(const BasicBlock &B, ArrayRef<Touch> Touches) {
+    unsigned Behind = 0;
+    size_t Next = Touches.size();
+    for (const Instruction &I : reverse(B)) {
+      for (; Next && Touches[Next - 1].I == &I; --Next)
+        Left[&I] = Behind;
+      Behind += cyclesOf(I) > 0 && !isa<PHINode>(I) && !I.isLifetimeStartOrEnd() && !isa<DbgInfoIntrinsic>(I);
+    }
+    return Behind;
   }
 
   /// Choices that the code generator may make branches of: their conditions, of which several may share one.
@@ -154,7 +167,7 @@ public:
     Unit = new GlobalVariable(M, Fields, false, GlobalValue::InternalLinkage, nullptr, "pcere.character");
     Type *None = Type::getVoidTy(Context);
     Thread = M.getOrInsertFunction("__pcere_character_thread", FunctionType::get(Pointer, {Pointer}, false));
-    Access = M.getOrInsertFunction("__pcere_character_access", FunctionType::get(None, {Pointer, Pointer, Int64, Int32}, false));
+    Access = M.getOrInsertFunction("__pcere_character_access", FunctionType::get(None, {Pointer, Pointer, Int64, Int32, Int32}, false));
     Range = M.getOrInsertFunction("__pcere_character_range", FunctionType::get(None, {Pointer, Pointer, Int64, Int64, Int32}, false));
     Select = M.getOrInsertFunction("__pcere_character_select", FunctionType::get(None, {Pointer, Pointer, Int64, Int32, Int32}, false));
     Branch = M.getOrInsertFunction("__pcere_character_branch", FunctionType::get(None, {Pointer, Int64, Int32, Int32}, false));
@@ -163,20 +176,23 @@ public:
   void function(ArrayRef<BasicBlock *> Blocks, size_t First) {
     IRBuilder<> Entry(&*Blocks.front()->getFirstInsertionPt());
     auto *Words = Entry.CreateCall(Thread, {Unit});
+    auto *Clock = Entry.CreateLoad(Pointer, Words);
     for (size_t I = 0; I < Blocks.size(); ++I) {
       BasicBlock &B = *Blocks[I];
       SmallVector<Touch, 16> Touches;
       for (Instruction &I : B)
-        if (&I != Words)
+        if (&I != Words && &I != Clock)
           findTouches(I, Touches);
+      unsigned Instructions = instructionsBehind(B, Touches);
       auto At = B.getFirstInsertionPt();
       if (At == B.end())
         continue; // nothing can stand in it
       if (!I)
-        At = std::next(Words->getIterator());
+        At = std::next(Clock->getIterator());
       IRBuilder<> Builder(&B, At);
       Value *Slot = wordAt(Builder, Words, 1 + First + I);
       Builder.CreateStore(Builder.CreateAdd(Builder.CreateLoad(Int64, Slot), Builder.getInt64(1)), Slot);
+      Builder.CreateStore(Builder.CreateAdd(Builder.CreateLoad(Int64, Clock), Builder.getInt64(Instructions)), Clock);
       for (const Touch &T : Touches)
         if (isWatched(T))
           touch(T, Words);

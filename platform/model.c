@@ -136,7 +136,7 @@ static double writebacks_of(const double *writebacks, double lines)
     return writebacks[low] * (1 - part) + writebacks[low + 1] * part;
 }
 
-struct traffic { double regular, irregular, early, writebacks; };      /* lines; early: of the regular ones */
+struct traffic { double regular, irregular, early, irregular_reads, jumps, writebacks; };      /* lines. Of the regular ones early; of the irregular ones read; these and those from farther away */
 
 static void traffic_find(const struct platform_signature *signature, const struct store_character *character, const struct character_thread *thread,
                          struct traffic *ret_levels)
@@ -150,7 +150,9 @@ static void traffic_find(const struct platform_signature *signature, const struc
         double lines = i ? lines_of(signature, &signature->levels[i - 1], character->team, character->line_bytes) : 0;
         bool new_too = footprint > lines;       /* what is used for the first time was last used when the program laid it down */
         for (int written = 0; written < 2 && i; written++) {
-            above[i].irregular += misses_of(thread->reuse.uses[written][0], lines) + (new_too ? thread->reuse.cold[written][0] : 0);
+            double irregular = misses_of(thread->reuse.uses[written][0], lines) + (new_too ? thread->reuse.cold[written][0] : 0);
+            above[i].irregular += irregular;
+            above[i].jumps += written ? 0 : irregular;
             above[i].regular += misses_of(thread->reuse.uses[written][1], lines) + (new_too ? thread->reuse.cold[written][1] : 0);
             above[i].early += misses_of(thread->reuse.uses[written][2], lines) + (new_too ? thread->reuse.cold[written][2] : 0);
             above[i].writebacks += written && new_too ? thread->reuse.cold[1][0] + thread->reuse.cold[1][1] : 0;
@@ -161,21 +163,37 @@ static void traffic_find(const struct platform_signature *signature, const struc
     for (size_t i = 0; i < levels; i++) {
         bool last = i + 1 == levels;
         ret_levels[i] = (struct traffic){above[i].regular - (last ? 0 : above[i + 1].regular), above[i].irregular - (last ? 0 : above[i + 1].irregular),
-                                         above[i].early - (last ? 0 : above[i + 1].early), above[i].writebacks - (last ? 0 : above[i + 1].writebacks)};
+                                         above[i].early - (last ? 0 : above[i + 1].early), above[i].jumps - (last ? 0 : above[i + 1].jumps), above[i].jumps,
+                                         above[i].writebacks - (last ? 0 : above[i + 1].writebacks)};
     }
 }
 
-/* What lines cost beyond their transfer that come soon after a jump, when prefetchers have not caught up: as fast as the core looks ahead, which is the less far the more
- * instructions lie between them. */
-static double restart_ns(const struct platform_level *level, const struct traffic *traffic, double read_ns, double core_ns, double instructions)
+/* Of the wait for a line that nothing could foresee, what is left because other such waits go on at once: all of it where the core does not see the next jump within its window,
+ * and the less the more of them it sees. `farther`: of the jumps that were counted, one in so many comes from as far away. */
+static double waited_ratio(const double *jumps, double farther, double window, double least)
 {
-    double lines = traffic->regular + traffic->irregular, latency = known_or(&level->latency_ns, 0);
-    if (!(level->restart_ns.value > 0) || !(traffic->early > 0))
+    double all = 0, waited = 0;
+    for (unsigned bin = 0; bin < STORE_CHARACTER_GAPS; bin++) {
+        double gap = bin ? 0.5 * (character_bin_lines(bin) + character_bin_lines(bin + 1)) : 0, ratio = gap * farther / window;
+        all += jumps[bin];
+        waited += jumps[bin] * (ratio > 1 ? 1 : ratio > least ? ratio : least);
+    }
+    return all > 0 ? waited / all : least;
+}
+
+/* What a line costs beyond its transfer that comes soon after a jump, when prefetchers have not caught up: the same whatever the core does meanwhile. The signature has it with
+ * the jump that each of its runs begins with, and with what the core needs for a line, which is as long for lines of the nearest level. */
+static double restart_ns(const struct platform_signature *signature, const struct platform_level *level, double window)
+{
+    const struct platform_level *nearest = signature->levels;
+    while (nearest < level && !(nearest->restart_ns.value > 0))
+        nearest++;
+    if (!(level->restart_ns.value > 0) || !level->bandwidth_count)
         return 0;
-    double line_ns = level->restart_ns.value * instructions / lines / PLATFORM_RESTART_INSTRUCTIONS, meanwhile_ns = core_ns / lines;
-    line_ns = latency > 0 && line_ns > latency ? latency : line_ns;
-    meanwhile_ns = meanwhile_ns > read_ns ? meanwhile_ns : read_ns;
-    return line_ns > meanwhile_ns ? traffic->early * (line_ns - meanwhile_ns) : 0;
+    double core_ns = nearest < level ? nearest->restart_ns.value : 0, ahead_ns = window * core_ns / PLATFORM_RESTART_INSTRUCTIONS, latency = known_or(&level->latency_ns, 0);
+    double read_ns = 1e9 * level->line_bytes * level->bandwidths[0].threads / known_or(&level->bandwidths[0].read, 1e10), line_ns = core_ns > read_ns ? core_ns : read_ns;
+    double late_ns = level->restart_ns.value - line_ns - (latency > ahead_ns ? (latency - ahead_ns) / PLATFORM_RESTART_LINES : 0);
+    return late_ns > 0 ? late_ns : 0;
 }
 
 /* Lines that another thread wrote and that are still in its own caches, each a message after Hockney: what a jump begins costs all of it, what follows its bytes. */
@@ -229,12 +247,15 @@ static double lost_of(double many, double part)
     return part * (lost < 1 ? lost : 1);
 }
 
-static struct memory_time memory_find(const struct platform_signature *signature, const struct store_character *character, const struct traffic *levels,
+static struct memory_time memory_find(const struct platform_signature *signature, const struct store_character *character, const struct character_reuse *reuse, const struct traffic *levels,
                                       double instructions, double core_ns, double idle_ns, double window, double streams)
 {
     struct memory_time memory = {0};
     double ahead_ns = window * core_ns / (instructions + 1);      /* that the core works on while it waits */
     size_t count = signature->level_count < MODEL_LEVELS_MOST ? signature->level_count : MODEL_LEVELS_MOST;
+    double jumps = 0;
+    for (unsigned bin = 0; bin < STORE_CHARACTER_GAPS; bin++)
+        jumps += reuse->jumps[0][bin];
     for (size_t i = 1; i < count; i++) {
         const struct platform_level *level = &signature->levels[i];
         const struct platform_bandwidth *bandwidth = level_bandwidth(level, character->team);
@@ -252,9 +273,10 @@ static struct memory_time memory_find(const struct platform_signature *signature
         read_ns /= 1 + (many - 1) * part;
         /* Little's law: lines on their way = latency times bandwidth. */
         double at_once = RANDOM_RATIO * latency * known_or(&level->bandwidths[0].read, 1e10) / (1e9 * character->line_bytes * level->bandwidths[0].threads);
-        double wait_ns = latency > ahead_ns ? (latency - ahead_ns) / (at_once > 1 ? at_once : 1) : 0;
+        double wait_ns = latency > ahead_ns ? latency - ahead_ns : 0, least = at_once > 1 ? 1 / at_once : 1, farther = levels[i].jumps > 0 ? jumps / levels[i].jumps : 1;
+        double waited = waited_ratio(reuse->jumps[0], farther > 1 ? farther : 1, window, least) * levels[i].irregular_reads + least * (levels[i].irregular - levels[i].irregular_reads);
         double transfer_ns = (levels[i].regular + levels[i].irregular) * read_ns + levels[i].writebacks * back_ns;
-        double latency_ns = levels[i].irregular * wait_ns + restart_ns(level, &levels[i], read_ns, core_ns, instructions);
+        double latency_ns = waited * wait_ns + levels[i].early * restart_ns(signature, level, window);
         double doubt = hypot(signature->basis == PLATFORM_PUBLISHED ? DOUBT_TRANSFER + DOUBT_PUBLISHED : DOUBT_TRANSFER, quantity_doubt(&bandwidth->read));
         double doubt_wait = hypot(DOUBT_LATENCY, quantity_doubt(&level->latency_ns));
         memory.transfer_ns[i] = transfer_ns;
@@ -316,7 +338,7 @@ static struct thread_time thread_model(const struct platform_signature *signatur
     for (size_t i = 0; i < MODEL_LEVELS_MOST; i++)
         all->level_lines[i] += levels[i].regular + levels[i].irregular;
     all->instructions += instructions;
-    struct memory_time memory = memory_find(signature, character, levels, instructions, time.parts.core_ns, waiting.idle_ns, clock.window, streams);
+    struct memory_time memory = memory_find(signature, character, &thread->reuse, levels, instructions, time.parts.core_ns, waiting.idle_ns, clock.window, streams);
     time.parts.transfer_ns = memory.all_ns;
     double others_ns = foreign_ns(signature, character, thread);
     double addresses_ns = translations_ns(signature, thread);

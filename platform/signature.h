@@ -22,6 +22,7 @@ bool quantity_known(const struct quantity *quantity);
 double quantity_doubt(const struct quantity *quantity);
 
 #define PLATFORM_RESTART_INSTRUCTIONS 20.0
+#define PLATFORM_RESTART_LINES 64.0
 
 enum platform_basis { PLATFORM_MEASURED, PLATFORM_PUBLISHED };
 
@@ -40,7 +41,7 @@ struct platform_level {                      /* a cache, or memory */
     struct quantity latency_ns;              /* of a dependent load that finds its line there */
     struct quantity effective_bytes;         /* that one thread reads again and again until a quarter of the lines come from farther away; unknown: not measured */
     struct quantity streams_ratio;           /* bandwidth of one core that reads sixteen streams in turn, over that of up to four */
-    struct quantity restart_ns;              /* of a line that comes soon after a jump, with PLATFORM_RESTART_INSTRUCTIONS instructions between lines; unknown: not measured */
+    struct quantity restart_ns;              /* of a line, in runs of PLATFORM_RESTART_LINES that each begin with a jump, with PLATFORM_RESTART_INSTRUCTIONS instructions between lines; unknown: not measured */
     struct quantity overlap_read, overlap_write;     /* share of the shorter time that vanishes when a core works on lines while they come (0 to 1) */
     struct platform_bandwidth *bandwidths;   /* by threads, ascending; the data of all threads together lie in their caches of this level */
     size_t bandwidth_count;

@@ -137,6 +137,7 @@ enum plan_task {
 #define CHARACTER_PLACES 64u        /* of a page, a line each: sets of a cache that is looked up before the address is translated */
 #define CHARACTER_WAYS 32u          /* no such cache has more */
 #define CHARACTER_UNITS_MOST 4096u
+#define CHARACTER_GAPS 48u          /* of instructions between jumps, four to each power of two of them + 1 */
 /* A use by the instruction's steps: a jump; as prefetchers see it coming; likewise, but so soon after a jump that they may not have caught up. */
 enum character_kind { CHARACTER_IRREGULAR, CHARACTER_REGULAR, CHARACTER_EARLY, CHARACTER_KINDS };
 struct character_file { uint64_t magic, shift, threads, units; };
@@ -147,6 +148,7 @@ struct character_record {
     uint64_t uses[2][CHARACTER_KINDS][CHARACTER_BINS];      /* of followed lines: [read, written][kind][distance] */
     uint64_t cold[2][CHARACTER_KINDS];      /* likewise, but never used before */
     uint64_t foreign[2][CHARACTER_BINS];    /* of the uses those of lines that another thread wrote since: [jumps, others][distance] */
+    uint64_t jumps[2][CHARACTER_GAPS];      /* irregular uses of lines that no near cache has kept, of all lines: [read, written][instructions since the last of them; 0: it could be foreseen] */
     uint64_t pages[CHARACTER_BINS]; /* uses of another page than lately, by distance in pages; of all of them */
     uint64_t writebacks[CHARACTER_OCTAVES]; /* of followed lines that had been written, from a cache of 2^k lines */
 };

@@ -62,6 +62,7 @@ static json_t *sparse_encode(const double *values, size_t count, bool *failed)
 
 static const char *const use_names[2][STORE_CHARACTER_KINDS] = {{"read_irregular", "read_regular", "read_early"}, {"written_irregular", "written_regular", "written_early"}};
 static const char *const foreign_names[2] = {"foreign_irregular", "foreign_regular"};
+static const char *const jump_names[2] = {"read_jumps", "written_jumps"};
 enum { KINDS_FIRST = 2 };           /* that the first version had, without lines of other threads */
 
 static json_t *thread_encode(const struct character_thread *thread, bool *failed)
@@ -79,6 +80,8 @@ static json_t *thread_encode(const struct character_thread *thread, bool *failed
         }
     for (int regular = 0; regular < 2; regular++)
         json_put(reuse, foreign_names[regular], sparse_encode(thread->reuse.foreign[regular], STORE_CHARACTER_BINS, failed), failed);
+    for (int written = 0; written < 2; written++)
+        json_put(reuse, jump_names[written], sparse_encode(thread->reuse.jumps[written], STORE_CHARACTER_GAPS, failed), failed);
     json_put(reuse, "pages", sparse_encode(thread->reuse.pages, STORE_CHARACTER_BINS, failed), failed);
     json_put(object, "reuse", reuse, failed);
     json_put(object, "cold", cold, failed);
@@ -190,6 +193,8 @@ static void thread_decode(struct json_reader *reader, const json_t *object, stru
         }
     for (int regular = 0; regular < 2 && kinds > KINDS_FIRST; regular++)
         sparse_decode(reader, reuse, foreign_names[regular], thread->reuse.foreign[regular], STORE_CHARACTER_BINS);
+    for (int written = 0; written < 2 && json_object_get(reuse, jump_names[written]); written++)
+        sparse_decode(reader, reuse, jump_names[written], thread->reuse.jumps[written], STORE_CHARACTER_GAPS);
     if (json_object_get(reuse, "pages"))
         sparse_decode(reader, reuse, "pages", thread->reuse.pages, STORE_CHARACTER_BINS);
     sparse_decode(reader, object, "writebacks", thread->reuse.writebacks, STORE_CHARACTER_OCTAVES);

@@ -16,6 +16,7 @@
 #define CHARACTER_FILE_BYTES_MOST (64u << 20)
 #define STORE_CHARACTER_BINS 192u        /* four to each power of two of distance + 1, in lines */
 #define STORE_CHARACTER_OCTAVES 48u
+#define STORE_CHARACTER_GAPS 48u         /* four to each power of two of instructions + 1 */
 #define STORE_CHARACTER_PAGE_BYTES 4096u
 #define STORE_CHARACTER_KINDS 3          /* irregular; regular; of the regular ones those soon after a jump ("early") */
 #define STORE_CHARACTER_THREADS_MOST 4096u
@@ -36,6 +37,7 @@ struct character_reuse {             /* of one thread; in lines, those that were
     double cold[2][STORE_CHARACTER_KINDS];       /* the first use in this and earlier runs */
     double foreign[2][STORE_CHARACTER_BINS];     /* of the uses, those of lines that another thread wrote since: [irregular, others][distance] */
     double pages[STORE_CHARACTER_BINS];          /* uses of another page of 4 KiB than lately, by how many others were used since its last use; none: not counted */
+    double jumps[2][STORE_CHARACTER_GAPS];       /* of irregular uses, those of lines that no near cache has kept: [read, written][instructions since the last one; first: foreseen]; none: not counted */
     double writebacks[STORE_CHARACTER_OCTAVES];  /* of written lines, from a cache of 2^k lines */
 };
 

@@ -5,6 +5,7 @@
  * -mllvm -pcere-codelet-names instead, has the names `pb.NUMBER` in its comments. Counts are of the calling thread.
  *
  *   words of a thread and unit:  thread | count of block 0, 1, .. | selects of block 0, 1, ..: CHARACTER_SELECT_WORDS each | sites: CHARACTER_SITE_WORDS each, zero at first
+ *   thread:  its clock, in instructions, to which a block adds its own where it begins | what only the runtime knows
  */
 #ifndef PCERE_CHARACTER_ABI_H
 #define PCERE_CHARACTER_ABI_H
@@ -20,8 +21,9 @@ struct character_unit { uint64_t unit_id, blocks, sites, slot; };      /* one a 
 
 /* The words of the calling thread. */
 uint64_t *__pcere_character_thread(struct character_unit *unit);
-/* An instruction (`site`) reads from or writes (store: 1) to an address, in another line than last time. `words`: of the calling thread. */
-void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store);
+/* An instruction (`site`) reads from or writes (store: 1) to an address, in another line than last time, `left` instructions before its block's end. `words`: of the
+ * calling thread. */
+void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store, uint32_t left);
 /* The same for `bytes` bytes: memcpy and its like. */
 void __pcere_character_range(uint64_t *words, uint64_t *site, uint64_t address, uint64_t bytes, uint32_t store);
 /* A conditional branch, by its block's number, where it goes, and the cycles, about, that its condition takes from the block's beginning. */

@@ -25,7 +25,7 @@
 #define FOLLOWED_BYTES (4u << 20)     /* of this much memory each line is followed; of more, as many lines as this has, at least */
 enum { SHIFT_MOST = 6 };
 
-_Static_assert(STORE_CHARACTER_BINS == CHARACTER_BINS && STORE_CHARACTER_OCTAVES == CHARACTER_OCTAVES && STORE_CHARACTER_KINDS == (int)CHARACTER_KINDS &&
+_Static_assert(STORE_CHARACTER_BINS == CHARACTER_BINS && STORE_CHARACTER_OCTAVES == CHARACTER_OCTAVES && STORE_CHARACTER_GAPS == CHARACTER_GAPS && STORE_CHARACTER_KINDS == (int)CHARACTER_KINDS &&
                STORE_CHARACTER_PAGE_BYTES == CHARACTER_PAGE_BYTES, "alike");
 
 struct unit_blocks { uint64_t id, first, count; struct assembly assembly; };    /* first: its place among all units' words */
@@ -389,6 +389,9 @@ static void thread_take(const struct character_record *from, double scale, struc
             to->reuse.foreign[regular][bin] = scale * (double)from->foreign[regular][bin];
     for (unsigned bin = 0; bin < CHARACTER_BINS; bin++)
         to->reuse.pages[bin] = (double)from->pages[bin];         /* all were followed */
+    for (int written = 0; written < 2; written++)
+        for (unsigned bin = 0; bin < CHARACTER_GAPS; bin++)
+            to->reuse.jumps[written][bin] = (double)from->jumps[written][bin];
     for (unsigned k = 0; k < CHARACTER_OCTAVES; k++)
         to->reuse.writebacks[k] = scale * (double)from->writebacks[k];
 }

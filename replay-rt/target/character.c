@@ -27,6 +27,8 @@ struct counted_tagged { uint16_t tag; int8_t way; uint8_t useful; };
 static const uint32_t table_branches[TABLES] = {32, 64, 128};
 
 struct counted_thread {
+    uint64_t clock;                  /* the code's own (character_abi.h) */
+    uint64_t jumped[2];              /* on it, by the last jump that nothing could foresee: [read, written] */
     struct counted_thread *next;
     struct character_record counts;
     struct reuse *reuse, *page_reuse;
@@ -102,7 +104,8 @@ static void page_use(struct counted_thread *thread, uint64_t page)
     pcere_reuse_page(thread->page_reuse, page, &thread->counts);
 }
 
-static void line_use(struct counted_thread *thread, uint64_t line, bool store, enum character_kind kind)
+/* Whether it is near is known of each line, not only of those that are followed. Returns that. */
+static uint32_t line_use(struct counted_thread *thread, uint64_t line, bool store, enum character_kind kind)
 {
     thread->line = line;
     thread->counts.moves++;
@@ -110,20 +113,33 @@ static void line_use(struct counted_thread *thread, uint64_t line, bool store, e
     uint32_t ways = pcere_reuse_place(thread->reuse, line);
     if (!((line * HASH_FACTOR) >> 40 & ((1u << follow_shift) - 1)))
         pcere_reuse_touch(thread->reuse, line, ways, store, kind, &thread->counts);
+    return ways;
 }
 
-void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store)
+/* A step as long as the last one is foreseen, however long it is. */
+static void jump_use(struct counted_thread *thread, bool store, bool foreseen, uint64_t now)
+{
+    uint64_t gap = foreseen ? 0 : now - thread->jumped[store];
+    if (!foreseen)
+        thread->jumped[store] = now;
+    thread->counts.jumps[store][pcere_reuse_bin(gap, CHARACTER_GAPS)]++;
+}
+
+void __pcere_character_access(uint64_t *words, uint64_t *site, uint64_t address, uint32_t store, uint32_t left)
 {
     uint64_t line = address / CHARACTER_LINE_BYTES;
     struct counted_thread *thread = (struct counted_thread *)words[0];
     int64_t step = (int64_t)(line - site[0]);
     bool near = step >= -NEAR_LINES && step <= NEAR_LINES;
-    bool regular = near && (step == (int64_t)site[1] || (step >= -2 && step <= 2));
+    bool again = step == (int64_t)site[1], regular = near && (again || (step >= -2 && step <= 2));
     site[0] = line;
     site[1] = (uint64_t)step;
     site[2] = regular ? site[2] + (uint64_t)(step < 0 ? -step : step) : 0;
-    if (thread->line != line || store)
-        line_use(thread, line, store, !regular ? CHARACTER_IRREGULAR : site[2] < EARLY_LINES ? CHARACTER_EARLY : CHARACTER_REGULAR);
+    if (thread->line == line && !store)
+        return;
+    uint32_t ways = line_use(thread, line, store, !regular ? CHARACTER_IRREGULAR : site[2] < EARLY_LINES ? CHARACTER_EARLY : CHARACTER_REGULAR);
+    if (!regular && ways == CHARACTER_WAYS)
+        jump_use(thread, store, again, thread->clock - left);
 }
 
 void __pcere_character_range(uint64_t *words, uint64_t *site, uint64_t address, uint64_t bytes, uint32_t store)

@@ -23,6 +23,9 @@ void pcere_reuse_touch(struct reuse *reuse, uint64_t line, uint32_t ways, bool s
 /* Before a record is read: its writebacks were kept as differences. */
 void pcere_reuse_sum(struct character_record *record);
 
+/* The bin of a number: four to each power of two of it + 1, of `bins` in all. */
+uint32_t pcere_reuse_bin(uint64_t number, uint32_t bins);
+
 /* A page is used, of a `reuse` of its own, in which all are followed. */
 void pcere_reuse_page(struct reuse *reuse, uint64_t page, struct character_record *ret);
 

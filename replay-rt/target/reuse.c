@@ -172,13 +172,15 @@ static bool room_grow(struct reuse *reuse)
     return true;
 }
 
-static uint32_t bin_of(uint64_t distance)
+uint32_t pcere_reuse_bin(uint64_t number, uint32_t bins)
 {
-    uint64_t value = distance + 1;
+    uint64_t value = number + 1;
     uint32_t octave = 63 - (uint32_t)__builtin_clzll(value);
     uint32_t bin = 4 * octave + (octave >= 2 ? (uint32_t)(value >> (octave - 2)) & 3 : octave ? (uint32_t)(value & 1) * 2 : 0);
-    return bin < CHARACTER_BINS ? bin : CHARACTER_BINS - 1;
+    return bin < bins ? bin : bins - 1;
 }
+
+static uint32_t bin_of(uint64_t distance) { return pcere_reuse_bin(distance, CHARACTER_BINS); }
 
 /* Where a line leaves caches of 2^first .. 2^(octaves - 1) lines that it is dirty in, the first counts one more and the one behind one less: pcere_reuse_sum makes numbers of it. */
 static void line_leave(struct used_line *used, uint64_t distance, struct character_record *ret)

@@ -60,6 +60,8 @@ run "$PCERE" capture --max-classes 1 ./placed; says "and captured" 0
 run "$PCERE" predict placed.pcere --arch sandybridge --threads 1 --json; says "and predicted" 0
 placed=(placed.pcere/codelets/*.1.character)
 is "nearly all uses are too far apart for 12 ways" "$(jq '[.per_thread[0].reuse.read_irregular as $u | range(0; $u | length; 2) | select($u[.] > 37) | $u[. + 1]] | add > 39000' "${placed[0]}")" true
+is "the last step foretells most jumps, but not those back to the first line, some hundred instructions apart" \
+    "$(jq -c '.per_thread[0].reuse.read_jumps as $j | [range(0; $j | length; 2)] | [(map(select($j[.] == 0) | $j[. + 1]) | add | . >= 30000 and . < 40000), (map(select($j[.] >= 20 and $j[.] <= 34) | $j[. + 1]) | add | . > 950 and . < 1010)]' "${placed[0]}")" '[true,true]'
 is "pages are told by their distance" "$(jq '[.per_thread[0].reuse.pages as $u | range(0; $u | length; 2) | select($u[.] >= 20 and $u[.] <= 22) | $u[. + 1]] | add > 39000' "${placed[0]}")" true
 
 is "at two threads each has half" "$(jq '[.codes[] | select(.loop and .flops == 2) | .counts[]] | join(",")' "${character%.1.character}.2.character")" '"131072,131072"'
