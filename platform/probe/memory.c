@@ -282,7 +282,7 @@ static void streams_probe(const struct probe *probe)
     }
 }
 
-enum { RUN_LINES = 64, RUN_WARMING = 4 };      /* lines of a run; as many are left out before the next one. Untimed passes, that bring them into the cache */
+enum { RUN_LINES = 64, RUN_WARMING = 4 };      /* lines of a run (PLATFORM_RESTART_LINES); as many are left out before the next one. Untimed passes, that bring them into the cache */
 
 /* `to` += 1.5 * `from` over whole lines, 20 instructions each (PLATFORM_RESTART_INSTRUCTIONS), so that the core does not see far ahead. */
 static void lines_add(const double *from, double *to, size_t lines)
