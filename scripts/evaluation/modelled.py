@@ -1,6 +1,7 @@
 """scripts/evaluation/modelled.py - what the evaluations of the model share: running commands, steps that are made one by one, times as text."""
 import json
 import os
+import statistics
 import subprocess
 import sys
 
@@ -60,7 +61,7 @@ def measured(tasks, rounds=ROUNDS):
     for _ in range(rounds):
         for name, measure in tasks.items():
             samples[name].append(measure())
-    return {"rounds": rounds, "ranges": {name: [min(each), max(each)] for name, each in samples.items()}, **{name: sorted(each)[rounds // 2] for name, each in samples.items()}}
+    return {"rounds": rounds, "ranges": {name: [min(each), max(each)] for name, each in samples.items()}, **{name: statistics.median(each) for name, each in samples.items()}}
 
 
 def compiled(name, text, flags):

@@ -28,7 +28,7 @@ static double *array(long count)
 int main(int argc, char **argv)
 {
     long n = atol(argv[1]), steps = atol(argv[2]);
-    double *a = array(n * n), *b = array(n * n), *c = array(n * n), *times = array(steps);
+    double *a = array(%s), *b = array(n * n), *c = array(%s), *times = array(steps);
     for (long step = 0; step < steps; step++) {
         double start = now_ns();
 #pragma omp parallel for
@@ -54,14 +54,15 @@ def steps_for(operations):
 class Case:
     """One of the paper's two programs."""
 
-    def __init__(self, name, title, body, sizes, power):
-        self.name, self.title, self.body, self.sizes, self.operations = name, title, body, sizes, lambda n: n ** power
+    def __init__(self, name, title, elements, body, sizes, power):
+        """`elements`: of a and c; b has n * n."""
+        self.name, self.title, self.program, self.sizes, self.operations = name, title, PROGRAM % (elements, elements, body), sizes, lambda n: n ** power
 
     def store(self, size):
         return "%s-%d.pcere" % (self.name, size)
 
     def prepare(self):
-        compiled(self.name, PROGRAM % self.body, FLAGS)
+        compiled(self.name, self.program, FLAGS)
 
     def capture(self):
         for size in self.sizes:
@@ -193,7 +194,8 @@ def main():
     options.add_argument("--only", metavar="PROGRAM", action="append", choices=PROGRAMS, help="of the benchmarks only this one")
     options.add_argument("--no-archs", action="store_true", help="not the table of --arch")
     words = options_parse(options, "signature.md")
-    parts = [] if words.no_cases else [Case("vector", "Matrix-vector (Eq. 3, Fig. 4)", VECTOR, VECTOR_SIZES, 2), Case("matrix", "Matrix-matrix, i-k-j (Fig. 5)", MATRIX, MATRIX_SIZES, 3)]
+    parts = [] if words.no_cases else [Case("vector", "Matrix-vector (Eq. 3, Fig. 4)", "n", VECTOR, VECTOR_SIZES, 2),
+                                       Case("matrix", "Matrix-matrix, i-k-j (Fig. 5)", "n * n", MATRIX, MATRIX_SIZES, 3)]
     parts += [Programs(each, words) for each in words.programs]
     with contextlib.ExitStack() as stack:
         folder = words.folder or stack.enter_context(tempfile.TemporaryDirectory())
