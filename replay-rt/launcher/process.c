@@ -20,7 +20,7 @@
 
 #define STACK_LIMIT_STEP_BYTES ((rlim_t)64 << 30)
 
-enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7, POLL_MS = 100, DESCRIPTORS_BEYOND = 10 };
+enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7, POLL_MS = 100, POLL_BLIND_MS = 1, DESCRIPTORS_BEYOND = 10 };
 
 static uint64_t clock_ns(void)
 {
@@ -142,18 +142,16 @@ bool patience_ended(struct patience *patience, uint32_t progress, uint64_t now_n
 
 enum process_end { PROCESS_ENDED, PROCESS_DONE, PROCESS_STAYS, PROCESS_HUNG };
 
-/* Wait for the end, or for the result; PROCESS_HUNG: it was killed. `done`: what the process closes when its result is there, or -1. */
+/* Wait for the end, or for the result; PROCESS_HUNG: it was killed. `done`: what the process closes when its result is there, or -1. Where pidfd_open is forbidden, what the child
+ * does is looked for each millisecond. */
 static enum process_end process_wait(const struct process *process, pid_t child, int done, int *ret_status)
 {
     struct pollfd ends[] = {{.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN}, {.fd = done, .events = POLLIN}};
     struct patience patience = {.looked_ns = clock_ns()};
     enum process_end how = PROCESS_ENDED;
     for (;;) {
-        if (ends[0].fd >= 0)
-            poll(ends, sizeof ends / sizeof *ends, POLL_MS);
-        else
-            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        if (ends[0].fd >= 0 && ends[1].revents && how == PROCESS_ENDED && atomic_load(&process->plan->plan->result.state) == PLAN_DONE) {
+        poll(ends, sizeof ends / sizeof *ends, ends[0].fd >= 0 ? POLL_MS : POLL_BLIND_MS);
+        if (ends[1].revents && how == PROCESS_ENDED && atomic_load(&process->plan->plan->result.state) == PLAN_DONE) {
             char said;
             how = ends[1].revents & POLLIN && read(done, &said, 1) == 1 ? PROCESS_STAYS : PROCESS_DONE;
             break;
