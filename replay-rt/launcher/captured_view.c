@@ -1,6 +1,8 @@
 /* replay-rt/launcher/captured_view.c - which copy holds an address. */
 #include "replay-rt/launcher/captured_view.h"
 
+#include "replay-rt/ranges.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,19 +59,12 @@ static const struct plan_copy *copy_find(struct captured_view *view, uint64_t ad
 /* The address at which the capture has what is there, and how much of it follows. */
 static uint64_t original_of(const struct captured_view *view, uint64_t address, uint64_t *bytes)
 {
-    size_t low = 0, high = view->alias_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (view->aliases[middle].address + view->aliases[middle].bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == view->alias_count || view->aliases[low].address > address)
+    const struct plan_alias *alias = plan_alias_at(view->aliases, view->alias_count, address);
+    if (!alias)
         return address;
-    uint64_t offset = address - view->aliases[low].address, left = view->aliases[low].bytes - offset;
+    uint64_t offset = address - alias->address, left = alias->bytes - offset;
     *bytes = *bytes < left ? *bytes : left;
-    return view->aliases[low].original + offset;
+    return alias->original + offset;
 }
 
 bool captured_view_read(struct captured_view *view, uint64_t address, void *out, uint64_t bytes)

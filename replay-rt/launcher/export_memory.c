@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "include/pcere/rt_abi.h"
+#include "replay-rt/ranges.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -246,12 +247,6 @@ static enum pcere_status temporaries_skip(struct memory_writer *writer, struct p
     return status;
 }
 
-static int range_order(const void *left, const void *right)
-{
-    const struct plan_range *a = left, *b = right;
-    return (a->address > b->address) - (a->address < b->address);
-}
-
 static enum pcere_status skips_write(struct memory_writer *writer, struct pcere_error *error)
 {
     struct export_work *work = writer->work;
@@ -264,15 +259,9 @@ static enum pcere_status skips_write(struct memory_writer *writer, struct pcere_
     if (!added)
         return pcere_fail_memory(error, "ranges");
     enum pcere_status status = temporaries_skip(writer, error);
-    if (!status && writer->skip_count)
-        qsort(writer->skips, writer->skip_count, sizeof *writer->skips, range_order);
-    for (size_t i = 0; i < writer->skip_count;) {
-        uint64_t start = writer->skips[i].address, end = start;
-        for (; i < writer->skip_count && writer->skips[i].address <= end; i++) {
-            uint64_t own = writer->skips[i].address + writer->skips[i].bytes;
-            end = own > end ? own : end;
-        }
-        text_addf(&writer->lines, "skip %" PRIx64 " %" PRIx64 "\n", start, end);
+    writer->skip_count = plan_ranges_merge(writer->skips, writer->skip_count);
+    for (size_t i = 0; i < writer->skip_count; i++) {
+        text_addf(&writer->lines, "skip %" PRIx64 " %" PRIx64 "\n", writer->skips[i].address, writer->skips[i].address + writer->skips[i].bytes);
         work->skip_count++;
     }
     return status;

@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 #include "replay-rt/launcher/sources.h"
+#include "replay-rt/ranges.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,29 +30,6 @@ static void range_add(struct ranges *ranges, uint64_t address, uint64_t bytes)
     ranges->items[ranges->count++] = (struct plan_range){address, bytes};
 }
 
-static int range_order(const void *left, const void *right)
-{
-    const struct plan_range *a = left, *b = right;
-    return (a->address > b->address) - (a->address < b->address);
-}
-
-/* Ascending and not overlapping. */
-static void ranges_merge(struct ranges *ranges)
-{
-    size_t kept = 0;
-    if (ranges->count)
-        qsort(ranges->items, ranges->count, sizeof *ranges->items, range_order);
-    for (size_t i = 0; i < ranges->count; i++) {
-        struct plan_range *last = kept ? &ranges->items[kept - 1] : NULL;
-        uint64_t end = ranges->items[i].address + ranges->items[i].bytes;
-        if (!last || ranges->items[i].address > last->address + last->bytes)
-            ranges->items[kept++] = ranges->items[i];
-        else if (end > last->address + last->bytes)
-            last->bytes = end - last->address;
-    }
-    ranges->count = kept;
-}
-
 /* The probe's arguments lie just above the stack pointer; the original wrote the fork's over them, which are fewer. */
 static uint64_t outgoing_bytes(const struct store_codelet *codelet)
 {
@@ -68,7 +46,7 @@ static void ignored_collect(const struct store_codelet *codelet, struct ranges *
     for (size_t i = 0; i < codelet->thread_count; i++)
         range_add(ranges, codelet->threads[i].tls_address, codelet->threads[i].tls_bytes);
     range_add(ranges, codelet->stack_pointer, outgoing_bytes(codelet));
-    ranges_merge(ranges);
+    ranges->count = plan_ranges_merge(ranges->items, ranges->count);
 }
 
 static void zeroed_collect(const struct loaded_image *image, struct ranges *ranges)
@@ -325,7 +303,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     for (size_t i = 0; i < images->count; i++)
         if (image_is_present(images, i, codelet))
             zeroed_collect(&images->items[i], &zeroed);
-    ranges_merge(&zeroed);
+    zeroed.count = plan_ranges_merge(zeroed.items, zeroed.count);
     text_add_bytes(&out, plan, sizeof *plan);
     plan->words = table_add(&out, codelet->words, codelet->word_count, sizeof *codelet->words);
     plan->mappings = table_add(&out, memory->mappings, memory->mapping_count, sizeof *memory->mappings);

@@ -5,6 +5,7 @@
 #include "replay-rt/launcher/policy.h"
 #include "replay-rt/launcher/sampling.h"
 #include "replay-rt/launcher/warming.h"
+#include "replay-rt/ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,17 +156,11 @@ static void tour_lay_out(const struct tours *tours, size_t first, size_t count, 
     tour->count = count;
 }
 
-static int range_order(const void *left, const void *right)
-{
-    const struct plan_range *a = left, *b = right;
-    return (a->address > b->address) - (a->address < b->address);
-}
-
 /* What any of them is known to write, as far as the process has it from the start, is made its own at once. */
 static bool changes_join(struct replay_session *session, struct tour *tour)
 {
     struct plan_range *ranges = NULL;
-    size_t count = 0, capacity = 0, kept = 0;
+    size_t count = 0, capacity = 0;
     uint64_t page_bytes = store_manifest(session->store)->page_size;
     bool room = true;
     for (size_t i = 0; room && i < tour->count; i++) {
@@ -177,17 +172,7 @@ static bool changes_join(struct replay_session *session, struct tour *tour)
                 ranges[count++] = (struct plan_range){codelet.after[j].address, codelet.after[j].count * page_bytes};
         store_codelet_done(&codelet);
     }
-    if (count)
-        qsort(ranges, count, sizeof *ranges, range_order);
-    for (size_t i = 0; i < count; i++) {
-        struct plan_range *last = kept ? &ranges[kept - 1] : NULL;
-        uint64_t end = ranges[i].address + ranges[i].bytes;
-        if (!last || ranges[i].address > last->address + last->bytes)
-            ranges[kept++] = ranges[i];
-        else if (end > last->address + last->bytes)
-            last->bytes = end - last->address;
-    }
-    room = room && codelet_memory_change(&tour->memory, ranges, kept, page_bytes);
+    room = room && codelet_memory_change(&tour->memory, ranges, plan_ranges_merge(ranges, count), page_bytes);
     free(ranges);
     return room;
 }

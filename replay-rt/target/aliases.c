@@ -3,34 +3,13 @@
  *   original  |======|   shared, anonymous; filled from the captured pages
  *   aliases   |======|   |======|   the same pages once more: mremap(2) of a shared mapping with an old size of 0
  */
+#include "replay-rt/ranges.h"
 #include "replay-rt/target/codelet.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-static int range_order(const void *left, const void *right)
-{
-    const struct plan_range *a = left, *b = right;
-    return (a->address > b->address) - (a->address < b->address);
-}
-
-/* Ascending; ranges that touch become one. */
-static size_t ranges_merge(struct plan_range *ranges, size_t count)
-{
-    size_t kept = 0;
-    qsort(ranges, count, sizeof *ranges, range_order);
-    for (size_t i = 0; i < count; i++) {
-        struct plan_range *last = kept ? &ranges[kept - 1] : NULL;
-        uint64_t end = ranges[i].address + ranges[i].bytes;
-        if (!last || ranges[i].address > last->address + last->bytes)
-            ranges[kept++] = ranges[i];
-        else if (end > last->address + last->bytes)
-            last->bytes = end - last->address;
-    }
-    return kept;
-}
 
 static struct plan_range *ranges_new(struct codelet *codelet, size_t count)
 {
@@ -52,8 +31,8 @@ void pcere_aliases_find(struct memory *memory)
         memory->originals[i] = memory->shared[2 * i] = (struct plan_range){aliases[i].original, aliases[i].bytes};
         memory->shared[2 * i + 1] = (struct plan_range){aliases[i].address, aliases[i].bytes};
     }
-    memory->original_count = ranges_merge(memory->originals, count);
-    memory->shared_count = ranges_merge(memory->shared, 2 * count);
+    memory->original_count = plan_ranges_merge(memory->originals, count);
+    memory->shared_count = plan_ranges_merge(memory->shared, 2 * count);
     pcere_pagemap_share(memory->shared, memory->shared_count);
 }
 
@@ -93,13 +72,5 @@ void pcere_aliases_map(const struct memory *memory)
 bool pcere_aliases_hold(const struct memory *memory, uint64_t address)
 {
     const struct plan_alias *aliases = PLAN_TABLE(memory->codelet, aliases, struct plan_alias);
-    uint64_t low = 0, high = memory->codelet->plan->aliases.count, count = high;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (aliases[middle].address + aliases[middle].bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && aliases[low].address <= address;
+    return plan_alias_at(aliases, memory->codelet->plan->aliases.count, address) != NULL;
 }

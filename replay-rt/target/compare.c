@@ -2,6 +2,7 @@
  *
  * A page that the original did not have counts as zero, which is what it would have read.
  */
+#include "replay-rt/ranges.h"
 #include "replay-rt/target/codelet.h"
 
 #include "include/pcere/rt_abi.h"
@@ -17,12 +18,6 @@
 #define THREAD_NUMBER_BYTES 4u
 
 static const unsigned char zeros[1u << 16];
-
-static int range_order(const void *left, const void *right)
-{
-    const struct plan_range *a = left, *b = right;
-    return (a->address > b->address) - (a->address < b->address);
-}
 
 static bool ranges_hold(const struct plan_range *ranges, size_t count, uint64_t address)
 {
@@ -208,7 +203,7 @@ void pcere_memory_compare(struct memory *memory)
     const struct replay_plan *plan = memory->codelet->plan;
     struct plan_result *result = &memory->codelet->plan->result;
     if (memory->adjusted_count)
-        qsort(memory->adjusted, memory->adjusted_count, sizeof *memory->adjusted, range_order);
+        qsort(memory->adjusted, memory->adjusted_count, sizeof *memory->adjusted, plan_range_order);
     uint64_t cursor = 0;
     pcere_pagemap_refresh();
     for (uint64_t i = 0; i < plan->mappings.count; i++) {

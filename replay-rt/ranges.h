@@ -1,0 +1,47 @@
+/* replay-rt/ranges.h - tables of the plan that launcher and target both search and join. */
+#ifndef PCERE_REPLAY_RT_RANGES_H
+#define PCERE_REPLAY_RT_RANGES_H
+
+#include "replay-rt/protocol.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+static inline int plan_range_order(const void *left, const void *right)
+{
+    const struct plan_range *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* In place: ascending, and ranges that touch become one. Returns how many are left. */
+static inline size_t plan_ranges_merge(struct plan_range *ranges, size_t count)
+{
+    size_t kept = 0;
+    if (count)
+        qsort(ranges, count, sizeof *ranges, plan_range_order);
+    for (size_t i = 0; i < count; i++) {
+        struct plan_range *last = kept ? &ranges[kept - 1] : NULL;
+        uint64_t end = ranges[i].address + ranges[i].bytes;
+        if (!last || ranges[i].address > last->address + last->bytes)
+            ranges[kept++] = ranges[i];
+        else if (end > last->address + last->bytes)
+            last->bytes = end - last->address;
+    }
+    return kept;
+}
+
+/* The alias that holds the address, or NULL: the address is no alias. */
+static inline const struct plan_alias *plan_alias_at(const struct plan_alias *aliases, size_t count, uint64_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (aliases[middle].address + aliases[middle].bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && aliases[low].address <= address ? &aliases[low] : NULL;
+}
+
+#endif
