@@ -2,10 +2,11 @@
 # tests/constructs/run.sh - each program of constructs.list in each configuration: compiled with the plugin, run, captured, verified,
 # replayed; what happened is held against what the list expects, and printed as a table. Status 0 only if all is as expected.
 #
-#   run.sh [-j N] [--configurations A,B|all] [--programs PATTERN] [--threads N] [--llvm N] [--table FILE] [--work DIR] [--judge DIR]
+#   run.sh [-j N] [--configurations A,B|all] [--programs PATTERN,...] [--threads N] [--llvm N] [--table FILE [--merge]] [--work DIR [--resume]] [--judge DIR]
 #
-# --threads: threads of the capture (1). --llvm: compile with clang-N, whatever the configuration says. --table: the same as markdown. --work: leave everything there instead of removing it. --judge: run
-# nothing, and hold what an earlier --work left against the list.
+# --threads: threads of the capture (1). --llvm: compile with clang-N, whatever the configuration says. --table: the same as markdown; with --merge the rows of programs
+# that did not run are taken from FILE as it stands. --work: leave everything there instead of removing it; with --resume what ended there is not run again unless its sources, flags
+# or expectations changed. --judge: run nothing, and hold what an earlier --work left against the list.
 # PCERE is the command, CLANG the compiler, FLANG that of Fortran; without it, Fortran programs are skipped.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -54,7 +55,7 @@ compilers_choose() {
     local version=${CONSTRUCTS_LLVM:-} word
     clang=$CLANG runtime=()
     for word in $flags; do case $word in llvm:*) version=${version:-${word#llvm:}} ;; esac; done
-    flags=${flags//llvm:[0-9][0-9]/}
+    flags=$(sed -E 's/(llvm|threads):[0-9]+//g' <<<"$flags")
     if [ -n "$version" ] && [ "clang-$version" != "$CLANG" ]; then
         clang=clang-$version
         runtime=(-idirafter "$("$CLANG" -print-resource-dir)/include" "-L$(dirname "$(realpath "$("$CLANG" -print-file-name=libomp.so)")")")
@@ -67,7 +68,7 @@ unit_compile() {
     local file=$1
     shift
     case $file in
-    *.f90) "$FLANG" "${common[@]}" "$@" "$file" ;;
+    *.f90) "$FLANG" "${common[@]}" -module-dir "$PWD" "$@" "$file" ;;
     *.cpp) "${clang/clang/clang++}" "${common[@]}" "${runtime[@]}" -std=c++17 -Wno-unused-command-line-argument "$@" "$file" ;;
     *) "$clang" "${common[@]}" "${runtime[@]}" -std=gnu17 -Wno-unused-command-line-argument "$@" "$file" ;;
     esac
@@ -149,9 +150,20 @@ codelet_failures() {
     jq -r "$2" "$1.out" 2>/dev/null | sort | uniq -c | sort -rn | awk 'NR <= 3 { $1 = ""; printf "%s%s", (NR > 1 ? ";" : ""), $0 } NR == 4 { printf "; …" }'
 }
 
+# cell_threads CONFIGURATION: threads of its capture
+cell_threads() { local asked; asked=$(configuration_flags "$1" | sed -n -E 's/.*threads:([0-9]+).*/\1/p'); printf '%s' "${CONSTRUCTS_THREADS:-${asked:-1}}"; }
+# cell_made_of PROGRAM CONFIGURATION: a word that changes with what the cell is made of
+cell_made_of() {
+    local part files=("$here/check.h" "$here"/shapes*.h "$here/$1")
+    for part in $(program_column "$1" 2); do case $part in -*|*=*) ;; *:*) files+=("$here/${part#*:}") ;; esac; done
+    { cat "${files[@]}"; program_column "$1" 2; configuration_flags "$2"; expectations "$1" "$2"
+      printf '%s\n' "$CLANG" "$FLANG" "$CONSTRUCTS_THREADS" "$CONSTRUCTS_LLVM"; } | sha256sum | cut -c 1-16
+}
+
 cell() {
     program=$1 configuration=$2
-    local options=() parts=() environment=() token flags threads=${CONSTRUCTS_THREADS:-1} words
+    local options=() parts=() environment=() token flags threads words
+    threads=$(cell_threads "$configuration")
     cd "$CONSTRUCTS_WORK" && mkdir -p "$configuration/$program" && cd "$configuration/$program" || exit 1
     : >happened
     flags=$(configuration_flags "$configuration")
@@ -185,10 +197,10 @@ cell() {
     local counts=1,2,4 refusal
     refusal=$(expected_words refused more)
     if [ -n "$refusal" ]; then
-        counts=1
-        step refused "$PCERE" replay --json --threads 4 --warmup none --repeat 2 store.pcere
+        counts=$threads
+        step refused "$PCERE" replay --json --threads $((4 * threads)) --warmup none --repeat 2 store.pcere
         [ "$status" -ne 0 ] && grep -qF -- "$refusal" refused.out refused.err ||
-            fails refused "$(how_it_ended "$status"): replayed with 4 threads, captured with $threads $(codelet_failures refused '.replays[] | select(.reason) | .region + " " + .reason')"
+            fails refused "$(how_it_ended "$status"): replayed with $((4 * threads)) threads, captured with $threads $(codelet_failures refused '.replays[] | select(.reason) | .region + " " + .reason')"
     fi
     step replay "$PCERE" replay --json --threads $counts --warmup none --repeat 2 store.pcere
     words=$(codelet_failures replay '.replays[] | select(.reason or (.samples_ns | length) != 2) | .region + " \(.threads) threads: " + (.reason // "no samples")')
@@ -217,25 +229,33 @@ verdict() {
     else echo pass; fi
 }
 
-if [ "${1:-}" = --cell ]; then cell "$2" "$3"; exit 0; fi
+if [ "${1:-}" = --cell ]; then
+    cell "$2" "$3"
+    cell_made_of "$2" "$3" >"$CONSTRUCTS_WORK/$3/$2/ended"
+    exit 0
+fi
 
-jobs=$(nproc) chosen='' pattern='*' table='' work='' judge='' CONSTRUCTS_THREADS=1 CONSTRUCTS_LLVM=''
+jobs=$(nproc) chosen='' patterns='*' table='' merge='' work='' resume='' judge='' CONSTRUCTS_THREADS='' CONSTRUCTS_LLVM=''
 while [ $# -gt 0 ]; do
     case $1 in -j|--configurations|--programs|--threads|--llvm|--table|--work|--judge) [ $# -gt 1 ] || fail "$1 wants a value" ;; esac
     case $1 in
     -j) jobs=$2 ;;
     --configurations) chosen=$2 ;;
-    --programs) pattern=$2 ;;
+    --programs) patterns=$2 ;;
     --threads) CONSTRUCTS_THREADS=$2 ;;
     --llvm) CONSTRUCTS_LLVM=$2 ;;
     --table) table=$(realpath -m "$2") ;;
+    --merge) merge=1; shift; continue ;;
+    --resume) resume=1; shift; continue ;;
     --work) work=$(realpath -m "$2") ;;
     --judge) work=$(realpath -m "$2") judge=1; [ -d "$work" ] || fail "no such folder: $2" ;;
-    -h|--help) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) fail "no such option: $1" ;;
     esac
     shift 2
 done
+[ -z "$merge" ] || [ -r "$table" ] || fail "--merge wants a table that is there"
+[ -z "$resume" ] || [ -n "$work" ] || fail "--resume wants --work"
 if [ -z "$work" ]; then work=$(mktemp -d "${TMPDIR:-/tmp}/pcere-constructs.XXXXXX"); trap 'rm -rf "$work"' EXIT; else mkdir -p "$work"; fi
 export CONSTRUCTS_WORK=$work CONSTRUCTS_THREADS CONSTRUCTS_LLVM
 command -v jq >/dev/null || fail "jq is missing"
@@ -244,12 +264,24 @@ mapfile -t all < <(configuration_names)
 case $chosen in '') configurations=("${all[0]}") ;; all) configurations=("${all[@]}") ;; *) IFS=, read -r -a configurations <<<"$chosen" ;; esac
 for name in "${configurations[@]}"; do [[ " ${all[*]} " = *" $name "* ]] || fail "no configuration $name in $CONSTRUCTS_LIST: ${all[*]}"; done
 programs=()
+IFS=, read -r -a patterns <<<"$patterns"
 # shellcheck disable=SC2053
-while read -r name; do [ -e "$here/$name" ] || fail "no program $name"; [[ ${name%.*} = $pattern ]] && programs+=("$name"); done < <(program_names)
-[ ${#programs[@]} -gt 0 ] || fail "no program is called $pattern"
+while read -r name; do
+    [ -e "$here/$name" ] || fail "no program $name"
+    for pattern in "${patterns[@]}"; do if [[ ${name%.*} = $pattern ]]; then programs+=("$name"); break; fi; done
+done < <(program_names)
+[ ${#programs[@]} -gt 0 ] || fail "no program is called ${patterns[*]}"
 
+# what an interrupted run left is good only for the same pcere
+tool=$({ command -v "$PCERE"; find -L "$(dirname "$("$PCERE" version --plugin)")" -type f \( -name 'PCEREPass*' -o -name 'libpcere-*' \); } | sort | xargs cat | sha256sum)
+if [ -n "$resume" ] && [ -e "$work/pcere" ] && [ "$(cat "$work/pcere")" != "$tool" ]; then fail "$work is of another pcere: without --resume all is run again"; fi
+[ -n "$judge" ] || printf '%s\n' "$tool" >"$work/pcere"
 [ -n "$judge" ] || for configuration in "${configurations[@]}"; do
-    for program in "${programs[@]}"; do rm -rf "${work:?}/$configuration/$program"; printf '%s %s\n' "$program" "$configuration"; done
+    for program in "${programs[@]}"; do
+        if [ -n "$resume" ] && [ "$(cat "$work/$configuration/$program/ended" 2>/dev/null)" = "$(cell_made_of "$program" "$configuration")" ]; then continue; fi
+        rm -rf "${work:?}/$configuration/$program"
+        printf '%s %s\n' "$program" "$configuration"
+    done
 done | xargs -P "$jobs" -n 2 "${BASH_SOURCE[0]}" --cell
 
 # ---- the table ----------------------------------------------------------------------------------------------------------------
@@ -285,6 +317,6 @@ printf '\n%d cells: %d pass, %d fail as the list says, %d are beyond the compile
 
 if [ -n "$table" ]; then
     source "$here/table.sh"
-    table_write >"$table"
+    table_write >"$work/table.md" && cp "$work/table.md" "$table"
 fi
 [ $bad -eq 0 ]
