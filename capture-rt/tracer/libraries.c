@@ -42,6 +42,14 @@ static bool is_needed_always(const char *name)
     return strncmp(name, prefix, sizeof prefix - 1) == 0;
 }
 
+/* libatomic keeps what it found of the processor, and locks that nobody holds between calls: a replay's own does as well. Captured it would do worse,
+ * since its functions are chosen and bound when they are first called. */
+static bool is_never_needed(const char *name)
+{
+    static const char prefix[] = "libatomic.so";
+    return strncmp(name, prefix, sizeof prefix - 1) == 0;
+}
+
 static bool begins_with_name(const char *file, const char *name)
 {
     size_t length = names_length(name);
@@ -173,7 +181,7 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
             if (!foreign || units_of(new.elf) > 0) {
                 new.number = ++libraries->users;
             } else {
-                enum pcere_status status = allocator || leads_has_threads(new.elf)
+                enum pcere_status status = allocator || is_never_needed(base_name(path)) || leads_has_threads(new.elf)
                                                ? PCERE_OK : leads_watch(&libraries->leads, new.elf, range->start, range->end, new.bias, error);
                 elf_file_close(new.elf);
                 new.elf = NULL;

@@ -7,13 +7,13 @@
 # --threads: threads of the capture (1). --llvm: compile with clang-N, whatever the configuration says. --table: the same as markdown; with --merge the rows of programs
 # that did not run are taken from FILE as it stands. --work: leave everything there instead of removing it; with --resume what ended there is not run again unless its sources, flags
 # or expectations changed. --judge: run nothing, and hold what an earlier --work left against the list.
-# PCERE is the command, CLANG the compiler, FLANG that of Fortran; without it, Fortran programs are skipped.
+# PCERE is the command, CLANG the compiler, FLANG that of Fortran; without it, Fortran programs are skipped. CONSTRUCTS_LIMIT_S: what a step may take (120).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 : "${PCERE:=pcere}" "${CLANG:=clang-19}" "${FLANG:=flang-22}" "${CONSTRUCTS_LIST:=$here/constructs.list}"
 export PCERE CLANG FLANG CONSTRUCTS_LIST OMP_WAIT_POLICY=passive LC_ALL=C
 unset NO_COLOR PCERE_HOST PCERE_FAULTS PCERE_REFUSE OMP_NUM_THREADS
-limit_s=120
+limit_s=${CONSTRUCTS_LIMIT_S:-120}
 
 fail() { printf 'run.sh: %s\n' "$*" >&2; exit 2; }
 trim() { local text=$1; text=${text#"${text%%[![:space:]]*}"}; printf '%s' "${text%"${text##*[![:space:]]}"}"; }
@@ -180,7 +180,7 @@ cell() {
         return
     fi
     for team in 1 3; do
-        step run timeout 60 env "${environment[@]}" OMP_NUM_THREADS=$team ./program
+        step run timeout $limit_s env "${environment[@]}" OMP_NUM_THREADS=$team ./program
         [ "$status" -eq 0 ] || { fails run "$team threads: $(how_it_ended "$status") $(message run .)"; return; }
     done
     step capture env "${environment[@]}" "$PCERE" capture --all-classes --max-classes 3 --threads "$threads" --json -o store.pcere ./program
