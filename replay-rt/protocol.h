@@ -25,6 +25,7 @@ struct plan_table { uint64_t offset, count; };
 
 struct plan_mapping { uint64_t start, end; uint32_t protection, flags; };
 #define PLAN_MAPPING_GROWS 1u       /* a stack: the codelet may extend it downwards over free addresses */
+#define PLAN_MAPPING_FRESH 2u       /* private, of no file: what is dropped there reads as zeros */
 
 struct plan_copy { uint64_t address, pages, source, zero; };    /* source: offset in PAGES; zero: 1 if all its bytes are 0.
                                        Ascending, not overlapping, each inside one mapping (`before`) */

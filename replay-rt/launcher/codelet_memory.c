@@ -91,6 +91,11 @@ static int copy_order(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
+static bool is_fresh(const struct store_mapping *mapping)
+{
+    return mapping->role == STORE_ROLE_HEAP || mapping->role == STORE_ROLE_STACK || (mapping->role == STORE_ROLE_ANONYMOUS && !*mapping->name);
+}
+
 static enum pcere_status mappings_add(struct maker *maker, const struct store_codelet *codelet, struct pcere_error *error)
 {
     struct codelet_memory *memory = &maker->memory;
@@ -102,7 +107,7 @@ static enum pcere_status mappings_add(struct maker *maker, const struct store_co
             .start = mapping->start,
             .end = mapping->end,
             .protection = mapping->protection,
-            .flags = mapping->role == STORE_ROLE_STACK ? PLAN_MAPPING_GROWS : 0,
+            .flags = (mapping->role == STORE_ROLE_STACK ? PLAN_MAPPING_GROWS : 0) | (is_fresh(mapping) ? PLAN_MAPPING_FRESH : 0),
         };
     }
     return PCERE_OK;

@@ -353,6 +353,11 @@ size_t pcere_heap_usable(void *block);
 size_t pcere_heap_captured(const void *block);
 void pcere_heap_openmp(void);         /* find what the OpenMP runtime's functions of that kind are forwarded to */
 
+/* mappings.c, called by pcere_heap_protect(): the region's madvise(), munmap() and mremap() treat these as what they were in the program. */
+void pcere_mappings_protect(const struct plan_mapping *mappings, size_t count);
+/* Did the region drop or unmap captured memory in this process? Then pages that are absent may have lost their content. */
+bool pcere_mappings_replaced(void);
+
 /* malloc and the like of a codelet whose program has an allocator in its executable. */
 void *pcere_served_malloc(size_t bytes);
 void *pcere_served_calloc(size_t count, size_t bytes);

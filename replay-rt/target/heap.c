@@ -24,6 +24,7 @@ void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, bool 
     captured = mappings;
     captured_count = count;
     pcere_heap_openmp();
+    pcere_mappings_protect(mappings, count);
 }
 
 static const struct plan_mapping *captured_mapping(const void *block)

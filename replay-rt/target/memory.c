@@ -362,7 +362,7 @@ static void learn_share(void *context, uint32_t thread, uint32_t threads)
     pages_visit(context, thread, threads, learn_piece);
 }
 
-/* Only pages that are no longer the file's can have changed. */
+/* Only pages that are no longer the file's can have changed, and those that the region dropped. */
 static void candidates_mark(struct memory *memory)
 {
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
@@ -373,7 +373,7 @@ static void candidates_mark(struct memory *memory)
         for (uint64_t page = memory->first_page[i]; page < memory->first_page[i + 1]; page++) {
             uint64_t address = memory->copies[i].address + (page - memory->first_page[i]) * page_bytes;
             enum page_state state = pcere_pagemap_state(address, page_bytes);
-            memory->dirty[page] = state == PAGE_OWN || state == PAGE_UNKNOWN;
+            memory->dirty[page] = state == PAGE_OWN || state == PAGE_UNKNOWN || (state == PAGE_ABSENT && pcere_mappings_replaced());
         }
     }
 }

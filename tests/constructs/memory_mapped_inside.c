@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 enum { BYTES = 1 << 16 };
-static unsigned char *grown, *dropped, *guarded;
+static unsigned char *grown, *dropped, *guarded, *moved, *unmapped;
 static long sum;
 
 static unsigned char *pages(size_t bytes)
@@ -23,6 +23,9 @@ int main(void)
     memset(grown, 1, BYTES);
     for (int step = 1; step <= 2; step++) {
         memset(dropped, 9, BYTES);
+        moved = pages(BYTES);
+        unmapped = pages(3 * BYTES);
+        memset(moved, 5, BYTES);
 #pragma omp parallel
 #pragma omp single
         {
@@ -34,7 +37,13 @@ int main(void)
             sum += dropped[0] + dropped[BYTES - 1];
             CHECK(mprotect(guarded, BYTES, PROT_READ) == 0 && mprotect(guarded, BYTES, PROT_READ | PROT_WRITE) == 0);
             guarded[100] = (unsigned char)step;
+            unsigned char *larger = mremap(moved, BYTES, 8 * BYTES, MREMAP_MAYMOVE);
+            CHECK(larger != MAP_FAILED && larger[BYTES - 1] == 5 && larger[BYTES] == 0);
+            larger[8 * BYTES - 1] = 1;
+            CHECK(munmap(larger, 8 * BYTES) == 0 && munmap(unmapped + BYTES, BYTES) == 0);
+            unmapped[2 * BYTES] = 4;
         }
+        CHECK(munmap(unmapped, 3 * BYTES) == 0);
         grown = mremap(grown, (size_t)step * BYTES, (size_t)(step + 1) * BYTES, MREMAP_MAYMOVE);
         CHECK(grown != MAP_FAILED);
 #pragma omp parallel for
