@@ -65,6 +65,7 @@ static enum pcere_status cost_add(json_t *document, const char *path, const stru
     json_put(document, "captured", json_from_u64(result->captured), &failed);
     json_put(document, "wanted", json_from_u64(result->wanted), &failed);
     json_put(document, "stall_ns", json_from_u64(result->stall_ns), &failed);
+    json_put(document, "probing_ns", json_from_u64(result->timing.probing_ns), &failed);
     json_put(document, "writing_ns", json_from_u64(result->writing_ns), &failed);
     json_put(document, "tracking", json_boolean(result->tracking), &failed);
     json_put(document, "runs", json_from_u64(result->runs), &failed);

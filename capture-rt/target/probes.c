@@ -324,6 +324,27 @@ static void open_start(const struct target_state *state, struct target_thread *t
     open->record.begin_ns = target_clock_ns();
 }
 
+/* A probe of a run that is captured: it asks for call paths and faults, which takes some 30 us where regions take long, and would be taken for the program's own
+ * time outside regions. Probes of timing runs are too short to be timed. */
+struct probing {
+    uint64_t begin_ns, stall_ns;    /* 0: not timed */
+};
+
+static struct probing probing_begin(const struct target_state *state, uint64_t now_ns)
+{
+    bool timed = state->log->mode != CAPTURE_MODE_TIMING && target_thread_pointer() == state->initial_thread;
+    return timed ? (struct probing){now_ns ? now_ns : target_clock_ns(), __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED)} : (struct probing){0};
+}
+
+static void probing_end(struct target_state *state, const struct probing *probing, const struct target_open *open, uint64_t now_ns)
+{
+    if (!probing->begin_ns || open->nested)
+        return;
+    uint64_t stall_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED) - probing->stall_ns;
+    uint64_t took_ns = (now_ns ? now_ns : target_clock_ns()) - probing->begin_ns;
+    __atomic_fetch_add(&state->log->probing_ns, took_ns > stall_ns ? took_ns - stall_ns : 0, __ATOMIC_RELAXED);
+}
+
 TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, int32_t num_threads, int32_t proc_bind,
                                         int32_t argc, ...)
 {
@@ -343,6 +364,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
         target_runtime_start(state, num_threads, proc_bind);
     if (!open)
         return;
+    struct probing probing = probing_begin(state, 0);       /* starting the runtime is the program's */
     open->record.num_threads = num_threads;
     open->record.path = (uint8_t)path;
     va_list arguments;
@@ -351,6 +373,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     open->captured = capture_begin(state, site, open, proc_bind, argc < 0 ? 0 : (uint32_t)argc, arguments);
     va_end(arguments);
     open_start(state, thread, open, stops_before);
+    probing_end(state, &probing, open, open->record.begin_ns);
 }
 
 bool target_plain_begin(struct target_state *state, struct pcere_site *site, uintptr_t stack_pointer)
@@ -407,6 +430,7 @@ TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
     if (!state->active)
         return;
     uint64_t end_ns = target_clock_ns();        /* before all else: short regions take no longer than what follows */
+    struct probing probing = probing_begin(state, end_ns);
     struct target_thread *thread = target_thread_own(state);
     if (!thread || thread->depth == 0)
         return;
@@ -427,4 +451,5 @@ TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
     depth_set(thread, depth - 1);
     if (open->captured)
         capture_end(state, open, (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), true);
+    probing_end(state, &probing, open, 0);
 }

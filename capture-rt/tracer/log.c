@@ -300,6 +300,8 @@ enum pcere_status shared_log_read(const struct shared_log *log, struct child *ch
         return status;
     }
     run.wall_ns -= log->log->stall_ns < run.wall_ns ? log->log->stall_ns : run.wall_ns;
+    run.probing_ns = log->log->probing_ns < run.wall_ns ? log->log->probing_ns : run.wall_ns;
+    run.wall_ns -= run.probing_ns;
     run.serial_ns = serial_of(&run);
     run.environment = child->environment;
     child->environment = NULL;

@@ -55,6 +55,33 @@ holds "short and long invocations have classes of their own" jq -e '.regions[] |
 holds "work that shrinks steadily has several representatives" jq -e '.regions[] | select(.function == "shrinking") | [.classes[] | select(.reason == null)] | length >= 2' .out
 holds "times of the run are those without stops" jq -e '.wall_ns + .stall_ns <= .capture_wall_ns * 1.02 or .runs >= 2' .out
 holds "all runs together are told, too" jq -e '(.runs == 1 and .runs_wall_ns == .capture_wall_ns) or (.runs >= 2 and .runs_wall_ns > .capture_wall_ns)' .out
+# What choosing costs in each probe is no time of the program's: here asking for a thread's costs sleeps.
+cat >slow.c <<'C'
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int getrusage(__rusage_who_t who, struct rusage *usage)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    return (int)syscall(SYS_getrusage, who, usage);
+}
+C
+compile steps <<'C'
+#include <unistd.h>
+int main(void)
+{
+    for (int step = 0; step < 20; step++) {
+        #pragma omp parallel
+        usleep(1000);
+    }
+    return 0;
+}
+C
+"$CLANG" -shared -fPIC -O1 -D_GNU_SOURCE slow.c -o slow.so || exit 1
+run env LD_PRELOAD="$PWD/slow.so" "$PCERE" capture --one-run --json ./steps
+holds "what probes took is told" jq -e '.probing_ns >= 195000000' .out
+holds "and is none of the program's time" jq -e '.wall_ns + .stall_ns + .probing_ns <= .capture_wall_ns and .serial_ns < .wall_ns' .out
 run "$PCERE" verify --json kinds.pcere
 holds "its codelets are the program's memory" jq -e '([.codelets[] | .identical] | all) and (.codelets | length >= 4)' .out
 rm -f times
