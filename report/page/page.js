@@ -32,7 +32,27 @@ function element(tag, attributes, ...children) {
   return made;
 }
 // A region's name may be broken where its parts meet, not inside a word while there is another way.
-const nameParts = name => name.split(/(?<=[@:.,<(])(?![:.])/).flatMap((part, i) => i ? [element("wbr"), part] : [part]);
+const nameParts = name => name.split(/(?<=[@:.,<(_])(?![:._])|(?<=[a-z])(?=[A-Z])/).flatMap((part, i) => i ? [element("wbr"), part] : [part]);
+
+// A C++ name of hundreds of letters says in its middle what its ends need not: template arguments and outer scopes become "…". The same as the
+// command's own tables do with "*".
+const NAME_MOST = 60;
+function argumentsFolded(name) {
+  let depth = 0, folded = "";
+  for (let i = 0; i < name.length; i++) {
+    const operator = /operator(<=>|<<=|<<|<=|<|->\*|->|>>=|>>|>=|>)$/.exec(name.slice(0, i + 1));
+    if (name[i] === "<" && !operator && depth++ === 0) folded += "<…>";
+    else if (name[i] === ">" && !operator && depth) depth--;
+    else if (!depth) folded += name[i];
+  }
+  return depth ? name : folded;
+}
+function shortened(name) {
+  if (name.length <= NAME_MOST) return name;
+  let short = argumentsFolded(name);
+  for (let at; short.length > NAME_MOST && (at = short.indexOf("::", 2)) > 0 && at < short.indexOf("@");) short = "…" + short.slice(at);
+  return short.length <= NAME_MOST ? short : short.slice(0, NAME_MOST / 2 - 8) + "…" + short.slice(-(NAME_MOST / 2 + 7));
+}
 const tile = (value, words) => element("div", {class: "tile"}, element("b", {}, value), element("span", {}, words));
 // What a cell's text is worth in an order: a number with its unit ("14.4 ms [...]", "1,024", "12 %", "−3.1×"), else the text itself.
 const unitFactors = {ns: 1, "µs": 1e3, ms: 1e6, s: 1e9, min: 6e10, h: 3.6e12, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4};
@@ -47,11 +67,12 @@ const compared = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) 
 function plainTable(headings, rows) {
   const isNumber = i => headings[i][0] === ">";
   const body = element("tbody");
-  const fill = list => body.replaceChildren(...list.map(row => element("tr", {}, row.map((text, i) => element("td", {class: isNumber(i) ? "number" : text.length > 30 ? "long" : text.length < 16 ? "short" : null}, text)))));
+  const words = i => headings[i].replace(/^>/, "");
+  const fill = list => body.replaceChildren(...list.map(row => element("tr", {}, row.map((text, i) => element("td",
+    {class: isNumber(i) ? "number" : text.length > 30 ? "long" : text.length < 16 ? "short" : null, "data-heading": words(i)}, element("span", {}, text))))));
   const sortable = rows.length > 1 && rows.every(row => row[0] !== "");
   const cells = headings.map((heading, i) => {
-    const text = heading.replace(/^>/, "");
-    const cell = element("th", {class: isNumber(i) ? "number" : null, scope: "col"}, sortable ? element("button", {type: "button"}, text) : text);
+    const cell = element("th", {class: isNumber(i) ? "number" : null, scope: "col"}, sortable ? element("button", {type: "button"}, words(i)) : words(i));
     if (sortable) cell.firstChild.addEventListener("click", () => {
       const sign = cell.getAttribute("aria-sort") === "ascending" ? -1 : 1;
       for (const other of cells) other.setAttribute("aria-sort", "none");
@@ -67,7 +88,13 @@ function plainTable(headings, rows) {
 // ---- charts ---------------------------------------------------------------------------------------------------------------
 
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const seriesColour = i => colour("--c" + i % 8);
+// Series differ in colour, and in marker and dashes for whoever cannot tell the colours: eight of each, so that the ninth has another pair.
+const SERIES = 8;
+const seriesColour = i => colour("--c" + i % SERIES);
+const MARKERS = ["circle", "rect", "triangle", "rectRot", "crossRot", "star", "cross", "rectRounded"];
+const seriesMarker = i => MARKERS[(i + Math.floor(i / SERIES)) % SERIES];
+const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [14, 4], [5, 2], [2, 6], [12, 3, 2, 3, 2, 3]];
+const seriesDash = i => DASHES[i % SERIES];
 const faint = (hex, alpha) => hex + Math.round(255 * alpha).toString(16).padStart(2, "0");
 const drawings = new Map();                 // holder -> how to draw it: again when the colours change
 function chart(label, draw, low) {
@@ -91,23 +118,32 @@ const timeAxis = (title, more) => {
   made.ticks = {...made.ticks, callback: value => value === 0 ? "0" : timeText(value), maxTicksLimit: 8};
   return made;
 };
+// A click in the legend hides a series together with its band and its real times, or shows them.
+function toggleSeries(event, item, legend) {
+  const made = legend.chart, wanted = !made.isDatasetVisible(item.datasetIndex), group = made.data.datasets[item.datasetIndex].group;
+  made.data.datasets.forEach((set, i) => { if (i === item.datasetIndex || (group !== undefined && set.group === group)) made.setDatasetVisibility(i, wanted); });
+  made.update();
+}
 function options(x, y, tip, legend) {
   return {animation: false, responsive: true, maintainAspectRatio: false, interaction: {mode: "nearest", intersect: false}, scales: {x, y},
-    plugins: {legend: {display: legend !== false, position: "bottom",
-                       labels: {color: colour("--ink"), boxWidth: 14, filter: item => !item.text.startsWith("_")}},
+    plugins: {legend: {display: legend !== false, position: "bottom", onClick: toggleSeries,
+                       labels: {color: colour("--ink"), usePointStyle: true, boxHeight: 8, filter: item => !item.text.startsWith("_")}},
               tooltip: {filter: item => !item.dataset.label.startsWith("_"), callbacks: {label: tip, title: () => ""}}}};
 }
-// A line with its interval as a band: three data sets, of which the legend shows one.
-function banded(label, points, shade, more) {
-  const line = key => points.map(point => ({x: point.x, y: point[key]}));
+// Bands of many series lie over each other: fainter then.
+const BAND = (report.predictions || []).length > 3 ? 0.08 : 0.2;
+// Series number i, a line with its interval as a band: three data sets, of which the legend shows one.
+function banded(label, points, i, more) {
+  const line = key => points.map(point => ({x: point.x, y: point[key]})), shade = seriesColour(i);
   return [
-    {label: "_low", data: line("low"), borderWidth: 0, pointRadius: 0, fill: false},
-    {label: "_high", data: line("high"), borderWidth: 0, pointRadius: 0, backgroundColor: faint(shade, 0.2), fill: "-1"},
-    {label, data: line("y"), borderColor: shade, backgroundColor: shade, borderWidth: 2, pointRadius: 3, fill: false, tension: 0, ...more},
+    {label: "_low", data: line("low"), borderWidth: 0, pointRadius: 0, fill: false, group: i, ...more},
+    {label: "_high", data: line("high"), borderWidth: 0, pointRadius: 0, backgroundColor: faint(shade, BAND), fill: "-1", group: i, ...more},
+    {label, data: line("y"), borderColor: shade, backgroundColor: shade, borderWidth: 2, borderDash: seriesDash(i), pointStyle: seriesMarker(i), pointRadius: 4, fill: false, tension: 0,
+     group: i, ...more},
   ];
 }
-const real = (label, points, shade) => ({label, data: points, showLine: false, borderColor: shade, backgroundColor: colour("--paper"),
-  borderWidth: 2, pointStyle: "rectRot", pointRadius: 6});
+const real = (label, points, i, more) => ({label, data: points, showLine: false, borderColor: seriesColour(i), backgroundColor: colour("--paper"),
+  borderWidth: 2, pointStyle: seriesMarker(i), pointRadius: 7, group: i, ...more});
 const threadAxis = counts => axis("threads", {type: "logarithmic", min: Math.min(...counts) / 1.1, max: Math.max(...counts) * 1.1,
   afterBuildTicks: made => { made.ticks = counts.map(value => ({value})); }, ticks: {color: colour("--quiet"), callback: value => String(value)}});
 // Labels of a logarithmic axis that do not run into each other: 1, 2, 5 over little more than a decade, else powers of ten.
@@ -119,12 +155,22 @@ const roundTicks = made => {
 
 // ---- the document ---------------------------------------------------------------------------------------------------------
 
-const predictions = report.predictions || [];
 const regions = report.regions || [];
+// Those that measured most come first: a search leaves some that are of a few regions.
+const replayedOf = one => sum(one.predictions, point => point.time_ns - (point.missing_ns || 0)) / sum(one.predictions, point => point.time_ns);
+const predictions = [...(report.predictions || [])].map((one, i) => ({one, i, part: replayedOf(one)})).sort((a, b) => (b.part > 0.5) - (a.part > 0.5) || a.i - b.i).map(({one}) => one);
 const captured = regions.filter(region => region.status === "captured");
 const codelets = sum(regions, region => region.classes.filter(one => one.captured).length);
 const regionTime = sum(regions, region => region.time_ns);
-const predictionName = one => [one.arch, one.flags, one.settings].filter(Boolean).join(" · ") || "this machine";
+// What tells a prediction from the others: machines where there are several or nothing else, else flags and settings.
+const bySetting = new Set(predictions.map(one => one.arch)).size === 1 && predictions.some(one => one.flags || one.settings);
+const predictionHeading = bySetting ? "setting" : "machine";
+const predictionName = one => [bySetting ? null : one.arch, one.flags, one.settings].filter(Boolean).join(" · ") || (bySetting ? "as captured" : "this machine");
+// Regions whose short names are alike keep their long ones.
+const shortNames = new Map();
+for (const region of regions) shortNames.set(region.region, shortened(region.region));
+const nameUses = [...shortNames.values()].reduce((uses, name) => uses.set(name, (uses.get(name) || 0) + 1), new Map());
+const shortName = name => nameUses.get(shortNames.get(name)) === 1 ? shortNames.get(name) : name;
 const pointsOf = (prediction, region) => prediction.predictions.map(point => ({point,
   of: region ? point.regions.find(one => one.region === region.region) : point})).filter(pair => pair.of);
 const threadCounts = [...new Set(predictions.flatMap(one => one.predictions.map(point => point.threads)))].sort((a, b) => a - b);
@@ -188,16 +234,16 @@ function curves(region, asSpeedup) {
     const base = pairs.reduce((a, b) => b.point.threads < a.point.threads ? b : a);
     const of = ns => asSpeedup ? base.of.time_ns / ns : ns;
     const realBase = base.of.real_ns || base.of.time_ns;
+    const more = {hidden: i >= SERIES};
     sets.push(...banded(`predicted, ${predictionName(prediction)}`, pairs.map(pair => ({x: pair.point.threads, y: of(pair.of.time_ns),
-      low: of(asSpeedup ? pair.of.high_ns : pair.of.low_ns), high: of(asSpeedup ? pair.of.low_ns : pair.of.high_ns)})), seriesColour(2 * i)));
+      low: of(asSpeedup ? pair.of.high_ns : pair.of.low_ns), high: of(asSpeedup ? pair.of.low_ns : pair.of.high_ns)})), i, more));
     const seen = pairs.filter(pair => pair.of.real_ns);
     if (seen.length)
-      sets.push(real(`real, ${predictionName(prediction)}`, seen.map(pair => ({x: pair.point.threads, y: asSpeedup ? realBase / pair.of.real_ns : pair.of.real_ns})),
-        seriesColour(2 * i + 1)));
+      sets.push(real(`real, ${predictionName(prediction)}`, seen.map(pair => ({x: pair.point.threads, y: asSpeedup ? realBase / pair.of.real_ns : pair.of.real_ns})), i, more));
   });
   if (asSpeedup && threadCounts.length > 1)
     sets.push({label: "ideal", data: threadCounts.map(x => ({x, y: Math.min(x, processorsMost) / Math.min(threadCounts[0], processorsMost)})), borderColor: colour("--quiet"), borderDash: [4, 4], borderWidth: 1,
-      pointRadius: 0, fill: false});
+      pointStyle: "line", pointRadius: 0, fill: false});
   const tip = item => `${item.dataset.label}: ${asSpeedup ? digits(item.parsed.y) + "×" : timeText(item.parsed.y)} at ${plural(item.parsed.x, "thread")}`;
   const y = asSpeedup ? axis("speed-up", {beginAtZero: true}) : timeAxis("time", {beginAtZero: true});
   return {type: "line", data: {datasets: sets}, options: options(threadAxis(threadCounts), y, tip)};
@@ -225,9 +271,11 @@ function speedup() {
   body.append(element("div", {class: "pair"},
     element("div", {}, chart("predicted and real speed-up over threads", () => curves(null, true))),
     element("div", {}, chart("predicted and real time over threads", () => curves(null, false)))));
+  if (predictions.length > SERIES)
+    body.append(element("p", {class: "quiet"}, `Drawn are ${SERIES} of ${predictions.length} predictions; a click in the legend shows or hides one.`));
   const rows = predictions.flatMap(prediction => prediction.predictions.map(point => [predictionName(prediction), threadsText(prediction, point), intervalText(point),
     timeText(point.real_ns), ratioText(point.error_ratio), point.acceleration ? digits(point.acceleration) + "×" : "–", basisText(point, prediction)]));
-  body.append(plainTable(["machine", ">threads", ">predicted [95 %]", ">real", ">error", ">acceleration", "basis"], rows));
+  body.append(plainTable([predictionHeading, ">threads", ">predicted [95 %]", ">real", ">error", ">acceleration", "basis"], rows));
   if (rows.some(row => row[1].endsWith("*"))) body.append(element("p", {class: "quiet"}, "* more threads than the machine has processors"));
   const first = predictions[0];
   body.append(element("p", {class: "quiet"}, `Outside regions ${timeText(first.serial_ns)} at any number of threads (basis: ${first.serial_basis.replace("_", " ")}).`));
@@ -239,44 +287,51 @@ function speedup() {
 // ---- regions --------------------------------------------------------------------------------------------------------------
 
 const columns = [
-  {heading: "region", value: region => region.region, cell: region => element("td", {class: "name"}, nameParts(region.region))},
+  {heading: "region", value: region => region.region, cell: region => element("td", {class: "name", title: region.region}, element("span", {}, nameParts(shortName(region.region))))},
   {heading: "in vivo", number: true, value: region => region.time_ns, cell: region => element("td", {class: "number"}, timeText(region.time_ns))},
   {heading: "share", number: true, value: region => region.share_ratio || 0,
    cell: region => element("td", {class: "number share", style: `--part: ${Math.min(100, 100 * (region.share_ratio || 0)).toFixed(1)}%`}, ratioText(region.share_ratio))},
   {heading: "invocations", number: true, value: region => region.invocations, cell: region => element("td", {class: "number"}, region.invocations.toLocaleString("en"))},
-  {heading: "classes", number: true, optional: true, value: region => region.classes.length,
-   cell: region => element("td", {class: "number optional"}, `${region.classes.filter(one => one.captured).length} of ${region.classes.length}`)},
+  {heading: "classes", number: true, value: region => region.classes.length,
+   cell: region => element("td", {class: "number"}, `${region.classes.filter(one => one.captured).length} of ${region.classes.length}`)},
   {heading: "worst error", number: true, value: region => { const error = worst(errorsOf(region)); return error === null ? -1 : Math.abs(error); },
    cell: region => element("td", {class: "number"}, signedText(worst(errorsOf(region))))},
-  {heading: "memory", number: true, optional: true, value: region => Math.max(0, ...region.classes.map(one => one.memory_bytes || 0)),
-   cell: region => { const most = Math.max(0, ...region.classes.map(one => one.memory_bytes || 0)); return element("td", {class: "number optional"}, most ? bytesText(most) : "–"); }},
+  {heading: "memory", number: true, value: region => Math.max(0, ...region.classes.map(one => one.memory_bytes || 0)),
+   cell: region => { const most = Math.max(0, ...region.classes.map(one => one.memory_bytes || 0)); return element("td", {class: "number"}, most ? bytesText(most) : "–"); }},
   {heading: "status", value: region => region.status + (region.reason || ""),
    cell: region => element("td", {class: "why"}, element("span", {class: "mark " + region.status}, region.status),
      region.reason ? " " + region.reason : "", region.thread_sized ? ` at most ${plural(report.threads, "thread")}: ${region.thread_sized}` : "", region.io ? ` ${region.io}` : "")},
 ];
 
 function invocationsChart(region, series) {
-  const classes = region.classes.map(one => one.representative);
-  const sets = classes.map((representative, i) => ({label: `class of #${representative}`, backgroundColor: faint(seriesColour(i), 0.75), borderColor: seriesColour(i),
-    pointRadius: series.time_ns.length > 600 ? 1.5 : 3, borderWidth: 0, showLine: false,
-    data: series.time_ns.flatMap((time, j) => series.representative[j] === representative ? [{x: series.number[j], y: time}] : [])})).filter(set => set.data.length);
-  const loose = series.time_ns.flatMap((time, j) => !classes.includes(series.representative[j]) ? [{x: series.number[j], y: time}] : []);
+  // The classes that take longest have a colour each, however many there are.
+  const classes = [...region.classes].sort((a, b) => b.time_ns - a.time_ns).map(one => one.representative);
+  const drawn = classes.length > SERIES ? classes.slice(0, SERIES - 1) : classes;
+  const radius = series.time_ns.length > 600 ? 1.5 : 3;
+  const points = wanted => series.time_ns.flatMap((time, j) => wanted(series.representative[j]) ? [{x: series.number[j], y: time}] : []);
+  const cloud = (label, i, data, shade) => ({label, data, backgroundColor: faint(shade, 0.75), borderColor: shade, pointStyle: seriesMarker(i), pointRadius: radius,
+    borderWidth: ["crossRot", "cross", "star"].includes(seriesMarker(i)) ? 1 : 0, showLine: false});
+  const sets = drawn.map((representative, i) => cloud(`class of #${representative}`, i, points(one => one === representative), seriesColour(i))).filter(set => set.data.length);
+  if (drawn.length < classes.length)
+    sets.push(cloud(`${classes.length - drawn.length} lighter classes`, SERIES - 1, points(one => classes.includes(one) && !drawn.includes(one)), seriesColour(SERIES - 1)));
+  const loose = points(one => !classes.includes(one));
   if (loose.length) sets.push({label: "of no class", data: loose, backgroundColor: faint(colour("--quiet"), 0.6), pointRadius: 1.5, borderWidth: 0, showLine: false});
   const times = series.time_ns.filter(time => time > 0);
   const wide = times.length && Math.max(...times) > 20 * Math.min(...times);
   const tip = item => `#${item.parsed.x}: ${timeText(item.parsed.y)}, ${item.dataset.label}`;
   return {type: "scatter", data: {datasets: sets}, options: options(axis("invocation", {type: "linear", ticks: {precision: 0, color: colour("--quiet")}}),
-    timeAxis("in vivo", wide ? {type: "logarithmic", afterBuildTicks: roundTicks} : {beginAtZero: true}), tip, sets.length <= 12)};
+    timeAxis("in vivo", wide ? {type: "logarithmic", afterBuildTicks: roundTicks} : {beginAtZero: true}), tip)};
 }
 
 function detail(region) {
-  const parts = [];
+  const parts = shortName(region.region) === region.region ? [] : [element("p", {class: "quiet full"}, nameParts(region.region))];
+  const before = parts.length;
   const series = (report.invocations || []).find(one => one.region === region.region);
   const charts = [];
   if (predictions.some(one => pointsOf(one, region).length))
-    charts.push(element("div", {}, element("h3", {}, "Time over threads"), chart(`${region.region}: time over threads`, () => curves(region, false), true)));
+    charts.push(element("div", {}, element("h3", {}, "Time over threads"), chart(`${shortName(region.region)}: time over threads`, () => curves(region, false), true)));
   if (series && series.time_ns.length)
-    charts.push(element("div", {}, element("h3", {}, "Invocations by class"), chart(`${region.region}: invocations over time`, () => invocationsChart(region, series), true),
+    charts.push(element("div", {}, element("h3", {}, "Invocations by class"), chart(`${shortName(region.region)}: invocations over time`, () => invocationsChart(region, series), true),
       series.time_ns.length < series.invocations ? element("p", {class: "quiet"}, `${series.time_ns.length} of ${series.invocations} invocations are drawn.`) : null));
   if (charts.length) parts.push(element("div", {class: "pair"}, charts));
   if (region.classes.length) {
@@ -286,8 +341,8 @@ function detail(region) {
   }
   const replayed = predictions.flatMap(prediction => pointsOf(prediction, region).flatMap(({point, of}) => of.classes.filter(one => one.vitro_ns).map(one =>
     [predictionName(prediction), String(point.threads), `#${one.representative}`, timeText(one.vitro_ns), digits(one.weight), `${one.repetitions} in ${plural(one.processes, "process").replace("processs", "processes")}`])));
-  if (replayed.length) parts.push(element("p", {}), plainTable(["machine", ">threads", "representative", ">in vitro", ">weight", "repetitions"], replayed));
-  if (!parts.length) parts.push(element("p", {class: "quiet"}, "Nothing more is known of it."));
+  if (replayed.length) parts.push(element("p", {}), plainTable([predictionHeading, ">threads", "representative", ">in vitro", ">weight", "repetitions"], replayed));
+  if (parts.length === before) parts.push(element("p", {class: "quiet"}, "Nothing more is known of it."));
   return parts;
 }
 
@@ -305,7 +360,7 @@ function regionTable() {
   const open = new Set();
   const headings = columns.map(column => {
     const button = element("button", {type: "button"}, column.heading);
-    const heading = element("th", {class: [column.number && "number", column.optional && "optional"].filter(Boolean).join(" ") || null, scope: "col"}, button);
+    const heading = element("th", {class: column.number ? "number" : null, scope: "col"}, button);
     button.addEventListener("click", () => {
       sorted = {column, descending: sorted.column === column ? !sorted.descending : Boolean(column.number)};
       fill();
@@ -326,7 +381,7 @@ function regionTable() {
       return sorted.descending ? -order : order;
     });
     rows.replaceChildren(...list.flatMap(region => {
-      const row = element("tr", {class: "region", tabindex: 0, "aria-expanded": open.has(region)}, columns.map(column => column.cell(region)));
+      const row = element("tr", {class: "region", tabindex: 0, "aria-expanded": open.has(region)}, columns.map(column => { const cell = column.cell(region); cell.setAttribute("data-heading", column.heading); return cell; }));
       row.addEventListener("click", () => toggle(region));
       row.addEventListener("keydown", event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); toggle(region); } });
       row.setAttribute("aria-expanded", String(open.has(region)));
@@ -339,7 +394,7 @@ function regionTable() {
   small.addEventListener("change", fill);
   body.append(element("div", {class: "tools"}, filter, regions.length > 12 ? element("label", {}, small, " regions under 0.5 %, too") : null, shown),
     element("div", {class: "scroll"}, element("table", {id: "region-table"}, element("thead", {}, element("tr", {}, headings.map(one => one.heading))), rows)),
-    element("p", {class: "quiet"}, "Select a region for its classes, its invocations and its time over threads."));
+    element("p", {class: "quiet screen"}, "Select a region for its classes, its invocations and its time over threads."));
   const heaviest = [...regions].sort((a, b) => b.time_ns - a.time_ns)[0];
   if (heaviest.classes.length) open.add(heaviest);
   fill();
@@ -363,7 +418,7 @@ function cost() {
   ]));
   const rows = predictions.flatMap(prediction => prediction.predictions.filter(point => point.cost_ns).map(point =>
     [predictionName(prediction), String(point.threads), timeText(point.cost_ns), point.acceleration ? digits(point.acceleration) + "×" : "–"]));
-  if (rows.length) $("cost-body").append(plainTable(["machine", ">threads", ">all replays", ">acceleration"], rows));
+  if (rows.length) $("cost-body").append(plainTable([predictionHeading, ">threads", ">all replays", ">acceleration"], rows));
 }
 
 const quantityText = (one, unit) => one ? `${Number((one.value / unit).toPrecision(3))}` + (one.low === null ? "" : ` [${Number((one.low / unit).toPrecision(3))}, ${Number((one.high / unit).toPrecision(3))}]`) : "–";
@@ -375,7 +430,7 @@ function bandwidths(platform) {
   const sets = platform.levels.flatMap((level, i) => {
     const points = level.bandwidths.filter(one => one.read_bytes_per_s).map(one => ({x: one.threads, y: one.read_bytes_per_s.value / 1e9,
       low: (one.read_bytes_per_s.low ?? one.read_bytes_per_s.value) / 1e9, high: (one.read_bytes_per_s.high ?? one.read_bytes_per_s.value) / 1e9}));
-    return points.length ? banded(levelName(level), points, seriesColour(i)) : [];
+    return points.length ? banded(levelName(level), points, i) : [];
   });
   const tip = item => `${item.dataset.label}: ${digits(item.parsed.y)} GB/s with ${plural(item.parsed.x, "thread")}`;
   return {type: "line", data: {datasets: sets}, options: options(threadAxis(counts), axis("read, GB/s", {type: "logarithmic", afterBuildTicks: roundTicks}), tip)};
@@ -384,10 +439,10 @@ function bandwidths(platform) {
 // What a processor pays for data that another has just written, over their size: measured, and by the lines after Hockney.
 function transfers(platform) {
   const sets = platform.pairs.flatMap((pair, i) => [["read", pair.read], ["write", pair.write]].flatMap(([kind, transfer], k) => {
-    const shade = seriesColour(2 * i + k), name = `${kind}, sharing ${pair.relation} (${pair.cpus.join(", ")})`;
+    const number = 2 * i + k, shade = seriesColour(number), name = `${kind}, sharing ${pair.relation} (${pair.cpus.join(", ")})`;
     const line = transfer.pieces.flatMap(one => [one.from_bytes, one.to_bytes].map(x => ({x, y: one.alpha_ns + one.beta_ns_per_byte * x}))).filter(point => point.y > 0);
-    return [{label: name, data: transfer.points.map(one => ({x: one.bytes, y: one.time_ns.value})), showLine: false, borderColor: shade, backgroundColor: shade, pointRadius: 2.5},
-            {label: "_" + name, data: line, borderColor: shade, borderWidth: 1.5, pointRadius: 0}];
+    return [{label: name, data: transfer.points.map(one => ({x: one.bytes, y: one.time_ns.value})), showLine: false, borderColor: shade, backgroundColor: shade, pointStyle: seriesMarker(number), pointRadius: 3, group: number},
+            {label: "_" + name, data: line, borderColor: shade, borderDash: seriesDash(number), borderWidth: 1.5, pointRadius: 0, group: number}];
   }));
   const tip = item => `${item.dataset.label}: ${timeText(item.parsed.y)} for ${bytesText(item.parsed.x)}`;
   const x = axis("size", {type: "logarithmic", ticks: {color: colour("--quiet"), callback: value => bytesText(value), maxRotation: 0},
@@ -428,4 +483,7 @@ machines();
 $("footer").textContent = `Written by pcere ${report.version}. This file needs nothing else; it holds no memory of the program.`;
 drawAll();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
+// Paper is white, whatever the screen is.
+addEventListener("beforeprint", () => { document.documentElement.classList.add("paper"); drawAll(); });
+addEventListener("afterprint", () => { document.documentElement.classList.remove("paper"); drawAll(); });
 })();

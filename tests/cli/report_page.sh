@@ -4,7 +4,7 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 compile work <"$SOURCE/tests/cli/two_regions.c"
 # Its DOM once it is drawn; what it says goes to the console, what it asks for to the network log.
 browse() {
-    HOME=$work run timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update --no-first-run \
+    HOME=$work run timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update --no-first-run ${browser_flags:-} \
         "--user-data-dir=$work/profile" --enable-logging=stderr --v=0 "--log-net-log=$work/net.json" --virtual-time-budget=4000 "--window-size=$2" --dump-dom "file://$work/$1"
 }
 quiet() {
@@ -41,8 +41,58 @@ says "a machine is measured" 0
 run "$PCERE" report -o measured.html
 browse measured.html 1200,1000
 quiet "a measured machine"
-says "a measured machine: its signature is there" 0 out 'Signature of ' out '<td[^>]*>L1</td>' out '<td[^>]*>barrier</td>'
+says "a measured machine: its signature is there" 0 out 'Signature of ' out '<td[^>]*><span>L1</span></td>' out '<td[^>]*><span>barrier</span></td>'
 is "a measured machine: its charts are drawn, too" "$(grep -o '<canvas[^>]*style="[^"]*height' .out | wc -l)" "$([ "$(nproc)" -gt 1 ] && echo 6 || echo 5)"
+# Many of everything, with long names: ten more predictions, fourteen classes, a C++ name of hundreds of letters. What the page then says of itself, it puts into its body.
+cat >many.py <<'PYTHON'
+import copy, json, re, sys
+text = open(sys.argv[1]).read()
+place = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.S)
+document = json.loads(place.group(1))
+for k in range(10):
+    document["predictions"].append(dict(copy.deepcopy(document["predictions"][0]), flags=f"-O3 -fnumber={k}"))
+region = max(document["regions"], key=lambda one: one["time_ns"])
+long = "::".join(["outer_scope"] * 9) + "::Solver<" + ", ".join(["outer_scope::Argument<double>"] * 9) + ">::apply<int>@work.cpp:7"
+for one in document["invocations"]:
+    if one["region"] == region["region"]:
+        one.update(region=long, number=list(range(1, 29)), begin_ns=[0] * 28, time_ns=[1000 * (1 + i % 14) for i in range(28)], representative=[1 + i % 14 for i in range(28)], invocations=28)
+for point in (point for one in document["predictions"] for point in one["predictions"]):
+    for one in point["regions"]:
+        one["region"] = long if one["region"] == region["region"] else one["region"]
+region.update(region=long, classes=[dict(copy.deepcopy(region["classes"][0]), representative=1 + i, time_ns=2000 * (1 + i)) for i in range(14)])
+script = """<script>addEventListener("load", () => {
+  const say = (key, value) => document.body.setAttribute("data-" + key, value), sets = i => Chart.getChart(document.querySelectorAll("canvas")[i]).data.datasets;
+  const shown = sets(1).filter(set => set.label.startsWith("predicted") && !set.hidden), looks = list => new Set(list.map(set => set.borderColor + set.pointStyle)).size;
+  say("predictions", [sets(1).filter(set => set.label.startsWith("predicted")).length, shown.length, looks(shown), new Set(shown.map(set => String(set.borderDash))).size].join(" "));
+  say("classes", sets(3).map(set => set.label).join(", "));
+  say("points", sets(3).reduce((count, set) => count + set.data.length, 0) + " of " + looks(sets(3)) + " looks");
+  say("name", document.querySelector("tr.region td.name").textContent);
+  say("whole", String(document.querySelector("tr.region td.name").title.length === document.querySelector(".full").textContent.length && document.querySelector(".full").textContent.length > 300));
+  const chart = Chart.getChart(document.querySelectorAll("canvas")[1]), item = chart.legend.legendItems.find(one => one.text.startsWith("predicted"));
+  chart.options.plugins.legend.onClick(null, item, chart.legend);
+  say("hidden", chart.data.datasets.filter((set, i) => !chart.isDatasetVisible(i) && set.group === 0).length);
+  say("overflow", document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth);
+  dispatchEvent(new Event("beforeprint"));
+  say("paper", getComputedStyle(document.body).backgroundColor + Chart.getChart(document.querySelectorAll("canvas")[1]).options.scales.x.ticks.color);
+});</script></body>"""
+print(text[:place.start(1)] + json.dumps(document).replace("<", "\\u003c").replace("&", "\\u0026") + text[place.end(1):].replace("</body>", script))
+PYTHON
+python3 many.py full.html >many.html
+browse many.html 1200,1000
+quiet "many series"
+says "many series: eight of eleven predictions are drawn, each in its own colour, marker and dashes" 0 out 'data-predictions="11 8 8 8"'
+says "many series: the seven heaviest classes have a colour each, the others share one" 0 out 'data-classes="class of #14, .*class of #8, 7 lighter classes"' out 'data-points="28 of 8 looks"'
+says "a long C++ name is shortened, and whole in its tooltip and below it" 0 out 'data-name="…::outer_scope::outer_scope::Solver(<|&lt;)…(>|&gt;)::apply(<|&lt;)…(>|&gt;)@work.cpp:7"' out 'data-whole="true"'
+says "a click in the legend hides a prediction with its band and real times" 0 out 'data-hidden="[34]"'
+says "on paper it is dark on white" 0 out 'data-paper="rgb\(255, 255, 255\)#5b6472"'
+# A window has 500 pixels at least, a frame any number.
+echo '<body><iframe src="many.html" width="400" height="3000"></iframe>' >narrow.html
+cat >>narrow.html <<'END'
+<script>addEventListener("load", () => { const inner = document.querySelector("iframe").contentDocument; document.body.setAttribute("data-narrow", [inner.scrollingElement.scrollWidth - inner.scrollingElement.clientWidth,
+  [...inner.querySelectorAll("td, th, .scroll")].filter(one => one.scrollWidth > 400 || one.getBoundingClientRect().right > 400).length].join(" ")); });</script>
+END
+HOME=$work browser_flags="--allow-file-access-from-files" browse narrow.html 1200,1000
+is "at 400 pixels nothing is wider than the screen" "$(grep -o 'data-narrow="[^"]*"' .out | head -1)" 'data-narrow="0 0"'
 sed 's/JSON.parse(document/JSON.purse(document/' full.html >broken.html
 browse broken.html 1200,1000
 holds "a page that fails is noticed" test "$(grep -c 'CONSOLE' .err)" -gt 0
