@@ -108,7 +108,11 @@ function drawAll(root) {
     if (!document.body.contains(holder)) { drawing.made?.destroy(); drawings.delete(holder); continue; }
     if (root && !root.contains(holder)) continue;
     drawing.made?.destroy();
+    holder.style.height = "";
     drawing.made = new Chart(drawing.canvas, drawing.draw());
+    // A long legend makes the drawing higher, not the curves lower.
+    const legend = drawing.made.legend.height - 40;
+    if (legend > 0) { holder.style.height = `${holder.clientHeight + legend}px`; drawing.made.resize(); }
   }
 }
 const axis = (title, more) => ({title: {display: true, text: title, color: colour("--quiet")}, ticks: {color: colour("--quiet")},
