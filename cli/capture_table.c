@@ -83,7 +83,7 @@ static void total_row(struct cli_table *table, const struct store_manifest *mani
 
 void capture_table_print(const struct store_manifest *manifest, FILE *out)
 {
-    static const char *const headings[] = {"region", ">invocations", ">in vivo", ">share", ">captured", ">memory", ">stored", ""};
+    static const char *const headings[] = {"~region", ">invocations", ">in vivo", ">share", ">captured", ">memory", ">stored", ""};
     const struct store_region **order = calloc(manifest->region_count + 1, sizeof(const struct store_region *));
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     if (order && table) {

@@ -128,11 +128,12 @@ enum { CLI_TEXT_MOST = 64 };               /* bytes that the following write at 
 char *cli_interval_text(char text[static CLI_TEXT_MOST], uint64_t time_ns, uint64_t low_ns, uint64_t high_ns);
 char *cli_ratio_text(char text[static CLI_TEXT_MOST], double ratio);
 
-/* A table whose columns are as wide as their widest cell; a heading that begins with '>' is aligned to the right. */
+/* A table whose columns are as wide as their widest cell; a heading that begins with '>' is aligned to the right, and one that begins with '~' stands above names of
+ * regions, which are shortened where they are long and stay apart (core/region_name.h). */
 struct cli_table;
 struct cli_table *cli_table_new(size_t columns, const char *const *headings);      /* NULL: no memory */
 void cli_table_row(struct cli_table *table, const char *const *cells);              /* cells are copied; NULL is empty */
-void cli_table_print(const struct cli_table *table, FILE *out);                      /* nothing if there are only headings */
+void cli_table_print(struct cli_table *table, FILE *out);                            /* nothing if there are only headings */
 void cli_table_free(struct cli_table *table);
 
 /* ---- measuring.c --------------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  * It knows stdout from stderr, terminals from files, and three significant digits from noise.
  */
 #include "cli/cli.h"
+#include "core/region_name.h"
 #include "core/units.h"
 
 #include <fcntl.h>
@@ -151,13 +152,45 @@ static const char *cell_at(const struct cli_table *table, size_t row, size_t col
     const char *heading = table->cells[column];
     *ret_right = heading && heading[0] == '>';
     const char *cell = table->cells[row * table->columns + column];
-    return !cell ? "" : row == 0 && *ret_right ? cell + 1 : cell;
+    return !cell ? "" : row == 0 && (*ret_right || heading[0] == '~') ? cell + 1 : cell;
 }
 
-void cli_table_print(const struct cli_table *table, FILE *out)
+static bool names_another(const struct cli_table *table, size_t column, const char *name, const char *text)
+{
+    char other[REGION_NAME_BYTES];
+    for (size_t row = 1; row < table->rows; row++) {
+        const char *cell = table->cells[row * table->columns + column];
+        if (cell && strcmp(cell, name) != 0 && strcmp(region_name_shorten(cell, other), text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Names in columns of such are shortened, unless two different ones would look alike. */
+static void names_shorten(struct cli_table *table)
+{
+    char text[REGION_NAME_BYTES];
+    for (size_t column = 0; column < table->columns; column++) {
+        char **texts = table->cells[column] && table->cells[column][0] == '~' ? calloc(table->rows, sizeof *texts) : NULL;
+        for (size_t row = 1; texts && row < table->rows; row++) {
+            const char *cell = table->cells[row * table->columns + column];
+            if (cell && strlen(cell) > REGION_NAME_MOST && !names_another(table, column, cell, region_name_shorten(cell, text)))
+                texts[row] = strdup(text);
+        }
+        for (size_t row = 1; texts && row < table->rows; row++)
+            if (texts[row]) {
+                free(table->cells[row * table->columns + column]);
+                table->cells[row * table->columns + column] = texts[row];
+            }
+        free(texts);
+    }
+}
+
+void cli_table_print(struct cli_table *table, FILE *out)
 {
     if (!table || table->rows < 2)
         return;
+    names_shorten(table);
     size_t *widths = calloc(table->columns, sizeof *widths);
     if (!widths)
         return;

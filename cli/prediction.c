@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "platform/signature.h"
 #include "predictor/amdahl.h"
+#include "predictor/replays.h"
 #include "predictor/statistics.h"
 #include "store/store.h"
 
@@ -280,6 +281,14 @@ static json_t *region_value(const struct prediction *prediction, const struct pr
     return value;
 }
 
+uint64_t prediction_fork_ns(const struct prediction *prediction, uint32_t threads)
+{
+    double *values = calloc(prediction->sample_count + 1, sizeof *values);
+    double fork_ns = values && !prediction->by_model ? replays_fork_ns(&prediction->request, threads, values) : 0;
+    free(values);
+    return (uint64_t)(fork_ns + 0.5);
+}
+
 uint64_t prediction_at_one_ns(const struct predict_result *result)
 {
     for (size_t i = 0; i < result->point_count; i++)
@@ -324,6 +333,7 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "parts_ns", parts_value(point, failed), failed);
     json_put(value, "missing", json_from_u64(point->missing_count), failed);
     json_put(value, "missing_ns", json_from_u64(point->missing_ns), failed);
+    json_put(value, "fork_ns", number_or_null(prediction_fork_ns(prediction, point->threads)), failed);
     json_put(value, "team_start_ns", number_or_null(point->start_ns), failed);
     json_put(value, "cost_ns", number_or_null(point->cost_ns), failed);
     for (size_t i = 0; i < point->region_count; i++)

@@ -47,6 +47,9 @@ uint64_t prediction_region_real_ns(const struct prediction *prediction, const ch
 /* Hardware threads of the machine, of this one those that the process may use; UINT_MAX: unknown. */
 unsigned prediction_processors(const struct prediction *prediction);
 
+/* What a parallel region takes that does nothing, by the replays that count, ns: with so many threads it is added for each invocation that was not replayed. 0: unknown. */
+uint64_t prediction_fork_ns(const struct prediction *prediction, uint32_t threads);
+
 /* The predicted time at one thread; 0: it is not predicted there. */
 uint64_t prediction_at_one_ns(const struct predict_result *result);
 

@@ -2,6 +2,7 @@
 #include "cli/spread.h"
 #include "cli/cli.h"
 #include "cli/measure_store.h"
+#include "core/region_name.h"
 #include "core/host.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -70,7 +71,7 @@ static void unsteady_print(const struct spread *spread, double *values, FILE *ou
 {
     const struct store_region *worst = NULL;
     double most = 0;
-    char text[CLI_TEXT_MOST];
+    char name[REGION_NAME_BYTES], text[CLI_TEXT_MOST];
     for (size_t i = 0; i < spread->manifest->region_count; i++) {
         const struct store_region *region = &spread->manifest->regions[i];
         size_t count = region_times(spread, region->name, values);
@@ -81,7 +82,7 @@ static void unsteady_print(const struct spread *spread, double *values, FILE *ou
         }
     }
     if (worst)
-        fprintf(out, "least steady is %s: %s apart\n", worst->name, cli_ratio_text(text, most));
+        fprintf(out, "least steady is %s: %s apart\n", region_name_shorten(worst->name, name), cli_ratio_text(text, most));
 }
 
 void spread_print(const struct spread *spread, FILE *out)

@@ -3,6 +3,7 @@
 #include "cli/prediction.h"
 #include "cli/verbs.h"
 #include "core/host.h"
+#include "core/region_name.h"
 #include "core/units.h"
 #include "store/store.h"
 
@@ -72,7 +73,7 @@ static void region_row(struct cli_table *table, const struct prediction *predict
 /* Regions under one percent everywhere are left out and counted. */
 static void regions_print(const struct prediction *prediction)
 {
-    static const char *const headings[] = {"region", ">threads", "in vitro", ">share", ">in vivo", ">difference", ""};
+    static const char *const headings[] = {"~region", ">threads", "in vitro", ">share", ">in vivo", ">difference", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     const struct predict_result *result = &prediction->result;
     size_t small = 0, nested = 0;
@@ -152,8 +153,26 @@ static void parts_print(const struct prediction *prediction)
         for (size_t b = 0; b < PREDICT_BASES; b++)
             if (names[b] && point->parts_ns[b])
                 printf("%s %s, ", cli_ratio_text(share, (double)point->parts_ns[b] / whole), names[b]);
-        printf("%s outside regions\n", cli_ratio_text(share, (double)(point->serial_ns + point->start_ns) / whole));
+        printf("%s outside regions", cli_ratio_text(share, (double)point->serial_ns / whole));
+        if (point->start_ns)
+            printf(", %s until the team has begun, once", cli_ratio_text(share, (double)point->start_ns / whole));
+        putchar('\n');
     }
+}
+
+/* What every region costs beside its work, which the model adds where nothing was replayed. */
+static void forks_print(const struct prediction *prediction)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const uint32_t threads = prediction->result.points[i].threads;
+        const uint64_t fork_ns = prediction_fork_ns(prediction, threads);
+        char time[UNITS_TEXT_BYTES];
+        if (fork_ns)
+            printf("%s %s with %u thread%s", known++ ? "," : "fork and join take", units_format_ns(fork_ns, time), threads, threads == 1 ? "" : "s");
+    }
+    if (known)
+        puts(": each invocation that was not replayed has them");
 }
 
 /* Those that no replay will ever measure at these threads. */
@@ -161,11 +180,12 @@ static void thread_sized_print(const struct prediction *prediction, const struct
 {
     for (size_t r = 0; r < point->region_count; r++) {
         const struct store_region *region = &prediction->manifest->regions[r];
+        char name[REGION_NAME_BYTES];
         bool missing = false;
         for (size_t c = 0; c < point->regions[r].class_count; c++)
             missing |= point->regions[r].classes[c].missing;
         if (missing && region->thread_sized && point->threads > prediction->manifest->threads)
-            printf("%s cannot run with %u threads, since it uses %s: pcere capture --threads %u\n", region->name, point->threads, region->thread_sized, point->threads);
+            printf("%s cannot run with %u threads, since it uses %s: pcere capture --threads %u\n", region_name_shorten(region->name, name), point->threads, region->thread_sized, point->threads);
     }
 }
 
@@ -175,7 +195,7 @@ static void missing_print(const struct prediction *prediction)
     enum { NAMED = 3 };
     for (size_t i = 0; i < prediction->result.point_count; i++) {
         const struct predict_point *point = &prediction->result.points[i];
-        char share[CLI_TEXT_MOST];
+        char share[CLI_TEXT_MOST], name[REGION_NAME_BYTES];
         size_t named = 0;
         if (!point->missing_count)
             continue;
@@ -183,7 +203,7 @@ static void missing_print(const struct prediction *prediction)
         for (size_t r = 0; r < point->region_count; r++)
             for (size_t c = 0; c < point->regions[r].class_count; c++)
                 if (point->regions[r].classes[c].missing && named++ < NAMED)
-                    printf("%s%s #%llu", named > 1 ? ", " : "", point->regions[r].name, (unsigned long long)point->regions[r].classes[c].representative);
+                    printf("%s%s #%llu", named > 1 ? ", " : "", region_name_shorten(point->regions[r].name, name), (unsigned long long)point->regions[r].classes[c].representative);
         printf("%s). %s %s of the time %s; pcere replay%s%s --threads %u measures %s, or says why not\n", named > NAMED ? ", ..." : "",
                point->missing_count == 1 ? "Its" : "Their", cli_ratio_text(share, point->time_ns ? (double)point->missing_ns / (double)point->time_ns : 0),
                point->threads == prediction->manifest->threads ? "are those of the capture's run" : "are computed from the capture's run", prediction->request.store_name ? " " : "",
@@ -208,8 +228,9 @@ static void alien_print(const struct prediction *prediction)
         for (size_t r = 0; r < point->region_count; r++)
             for (size_t c = 0; c < point->regions[r].class_count; c++) {
                 const struct predict_class *class = &point->regions[r].classes[c];
+                char name[REGION_NAME_BYTES];
                 if (fabs(class->alien_ratio) > 0)
-                    printf("%s #%llu with %u thread%s: its replay does not count, since it took %+.0f %% against what it stands for at the capture's thread count\n", point->regions[r].name,
+                    printf("%s #%llu with %u thread%s: its replay does not count, since it took %+.0f %% against what it stands for at the capture's thread count\n", region_name_shorten(point->regions[r].name, name),
                            (unsigned long long)class->representative, point->threads, point->threads == 1 ? "" : "s", 100 * class->alien_ratio);
             }
     }
@@ -226,6 +247,15 @@ static void serial_change_print(const struct prediction *prediction)
                    point->threads == 1 ? "" : "s", units_format_ns(point->real_serial_ns, there), 100 * point->serial_change_ratio, prediction->manifest->threads,
                    prediction->manifest->threads == 1 ? "" : "s");
     }
+}
+
+/* Did the program really run with each number of threads other than the capture's? */
+static bool serial_checked(const struct prediction *prediction)
+{
+    bool checked = true;
+    for (size_t i = 0; i < prediction->result.point_count; i++)
+        checked = checked && (prediction->result.points[i].threads == prediction->manifest->threads || prediction->result.points[i].real_serial_ns);
+    return checked;
 }
 
 /* How near a prediction can come to one run at all. */
@@ -246,6 +276,7 @@ static void noise_print(const struct prediction *prediction)
 }
 
 enum { MEMBERS_LISTED = 8 };
+#define MEMBERS_NOISE_RATIO 0.05
 
 /* Classes that do not hold at these threads: of many only the first are listed. */
 static void members_print(const struct prediction *prediction)
@@ -256,9 +287,10 @@ static void members_print(const struct prediction *prediction)
         for (size_t r = 0; r < point->region_count; r++)
             for (size_t c = 0; c < point->regions[r].class_count; c++) {
                 const struct predict_class *class = &point->regions[r].classes[c];
-                if (class->members_ratio > 0 && (class->members_ratio < 1 || class->members_ratio > 1) && found++ < MEMBERS_LISTED)
+                char name[REGION_NAME_BYTES];
+                if (class->members_ratio > 0 && fabs(class->members_ratio - 1) >= MEMBERS_NOISE_RATIO && found++ < MEMBERS_LISTED)
                     printf("%s #%llu stands for others with %u threads no more: in real runs they took %.2f times what it says; the interval has both\n",
-                           point->regions[r].name, (unsigned long long)class->representative, point->threads, class->members_ratio);
+                           region_name_shorten(point->regions[r].name, name), (unsigned long long)class->representative, point->threads, class->members_ratio);
             }
     }
     if (found > MEMBERS_LISTED)
@@ -292,7 +324,7 @@ static void prediction_print(const struct prediction *prediction)
     if (prediction->request.measured_serial)
         serials_print(prediction);
     else
-        printf("\noutside regions %s at any number of threads\n", units_format_ns(prediction->result.serial_ns, serial));
+        printf("\noutside regions %s at any number of threads%s\n", units_format_ns(prediction->result.serial_ns, serial), serial_checked(prediction) ? "" : ", as is assumed; --measure finds out");
     serial_change_print(prediction);
     law_print(prediction);
     char spread[CLI_TEXT_MOST];
@@ -305,6 +337,7 @@ static void prediction_print(const struct prediction *prediction)
         noise_print(prediction);
     regions_print(prediction);
     parts_print(prediction);
+    forks_print(prediction);
     missing_print(prediction);
     absent_print(prediction);
     alien_print(prediction);

@@ -201,7 +201,7 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
 
 static void report_print(const struct replay_report *report, double precision_ratio, const struct store_manifest *manifest, bool foreign, bool emulated)
 {
-    static const char *const headings[] = {"region", ">stands for", ">threads", "in vitro", "", ">in vivo", ">difference", "warm-up", ""};
+    static const char *const headings[] = {"~region", ">stands for", ">threads", "in vitro", "", ">in vivo", ">difference", "warm-up", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     bool marked = false;
     for (size_t i = 0; table && i < report->result_count; i++)

@@ -71,7 +71,7 @@ static void time_row(struct cli_table *table, const char *name, uint64_t invocat
 static void run_print(const struct capture_run *run, bool *marked)
 {
     char threads[CLI_TEXT_MOST];
-    static const char *const headings[] = {"region", ">invocations", ">median", ">together", ">share"};
+    static const char *const headings[] = {"~region", ">invocations", ">median", ">together", ">share"};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     const struct capture_region **order = calloc(run->region_count + 1, sizeof(const struct capture_region *));
     printf("threads %s\n", cli_thread_count_text(threads, run->threads, cli_processors(), marked));

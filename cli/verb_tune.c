@@ -3,6 +3,7 @@
 #include "cli/tune_search.h"
 #include "cli/verbs.h"
 #include "core/json.h"
+#include "core/region_name.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "predictor/runs.h"
@@ -405,16 +406,16 @@ static void hints_print(const struct tune_search *search, const struct totals *t
     free(lines);
     for (size_t r = 0; r < search->region_count; r++) {
         const struct store_region *about = search->regions[r].targets->region;
-        char *hint = hint_text(search, &search->regions[r], &totals->uniform);
+        char *hint = hint_text(search, &search->regions[r], &totals->uniform), name[REGION_NAME_BYTES];
         if (hint && *hint)
-            printf("\n@@ %s:%u %s%s\n%s\n", about->file, about->line, about->function, unsure(&search->regions[r]) ? " ?" : "", hint);
+            printf("\n@@ %s:%u %s%s\n%s\n", about->file, about->line, region_name_shorten(about->function, name), unsure(&search->regions[r]) ? " ?" : "", hint);
         free(hint);
     }
 }
 
 static void result_print(const struct tune_search *search, const struct totals *totals)
 {
-    static const char *const headings[] = {"region", "as it is", ">time", "best", ">time", ">gain", "results", ""};
+    static const char *const headings[] = {"~region", "as it is", ">time", "best", ">time", ">gain", "results", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     bool any_unsure = false;
     for (size_t r = 0; table && r < search->region_count; r++) {

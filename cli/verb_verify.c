@@ -151,7 +151,7 @@ static void causes_print(const struct verify_result *result)
 
 static void report_print(const struct verify_report *report)
 {
-    static const char *const headings[] = {"region", ">threads", "memory after it", ">compared", ""};
+    static const char *const headings[] = {"~region", ">threads", "memory after it", ">compared", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     bool marked = false;
     for (size_t i = 0; table && i < report->result_count; i++)

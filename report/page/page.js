@@ -283,6 +283,9 @@ function speedup() {
   if (rows.some(row => row[1].endsWith("*"))) body.append(element("p", {class: "quiet"}, "* more threads than the machine has processors"));
   const first = predictions[0];
   body.append(element("p", {class: "quiet"}, `Outside regions ${timeText(first.serial_ns)} at any number of threads (basis: ${first.serial_basis.replace("_", " ")}).`));
+  const forks = first.predictions.filter(point => point.fork_ns);
+  if (forks.length)
+    body.append(element("p", {class: "quiet"}, `Fork and join take ${forks.map(point => `${timeText(point.fork_ns)} with ${plural(point.threads, "thread")}`).join(", ")}: each invocation that was not replayed has them.`));
   const others = first.predictions.filter(point => point.serial_change_ratio);
   if (others.length)
     body.append(element("p", {class: "quiet"}, "Real runs spent another time there: " + others.map(point => `${timeText(point.real_serial_ns)} with ${plural(point.threads, "thread")}`).join(", ") + "."));
