@@ -1,6 +1,6 @@
 //===- passes/Threads.cpp - regions that hold only for the thread count they were captured with --------------------------===//
 //
-// A program may give each thread its own part of an array whose size it took from omp_get_max_threads before the region. Memory is
+// A program may give each thread its own part of an array whose size it took from omp_get_max_threads and the like before the region. Memory is
 // captured with that size, so more threads than that would run over its end. Values are followed from the calls that ask for a
 // thread count, through arithmetic and memory, into allocations and indices.
 //
@@ -25,9 +25,11 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/Support/Path.h"
 
 #include <map>
+#include <unistd.h>
 
 using namespace llvm;
 
@@ -41,9 +43,17 @@ void rememberSite(Function &Microtask, GlobalVariable &Site) {
 
 namespace {
 
-bool asksForThreadCount(StringRef Name) {
+/// Of threads, or of what programs take for as many: processors, places.
+bool asksForThreadCount(const CallBase &Call) {
+  StringRef Name = calleeName(Call);
+  if (Name == "sysconf") {
+    auto *What = Call.arg_size() == 1 ? dyn_cast<ConstantInt>(Call.getArgOperand(0)) : nullptr;
+    return What && (What->equalsInt(_SC_NPROCESSORS_CONF) || What->equalsInt(_SC_NPROCESSORS_ONLN));
+  }
   Name.consume_back("_"); // Fortran's
-  return Name == "omp_get_max_threads" || Name == "omp_get_num_threads";
+  static constexpr StringLiteral Known[] = {"omp_get_max_threads", "omp_get_num_threads", "omp_get_num_procs", "omp_get_team_size", "omp_get_thread_limit",
+                                            "omp_get_num_places", "get_nprocs", "get_nprocs_conf", "_ZNSt6thread20hardware_concurrencyEv"};
+  return is_contained(Known, Name);
 }
 
 bool asksForThreadNumber(StringRef Name) {
@@ -228,7 +238,7 @@ class ThreadFlow {
       auto *F = dyn_cast<Function>(Call.getArgOperand(5)->stripPointerCasts());
       if (F && F->arg_size() > 1)
         flow(&Call, F->getArg(1));
-    } else if (asksForThreadCount(Name) || readsThreadVariable(Call)) {
+    } else if (asksForThreadCount(Call) || readsThreadVariable(Call)) {
       Sources.push_back(&Call);
     } else if (asksForThreadNumber(Name)) {
       Numbers.push_back(&Call);
@@ -425,7 +435,7 @@ class ThreadFlow {
   static std::string asked(const Instruction *I) {
     auto *Call = dyn_cast_or_null<CallBase>(I);
     StringRef Name = Call ? calleeName(*Call) : StringRef("a thread count");
-    return (Name == "getenv" ? StringRef("OMP_NUM_THREADS") : Name).str() + place(I);
+    return demangle((Name == "getenv" ? StringRef("OMP_NUM_THREADS") : Name).str()) + place(I);
   }
 
 public:
