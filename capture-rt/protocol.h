@@ -269,7 +269,7 @@ struct capture_log {
     uint64_t threads_dropped;   /* threads that no state was left for: their regions are not seen */
     uint64_t stall_ns;          /* time spent stopped, all stops together, as the program saw it */
     uint64_t stall_ns_last;
-    uint64_t probing_ns;        /* of the initial thread outside regions: what choosing and timing invocations took, without stops; 0 in a timing run */
+    uint64_t probing_ns;        /* outside regions, on the initial thread: what choosing and timing long invocations took, without stops */
     uint64_t stops;             /* begun */
     uint64_t copies_made;       /* copies that were asked for, and are there, or have failed */
     uint32_t copies_failed[CAPTURE_COPY_SLOTS];     /* 1: the copy in that slot is not to be used */

@@ -16,7 +16,8 @@
  * T_vitro of shots is their mean, since each shot has seen other iterations.
  *
  * A class whose codelet, at the capture's thread count, took PREDICT_ALIEN_FACTOR times what its members took in vivo, or that part of it, is not represented
- * by it: the class counts as one that was not captured.
+ * by it: the class counts as one that was not captured. But where the class is that one invocation, and it did no I/O, the codelet that is faster counts:
+ * nothing makes a region faster than it is, and what a stop did to the invocation is in its time in vivo.
  *
  * Intervals (95 %): of the time that one real run takes; quantiles of PREDICT_DRAWS draws of the sum, in which vary
  *   - what was measured in vitro: each class's median drawn anew over processes and over the repetitions in them (statistics_bootstrap_medians); for

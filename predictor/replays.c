@@ -55,11 +55,12 @@ double replays_residual(const struct replays *replays)
     return newest ? fmax(fmin(newest->residual_ratio, 1), -1) : PREDICT_UNKNOWN_RATIO;
 }
 
-double replays_alien_ratio(const struct replays *replays)
+double replays_alien_ratio(const struct replays *replays, const struct store_class *class)
 {
     const struct store_sample *newest = newest_residual(replays);
     double ratio = newest ? 1 + newest->residual_ratio : 1;
-    return ratio >= PREDICT_ALIEN_FACTOR || ratio <= 1 / PREDICT_ALIEN_FACTOR ? ratio - 1 : 0;
+    bool itself = class && class->members == 1 && !class->io;        /* nothing makes a region faster than it is, and a stop may have stretched it in vivo */
+    return ratio >= PREDICT_ALIEN_FACTOR || (ratio <= 1 / PREDICT_ALIEN_FACTOR && !itself) ? ratio - 1 : 0;
 }
 
 double replays_slow_ratio(const struct replays *replays)
@@ -105,7 +106,7 @@ double replays_scaling(const struct predict_request *request, const struct store
                 continue;
             replays_choose(request, region->name, class->representative, threads, replays);
             size_t filled = 0;
-            if (fabs(replays_alien_ratio(replays)) > 0)
+            if (fabs(replays_alien_ratio(replays, NULL)) > 0)
                 continue;
             for (size_t s = 0; s < replays->count; s++)
                 filled += measured_values(replays->samples[s], values + filled, NULL, NULL);

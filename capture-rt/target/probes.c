@@ -299,7 +299,7 @@ static struct target_open *open_new(struct target_state *state, struct target_th
     open->stack_pointer = stack_pointer;
     open->place = place;
     open->nested = nested;
-    open->captured = open->forgotten = open->alarmed = open->choice.made = open->choice.light = false;        /* all else is set before it is asked for */
+    open->captured = open->forgotten = open->alarmed = open->probed = open->choice.made = open->choice.light = false;        /* all else is set before it is asked for */
     open->record = (struct capture_record){.invocation = invocation, .region = index, .parent = target_nesting_parent(state, thread, levels, team)};
     return open;
 }
@@ -324,21 +324,20 @@ static void open_start(const struct target_state *state, struct target_thread *t
     open->record.begin_ns = target_clock_ns();
 }
 
-/* A probe of a run that is captured: it asks for call paths and faults, which takes some 30 us where regions take long, and would be taken for the program's own
- * time outside regions. Probes of timing runs are too short to be timed. */
+/* What a probe takes outside regions: it asks for faults, and in a run that is captured for call paths, 10 to 30 us where regions take long. Short ones ask for
+ * nothing, and reading the clock twice more would weigh beside them. */
 struct probing {
     uint64_t begin_ns, stall_ns;    /* 0: not timed */
 };
 
-static struct probing probing_begin(const struct target_state *state, uint64_t now_ns)
+static struct probing probing_begin(const struct target_state *state, bool timed, uint64_t now_ns)
 {
-    bool timed = state->log->mode != CAPTURE_MODE_TIMING && target_thread_pointer() == state->initial_thread;
     return timed ? (struct probing){now_ns ? now_ns : target_clock_ns(), __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED)} : (struct probing){0};
 }
 
-static void probing_end(struct target_state *state, const struct probing *probing, const struct target_open *open, uint64_t now_ns)
+static void probing_end(struct target_state *state, const struct probing *probing, uint64_t now_ns)
 {
-    if (!probing->begin_ns || open->nested)
+    if (!probing->begin_ns)
         return;
     uint64_t stall_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED) - probing->stall_ns;
     uint64_t took_ns = (now_ns ? now_ns : target_clock_ns()) - probing->begin_ns;
@@ -364,7 +363,9 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
         target_runtime_start(state, num_threads, proc_bind);
     if (!open)
         return;
-    struct probing probing = probing_begin(state, 0);       /* starting the runtime is the program's */
+    const struct capture_counts *region = &state->log->counts[index];
+    open->probed = !open->nested && thread->thread_pointer == state->initial_thread && (open->record.invocation == 1 || region->last_ns >= COSTLY_NS);
+    struct probing probing = probing_begin(state, open->probed, 0);     /* starting the runtime is the program's */
     open->record.num_threads = num_threads;
     open->record.path = (uint8_t)path;
     va_list arguments;
@@ -373,7 +374,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     open->captured = capture_begin(state, site, open, proc_bind, argc < 0 ? 0 : (uint32_t)argc, arguments);
     va_end(arguments);
     open_start(state, thread, open, stops_before);
-    probing_end(state, &probing, open, open->record.begin_ns);
+    probing_end(state, &probing, open->record.begin_ns);
 }
 
 bool target_plain_begin(struct target_state *state, struct pcere_site *site, uintptr_t stack_pointer)
@@ -430,7 +431,6 @@ TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
     if (!state->active)
         return;
     uint64_t end_ns = target_clock_ns();        /* before all else: short regions take no longer than what follows */
-    struct probing probing = probing_begin(state, end_ns);
     struct target_thread *thread = target_thread_own(state);
     if (!thread || thread->depth == 0)
         return;
@@ -447,9 +447,10 @@ TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
     }
     open_truncate(state, thread, depth);
     struct target_open *open = &thread->open[depth - 1];
+    struct probing probing = probing_begin(state, open->probed, end_ns);
     open_close(state, open, end_ns);
     depth_set(thread, depth - 1);
     if (open->captured)
         capture_end(state, open, (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), true);
-    probing_end(state, &probing, open, 0);
+    probing_end(state, &probing, 0);
 }

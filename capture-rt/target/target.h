@@ -46,6 +46,7 @@ struct target_open {                /* a region that a thread began and has not 
     uint64_t stops_before;          /* of all stops, when it began */
     struct target_choice choice;
     bool nested, captured;
+    bool probed;                    /* its probes are timed: they take long, and outside regions */
     bool alarmed, alarmed_rarely;   /* as in struct capture_message, */
     bool forgotten;                 /* and therefore it is not to be captured after all */
     struct itimerval real_timer;    /* as of the stop before it, if it is captured, */

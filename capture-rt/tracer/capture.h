@@ -64,7 +64,7 @@ struct capture_run {
     uint64_t wall_ns;            /* from just before the program's process was made until its end was seen by its parent, less stops, what they
                                     slowed down, and probing_ns */
     uint64_t serial_ns;          /* wall_ns minus time_ns of all regions */
-    uint64_t probing_ns;         /* already taken off wall_ns and serial_ns: what probes of a run that was captured took outside regions, but for stops */
+    uint64_t probing_ns;         /* already taken off wall_ns and serial_ns: what probes of long regions took outside these, but for stops */
     uint64_t probe_ns;           /* already taken off every invocation's time: what reading the clock adds to it */
     uint64_t uncertain_ns;       /* of invocations in no other region, together: what stops may have added, or what was taken off too much */
     uint64_t peak_bytes;         /* largest resident memory */

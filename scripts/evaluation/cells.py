@@ -26,7 +26,7 @@ def options_parse():
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="benchmarks, such as cg, or executables that were compiled with the plugin, with a slash (all benchmarks)")
     parser.add_argument("--class", dest="kind", choices=list(CLASSES), default="A", help="problem size (%(default)s)")
     parser.add_argument("--threads", type=thread_list, default=[1, 2], metavar="LIST", help="thread counts (1,2)")
-    parser.add_argument("--captures", type=count, default=4, metavar="N", help="captures of each program (%(default)s)")
+    parser.add_argument("--captures", type=count, default=3, metavar="N", help="captures of each program (%(default)s)")
     parser.add_argument("--moments", type=count, default=3, metavar="N", help="how often it runs and all its captures are replayed (%(default)s)")
     parser.add_argument("--runs", type=count, metavar="N", help="real runs at each thread count in a moment (as many as fit into three seconds, 1 to 5)")
     parser.add_argument("--beside", metavar="PCERE", help="another build whose replays of the same captures are made in turn with these")
@@ -96,7 +96,7 @@ class Capture(Program):
         for label, tool in self.tools if moment % 2 else reversed(self.tools):
             key = {"store": self.store_id(), "options": words, "threads": self.options.threads, "tool": tool["fingerprint"]}
             names = [f"predict.{label}.{moment}.{threads}" for threads in self.options.threads]
-            record = self.step(f"replay.{label}.{moment}", [tool["path"], "replay", "--json", "--threads", ",".join(map(str, self.options.threads)), *words, store], key,
+            record = self.step(f"replay.{label}.{moment}.{'-'.join(map(str, self.options.threads))}", [tool["path"], "replay", "--json", "--threads", ",".join(map(str, self.options.threads)), *words, store], key,
                                prepare=lambda: store_link(self.at(self.store), self.at(store)))
             for threads, name in zip(self.options.threads, names):
                 self.step(name, [tool["path"], "predict", "--json", "--threads", str(threads), store], {**key, "replay": record["began_s"]})

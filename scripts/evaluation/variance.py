@@ -2,9 +2,9 @@
 
 A cell is one program at one thread count. d(c, m) is the logarithm of what capture c's replay at moment m predicts over the median of the
 real runs of that moment. Captures and moments are random and crossed, with one replay each: d = bias + capture + moment + replay. Mean squares
-give the three variances (Searle, Casella and McCulloch, Variance Components, Wiley 1992, section 4.5, two-way crossed without replication), and
-the variance of the mean, (MS capture + MS moment - MS rest) / (captures x moments), whose degrees of freedom are Satterthwaite's (Biometrics
-Bulletin 2, 1946). With one capture or one moment what it would tell is left out.
+give the three variances (Searle, Casella and McCulloch, Variance Components, Wiley 1992, chapter 4: two-way crossed, without replication), and the
+variance of the mean, (MS capture + MS moment - MS rest) / (captures x moments), whose degrees of freedom are Satterthwaite's (Biometrics Bulletin 2,
+1946). A mean square no larger than the rest's is pooled with it. With one capture or one moment what it would tell is unknown.
 """
 import itertools
 import math
@@ -37,20 +37,21 @@ def crossed(table):
     rest = [table[c][m] - of_rows[c] - of_columns[m] + mean for c in range(rows) for m in range(columns)]
     squares = {"captures": (columns * sum((value - mean) ** 2 for value in of_rows), rows - 1), "moments": (rows * sum((value - mean) ** 2 for value in of_columns), columns - 1),
                "replays": (sum(value * value for value in rest), (rows - 1) * (columns - 1))}
-    means = {name: total / freedom for name, (total, freedom) in squares.items() if freedom}
-    base = means.get("replays", 0.0)
-    result = {"mean": mean, "captures": None, "moments": None, "replays": math.sqrt(base) if "replays" in means else None, "half": None}
-    if "captures" in means and columns > 1:
-        result["captures"] = math.sqrt(max(0.0, (means["captures"] - base) / columns))
-    if "moments" in means and rows > 1:
-        result["moments"] = math.sqrt(max(0.0, (means["moments"] - base) / rows))
-    parts = {name: value for name, value in means.items() if name != "replays"}
-    if parts:
-        # Never below what the larger part alone says.
-        variance = max(sum(parts.values()) - (base if len(parts) == 2 else 0.0), max(parts.values()))
-        spread = sum(value * value / squares[name][1] for name, value in parts.items()) + (base * base / squares["replays"][1] if len(parts) == 2 else 0.0)
-        freedom = variance * variance / spread if spread else 1
-        result["half"] = t95(freedom) * math.sqrt(variance / (rows * columns))
+    known = {name: total / freedom for name, (total, freedom) in squares.items() if freedom}
+    # What varies no more than single replays do is one with them.
+    pooled = [name for name in known if name == "replays" or ("replays" in known and known[name] <= known["replays"])]
+    total, freedom = sum(squares[name][0] for name in pooled), sum(squares[name][1] for name in pooled)
+    base = total / freedom if freedom else 0.0
+    parts = {name: value for name, value in known.items() if name not in pooled}
+    of = {"captures": columns, "moments": rows}
+    result = {"mean": mean, "replays": math.sqrt(base) if pooled else None, "half": None}
+    for name, (_, own) in squares.items():
+        if name != "replays":
+            result[name] = math.sqrt(max(0.0, (known[name] - base) / of[name])) if own and pooled and name in parts else 0.0 if name in pooled else None
+    variance = max(sum(parts.values()) - base * (len(parts) - 1 if pooled else 0), base)
+    spread = sum(value * value / squares[name][1] for name, value in parts.items()) + (base * base * (len(parts) - 1) ** 2 / freedom if freedom else 0.0)
+    if known and spread > 0:
+        result["half"] = t95(variance * variance / spread) * math.sqrt(variance / (rows * columns))
     return result
 
 

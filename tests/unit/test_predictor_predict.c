@@ -587,6 +587,31 @@ static void a_codelet_unlike_its_class(void)
     predict_result_done(&result);
 }
 
+/* One invocation, of which a stop made 50 ms in vivo where it takes 10: its codelet is that invocation, and nothing makes it faster than it is. But input and
+ * output are not the replay's own, others of its class may be slower, and one that is slower in vitro says nothing of a stop. */
+static void a_codelet_faster_than_its_one_invocation(void)
+{
+    static const uint32_t threads[] = {1};
+    static const struct { uint64_t members; char *io; double residual_ratio; enum predict_basis basis; } cases[] = {
+        {1, NULL, -0.8, PREDICT_REPLAY}, {1, (char []){"reads x"}, -0.8, PREDICT_IN_VIVO}, {2, NULL, -0.8, PREDICT_IN_VIVO}, {1, NULL, 2.5, PREDICT_IN_VIVO}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct store_class class = {.representative = 1, .members = cases[i].members, .time_ns = 50000000, .time_ns_median = 50000000 / cases[i].members,
+                                    .representative_ns = 50000000 / cases[i].members, .captured = true, .io = cases[i].io};
+        struct store_region once = {.name = "once@x.c:1", .invocations = class.members, .time_ns = class.time_ns, .status = "captured", .classes = &class, .class_count = 1};
+        struct store_manifest own = {.complete = true, .host = HOME, .threads = 1, .wall_ns = 51000000, .serial_ns = 1000000, .regions = &once, .region_count = 1};
+        struct store_sample sample = replay(0, "home", "once@x.c:1", 1, 1, 10000000, 0);
+        sample.has_residual = true;
+        sample.residual_ratio = cases[i].residual_ratio;
+        struct predict_request asked = request(&sample, 1, "home", threads, 1);
+        asked.manifest = &own;
+        struct predict_result result;
+        CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+        CU_ASSERT_EQUAL(result.points[0].regions[0].classes[0].basis, cases[i].basis);
+        CU_ASSERT_EQUAL(result.points[0].time_ns, cases[i].basis == PREDICT_REPLAY ? 11000000 : 51000000);
+        predict_result_done(&result);
+    }
+}
+
 static void one_region_is_compared_with_itself(void)
 {
     static const uint32_t threads[] = {2};
@@ -821,6 +846,7 @@ static const struct unit_test tests[] = {
     {"the part outside regions is the capture's, or that of real runs at those threads", serial_parts_of_real_runs},
     {"classes that real runs tell apart at other threads widen the interval", classes_that_do_not_hold},
     {"a codelet that takes a multiple of what its class did is no measure of it", a_codelet_unlike_its_class},
+    {"a codelet that is faster than the one invocation that it is counts", a_codelet_faster_than_its_one_invocation},
     {"settings of one region are compared without what is common to them", one_region_is_compared_with_itself},
     {"a region that weighs nothing must be replayed to be compared", a_light_region_by_itself},
     {"the interval holds a real run though processes, sessions and runs differ", intervals_cover},
