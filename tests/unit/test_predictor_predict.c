@@ -592,7 +592,7 @@ static void a_codelet_unlike_its_class(void)
 static void a_codelet_faster_than_its_one_invocation(void)
 {
     static const uint32_t threads[] = {1};
-    static const struct { uint64_t members; char *io; double residual_ratio; enum predict_basis basis; } cases[] = {
+    const struct { uint64_t members; char *io; double residual_ratio; enum predict_basis basis; } cases[] = {
         {1, NULL, -0.8, PREDICT_REPLAY}, {1, (char []){"reads x"}, -0.8, PREDICT_IN_VIVO}, {2, NULL, -0.8, PREDICT_IN_VIVO}, {1, NULL, 2.5, PREDICT_IN_VIVO}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct store_class class = {.representative = 1, .members = cases[i].members, .time_ns = 50000000, .time_ns_median = 50000000 / cases[i].members,
