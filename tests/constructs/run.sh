@@ -282,7 +282,7 @@ if [ -n "$resume" ] && [ -e "$work/pcere" ] && [ "$(cat "$work/pcere")" != "$too
         rm -rf "${work:?}/$configuration/$program"
         printf '%s %s\n' "$program" "$configuration"
     done
-done | xargs -P "$jobs" -n 2 "${BASH_SOURCE[0]}" --cell
+done | xargs -r -P "$jobs" -n 2 "${BASH_SOURCE[0]}" --cell
 
 # ---- the table ----------------------------------------------------------------------------------------------------------------
 declare -A verdicts
