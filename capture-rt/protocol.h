@@ -144,6 +144,17 @@ struct capture_random {         /* state of a generator of random numbers that t
 
 struct capture_level { uint32_t team, number; };    /* a parallel region around: size of its team, number of the thread in it */
 
+#define CAPTURE_KEYS_MAX 1024u      /* of the GNU C library */
+#define CAPTURE_KEY_ROWS 4096u
+#define CAPTURE_KEY_MADE UINT32_MAX
+#define CAPTURE_KEY_RUNTIME (UINT32_MAX - 1)
+struct capture_key {                /* of pthread_key_create or tss_create */
+    uint32_t key;
+    uint32_t thread;                /* of the team: what it keeps there is `value`. CAPTURE_KEY_MADE: there is such a key, and `value` is the address of the function that ends
+                                       what threads keep, or 0; CAPTURE_KEY_RUNTIME: likewise, of the OpenMP runtime, and nothing else is told of it */
+    uint64_t value;
+};
+
 struct capture_signal { uint64_t handler, mask; uint32_t number, flags; };
 #define CAPTURE_SIGNALS_MAX 64u
 
@@ -175,6 +186,8 @@ struct capture_stop {           /* filled by the target just before it sends a m
     struct capture_random randoms[2];   /* those that the program, or a library of it, uses */
     struct capture_indirect indirect[CAPTURE_INDIRECT_MAX];
     struct capture_constant constants[CAPTURE_CONSTANTS];
+    uint32_t key_count, reserved_keys;      /* more than CAPTURE_KEY_ROWS: not all of them are there */
+    struct capture_key keys[CAPTURE_KEY_ROWS];
 };
 
 /* What stops may cost in a choosing run. Two purses: one for stops whose use is not known yet (regions that were never seen, light ones), one

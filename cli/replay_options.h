@@ -36,6 +36,11 @@ struct replay_build_words { const char *flags, *passes, *pass_plugin, *compiler,
      "With --target: the folder that holds that processor's C library and OpenMP runtime (scripts/sysroot-aarch64 makes one).", 0, 0}
 #define REPLAY_COMPILER_HELP "The clang that rebuilds the codelets; if not given, the version that compiled the program, or the next newer one."
 
+#define REPLAY_PATIENCE_OPTION(words)                                                                                                              \
+    {"patience", 0, CLI_TEXT, offsetof(words, patience), "TIME",                                                                                   \
+     "Stop a codelet whose region has not ended after so much time, such as 30s; if not given, twenty times what it took in the program, and at "   \
+     "least ten seconds. What counts is time in which it runs, or all its threads sleep.", 0, 0}
+
 /* To the launcher, and to the document: "passes" and "pass_plugin". */
 void replay_build_set(const struct replay_build_words *words, struct replay_options *options);
 void replay_build_put(json_t *document, const struct replay_build_words *words, bool *failed);

@@ -14,7 +14,7 @@
 struct replay_words {
     struct cli_threads threads;
     struct replay_build_words build;
-    const char *warmup, *sample, *schedule, *places, *bind, *precision, *budget;
+    const char *warmup, *sample, *schedule, *places, *bind, *precision, *budget, *patience;
     uint64_t repeat;
     bool leave_light;
 };
@@ -304,6 +304,8 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         status = units_parse_ratio("--precision", words->precision, &setup.options.precision_ratio, error);
     if (status == PCERE_OK && words->budget)
         status = units_parse_time("--budget", words->budget, &setup.options.budget_ns, error);
+    if (status == PCERE_OK && words->patience)
+        status = units_parse_time("--patience", words->patience, &setup.options.patience_ns, error);
     if (status == PCERE_OK) {
         setup.options.warmup = words->warmup;
         setup.options.sample = words->sample ? words->sample : words->build.target ? "off" : "auto";
@@ -370,6 +372,7 @@ static const struct cli_option options[] = {
     {"schedule", 0, CLI_TEXT, offsetof(struct replay_words, schedule), "KIND[,CHUNK]", "Schedule of loops that say schedule(runtime).", 0, 0},
     {"places", 0, CLI_TEXT, offsetof(struct replay_words, places), "PLACES", "OMP_PLACES of the codelets.", 0, 0},
     {"bind", 0, CLI_TEXT, offsetof(struct replay_words, bind), "BIND", "OMP_PROC_BIND of the codelets.", 0, 0},
+    REPLAY_PATIENCE_OPTION(struct replay_words),
     REPLAY_BUILD_OPTIONS(struct replay_words),
 };
 

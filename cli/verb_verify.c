@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct verify_words { struct cli_threads threads; struct replay_build_words build; const char *tolerance; bool in_vivo; };
+struct verify_words { struct cli_threads threads; struct replay_build_words build; const char *tolerance, *patience; bool in_vivo; };
 
 static const char *verdict_word(const struct verify_result *result)
 {
@@ -170,12 +170,13 @@ static enum pcere_status verdict(const struct verify_report *report, bool in_viv
                                "threads differs: --in-vivo compares with the program itself at as many";
     static const char unsteady_hint[] = "what differs from one replay to the next depends on which thread comes first (a race), on the time, or on the process";
     size_t different = 0, unsteady = 0, uncompared = 0;
-    const struct pcere_error *worst = NULL;
+    const struct pcere_error *worst = NULL, *first = NULL;
     for (size_t i = 0; i < report->result_count; i++) {
         const struct pcere_error *own = &report->results[i].error;
         different += own->status == PCERE_OK && report->results[i].verdict >= VERIFY_DIFFERENT;
         unsteady += own->status == PCERE_OK && report->results[i].verdict == VERIFY_UNSTEADY;
         uncompared += own->status != PCERE_OK;
+        first = first || own->status == PCERE_OK ? first : own;
         if (own->status > PCERE_NO && (!worst || own->status > worst->status))
             worst = own;
     }
@@ -184,7 +185,7 @@ static enum pcere_status verdict(const struct verify_report *report, bool in_viv
                           worst->message);
     if (!different && !uncompared)
         return PCERE_OK;
-    return pcere_fail(error, PCERE_NO, 0, unsteady ? unsteady_hint : different && !in_vivo ? hint : NULL, "of %zu comparisons %zu differ and %zu could not be made", report->result_count,
+    return pcere_fail(error, PCERE_NO, 0, unsteady ? unsteady_hint : different && !in_vivo ? hint : first ? first->hint : NULL, "of %zu comparisons %zu differ and %zu could not be made", report->result_count,
                       different, uncompared);
 }
 
@@ -225,6 +226,8 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
     if (status != PCERE_OK)
         return status;
     status = replay_setup_init(cli, &words->threads, &setup, error);
+    if (status == PCERE_OK && words->patience)
+        status = units_parse_time("--patience", words->patience, &setup.options.patience_ns, error);
     if (status == PCERE_OK) {
         setup.options.tolerance_ratio = tolerance_ratio;
         replay_build_set(&words->build, &setup.options);
@@ -258,6 +261,7 @@ static const struct cli_option options[] = {
      "Run the program again with each number of threads, and compare with what it has there.", 0, 0},
     {"tolerance", 0, CLI_TEXT, offsetof(struct verify_words, tolerance), "RATIO",
      "How far floating-point values may differ; chosen by the region's time if not given, and 0 for one thread.", 0, 0},
+    REPLAY_PATIENCE_OPTION(struct verify_words),
     REPLAY_BUILD_OPTIONS(struct verify_words),
 };
 

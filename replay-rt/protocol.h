@@ -10,12 +10,14 @@
 #ifndef PCERE_REPLAY_PROTOCOL_H
 #define PCERE_REPLAY_PROTOCOL_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 20u
+#define PLAN_VERSION 21u
+#define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
 #define PLAN_DIFFERENCES 4096u      /* differences that the result holds; those before them are written behind the plan */
@@ -34,6 +36,10 @@ struct plan_range { uint64_t address, bytes; };             /* ascending where t
 #define PLAN_THREAD_COPIES UINT32_MAX
 struct plan_thread { uint32_t number, image; uint64_t tls_address, tls_bytes; };   /* image: in `images`; PLAN_THREAD_COPIES: a struct threadprivate_table */
 struct plan_signal { uint64_t handler, mask; uint32_t number, flags; };    /* handler: captured address, or 1 to ignore */
+#define PLAN_KEY_MADE UINT32_MAX
+#define PLAN_KEY_RUNTIME (UINT32_MAX - 1)
+struct plan_key { uint32_t key, thread; uint64_t value; };     /* thread: of the team, what it keeps by pthread_setspecific; PLAN_KEY_MADE: there is such a key, value is the captured
+                                       address of what ends values, or 0; PLAN_KEY_RUNTIME: the OpenMP runtime has it */
 #define PLAN_LOCK_GONE UINT32_MAX
 struct plan_lock {
     uint64_t address;
@@ -226,6 +232,8 @@ struct plan_difference {            /* one run of at most eight bytes that are n
 struct plan_result {
     _Atomic uint32_t state;         /* enum plan_state */
     _Atomic uint32_t progress;      /* grows with each step: a process in which it stands still hangs */
+    _Atomic uint32_t inside;        /* 1: the region's own code runs */
+    _Atomic uint32_t told;          /* threads that told where they are, or that they are nowhere in the program */
     uint32_t threads;               /* of the team that ran */
     int32_t signal;
     uint64_t fault_address;
@@ -257,6 +265,7 @@ struct plan_result {
     uint64_t phases_ns[PLAN_PHASE_COUNT];
     char refusal[160];              /* why it was replayed whole although the plan asks for shots */
     char message[256];
+    char places[512];               /* of threads of a process that hangs: "thread 0 in omp_set_lock, called by work.omp_outlined; .." */
     uint64_t samples_ns[PLAN_SAMPLES];          /* wall time of each timed repetition */
     uint64_t cpu_ns[PLAN_SAMPLES];              /* CPU time of the thread that enters the region, in the same repetition */
     struct plan_step_samples steps[PLAN_STEPS_MAX];
@@ -306,6 +315,7 @@ struct replay_plan {
     struct plan_table threads;      /* struct plan_thread */
     struct plan_table locks;        /* struct plan_lock */
     struct plan_table signals;      /* struct plan_signal */
+    struct plan_table keys;         /* struct plan_key */
     struct plan_table relocations;  /* struct plan_relocation */
     struct plan_table descriptors;  /* struct plan_descriptor */
     struct plan_table streams;      /* struct plan_stream */

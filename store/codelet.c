@@ -13,7 +13,7 @@ static const size_t part_bytes[PART_COUNT] = {
     sizeof(struct store_thread), sizeof(struct store_lock), sizeof(struct store_frame), sizeof(struct store_range),
     sizeof(struct store_signal),
     sizeof(struct store_descriptor), sizeof(struct store_stream), sizeof(struct store_run),
-    sizeof(struct store_random), sizeof(struct store_run), 1, sizeof(struct store_alias),
+    sizeof(struct store_random), sizeof(struct store_run), 1, sizeof(struct store_alias), sizeof(struct store_key),
 };
 
 void store_codelet_done(struct store_codelet *codelet)
@@ -37,6 +37,7 @@ void store_codelet_done(struct store_codelet *codelet)
     free(codelet->contents);
     free(codelet->randoms);
     free(codelet->externals);
+    free(codelet->keys);
     *codelet = (struct store_codelet){0};
 }
 
@@ -188,6 +189,9 @@ static const char *check_rest(const struct store_codelet *codelet)
     for (size_t i = 0; i < codelet->signal_count; i++)
         if (codelet->signals[i].number < 1 || codelet->signals[i].number > 64 || !codelet->signals[i].handler)
             return "a signal has no number or no handler";
+    for (size_t i = 0; i < codelet->key_count; i++)
+        if (codelet->keys[i].key >= STORE_KEYS_MAX)
+            return "a thread-specific key has a number that is too high";
     return NULL;
 }
 
@@ -329,7 +333,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
         .counts = {strlen(name), strlen(region), codelet->word_count, codelet->mapping_count, codelet->before_count,
                    codelet->after_count, codelet->thread_count, codelet->lock_count, codelet->frame_count,
                    codelet->ignored_count, codelet->signal_count, codelet->descriptor_count, codelet->stream_count, codelet->content_count,
-                   codelet->random_count, codelet->external_count, strlen(locale), codelet->alias_count},
+                   codelet->random_count, codelet->external_count, strlen(locale), codelet->alias_count, codelet->key_count},
     };
     header.file_bytes = file_bytes_of(&header, STORE_CODELET_BYTES_MOST);
     if (header.file_bytes == UINT64_MAX)
@@ -358,6 +362,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
     text_add(&file, locale);
     add_padding(&file);
     text_add_bytes(&file, codelet->aliases, codelet->alias_count * sizeof *codelet->aliases);
+    text_add_bytes(&file, codelet->keys, codelet->key_count * sizeof *codelet->keys);
     uint64_t check = file.failed ? 0 : XXH64(file.data, file.length, 0);
     text_add_bytes(&file, &check, sizeof check);
     size_t bytes = file.length;
@@ -440,7 +445,7 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
         .signal_count = header.counts[PART_SIGNALS], .setting = header.setting,
         .descriptor_count = header.counts[PART_DESCRIPTORS], .stream_count = header.counts[PART_STREAMS],
         .content_count = header.counts[PART_CONTENTS], .random_count = header.counts[PART_RANDOMS],
-        .external_count = header.counts[PART_EXTERNALS], .alias_count = header.counts[PART_ALIASES], .does_io = header.flags & CODELET_DOES_IO,
+        .external_count = header.counts[PART_EXTERNALS], .alias_count = header.counts[PART_ALIASES], .key_count = header.counts[PART_KEYS], .does_io = header.flags & CODELET_DOES_IO,
     };
     codelet.region = take_part(&at, &header, PART_REGION);
     codelet.words = take_part(&at, &header, PART_WORDS);
@@ -459,10 +464,11 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
     codelet.externals = take_part(&at, &header, PART_EXTERNALS);
     codelet.locale = take_part(&at, &header, PART_LOCALE);
     codelet.aliases = take_part(&at, &header, PART_ALIASES);
+    codelet.keys = take_part(&at, &header, PART_KEYS);
     if (!codelet.region || !codelet.words || !codelet.mappings || !codelet.before || !codelet.after || !codelet.threads ||
         !codelet.locks || !codelet.frames || !codelet.ignored || !codelet.signals || !codelet.descriptors ||
         !codelet.streams || !codelet.contents || !codelet.randoms || !codelet.externals || !codelet.locale ||
-        !codelet.aliases)
+        !codelet.aliases || !codelet.keys)
         status = pcere_fail_memory(error, "a codelet");
     else {
         const char *wrong = codelet_validate(&codelet, page_bytes, page_count);

@@ -65,19 +65,19 @@ struct codelet_header {                            /* 408 bytes, then eighteen a
     uint64_t in_vivo_ns;
     uint64_t unit_id;
     struct store_setting setting;
-    uint64_t counts[18];                           /* enum codelet_part */
+    uint64_t counts[19];                           /* enum codelet_part */
 };
 #define CODELET_MAGIC "PCERECL1"
-#define CODELET_VERSION 6u
+#define CODELET_VERSION 7u
 #define CODELET_HAS_AFTER 1u
 #define CODELET_DOES_IO 2u
 enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFORE, PART_AFTER, PART_THREADS, PART_LOCKS,
                     PART_FRAMES, PART_IGNORED, PART_SIGNALS, PART_DESCRIPTORS, PART_STREAMS, PART_CONTENTS, PART_RANDOMS, PART_EXTERNALS, PART_LOCALE,
-                    PART_ALIASES, PART_COUNT };
+                    PART_ALIASES, PART_KEYS, PART_COUNT };
 
 _Static_assert(sizeof(struct pages_header) == 64, "pages header");
 _Static_assert(sizeof(struct block_header) == 48, "block header");
-_Static_assert(sizeof(struct codelet_header) == 408, "codelet header");
+_Static_assert(sizeof(struct codelet_header) == 416, "codelet header");
 _Static_assert(sizeof(struct store_mapping) == 88, "mapping");
 _Static_assert(sizeof(struct store_run) == 24, "run");
 _Static_assert(sizeof(struct store_alias) == 24, "alias");
@@ -87,6 +87,7 @@ _Static_assert(sizeof(struct store_random) == 536, "random numbers");
 _Static_assert(sizeof(struct store_frame) == 128, "frame");
 _Static_assert(sizeof(struct store_range) == 16, "range");
 _Static_assert(sizeof(struct store_signal) == 24, "signal");
+_Static_assert(sizeof(struct store_key) == 16, "key");
 _Static_assert(sizeof(struct store_descriptor) == 512, "descriptor");
 _Static_assert(sizeof(struct store_stream) == 240, "stream");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are little-endian");

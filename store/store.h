@@ -176,6 +176,17 @@ struct store_setting {
 };
 
 struct store_signal { uint64_t handler; uint64_t mask; uint32_t number, flags; };    /* handler: an address, or 1 to ignore (SIG_IGN) */
+
+#define STORE_KEY_MADE UINT32_MAX
+#define STORE_KEY_RUNTIME (UINT32_MAX - 1)
+struct store_key {               /* of pthread_key_create */
+    uint32_t key;                /* its number, below STORE_KEYS_MAX */
+    uint32_t thread;             /* of the team: what it keeps there is `value`. STORE_KEY_MADE: there is such a key, and `value` is the address of the function that ends
+                                    what threads keep, or 0; STORE_KEY_RUNTIME: it is the OpenMP runtime's */
+    uint64_t value;
+};
+#define STORE_KEYS_MAX 1024u
+
 enum store_descriptor_kind { STORE_DESCRIPTOR_FILE = 1, STORE_DESCRIPTOR_DIRECTORY, STORE_DESCRIPTOR_PIPE, STORE_DESCRIPTOR_SOCKET,
                              STORE_DESCRIPTOR_TERMINAL, STORE_DESCRIPTOR_DEVICE, STORE_DESCRIPTOR_OTHER /* epoll, timers, ... */ };
 enum {                           /* marks of a descriptor */
@@ -235,6 +246,7 @@ struct store_codelet {
     struct store_run *contents;  size_t content_count;    /* of files: `address` is an offset; ascending in each file */
     struct store_random *randoms; size_t random_count;
     struct store_run *externals; size_t external_count;   /* the table of externals: `address` is an offset; none: unknown */
+    struct store_key *keys;      size_t key_count;
     char *locale;                /* "", or lines: the C library's locale as setlocale(LC_ALL, NULL) gives it; that of the entering thread, if it has one of
                                     its own, else ""; "c++", if std::locale() is not the classic one, else "" */
     bool does_io;                /* the region was seen to read or write, or its end was not seen */

@@ -53,6 +53,8 @@ static void thread_note(int32_t *global_number, int32_t *number, ...)
     thread->present = 1;
     target_modules_touch();
     target_copies_note(*global_number, (uint32_t)*number);
+    if (*number)
+        target_keys_note(&state->log->stop, (uint32_t)*number);
 }
 
 static void region_run(target_microtask *microtask, int32_t num_threads, int32_t proc_bind)
@@ -79,11 +81,13 @@ void target_runtime_threads(struct target_state *state, int32_t num_threads, int
     memset(threads, 0, sizeof state->log->stop.threads);
     target_modules_find();
     target_copies_forget();
+    target_keys_begin(&state->log->stop);
     if (target_fork_next() && (num_threads > 1 || (num_threads <= 0 && target_runtime_max_threads() > 1)))
         region_run(thread_note, num_threads, proc_bind);
     threads[0].thread_pointer = target_thread_pointer();
     threads[0].present = 1;
     target_modules_touch();
+    target_keys_note(&state->log->stop, 0);
     if (runtime.__kmpc_global_thread_num)
         target_copies_note(runtime.__kmpc_global_thread_num(&ident), 0);
 }

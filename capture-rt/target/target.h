@@ -232,6 +232,10 @@ void target_allocator_for_program(int change);
 bool target_allocator_divert(const void *inside);
 bool target_allocator_runtime(const void *address);             /* does it lie in the text of a runtime that is kept apart? */
 
+/* keys.c, at a stop: which keys of pthread_key_create there are; then, in each thread of the team, what the calling one keeps. */
+void target_keys_begin(struct capture_stop *stop);
+void target_keys_note(struct capture_stop *stop, uint32_t thread);
+
 /* threads.c, locks.c, openmp_memory.c: find the functions that calls are forwarded to. Before main: dlsym in a captured region would free what an
  * earlier failure of the dynamic linker left in the program's heap. */
 void target_threads_resolve(void);

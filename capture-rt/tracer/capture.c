@@ -389,6 +389,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
         return pcere_fail(error, PCERE_USAGE, 0, "choose another name with -o, or replace it with --force", "'%s' exists already",
                           options->store);
     status = elf_file_open(options->program, &session.elf, error);
+    session.libraries.program = session.elf;
     if (status != PCERE_OK)
         return status;
     status = child_input_share(STDIN_FILENO, !options->one_run || options->more_runs, input, &input_once, error);

@@ -216,6 +216,30 @@ static void randoms_after(const struct capture_stop *stop, struct store_codelet 
     }
 }
 
+/* ---- what threads keep -------------------------------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(struct capture_key) == sizeof(struct store_key) && CAPTURE_KEY_MADE == STORE_KEY_MADE && CAPTURE_KEY_RUNTIME == STORE_KEY_RUNTIME, "copied as they are");
+
+/* Keys of the runtime matter where the program has some. */
+static enum pcere_status keys_fill(const struct capture_stop *stop, struct store_codelet *codelet, struct pcere_error *error)
+{
+    uint32_t count = stop->key_count;
+    bool made = false;
+    if (count > CAPTURE_KEY_ROWS)
+        return pcere_fail(error, PCERE_DATA, 0, NULL, "its threads keep %u values by pthread_setspecific, more than the %u that can be captured", count, CAPTURE_KEY_ROWS);
+    codelet->keys = calloc(count ? count : 1, sizeof *codelet->keys);
+    if (!codelet->keys)
+        return pcere_fail_memory(error, "thread-specific values");
+    memcpy(codelet->keys, stop->keys, count * sizeof *codelet->keys);
+    for (uint32_t i = 0; i < count; i++) {
+        if (codelet->keys[i].key >= CAPTURE_KEYS_MAX)
+            return pcere_fail(error, PCERE_DATA, 0, NULL, "a thread-specific key has number %u", codelet->keys[i].key);
+        made |= codelet->keys[i].thread != STORE_KEY_RUNTIME;
+    }
+    codelet->key_count = made ? count : 0;
+    return PCERE_OK;
+}
+
 /* ---- a codelet ------------------------------------------------------------------------------------------------------------- */
 
 static enum pcere_status words_fill(const struct capture_log *log, const struct capture_message *message,
@@ -291,6 +315,8 @@ enum pcere_status codelet_begin(const struct capture_log *log, const struct capt
         status = locks_fill(log, pid, codelet, error);
     if (status == PCERE_OK)
         status = randoms_fill(&log->stop, codelet, error);
+    if (status == PCERE_OK)
+        status = keys_fill(&log->stop, codelet, error);
     return status;
 }
 

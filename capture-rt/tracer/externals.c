@@ -114,7 +114,12 @@ static bool library_add(const struct externals *externals, const struct mapped *
         return true;
     elf_file_span(elf, &low, &high);
     size_t count = elf_file_symbols(elf, &symbols);
-    bool good = true;
+    bool good = list->names.length < UINT32_MAX / 2 && array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
+    if (good)
+        list->items[list->count++] = (struct store_external){library->start, (uint32_t)(high - low), (uint32_t)list->names.length};
+    const char *build_id = elf_file_build_id(elf);
+    text_addf(&list->names, "%s %s", library->path, build_id ? build_id : "");
+    text_add_bytes(&list->names, "", 1);
     for (size_t i = 0; good && i < count; i++) {
         bool constant = is_constant(&symbols[i]);
         uint64_t address = symbols[i].address + (library->start - low);

@@ -84,7 +84,7 @@ static void bounds_set(struct leads *leads)
     }
 }
 
-enum pcere_status leads_watch(struct leads *leads, const struct elf_file *elf, uint64_t low, uint64_t high, uint64_t bias, struct pcere_error *error)
+enum pcere_status leads_watch(struct leads *leads, const struct elf_file *elf, uint64_t low, uint64_t high, uint64_t bias, bool absent, struct pcere_error *error)
 {
     const struct elf_symbol *symbols;
     size_t count = elf_file_symbols(elf, &symbols);
@@ -97,7 +97,8 @@ enum pcere_status leads_watch(struct leads *leads, const struct elf_file *elf, u
         return pcere_fail_memory(error, "the list of libraries");
     }
     linkage_take(lead, elf, bias);
-    names_take(lead, symbols, count, bias);
+    if (!absent)
+        names_take(lead, symbols, count, bias);
     qsort(lead->names, lead->name_count, sizeof *lead->names, name_order);
     qsort(lead->ranges, lead->range_count, sizeof *lead->ranges, range_order);
     leads->items[leads->count++] = lead;

@@ -37,8 +37,9 @@ struct leads {
 /* Does a library run threads of its own? A replay has none of them. */
 bool leads_has_threads(const struct elf_file *elf);
 
-/* Watch a library that lies at [low, high), `bias` above its link-time addresses. PCERE_SYSTEM: no memory. */
-enum pcere_status leads_watch(struct leads *leads, const struct elf_file *elf, uint64_t low, uint64_t high, uint64_t bias, struct pcere_error *error);
+/* Watch a library that lies at [low, high), `bias` above its link-time addresses. `absent`: a replay does not have it, so that no name of it helps. PCERE_SYSTEM: no
+ * memory. */
+enum pcere_status leads_watch(struct leads *leads, const struct elf_file *elf, uint64_t low, uint64_t high, uint64_t bias, bool absent, struct pcere_error *error);
 /* Before memory is read: where what lies. */
 void leads_place(struct leads *leads, const struct map_facts *facts, const struct map_list *maps);
 /* Memory of the program that lies at `address`, a multiple of 8, was read. Several threads may tell. */

@@ -164,6 +164,28 @@ static uint64_t bias_of(const struct elf_file *elf, uint64_t loaded)
     return (loaded & ~(uint64_t)4095) - low;
 }
 
+/* Names that the program or a library needs: what is loaded later and bears none of them a codelet does not have. */
+static enum pcere_status needed_add(struct libraries *libraries, const struct elf_file *elf, struct pcere_error *error)
+{
+    const char *const *names;
+    size_t count = elf_file_needed(elf, &names);
+    if (!array_reserve(&libraries->needed, &libraries->needed_capacity, libraries->needed_count + count, sizeof *libraries->needed))
+        return pcere_fail_memory(error, "the list of libraries");
+    for (size_t i = 0; i < count; i++)
+        if (!(libraries->needed[libraries->needed_count++] = strdup(names[i])))
+            return pcere_fail_memory(error, "the list of libraries");
+    return PCERE_OK;
+}
+
+static bool is_needed(const struct libraries *libraries, const struct elf_file *elf, const char *path)
+{
+    const char *name = elf_file_soname(elf) ? elf_file_soname(elf) : base_name(path);
+    for (size_t i = 0; i < libraries->needed_count; i++)
+        if (libraries->needed[i] && strcmp(libraries->needed[i], name) == 0)
+            return true;
+    return false;
+}
+
 static enum pcere_status image_see(struct libraries *libraries, char *path /* moved */, const struct capture_range *range,
                                    struct pcere_error *error)
 {
@@ -177,18 +199,21 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
         if (!every_machine_has_it(base_name(path)) && elf_file_open(path, &new.elf, NULL) == PCERE_OK) {
             bool allocator = is_allocator(new.elf);
             bool foreign = (is_of_the_system(path) && !is_needed_always(base_name(path)) && !new.named) || allocator;
+            bool absent = foreign && !is_needed(libraries, new.elf, path);
             new.bias = bias_of(new.elf, range->start);
+            enum pcere_status status = absent ? PCERE_OK : needed_add(libraries, new.elf, error);
             if (!foreign || units_of(new.elf) > 0) {
                 new.number = ++libraries->users;
             } else {
-                enum pcere_status status = allocator || is_never_needed(base_name(path)) || leads_has_threads(new.elf)
-                                               ? PCERE_OK : leads_watch(&libraries->leads, new.elf, range->start, range->end, new.bias, error);
+                if (status == PCERE_OK && !allocator && !is_never_needed(base_name(path)) && !leads_has_threads(new.elf))
+                    status = leads_watch(&libraries->leads, new.elf, range->start, range->end, new.bias, absent, error);
                 elf_file_close(new.elf);
                 new.elf = NULL;
-                if (status != PCERE_OK) {
-                    free(path);
-                    return status;
-                }
+            }
+            if (status != PCERE_OK) {
+                elf_file_close(new.elf);
+                free(path);
+                return status;
             }
         }
         image = &libraries->images[libraries->image_count++];
@@ -203,7 +228,7 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
 
 enum pcere_status libraries_look(struct libraries *libraries, const char *maps, const struct capture_stop *stop, struct pcere_error *error)
 {
-    enum pcere_status status = PCERE_OK;
+    enum pcere_status status = libraries->needed_count || !libraries->program ? PCERE_OK : needed_add(libraries, libraries->program, error);
     for (size_t i = 0; i < libraries->image_count; i++)
         libraries->images[i].present = false;
     for (uint32_t i = 0; status == PCERE_OK && i < stop->range_count && i < CAPTURE_RANGES_MAX; i++) {
@@ -341,6 +366,9 @@ void libraries_done(struct libraries *libraries)
         elf_file_close(libraries->images[i].elf);
     }
     free(libraries->images);
+    for (size_t i = 0; i < libraries->needed_count; i++)
+        free(libraries->needed[i]);
+    free(libraries->needed);
     leads_done(&libraries->leads);
     *libraries = (struct libraries){0};
 }

@@ -37,6 +37,9 @@ struct libraries {
     size_t image_count, image_capacity;
     uint32_t users;                  /* how many of them are the user's */
     const char *names;               /* by commas: what the names of further files to be captured begin with; borrowed; NULL: none */
+    const struct elf_file *program;  /* borrowed */
+    char **needed;                   /* names of those that it needs, and its libraries in turn: a replay has them */
+    size_t needed_count, needed_capacity;
     struct leads leads;              /* of the system's: which of them a capture cannot do without */
     bool failed;                     /* some may be missing */
 };

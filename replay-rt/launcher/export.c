@@ -154,6 +154,8 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
         status = export_limit(work, error, "the construct asks for %d threads (num_threads); here THREADS decides", codelet->num_threads);
     if (!status && codelet->does_io && codelet->has_after)
         status = export_limit(work, error, "the region reads or writes: what it prints is dropped, and files that it opens itself for writing are written");
+    if (!status && codelet->key_count)
+        status = export_limit(work, error, "the program keeps values by pthread_setspecific or tss_set, which threads here do not have");
     const char *const *needed;
     size_t count = elf_file_needed(work->session.program, &needed);
     for (size_t i = 0; !status && i < count; i++)

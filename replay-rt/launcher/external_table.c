@@ -110,7 +110,9 @@ static void word_mark(const struct external_table *table, uint64_t word)
     }
     uint64_t address = low ? table->items[low - 1].address : 0;
     for (; low && table->items[low - 1].address == address; low--)
-        if (address == word || word - address < table->items[low - 1].bytes)
+        if (external_table_name(table, low - 1)[0] == '/')
+            continue;
+        else if (address == word || word - address < table->items[low - 1].bytes)
             __atomic_store_n(&table->found[low - 1], 1, __ATOMIC_RELAXED);
 }
 
@@ -127,4 +129,16 @@ const char *external_table_name(const struct external_table *table, size_t index
     struct store_externals_header header;
     memcpy(&header, table->data, sizeof header);
     return (const char *)table->data + header.strings + table->items[index].name;
+}
+
+/* A path begins with a slash, and no symbol does. */
+const struct store_external *external_table_library(const struct external_table *table, uint64_t address)
+{
+    for (size_t i = table->count; i > 0; i--) {
+        const struct store_external *item = &table->items[i - 1];
+        const char *name = item->address <= address ? external_table_name(table, i - 1) : "";
+        if (*name == '/')
+            return address - item->address < item->bytes ? item : NULL;
+    }
+    return NULL;
 }

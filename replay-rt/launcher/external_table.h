@@ -33,6 +33,8 @@ enum pcere_status external_table_read(struct store *store, const struct store_ru
 enum pcere_status external_table_take(unsigned char *data, uint64_t bytes, struct external_table *table, struct pcere_error *error);
 /* Mark what these words point to: a function by its address alone, a constant anywhere inside. Thread-safe. */
 void external_table_search(const struct external_table *table, const uint64_t *words, size_t count);
+/* The library of the capture that had something at that address, or NULL: its name is a path, a space and its build-id. */
+const struct store_external *external_table_library(const struct external_table *table, uint64_t address);
 const char *external_table_name(const struct external_table *table, size_t index);
 void external_table_done(struct external_table *table);    /* accepts a zeroed one */
 

@@ -102,7 +102,7 @@ static struct plan_table externals_add(struct text *out, struct text *strings, c
 {
     struct plan_table table = table_add(out, NULL, 0, 0);
     for (size_t i = 0; i < externals->count; i++) {
-        if (!externals->found[i])
+        if (!externals->found[i] && *external_table_name(externals, i) != '/')
             continue;
         struct plan_external external = {externals->items[i].address, externals->items[i].bytes,
                                          string_add(strings, external_table_name(externals, i))};
@@ -264,6 +264,7 @@ static enum pcere_status plan_publish(const struct text *text, struct plan_file 
 
 _Static_assert(sizeof(struct plan_signal) == sizeof(struct store_signal), "copied as they are");
 _Static_assert(sizeof(struct plan_random) == sizeof(struct store_random), "copied as they are");
+_Static_assert(sizeof(struct plan_key) == sizeof(struct store_key) && PLAN_KEY_MADE == STORE_KEY_MADE && PLAN_KEY_RUNTIME == STORE_KEY_RUNTIME, "copied as they are");
 _Static_assert(PLAN_LOCK_GONE == STORE_LOCK_GONE, "alike");
 
 enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,
@@ -316,6 +317,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->threads = threads_add(&out, codelet);
     plan->locks = locks_add(&out, codelet);
     plan->signals = table_add(&out, codelet->signals, codelet->signal_count, sizeof *codelet->signals);
+    plan->keys = table_add(&out, codelet->keys, codelet->key_count, sizeof *codelet->keys);
     descriptors_add(&out, &strings, codelet, plan);
     plan->contents = table_add(&out, memory->contents, memory->content_count, sizeof *memory->contents);
     plan->streams = streams_add(&out, codelet);

@@ -1,6 +1,8 @@
 /* replay-rt/launcher/process.c - personality, spawn, watchdog, and what each end of a codelet's process means. */
 #include "replay-rt/launcher/process.h"
 
+#include "replay-rt/launcher/patience.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -129,15 +131,10 @@ static enum pcere_status process_spawn(const struct process *process, int attemp
                    : PCERE_OK;
 }
 
-#define LOOK_MOST_NS (10u * POLL_MS * 1000000u)
-
-bool patience_ended(struct patience *patience, uint32_t progress, uint64_t now_ns, uint64_t most_ns)
+static uint64_t patience_of(const struct process *process)
 {
-    uint64_t passed_ns = now_ns - patience->looked_ns;
-    patience->looked_ns = now_ns;
-    patience->waited_ns = progress == patience->progress ? patience->waited_ns + (passed_ns < LOOK_MOST_NS ? passed_ns : LOOK_MOST_NS) : 0;
-    patience->progress = progress;
-    return patience->waited_ns > most_ns;
+    const struct plan_result *result = &process->plan->plan->result;
+    return atomic_load(&result->sampling) ? process->sample_patience_ns : atomic_load(&result->inside) ? process->region_patience_ns : process->patience_ns;
 }
 
 enum process_end { PROCESS_ENDED, PROCESS_DONE, PROCESS_STAYS, PROCESS_HUNG };
@@ -147,7 +144,7 @@ enum process_end { PROCESS_ENDED, PROCESS_DONE, PROCESS_STAYS, PROCESS_HUNG };
 static enum process_end process_wait(const struct process *process, pid_t child, int done, int *ret_status)
 {
     struct pollfd ends[] = {{.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN}, {.fd = done, .events = POLLIN}};
-    struct patience patience = {.looked_ns = clock_ns()};
+    struct patience patience = {.looked_ns = clock_ns(), .used_ns = patience_used_ns(child)};
     enum process_end how = PROCESS_ENDED;
     for (;;) {
         poll(ends, sizeof ends / sizeof *ends, ends[0].fd >= 0 ? POLL_MS : POLL_BLIND_MS);
@@ -162,9 +159,9 @@ static enum process_end process_wait(const struct process *process, pid_t child,
         if (got == child || (got < 0 && errno != EINTR))
             break;
         const struct plan_result *result = &process->plan->plan->result;
-        uint64_t most_ns = atomic_load(&result->sampling) ? process->sample_patience_ns : process->patience_ns;
-        if (patience_ended(&patience, atomic_load(&result->progress), clock_ns(), most_ns)) {
+        if (how != PROCESS_HUNG && patience_ended(&patience, atomic_load(&result->progress), clock_ns(), patience_used_ns(child), patience_sleeps(child), patience_of(process))) {
             how = PROCESS_HUNG;
+            patience_ask(child, process->plan->plan);
             kill(child, SIGKILL);
         }
     }
@@ -211,6 +208,15 @@ void process_release(struct process_staying *staying, struct process_ending *end
     *staying = (struct process_staying){0};
 }
 
+/* "/usr/lib/libc.so.6 BUILD-ID": what it exports is found wherever it lies; of the rest a codelet has what has no state, if it has the same build. */
+static enum pcere_status library_explain(const struct process *process, const char *name, struct pcere_error *error)
+{
+    return pcere_fail(error, PCERE_NO, 0,
+                      "a module that the program loaded itself (dlopen, iconv_open) is part of the codelets if it is there when the first one is captured, or with pcere capture "
+                      "--capture-library NAME; of the C library they need the build of the capture",
+                      "region '%s' uses code or data of %.*s, which the program had and its codelet has not", process->region, (int)strcspn(name, " "), name);
+}
+
 static enum pcere_status crash_explain(const struct process *process, const struct plan_result *result, struct pcere_error *error)
 {
     const char *missing = result->fault_address ? build_missing_at(process->build, result->fault_address) : NULL;
@@ -222,11 +228,26 @@ static enum pcere_status crash_explain(const struct process *process, const stru
                           "by the GNU linker must not be stripped",
                           "region '%s' uses '%.200s', which the original program, as it was optimised, does not have", process->region,
                           missing);
+    const struct store_external *library = result->fault_address && process->externals ? external_table_library(process->externals, result->fault_address) : NULL;
+    if (library)
+        return library_explain(process, external_table_name(process->externals, (size_t)(library - process->externals->items)), error);
     char where[48] = "";
     if (result->fault_address)
         snprintf(where, sizeof where, " at address 0x%llx", (unsigned long long)result->fault_address);
     return pcere_fail(error, PCERE_NO, 0, "the backtrace on standard error says where", "the codelet of '%s' crashed: %s%s",
                       process->region, strsignal(result->signal), where);
+}
+
+static enum pcere_status hang_explain(const struct process *process, const struct plan_result *result, struct pcere_error *error)
+{
+    char places[sizeof result->places];
+    memcpy(places, result->places, sizeof places);
+    places[sizeof places - 1] = '\0';
+    bool crowded = result->threads > (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    return pcere_fail(error, PCERE_NO, 0, crowded ? "more threads than cores make regions that spin very slow"
+                          : "it may wait for what nothing in it does: another thread of the program, a signal, a message, or an end that its memory never brings",
+                      "the codelet of '%s' made no progress for %.0f s and was stopped%s%s", process->region, (double)patience_of(process) / 1e9,
+                      *places ? ": " : "", places);
 }
 
 static enum pcere_status end_explain(const struct process *process, bool hung, int status, struct pcere_error *error)
@@ -239,9 +260,7 @@ static enum pcere_status end_explain(const struct process *process, bool hung, i
     if (state == PLAN_DONE && WIFEXITED(status) && !WEXITSTATUS(status))
         return PCERE_OK;
     if (hung)
-        return pcere_fail(error, PCERE_NO, 0, "more threads than cores make regions that spin very slow",
-                          "the codelet of '%s' made no progress for %.0f s and was stopped", process->region,
-                          (double)process->patience_ns / 1e9);
+        return hang_explain(process, result, error);
     if (state == PLAN_COLLIDED)
         return pcere_fail(error, PCERE_REFUSED, 0, "allow address-space randomisation (/proc/sys/kernel/randomize_va_space)",
                           "the codelet of '%s' finds no place beside its captured memory: %s", process->region, message);

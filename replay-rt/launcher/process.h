@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "replay-rt/launcher/build.h"
 #include "replay-rt/launcher/codelet_memory.h"
+#include "replay-rt/launcher/external_table.h"
 #include "replay-rt/launcher/replay.h"
 
 #include <stdbool.h>
@@ -27,13 +28,6 @@ struct process_staying {
 /* Let it end; from now on it is the one that is ending, and its plan is not looked at any more. Accepts that there is none. */
 void process_release(struct process_staying *staying, struct process_ending *ending);
 
-/* How long nothing has moved in a process. Of the time between two looks one second counts at most: where the watcher was kept from looking, since the machine stood
- * still or had other work, the process was, too. Begin with the time of the first look. */
-struct patience { uint64_t looked_ns, waited_ns; uint32_t progress; };
-
-/* A look, at CLOCK_MONOTONIC: true, nothing has moved for longer than most_ns. `progress`: another number whenever something has. */
-bool patience_ended(struct patience *patience, uint32_t progress, uint64_t now_ns, uint64_t most_ns);
-
 struct process {
     const struct build *build;
     const struct processor *processor;  /* that it was built for; NULL: this machine's */
@@ -41,10 +35,12 @@ struct process {
     int filler_fd;                    /* a memory file with which codelets fill caches, or -1 */
     struct plan_file *plan;
     char *const *environment;         /* whole, NULL-terminated */
-    const char *region;               /* for messages */
+    const char *region;               /* for messages, like */
+    const struct external_table *externals;     /* what the capture's libraries had where, or NULL */
     int diagnostics_fd;               /* its standard error, or -1 */
     bool keep_layout;                 /* no address randomisation */
-    uint64_t patience_ns;             /* killed when nothing moved for so long */
+    uint64_t patience_ns;             /* killed when nothing moved for so long, as patience.h counts it */
+    uint64_t region_patience_ns;      /* the same while the region's own code runs */
     uint64_t sample_patience_ns;      /* the same while it runs a shot */
     const struct replay_watcher *watcher;   /* or NULL */
     struct process_ending *ending;    /* or NULL: process_run returns when its end was seen. Else as soon as its result is there; the process that was left so before

@@ -40,6 +40,7 @@ struct replay_options {
     uint32_t repeat;                  /* timed runs per codelet and thread count; 0: chosen by their time */
     double precision_ratio;           /* more processes until the 95 % interval is no wider than this to either side of the median; 0: not asked for */
     uint64_t budget_ns;               /* wall time for all measurements, shared by the classes' in-vivo time; 0: no limit but those of `repeat` */
+    uint64_t patience_ns;             /* how long a region may run without an end; 0: by its time in the program */
     const char *sample;               /* sampling inside regions: "auto", "off" (or NULL), or the share of iterations to run, "0.05" */
     const char *flags;                /* compiler flags instead of the original's optimisation; NULL or "": the original's */
     const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */

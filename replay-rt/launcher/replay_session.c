@@ -4,6 +4,7 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "replay-rt/launcher/layout.h"
+#include "replay-rt/launcher/patience.h"
 #include "replay-rt/launcher/process.h"
 #include "replay-rt/launcher/sampling.h"
 
@@ -15,6 +16,8 @@
 #define PATIENCE_NS 60000000000u
 #define PATIENCE_RUNS 50u
 #define PATIENCE_RUNS_COUNTED 2000u     /* code that follows each access to memory runs hundreds of times longer */
+#define PATIENCE_REGION_NS 10000000000u
+#define PATIENCE_REGION_RUNS 20u        /* of the original's code, by a processor of its own for each thread */
 #define FILLER_BYTES_LEAST (1u << 20)        /* smaller than any last cache: the system does not know */
 #define FILLER_BYTES_USUAL (32u << 20)
 #define FILLER_BYTES_MOST (64u << 20)
@@ -273,6 +276,21 @@ void replay_stay_end(struct replay_session *session)
     session->next_threads = 0;
 }
 
+/* From one step of the process to the next, and while the region's own code runs. */
+static void patience_set(const struct replay_session *session, const struct store_codelet *codelet, uint32_t threads, struct process *process)
+{
+    const struct replay_options *options = session->options;
+    uint64_t runs = options->character ? PATIENCE_RUNS_COUNTED : PATIENCE_RUNS, bytes = process->plan->plan->pages_bytes;
+    uint64_t slower = codelet->capture_threads > threads && threads ? codelet->capture_threads / threads : 1;
+    bool slow = options->character || options->count || session->watcher || session->processor.emulator || threads > (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    bool same = !slow && !(options->flags && *options->flags) && !options->passes;
+    process->patience_ns = patience_choose(codelet->in_vivo_ns, slower, runs, bytes, PATIENCE_NS);
+    process->region_patience_ns = patience_choose(codelet->in_vivo_ns, slower, same ? PATIENCE_REGION_RUNS : runs, bytes, slow ? PATIENCE_NS : PATIENCE_REGION_NS);
+    if (options->patience_ns)
+        process->region_patience_ns = options->patience_ns;
+    process->sample_patience_ns = sampling_patience_ns(codelet, threads);
+}
+
 enum pcere_status replay_session_process(struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
 {
@@ -286,12 +304,9 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
         return status;
     if (session->options->schedule)
         plan->plan->schedule_kind = 0;          /* OMP_SCHEDULE says it */
-    uint64_t patience_ns = PATIENCE_NS, runs = session->options->character ? PATIENCE_RUNS_COUNTED : PATIENCE_RUNS;
-    if (codelet->in_vivo_ns < UINT64_MAX / runs && codelet->in_vivo_ns * runs > patience_ns)
-        patience_ns = codelet->in_vivo_ns * runs;
     speed_tell(&session->speed, threads, session->cores, &plan->plan->policy);
     bool leaves = plan->plan->policy.task == PLAN_MEASURE && !plan->plan->does_io && !session->watcher && !session->processor.emulator;
-    const struct process process = {
+    struct process process = {
         .build = &session->build,
         .processor = &session->processor,
         .pages_fd = session->pool.fd,
@@ -299,14 +314,14 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
         .plan = plan,
         .environment = environment,
         .region = codelet->region,
+        .externals = &session->pool.externals,
         .diagnostics_fd = session->options->diagnostics_fd,
         .keep_layout = session->options->keep_layout,
-        .patience_ns = patience_ns,
-        .sample_patience_ns = sampling_patience_ns(codelet, threads),
         .watcher = session->watcher,
         .ending = leaves ? &session->ending : NULL,
         .staying = &session->staying,
     };
+    patience_set(session, codelet, threads, &process);
     bool goes_on = leaves && session->staying.child && session->staying.plan == plan->plan;
     plan->plan->policy.stays = leaves && session->next_threads >= threads;
     plan->plan->policy.threads = replay_team(codelet, manifest, threads);

@@ -222,6 +222,8 @@ void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *f
 /* Find their tables; ends the process with PLAN_COLLIDED if one does not lie where it was linked for. While the process has its first stack. */
 void pcere_images_open(struct codelet *codelet);
 size_t pcere_images_count(void);
+/* Does one of those shared objects begin there? */
+bool pcere_images_are_at(const struct codelet *codelet, const void *base);
 /* Its tables: empty ones if it was not loaded when the region began. Borrowed. */
 const struct codelet_image *pcere_image(size_t index);
 /* Tell the unwinder of the machine code in captured memory, which runs where there is no bitcode: exceptions go through it. Once, when the memory is there. */
@@ -246,6 +248,8 @@ void pcere_externals_prepare(struct codelet *codelet);
 /* Where the capture had a function of a library, a jump to where it is now; where it had a constant, a copy. Once. Ends the process with
  * PLAN_COLLIDED if such a place is taken. */
 void pcere_externals_apply(struct memory *memory);
+/* A signal: did the thread go where the capture had code of a library, of which this process has the same build? Then it goes on in that. */
+bool pcere_externals_serve(int number, void *context);
 
 /* ---- asks.c: what has another answer each time ---------------------------------------------------------------------------------- */
 
@@ -273,6 +277,11 @@ void pcere_threads_compare(struct thread_state *state);
 /* Arguments of a region that the calling thread enters: those that are the captured addresses of its thread-local variables (copyin passes them) become
  * its own. malloc'ed; the plan's own where there are none to change. */
 const uint64_t *pcere_threads_words(const struct thread_state *state, const uint64_t *words, uint64_t count);
+
+/* keys.c: before the OpenMP runtime starts, keys with the captured numbers; once it has its own; before a run, what the team's threads keep. */
+void pcere_keys_make(struct codelet *codelet);
+void pcere_keys_release(const struct codelet *codelet);
+void pcere_keys_restore(struct codelet *codelet);
 
 /* threadprivate.c: lists that the OpenMP runtime takes each thread's copy from; each thread of the team gets its captured one, whose memory was
  * restored, or one with the variable's first value; captured ones against those after the original's invocation. */

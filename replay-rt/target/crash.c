@@ -1,10 +1,11 @@
-/* replay-rt/target/crash.c - what happens when the region crashes: it is recorded, a backtrace is printed, the process ends.
+/* replay-rt/target/crash.c - what happens when the region crashes: it is recorded, a backtrace is printed, the process ends. And where a thread is that hangs.
  *
  * The only place of the runtime that prints. An alarm ends the process if even the backtrace fails.
  */
 #include "replay-rt/target/codelet.h"
 #include "replay-rt/target/machine.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
-enum { SIGNAL_STACK_BYTES = 1 << 16, FRAMES = 64, BACKTRACE_SECONDS = 5 };
+enum { SIGNAL_STACK_BYTES = 1 << 16, FRAMES = 64, BACKTRACE_SECONDS = 5, NAME_BYTES = 160 };
+
+int omp_get_thread_num(void);
 
 static struct codelet *watched;
 
@@ -62,6 +65,9 @@ static void on_signal(int number, siginfo_t *info, void *context)
         return;
     if (number == SIGBUS && pcere_ahead_serve((uint64_t)info->si_addr))
         return;
+    bool strayed = number == SIGTRAP || number == SIGILL || (number == SIGSEGV && (uint64_t)info->si_addr == machine_instruction(context));
+    if (strayed && pcere_externals_serve(number, context))
+        return;
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(SIGALRM, &plain, NULL);
     alarm(BACKTRACE_SECONDS);
@@ -82,6 +88,55 @@ static void on_signal(int number, siginfo_t *info, void *context)
     _exit(1);
 }
 
+/* ---- where a thread is ------------------------------------------------------------------------------------------------------- */
+
+static bool is_of_program(uint64_t address, const char *name)
+{
+    Dl_info own, there;
+    if (pcere_heap_captured((const void *)address))
+        return true;
+    bool known = dladdr((void *)address, &there) && dladdr(&watched, &own);
+    return known && (there.dli_fbase == own.dli_fbase ? strncmp(name, "pcere_", 6) != 0 : pcere_images_are_at(watched, there.dli_fbase));
+}
+
+/* The innermost function of the program, and what it called. False: the thread is in none. */
+static bool place_find(ucontext_t *context, char called[static NAME_BYTES], char caller[static NAME_BYTES])
+{
+    unw_cursor_t cursor;
+    called[0] = '\0';
+    if (unw_init_local2(&cursor, (unw_context_t *)context, UNW_INIT_SIGNAL_FRAME))
+        return false;
+    for (int i = 0; i < FRAMES; i++) {
+        unw_word_t address = 0, offset = 0;
+        unw_get_reg(&cursor, UNW_REG_IP, &address);
+        if (unw_get_proc_name(&cursor, caller, NAME_BYTES, &offset) && !caller[0])
+            strcpy(caller, "a function without a name");
+        if (is_of_program(address, caller))
+            return true;
+        memcpy(called, caller, NAME_BYTES);
+        if (unw_step(&cursor) <= 0)
+            return false;
+    }
+    return false;
+}
+
+/* The process is ended after this, so that locks which are taken here may be left as they are. */
+static void on_ask(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)info;
+    char called[NAME_BYTES] = "", caller[NAME_BYTES] = "";
+    struct plan_result *result = &watched->plan->result;
+    size_t length = strnlen(result->places, sizeof result->places), room = sizeof result->places - length;
+    if (place_find(context, called, caller)) {
+        if (called[0])
+            snprintf(result->places + length, room, "%sthread %d in %s, called by %s", length ? "; " : "", omp_get_thread_num(), called, caller);
+        else
+            snprintf(result->places + length, room, "%sthread %d in %s itself", length ? "; " : "", omp_get_thread_num(), caller);
+    }
+    atomic_fetch_add(&result->told, 1);
+}
+
 void pcere_crash_watch_thread(void)
 {
     stack_t stack = {.ss_sp = malloc(SIGNAL_STACK_BYTES), .ss_size = SIGNAL_STACK_BYTES};
@@ -97,4 +152,7 @@ void pcere_crash_watch(struct codelet *codelet)
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         sigaction(fatal[i], &action, NULL);
+    action.sa_sigaction = on_ask;
+    action.sa_flags |= SA_RESTART;
+    sigaction(PLAN_TELL_SIGNAL, &action, NULL);
 }

@@ -9,11 +9,16 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <locale.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+static uint64_t page_bytes;
 static const unsigned char **symbols;     /* of the plan's externals, one each; NULL: in no library here */
 
 static void *answer_of(const char *function)
@@ -36,6 +41,109 @@ static const unsigned char *symbol_find(const char *name)
     return dlsym(RTLD_DEFAULT, name);
 }
 
+/* ---- functions without a name ---------------------------------------------------------------------------------------------------
+ * A converter of iconv_open leads into the C library's own code, which exports nothing there. Where this process has the same build of a library it has that
+ * code as far behind its beginning as the capture had it: who jumps to the old address goes on there. */
+
+enum { LIBRARIES_MOST = 128, BUILD_ID_BYTES = 64 };
+
+static struct library { uint64_t low, high, own, text_low, text_high; char build_id[2 * BUILD_ID_BYTES + 1]; } libraries[LIBRARIES_MOST];
+static size_t library_count;
+
+/* Of a note segment; "" where there is none. */
+static void build_id_read(const char *notes, size_t bytes, char ret_hex[static 2 * BUILD_ID_BYTES + 1])
+{
+    ret_hex[0] = '\0';
+    for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= bytes;) {
+        ElfW(Nhdr) note;
+        memcpy(&note, notes + at, sizeof note);
+        size_t name = at + sizeof note, content = name + ((note.n_namesz + 3u) & ~3u);
+        at = content + ((note.n_descsz + 3u) & ~3u);
+        if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp(notes + name, "GNU", 4) != 0 || note.n_descsz > BUILD_ID_BYTES || at > bytes)
+            continue;
+        for (size_t i = 0; i < note.n_descsz; i++)
+            snprintf(ret_hex + 2 * i, 3, "%02x", (unsigned char)notes[content + i]);
+        return;
+    }
+}
+
+static int library_match(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    (void)bytes;
+    uint64_t low = UINT64_MAX, text_low = 0, text_high = 0;
+    char build_id[2 * BUILD_ID_BYTES + 1] = "";
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uint64_t start = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && start < low)
+            low = start & ~(uint64_t)4095;
+        if (header->p_type == PT_LOAD && header->p_flags & PF_X) {
+            text_low = start;
+            text_high = start + header->p_memsz;
+        } else if (header->p_type == PT_NOTE && !build_id[0])
+            build_id_read((const char *)start, header->p_memsz, build_id);
+    }
+    struct library *wanted = context;
+    if (!build_id[0] || strcmp(build_id, wanted->build_id) != 0)
+        return 0;
+    wanted->own = low;
+    wanted->text_low = text_low;
+    wanted->text_high = text_high;
+    return 1;
+}
+
+/* "/usr/lib/libc.so.6 BUILD-ID" */
+static void library_note(const struct plan_external *external, const char *name)
+{
+    const char *space = strrchr(name, ' ');
+    struct library library = {.low = external->address, .high = external->address + external->bytes};
+    if (!space || !space[1] || strlen(space + 1) >= sizeof library.build_id || library_count == LIBRARIES_MOST)
+        return;
+    strcpy(library.build_id, space + 1);
+    if (dl_iterate_phdr(library_match, &library))
+        libraries[library_count++] = library;
+}
+
+/* Next time there is a jump. Whoever comes to the page meanwhile is served as this one is. */
+static void jump_leave(uint64_t address, uint64_t to)
+{
+    static _Atomic bool busy;
+    unsigned char *page = (unsigned char *)(address & ~(page_bytes - 1));
+    if (address + MACHINE_FAR_JUMP_BYTES > (uint64_t)page + page_bytes || atomic_exchange(&busy, true))
+        return;
+    void *got = mmap(page, page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    bool there = got == page;
+    if (there)
+        memset(page, MACHINE_FILLING, page_bytes);
+    else if (got == MAP_FAILED && errno == EEXIST)
+        there = !mprotect(page, page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
+    if (there) {
+        machine_far_jump((unsigned char *)address, to);
+        __builtin___clear_cache((char *)address, (char *)address + MACHINE_FAR_JUMP_BYTES);
+        mprotect(page, page_bytes, PROT_READ | PROT_EXEC);
+    }
+    atomic_store(&busy, false);
+}
+
+bool pcere_externals_serve(int number, void *context)
+{
+    uint64_t address = machine_instruction(context) - (number == SIGTRAP ? MACHINE_FILLING_BYTES : 0);
+    for (size_t i = 0; i < library_count; i++) {
+        const struct library *library = &libraries[i];
+        uint64_t own = library->own + (address - library->low);
+        if (address < library->low || address >= library->high || own < library->text_low || own >= library->text_high)
+            continue;
+        int error = errno;
+        jump_leave(address, own);
+        errno = error;
+        machine_go_on_at(context, own);
+        return true;
+    }
+    return false;
+}
+
+/* ---- those with a name ------------------------------------------------------------------------------------------------------------ */
+
 void pcere_externals_prepare(struct codelet *codelet)
 {
     const struct plan_external *externals = PLAN_TABLE(codelet, externals, struct plan_external);
@@ -43,8 +151,14 @@ void pcere_externals_prepare(struct codelet *codelet)
     symbols = calloc(count ? count : 1, sizeof *symbols);
     if (!symbols)
         pcere_plan_end(codelet, PLAN_FAILED, "no memory for the list of libraries' functions");
-    for (uint64_t i = 0; i < count; i++)
-        symbols[i] = symbol_find(pcere_plan_string(codelet->plan, externals[i].name));
+    page_bytes = codelet->plan->page_bytes;
+    for (uint64_t i = 0; i < count; i++) {
+        const char *name = pcere_plan_string(codelet->plan, externals[i].name);
+        if (*name == '/')
+            library_note(&externals[i], name);
+        else
+            symbols[i] = symbol_find(name);
+    }
 }
 
 static uint64_t external_end(const struct plan_external *external)
@@ -62,7 +176,7 @@ static bool is_wanted(const struct memory *memory, const struct plan_external *e
 /* Pages from *mapped, the end of those that were made before, as far as the external reaches. */
 static void pages_map(struct memory *memory, const struct plan_external *external, uint64_t *mapped)
 {
-    uint64_t page_bytes = memory->codelet->plan->page_bytes, start = external->address & ~(page_bytes - 1);
+    uint64_t start = external->address & ~(page_bytes - 1);
     uint64_t end = (external_end(external) + page_bytes - 1) & ~(page_bytes - 1);
     if (start < *mapped)
         start = *mapped;
@@ -72,6 +186,7 @@ static void pages_map(struct memory *memory, const struct plan_external *externa
     if (got != (void *)start)
         pcere_plan_end(memory->codelet, got != MAP_FAILED || errno == EEXIST ? PLAN_COLLIDED : PLAN_UNMAPPED,
                        "addresses 0x%llx to 0x%llx of its libraries cannot be had", (unsigned long long)start, (unsigned long long)end);
+    memset(got, MACHINE_FILLING, end - start);
     *mapped = end;
 }
 

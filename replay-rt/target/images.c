@@ -65,6 +65,15 @@ void pcere_images_open(struct codelet *codelet)
             image_open(codelet, i, &from[i]);
 }
 
+bool pcere_images_are_at(const struct codelet *codelet, const void *base)
+{
+    const struct plan_image *plan = PLAN_TABLE(codelet, images, struct plan_image);
+    for (size_t i = 1; base && i < image_count; i++)
+        if (plan[i].present && plan[i].base == (uint64_t)base)
+            return true;
+    return false;
+}
+
 /* It reads the table to its end, which is where zeros begin: also those of pages that were not captured. */
 void pcere_images_unwind(struct codelet *codelet, const struct memory *memory)
 {

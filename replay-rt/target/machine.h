@@ -3,11 +3,13 @@
  *
  *   MACHINE_JUMP_BYTES, MACHINE_FAR_JUMP_BYTES     jumps that are put at old addresses of functions
  *   MACHINE_CODE_ALIGNMENT                         of addresses that can be jumped to
+ *   MACHINE_FILLING, MACHINE_FILLING_BYTES         of code where none is: it traps, and the thread was told so many bytes behind it
  *   MACHINE_AUDIT                                  its number in system call filters
  *   MACHINE_CALLS_ALWAYS, _READING, _USING         system calls that only it has, for the guard's lists (a list that ends in a comma, or nothing)
  *   machine_jump                                   false: it is too far for a jump of that size
  *   machine_far_jump
  *   machine_call_words, machine_call_answer        arguments and result of a system call that was stopped
+ *   machine_instruction, machine_go_on_at          of a signal's context: where the thread was; let it go on elsewhere
  *   machine_old_call                               a call that only it has as one that all have. False: it is none of these
  *   machine_is_trap                                the instruction by which programs end themselves on purpose
  *   machine_line_leave, machine_lines_left         a line leaves all caches, of all processors; wait until those of this thread did

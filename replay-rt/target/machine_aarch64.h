@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 
 /* Codelets lie farther from captured code than a branch instruction reaches: there is one jump only. */
-enum { MACHINE_JUMP_BYTES = 16, MACHINE_FAR_JUMP_BYTES = 16, MACHINE_CODE_ALIGNMENT = 4 };
+enum { MACHINE_JUMP_BYTES = 16, MACHINE_FAR_JUMP_BYTES = 16, MACHINE_CODE_ALIGNMENT = 4, MACHINE_FILLING = 0, MACHINE_FILLING_BYTES = 0 };
 
 #define MACHINE_AUDIT AUDIT_ARCH_AARCH64
 #define MACHINE_CALLS_ALWAYS
@@ -33,6 +33,9 @@ static inline void machine_call_words(const void *context, long ret_words[4])
     for (int i = 0; i < 4; i++)
         ret_words[i] = (long)((const ucontext_t *)context)->uc_mcontext.regs[i];
 }
+
+static inline uint64_t machine_instruction(const void *context) { return ((const ucontext_t *)context)->uc_mcontext.pc; }
+static inline void machine_go_on_at(void *context, uint64_t address) { ((ucontext_t *)context)->uc_mcontext.pc = address; }
 
 static inline void machine_call_answer(void *context, long answer)
 {

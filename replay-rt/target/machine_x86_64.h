@@ -6,7 +6,7 @@
 #include <linux/audit.h>
 #include <sys/syscall.h>
 
-enum { MACHINE_JUMP_BYTES = 5, MACHINE_FAR_JUMP_BYTES = 14, MACHINE_CODE_ALIGNMENT = 1 };
+enum { MACHINE_JUMP_BYTES = 5, MACHINE_FAR_JUMP_BYTES = 14, MACHINE_CODE_ALIGNMENT = 1, MACHINE_FILLING = 0xcc, MACHINE_FILLING_BYTES = 1 };
 
 #define MACHINE_AUDIT AUDIT_ARCH_X86_64
 #define MACHINE_CALLS_ALWAYS                                                                                                              \
@@ -40,6 +40,9 @@ static inline void machine_call_words(const void *context, long ret_words[4])
     ret_words[2] = registers[REG_RDX];
     ret_words[3] = registers[REG_R10];
 }
+
+static inline uint64_t machine_instruction(const void *context) { return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]; }
+static inline void machine_go_on_at(void *context, uint64_t address) { ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] = (greg_t)address; }
 
 static inline void machine_call_answer(void *context, long answer)
 {

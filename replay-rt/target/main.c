@@ -96,6 +96,7 @@ int main(int argc, char **argv)
         return 2;
     uint64_t start = 0, end = 0;
     pcere_plan_phase(&codelet, PLAN_PHASE_START);
+    pcere_keys_make(&codelet);
     pcere_images_open(&codelet);
     pcere_overlay_prepare(&codelet);
     if (stack_find(&start, &end) && meets_captured(&codelet, start, end))

@@ -112,7 +112,7 @@ static bool plan_is_sound(const struct codelet *codelet, uint64_t plan_bytes, ui
            && table_fits(plan, &plan->changed, sizeof(struct plan_range)) && table_fits(plan, &plan->zeroed, sizeof(struct plan_range))
            && table_fits(plan, &plan->images, sizeof(struct plan_image)) && table_fits(plan, &plan->threads, sizeof(struct plan_thread))
            && table_fits(plan, &plan->locks, sizeof(struct plan_lock))
-           && table_fits(plan, &plan->signals, sizeof(struct plan_signal))
+           && table_fits(plan, &plan->signals, sizeof(struct plan_signal)) && table_fits(plan, &plan->keys, sizeof(struct plan_key))
            && table_fits(plan, &plan->relocations, sizeof(struct plan_relocation))
            && table_fits(plan, &plan->randoms, sizeof(struct plan_random))
            && table_fits(plan, &plan->externals, sizeof(struct plan_external))

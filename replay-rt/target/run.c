@@ -158,10 +158,13 @@ struct cost { uint64_t wall_ns, cpu_ns; uint32_t switches; };
 /* Like the program rounds, and traps, the region alone: this runtime computes as well. */
 static void captured_call(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
 {
+    _Atomic uint32_t *inside = &run->codelet->plan->result.inside;
     pcere_heap_enter(true);
+    atomic_store(inside, 1);
     uint64_t ours = machine_float_set(run->codelet->plan->float_control);
     pcere_call_on_stack(enter, words, stack);
     machine_float_set(ours);
+    atomic_store(inside, 0);
     pcere_heap_enter(false);
 }
 
@@ -548,6 +551,7 @@ static void run_all(void *context)
     run_await(codelet);
     pcere_speed_begin(codelet);
     atomic_store(&plan->result.state, PLAN_RUNNING);
+    pcere_keys_release(codelet);
     pages_prepare(run);
     pcere_streams_adopt(&run->memory);
     pcere_overlay_apply(&run->memory);

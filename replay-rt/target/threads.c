@@ -216,6 +216,7 @@ void pcere_threads_restore(struct thread_state *state)
 {
     if (variables_bytes())
         pcere_team_run(variables_restore, state);
+    pcere_keys_restore(state->memory->codelet);
     pcere_threadprivate_restore(state->memory);
     locks_restore(state);
 }

@@ -59,6 +59,12 @@ int main(void) { own = getpid(); work(); return v[7] != 1; }
 C
 run "$PCERE" capture --all-classes -o endless.pcere ./endless
 says "a region that ends in no process but its own is captured" 0
+run "$PCERE" verify endless.pcere --patience 2s
+says "a region that comes to no end is stopped, and where its thread was is said" 1 out "'work@endless.c:[0-9]+' made no progress for 2 s and was stopped: thread 0 in [a-z_]+, called by work.omp_outlined" err 'hint:'
+run "$PCERE" replay endless.pcere --threads 2 --repeat 1 --patience 2s
+says "likewise where it is timed, all its threads" 1 err 'thread 0 in [a-z_]+, called by work.omp_outlined; thread 1 in'
+run "$PCERE" verify endless.pcere --patience soon
+says "patience is a time" 2 err "'soon'"
 "$PCERE" replay endless.pcere --threads 1 >/dev/null 2>&1 &
 launcher=$!
 codelet_of() { for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do grep -qx codelet /proc/"$child"/comm 2>/dev/null && echo "$child"; done; }

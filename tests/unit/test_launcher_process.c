@@ -1,5 +1,6 @@
 /* tests/unit/test_launcher_process.c - compilers and codelets as child processes: found, run, watched, and what their ends mean. */
 #include "replay-rt/launcher/command.h"
+#include "replay-rt/launcher/patience.h"
 #include "replay-rt/launcher/process.h"
 #include "replay-rt/launcher/replay_session.h"
 
@@ -83,14 +84,26 @@ static void what_nobody_saw_pass_is_no_hang(void)
 {
     const uint64_t s = 1000000000u;
     struct patience patience = {.looked_ns = 7 * s};
-    CU_ASSERT_FALSE(patience_ended(&patience, 0, 8 * s, 3 * s));
-    CU_ASSERT_FALSE(patience_ended(&patience, 0, 98 * s, 3 * s));          /* the machine stood still for a minute and a half */
-    CU_ASSERT_FALSE(patience_ended(&patience, 0, 99 * s, 3 * s));
-    CU_ASSERT_TRUE(patience_ended(&patience, 0, 99 * s + s / 10, 3 * s));
-    CU_ASSERT_FALSE(patience_ended(&patience, 1, 99 * s + s / 5, 3 * s));  /* it moves: all begins anew */
-    CU_ASSERT_FALSE(patience_ended(&patience, 1, 100 * s, 3 * s));
-    CU_ASSERT_FALSE(patience_ended(&patience, 2, 101 * s, 0));
-    CU_ASSERT_TRUE(patience_ended(&patience, 2, 101 * s + 1, 0));
+    CU_ASSERT_FALSE(patience_ended(&patience, 0, 8 * s, 0, true, 3 * s));
+    CU_ASSERT_FALSE(patience_ended(&patience, 0, 98 * s, 0, true, 3 * s));          /* the machine stood still for a minute and a half */
+    CU_ASSERT_FALSE(patience_ended(&patience, 0, 99 * s, 0, true, 3 * s));
+    CU_ASSERT_FALSE(patience_ended(&patience, 0, 100 * s, 0, false, 3 * s));        /* it would run, but others have the processors */
+    CU_ASSERT_TRUE(patience_ended(&patience, 0, 101 * s, 2 * s, false, 3 * s));     /* two threads ran; a second passed */
+    CU_ASSERT_FALSE(patience_ended(&patience, 1, 102 * s, 3 * s, false, 3 * s));    /* it moves: all begins anew */
+    CU_ASSERT_FALSE(patience_ended(&patience, 1, 103 * s, 4 * s, false, 3 * s));
+    CU_ASSERT_FALSE(patience_ended(&patience, 2, 104 * s, 4 * s, true, 0));
+    CU_ASSERT_TRUE(patience_ended(&patience, 2, 104 * s + 1, 4 * s, true, 0));
+}
+
+static void patience_goes_by_the_region(void)
+{
+    const uint64_t s = 1000000000u;
+    CU_ASSERT_EQUAL(patience_choose(1000, 1, 20, 0, 10 * s), 10 * s);
+    CU_ASSERT_EQUAL(patience_choose(2 * s, 1, 20, 0, 10 * s), 40 * s);
+    CU_ASSERT_EQUAL(patience_choose(2 * s, 4, 20, 0, 10 * s), 160 * s);
+    CU_ASSERT_EQUAL(patience_choose(UINT64_MAX, 1, 20, 0, 10 * s), 10 * s);
+    CU_ASSERT_EQUAL(patience_choose(1000, 1, 20, 2 * s, 10 * s), 20 * s);           /* two gigabytes to be read */
+    CU_ASSERT(patience_choose(UINT64_MAX, UINT64_MAX, 2000, UINT64_MAX, 10 * s) >= 10 * s);
 }
 
 static void an_early_end_is_no_success(void)
@@ -177,6 +190,7 @@ static const struct unit_test tests[] = {
     {"what a compiler says is kept, and its first error found", logs_are_kept},
     {"a codelet that makes no progress is stopped and reported", a_hang_is_ended},
     {"while a machine stands still a codelet cannot hang", what_nobody_saw_pass_is_no_hang},
+        {"a region may take a multiple of its time, and what reading its memory takes", patience_goes_by_the_region},
     {"a codelet that ends before its work is a failure, whatever its status", an_early_end_is_no_success},
     {"OpenMP settings of the capture are kept, options come first, LD_PRELOAD is dropped", settings_of_the_capture_are_kept},
     {"an affinity that the capture had is not overruled", an_affinity_of_the_capture_is_kept},

@@ -43,7 +43,7 @@ static void watch(void)
     leads = (struct leads){.count = 0};
     CU_ASSERT_EQUAL_FATAL(dl_iterate_phdr(look_at, &library), 1);
     CU_ASSERT_EQUAL_FATAL(elf_file_open(library.path, &elf, &error), PCERE_OK);
-    CU_ASSERT_EQUAL_FATAL(leads_watch(&leads, elf, library.low, library.high, library.bias, &error), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(leads_watch(&leads, elf, library.low, library.high, library.bias, false, &error), PCERE_OK);
     leads_place(&leads, &facts, &maps);
 }
 
