@@ -170,6 +170,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint32_t tracking_sent;     /* number of the descriptor that goes with the message, and 1; 0: none */
     uint64_t environment;       /* value of environ */
     uint64_t float_control;     /* of the entering thread, as struct store_setting has it */
+    uint64_t pointer_guard;     /* likewise */
     uint64_t copies_bytes;      /* from log->copies_low on: threads' copies of threadprivate variables, behind their table */
     struct capture_signal signals[CAPTURE_SIGNALS_MAX];     /* that are not at their default */
     uint32_t global_thread;     /* the OpenMP runtime's number of the entering thread */

@@ -298,6 +298,7 @@ struct replay_plan {
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint64_t environment;           /* captured value of environ, or 0 */
     uint64_t float_control;         /* as struct store_setting has it */
+    uint64_t pointer_guard;         /* likewise */
     uint32_t global_thread;         /* the OpenMP runtime's number of the entering thread, in the captured process */
     uint32_t level_count;
     struct plan_level levels[PLAN_LEVELS_MAX];  /* outermost first */

@@ -173,6 +173,7 @@ struct store_setting {
     uint32_t level_count;        /* parallel regions around this one; at most STORE_LEVELS_MAX */
     uint32_t global_thread;      /* the OpenMP runtime's own number of the thread that enters the region */
     struct store_level levels[STORE_LEVELS_MAX];     /* outermost first, zeros behind */
+    uint64_t pointer_guard;      /* by which the C library disguises pointers to functions, if captured memory may hold such ones; else 0 */
 };
 
 struct store_signal { uint64_t handler; uint64_t mask; uint32_t number, flags; };    /* handler: an address, or 1 to ignore (SIG_IGN) */

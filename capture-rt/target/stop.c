@@ -302,6 +302,7 @@ bool target_stop(struct target_state *state, struct capture_message *message)
         target_runtime_settings(&state->log->stop);
         state->log->stop.environment = (uintptr_t)environ;
         state->log->stop.float_control = target_float_control();
+        state->log->stop.pointer_guard = target_pointer_guard();
     }
     int tracking = tracking_open(state);
     state->log->stop.tracking_sent = (uint32_t)(tracking + 1);

@@ -95,6 +95,13 @@ static inline uintptr_t target_thread_pointer(void)
     return pointer;
 }
 
+static inline uint64_t target_pointer_guard(void)   /* of the GNU C library */
+{
+    uintptr_t guard;
+    __asm__("movq %%fs:0x30, %0" : "=r"(guard));
+    return guard;
+}
+
 static inline uint64_t target_float_control(void)    /* of this thread, as struct capture_stop has it */
 {
     uint32_t vectors;

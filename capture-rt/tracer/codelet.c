@@ -315,6 +315,8 @@ enum pcere_status codelet_begin(const struct capture_log *log, const struct capt
         status = locks_fill(log, pid, codelet, error);
     if (status == PCERE_OK)
         status = randoms_fill(&log->stop, codelet, error);
+    if (status == PCERE_OK && libraries_loaded_module(libraries))
+        codelet->setting.pointer_guard = log->stop.pointer_guard;
     if (status == PCERE_OK)
         status = keys_fill(&log->stop, codelet, error);
     return status;

@@ -35,11 +35,12 @@ static bool is_of_the_system(const char *path)
     return false;
 }
 
-/* FFTW's plans lead to its code, and what they are made by is kept in it: wherever its threads come from, it is needed. */
-static bool is_needed_always(const char *name)
+/* FFTW's plans lead to its code, and what they are made by is kept in it: wherever its threads come from, it is needed. What leads into modules that the C library
+ * loads for iconv_open it disguises. */
+static bool is_needed_always(const char *path)
 {
     static const char prefix[] = "libfftw3";
-    return strncmp(name, prefix, sizeof prefix - 1) == 0;
+    return strncmp(base_name(path), prefix, sizeof prefix - 1) == 0 || strstr(path, "/gconv/");
 }
 
 /* libatomic keeps what it found of the processor, and locks that nobody holds between calls: a replay's own does as well. Captured it would do worse,
@@ -198,9 +199,10 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
         }
         if (!every_machine_has_it(base_name(path)) && elf_file_open(path, &new.elf, NULL) == PCERE_OK) {
             bool allocator = is_allocator(new.elf);
-            bool foreign = (is_of_the_system(path) && !is_needed_always(base_name(path)) && !new.named) || allocator;
-            bool absent = foreign && !is_needed(libraries, new.elf, path);
+            bool foreign = (is_of_the_system(path) && !is_needed_always(path) && !new.named) || allocator;
+            bool absent = is_of_the_system(path) && !is_needed(libraries, new.elf, path);
             new.bias = bias_of(new.elf, range->start);
+            new.absent = absent;
             enum pcere_status status = absent ? PCERE_OK : needed_add(libraries, new.elf, error);
             if (!foreign || units_of(new.elf) > 0) {
                 new.number = ++libraries->users;
@@ -299,6 +301,14 @@ char *libraries_tell_late(const struct libraries *libraries)
     text_done(&late);
     text_done(&all);
     return count ? text_take(&text) : NULL;
+}
+
+bool libraries_loaded_module(const struct libraries *libraries)
+{
+    for (size_t i = 0; i < libraries->image_count; i++)
+        if (libraries->images[i].elf && libraries->images[i].present && libraries->images[i].absent)
+            return true;
+    return false;
 }
 
 const struct library_image *libraries_image_at(const struct libraries *libraries, uint64_t address)

@@ -28,6 +28,7 @@ struct library_image {               /* one at one address; those that are not t
     uint32_t number;                 /* among the user's, from 1 */
     bool present;                    /* it was there at the last look */
     bool named;                      /* by libraries.names */
+    bool absent;                     /* of the system, and nothing that a replay has needs it: the program or the C library loaded it */
 };
 
 struct libraries {
@@ -61,6 +62,8 @@ enum pcere_status libraries_names_check(const char *names, struct pcere_error *e
  * was there already, which therefore are not captured. NULL: there is nothing to tell, or no memory. */
 char *libraries_tell_unseen(const struct libraries *libraries);
 char *libraries_tell_late(const struct libraries *libraries);
+/* Is one that is absent captured, and was there at the last look? */
+bool libraries_loaded_module(const struct libraries *libraries);
 /* The user's library that holds an address at the last look, or NULL. */
 const struct library_image *libraries_image_at(const struct libraries *libraries, uint64_t address);
 

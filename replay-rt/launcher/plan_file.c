@@ -292,6 +292,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->foreign_allocator = manifest->foreign_allocator;
     plan->environment = codelet->setting.environment;
     plan->float_control = codelet->setting.float_control;
+    plan->pointer_guard = codelet->setting.pointer_guard;
     plan->global_thread = codelet->setting.global_thread;
     plan->level_count = codelet->setting.level_count;
     for (uint32_t i = 0; i < plan->level_count; i++)

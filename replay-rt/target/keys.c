@@ -1,9 +1,10 @@
-/* replay-rt/target/keys.c - what threads keep by pthread_setspecific and tss_set.
+/* replay-rt/target/keys.c - what threads keep by pthread_setspecific and tss_set, and what the C library keeps in each.
  *
  * Captured data hold the numbers of keys: this process's keys must have the same. The C library gives the lowest that is free; so all up to the highest are
  * taken before anybody else asks, and those that the program did not have are given back. The OpenMP runtime finds its own free when it starts.
  */
 #include "replay-rt/target/codelet.h"
+#include "replay-rt/target/machine.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -90,6 +91,13 @@ void pcere_keys_release(const struct codelet *codelet)
     memset(taken, 0, sizeof taken);
 }
 
+/* Such pointers lie in what the C library keeps of modules that it loaded. What this process disguised before, to run at its end, is not used: codelets end at once. */
+static void guard_set(void *context, uint32_t thread, uint32_t threads)
+{
+    (void)thread, (void)threads;
+    machine_pointer_guard_set(*(const uint64_t *)context);
+}
+
 static void values_set(void *context, uint32_t thread, uint32_t threads)
 {
     (void)threads;
@@ -110,4 +118,6 @@ void pcere_keys_restore(struct codelet *codelet)
         made |= keys[i].thread == PLAN_KEY_MADE;
     if (made)
         pcere_team_run(values_set, codelet);
+    if (codelet->plan->pointer_guard)
+        pcere_team_run(guard_set, &codelet->plan->pointer_guard);
 }

@@ -17,6 +17,7 @@
  *   machine_chain                                  `rounds` times four multiplications that wait for each other: the processor's clock, whoever shares its units
  *   machine_float_set                              how this thread rounds, what it does with denormals, which exceptions trap, as struct store_setting has it
  *                                                  (0: stays); returns what was before. Threads of the region's team get it from its primary thread
+ *   machine_pointer_guard_set                      what this thread disguises pointers to functions by, in the GNU C library of the program's processor
  *   machine_wait                                   tell by *flag that the stack is no longer needed, then sleep for ever without one
  */
 #ifndef PCERE_REPLAY_TARGET_MACHINE_H

@@ -37,6 +37,8 @@ static inline void machine_call_words(const void *context, long ret_words[4])
 static inline uint64_t machine_instruction(const void *context) { return ((const ucontext_t *)context)->uc_mcontext.pc; }
 static inline void machine_go_on_at(void *context, uint64_t address) { ((ucontext_t *)context)->uc_mcontext.pc = address; }
 
+static inline void machine_pointer_guard_set(uint64_t guard) { (void)guard; }
+
 static inline void machine_call_answer(void *context, long answer)
 {
     ((ucontext_t *)context)->uc_mcontext.regs[0] = (uint64_t)answer;

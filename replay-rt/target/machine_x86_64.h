@@ -44,6 +44,8 @@ static inline void machine_call_words(const void *context, long ret_words[4])
 static inline uint64_t machine_instruction(const void *context) { return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]; }
 static inline void machine_go_on_at(void *context, uint64_t address) { ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] = (greg_t)address; }
 
+static inline void machine_pointer_guard_set(uint64_t guard) { __asm__ volatile("movq %0, %%fs:0x30" : : "r"(guard)); }
+
 static inline void machine_call_answer(void *context, long answer)
 {
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = answer;

@@ -104,6 +104,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
     struct store_frame frames[2] = {{0x401000, "conj_grad"}, {0x402000, "main"}};
     struct store_range ignored = {SAMPLE_ADDRESS + 256, 8};
     struct store_signal signal = {0x401000, 6, 11, 4};
+    struct store_key keys[2] = {{3, STORE_KEY_MADE, 0x401000}, {3, 1, 42}};
     struct store_descriptor descriptors[2] = {
         {.number = 0, .kind = STORE_DESCRIPTOR_TERMINAL, .path = "/dev/pts/0"},
         {.number = 5, .kind = STORE_DESCRIPTOR_FILE, .flags = O_RDWR, .marks = STORE_DESCRIPTOR_READ | STORE_DESCRIPTOR_CONTENT,
@@ -116,7 +117,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
         .stack_pointer = 0x7ffffffde100, .unit_id = 0x8899aabbccddeeffu, .in_vivo_ns = 1234, .words = words, .word_count = 3, .mappings = mappings,
         .mapping_count = 3, .aliases = &alias, .alias_count = 1, .after = &after, .after_count = 1, .has_after = true, .threads = &thread, .thread_count = 1,
         .locks = &lock, .lock_count = 1, .frames = frames, .frame_count = 2, .ignored = &ignored, .ignored_count = 1,
-        .signals = &signal, .signal_count = 1, .setting = {.schedule_kind = 3, .schedule_chunk = 9, .max_active_levels = 2, .dynamic = 0, .environment = SAMPLE_ADDRESS,
+        .signals = &signal, .signal_count = 1, .keys = keys, .key_count = 2, .setting = {.schedule_kind = 3, .schedule_chunk = 9, .max_active_levels = 2, .dynamic = 0, .environment = SAMPLE_ADDRESS,
                     .level_count = 2, .levels = {{4, 3}, {1, 0}}},
         .descriptors = descriptors, .descriptor_count = 2, .streams = streams, .stream_count = 2, .contents = &content,
         .content_count = 1, .randoms = &random, .random_count = 1, .externals = &external, .external_count = 1, .does_io = true};

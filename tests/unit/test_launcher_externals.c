@@ -37,6 +37,31 @@ static void pointed_at_are_found(void)
     external_table_done(&table);
 }
 
+/*   0x1000 libc.so .. 0x1400 | 0x2000, in no library */
+static void a_library_is_known_by_any_of_its_addresses(void)
+{
+    static const char own_names[] = "\0/lib/libc.so 0123";
+    static const struct store_external own_items[] = {{0x1000, 0x400, 1}, {0x1010, 0, 0}, {0x2000, 0, 0}};
+    enum { OWN_BYTES = HEADER + sizeof own_items + sizeof own_names };
+    const struct store_externals_header header = {STORE_EXTERNALS_MAGIC, OWN_BYTES, 3, HEADER + sizeof own_items};
+    const uint64_t words[] = {0x1000, 0x1200};
+    struct external_table table = {0};
+    unsigned char *data = malloc(OWN_BYTES);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(data);
+    memcpy(data, &header, sizeof header);
+    memcpy(data + HEADER, own_items, sizeof own_items);
+    memcpy(data + HEADER + sizeof own_items, own_names, sizeof own_names);
+    CU_ASSERT_EQUAL_FATAL(external_table_take(data, OWN_BYTES, &table, NULL), PCERE_OK);
+    CU_ASSERT_PTR_EQUAL(external_table_library(&table, 0x1000), &table.items[0]);
+    CU_ASSERT_PTR_EQUAL(external_table_library(&table, 0x13ff), &table.items[0]);
+    CU_ASSERT_PTR_NULL(external_table_library(&table, 0xfff));
+    CU_ASSERT_PTR_NULL(external_table_library(&table, 0x1400));
+    CU_ASSERT_PTR_NULL(external_table_library(&table, 0x2001));
+    external_table_search(&table, words, 2);
+    CU_ASSERT_EQUAL(table.found[0], 0);       /* a library is nothing that one points to */
+    external_table_done(&table);
+}
+
 static void an_empty_table_finds_nothing(void)
 {
     struct external_table table = {0};
@@ -77,6 +102,7 @@ static void damage_is_refused(void)
 }
 
 static const struct unit_test tests[] = {
+    {"a library is known by any of its addresses", a_library_is_known_by_any_of_its_addresses},
     {"functions are found by their address, constants anywhere inside", pointed_at_are_found},
     {"an empty table finds nothing", an_empty_table_finds_nothing},
     {"a damaged table is refused", damage_is_refused},

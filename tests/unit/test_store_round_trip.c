@@ -55,6 +55,9 @@ static void test_codelet_comes_back(void)
     CU_ASSERT_EQUAL_FATAL(codelet.signal_count, 1);
     CU_ASSERT_EQUAL(codelet.signals[0].handler, 0x401000);
     CU_ASSERT_EQUAL(codelet.signals[0].number, 11);
+    CU_ASSERT_EQUAL_FATAL(codelet.key_count, 2);
+    CU_ASSERT_EQUAL(codelet.keys[0].thread, STORE_KEY_MADE);
+    CU_ASSERT_EQUAL(codelet.keys[1].value, 42);
     CU_ASSERT_EQUAL(codelet.setting.schedule_chunk, 9);
     CU_ASSERT_EQUAL(codelet.setting.environment, SAMPLE_ADDRESS);
     CU_ASSERT_EQUAL(codelet.setting.level_count, 2);
