@@ -281,6 +281,13 @@ static void budget_tell(struct cli *cli, const struct replay_report *report, uin
                  units_format_ns(report->cost_ns, cost));
 }
 
+static void room_note(struct cli *cli, uint64_t bytes)
+{
+    char text[UNITS_TEXT_BYTES];
+    cli_note(cli, "%s of decompressed pages would take more than half of what the store's disk, or this machine's memory, has left: they were not kept, and the next replay "
+                  "reads the store anew", units_format_bytes(bytes, text));
+}
+
 static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct replay_words *words = raw;
@@ -342,6 +349,8 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
             missing |= report.results[i].locale_missing;
         if (missing)
             replay_locale_note(cli);
+        if (report.room_lacking_bytes)
+            room_note(cli, report.room_lacking_bytes);
         if (status == PCERE_OK)
             status = failures_count(&report, error);
         if (left_count && !cli->json)

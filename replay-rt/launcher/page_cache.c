@@ -1,6 +1,7 @@
 /* replay-rt/launcher/page_cache.c - see page_cache.h. */
 #include "replay-rt/launcher/page_cache.h"
 
+#include "core/faults.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -101,6 +102,8 @@ static void index_load(int directory, const struct page_cache_layout *layout, ui
 static bool has_room(int descriptor, uint64_t bytes)
 {
     struct statvfs system;
+    if (fault_point("pages.room"))
+        return false;
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     return pages > 0 && page_bytes > 0 && bytes / (uint64_t)page_bytes <= (uint64_t)pages / 2 && !fstatvfs(descriptor, &system)
            && system.f_frsize && bytes / system.f_frsize <= system.f_bavail / 2;
@@ -162,7 +165,8 @@ static int file_make(int directory, uint64_t bytes, struct page_cache *cache)
     int descriptor = openat(directory, "pages", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0)
         return -1;
-    if (!flock(descriptor, LOCK_EX | LOCK_NB) && has_room(descriptor, bytes) && !ftruncate(descriptor, (off_t)bytes)
+    cache->without_room = !has_room(descriptor, bytes);
+    if (!cache->without_room && !flock(descriptor, LOCK_EX | LOCK_NB) && !ftruncate(descriptor, (off_t)bytes)
         && identity_read(descriptor, &cache->identity, &made_bytes))
         return descriptor;
     close(descriptor);
@@ -186,6 +190,7 @@ int page_cache_open(const struct store *store, const struct page_cache_layout *l
             close(descriptor);
         page_cache_index_done(ret_index);
         page_cache_done(&cache);
+        ret_cache->without_room = cache.without_room;
         return -1;
     }
     *ret_cache = cache;

@@ -21,6 +21,7 @@ struct page_cache {
     int directory;                    /* of the folder; -1: there is no cache */
     uint64_t identity;                /* of the file */
     bool in_use;                      /* by another session */
+    bool without_room;                /* there is no cache, since it would take too much of what is left */
 };
 
 struct page_cache_layout { uint64_t store_id, page_bytes, zeros_offset, pages_offset, page_count, places; };     /* what must agree; places: a hash of the table */
@@ -35,7 +36,7 @@ struct page_cache_index {
 };
 
 /* The file, made if it is not there, `bytes` long, and what its index says (nothing, if that does not fit). -1: it cannot be had, is in use, or would
- * take more than half of the disk space that is left or of the memory; then *ret_cache is empty. *ret_index: page_cache_index_done. */
+ * take more than half of the disk space that is left or of the memory; then *ret_cache is empty but for without_room. *ret_index: page_cache_index_done. */
 int page_cache_open(const struct store *store, const struct page_cache_layout *layout, uint64_t bytes, struct page_cache *ret_cache,
                     struct page_cache_index *ret_index);
 /* Write the index. What fails is not there for the next session, and no failure of this one. */

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define FILLER_CLASS_NS 40000000u         /* making the file that fills caches takes half of that */
@@ -259,7 +260,9 @@ static void more_threads_hint(struct pcere_error *error, uint64_t captured, uint
 /* The file that fills caches is made by the first process that uses it, which takes longer than all regions of some programs. */
 static void filler_weigh(const struct replay_session *session, const struct replay_options *options, uint64_t class_ns, struct policy *policy)
 {
-    if (policy->allowed_ns && !options->repeat && !session->filler_made && class_ns < FILLER_CLASS_NS)
+    struct stat about;
+    bool made = session->filler_fd >= 0 && !fstat(session->filler_fd, &about) && about.st_blocks;
+    if (policy->allowed_ns && !options->repeat && !made && class_ns < FILLER_CLASS_NS)
         policy->plan.fill = 0;
 }
 
@@ -277,7 +280,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     uint64_t in_vivo_ns = threads > captured ? codelet->in_vivo_ns / threads * captured : codelet->in_vivo_ns;
     struct sampling_subject sampled = {
         class_ns, (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1),
-        changed_pages(memory, store_manifest(session->store)->page_size), 0, false};
+        pages_count(memory), changed_pages(memory, store_manifest(session->store)->page_size), 0, false};
     if (!strcmp(measurement->warmup, warmup_name(WARMUP_PLAIN)))
         sampled.hot_bytes = hot_bytes(memory, store_manifest(session->store)->page_size);
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
@@ -328,7 +331,6 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         }
         if (doubted && result->sample.sampled_ratio > 0 && !atomic_load(&plan.plan->result.sampling))
             break;                    /* the second one took it for something that cannot be sampled: it says nothing about the first */
-        session->filler_made |= plan.plan->policy.fill && plan.plan->result.phases_ns[PLAN_PHASE_COOL];
         refusal_take(result, &plan.plan->result);
         status = sampling_take(&plan.plan->result, &result->sample, error);
         if (!status)
@@ -513,6 +515,7 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
     }
     report.build_ns = session.build_ns;
     report.build_cached = session.build.cached;
+    report.room_lacking_bytes = session.pool.cache.without_room ? session.pool.file_bytes : 0;
     struct measuring measuring = {&session, &report, target_count * options->thread_count, 0};
     for (size_t i = 0; i < target_count; i++)
         measuring.in_vivo_ns += targets[i].class->time_ns;

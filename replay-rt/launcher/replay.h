@@ -112,6 +112,7 @@ struct replay_report {
     size_t result_count;
     uint64_t build_ns;                /* compiling and linking; near 0 if it was there */
     bool build_cached;
+    uint64_t room_lacking_bytes;      /* 0, or what the disk, or this machine's memory, had no room for, so that later replays will read the store again */
     uint64_t cost_ns;                 /* wall time of all processes, filling of memory files included, building not */
 };
 

@@ -25,7 +25,6 @@ struct replay_session {
     struct page_pool pool;
     int filler_fd;                    /* a memory file with which codelets fill caches: one for all of them, since making memory present costs more than
                                          that; -1: none */
-    bool filler_made;                 /* a codelet has used it */
     char *host_name, *host;           /* this machine's name, and its description as JSON */
     bool elsewhere;                   /* the program was captured on another one */
     struct store_sample *samples;     /* of earlier replays; replay only */

@@ -19,12 +19,14 @@
 #define PATIENCE_LEAST_NS 5000000000u
 #define PATIENCE_RUNS 4u
 
-enum { SHOTS_USUAL = 8, BLOCKS = 4 };
+#define PAGES_FEW 2048u                   /* that is, of regions with less memory, shots need next to none */
+
+enum { SHOTS_USUAL = 8, BLOCKS = 4, PARTS_MOST = 4 };
 
 struct shots { double share_ratio; uint32_t usual, least; };   /* from this share of the program's time on */
 
 /* Shots of one process agree better than processes do: more of them pay only where nothing else makes up for an error. */
-static const struct shots shots_by_share[] = {{0.5, SHOTS_USUAL, 5}, {0.1, 4, 3}, {0, 3, 3}};
+static const struct shots shots_by_share[] = {{0.5, SHOTS_USUAL, 5}, {0.1, 3, 3}, {0, 3, 3}};
 
 /* "auto": 0; "off" and NULL: -1. */
 static enum pcere_status sample_parse(const char *sample, double *ret_ratio, struct pcere_error *error)
@@ -83,6 +85,16 @@ static const char *refusal_known(const struct replay_options *options, bool auto
     return NULL;
 }
 
+/* The largest team that will be asked for in the same process, if its threads' parts of a loop make up those of smaller ones. */
+static uint32_t parts_choose(const struct replay_options *options, uint32_t threads)
+{
+    uint32_t parts = threads;
+    for (size_t i = 0; i < options->thread_count; i++)
+        if (options->threads[i] > parts && options->threads[i] <= PARTS_MOST && options->threads[i] % threads == 0)
+            parts = options->threads[i];
+    return parts <= PARTS_MOST ? parts : 0;
+}
+
 enum pcere_status sampling_choose(const struct replay_options *options, const struct store_codelet *codelet, uint32_t threads, const struct sampling_subject *subject,
                                   struct plan_policy *policy, char **ret_refusal, struct pcere_error *error)
 {
@@ -105,6 +117,7 @@ enum pcere_status sampling_choose(const struct replay_options *options, const st
     policy->sample_shots = 2 * shots->usual;      /* where the first ones only warm the data */
     policy->sample_shots_least = shots->least;
     policy->sample_blocks = BLOCKS;
+    policy->sample_parts = subject->pages < PAGES_FEW ? 0 : parts_choose(options, threads ? threads : 1);
     policy->sample_fraction = ratio / (double)SHOTS_USUAL;
     policy->sample_census_ns = policy->sample_gain ? in_vivo_ns / CENSUS_PARTS : 0;
     return PCERE_OK;

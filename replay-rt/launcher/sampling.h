@@ -21,7 +21,8 @@
 struct sampling_subject {
     uint64_t class_ns;                /* what all members of the class took in vivo, at as many threads; 0: unknown */
     double share_ratio;               /* of the program's time; decides how many shots there are */
-    uint64_t written_pages;           /* that were there before it */
+    uint64_t pages;                   /* that were there before it, */
+    uint64_t written_pages;           /* and those of them that it changes */
     uint64_t hot_bytes;               /* of memory that it finds in the last cache, at most; 0: nothing */
     bool rehearsed;                   /* a whole replay would make pages its own one by one, and nobody knows how many */
 };

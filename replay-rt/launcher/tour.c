@@ -16,7 +16,7 @@
 #define WALKS_ALONE 5u                    /* that a codelet takes by itself: two untimed, three timed */
 #define PAGE_LAY_NS 600u
 #define BUDGET_LEAST_NS 2000000u          /* short regions are timed more than twice */
-#define WEIGHT_PARTS 120u                 /* of what the classes took in vivo: for timed rounds */
+#define WEIGHT_PARTS 240u                 /* of what the classes took in vivo: for timed rounds */
 
 enum { TIMED_LEAST = 2, TIMED_MOST = 10 };
 

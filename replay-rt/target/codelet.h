@@ -72,6 +72,10 @@ bool pcere_processors_suffice(uint32_t threads);
 void pcere_processors_any(void);
 /* Run on every thread of a team, as `#pragma omp parallel` does. */
 void pcere_team_run(team_fn *run, void *context);
+/* Run nothing on them: the team is awake then. */
+void pcere_team_wake(void);
+/* Median time of that. */
+uint64_t pcere_team_fork_ns(void);
 /* The same with a num_threads clause. */
 void pcere_team_run_of(uint32_t threads, team_fn *run, void *context);
 /* The calling thread's number in the OpenMP runtime's own tables. */

@@ -17,7 +17,6 @@
 
 #define LEARNING_WALKS 2u       /* through the regions before it */
 #define STARTS_NS 20000000u     /* threads of a new team are waited for until then */
-#define FORKS_NS 500000u        /* regions that do nothing are timed until then */
 #define FAULT_NS 1000u           /* what a page costs that is made the process's own */
 #define FAULTS_PARTS 50u        /* of a run: more is too much */
 #define SETTLED_RATIO 0.98      /* of the fastest run so far: what is not below that is no faster, */
@@ -50,6 +49,7 @@ struct run {
     enum chain_learning learning;     /* of the walk that goes on */
     bool timing;                      /* ... and counts */
     bool cooled;                      /* pages that shots need were made the process's own, and caches were emptied after that */
+    bool warm;                        /* a run with another number of threads was all the warming that the only timed one needs */
     bool walked;                      /* what steps lay down is known from another number of threads, and no loop's data decide anything: no walk need learn it */
     void (*mark)(uint64_t on);        /* tells who records this process of timed runs, or NULL */
 };
@@ -93,34 +93,9 @@ static void region_find(struct run *run)
     }
 }
 
-static void thread_nothing(void *context, uint32_t thread, uint32_t threads)
-{
-    (void)context;
-    (void)thread;
-    (void)threads;
-}
-
 static uint64_t clock_ns(void)
 {
     return pcere_clock_ns(CLOCK_MONOTONIC);
-}
-
-/* Median time of a parallel region that does nothing. */
-static uint64_t fork_measure(void)
-{
-    enum { FORKS_MOST = 15 };
-    uint64_t times_ns[FORKS_MOST], begin_ns = clock_ns();
-    size_t count = 0;
-    do {
-        uint64_t start_ns = clock_ns();
-        pcere_team_run(thread_nothing, NULL);
-        uint64_t time_ns = clock_ns() - start_ns;
-        size_t at = count++;
-        for (; at > 0 && times_ns[at - 1] > time_ns; at--)
-            times_ns[at] = times_ns[at - 1];
-        times_ns[at] = time_ns;
-    } while (count < FORKS_MOST && clock_ns() - begin_ns < FORKS_NS);
-    return times_ns[count / 2];
 }
 
 /* The entering thread works without pause while the others begin, as in a program's first region: a new thread inherits the processors that this one is
@@ -173,7 +148,7 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
     uint64_t waited_ns = 0;
     bool waits_known = pcere_waits_so_far(&waited_ns);
     pcere_threads_restore(run->threads);
-    pcere_team_run(thread_nothing, NULL);         /* the team is awake, as after the program's previous region */
+    pcere_team_wake();                            /* the team is awake, as after the program's previous region */
     uint32_t switches = switches_so_far();
     uint64_t cpu_ns = pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (run->sampling)
@@ -339,7 +314,7 @@ static void region_warm(struct run *run)
         run->codelet->plan->result.warmups = 1;
         rehearsal_end(run);
     }
-    for (uint32_t i = 0; !run->walked && i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++)
+    for (uint32_t i = 0; !run->walked && !run->warm && i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++)
         last_ns = run_untimed(run, i);
     region_settle(run, last_ns);
 }
@@ -398,7 +373,7 @@ static void region_measure(struct run *run)
     const struct plan_policy *policy = &run->codelet->plan->policy;
     struct plan_result *result = &run->codelet->plan->result;
     uint32_t most = policy->repeat_most < PLAN_SAMPLES ? policy->repeat_most : PLAN_SAMPLES;
-    result->fork_ns = fork_measure();
+    result->fork_ns = pcere_team_fork_ns();
     if (region_sample(run))
         return;
     if (run->samples)
@@ -504,6 +479,14 @@ static bool may_stay(const struct run *run)
     return run->memory.lazy && !run->codelet->plan->level_count && !(run->region->sampling & CODELET_SAMPLE_TASKS);
 }
 
+/* One untimed run was to show what it writes, and to go through all that caches hold. */
+static bool runs_long(const struct run *run)
+{
+    const struct plan_policy *policy = &run->codelet->plan->policy;
+    return policy->task == PLAN_MEASURE && !run->samples && !run->chain && !policy->faulting && policy->warmups == 1 && policy->repeat_most == 1 && policy->budget_ns
+           && run->memory.lazy;
+}
+
 /* With a team of another size, from memory as it was; what shots left there is only made absent where it was, since it decides nothing. */
 static void turn_begin(struct run *run)
 {
@@ -532,7 +515,9 @@ static void turn_begin(struct run *run)
         pcere_memory_restore(&run->memory);
         pcere_plan_phase(codelet, PLAN_PHASE_RESTORE);
     }
-    run->memory.learned = false;
+    run->warm = runs_long(run);
+    codelet->plan->result.warmups = run->warm;
+    run->memory.learned = run->warm;
     pcere_plan_progress(codelet);
 }
 

@@ -3,7 +3,6 @@
 
 #include "include/pcere/rt_abi.h"
 
-#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +13,8 @@
 #define TINY_NS 20000.0                   /* instances of a loop below this are run whole: a fixed cost would be scaled */
 #define GAIN_LEAST 6.0                    /* the region's time over that of a shot: below this several shots save nothing */
 #define STEPS_LEAST 16u                   /* instances of a loop in one run of the region: its time steps */
-#define OUTLIER_AMONG 4u                  /* shots at least */
-#define OUTLIER_OTHERS 0.05               /* how far apart the others lie at most */
-#define OUTLIER_RATIO 1.25
 #define PAGE_NS 3000u                     /* what a page costs that a shot finds missing */
 #define PAGES_PARTS 100u
-#define TREND_LEAST 1.03                  /* earlier shots over later ones: the data were still getting warm */
 #define INTERVAL_GOOD 0.01                /* relative half width: enough shots */
 #define INTERVAL_TASKS_MOST 0.15          /* ... of shots of tasks: a wider one means that subtrees differ so much that none may have met those that decide */
 
@@ -368,6 +363,7 @@ static bool shot_prepare(struct codelet *codelet, const struct codelet_region *r
     shot->team = plan->path == PCERE_PATH_SERIALIZED ? 1 : plan->result.threads;
     shot->shape = (struct sample_shape){.shots = plan->policy.sample_shots, .blocks = plan->policy.sample_blocks,
                                         .fraction = plan->policy.sample_fraction};
+    shot->parts = plan->policy.sample_parts;
     shot->tasks = region->sampling & CODELET_SAMPLE_TASKS;
     shot->one_block = region->sampling & CODELET_SAMPLE_ONE_BLOCK;
     shot->threads = aligned_alloc(128, shot->team * sizeof *shot->threads);
@@ -378,6 +374,8 @@ static bool shot_prepare(struct codelet *codelet, const struct codelet_region *r
         thread->shared = malloc(SAMPLE_DISPATCHES_MOST * sizeof *thread->shared);
         thread->left = malloc(SAMPLE_LEFT_MOST * sizeof *thread->left);
         complete = thread->phases && thread->shared && thread->left;
+        if (complete)
+            thread_reset(thread);     /* their pages are no shot's faults */
     }
     return complete;
 }
@@ -390,66 +388,6 @@ __attribute__((constructor)) static void processors_count(void)
     cpu_set_t set;
     if (!sched_getaffinity(0, sizeof set, &set))
         processors = (uint32_t)CPU_COUNT(&set);
-}
-
-/* Relative half width of the 95 % interval of a mean (Student; 0.95 two-sided, by degrees of freedom). */
-static double half_width(const uint64_t *samples_ns, uint64_t count)
-{
-    static const double student[] = {0, 12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
-    double mean = 0, squares = 0;
-    for (uint64_t i = 0; i < count; i++)
-        mean += (double)samples_ns[i] / (double)count;
-    for (uint64_t i = 0; i < count; i++)
-        squares += ((double)samples_ns[i] - mean) * ((double)samples_ns[i] - mean);
-    if (count < 2 || mean <= 0)
-        return INFINITY;
-    return student[count - 1] * sqrt(squares / (double)(count - 1) / (double)count) / mean;
-}
-
-/* Mann and Kendall's test, one-sided, at about 5 %, where the difference matters. */
-static bool trend_found(const struct plan_result *result)
-{
-    uint64_t count = result->sample_count, half = count / 2;
-    double sum = 0, early = 0, late = 0, n = (double)count;
-    for (uint64_t i = 0; i < count; i++)
-        for (uint64_t j = i + 1; j < count; j++)
-            sum += (result->samples_ns[j] > result->samples_ns[i]) - (result->samples_ns[j] < result->samples_ns[i]);
-    for (uint64_t i = 0; i < half; i++) {
-        early += (double)result->samples_ns[i];
-        late += (double)result->samples_ns[count - 1 - i];
-    }
-    return count >= 4 && sum <= -1.645 * sqrt(n * (n - 1) * (2 * n + 5) / 18) && early > late * TREND_LEAST;
-}
-
-static void samples_drop(struct plan_result *result, uint64_t count)
-{
-    result->sample_count -= count;
-    memmove(result->samples_ns, result->samples_ns + count, result->sample_count * sizeof *result->samples_ns);
-    memmove(result->works_ns, result->works_ns + count, result->sample_count * sizeof *result->works_ns);
-}
-
-static int time_order(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* One shot far above others that agree was disturbed by something that no clock of ours sees. */
-static void outlier_drop(struct plan_result *result, uint32_t least)
-{
-    uint64_t sorted[SAMPLE_SHOTS_MOST], count = result->sample_count, at = 0;
-    if (count < OUTLIER_AMONG || count <= least || count > SAMPLE_SHOTS_MOST)
-        return;
-    memcpy(sorted, result->samples_ns, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, time_order);
-    double agreed_ns = (double)sorted[(count - 1) / 2];
-    if ((double)(sorted[count - 2] - sorted[0]) > OUTLIER_OTHERS * agreed_ns || (double)sorted[count - 1] < OUTLIER_RATIO * agreed_ns)
-        return;
-    while (result->samples_ns[at] != sorted[count - 1])
-        at++;
-    memmove(&result->samples_ns[at], &result->samples_ns[at + 1], (count - 1 - at) * sizeof *result->samples_ns);
-    memmove(&result->works_ns[at], &result->works_ns[at + 1], (count - 1 - at) * sizeof *result->works_ns);
-    result->sample_count = count - 1;
 }
 
 static const char *refusal_known(const struct codelet *codelet, const struct codelet_region *region)
@@ -468,7 +406,7 @@ static const char *refusal_known(const struct codelet *codelet, const struct cod
     if (codelet->plan->result.threads > processors)
         return "it has more threads than there are processors";
     if (!(policy->sample_fraction > 0 && policy->sample_fraction <= 1) || policy->sample_shots < 4 || policy->sample_shots > SAMPLE_SHOTS_MOST
-        || policy->sample_blocks < 1 || policy->sample_blocks > SAMPLE_BLOCKS_MOST)
+        || policy->sample_blocks < 1 || policy->sample_blocks > SAMPLE_BLOCKS_MOST / SAMPLE_PARTS_MOST)
         return "the plan's sampling makes no sense";
     return NULL;
 }
@@ -483,12 +421,24 @@ static bool refuse(struct codelet *codelet, const char *reason)
     return false;
 }
 
-struct series { uint32_t first, end, samples_most; bool rehearsal; };     /* numbers of shots: the first, and behind the last */
+/* Numbers of shots: the first, and behind the last. `all`: none counts before all were rehearsed. */
+struct series { uint32_t first, end, samples_most; bool rehearsal, all; };
+
+/* Of this process, with other numbers of threads as well: which shots ran, and how many faults each still had when it was timed, of pages that are absent each time. */
+static struct { uint32_t end; uint64_t faults[SAMPLE_SHOTS_MOST]; } earlier;
 
 /* What the pages cost that a shot found missing is no longer seen beside the shot itself. */
 static bool pages_are_few(uint64_t faults, uint64_t real_ns)
 {
     return faults * PAGE_NS < real_ns / PAGES_PARTS;
+}
+
+/* From this shot on they count: no further than others ran before. */
+static void series_count(struct series *series, uint32_t number)
+{
+    series->rehearsal = false;
+    if (number < earlier.end && earlier.end < series->end)
+        series->end = earlier.end;
 }
 
 static uint64_t faults_so_far(void)
@@ -534,18 +484,22 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
             return refuse(codelet, "it has no loop that is long enough");
         result->sample_iterations = outcome.iterations;
         result->sample_run += outcome.run;
-        if (series->rehearsal && pages_are_few(faults, outcome.real_ns)) {
-            series->rehearsal = false;
-            samples_drop(result, result->sample_count - 1);
+        uint64_t absent = number < earlier.end ? earlier.faults[number] : 0;
+        if (series->rehearsal && !series->all && pages_are_few(faults > absent ? faults - absent : 0, outcome.real_ns)) {
+            series_count(series, number);
+            pcere_sample_drop(result, result->sample_count - 1);
             result->sample_run = outcome.run;
         }
+        if (!series->rehearsal)
+            earlier.faults[number] = faults;
+        earlier.end = number < earlier.end ? earlier.end : number + 1;
         if (series->rehearsal && result->sample_count == series->samples_most)
             series->end = number + 1;
-        if (!series->rehearsal && result->sample_count >= policy->sample_shots_least && !trend_found(result)
-            && (result->sample_count >= policy->sample_shots / 2 || half_width(result->samples_ns, result->sample_count) <= INTERVAL_GOOD))
+        if (!series->rehearsal && result->sample_count >= policy->sample_shots_least && !pcere_sample_trend_found(result)
+            && (result->sample_count >= policy->sample_shots / 2 || pcere_sample_half_width(result->samples_ns, result->sample_count) <= INTERVAL_GOOD))
             break;
         if (!series->rehearsal && result->sample_count == policy->sample_shots / 2 && number + 1 < series->end)
-            samples_drop(result, result->sample_count / 2);
+            pcere_sample_drop(result, result->sample_count / 2);
     }
     return true;
 }
@@ -580,16 +534,17 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
             if (!series_run(codelet, &series, run, context))
                 return false;
         }
-        settled = series.end == policy->sample_shots || !trend_found(result);
+        settled = series.end == policy->sample_shots || !pcere_sample_trend_found(result);
         if (!settled) {
             rehearsed(context);
             series.end = series.samples_most = policy->sample_shots;
+            series.all = true;
         }
     }
-    if (trend_found(result))
+    if (pcere_sample_trend_found(result))
         return refuse(codelet, "each shot is faster than the one before: its data are warm in the program and cold in a sample");
-    outlier_drop(result, policy->sample_shots_least);
-    if (pcere_sample_shot.tasks && half_width(result->samples_ns, result->sample_count) > INTERVAL_TASKS_MOST)
+    pcere_sample_outlier_drop(result, policy->sample_shots_least);
+    if (pcere_sample_shot.tasks && pcere_sample_half_width(result->samples_ns, result->sample_count) > INTERVAL_TASKS_MOST)
         return refuse(codelet, "its subtrees of tasks differ too much");
     pcere_sample_tasks_end();
     return result->sample_run > 0 || refuse(codelet, "it has no loop that is long enough");

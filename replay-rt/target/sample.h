@@ -22,7 +22,7 @@
 
 /* ---- sample_place.c: which iterations -------------------------------------------------------------------------------------- */
 
-enum { SAMPLE_BLOCKS_MOST = 8, SAMPLE_SHOTS_MOST = 16 };
+enum { SAMPLE_BLOCKS_MOST = 16, SAMPLE_PARTS_MOST = 4, SAMPLE_SHOTS_MOST = 16 };
 
 struct sample_block { uint64_t first, count; };     /* iterations, from 0 */
 
@@ -37,10 +37,31 @@ struct sample_shape {
  * blocks in all shots. Their number; 0: too few iterations, run it whole. */
 uint32_t pcere_sample_place(const struct sample_shape *shape, uint32_t shot, uint64_t key, uint64_t iterations,
                             struct sample_block ret_blocks[SAMPLE_BLOCKS_MOST]);
+struct sample_share {                 /* of a loop's iterations, that one thread has */
+    uint64_t total;                   /* of the loop */
+    uint64_t before, iterations;      /* of the thread: numbers of those in front of it, and how many it has */
+    uint32_t parts;                   /* into which the largest team that will be measured divides such a loop: at most SAMPLE_PARTS_MOST; 0 or 1: it is this one */
+};
+
+/* The same for a thread's share, in each part that a larger team's threads will have, if the share consists of whole ones: so teams of several sizes run the same iterations of
+ * a loop, and find the pages that they need. Blocks lie in the share, from 0; shape->blocks at most SAMPLE_BLOCKS_MOST / SAMPLE_PARTS_MOST. */
+uint32_t pcere_sample_place_parts(const struct sample_shape *shape, uint32_t shot, uint64_t key, const struct sample_share *share,
+                                  struct sample_block ret_blocks[SAMPLE_BLOCKS_MOST]);
 /* Of `chunks` chunks, the one that stands for number `number` of the `count` (at most `chunks`) that a shot runs: a random one of its stratum, so
  * that no stride meets a pattern of the data. Ascending with `number`; another one in each of `shots` shots (at most SAMPLE_SHOTS_MOST), if the stratum has as many. */
 uint64_t pcere_sample_stratum(uint32_t shots, uint32_t shot, uint64_t key, uint64_t number, uint64_t count, uint64_t chunks);
 uint64_t pcere_sample_mix(uint64_t value);
+
+/* ---- sample_agree.c: do shots agree? ------------------------------------------------------------------------------------------ */
+
+/* Relative half width of the 95 % interval of a mean (Student; 0.95 two-sided, by degrees of freedom). */
+double pcere_sample_half_width(const uint64_t *samples_ns, uint64_t count);
+/* Later shots are faster than earlier ones: Mann and Kendall's test, one-sided, at about 5 %, where the difference matters. */
+bool pcere_sample_trend_found(const struct plan_result *result);
+/* The first ones go. */
+void pcere_sample_drop(struct plan_result *result, uint64_t count);
+/* One shot far above others that agree, of more than `least`, was disturbed by something that no clock of ours sees: it goes. */
+void pcere_sample_outlier_drop(struct plan_result *result, uint32_t least);
 
 /* ---- sample_clock.c: time without what other processes took ------------------------------------------------------------------ */
 
@@ -159,6 +180,7 @@ enum sample_kind { SAMPLE_INT32, SAMPLE_UINT32, SAMPLE_INT64, SAMPLE_UINT64 };
 struct sample_shot {                  /* what the hooks read while a shot runs */
     struct sample_shape shape;
     uint32_t number;
+    uint32_t parts;                   /* as struct sample_share has it */
     bool tasks;                       /* subtrees of tasks are sampled, and loops are run whole */
     bool one_block;                   /* the region allocates inside loops: its frame must not go back in time */
     uint64_t start_ns;                /* raw */

@@ -7,7 +7,7 @@
  */
 #include "replay-rt/target/sample.h"
 
-enum { ITERATIONS_LEAST = 4, BLOCK_ITERATIONS = 4 };
+enum { ITERATIONS_LEAST = 4, BLOCK_ITERATIONS = 4, PART_ITERATIONS_LEAST = 16 };
 
 __extension__ typedef unsigned __int128 uint128;
 
@@ -59,6 +59,43 @@ uint32_t pcere_sample_place(const struct sample_shape *shape, uint32_t shot, uin
         ret_blocks[b] = (struct sample_block){low + random_below(block_key + shot, high - low - count + 1), count};
     }
     return (uint32_t)blocks;
+}
+
+/* Where a part begins, as the runtime divides a loop: the first parts have one iteration more than the others. */
+static uint64_t part_begin(const struct sample_share *share, uint64_t part)
+{
+    uint64_t rest = share->total % share->parts;
+    return share->total / share->parts * part + (part < rest ? part : rest);
+}
+
+/* The part that begins at iteration `at`; share->parts: behind the last one; more: none does. */
+static uint64_t part_at(const struct sample_share *share, uint64_t at)
+{
+    uint64_t part = 0;
+    while (part <= share->parts && part_begin(share, part) != at)
+        part++;
+    return part;
+}
+
+uint32_t pcere_sample_place_parts(const struct sample_shape *shape, uint32_t shot, uint64_t key, const struct sample_share *share,
+                                  struct sample_block ret_blocks[SAMPLE_BLOCKS_MOST])
+{
+    if (share->parts < 2 || share->parts > SAMPLE_PARTS_MOST || share->total / share->parts < PART_ITERATIONS_LEAST)
+        return pcere_sample_place(shape, shot, key, share->iterations, ret_blocks);
+    uint64_t part = part_at(share, share->before), end = part_at(share, share->before + share->iterations);
+    if (part > share->parts || end > share->parts)
+        return pcere_sample_place(shape, shot, key, share->iterations, ret_blocks);
+    uint32_t count = 0;
+    for (; part < end; part++) {
+        uint64_t begin = part_begin(share, part);
+        uint32_t own = pcere_sample_place(shape, shot, pcere_sample_mix(key + part), part_begin(share, part + 1) - begin, ret_blocks + count);
+        if (!own)
+            return 0;
+        for (uint32_t b = 0; b < own; b++)
+            ret_blocks[count + b].first += begin - share->before;
+        count += own;
+    }
+    return count;
 }
 
 uint64_t pcere_sample_stratum(uint32_t shots, uint32_t shot, uint64_t key, uint64_t number, uint64_t count, uint64_t chunks)

@@ -121,8 +121,10 @@ static bool static_begin(struct sample_thread *thread, const struct sample_call 
     uint64_t frame = pcere_sample_shot.one_block ? 0 : pcere_sample_frame_bytes(call);
     if (!frame)
         shape.blocks = 1;
+    const struct sample_share share = {.total = trip_count(whole->lower, whole->upper, found.increment, kind), .before = (found.first - whole->lower) / found.increment,
+                                       .iterations = found.iterations, .parts = frame && !found.stride ? pcere_sample_shot.parts : 0};
     if (!pcere_sample_shot.tiny[site] && (frame || !found.stride))
-        count = pcere_sample_place(&shape, pcere_sample_shot.number, instance_key(thread, site, call->rip), found.iterations, blocks);
+        count = pcere_sample_place_parts(&shape, pcere_sample_shot.number, instance_key(thread, site, call->rip), &share, blocks);
     if (!count) {
         thread->run += found.iterations;
         return false;

@@ -4,6 +4,10 @@
  */
 #include "replay-rt/target/codelet.h"
 
+#include <time.h>
+
+#define FORKS_NS 500000u        /* regions that do nothing are timed until then */
+
 struct source_location {              /* ident_t of the OpenMP runtime */
     int32_t reserved1, flags, reserved2, reserved3;
     const char *text;
@@ -34,6 +38,35 @@ void pcere_team_run_of(uint32_t threads, team_fn *run, void *context)
 void pcere_team_run(team_fn *run, void *context)
 {
     __kmpc_fork_call(&location, 2, (microtask_fn *)(void (*)(void))team_microtask, run, context);
+}
+
+static void thread_nothing(void *context, uint32_t thread, uint32_t threads)
+{
+    (void)context;
+    (void)thread;
+    (void)threads;
+}
+
+void pcere_team_wake(void)
+{
+    pcere_team_run(thread_nothing, NULL);
+}
+
+uint64_t pcere_team_fork_ns(void)
+{
+    enum { FORKS_MOST = 15 };
+    uint64_t times_ns[FORKS_MOST], begin_ns = pcere_clock_ns(CLOCK_MONOTONIC);
+    size_t count = 0;
+    do {
+        uint64_t start_ns = pcere_clock_ns(CLOCK_MONOTONIC);
+        pcere_team_wake();
+        uint64_t time_ns = pcere_clock_ns(CLOCK_MONOTONIC) - start_ns;
+        size_t at = count++;
+        for (; at > 0 && times_ns[at - 1] > time_ns; at--)
+            times_ns[at] = times_ns[at - 1];
+        times_ns[at] = time_ns;
+    } while (count < FORKS_MOST && pcere_clock_ns(CLOCK_MONOTONIC) - begin_ns < FORKS_NS);
+    return times_ns[count / 2];
 }
 
 uint32_t pcere_team_runtime_number(void)

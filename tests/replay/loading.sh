@@ -59,6 +59,11 @@ flock 9
 run "$PCERE" verify loading.pcere
 says "where another replay has the file, one in memory does" 0 out 'identical'
 exec 9<&-
+rm $pages
+PCERE_FAULTS=pages.room run "$PCERE" replay --repeat 1 loading.pcere '*only_once*'
+says "a disk without room for its pages is told" 0 err 'would take more than half of what the store.s disk, or this machine.s memory, has left: they were not kept'
+run "$PCERE" replay --repeat 1 loading.pcere '*only_once*'
+holds "with room nothing is said" test -z "$(grep "were not kept" .err)"
 chmod 0 loading.pcere/build/memory
 run "$PCERE" verify loading.pcere
 says "where it cannot be opened, too" 0 out 'identical'

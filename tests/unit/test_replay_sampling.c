@@ -57,6 +57,63 @@ static void loops_differ(void)
     CU_ASSERT(same <= 2);
 }
 
+/* Teams of one, two and four threads run the same iterations, wherever the parts of the largest one make up those of the others. */
+static void parts_are_those_of_larger_teams(void)
+{
+    static const uint64_t totals[] = {64, 67, 255, 1000, 4098};
+    for (size_t c = 0; c < sizeof totals / sizeof *totals; c++)
+        for (uint32_t shot = 0; shot < 6; shot++) {
+            const struct sample_shape shape = {.shots = 6, .blocks = 4, .fraction = 0.0125};
+            unsigned char seen[4100] = {0};
+            for (uint32_t team = 1; team <= 4; team *= 2)
+                for (uint32_t thread = 0; thread < team; thread++) {
+                    uint64_t rest = totals[c] % team, before = totals[c] / team * thread + (thread < rest ? thread : rest);
+                    struct sample_block blocks[SAMPLE_BLOCKS_MOST];
+                    struct sample_share share = {totals[c], before, totals[c] / team + (thread < rest), 4};
+                    if (team == 2 && totals[c] % 4 == 2)
+                        continue;     /* the first two threads of four have one more each, and are more than half a loop */
+                    uint32_t count = pcere_sample_place_parts(&shape, shot, 5, &share, blocks);
+                    CU_ASSERT_FATAL(count >= 4 / team && count <= SAMPLE_BLOCKS_MOST);
+                    for (uint32_t b = 0; b < count; b++) {
+                        CU_ASSERT_FATAL(blocks[b].count && blocks[b].first + blocks[b].count <= share.iterations);
+                        CU_ASSERT(!b || blocks[b].first >= blocks[b - 1].first + blocks[b - 1].count);
+                        for (uint64_t i = 0; i < blocks[b].count; i++)
+                            seen[before + blocks[b].first + i] |= (unsigned char)(1 << team);
+                    }
+                }
+            for (uint64_t i = 0; i < totals[c]; i++)
+                CU_ASSERT(!seen[i] || seen[i] == (totals[c] % 4 == 2 ? 1 << 1 | 1 << 4 : 1 << 1 | 1 << 2 | 1 << 4));
+        }
+}
+
+static void other_shares_are_placed_by_themselves(void)
+{
+    const struct sample_shape shape = {.shots = 6, .blocks = 4, .fraction = 0.01};
+    static const struct sample_share shares[] = {{1000, 0, 1000, 0}, {1000, 10, 900, 4}, {40, 0, 40, 4}, {1000, 334, 333, 4}, {1000, 0, 1000, 1 + SAMPLE_PARTS_MOST}};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        struct sample_block own[SAMPLE_BLOCKS_MOST], plain[SAMPLE_BLOCKS_MOST];
+        uint32_t count = pcere_sample_place_parts(&shape, 2, 9, &shares[i], own);
+        CU_ASSERT_EQUAL_FATAL(count, pcere_sample_place(&shape, 2, 9, shares[i].iterations, plain));
+        CU_ASSERT(!memcmp(own, plain, count * sizeof *own));
+    }
+}
+
+static void large_regions_are_sampled_for_larger_teams(void)
+{
+    uint32_t counts[] = {1, 2, 4, 8}, odd[] = {1, 2, 3};
+    const struct store_codelet codelet = {.in_vivo_ns = 100000000, .capture_threads = 1};
+    const struct sampling_subject large = {.pages = 100000}, small = {.pages = 10};
+    char *refusal = NULL;
+    const struct { const uint32_t *counts; size_t count; uint32_t threads; const struct sampling_subject *subject; uint32_t parts; } cases[] = {
+        {counts, 4, 1, &large, 4}, {counts, 4, 2, &large, 4}, {counts, 4, 8, &large, 0}, {counts, 2, 1, &large, 2}, {odd, 3, 1, &large, 3}, {odd, 3, 2, &large, 2}, {counts, 4, 1, &small, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan_policy policy = {0};
+        const struct replay_options options = {.sample = "auto", .threads = cases[i].counts, .thread_count = cases[i].count};
+        CU_ASSERT_EQUAL_FATAL(sampling_choose(&options, &codelet, cases[i].threads, cases[i].subject, &policy, &refusal, NULL), PCERE_OK);
+        CU_ASSERT_EQUAL(policy.sample_parts, cases[i].parts);
+    }
+}
+
 static void triangle_is_unbiased(void)
 {
     enum { COUNT = 10000, SHOTS = 8 };
@@ -231,6 +288,9 @@ static const struct unit_test tests[] = {
     {"blocks lie inside the loop, ascend and are never empty, for any number of iterations", blocks_lie_inside},
     {"the shots of a loop have no iteration in common, and together run what was asked for", shots_are_disjoint},
     {"loops have their blocks at different places", loops_differ},
+    {"teams of several sizes run the same iterations", parts_are_those_of_larger_teams},
+    {"a share that is no part of a larger team's loop is placed by itself", other_shares_are_placed_by_themselves},
+    {"regions with much memory are sampled so that larger teams find their pages", large_regions_are_sampled_for_larger_teams},
     {"iterations that grow steadily are met without bias", triangle_is_unbiased},
     {"chunks that stand for others ascend, each in its stratum", chunks_ascend},
     {"no chunk of a dynamic schedule is run in two shots", chunks_of_two_shots_differ},
