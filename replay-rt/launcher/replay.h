@@ -113,7 +113,7 @@ struct replay_report {
     uint64_t build_ns;                /* compiling and linking; near 0 if it was there */
     bool build_cached;
     uint64_t room_lacking_bytes;      /* 0, or what the disk, or this machine's memory, had no room for, so that later replays will read the store again */
-    uint64_t cost_ns;                 /* wall time of all processes, filling of memory files included, building not */
+    uint64_t cost_ns;                 /* wall time from opening the store's codelets to the end of the last process, filling of memory files included, building not */
 };
 
 /* Build what is missing, then measure all targets at all thread counts. Fails as a whole only if nothing can run: options
