@@ -1,4 +1,5 @@
 /* cli/tune_search.c - see tune_search.h. */
+#include "cli/interrupt.h"
 #include "cli/tune_search.h"
 #include "core/text.h"
 #include "store/store.h"
@@ -137,6 +138,13 @@ static enum pcere_status report_take(struct tune_search *search, const struct re
     return status;
 }
 
+static enum pcere_status interrupted(struct tune_search *search, struct pcere_error *error)
+{
+    search->cli->signal = interrupt_caught();
+    return pcere_fail(error, PCERE_NO, 0, "the same command goes on from here", "interrupted; what was measured, %zu setting%s of regions, is in '%s'", search->measured,
+                      search->measured == 1 ? "" : "s", store_path(search->cli->store));
+}
+
 /* Replay some regions with one setting. Flags that do not compile are a setting that fails, not a failure. */
 static enum pcere_status setting_measure(struct tune_search *search, struct tune_region *const *regions, size_t count,
                                          const struct tuning_setting *setting, struct pcere_error *error)
@@ -153,7 +161,10 @@ static enum pcere_status setting_measure(struct tune_search *search, struct tune
     uint64_t start_ns = clock_ns();
     enum pcere_status status = replay_run(search->cli->store, targets, target_count, &options, &report, error);
     search->spent_ns += clock_ns() - start_ns;
-    if (status == PCERE_NO && setting->values[TUNING_FLAGS]) {
+    /* What was ended from the terminal says nothing of its setting. */
+    if (status != PCERE_OK && interrupt_caught())
+        status = interrupted(search, error);
+    else if (status == PCERE_NO && setting->values[TUNING_FLAGS]) {
         for (size_t r = 0; r < count; r++) {
             const struct tuning_trial trial = {.setting = *setting, .failed = true};
             note_add(regions[r], "flags do not compile: %s", error->message);
@@ -163,6 +174,8 @@ static enum pcere_status setting_measure(struct tune_search *search, struct tune
     } else if (status == PCERE_OK) {
         status = report_take(search, &report, regions, count, setting, error);
         replay_report_done(&report);
+        if (status == PCERE_OK && interrupt_caught())
+            status = interrupted(search, error);
     }
     free(targets);
     return status;
@@ -285,6 +298,11 @@ static enum pcere_status flags_verify(struct tune_search *search, const struct t
     uint64_t start_ns = clock_ns();
     enum pcere_status status = verify_run(search->cli->store, region->targets, region->target_count, &options, &report, error);
     search->spent_ns += clock_ns() - start_ns;
+    if (interrupt_caught()) {
+        if (status == PCERE_OK)
+            verify_report_done(&report);
+        return interrupted(search, error);
+    }
     if (status != PCERE_OK)
         return status;
     *ret_verdict = VERIFY_IDENTICAL;
@@ -305,8 +323,8 @@ static enum pcere_status flags_verify(struct tune_search *search, const struct t
 static enum pcere_status region_verify(struct tune_search *search, struct tune_region *region, struct pcere_error *error)
 {
     while (region->best && region->best->setting.values[TUNING_FLAGS]) {
-        enum verify_verdict verdict;
-        const char *word;
+        enum verify_verdict verdict = VERIFY_DIFFERENT;
+        const char *word = NULL;
         uint32_t flags = region->best->setting.values[TUNING_FLAGS];
         enum pcere_status status = flags_verify(search, region, &region->best->setting, &verdict, &word, error);
         if (status != PCERE_OK)

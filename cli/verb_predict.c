@@ -337,7 +337,8 @@ static void prediction_print(const struct prediction *prediction)
         noise_print(prediction);
     regions_print(prediction);
     parts_print(prediction);
-    forks_print(prediction);
+    if (prediction->result.point_count > 1 || prediction->result.points[0].threads > 1)
+        forks_print(prediction);
     missing_print(prediction);
     absent_print(prediction);
     alien_print(prediction);
@@ -366,6 +367,13 @@ static enum pcere_status measure_predicted(struct cli *cli, const struct predict
     return status;
 }
 
+/* What can be said of this machine without replays. */
+static void model_hint(struct pcere_error *error)
+{
+    size_t length = strlen(error->hint);
+    snprintf(error->hint + length, sizeof error->hint - length, "%swithout replays, --model computes it from the machine's signature (pcere platform discover)", length ? "; " : "");
+}
+
 static enum pcere_status predict_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct predict_words *words = raw;
@@ -380,6 +388,8 @@ static enum pcere_status predict_verb(struct cli *cli, void *raw, struct pcere_e
     /* First without real runs: it is no use to measure what cannot be predicted. */
     if (status == PCERE_OK)
         status = prediction_make(&prediction, error);
+    if (status == PCERE_DATA && prediction.here && !words->model)
+        model_hint(error);
     if (status == PCERE_OK && words->measure) {
         status = measure_predicted(cli, &prediction, words->repeat, error);
         if (status == PCERE_OK)

@@ -1,4 +1,5 @@
 /* cli/verb_tune.c - pcere tune: the best threads, flags, schedule and binding of each region, found on its codelets. */
+#include "cli/interrupt.h"
 #include "cli/measure_store.h"
 #include "cli/tune_search.h"
 #include "cli/verbs.h"
@@ -96,11 +97,14 @@ static enum pcere_status space_fill(struct tuner *tuner, const struct tune_words
 
 /* ---- the whole program ------------------------------------------------------------------------------------------------------ */
 
+/* Predicted, with all regions at the lower and the upper end of their intervals at once; time_ns 0: unknown. */
+struct total { uint64_t time_ns, low_ns, high_ns; };
+
 struct totals {
-    uint64_t captured_ns;                /* predicted, as captured: its thread count, if that was tried */
-    uint64_t uniform_ns;                 /* with what an environment can say, the same for all regions: the best of what was tried on all of them; 0: nothing was */
+    struct total captured;               /* as captured: its thread count, if that was tried */
+    struct total uniform_time;           /* with what an environment can say, the same for all regions: the best of what was tried on all of them; 0: nothing was */
     struct tuning_setting uniform;       /* that; the compiler's flags as they are */
-    uint64_t tuned_ns;                   /* each region with its best */
+    struct total tuned;                  /* each region with its best */
     uint64_t captured_real_ns, uniform_real_ns;      /* medians of real runs on this machine; 0: none */
 };
 
@@ -116,15 +120,23 @@ static uint64_t rest_ns(const struct tune_search *search)
     return rest;
 }
 
-/* 0: some region was not measured so, or does not run so. */
-static uint64_t uniform_ns(const struct tune_search *search, const struct tuning_setting *setting)
+static void total_add(struct total *total, uint64_t time_ns, uint64_t low_ns, uint64_t high_ns)
 {
-    uint64_t sum = rest_ns(search);
+    total->time_ns += time_ns;
+    total->low_ns += low_ns;
+    total->high_ns += high_ns;
+}
+
+/* Unknown: some region was not measured so, or does not run so. */
+static struct total uniform_total(const struct tune_search *search, const struct tuning_setting *setting)
+{
+    const uint64_t rest = rest_ns(search);
+    struct total sum = {rest, rest, rest};
     for (size_t r = 0; r < search->region_count; r++) {
         const struct tuning_trial *trial = tune_trial(&search->regions[r], setting);
         if (!trial || trial->failed)
-            return 0;
-        sum += trial->time_ns;
+            return (struct total){0};
+        total_add(&sum, trial->time_ns, trial->low_ns, trial->high_ns);
     }
     return sum;
 }
@@ -142,10 +154,10 @@ static void uniform_find(const struct tune_search *search, struct totals *totals
     const uint32_t *counts = search->space.counts.counts;
     for (uint32_t i = 0; i < counts[TUNING_THREADS] * counts[TUNING_SCHEDULE] * counts[TUNING_BIND]; i++) {
         struct tuning_setting setting = environment_setting(&search->space, i);
-        uint64_t time_ns = uniform_ns(search, &setting);
-        double bound_ns = (double)totals->uniform_ns * (setting.values[TUNING_SCHEDULE] || setting.values[TUNING_BIND] ? 1 - TUNING_ALIKE_RATIO : 1);
-        if (time_ns && (!totals->uniform_ns || (double)time_ns < bound_ns)) {
-            totals->uniform_ns = time_ns;
+        struct total total = uniform_total(search, &setting);
+        double bound_ns = (double)totals->uniform_time.time_ns * (setting.values[TUNING_SCHEDULE] || setting.values[TUNING_BIND] ? 1 - TUNING_ALIKE_RATIO : 1);
+        if (total.time_ns && (!totals->uniform_time.time_ns || (double)total.time_ns < bound_ns)) {
+            totals->uniform_time = total;
             totals->uniform = setting;
         }
     }
@@ -153,15 +165,20 @@ static void uniform_find(const struct tune_search *search, struct totals *totals
 
 static struct totals totals_find(const struct tune_search *search)
 {
-    struct totals totals = {.tuned_ns = rest_ns(search)};
+    const uint64_t rest = rest_ns(search);
+    struct totals totals = {.tuned = {rest, rest, rest}};
     uint32_t captured = store_manifest(search->cli->store)->threads;
     for (uint32_t t = 0; t < search->space.counts.counts[TUNING_THREADS]; t++)
         if (search->space.threads[t] == captured)
-            totals.captured_ns = uniform_ns(search, &(struct tuning_setting){{t, 0, 0, 0}});
+            totals.captured = uniform_total(search, &(struct tuning_setting){{t, 0, 0, 0}});
     uniform_find(search, &totals);
     for (size_t r = 0; r < search->region_count; r++) {
         const struct tune_region *region = &search->regions[r];
-        totals.tuned_ns += region->best ? region->best->time_ns : store_manifest(search->cli->store)->regions[region->index].time_ns;
+        const uint64_t kept_ns = store_manifest(search->cli->store)->regions[region->index].time_ns;
+        if (region->best)
+            total_add(&totals.tuned, region->best->time_ns, region->best->low_ns, region->best->high_ns);
+        else
+            total_add(&totals.tuned, kept_ns, kept_ns, kept_ns);
     }
     return totals;
 }
@@ -218,7 +235,7 @@ static void real_find(const struct tune_search *search, struct totals *totals)
 {
     char *settings = settings_text(search, &totals->uniform);
     totals->captured_real_ns = real_ns(search, store_manifest(search->cli->store)->threads, "");
-    totals->uniform_real_ns = settings && totals->uniform_ns ? real_ns(search, threads_of(search, &totals->uniform), settings) : 0;
+    totals->uniform_real_ns = settings && totals->uniform_time.time_ns ? real_ns(search, threads_of(search, &totals->uniform), settings) : 0;
     free(settings);
 }
 
@@ -299,9 +316,11 @@ static json_t *uniform_value(const struct tune_search *search, const struct tota
     json_put(value, "threads", json_from_u64(threads_of(search, &totals->uniform)), failed);
     json_put(value, "schedule", json_from_string(value_of(search, &totals->uniform, TUNING_SCHEDULE)), failed);
     json_put(value, "bind", json_from_string(value_of(search, &totals->uniform, TUNING_BIND)), failed);
-    json_put(value, "predicted_ns", json_from_u64(totals->uniform_ns), failed);
+    json_put(value, "predicted_ns", json_from_u64(totals->uniform_time.time_ns), failed);
+    json_put(value, "predicted_low_ns", json_from_u64(totals->uniform_time.low_ns), failed);
+    json_put(value, "predicted_high_ns", json_from_u64(totals->uniform_time.high_ns), failed);
     json_put(value, "real_ns", time_or_null(totals->uniform_real_ns), failed);
-    json_put(value, "predicted_gain_ratio", gain_value(totals->captured_ns, totals->uniform_ns), failed);
+    json_put(value, "predicted_gain_ratio", gain_value(totals->captured.time_ns, totals->uniform_time.time_ns), failed);
     json_put(value, "real_gain_ratio", gain_value(totals->captured_real_ns, totals->uniform_real_ns), failed);
     return value;
 }
@@ -312,11 +331,11 @@ static char *environment_text(const struct tune_search *search, const struct tot
     struct text text = {0};
     const char *schedule = value_of(search, &totals->uniform, TUNING_SCHEDULE), *bind = value_of(search, &totals->uniform, TUNING_BIND);
     text_add(&text, "");
-    if (totals->uniform_ns)
+    if (totals->uniform_time.time_ns)
         text_addf(&text, "%sOMP_NUM_THREADS=%u\n", prefix, threads_of(search, &totals->uniform));
-    if (totals->uniform_ns && schedule)
+    if (totals->uniform_time.time_ns && schedule)
         text_addf(&text, "%sOMP_SCHEDULE=%s\n", prefix, schedule);
-    if (totals->uniform_ns && bind)
+    if (totals->uniform_time.time_ns && bind)
         text_addf(&text, "%sOMP_PROC_BIND=%s\n", prefix, bind);
     return text_take(&text);
 }
@@ -337,10 +356,10 @@ static enum pcere_status document_add(json_t *document, const struct tune_search
     json_put(document, "failed", json_from_u64(search->failed), &failed);
     json_put(document, "not_tried", json_from_u64(search->left), &failed);
     json_put(document, "cost_ns", json_from_u64(search->spent_ns), &failed);
-    json_put(document, "captured", json_pack("{s:I, s:o, s:o}", "threads", (json_int_t)captured, "predicted_ns", time_or_null(totals->captured_ns), "real_ns",
+    json_put(document, "captured", json_pack("{s:I, s:o, s:o}", "threads", (json_int_t)captured, "predicted_ns", time_or_null(totals->captured.time_ns), "real_ns",
                                              time_or_null(totals->captured_real_ns)), &failed);
-    json_put(document, "uniform", totals->uniform_ns ? uniform_value(search, totals, &failed) : json_null(), &failed);
-    json_put(document, "tuned", json_pack("{s:o, s:o}", "predicted_ns", json_from_u64(totals->tuned_ns), "gain_ratio", gain_value(totals->captured_ns, totals->tuned_ns)), &failed);
+    json_put(document, "uniform", totals->uniform_time.time_ns ? uniform_value(search, totals, &failed) : json_null(), &failed);
+    json_put(document, "tuned", json_pack("{s:o, s:o}", "predicted_ns", json_from_u64(totals->tuned.time_ns), "gain_ratio", gain_value(totals->captured.time_ns, totals->tuned.time_ns)), &failed);
     json_t *environment = json_array();
     char *lines = environment_text(search, totals, "");
     for (char *at = lines, *end; at && (end = strchr(at, '\n')); at = end + 1)
@@ -373,10 +392,10 @@ static void region_row(struct cli_table *table, const struct tune_search *search
     free(best);
 }
 
-static void total_print(uint64_t time_ns, const char *words, uint64_t run_ns)
+static void total_print(const struct total *total, const char *words, uint64_t run_ns)
 {
-    char time[UNITS_TEXT_BYTES], real[UNITS_TEXT_BYTES];
-    printf("  %-10s %s", units_format_ns(time_ns, time), words);
+    char time[CLI_TEXT_MOST], real[UNITS_TEXT_BYTES];
+    printf("  %-20s  %s", cli_interval_text(time, total->time_ns, total->low_ns, total->high_ns), words);
     printf(run_ns ? " (really %s)\n" : "\n", units_format_ns(run_ns, real));
 }
 
@@ -387,14 +406,14 @@ static void totals_print(const struct tune_search *search, const struct totals *
     bool set = totals->uniform.values[TUNING_SCHEDULE] || totals->uniform.values[TUNING_BIND];
     printf("\nthe whole program, predicted:\n");
     snprintf(words, sizeof words, "with %u thread%s, as captured", captured, captured == 1 ? "" : "s");
-    if (totals->captured_ns)
-        total_print(totals->captured_ns, words, totals->captured_real_ns);
+    if (totals->captured.time_ns)
+        total_print(&totals->captured, words, totals->captured_real_ns);
     snprintf(words, sizeof words, "with OMP_NUM_THREADS=%u%s", threads, set ? " and the settings below" : " alone");
-    if (totals->uniform_ns && (set || threads != captured))
-        total_print(totals->uniform_ns, words, totals->uniform_real_ns);
-    total_print(totals->tuned_ns, "with the best of each region", 0);
-    if (totals->captured_real_ns && totals->uniform_real_ns && totals->captured_ns && (set || threads != captured))
-        printf("by the environment alone %.1f %% less time, really %.1f %% less\n", 100 * (1 - (double)totals->uniform_ns / (double)totals->captured_ns),
+    if (totals->uniform_time.time_ns && (set || threads != captured))
+        total_print(&totals->uniform_time, words, totals->uniform_real_ns);
+    total_print(&totals->tuned, "with the best of each region", 0);
+    if (totals->captured_real_ns && totals->uniform_real_ns && totals->captured.time_ns && (set || threads != captured))
+        printf("by the environment alone %.1f %% less time, really %.1f %% less\n", 100 * (1 - (double)totals->uniform_time.time_ns / (double)totals->captured.time_ns),
                100 * (1 - (double)totals->uniform_real_ns / (double)totals->captured_real_ns));
 }
 
@@ -464,7 +483,7 @@ static enum pcere_status measure(struct cli *cli, struct tune_search *search, co
     char *text = settings_text(search, &totals->uniform);
     const struct measure_settings settings = {text, value_of(search, &totals->uniform, TUNING_SCHEDULE), value_of(search, &totals->uniform, TUNING_BIND)};
     enum pcere_status status = measure_store(cli, &captured, 1, 0, error);
-    if (status == PCERE_OK && totals->uniform_ns && (threads != captured || settings.schedule || settings.bind))
+    if (status == PCERE_OK && totals->uniform_time.time_ns && (threads != captured || settings.schedule || settings.bind))
         status = measure_store_set(cli, &settings, threads, 0, error);
     free(text);
     return status == PCERE_OK ? prediction_reload(cli, &search->prediction, error) : status;
@@ -475,6 +494,7 @@ static enum pcere_status tune_verb(struct cli *cli, void *raw, struct pcere_erro
     const struct tune_words *words = raw;
     struct tuner tuner = {0};
     enum pcere_status status = tuner_prepare(&tuner, words, cli, error);
+    interrupt_remember("\npcere tune: ends when the setting at hand is measured, or at once if asked again\n");
     if (status == PCERE_OK)
         status = tune_search_run(&tuner.search, error);
     cli_progress(cli, NULL);
@@ -520,6 +540,8 @@ const struct cli_verb cli_verb_tune = {
         "ended by its budget goes on where it was.\n\n"
         "Times within 1 % are taken for the same, and of those the setting that changes least is recommended. What was found, and what it is compared with, is "
         "measured twice more, and a gain that lies within the intervals is marked. A region whose memory after it differs beyond rounding with other flags keeps its own.\n\n"
+        "Interrupted (ctrl-C, SIGTERM), it ends with exit status 130 (143) once the setting at hand is measured, at the second time at once; on a full disk with 5. Either way all "
+        "samples are kept, and the same command goes on from there.\n\n"
         "Without REGION, regions under 1 % of the run are left out. The result is a setting of the environment, a hint for each region in the manner of a patch, "
         "and what the whole program is predicted to gain; other flags than the original's take effect only once the program is compiled with them.",
     .examples = "pcere tune\npcere tune resid --threads 1,2,4 --flags \"-O3 -march=native; -O3 -mavx2\"\npcere tune --budget 30s --measure\n",

@@ -5,10 +5,12 @@
 #include "core/workers.h"
 #include "replay-rt/launcher/user_passes.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 void build_unit_flags(const struct elf_unit *unit, bool retarget, struct arguments *arguments)
 {
@@ -82,10 +84,22 @@ static void unit_flags_add(struct arguments *arguments, const struct builder *bu
     }
 }
 
+/* A linker that lays out its result in mapped memory dies of the bus error where the disk has no more room, and a compiler may find no room for its message. */
+static bool disk_filled(const char *line, const char *log)
+{
+    const uint64_t little_bytes = 16u << 20;
+    struct statvfs disk;
+    if (strstr(line, "No space left") || strstr(line, "quota exceeded"))
+        return true;
+    return (!*line || strstr(line, "Bus error")) && statvfs(log, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < little_bytes;
+}
+
 enum pcere_status build_fail_log(const char *what, const char *subject, const char *log, struct pcere_error *error)
 {
     char *line = command_first_error(log);
-    enum pcere_status status = pcere_fail(error, PCERE_NO, 0, NULL, "cannot %s '%.120s': %.300s", what, subject, line ? line : "");
+    enum pcere_status status = line && disk_filled(line, log)
+        ? pcere_fail(error, PCERE_SYSTEM, ENOSPC, "free some: the same command goes on with what the store has", "cannot %s '%.120s'", what, subject)
+        : pcere_fail(error, PCERE_NO, 0, NULL, "cannot %s '%.120s': %.300s", what, subject, line ? line : "");
     free(line);
     return status;
 }

@@ -37,7 +37,7 @@ struct builder {
 enum pcere_status build_units_compile(struct builder *builder, struct pcere_error *error);
 /* build_link.c: make the executable and what is rebuilt of each library. `missing`: variables that the original does not have, as in the file of that name. */
 enum pcere_status build_link(const struct builder *builder, struct text *missing, struct pcere_error *error);
-/* A tool of the compiler failed: its first error, from a file. Always PCERE_NO. */
+/* A tool of the compiler failed: its first error, from a file. PCERE_NO; PCERE_SYSTEM: the disk is full. Never PCERE_OK. */
 enum pcere_status build_fail_log(const char *what, const char *subject, const char *log, struct pcere_error *error);
 
 #endif

@@ -131,6 +131,7 @@ def figure_scaling(document, directory):
     for axes in list(grid.flat)[len(panels):]:
         axes.set_visible(False)
     figure.supxlabel("threads")
+    figure.supylabel("time")
     grid[0][0].legend(fontsize="small", frameon=False)
     save(figure, directory, "figure4.svg")
     return {"file": "figure4.svg", "shows": "real and predicted time over the number of threads"}

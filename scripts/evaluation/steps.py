@@ -82,10 +82,35 @@ def group_end(process):
         pass
 
 
+class Watcher:
+    """Ends the group of a process once this one is gone without a word (kill -9): what it captures would disturb, or replace, what the next evaluation makes."""
+
+    def __init__(self, process):
+        ours, self.end = os.pipe()
+        self.child = os.fork()
+        if self.child:
+            os.close(ours)
+            return
+        os.setsid()
+        os.close(self.end)
+        if not os.read(ours, 1):
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        os._exit(0)
+
+    def dismiss(self):
+        os.write(self.end, b"x")
+        os.close(self.end)
+        os.waitpid(self.child, 0)
+
+
 def command_run(command, directory, timeout_s, output, messages, environment=None):
     """Status (negative: ended by that signal) and whether it had to be ended after timeout_s."""
     process = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=output, stderr=messages, start_new_session=True,
                                env={**os.environ, **(environment or {})})
+    watcher = Watcher(process)
     try:
         return process.wait(timeout_s), False
     except subprocess.TimeoutExpired:
@@ -94,6 +119,8 @@ def command_run(command, directory, timeout_s, output, messages, environment=Non
     except Stopped:
         group_end(process)
         raise
+    finally:
+        watcher.dismiss()
 
 
 def message_of(status, timed_out, timeout_s, document, text):

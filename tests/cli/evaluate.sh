@@ -111,6 +111,17 @@ says "an ended evaluation says how to go on" 143 err 'same command goes on'
 evaluate --quick -o stopped --no-figures --programs cg
 says "and goes on" 0 err 'cg\.S +capture +kept' err 'cg\.S +verify +[0-9.]+ s'
 
+rm waiting
+PCERE=$PWD/slow setsid "$SOURCE/scripts/evaluate" --quick -o killed --no-figures --programs cg >.out 2>.err </dev/null &
+pid=$!
+for ((i = 0; i < 3000; i++)); do if [ -e waiting ]; then break; fi; sleep 0.1; done
+kill -9 $pid
+wait $pid 2>/dev/null
+left() { for ((i = 0; i < 3000; i++)); do pgrep -f "$PWD/slow verify" >/dev/null || break; sleep 0.1; done; pgrep -fc "$PWD/slow verify"; }
+is "what an evaluation runs ends with it when it is killed" "$(left)" 0
+evaluate --quick -o killed --no-figures --programs cg
+says "and the same command goes on" 0 err 'cg\.S +capture +kept' err 'cg\.S +verify +[0-9.]+ s'
+
 # ---- words ---------------------------------------------------------------------------------------------------------------
 evaluate --help; says "help lists the options" 0 out '--threads' out '--rounds' out '--restart'
 evaluate --quick --programs 'cg xx' -o none; says "an unknown program is named with those that are there" 2 err "no benchmark 'xx'.*cg"

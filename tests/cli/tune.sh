@@ -135,6 +135,51 @@ is "nothing half-made is left" "$(find killed.pcere -name '*.tmp*' -o -name 'inc
 for _ in $(seq 500); do pgrep -f "$work/killed.pcere" >/dev/null || break; sleep 0.02; done
 is "no process works on" "$(pgrep -f "$work/killed.pcere" | wc -l)" 0
 rm -r killed.pcere
+# Interrupted while a compiler works: flags out of a pipe, which it reads when somebody writes.
+run "$PCERE" capture --one-run -o stopped.pcere ./work
+for signal in INT:130 TERM:143; do
+    mkfifo "flags.${signal%:*}"
+    python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
+        "$PCERE" tune stopped.pcere --threads 1 --flags "-O2; @$work/flags.${signal%:*}" >.out 2>.err &
+    tuning=$!
+    timeout 300 bash -c 'exec 9>flags.'"${signal%:*}"'; kill -'"${signal%:*} $tuning"'; echo -O3 >&9'
+    status=0; wait $tuning || status=$?
+    says "interrupted by SIG${signal%:*} it ends when the setting is measured, and says what it leaves" "${signal#*:}" err 'or at once if asked again' err "interrupted; what was measured, [0-9]+ settings? of regions, is in '.*stopped.pcere'" \
+        err 'hint: the same command goes on'
+    holds "no table of a search that was not ended" test ! -s .out
+    holds "every sample is whole" jq -e . stopped.pcere/samples.jsonl
+done
+run "$PCERE" tune stopped.pcere --threads 1 --flags "-O2" --json
+says "afterwards it goes on" 0
+holds "with all that was measured before" jq -e '.known == 4 and .failed == 0' .out
+rm -r flags.* stopped.pcere
+
+# A full disk: of a file system of its own, which goes with its process.
+if unshare -m mount -t tmpfs none /mnt 2>/dev/null; then
+    run "$PCERE" capture --one-run -o full.pcere ./work
+    cat >filled <<'SCRIPT'
+mkdir small && mount -t tmpfs -o size=64m none small && cp -r full.pcere small/ && cd small || exit 99
+"$PCERE" tune full.pcere --threads 1 --flags "-O2" --json >../first.json || exit 98
+dd if=/dev/zero of=filler bs=4096 >/dev/null 2>&1
+"$PCERE" tune full.pcere --threads 1 --flags "-O2" >/dev/null 2>../sample.err; echo "$?" >../sample.status
+truncate -s -32K filler
+"$PCERE" tune full.pcere --threads 1 --flags "-O2; -O3" >/dev/null 2>../build.err; echo "$?" >../build.status
+rm filler
+jq -c . full.pcere/samples.jsonl | wc -l >../whole && wc -l <full.pcere/samples.jsonl >../lines
+exec "$PCERE" tune full.pcere --threads 1 --flags "-O2; -O3" --json
+SCRIPT
+    PCERE=$PCERE run unshare -m bash filled
+    says "a disk that was full is searched on once it is not" 0
+    is "a sample that has no room is exit 5" "$(cat sample.status)" 5
+    holds "with a word and a hint" grep -q 'No space left' sample.err
+    is "a build that has no room is, too, and no flags that do not compile" "$(cat build.status)" 5
+    holds "with a word and what to do" grep -q 'No space left' build.err
+    is "no sample is cut in two" "$(cat whole)" "$(cat lines)"
+    holds "and what was measured before is known" jq -e '.known >= 4 and .failed == 0 and ([.regions[].best.flags] | length) == 2' .out
+    rm -r full.pcere small
+else
+    echo "left out: no file system may be mounted here"
+fi
 run "$PCERE" tune --flags "-O3;;-O2"
 says "an empty item is refused" 2 err 'empty item' err 'semicolons'
 run "$PCERE" tune --budget soon
