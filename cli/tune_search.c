@@ -162,9 +162,10 @@ static enum pcere_status setting_measure(struct tune_search *search, struct tune
     enum pcere_status status = replay_run(search->cli->store, targets, target_count, &options, &report, error);
     search->spent_ns += clock_ns() - start_ns;
     /* What was ended from the terminal says nothing of its setting. */
-    if (status != PCERE_OK && interrupt_caught())
+    if (status != PCERE_OK && interrupt_caught()) {
+        search->measured -= count;
         status = interrupted(search, error);
-    else if (status == PCERE_NO && setting->values[TUNING_FLAGS]) {
+    } else if (status == PCERE_NO && setting->values[TUNING_FLAGS]) {
         for (size_t r = 0; r < count; r++) {
             const struct tuning_trial trial = {.setting = *setting, .failed = true};
             note_add(regions[r], "flags do not compile: %s", error->message);
