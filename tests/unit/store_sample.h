@@ -14,6 +14,7 @@
 
 #define SAMPLE_PAGE 4096u
 #define SAMPLE_ADDRESS 0x10000000ull
+#define SAMPLE_KEYS_BYTES (2 * sizeof(struct store_key))
 #define SAMPLE_ALIAS 0x7ffff7000000ull      /* of the first page there */
 #define SAMPLE_REGION "conj_grad@cg.c:405"
 #define SAMPLE_PROGRAM "/proc/self/exe"
@@ -104,7 +105,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
     struct store_frame frames[2] = {{0x401000, "conj_grad"}, {0x402000, "main"}};
     struct store_range ignored = {SAMPLE_ADDRESS + 256, 8};
     struct store_signal signal = {0x401000, 6, 11, 4};
-    struct store_key keys[2] = {{3, STORE_KEY_MADE, 0x401000}, {3, 1, 42}};
+    struct store_key keys[SAMPLE_KEYS_BYTES / sizeof(struct store_key)] = {{3, STORE_KEY_MADE, 0x401000}, {3, 1, 42}};
     struct store_descriptor descriptors[2] = {
         {.number = 0, .kind = STORE_DESCRIPTOR_TERMINAL, .path = "/dev/pts/0"},
         {.number = 5, .kind = STORE_DESCRIPTOR_FILE, .flags = O_RDWR, .marks = STORE_DESCRIPTOR_READ | STORE_DESCRIPTOR_CONTENT,

@@ -200,6 +200,27 @@ static void test_other_versions(void)
     CU_ASSERT_EQUAL(use_store(NULL), PCERE_OK);
 }
 
+/* A C library that gave such a key would be another one. */
+static void test_keys_that_no_library_gives(void)
+{
+    const struct store_key key = {STORE_KEYS_MAX, STORE_KEY_MADE, 0};
+    struct pcere_error error = {0};
+    char path[400];
+    size_t bytes;
+    store_file_path(path, "codelet");
+    unsigned char *data = sample_read(path, &bytes), *copy = malloc(bytes);
+    memcpy(copy, data, bytes);
+    memcpy(copy + bytes - 8 - sizeof key, &key, sizeof key);      /* the last part */
+    uint64_t check = XXH64(copy, bytes - 8, 0);
+    memcpy(copy + bytes - 8, &check, 8);
+    sample_write(path, copy, bytes);
+    CU_ASSERT_EQUAL(use_store(&error), PCERE_DATA);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "thread-specific key"));
+    sample_write(path, data, bytes);
+    free(data);
+    free(copy);
+}
+
 /* The sum over all of a codelet is right, and what it says of memory at two addresses is not. */
 static void test_aliases_that_make_no_sense(void)
 {
@@ -221,7 +242,7 @@ static void test_aliases_that_make_no_sense(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct pcere_error error = {0};
         memcpy(copy, data, bytes);
-        memcpy(copy + bytes - 8 - sizeof cases[i].alias, &cases[i].alias, sizeof cases[i].alias);       /* the last part */
+        memcpy(copy + bytes - 8 - SAMPLE_KEYS_BYTES - sizeof cases[i].alias, &cases[i].alias, sizeof cases[i].alias);       /* the last part but one */
         uint64_t check = XXH64(copy, bytes - 8, 0);
         memcpy(copy + bytes - 8, &check, 8);
         sample_write(path, copy, bytes);
@@ -345,6 +366,7 @@ static const struct unit_test tests[] = {
     {"a missing file is refused, and so is a pipe in its place", test_missing_files},
     {"a store without invocations has none; a pipe in their place is refused", test_no_invocations},
     {"files of another version are refused and named as such", test_other_versions},
+    {"a key that no library gives is damage", test_keys_that_no_library_gives},
     {"memory at two addresses that makes no sense is damage, by what is wrong", test_aliases_that_make_no_sense},
     {"files of another store are refused", test_files_of_another_store},
     {"a codelet under another name is refused", test_renamed_codelet},
