@@ -97,7 +97,8 @@ static enum pcere_status library_link(const struct builder *builder, size_t inde
     struct arguments arguments = {0};
     static const char *const fixed[] = {
         "-shared", "-nostartfiles", "-fuse-ld=lld", "-fopenmp", "-Wl,--gc-sections", "-Wl,-z,nostart-stop-gc", "-Wl,-z,now", "-Wl,-S",
-        "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wno-unused-command-line-argument"};
+        "-Wl,--error-limit=0", "-Wl,--no-demangle", "-Wno-unused-command-line-argument",
+        "-Wl,-init,pcere_no_init", "-Wl,-fini,pcere_no_fini"};    /* not the captured _init and _fini, which some libraries export */
     arguments_add(&arguments, builder->compilers.linker);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         arguments_add(&arguments, fixed[i]);

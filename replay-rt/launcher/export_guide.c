@@ -140,7 +140,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                    "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed '-Wl,-rpath,$$ORIGIN' -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(IMAGES) "
                    "$(LIBRARIES) -l:crtn.o\n\n"
                    "$(IMAGES): %.so: %.s\n"
-                   "\t$(LINK) $(filter -fuse-ld=%,$(PLACE)) -shared -nostdlib -Wl,-soname,$@ -o $@ $<\n\n"
+                   "\t$(LINK) $(filter -fuse-ld=%,$(PLACE)) -shared -nostdlib -Wl,-init,none,-fini,none -Wl,-soname,$@ -o $@ $<\n\n"
                    "run: codelet\n"
                    "\tenv $(SETTINGS) OMP_NUM_THREADS=$(THREADS) ./codelet $(REPEAT)\n\n"
                    "check: codelet\n"

@@ -114,6 +114,14 @@ static bool is_repeated(const struct elf_symbol *symbol, const struct elf_symbol
            (symbol->unit_id == before->unit_id || (symbol->kind != PCERE_SYMBOL_FUNCTION && !symbol->local && !before->local));
 }
 
+/* Names that serve the library's own code alone serve nobody where nothing of it is rebuilt. Among the codelet's they would stand before those of the machine's
+ * own copy, which libraries that are not captured may bring along, and whose constructors run before captured code is there. */
+static bool serves_others(const struct loaded_image *image)
+{
+    const struct elf_unit *units;
+    return image->global || elf_file_units(image->elf, &units) > 0;
+}
+
 enum pcere_status link_image_write(const struct images *images, size_t index, struct text *assembly, struct text *script,
                                    struct pcere_error *error)
 {
@@ -133,7 +141,8 @@ enum pcere_status link_image_write(const struct images *images, size_t index, st
             good = unit_symbol_write(image, sorted[i], &name, assembly, script);
     free(sorted);
     text_done(&name);
-    for (size_t i = 0; good && i < image->file.export_count; i++)
+    bool serves = serves_others(image);
+    for (size_t i = 0; good && serves && i < image->file.export_count; i++)
         export_write(image, &image->file.exports[i], assembly);
     if (image->file.tls_bytes)
         block_write(&image->file, assembly);
