@@ -4,6 +4,7 @@
 #include "cli/choose.h"
 #include "cli/spread.h"
 #include "cli/verbs.h"
+#include "core/elf_file.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -104,11 +105,29 @@ static void cost_print(const char *path, const struct capture_result *result, FI
             units_format_ns(result->stall_ns, stall), result->stop_count, units_format_ns(result->writing_ns, writing));
 }
 
+/* What the program's file tells about why none of its regions was seen; "" if nothing. */
+static const char *emptiness_reason(const char *program)
+{
+    struct elf_file *file;
+    const struct elf_unit *units;
+    if (elf_file_open(program, &file, NULL) != PCERE_OK)
+        return "";
+    const char *const *needed;
+    size_t count = elf_file_needed(file, &needed);
+    bool carries = elf_file_units(file, &units) > 0, gnu = false;
+    for (size_t i = 0; i < count; i++)
+        gnu |= strncmp(needed[i], "libgomp.so", 10) == 0;
+    elf_file_close(file);
+    return gnu        ? ": it uses gcc's OpenMP runtime, whose regions are not seen; clang -fopenmp=libomp makes others"
+           : !carries ? ": neither it nor a library that it loaded showed one; compile what has regions with: clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so"
+                      : "";
+}
+
 /* Why there is nothing to replay, if so. */
 static void emptiness_note(struct cli *cli, const struct store_manifest *manifest, const struct capture_result *result)
 {
     if (!manifest->region_count)
-        cli_note(cli, "the program entered no parallel region, so there is nothing to capture");
+        cli_note(cli, "the program entered no parallel region, so there is nothing to capture%s", emptiness_reason(cli->program_file));
     else if (!result->wanted)
         cli_note(cli, "no region weighs enough to be captured; --all-classes captures the lightest, too");
 }
@@ -253,13 +272,13 @@ const struct cli_verb cli_verb_capture = {
         "member, or stops may have changed times by more than a percent of the run. What it reads from a pipe is kept for that. A program of "
         "less than a second runs again until 99 % of its regions' time has a codelet, up to six times, as long as that brings something. --one-run forbids it, "
         "--two-runs demands it, and times the first of the two without stops.\n\n"
-        "The program must have been compiled with the plugin and linked dynamically. What follows its path is its own, options "
+        "The program, or libraries that it loads (an interpreter's modules, too), must have been compiled with the plugin, and it must be linked dynamically. What follows its path is its own, options "
         "included.\n\n"
         "The table of regions goes to standard error, since standard output is the program's. With --json the document goes to "
         "standard output, and what the program prints there goes to standard error.\n\n"
         "The exit status is 1 if the program fails; codelets that were captured before stay valid. A store that exists is not touched "
         "without --force.",
-    .examples = "pcere capture ./cg.A\npcere capture -o /scratch/mg.pcere --regions resid ./mg.B\npcere capture ./solver --tolerance 1e-6 input.dat\n",
+    .examples = "pcere capture ./cg.A\npcere capture -o /scratch/mg.pcere --regions resid ./mg.B\npcere capture ./solver --tolerance 1e-6 input.dat\npcere capture -o waves.pcere python3 simulate.py\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct capture_words),
     .operands = CLI_OPERANDS_PROGRAM,
     .needs = CLI_NEEDS_PROGRAM,

@@ -257,6 +257,17 @@ static enum pcere_status read_sections(struct elf_file *file, struct pcere_error
 
 /* ---- opening ------------------------------------------------------------------------------------------------------------- */
 
+/* What elf_file_imports looks at: it stays with the handle once it was read, and the file is closed soon. */
+static void read_imports(const struct elf_file *file)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
+        GElf_Shdr header;
+        Elf_Scn *strings = gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM && elf_rawdata(section, NULL) ? elf_getscn(file->elf, header.sh_link) : NULL;
+        if (strings)
+            elf_rawdata(strings, NULL);
+    }
+}
+
 static enum pcere_status read_file(struct elf_file *file, struct pcere_error *error)
 {
     struct stat about;
@@ -275,7 +286,11 @@ static enum pcere_status read_file(struct elf_file *file, struct pcere_error *er
         return pcere_fail(error, PCERE_DATA, 0, ELF_HINT_COMPILE, "'%s' is not an executable for 64-bit x86", file->path);
     file->pie = header.e_type == ET_DYN;
     enum pcere_status status = read_segments(file, error);
-    return status ? status : read_sections(file, error);
+    if (!status)
+        status = read_sections(file, error);
+    if (!status)
+        read_imports(file);
+    return status;
 }
 
 enum pcere_status elf_file_open(const char *path, struct elf_file **ret_file, struct pcere_error *error)
@@ -359,13 +374,16 @@ bool elf_file_imports(const struct elf_file *file, const char *prefix)
 {
     for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
         GElf_Shdr header;
-        GElf_Sym symbol;
         if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM)
             continue;
-        Elf_Data *entries = elf_getdata(section, NULL);
-        for (int i = 1; entries && gelf_getsym(entries, i, &symbol); i++) {
-            const char *name = symbol.st_shndx == SHN_UNDEF ? elf_strptr(file->elf, header.sh_link, symbol.st_name) : NULL;
-            if (name && strncmp(name, prefix, strlen(prefix)) == 0)
+        Elf_Scn *strings = elf_getscn(file->elf, header.sh_link);
+        const Elf_Data *entries = elf_rawdata(section, NULL), *text = strings ? elf_rawdata(strings, NULL) : NULL;
+        size_t count = entries && entries->d_buf && text && text->d_buf ? entries->d_size / sizeof(Elf64_Sym) : 0, length = strlen(prefix);
+        for (size_t i = 1; i < count; i++) {
+            Elf64_Sym symbol;
+            memcpy(&symbol, (const char *)entries->d_buf + i * sizeof symbol, sizeof symbol);
+            if (symbol.st_shndx == SHN_UNDEF && symbol.st_name < text->d_size && length <= text->d_size - symbol.st_name &&
+                memcmp((const char *)text->d_buf + symbol.st_name, prefix, length) == 0)
                 return true;
         }
     }

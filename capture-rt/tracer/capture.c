@@ -81,6 +81,9 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
         status = capture_note(session->result, "the OpenMP runtime is part of the program, or shares an allocator with it that is: its own words are "
                               "captured and compared like the program's, and what is in its threads' own variables may be missed; link it with "
                               "the shared libomp.so", error);
+    if (status == PCERE_OK && session->replaced)
+        status = capture_note(session->result, "the program executed another one, or itself, in its place: regions after that are not seen; capture what it executes, "
+                              "with the words and the environment that it gives", error);
     if (status == PCERE_OK && run->dropped > 0) {
         struct text text = {0};
         text_addf(&text, "%" PRIu64 " invocations have no record of their own: representatives come from those before", run->dropped);

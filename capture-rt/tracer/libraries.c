@@ -110,24 +110,38 @@ bool library_is_rebuilt(const char *path, const char **ret_reason)
     return rebuilt;
 }
 
-static bool is_a_system_library(const char *name)
+/* Where the system has a library of that name; false: nowhere. */
+static bool system_path(const char *name, char *path, size_t path_bytes)
 {
     static const char *const folders[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
-    char path[512];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        int length = snprintf(path, sizeof path, "%s/%s", folders[i], name);
-        if (length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0)
+        int length = snprintf(path, path_bytes, "%s/%s", folders[i], name);
+        if (length > 0 && (size_t)length < path_bytes && access(path, R_OK) == 0)
             return true;
     }
     return false;
 }
 
+/* Interpreters load modules themselves, or have it done by a library of the system's (libpython). */
+static bool system_library_loads(const char *path)
+{
+    struct elf_file *elf;
+    if (elf_file_open(path, &elf, NULL) != PCERE_OK)
+        return false;
+    bool loads = elf_file_imports(elf, "dlopen");
+    elf_file_close(elf);
+    return loads;
+}
+
 bool libraries_may_hold_regions(const struct elf_file *program)
 {
     const char *const *needed;
+    char path[512];
     size_t count = elf_file_needed(program, &needed);
+    if (elf_file_imports(program, "dlopen"))
+        return true;
     for (size_t i = 0; i < count; i++)
-        if (!every_machine_has_it(base_name(needed[i])) && !is_a_system_library(needed[i]))
+        if (!every_machine_has_it(base_name(needed[i])) && (!system_path(needed[i], path, sizeof path) || system_library_loads(path)))
             return true;
     return false;
 }

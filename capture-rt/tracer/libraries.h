@@ -48,7 +48,7 @@ struct libraries {
 /* Is this shared library's code rebuilt where it is replayed? *ret_reason, if it is not: why, a constant sentence. */
 bool library_is_rebuilt(const char *path, const char **ret_reason);
 
-/* Does the program name a library that the user may have brought, with regions in it? */
+/* Does the program name a library that the user may have brought, with regions in it, or may it load one, as interpreters do? */
 bool libraries_may_hold_regions(const struct elf_file *program);
 
 /* The process is stopped, and `maps` is what maps_text tells: find the user's libraries among the shared objects of the stop. PCERE_SYSTEM. */

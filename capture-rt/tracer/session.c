@@ -131,6 +131,15 @@ static void manifest_refresh(struct session *session)
 
 #define RELEASE_MS 2
 
+/* Has the process another program's memory by now, without our library? Not of one that ended, which has none. */
+static bool is_replaced(pid_t pid)
+{
+    char *maps = NULL;
+    bool replaced = maps_text(pid, &maps, NULL) == PCERE_OK && *maps && !strstr(maps, "libpcere-capture");
+    free(maps);
+    return replaced;
+}
+
 static void session_watch(struct session *session)
 {
     const struct capture_options *options = session->options;
@@ -159,6 +168,7 @@ static void session_watch(struct session *session)
         struct pcere_error error = {0};
         int tracking;
         if (!message_receive(session, &message, &tracking)) {
+            session->replaced |= is_replaced(session->child.pid);
             close(session->socket);             /* the program ended, became another, or closed what it does not know */
             session->socket = -1;
             continue;

@@ -40,6 +40,7 @@ struct session {
     struct callpath callpath;
     struct libraries libraries;
     struct externals externals;
+    bool replaced;                   /* the process executed another program, which is not followed */
     bool connection_lost;            /* the program could not tell of a stop */
     int tracking;                    /* the descriptor that came with an invocation that was not captured, or -1 */
     bool begun;                      /* the first stop lies behind */
