@@ -202,6 +202,86 @@ run "$PCERE" verify packs.pcere --threads 1,2; says "memory after the region is 
 run "$PCERE" capture --force --capture-library libc.so ./packs; says "runtimes are not captured" 2 err "'libc.so' is a runtime" err 'hint: leave it out'
 run "$PCERE" capture --force --capture-library ./liblz4.so ./packs; says "names are no paths" 2 err "'./liblz4.so' is no name" err 'hint: give what the names'
 
+# Programs in which no region can be seen, each with its own reason; one without the plugin that loads what has regions, as interpreters do, is captured.
+cat >host.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+    void *part = dlopen("lib/libpart.so", RTLD_NOW);
+    double (*sum)(int) = part ? (double (*)(int))dlsym(part, "part_sum") : NULL;
+    printf("%g\n", sum ? sum(64) + sum(64) : 0);
+    return 0;
+}
+END
+cat >again_itself.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static long values[64];
+int main(int count, char **words) {
+    if (count && !getenv("IS_READY")) { setenv("IS_READY", "1", 1); execv("/proc/self/exe", words); return 1; }
+    #pragma omp parallel for
+    for (int i = 0; i < 64; i++) values[i] += i;
+    printf("%ld\n", values[63]);
+    return 0;
+}
+END
+mkdir -p lib
+"$CLANG" -O2 -g -fopenmp "$pass" -shared -fPIC part.c -o lib/libpart.so && "$CLANG" -O2 host.c -o host && "$CLANG" -O2 -g -fopenmp "$pass" again_itself.c -o again_itself &&
+    "$CLANG" -O2 empty.c -o empty || { echo "NOT OK: the programs without regions do not build"; exit 1; }
+run "$PCERE" capture --all-classes ./host; says "a program without the plugin that loads a library with regions is captured" 0 err 'part_sum@part.c'
+run "$PCERE" verify host.pcere; says "and its library's region replayed" 0 out 'part_sum@part.c.*identical'
+run "$PCERE" capture ./empty; says "where nothing carries regions, that is said" 4 err 'not built with the plugin'
+echo 'void *dlopen(const char *, int); int main(void) { return !dlopen("libm.so.6", 1); }' >modules.c && "$CLANG" -O2 modules.c -o modules
+run "$PCERE" capture ./modules; says "where modules might have had some, too" 0 err 'neither it nor a library that it loaded showed one; compile'
+run "$PCERE" capture ./again_itself; says "a program that executes itself is told of" 0 out '^63$' err 'executed another one, or itself.*capture what it executes'
+run env IS_READY=1 "$PCERE" capture --force --all-classes ./again_itself; says "and captured as it executes itself" 0 err 'main@again_itself.c:7'
+
+# A plugin brings a library that is not captured (it allocates), which brings the machine's own copy of one that is: the copy's constructor, a name that it
+# offers, must not be the captured one, which is not there yet. The same of a library that offers _init, as some do whose linker had a script of their own.
+mkdir -p brought
+cat >start.c <<'END'
+long started = 0;
+void start_up(int, char **, char **);
+__attribute__((used, section(".init_array"))) static void (*const begin)(int, char **, char **) = start_up;
+void start_up(int count, char **words, char **environment) { (void)count, (void)words, (void)environment; started = 41; }
+long start_count(void) { return started; }
+void _init(void) { started++; }
+void _fini(void) { }
+END
+cat >pool.c <<'END'
+long start_count(void);
+static char pool[1024];
+void *malloc(unsigned long bytes) { return bytes < sizeof pool ? pool : 0; }
+long pool_count(void) { return start_count(); }
+END
+cat >stage.c <<'END'
+long pool_count(void), start_count(void);
+static long turns;
+long stage(long x) { return x + ++turns + pool_count() + start_count(); }
+END
+cat >brings.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+static long values[64];
+int main(void) {
+    void *plugin = dlopen("brought/libstage.so", RTLD_NOW | RTLD_LOCAL);
+    long (*stage)(long) = plugin ? (long (*)(long))dlsym(plugin, "stage") : NULL;
+    if (!stage) { puts(dlerror()); return 1; }
+    for (int turn = 0; turn < 3; turn++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 64; i++) values[i] += stage(0) > 80 ? i : 0;
+    }
+    printf("%ld\n", values[63]);
+    return 0;
+}
+END
+"$CLANG" -O2 -shared -fPIC -nostartfiles start.c -o brought/libstart.so && "$CLANG" -O2 -shared -fPIC pool.c -o brought/libpool.so -Lbrought -lstart '-Wl,-rpath,$ORIGIN' &&
+    "$CLANG" -O2 -shared -fPIC stage.c -o brought/libstage.so -Lbrought -lpool -lstart '-Wl,-rpath,$ORIGIN' &&
+    "$CLANG" -O2 -g -fopenmp "$pass" brings.c -o brings || { echo "NOT OK: the program with a plugin does not build"; exit 1; }
+run "$PCERE" capture --all-classes ./brings; says "a plugin with libraries of its own is captured" 0 out '^189$'
+run "$PCERE" verify brings.pcere; says "and replayed beside the machine's own copies of them" 0 out 'main@brings.c.*identical'
+
 run "$PCERE" capture --all-classes ./twice; says "a program with the same object twice is captured" 0
 run "$PCERE" verify twice.pcere; says "that nobody knows which copy ran is said" 1 out 'linked twice'
 run "$PCERE" replay twice.pcere --repeat 2; says "in replays, too" 1 err 'linked twice' err 'hint: link that object once'
