@@ -212,6 +212,24 @@ static void missing_print(const struct prediction *prediction)
     }
 }
 
+#define GUESSED_RATIO 0.1
+
+/* Much that no codelet stands for, at other thread counts than the capture's: a number that nothing holds. */
+static void guessed_print(const struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        uint64_t guessed_ns = point->parts_ns[PREDICT_SCALED] + point->parts_ns[PREDICT_IN_VIVO];
+        guessed_ns -= point->missing_ns < guessed_ns ? point->missing_ns : guessed_ns;
+        char share[CLI_TEXT_MOST], low[UNITS_TEXT_BYTES], high[UNITS_TEXT_BYTES];
+        if (prediction->by_model || point->threads == prediction->manifest->threads || (double)guessed_ns <= GUESSED_RATIO * (double)point->time_ns)
+            continue;
+        printf("GUESSED with %u thread%s: %s of the time, for which no replay counts (pcere regions says what was not captured). Take the interval, %s to %s, not the number; "
+               "a capture with nothing else running, or with --all-classes, may have the rest\n", point->threads, point->threads == 1 ? "" : "s",
+               cli_ratio_text(share, (double)guessed_ns / (double)point->time_ns), units_format_ns(point->low_ns, low), units_format_ns(point->high_ns, high));
+    }
+}
+
 static void absent_print(const struct prediction *prediction)
 {
     for (size_t i = 0; i < prediction->result.absent_count; i++) {
@@ -342,6 +360,7 @@ static void prediction_print(const struct prediction *prediction)
     missing_print(prediction);
     absent_print(prediction);
     alien_print(prediction);
+    guessed_print(prediction);
     members_print(prediction);
     if (prediction->by_model)
         model_print(prediction);

@@ -223,7 +223,7 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         if (predictor->replays.count == 0)
             return unmeasured_class(request, &predictor->replays, region->name, class->representative, threads, error);
-        ret_class->alien_ratio = predictor->alone ? 0 : replays_alien_ratio(&predictor->replays, class);
+        ret_class->alien_ratio = predictor->alone ? 0 : replays_alien_ratio(request, region->name, class, true);
         if (fabs(ret_class->alien_ratio) > 0)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         replays_measure(predictor, ret_class);

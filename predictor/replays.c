@@ -55,11 +55,17 @@ double replays_residual(const struct replays *replays)
     return newest ? fmax(fmin(newest->residual_ratio, 1), -1) : PREDICT_UNKNOWN_RATIO;
 }
 
-double replays_alien_ratio(const struct replays *replays, const struct store_class *class)
+double replays_alien_ratio(const struct predict_request *request, const char *region, const struct store_class *class, bool slow)
 {
-    const struct store_sample *newest = newest_residual(replays);
+    const struct store_sample *newest = NULL;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (sample->has_residual && replays_sample_is(sample, "replay", request->arch) && sample->representative == class->representative &&
+            text_equal(sample->region, region) && (!newest || sample->when_s >= newest->when_s))
+            newest = sample;
+    }
     double ratio = newest ? 1 + newest->residual_ratio : 1;
-    bool itself = class && class->members == 1 && !class->io;        /* nothing makes a region faster than it is, and a stop may have stretched it in vivo */
+    bool itself = slow && class->members == 1 && !class->io;         /* nothing makes a region faster than it is, and a stop may have stretched it in vivo */
     return ratio >= PREDICT_ALIEN_FACTOR || (ratio <= 1 / PREDICT_ALIEN_FACTOR && !itself) ? ratio - 1 : 0;
 }
 
@@ -106,7 +112,7 @@ double replays_scaling(const struct predict_request *request, const struct store
                 continue;
             replays_choose(request, region->name, class->representative, threads, replays);
             size_t filled = 0;
-            if (fabs(replays_alien_ratio(replays, NULL)) > 0)
+            if (!replays->count || fabs(replays_alien_ratio(request, region->name, class, false)) > 0)
                 continue;
             for (size_t s = 0; s < replays->count; s++)
                 filled += measured_values(replays->samples[s], values + filled, NULL, NULL);

@@ -21,9 +21,10 @@ void replays_choose(const struct predict_request *request, const char *region, u
 
 /* What the warm-up left between in vitro and in vivo, by the newest of these samples that says it, -1 to 1; PREDICT_UNKNOWN_RATIO if none does. */
 double replays_residual(const struct replays *replays);
-/* By how much the codelet took longer than its class, where it is not what that was (PREDICT_ALIEN_FACTOR), e.g. 2.5 or -0.8; else 0. Without a class: where its
- * times in vitro and in vivo do not belong together, whichever is wrong. */
-double replays_alien_ratio(const struct replays *replays, const struct store_class *class);
+/* By how much the codelet took longer than its class, where it is not what that was (PREDICT_ALIEN_FACTOR), e.g. 2.5 or -0.8; else 0: by the newest of all its replays
+ * on that machine that says it, whatever their threads and flags. `slow`: a codelet of a class that is one invocation may be the faster one; else that tells as well
+ * that its times in vitro and in vivo do not belong together, whichever is wrong. */
+double replays_alien_ratio(const struct predict_request *request, const char *region, const struct store_class *class, bool slow);
 
 /* By how much slower their processors were than at full speed, in the mean over their repetitions; 0: all that count were made at full speed. */
 double replays_slow_ratio(const struct replays *replays);

@@ -240,7 +240,8 @@ static enum pcere_status io_judge(struct pending *pending, const struct files *a
 static uint64_t rewritten(const struct session *session, const struct pending *pending)
 {
     uint64_t now = run_list_pages(&session->snapshotter.last), before = run_list_pages(&pending->before);
-    uint64_t new = now > before ? now - before : 0, pages = session->snapshotter.read_bytes / session->manifest.page_size;
+    uint64_t new = now > before ? now - before : 0;
+    uint64_t pages = (session->snapshotter.read_bytes - session->snapshotter.untracked_bytes) / session->manifest.page_size;
     return session->snapshotter.pagemap.tracking >= 0 && pages > new ? pages - new : 0;
 }
 

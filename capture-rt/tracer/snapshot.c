@@ -79,6 +79,7 @@ struct plan {
     struct part *parts;
     size_t count, capacity;
     uint64_t pages;             /* to be read */
+    uint64_t untracked_pages;   /* of these, whether they were written or not */
     bool plain;                 /* of the mapping that is looked at */
     size_t known;               /* where in `last` the search goes on: addresses ascend */
 };
@@ -188,17 +189,21 @@ static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *e
                                             entry->shared ? PAGEMAP_UNTRACKED : PAGEMAP_RENEW, error);
     if (status != PCERE_OK)
         return status;
-    uint64_t at = entry->mapping.start;
+    uint64_t at = entry->mapping.start, before = plan->pages;
     bool enough = true, stored = entry->file && entry->mapping.role == STORE_ROLE_LIBRARY;
     for (size_t i = 0; i <= pagemap->count && enough; i++) {
         struct page_piece end = {entry->mapping.end, entry->mapping.end, 0};
         const struct page_piece *piece = i < pagemap->count ? &pagemap->pieces[i] : &end;
-        if (entry->file && !stored && at < piece->start)
+        if (entry->file && !stored && at < piece->start) {
+            uint64_t pages = plan->pages;
             enough = piece_plan(plan, entry, &(struct page_piece){at, piece->start, PAGE_FILE | PAGE_WRITTEN});
+            plan->untracked_pages += entry->shared ? 0 : plan->pages - pages;
+        }
         if (enough && piece->start < piece->end && !(stored && piece->flags & PAGE_FILE))
             enough = piece_plan(plan, entry, piece);
         at = piece->end;
     }
+    plan->untracked_pages += entry->shared ? plan->pages - before : 0;
     return enough ? PCERE_OK : pcere_fail_memory(error, "the plan of a dump");
 }
 
@@ -488,5 +493,6 @@ enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct
     run_list_done(&snapshotter->last);
     snapshotter->last = list;
     snapshotter->read_bytes = plan.pages * snapshotter->page_bytes;
+    snapshotter->untracked_bytes = plan.untracked_pages * snapshotter->page_bytes;
     return PCERE_OK;
 }

@@ -46,6 +46,7 @@ struct snapshotter {
     bool learnt;                 /* something is known of them */
     bool repeated;               /* it was not the first */
     uint64_t read_bytes;         /* by the newest snapshot, */
+    uint64_t untracked_bytes;    /* of which these are read each time, whoever wrote them: memory that is shared with others, pages of files that nothing wrote */
     uint64_t copied_bytes;       /* of which the program copied these */
     struct snapshot_span *spans;
     size_t span_count, span_capacity;

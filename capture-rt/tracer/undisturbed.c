@@ -169,15 +169,15 @@ static size_t kinds_find(const struct capture_region *region, size_t at, uint64_
     return found;
 }
 
-/* Of the kinds that it can be one of, that which explains best what it took, with faults of tracking that cost so much; 0: none.
- * *ret_many: it could be of more than one. */
+/* Of the kinds that it can be one of, that which explains best what it took, with faults of tracking that cost so much; 0: none. Faults that would cost more than
+ * it took altogether were not all its own, and tell nothing: the slowest kind then. *ret_many: it could be of more than one. */
 static uint64_t kind_pick(const uint64_t *kinds, size_t count, uint64_t own_ns, double cost_ns, bool *ret_many)
 {
     double least = 0;
     uint64_t best_ns = 0;
     *ret_many = false;
     for (size_t i = 0; i < count; i++) {
-        double off = fabs((double)own_ns - (double)kinds[i] - cost_ns);
+        double off = cost_ns > (double)own_ns ? (double)own_ns - (double)kinds[i] : fabs((double)own_ns - (double)kinds[i] - cost_ns);
         if (!explains(kinds[i], own_ns, cost_ns))
             continue;
         *ret_many = best_ns != 0;

@@ -140,6 +140,28 @@ static void two_levels(void)
     CU_ASSERT_EQUAL(us_of(&f, 33), 1000);
 }
 
+static uint64_t all_pages(const void *context, size_t region, uint64_t invocation)
+{
+    (void)region, (void)invocation;
+    return *(const uint64_t *)context;
+}
+
+/* What others share counts as written at each stop: so many faults would have cost twice what it took. */
+static void faults_that_cannot_be(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    uint64_t written = 2500;
+    for (int i = 0; i < 60; i++) {
+        struct capture_invocation *one = add(&f, i == 30 ? 1100 : i % 3 ? 2 : 400, 7);
+        one->stopped = i == 30;
+        one->measured_cpu = false;
+    }
+    undisturbed_fill(&f.run, all_pages, &written);
+    CU_ASSERT_EQUAL(us_of(&f, 31), 400);
+    CU_ASSERT_EQUAL(us_of(&f, 32), 2);
+}
+
 static void first_touch_stays(void)
 {
     struct fixture f;
@@ -314,6 +336,7 @@ static const struct unit_test tests[] = {
     {"faults of tracking far from a stop are found and taken off", faults_out_of_place},
     {"where times change steadily, neighbours speak for a captured invocation, and those after it stay", steady_change},
     {"of two kinds with the same words, the one is taken that explains the time", two_levels},
+    {"faults that would cost more than an invocation took make it none of a fast kind", faults_that_cannot_be},
     {"memory that is touched for the first time costs what it costs", first_touch_stays},
     {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
     {"a long invocation of a region whose work differs keeps what it took", long_ones_differ_by_themselves},

@@ -585,6 +585,11 @@ static void a_codelet_unlike_its_class(void)
     CU_ASSERT_EQUAL(result.points[1].regions[0].classes[1].basis, PREDICT_REPLAY);
     CU_ASSERT_EQUAL(result.points[1].cost_ns, 3000000);
     predict_result_done(&result);
+    samples[3].has_residual = false;        /* nothing in vivo was compared with what four threads took: those of one tell all the same */
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[1].regions[0].classes[0].alien_ratio, 4);
+    CU_ASSERT_EQUAL(result.points[1].regions[0].classes[0].time_ns, 90000000 / 4);
+    predict_result_done(&result);
 }
 
 /* One invocation, of which a stop made 50 ms in vivo where it takes 10: its codelet is that invocation, and nothing makes it faster than it is. But input and
