@@ -70,6 +70,24 @@ static unsigned workers_of(const struct capture_options *options)
     return cores < 1 ? 1 : cores > 8 ? 8 : (unsigned)cores;
 }
 
+/* Shadow memory takes the addresses that codelets need, and codelets have no runtime that knows of it. */
+static enum pcere_status sanitizer_note(struct session *session, struct pcere_error *error)
+{
+    static const struct { const char *symbol, *name; } sanitizers[] = {{"__asan_init", "address"}, {"__tsan_init", "thread"}, {"__msan_init", "memory"}};
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(session->elf, &symbols);
+    for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
+        for (size_t j = 0; j < count; j++) {
+            struct text text = {0};
+            if (strcmp(symbols[j].name, sanitizers[i].symbol) != 0)
+                continue;
+            text_addf(&text, "the program was built with -fsanitize=%s: its codelets do not run, since the sanitizer's shadow memory lies where they need room; "
+                      "capture a build without it", sanitizers[i].name);
+            return note(session->result, text_take(&text), error);
+        }
+    return PCERE_OK;
+}
+
 static enum pcere_status notes_before(struct session *session, struct pcere_error *error)
 {
     const struct capture_run *run = &session->result->timing;
@@ -95,6 +113,8 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
         status = capture_note(session->result, "nothing tells where the program's own variables lie, since the GNU linker linked it with --gc-sections and it was "
                               "stripped: regions that use such variables cannot be replayed; link it with -fuse-ld=lld, or without -s, or strip it with "
                               "--keep-section=.debug_pcere", error);
+    if (status == PCERE_OK)
+        status = sanitizer_note(session, error);
     char *plain = status == PCERE_OK ? plain_note(run) : NULL;
     return plain ? note(session->result, plain, error) : status;
 }

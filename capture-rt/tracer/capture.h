@@ -54,6 +54,7 @@ struct capture_region {
     uint64_t nested;             /* how many were inside another parallel region */
     char *object;                /* path of the shared library that holds its code; NULL: the executable */
     bool plain;                  /* of a unit that the plugin did not compile: it is timed alone, and `file` is that unit, or "" */
+    bool unprobed;               /* plain: the plugin did compile its unit, but the linker left none of the object's probes */
     uint64_t code;               /* plain: link-time address of its outlined function, in `object` or the executable */
     uint64_t foreign;            /* how many were in no other region, and entered by a thread that is not the initial one */
     struct capture_invocation *list;  /* as they are numbered; borrowed from the run */

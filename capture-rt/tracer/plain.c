@@ -1,6 +1,7 @@
 #include "capture-rt/tracer/plain.h"
 
 #include "core/elf_code.h"
+#include "core/elf_file.h"
 #include "core/text.h"
 
 #include <inttypes.h>
@@ -76,6 +77,36 @@ static bool name_number(struct capture_run *run, const char *const *names, size_
     return true;
 }
 
+static bool is_listed(const struct elf_construct *constructs, size_t count, const struct capture_region *region)
+{
+    for (size_t i = 0; i < count; i++)
+        if (constructs[i].entry.kind == PCERE_CONSTRUCT_PARALLEL && constructs[i].entry.line == region->line &&
+            (region->line || text_equal(constructs[i].function, region->function)) && strcmp(base_name(constructs[i].file), base_name(region->file)) == 0)
+            return true;
+    return false;
+}
+
+/* Where the plugin's list of an object's constructs has a region, and no region of that object came with a probe, these are null: code of the large model that is
+ * not independent of its position has weak functions so. */
+static void unprobed_find(struct capture_run *run, const char *object, const char *path)
+{
+    struct elf_file *elf = NULL;
+    const struct elf_construct *constructs;
+    size_t plain = 0, probed = 0;
+    for (size_t i = 0; i < run->region_count; i++)
+        if (text_equal(run->regions[i].object, object)) {
+            plain += run->regions[i].plain;
+            probed += !run->regions[i].plain;
+        }
+    if (!plain || probed || elf_file_open(path, &elf, NULL) != PCERE_OK)
+        return;
+    size_t count = elf_file_constructs(elf, &constructs);
+    for (size_t i = 0; i < run->region_count; i++)
+        if (text_equal(run->regions[i].object, object))
+            run->regions[i].unprobed = is_listed(constructs, count, &run->regions[i]);
+    elf_file_close(elf);
+}
+
 enum pcere_status plain_regions_name(struct capture_run *run, const char *program, struct pcere_error *error)
 {
     size_t count = 0;
@@ -87,6 +118,7 @@ enum pcere_status plain_regions_name(struct capture_run *run, const char *progra
     }
     if (!count)
         return PCERE_OK;
+    unprobed_find(run, NULL, program);
     char **names = calloc(run->region_count, sizeof *names);
     bool enough = names != NULL;
     for (size_t i = 0; names && i < run->region_count; i++)
@@ -114,23 +146,28 @@ char *plain_reason(const struct capture_region *region)
 {
     struct text text = {0};
     unit_add(&text, region);
-    text_add(&text, " was compiled without the plugin: only its time is known");
+    text_add(&text, region->unprobed ? " was compiled with the plugin, but its probes were not linked, as happens with -mcmodel=large where code is not independent of its position: compile "
+                                       "it with -fPIE"
+                                     : " was compiled without the plugin: only its time is known");
     return text_take(&text);
 }
 
 char *plain_note(const struct capture_run *run)
 {
     uint64_t time_ns = 0;
-    size_t count = 0;
+    size_t count = 0, unprobed = 0;
     for (size_t i = 0; i < run->region_count; i++)
         if (run->regions[i].plain) {
+            unprobed += run->regions[i].unprobed;
             time_ns += run->regions[i].time_ns;
             count++;
         }
     if (!count)
         return NULL;
     struct text text = {0};
-    text_addf(&text, "%zu region%s, %.3g %% of the run's time, %s of code that was compiled without the plugin: only what is compiled with it is captured",
-              count, count == 1 ? "" : "s", run->wall_ns ? 100 * (double)time_ns / (double)run->wall_ns : 0, count == 1 ? "is" : "are");
+    text_addf(&text, "%zu region%s, %.3g %% of the run's time, %s of code that was compiled %s", count, count == 1 ? "" : "s",
+              run->wall_ns ? 100 * (double)time_ns / (double)run->wall_ns : 0, count == 1 ? "is" : "are",
+              unprobed == count ? "with the plugin, but without probes, since the linker left them out: pcere regions says why"
+                                : "without the plugin: only what is compiled with it is captured");
     return text_take(&text);
 }

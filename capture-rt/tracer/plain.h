@@ -4,7 +4,8 @@
 
 #include "capture-rt/tracer/capture.h"
 
-/* Name those that the compiler left without a source position by the symbols of their code, and tell all names apart. Those of instrumented units stay. */
+/* Name those that the compiler left without a source position by the symbols of their code, and tell all names apart. Those of instrumented units stay. Find out
+ * which are `unprobed`. */
 enum pcere_status plain_regions_name(struct capture_run *run, const char *program, struct pcere_error *error);
 
 /* Why such a region is not captured: malloc'ed; NULL: no memory. */

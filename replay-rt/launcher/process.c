@@ -262,7 +262,8 @@ static enum pcere_status end_explain(const struct process *process, bool hung, i
     if (hung)
         return hang_explain(process, result, error);
     if (state == PLAN_COLLIDED)
-        return pcere_fail(error, PCERE_REFUSED, 0, "allow address-space randomisation (/proc/sys/kernel/randomize_va_space)",
+        return pcere_fail(error, PCERE_REFUSED, 0, "a program with a sanitizer (-fsanitize) has its shadow memory there: capture a build without; else allow "
+                          "address-space randomisation (/proc/sys/kernel/randomize_va_space)",
                           "the codelet of '%s' finds no place beside its captured memory: %s", process->region, message);
     if (state == PLAN_UNMAPPED)
         return pcere_fail(error, PCERE_REFUSED, 0, "see 'ulimit -v', vm.overcommit_memory, vm.max_map_count and vm.mmap_min_addr",

@@ -102,6 +102,19 @@ is "regions of one source in two units, one of them without the plugin, are told
 strip mixed && run "$PCERE" capture -q --force ./mixed; says "a stripped one is captured" 0 out '^sum 499989996'
 is "what has no name any more is named by its address" "$(jq -r '[.regions[] | select(.region | test("^(0x[0-9a-f]+@mixed|[a-z]+@(plain|mixed)[.]c(:[0-9]+)?)$") | not) | .region] | join(" ")' mixed.pcere/manifest.json)" ""
 
+printf 'int main(void) {\nint sum = 0;\n#pragma omp parallel for reduction(+ : sum)\nfor (int i = 0; i < 1000; i++) sum += i;\nreturn sum != 499500; }\n' >sums.c
+# Linkers make null of weak functions whose addresses code of the large model has in itself.
+for debug in "" -g; do
+    "$CLANG" -O2 $debug -fopenmp "-fpass-plugin=$(plugin)" -mcmodel=large -fno-pie -no-pie sums.c -o large
+    run "$PCERE" capture --force --one-run ./large
+    says "probes that were not linked are told, not a unit without the plugin (${debug:-no -g})" 0 err '1 region, .* of code that was compiled with the plugin, but without probes'
+    is "and how to have them" "$(jq -r '.regions[].reason | test("^sums[.]c .* its probes were not linked.* -mcmodel=large .* compile it with -fPIE$")' large.pcere/manifest.json)" true
+done
+if "$CLANG" -O1 -g -fopenmp "-fpass-plugin=$(plugin)" -fsanitize=address sums.c -o sums 2>.err; then
+    ASAN_OPTIONS=detect_leaks=0 run "$PCERE" capture --one-run ./sums
+    says "a program with a sanitizer is told that codelets have no room beside it" 0 err 'built with -fsanitize=address: .* capture a build without it'
+else left_out "AddressSanitizer"; fi
+
 drop=(-O2 -fopenmp "-fpass-plugin=$(plugin)" -fuse-ld=bfd -ffunction-sections -fdata-sections -Wl,--gc-sections)
 printf 'static double a[1000];\nint main(void) {\n#pragma omp parallel for\nfor (int i = 0; i < 1000; i++) a[i] += i;\nreturn a[9] != 9; }\n' >drops.c
 "$CLANG" "${drop[@]}" -s drops.c -o drops && "$CLANG" "${drop[@]}" drops.c -o kept && strip --keep-section=.debug_pcere kept
