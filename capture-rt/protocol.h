@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 16u
+#define CAPTURE_VERSION 17u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -38,6 +38,13 @@
 #define CAPTURE_COPY_BYTES 524288u              /* at most, at one time */
 #define CAPTURE_COPY_SLOTS 8u                   /* copies that the tracer has not looked at yet */
 
+#define CAPTURE_WORDS_SEEN 8u                   /* words of 64 bits */
+
+static inline uint32_t capture_words_bit(uint64_t words_hash, unsigned which)
+{
+    return (uint32_t)(words_hash >> 9 * which) % (64 * CAPTURE_WORDS_SEEN);
+}
+
 enum capture_mode {
     CAPTURE_MODE_TIMING = 1,    /* never stops */
     CAPTURE_MODE_PLANNED = 2,   /* stops at the invocations in log->plan */
@@ -50,6 +57,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint64_t name_hash;         /* of the whole name, of which `name` may be a beginning */
     uint32_t plan_first, plan_count;    /* slice of log->plan: invocations to stop at, ascending */
     uint32_t plan_moved, reserved;      /* so many of them moved, and wait for one that stands for them */
+    uint64_t words_seen[CAPTURE_WORDS_SEEN];    /* by the run that planned, in a Bloom filter of two bits for each hash (capture_words_bit) */
     uint32_t plain;             /* 1: of a unit without probes: the calls of the OpenMP runtime alone tell of it, and it is never stopped at */
     uint64_t code;              /* plain: link-time address of the outlined function, in `object` */
     uint64_t unfinished;        /* begun, and left other than through the end probe */

@@ -193,14 +193,25 @@ static bool planned_become(struct capture_planned *planned, uint32_t before, uin
     return __atomic_compare_exchange_n(&planned->state, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+/* Did any invocation of the region have them in the run that planned? Seldom true of others. */
+static bool words_were_seen(const struct capture_region_entry *region, uint64_t words_hash)
+{
+    bool seen = true;
+    for (unsigned which = 0; which < 2; which++) {
+        uint32_t bit = capture_words_bit(words_hash, which);
+        seen = seen && region->words_seen[bit / 64] >> bit % 64 & 1;
+    }
+    return seen;
+}
+
 /* The planned invocation that this one is, or stands for, or NULL. Where several threads enter a region, another run hands out its numbers in another order:
- * their words tell them apart then. */
+ * their words tell them apart then. Words that none had there tell nothing: what they point to lies elsewhere in this run. */
 static const struct capture_planned *planned_take(struct capture_log *log, const struct capture_record *record)
 {
     struct capture_region_entry *region = &log->regions[record->region];
     struct capture_planned *end = &log->plan[region->plan_first] + region->plan_count, *planned = planned_at(log, region, record->invocation);
     if (planned < end && planned->invocation == record->invocation) {
-        bool same = !planned->words_hash || planned->words_hash == record->words_hash;
+        bool same = !planned->words_hash || planned->words_hash == record->words_hash || !words_were_seen(region, record->words_hash);
         if (planned_become(planned, CAPTURE_PLANNED_WAITS, same ? CAPTURE_PLANNED_TAKEN : CAPTURE_PLANNED_MOVED)) {
             if (same)
                 return planned;

@@ -49,6 +49,7 @@ struct session {
     struct pending *pending;         /* captured invocations that have not ended, the oldest first; one may lie inside another */
     size_t pending_count, pending_capacity;
     uint64_t holds;                  /* captured invocations for which threads were held so far */
+    unsigned differing;              /* captured invocations, of all runs, with other arguments than in the first */
     unsigned restless[CAPTURE_REGIONS_MAX];     /* invocations by region, of all runs, before which the other threads did not calm */
     bool restless_any;
     struct callpath other_callpath;  /* of threads that may have to be held */

@@ -37,6 +37,17 @@ static struct capture_planned planned_of(const struct session *session, size_t r
     return planned;
 }
 
+static void words_see(const struct session *session, size_t region, struct capture_region_entry *entry)
+{
+    const struct capture_run *run = &session->result->timing;
+    memset(entry->words_seen, 0, sizeof entry->words_seen);
+    for (size_t i = 0; region < run->region_count && i < run->regions[region].list_count; i++)
+        for (unsigned which = 0; which < 2; which++) {
+            uint32_t bit = capture_words_bit(run->regions[region].list[i].words_hash, which);
+            entry->words_seen[bit / 64] |= (uint64_t)1 << bit % 64;
+        }
+}
+
 static void text_put(char *to, const char *from, size_t bytes)
 {
     size_t length = strnlen(from, bytes - 1);
@@ -64,6 +75,7 @@ void session_plan_fill(struct session *session)
                 !kept_find(session, i, region->classes[j].representative))
                 log->plan[next++] = planned_of(session, i, region->classes[j].representative);
         entry->plan_count = next - entry->plan_first;
+        words_see(session, i, entry);
         qsort(&log->plan[entry->plan_first], entry->plan_count, sizeof *log->plan, planned_compare);
         entry->ready = 1;
     }

@@ -197,6 +197,23 @@ void session_answer(struct session *session, enum capture_answer_type type)
     }
 }
 
+#define DIFFERING_NAMED 2u
+
+static enum pcere_status differing_note(struct session *session, const char *region, uint64_t invocation, struct pcere_error *error)
+{
+    struct text text = {0};
+    if (session->differing++ > DIFFERING_NAMED)
+        return PCERE_OK;
+    if (session->differing <= DIFFERING_NAMED)
+        text_addf(&text, "%s, invocation %" PRIu64 ": its arguments differ between the timing run and the capturing run", region, invocation);
+    else
+        text_add(&text, "further invocations have other arguments in the capturing run: what they point to lies elsewhere there, or the program took another course");
+    char *sentence = text_take(&text);
+    enum pcere_status status = sentence ? capture_note(session->result, sentence, error) : PCERE_OK;
+    free(sentence);
+    return status;
+}
+
 /* What can be done when the program runs again. */
 static enum pcere_status after_begin(struct session *session, const struct capture_message *message, struct pcere_error *error)
 {
@@ -212,12 +229,7 @@ static enum pcere_status after_begin(struct session *session, const struct captu
         return known;
     const struct capture_invocation *measured = timed(session, message->region, message->invocation);
     if (measured && measured->words_hash != message->words_hash) {
-        struct text text = {0};
-        text_addf(&text, "%s, invocation %" PRIu64 ": its arguments differ between the timing run and the capturing run",
-                  pending->codelet.region, message->invocation);
-        char *sentence = text_take(&text);
-        enum pcere_status status = sentence ? capture_note(session->result, sentence, error) : PCERE_OK;
-        free(sentence);
+        enum pcere_status status = differing_note(session, pending->codelet.region, message->invocation, error);
         if (status != PCERE_OK)
             return status;
     }

@@ -18,9 +18,9 @@ int main(int argc, char **argv)
     long again = file != NULL;
     if (file) fclose(file);
     else if ((file = fopen("ran", "w"))) fclose(file);
-    long marked = argc > 1 && strcmp(argv[1], "marked") == 0;
+    long marked = argc > 1 && strcmp(argv[1], "marked") == 0, other = argc > 1 && strcmp(argv[1], "others") == 0;
     for (long step = 0; step < 40; step++)
-        often((step + again) % 2 ? left : right, marked ? 1000 * again + step : 0);
+        often((step + again) % 2 ? left : right, marked ? 1000 * again + step : other ? 2 * again + step % 2 : 0);
     printf("done %g %g\n", left[7], right[7]);
     return 0;
 }
@@ -39,4 +39,10 @@ run "$PCERE" capture --two-runs --all-classes --max-classes 1 --force --json -o 
 says "what is another value in every run is taken by its number" 0
 holds "which is told" jq -e --arg words "$words" '[.notes[] | select(contains($words))] | length == 1' .out
 holds "it has a codelet, too" jq -e '[.regions[] | select(.status == "captured")] | length == 1' .out
+
+rm -f ran
+run "$PCERE" capture --two-runs --all-classes --max-classes 1 --force --json -o others.pcere ./turns others
+says "words that come again and again, and others when it runs again, as addresses are, leave the number to decide" 0
+holds "that is told, too" jq -e --arg words "$words" '[.notes[] | select(contains($words))] | length == 1' .out
+holds "and has a codelet" jq -e '[.regions[] | select(.status == "captured")] | length == 1' .out
 finish
