@@ -318,7 +318,8 @@ static enum pcere_status one_measure(struct measured *measured, const char *file
     if (what != WHAT_GRAPH && !measured->run.has_trace)
         return pcere_fail(error, PCERE_USAGE, 0, "'pcere metrics graph' is for task graphs", "'%.300s' has no trace", files);
     if (what == WHAT_GRAPH && !measured->run.has_graph)
-        return pcere_fail(error, PCERE_USAGE, 0, "name its *.dot file too, joined by a comma, or the directory that has both", "'%.300s' has no task graph, and no tasks", files);
+        return pcere_fail(error, PCERE_USAGE, 0, "a program without tasks has none, and 'pcere metrics omp' tells of it; of traces of OMPC name the *.dot file too, joined by a comma, or "
+                          "the directory that has both", "'%.300s' has no task graph, and no tasks", files);
     if (what == WHAT_OMP)
         status = metrics_run(&measured->run.timeline, &measured->metrics, error);
     measured->has_pop = what == WHAT_OMP && pop_has(&measured->run.timeline);

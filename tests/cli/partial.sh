@@ -46,6 +46,17 @@ says "a program with a region that cannot be replayed is captured" 0
 is "both of its regions" "$(json '[.regions[] | .status + " " + (.classes | length | tostring)] | join(", ")')" "captured 1, captured 1"
 of() { jq -r --arg name "$1" ".predictions[$2].regions[] | select(.region | startswith(\$name)) | $3" .out; }
 
+# ---- much was not captured ---------------------------------------------------------------------------------------------------
+mkdir apart
+run "$PCERE" capture --force --one-run --max-classes 1 --regions sweep -o apart/work.pcere ./work; says "one region alone is captured" 0
+run "$PCERE" replay --threads 1,2 --sample off --repeat 3 apart/work.pcere; says "and replayed" 0 out 'sweep@'
+run "$PCERE" predict --threads 1,2 --json apart/work.pcere
+guessed=$(json '.predictions[1] | ((.parts_ns.scaled // 0) + (.parts_ns.in_vivo // 0) - .missing_ns) > 0.1 * .time_ns')
+run "$PCERE" predict --threads 1,2 apart/work.pcere
+is "that a number has no ground where the other one is much of it is said for two threads ($guessed), not for the capture's" \
+    "$(grep -c '^GUESSED with 2 threads: [0-9.]* % of the time, .* Take the interval, .* to .*, not the number' .out) $(grep -c '^GUESSED with 1 thread' .out)" \
+    "$([ "$guessed" = true ] && echo 1 || echo 0) 0"
+
 # ---- nothing was measured --------------------------------------------------------------------------------------------------
 run "$PCERE" predict; says "without samples there is no prediction, but the command that gives one" 4 err 'was not replayed with 1 thread' err 'hint: .*pcere replay --threads 1'
 holds "and no number" test ! -s .out
