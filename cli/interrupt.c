@@ -2,7 +2,9 @@
 #include "cli/interrupt.h"
 
 #include <signal.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,4 +32,21 @@ void interrupt_remember(const char *words)
 int interrupt_caught(void)
 {
     return caught;
+}
+
+bool interrupt_came(void)
+{
+    return caught != 0;
+}
+
+enum pcere_status interrupt_fail(struct cli *cli, const char *hint, struct pcere_error *error, const char *format, ...)
+{
+    char what[sizeof error->message];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    if (caught)
+        cli->signal = caught;
+    return pcere_fail(error, PCERE_NO, 0, hint, "interrupted; %s", what);
 }

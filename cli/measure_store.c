@@ -1,6 +1,7 @@
 /* cli/measure_store.c - real runs of a store's program. */
 #include "cli/measure_store.h"
 #include "capture-rt/tracer/capture.h"
+#include "cli/interrupt.h"
 #include "cli/program_stage.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -112,17 +113,19 @@ static enum pcere_status run_once(struct cli *cli, const struct program_stage *s
     return status;
 }
 
+/* *runs: so many more were made. */
 static enum pcere_status run_often(struct cli *cli, const struct program_stage *stage, const struct capture_options *options, const char *settings, uint64_t repeat,
-                                   struct pcere_error *error)
+                                   size_t *runs, struct pcere_error *error)
 {
     enum pcere_status status = PCERE_OK;
     uint64_t spent_ns = 0, wall_ns = 0;
-    for (uint64_t done = 0; status == PCERE_OK && (repeat ? done < repeat : !done || (done < RUNS_MOST && spent_ns + wall_ns < RUNS_NS)); done++) {
+    for (uint64_t done = 0; status == PCERE_OK && !interrupt_came() && (repeat ? done < repeat : !done || (done < RUNS_MOST && spent_ns + wall_ns < RUNS_NS)); done++) {
         char text[80];
         snprintf(text, sizeof text, "running the program with %u thread%s", options->threads, options->threads == 1 ? "" : "s");
         cli_progress(cli, text);
         status = run_once(cli, stage, options, settings, &wall_ns, error);
         spent_ns += wall_ns;
+        *runs += status == PCERE_OK;
     }
     return status;
 }
@@ -131,30 +134,40 @@ static struct capture_options options_of(const struct cli *cli, const struct pro
 {
     return (struct capture_options){
         .program = stage->program, .arguments = store_manifest(cli->store)->arguments, .environment = stage->environment.list,
-        .library = stage->library, .stdout_descriptor = -1, .stderr_descriptor = -1,
+        .library = stage->library, .stdout_descriptor = -1, .stderr_descriptor = -1, .stop = interrupt_came,
     };
+}
+
+/* A terminal's ctrl-C ends the program, and this process sees that. */
+static enum pcere_status end_judge(struct cli *cli, size_t runs, enum pcere_status status, struct pcere_error *error)
+{
+    if (status > PCERE_NO || (!cli->signal && !interrupt_came()))
+        return status;
+    return interrupt_fail(cli, NULL, error, "what %zu real run%s of the program took is in '%s'", runs, runs == 1 ? "" : "s", store_path(cli->store));
 }
 
 enum pcere_status measure_store(struct cli *cli, const unsigned *threads, size_t thread_count, uint64_t repeat, struct pcere_error *error)
 {
     struct program_stage stage = PROGRAM_STAGE_NONE;
+    size_t runs = 0;
     enum pcere_status status = program_stage_enter(cli, &stage, error);
     if (status == PCERE_OK) {
         struct capture_options options = options_of(cli, &stage);
         for (size_t i = 0; status == PCERE_OK && i < thread_count; i++) {
             options.threads = threads[i];
-            status = run_often(cli, &stage, &options, "", repeat, error);
+            status = run_often(cli, &stage, &options, "", repeat, &runs, error);
         }
         cli_progress(cli, NULL);
     }
     program_stage_leave(&stage);
-    return status;
+    return end_judge(cli, runs, status, error);
 }
 
 enum pcere_status measure_store_set(struct cli *cli, const struct measure_settings *settings, unsigned threads, uint64_t repeat, struct pcere_error *error)
 {
     struct program_stage stage = PROGRAM_STAGE_NONE;
     struct environment environment = {0};
+    size_t runs = 0;
     enum pcere_status status = program_stage_enter(cli, &stage, error);
     if (status == PCERE_OK) {
         struct capture_options options = options_of(cli, &stage);
@@ -166,10 +179,10 @@ enum pcere_status measure_store_set(struct cli *cli, const struct measure_settin
             environment_set(&environment, "OMP_PROC_BIND=%s", settings->bind);
         options.environment = environment.list;
         status = environment.failed ? pcere_fail_memory(error, "the environment")
-                                    : run_often(cli, &stage, &options, settings->text ? settings->text : "", repeat, error);
+                                    : run_often(cli, &stage, &options, settings->text ? settings->text : "", repeat, &runs, error);
         cli_progress(cli, NULL);
     }
     program_stage_leave(&stage);
     environment_done(&environment);
-    return status;
+    return end_judge(cli, runs, status, error);
 }

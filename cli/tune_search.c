@@ -140,9 +140,8 @@ static enum pcere_status report_take(struct tune_search *search, const struct re
 
 static enum pcere_status interrupted(struct tune_search *search, struct pcere_error *error)
 {
-    search->cli->signal = interrupt_caught();
-    return pcere_fail(error, PCERE_NO, 0, "the same command goes on from here", "interrupted; what was measured, %zu setting%s of regions, is in '%s'", search->measured,
-                      search->measured == 1 ? "" : "s", store_path(search->cli->store));
+    return interrupt_fail(search->cli, "the same command goes on from here", error, "what was measured, %zu setting%s of regions, is in '%s'", search->measured,
+                          search->measured == 1 ? "" : "s", store_path(search->cli->store));
 }
 
 /* Replay some regions with one setting. Flags that do not compile are a setting that fails, not a failure. */
@@ -162,7 +161,7 @@ static enum pcere_status setting_measure(struct tune_search *search, struct tune
     enum pcere_status status = replay_run(search->cli->store, targets, target_count, &options, &report, error);
     search->spent_ns += clock_ns() - start_ns;
     /* What was ended from the terminal says nothing of its setting. */
-    if (status != PCERE_OK && interrupt_caught()) {
+    if (status != PCERE_OK && interrupt_came()) {
         search->measured -= count;
         status = interrupted(search, error);
     } else if (status == PCERE_NO && setting->values[TUNING_FLAGS]) {
@@ -175,7 +174,7 @@ static enum pcere_status setting_measure(struct tune_search *search, struct tune
     } else if (status == PCERE_OK) {
         status = report_take(search, &report, regions, count, setting, error);
         replay_report_done(&report);
-        if (status == PCERE_OK && interrupt_caught())
+        if (status == PCERE_OK && interrupt_came())
             status = interrupted(search, error);
     }
     free(targets);
@@ -299,7 +298,7 @@ static enum pcere_status flags_verify(struct tune_search *search, const struct t
     uint64_t start_ns = clock_ns();
     enum pcere_status status = verify_run(search->cli->store, region->targets, region->target_count, &options, &report, error);
     search->spent_ns += clock_ns() - start_ns;
-    if (interrupt_caught()) {
+    if (interrupt_came()) {
         if (status == PCERE_OK)
             verify_report_done(&report);
         return interrupted(search, error);

@@ -1,4 +1,5 @@
 /* cli/verb_predict.c - pcere predict: the whole program's time at other thread counts, out of its replays. */
+#include "cli/interrupt.h"
 #include "cli/measure_store.h"
 #include "cli/prediction.h"
 #include "cli/verbs.h"
@@ -410,6 +411,7 @@ static enum pcere_status predict_verb(struct cli *cli, void *raw, struct pcere_e
     if (status == PCERE_DATA && prediction.here && !words->model)
         model_hint(error);
     if (status == PCERE_OK && words->measure) {
+        interrupt_remember("\npcere predict: ends the program, or at once if asked again\n");
         status = measure_predicted(cli, &prediction, words->repeat, error);
         if (status == PCERE_OK)
             status = prediction_reload(cli, &prediction, error);
@@ -452,7 +454,8 @@ const struct cli_verb cli_verb_predict = {
         "the program differ by, and what thread counts other than the capture's leave open. Error is |predicted - real| / real. Acceleration is the real time of the whole program over the "
         "wall time of all replays at that number of threads, restoring and warm-up included, building not.\n\n"
         "Samples carry the name of the machine that measured them. To predict another machine, replay the store there and predict with --arch and "
-        "that machine's name. A name is given by PCERE_HOST or by the file /etc/pcere/host; else it is made from the processor's.",
+        "that machine's name. A name is given by PCERE_HOST or by the file /etc/pcere/host; else it is made from the processor's.\n\n"
+        "Interrupted (ctrl-C, SIGTERM) while the program runs (--measure), it ends the program, keeps the runs that were made before, and ends with exit status 130 (143).",
     .examples = "pcere predict\npcere predict --threads 1,2,4 --measure\npcere predict --arch sandybridge\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct predict_words),
     .operands = CLI_OPERANDS_STORE,

@@ -1,4 +1,5 @@
 /* cli/verb_replay.c - pcere replay: time regions outside their program (in vitro); every sample goes to the store. */
+#include "cli/interrupt.h"
 #include "cli/replay_options.h"
 #include "cli/verbs.h"
 #include "core/host.h"
@@ -288,6 +289,15 @@ static void room_note(struct cli *cli, uint64_t bytes)
                   "reads the store anew", units_format_bytes(bytes, text));
 }
 
+static enum pcere_status interrupted(struct cli *cli, const struct replay_report *report, size_t wanted, struct pcere_error *error)
+{
+    size_t measured = 0;
+    for (size_t i = 0; i < report->result_count; i++)
+        measured += report->results[i].error.status == PCERE_OK;
+    return interrupt_fail(cli, measured ? "name the other regions to replay only these, or replay all of them again" : NULL, error,
+                          "%zu of %zu replays were made, and are in '%s'", measured, wanted, store_path(cli->store));
+}
+
 static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct replay_words *words = raw;
@@ -321,8 +331,12 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         setup.options.schedule = words->schedule;
         setup.options.places = words->places;
         setup.options.bind = words->bind;
+        setup.options.stop = interrupt_came;
+        interrupt_remember("\npcere replay: ends as soon as no compiler works, or at once if asked again\n");
         status = replay_run(cli->store, setup.targets, setup.target_count, &setup.options, &report, error);
         cli_progress(cli, NULL);
+        if (status == PCERE_NO && interrupt_came())      /* a compiler was interrupted, too */
+            status = interrupted(cli, &report, setup.target_count * setup.options.thread_count, error);
     }
     if (status == PCERE_OK) {
         status = samples_append(cli->store, &report, error);
@@ -352,7 +366,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         if (report.room_lacking_bytes)
             room_note(cli, report.room_lacking_bytes);
         if (status == PCERE_OK)
-            status = failures_count(&report, error);
+            status = interrupt_came() ? interrupted(cli, &report, setup.target_count * setup.options.thread_count, error) : failures_count(&report, error);
         if (left_count && !cli->json)
             printf("%zu more class%s of invocations weigh%s too little, and keep%s their times in vivo\n", left_count,
                    left_count == 1 ? "" : "es", left_count == 1 ? "s" : "", left_count == 1 ? "s" : "");
@@ -396,7 +410,8 @@ const struct cli_verb cli_verb_replay = {
         "replayed. Each sample is added to the store together with this machine's name.\n\n"
         "The table shows the median with its 95 % interval. In vivo is the time of the same invocation inside the program; it is shown where "
         "the number of threads is that of the capture. Warm-up is what came before each timed run, with what is left between the time in vitro and that in "
-        "vivo, for all invocations of its class. A codelet that crashes leaves a backtrace and exit status 1, and does not stop the others.",
+        "vivo, for all invocations of its class. A codelet that crashes leaves a backtrace and exit status 1, and does not stop the others.\n\n"
+        "Interrupted (ctrl-C, SIGTERM), it ends what runs, keeps and shows what was measured before, and ends with exit status 130 (143).",
     .examples = "pcere replay --threads 1,2,4,8\npcere replay resid --threads 2 --repeat 30\npcere replay cg.A.pcere '*conj_grad*' --flags \"-O3 -march=native\"\n"
                 "pcere replay resid --flags -O0 --passes 'default<O1>,function(loop-vectorize)'\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct replay_words),

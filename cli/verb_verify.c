@@ -1,4 +1,5 @@
 /* cli/verb_verify.c - pcere verify: whether memory after a replayed region is what the program had, and which variables are not. */
+#include "cli/interrupt.h"
 #include "cli/replay_options.h"
 #include "cli/verbs.h"
 #include "cli/verify_in_vivo.h"
@@ -216,6 +217,11 @@ static enum pcere_status tolerance_parse(const char *words, double *ret_ratio, s
     return PCERE_OK;
 }
 
+static enum pcere_status interrupted(struct cli *cli, const struct verify_report *report, size_t wanted, struct pcere_error *error)
+{
+    return interrupt_fail(cli, NULL, error, "%zu of %zu comparisons were made; the store is as it was", report->result_count, wanted);
+}
+
 static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct verify_words *words = raw;
@@ -231,9 +237,13 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
     if (status == PCERE_OK) {
         setup.options.tolerance_ratio = tolerance_ratio;
         replay_build_set(&words->build, &setup.options);
+        setup.options.stop = interrupt_came;
+        interrupt_remember("\npcere verify: ends as soon as no compiler works, or at once if asked again\n");
         status = words->in_vivo ? verify_in_vivo_run(cli, &setup, &runs, error)
                                 : verify_run(cli->store, setup.targets, setup.target_count, &setup.options, &runs.report, error);
         cli_progress(cli, NULL);
+        if (status == PCERE_NO && (interrupt_came() || cli->signal))      /* a compiler was interrupted, too, or the program was */
+            status = interrupted(cli, &runs.report, setup.target_count * setup.options.thread_count, error);
     }
     if (status == PCERE_OK) {
         bool failed = false;
@@ -247,6 +257,8 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
             missing |= runs.report.results[i].locale_missing;
         if (missing)
             replay_locale_note(cli);
+        if (status == PCERE_OK && interrupt_came())
+            status = interrupted(cli, &runs.report, setup.target_count * setup.options.thread_count, error);
         if (status == PCERE_OK)
             status = verdict(&runs.report, words->in_vivo, error);
     }
@@ -280,7 +292,8 @@ const struct cli_verb cli_verb_verify = {
         "directory and environment of its capture, the same invocations are captured there, and the codelets are held against these, from the memory "
         "before to the memory after. So is a store that was captured with --threads N, at N threads, without that.\n\n"
         "Differences are listed by variable where the program has debug information (-g), otherwise by symbol or kind of memory.\n\n"
-        "Exit status 1 means that memory differs by more than the bound, or that something could not be compared.",
+        "Exit status 1 means that memory differs by more than the bound, or that something could not be compared. Interrupted (ctrl-C, SIGTERM), it ends what runs, shows what was compared "
+        "before, and ends with exit status 130 (143).",
     .examples = "pcere verify\npcere verify mg.W.pcere resid --threads 1,2,4\npcere verify --threads 4 --in-vivo\npcere verify --threads 4 --tolerance 1e-9\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct verify_words),
     .operands = CLI_OPERANDS_STORE_REGIONS,

@@ -1,6 +1,7 @@
 /* cli/verify_in_vivo.c - the same invocations, captured once more at another number of threads. */
 #include "cli/verify_in_vivo.h"
 #include "capture-rt/tracer/capture.h"
+#include "cli/interrupt.h"
 #include "cli/program_stage.h"
 #include "core/text.h"
 
@@ -74,6 +75,7 @@ static enum pcere_status captured_again(struct cli *cli, const struct replay_set
             .program = stage.program, .arguments = store_manifest(cli->store)->arguments, .environment = stage.environment.list,
             .library = stage.library, .threads = threads, .stdout_descriptor = -1, .stderr_descriptor = -1,
             .two_runs = true, .store = place->path, .choose = wanted_choose, .choose_context = &wanted,
+            .stop = interrupt_came,
         };
         snprintf(text, sizeof text, "running the program with %u thread%s", threads, threads == 1 ? "" : "s");
         cli_progress(cli, text);
@@ -82,6 +84,8 @@ static enum pcere_status captured_again(struct cli *cli, const struct replay_set
         cli_stdout_return(saved);
         if (status == PCERE_OK)
             status = cli_program_judge(cli, result.program_status, error);
+        else if (status == PCERE_NO)          /* it was ended from outside */
+            cli_program_judge(cli, result.program_status, NULL);
         capture_result_done(&result);
     }
     program_stage_leave(&stage);
@@ -120,6 +124,8 @@ static enum pcere_status verified_there(const struct replay_setup *setup, uint32
     if (status != PCERE_OK)
         return status;
     for (size_t i = 0; i < setup->target_count; i++) {
+        if (report.results && interrupt_came())
+            break;                    /* it has not all of them */
         struct verify_result *result = &all->results[all->result_count++];
         const struct replay_target *here = target_find(place, &setup->targets[i]);
         if (!here) {
@@ -143,7 +149,7 @@ enum pcere_status verify_in_vivo_run(struct cli *cli, const struct replay_setup 
     ret_runs->stores = calloc(counts + 1, sizeof *ret_runs->stores);
     if (!ret_runs->report.results || !ret_runs->stores)
         return pcere_fail_memory(error, "the results");
-    for (size_t i = 0; status == PCERE_OK && i < counts; i++) {
+    for (size_t i = 0; status == PCERE_OK && i < counts && !interrupt_came(); i++) {
         struct in_vivo_store *place = &ret_runs->stores[ret_runs->store_count++];
         status = captured_again(cli, setup, setup->options.threads[i], place, error);
         if (status == PCERE_OK)

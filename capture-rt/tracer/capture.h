@@ -121,6 +121,7 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
     size_t records_most;         /* invocations recorded one by one; 0: 4 Mi (64 bytes each, only as many as happen) */
     capture_progress_fn *progress;  /* may be NULL */
     void *progress_context;
+    bool (*stop)(void);          /* asked several times a second; true: the program gets SIGTERM, once. NULL: never */
     unsigned faults;             /* enum capture_fault */
 
     /* capture_measure: where the program's output goes; -1: /dev/null (0 is no default). Standard input is the caller's. */

@@ -246,6 +246,14 @@ bool child_wait(struct child *child, int socket, int timeout_ms)
     return false;
 }
 
+void child_stop(struct child *child, const struct capture_options *options)
+{
+    if (child->ended || child->stopped || !options->stop || !options->stop())
+        return;
+    child->stopped = true;
+    kill(child->pid, SIGTERM);
+}
+
 bool child_was_interrupted(int status)
 {
     return WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT || WTERMSIG(status) == SIGTERM);

@@ -17,7 +17,7 @@ struct child {
     pid_t pid;
     int pidfd;                   /* readable at the program's end; -1 where the kernel has none */
     uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC: before the process was made; its end seen */
-    bool ended;
+    bool ended, stopped;         /* stopped: it was sent SIGTERM */
     int status;                  /* as waitpid gives it, once ended */
     uint64_t peak_bytes;
     bool randomized;             /* ADDR_NO_RANDOMIZE was refused */
@@ -36,6 +36,9 @@ bool child_poll(struct child *child);
 void child_note_end(struct child *child, int status, uint64_t peak_bytes);
 /* Wait at most `timeout_ms` for its end or, if `socket` is not -1, for something to read there. True: there is something to read. */
 bool child_wait(struct child *child, int socket, int timeout_ms);
+/* Send it SIGTERM if the options say so, and it was not sent yet. To be asked each CHILD_STOP_MS while it runs. */
+#define CHILD_STOP_MS 200
+void child_stop(struct child *child, const struct capture_options *options);
 /* Was it ended from outside (SIGINT, SIGQUIT, SIGTERM)? Whoever does that does not want the next run. */
 bool child_was_interrupted(int status);
 /* Free, and give back the signals' old actions. Waits for an end that was not seen. */

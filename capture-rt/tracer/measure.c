@@ -19,7 +19,8 @@ enum pcere_status measure_run(const struct capture_options *options, const int d
     status = child_start(&setup, &child, error);
     if (status == PCERE_OK) {
         while (!child.ended) {
-            child_wait(&child, -1, options->progress ? 200 : -1);
+            child_wait(&child, -1, options->progress || options->stop ? CHILD_STOP_MS : -1);
+            child_stop(&child, options);
             if (options->progress && !child.ended)
                 options->progress(options->progress_context, CAPTURE_PHASE_TIMING, clock_ns() - child.start_ns, 0, 0);
         }

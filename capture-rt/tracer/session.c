@@ -144,7 +144,8 @@ static void session_watch(struct session *session)
 {
     const struct capture_options *options = session->options;
     while (!session->child.ended) {
-        int most_ms = session->release_due ? RELEASE_MS : session->freeze.count ? 10 : 200;
+        int most_ms = session->release_due ? RELEASE_MS : session->freeze.count ? 10 : CHILD_STOP_MS;
+        child_stop(&session->child, options);
         uint64_t from_ns = clock_ns();
         bool message_there = child_wait(&session->child, session->socket, most_ms);
         uint64_t waited_ns = clock_ns() - from_ns, most_ns = (uint64_t)most_ms * 1000000u;
@@ -283,8 +284,10 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
             session_watch(session);
         } else {
             trouble_note(session, trouble.status, &trouble);
-            while (!session->child.ended)
-                child_wait(&session->child, -1, -1);
+            while (!session->child.ended) {
+                child_wait(&session->child, -1, options->stop ? CHILD_STOP_MS : -1);
+                child_stop(&session->child, options);
+            }
         }
         struct pcere_error keeping = {0};
         while (session->pending_count)

@@ -137,9 +137,14 @@ static uint64_t patience_of(const struct process *process)
     return atomic_load(&result->sampling) ? process->sample_patience_ns : atomic_load(&result->inside) ? process->region_patience_ns : process->patience_ns;
 }
 
-enum process_end { PROCESS_ENDED, PROCESS_DONE, PROCESS_STAYS, PROCESS_HUNG };
+enum process_end { PROCESS_ENDED, PROCESS_DONE, PROCESS_STAYS, PROCESS_HUNG, PROCESS_STOPPED };
 
-/* Wait for the end, or for the result; PROCESS_HUNG: it was killed. `done`: what the process closes when its result is there, or -1. Where pidfd_open is forbidden, what the child
+static bool is_to_stop(const struct process *process)
+{
+    return process->stop && process->stop();
+}
+
+/* Wait for the end, or for the result; PROCESS_HUNG, PROCESS_STOPPED: it was killed. `done`: what the process closes when its result is there, or -1. Where pidfd_open is forbidden, what the child
  * does is looked for each millisecond. */
 static enum process_end process_wait(const struct process *process, pid_t child, int done, int *ret_status)
 {
@@ -159,7 +164,11 @@ static enum process_end process_wait(const struct process *process, pid_t child,
         if (got == child || (got < 0 && errno != EINTR))
             break;
         const struct plan_result *result = &process->plan->plan->result;
-        if (how != PROCESS_HUNG && patience_ended(&patience, atomic_load(&result->progress), clock_ns(), patience_used_ns(child), patience_sleeps(child), patience_of(process))) {
+        if (how == PROCESS_ENDED && is_to_stop(process)) {
+            how = PROCESS_STOPPED;
+            kill(child, SIGKILL);
+        }
+        if (how == PROCESS_ENDED && patience_ended(&patience, atomic_load(&result->progress), clock_ns(), patience_used_ns(child), patience_sleeps(child), patience_of(process))) {
             how = PROCESS_HUNG;
             patience_ask(child, process->plan->plan);
             kill(child, SIGKILL);
@@ -250,6 +259,11 @@ static enum pcere_status hang_explain(const struct process *process, const struc
                       *places ? ": " : "", places);
 }
 
+static enum pcere_status stop_explain(const struct process *process, struct pcere_error *error)
+{
+    return pcere_fail(error, PCERE_NO, 0, NULL, "the codelet of '%s' was stopped", process->region);
+}
+
 static enum pcere_status end_explain(const struct process *process, bool hung, int status, struct pcere_error *error)
 {
     const struct plan_result *result = &process->plan->plan->result;
@@ -312,6 +326,8 @@ static enum pcere_status outcome_take(const struct process *process, pid_t child
         return PCERE_OK;
     }
     runtime_forget(child);
+    if (how == PROCESS_STOPPED)
+        return stop_explain(process, error);
     return end_explain(process, how == PROCESS_HUNG, ended, error);
 }
 
@@ -335,6 +351,8 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
     uint64_t start_ns = clock_ns();
     enum pcere_status status = PCERE_OK;
     struct pcere_error last = {0};        /* of an attempt: a later one may go well */
+    if (is_to_stop(process))
+        return stop_explain(process, error);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         pid_t child = 0;
         int done = -1;

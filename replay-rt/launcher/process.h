@@ -42,6 +42,7 @@ struct process {
     uint64_t patience_ns;             /* killed when nothing moved for so long, as patience.h counts it */
     uint64_t region_patience_ns;      /* the same while the region's own code runs */
     uint64_t sample_patience_ns;      /* the same while it runs a shot */
+    bool (*stop)(void);               /* as struct replay_options has it */
     const struct replay_watcher *watcher;   /* or NULL */
     struct process_ending *ending;    /* or NULL: process_run returns when its end was seen. Else as soon as its result is there; the process that was left so before
                                          is waited for while this one starts */

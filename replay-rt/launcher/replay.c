@@ -323,6 +323,10 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
             status = PCERE_OK;
             continue;
         }
+        if (status && result->processes && replay_session_stopped(session)) {
+            status = PCERE_OK;        /* what other processes measured counts */
+            break;
+        }
         if (status) {
             if (threads > captured && atomic_load(&plan.plan->result.state) == PLAN_CRASHED)
                 more_threads_hint(&failure, captured, threads);
@@ -466,8 +470,12 @@ static void target_run(struct measuring *measuring, const struct replay_target *
     for (size_t turn = 0; turn < options->thread_count; turn++) {
         size_t i = turn_index(turn, first), next = turn_index(turn + 1, first);
         session->next_threads = turn + 1 < options->thread_count ? options->threads[next] : 0;
-        if (!report->results[base + i].error.status)
+        struct replay_result *result = &report->results[base + i];
+        result->stopped = replay_session_stopped(session);
+        if (!result->stopped && !result->error.status) {
             result_measure(measuring, &warming, times, i, base + i, !turn);
+            result->stopped = result->error.status != PCERE_OK && replay_session_stopped(session);
+        }
         report->cost_ns += report->results[base + i].sample.cost_ns;
     }
     replay_stay_end(session);
@@ -476,6 +484,19 @@ static void target_run(struct measuring *measuring, const struct replay_target *
     page_pool_trim(&session->pool);
     if (!loaded)
         store_codelet_done(&codelet);
+}
+
+/* Those that were not measured do not stay. */
+static void stopped_drop(struct replay_report *report)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < report->result_count; i++) {
+        if (report->results[i].stopped)
+            replay_result_done(&report->results[i]);
+        else
+            report->results[kept++] = report->results[i];
+    }
+    report->result_count = kept;
 }
 
 /* The end of each process is part of what the next one costs, that of the last one of what it cost itself. */
@@ -540,8 +561,9 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
         status = pcere_fail_memory(error, "results");
     if (!status)
         status = tours_measure(&session, targets, target_count, times, error);
-    for (size_t i = 0; !status && i < target_count; i++)
+    for (size_t i = 0; !status && i < target_count && !replay_session_stopped(&session); i++)
         target_run(&measuring, &targets[i], &times[i]);
+    stopped_drop(&report);
     last_process_count(&session, &report);
     for (size_t i = 0; times && i < target_count; i++)
         tour_times_done(&times[i], options->thread_count);

@@ -56,6 +56,7 @@ struct replay_options {
     const char *library_directory;    /* holds libpcere-replay.a and pcere/PCEREPass-MAJOR.so (or has them one or two levels up) */
     int diagnostics_fd;               /* codelets' standard error: backtraces of crashes; -1: dropped */
     bool keep_layout;                 /* for tests: codelets run without address randomisation */
+    bool (*stop)(void);               /* asked several times a second; true: codelets that run are killed, and nothing more is measured or compared. NULL: never */
     void (*progress)(void *context, const char *region, uint64_t representative, uint32_t threads, size_t done, size_t total);
     void *progress_context;           /* progress may be NULL; called before each measurement */
 };
@@ -100,6 +101,7 @@ struct replay_result {
     double slower_ratio;              /* by how much longer than at full speed it took then, all together */
     double last_slow_ratio;           /* sample.slow_ratio, of the last process alone */
     uint64_t written_pages, dropped_pages;  /* restored, or made absent, between repetitions (0 where nothing was repeated warm) */
+    bool stopped;                     /* before it was measured, since options->stop said so: no report has such a one */
     struct pcere_error error;         /* status PCERE_OK: measured */
 };
 
@@ -108,7 +110,7 @@ struct replay_compiler { uint32_t written_by, rebuilt_by; size_t units; };    /*
 struct replay_report {
     struct replay_compiler *compilers;      /* of the program's units */
     size_t compiler_count;
-    struct replay_result *results;    /* by target, then by thread count */
+    struct replay_result *results;    /* by target, then by thread count; only what was measured before options->stop said so */
     size_t result_count;
     uint64_t build_ns;                /* compiling and linking; near 0 if it was there */
     bool build_cached;
@@ -173,7 +175,7 @@ struct verify_result {
 struct verify_report {
     struct replay_compiler *compilers;      /* of the program's units */
     size_t compiler_count;
-    struct verify_result *results;
+    struct verify_result *results;    /* likewise */
     size_t result_count;
     uint64_t build_ns;
     bool build_cached;

@@ -29,6 +29,11 @@ uint64_t replay_session_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+bool replay_session_stopped(const struct replay_session *session)
+{
+    return session->options->stop && session->options->stop();
+}
+
 struct extent {                       /* of all codelets of the store together */
     struct store_range *taken;        /* addresses */
     size_t taken_count, taken_capacity;
@@ -317,6 +322,7 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
         .externals = &session->pool.externals,
         .diagnostics_fd = session->options->diagnostics_fd,
         .keep_layout = session->options->keep_layout,
+        .stop = session->options->stop,
         .watcher = session->watcher,
         .ending = leaves ? &session->ending : NULL,
         .staying = &session->staying,

@@ -83,6 +83,9 @@ void replay_stay_end(struct replay_session *session);
 
 uint64_t replay_session_clock_ns(void);
 
+/* Nothing more is to be measured: the options' `stop` says so. */
+bool replay_session_stopped(const struct replay_session *session);
+
 /* Environment of a codelet: the capture's OpenMP settings, the thread count, the folder where its libraries are looked for first (NULL:
  * none), then the options. NULL-terminated; one free() for the list, environment_free. */
 enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, const char *libraries,

@@ -136,6 +136,14 @@ static void subject_done(struct subject *subject, bool loaded)
         store_codelet_done(&subject->codelet);
 }
 
+static void result_done(struct verify_result *result)
+{
+    for (size_t i = 0; i < result->cause_count; i++)
+        verify_cause_done(&result->causes[i]);
+    free(result->causes);
+    *result = (struct verify_result){0};
+}
+
 static void target_verify(struct verifier *verifier, const struct replay_target *target, struct verify_report *report, size_t total)
 {
     struct replay_session *session = &verifier->session;
@@ -154,7 +162,7 @@ static void target_verify(struct verifier *verifier, const struct replay_target 
         status = images_check(&session->images, &subject.codelet, &failure);
     if (!status)
         status = codelet_memory_new(session->store, &session->pool, &subject.codelet, &session->images, true, &subject.memory, &failure);
-    for (size_t i = 0; i < counts; i++) {
+    for (size_t i = 0; i < counts && !replay_session_stopped(session); i++) {
         struct verify_result *result = &report->results[report->result_count];
         *result = (struct verify_result){.target = target, .error = failure};
         result->threads = options->thread_count ? options->threads[i] : store_manifest(session->store)->threads;
@@ -166,6 +174,8 @@ static void target_verify(struct verifier *verifier, const struct replay_target 
         report->result_count++;
         if (!status)
             codelet_verify(verifier, &subject, result, &result->error);
+        if (result->error.status != PCERE_OK && replay_session_stopped(session))
+            result_done(&report->results[--report->result_count]);
     }
     subject_done(&subject, !loaded);
     page_pool_trim(&session->pool);
@@ -185,7 +195,7 @@ enum pcere_status verify_run(struct store *store, const struct replay_target *ta
     size_t total = target_count * (options->thread_count ? options->thread_count : 1);
     report.results = calloc(total ? total : 1, sizeof *report.results);
     if (report.results)
-        for (size_t i = 0; i < target_count; i++)
+        for (size_t i = 0; i < target_count && !replay_session_stopped(session); i++)
             target_verify(&verifier, &targets[i], &report, total);
     else
         status = pcere_fail_memory(error, "results");
@@ -204,11 +214,8 @@ enum pcere_status verify_run(struct store *store, const struct replay_target *ta
 
 void verify_report_done(struct verify_report *report)
 {
-    for (size_t i = 0; i < report->result_count; i++) {
-        for (size_t j = 0; j < report->results[i].cause_count; j++)
-            verify_cause_done(&report->results[i].causes[j]);
-        free(report->results[i].causes);
-    }
+    for (size_t i = 0; i < report->result_count; i++)
+        result_done(&report->results[i]);
     free(report->results);
     free(report->compilers);
     *report = (struct verify_report){0};
