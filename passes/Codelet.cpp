@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
@@ -259,6 +260,48 @@ public:
     tableEntry("pcere_functions", ConstantStruct::getAnon({absolute("__pcere_old." + Suffix + "." + F.getName()), &F}));
   }
 
+  /// Addresses of functions are told apart by comparing them, and captured data holds the program's: where code takes one other than to call it or to tell the
+  /// OpenMP runtime, it gets the captured one, which leads here (replay-rt/target/overlay.c). What the program has none for stays what it is here.
+  void addresses(Function &F) {
+    auto IsAddress = [](const Use &U) {
+      if (auto *Call = dyn_cast<CallBase>(U.getUser()))
+        return !Call->isCallee(&U) && !calleeName(*Call).starts_with("__kmpc_");
+      return isa<Instruction, ConstantAggregate, ConstantExpr, GlobalVariable>(U.getUser());
+    };
+    if (none_of(F.uses(), IsAddress))
+      return;
+    GlobalValue *Captured = F.isDeclarationForLinker() ? wayTo(F) : sameAs(F);
+    if (F.isDSOLocal())
+      Captured->setVisibility(GlobalValue::HiddenVisibility);
+    F.replaceUsesWithIf(Captured, [&](Use &U) { return IsAddress(U) && !isInside(U, *Captured); });
+  }
+
+  /// A weak definition of the captured address of \p F, which the launcher's takes the place of.
+  GlobalValue *sameAs(Function &F) {
+    F.setComdat(nullptr); // the linker keeps one unit's group, which may not be the one that has this address
+    if (F.hasLinkOnceLinkage())
+      F.setLinkage(F.hasLinkOnceODRLinkage() ? GlobalValue::WeakODRLinkage : GlobalValue::WeakAnyLinkage);
+    return GlobalAlias::create(F.getValueType(), F.getAddressSpace(), GlobalValue::WeakAnyLinkage, "__pcere_at." + Suffix + "." + F.getName(), &F, &M);
+  }
+
+  /// The same for a function of another unit, or of a library.
+  GlobalValue *wayTo(Function &F) {
+    auto *Type = FunctionType::get(llvm::Type::getVoidTy(Context), false);
+    auto *Way = Function::Create(Type, GlobalValue::WeakAnyLinkage, "__pcere_at." + F.getName(), M);
+    Way->addFnAttr(Attribute::Naked);
+    Way->addFnAttr(Attribute::NoInline);
+    IRBuilder<> Builder(BasicBlock::Create(Context, "entry", Way));
+    auto *Jump = InlineAsm::get(FunctionType::get(Type->getReturnType(), {Pointer}, false), "jmp ${0:P}", "s", /*hasSideEffects=*/true);
+    Builder.CreateCall(Jump, {&F});
+    Builder.CreateUnreachable();
+    return Way;
+  }
+
+  static bool isInside(const Use &U, const GlobalValue &V) {
+    auto *I = dyn_cast<Instruction>(U.getUser());
+    return U.getUser() == &V || (I && I->getFunction() == &V);
+  }
+
   /// malloc and the like of the program's executable become pcere_program_malloc, which serves the region (replay-rt/target/program_heap.c).
   /// Those of a library serve nobody here, as in the capture, whose own came before them.
   void allocator(GlobalValue &V, bool Library) {
@@ -380,8 +423,15 @@ void finishCodelet(Module &M, bool Library) {
   for (GlobalVariable *V : Caches)
     Builder.threadprivateCache(*V); // while variables still have their initialisers
   SmallPtrSet<MDNode *, 16> Found;
+  bool KeepsAddresses = Triple(M.getTargetTriple()).getArch() == Triple::x86_64; // elsewhere not every captured address has room for a jump
+  for (Function &F : make_early_inc_range(M))
+    if (KeepsAddresses && F.isDeclarationForLinker() && !F.isIntrinsic() && !F.hasExternalWeakLinkage())
+      Builder.addresses(F);
   for (Function *F : Functions) {
-    if (!F->hasLocalLinkage() || F->hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true))
+    bool Known = !F->hasLocalLinkage() || F->hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true);
+    if (Known && KeepsAddresses && !isAllocator(*F))
+      Builder.addresses(*F);
+    if (Known)
       Builder.function(*F);
     if (Builder.region(*F))
       Found.insert(F->getMetadata(RegionMetadata));

@@ -4,6 +4,7 @@
 
 #include "core/files.h"
 #include "replay-rt/launcher/layout.h"
+#include "replay-rt/launcher/link_addresses.h"
 #include "replay-rt/launcher/link_image.h"
 #include "replay-rt/launcher/link_libraries.h"
 #include "replay-rt/launcher/link_symbols.h"
@@ -190,6 +191,8 @@ static enum pcere_status program_link_all(const struct builder *builder, const c
     struct text symbols = {0}, others = {0};
     struct placed placed = {0};
     enum pcere_status status = link_symbols_units(builder->images, &symbols, error);
+    if (!status)
+        status = link_addresses_write(builder->images, 0, &symbols, error);
     link_symbols_allocator(builder->images->items[0].elf, builder->images->items[0].bias, builder->options->processor->triple, &symbols);
     if (!status)
         status = symbols_assemble(builder, &symbols, "symbols", error);
@@ -232,6 +235,8 @@ static enum pcere_status library_link_all(const struct builder *builder, size_t 
     uint64_t slots = builder->images->items[index].base + LAYOUT_LIBRARY_BYTES - LAYOUT_MISSING_BYTES;
     snprintf(name, sizeof name, "symbols-%zu", index);
     enum pcere_status status = link_image_write(builder->images, index, &assembly, &script, error);
+    if (!status)
+        status = link_addresses_write(builder->images, index, &script, error);
     if (!status)
         status = symbols_assemble(builder, &assembly, name, error);
     if (!status)

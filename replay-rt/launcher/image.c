@@ -139,15 +139,21 @@ static int export_order(const void *left, const void *right)
 static enum pcere_status exports_read(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct image *image, struct pcere_error *error)
 {
     Elf_Data *data = elf_getdata(section, NULL);
-    size_t capacity = image->export_count, kept = 0;
+    size_t capacity = image->export_count, entries = image->entry_count, kept = 0;
     for (size_t i = 1; data && header->sh_entsize && i < header->sh_size / header->sh_entsize; i++) {
         GElf_Sym symbol;
-        if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS)
+        if (!gelf_getsym(data, (int)i, &symbol) || (symbol.st_shndx == SHN_UNDEF && !symbol.st_value) || symbol.st_shndx == SHN_ABS)
             continue;
         unsigned char binding = GELF_ST_BIND(symbol.st_info), type = GELF_ST_TYPE(symbol.st_info);
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-        if (!name || !*name || binding == STB_LOCAL || type == STT_GNU_IFUNC)
+        if (!name || !*name || binding == STB_LOCAL || type == STT_GNU_IFUNC || (symbol.st_shndx == SHN_UNDEF && type != STT_FUNC))
             continue;
+        if (symbol.st_shndx == SHN_UNDEF) {
+            if (!array_reserve(&image->entries, &entries, image->entry_count + 1, sizeof *image->entries) || !(name = strdup(name)))
+                return pcere_fail_memory(error, "entries of functions");
+            image->entries[image->entry_count++] = (struct image_export){.name = name, .address = symbol.st_value, .kind = PCERE_SYMBOL_FUNCTION};
+            continue;
+        }
         if (!array_reserve(&image->exports, &capacity, image->export_count + 1, sizeof *image->exports) || !(name = strdup(name)))
             return pcere_fail_memory(error, "exported names");
         image->exports[image->export_count++] = (struct image_export){
@@ -305,7 +311,10 @@ void image_close(struct image *image)
         free((void *)(uintptr_t)image->relocations[i].name);
     for (size_t i = 0; i < image->export_count; i++)
         free((void *)(uintptr_t)image->exports[i].name);
+    for (size_t i = 0; i < image->entry_count; i++)
+        free((void *)(uintptr_t)image->entries[i].name);
     free(image->exports);
+    free(image->entries);
     for (size_t i = 0; image->run_paths && image->run_paths[i]; i++)
         free(image->run_paths[i]);
     free(image->relocations);

@@ -49,6 +49,8 @@ struct image {
     size_t relocation_count;
     struct image_export *exports;     /* by name, each once */
     size_t export_count;
+    struct image_export *entries;     /* functions of libraries for which an executable at fixed addresses has entries of its own, their addresses for all */
+    size_t entry_count;
     uint64_t tls_address, tls_file_bytes, tls_bytes, tls_align;   /* initial thread-local variables: link-time address; bytes 0: none */
     const void *tls_initial;          /* tls_file_bytes, of `file` */
     uint64_t frames_address;          /* of .eh_frame, link-time; 0: none */
