@@ -394,12 +394,17 @@ static bool ends_with(const char *text, const char *ending)
     return length >= tail && strcmp(text + length - tail, ending) == 0;
 }
 
+/* The C++ library's table of who waits for an atomic, a barrier or a semaphore: which entry serves a word is told by its address, and what is in it says nothing
+ * of the program. */
+#define WAITERS "_ZZNSt8__detail18__waiter_pool_base6_S_forEPKvE3__w"
+
 static void symbols_ignore(const struct elf_symbol *symbols, size_t count, uint64_t bias, struct range_list *list)
 {
     for (size_t i = 0; i < count; i++) {
         const struct elf_symbol *symbol = &symbols[i];
         bool cache = ends_with(symbol->name, ".cache.") /* of clang */ || (!symbol->local && ends_with(symbol->name, ".cache")) /* of flang */;
-        if (symbol->kind == PCERE_SYMBOL_VARIABLE && symbol->size < (1u << 20) && (cache || strncmp(symbol->name, ".gomp_critical_user_", 20) == 0))
+        bool library = strncmp(symbol->name, ".gomp_critical_user_", 20) == 0 || strcmp(symbol->name, WAITERS) == 0;
+        if (symbol->kind == PCERE_SYMBOL_VARIABLE && symbol->size < (1u << 20) && (cache || library))
             range_list_add(list, bias + symbol->address, bias + symbol->address + symbol->size);
     }
 }

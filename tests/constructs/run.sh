@@ -69,8 +69,8 @@ unit_compile() {
     shift
     case $file in
     *.f90) "$FLANG" "${common[@]}" -module-dir "$PWD" "$@" "$file" ;;
-    *.cpp) "${clang/clang/clang++}" "${common[@]}" "${runtime[@]}" -std=c++17 -Wno-unused-command-line-argument "$@" "$file" ;;
-    *) "$clang" "${common[@]}" "${runtime[@]}" -std=gnu17 -Wno-unused-command-line-argument "$@" "$file" ;;
+    *.cpp) "${clang/clang/clang++}" -std=c++17 "${common[@]}" "${runtime[@]}" -Wno-unused-command-line-argument "$@" "$file" ;;
+    *) "$clang" -std=gnu17 "${common[@]}" "${runtime[@]}" -Wno-unused-command-line-argument "$@" "$file" ;;
     esac
 }
 
