@@ -187,6 +187,7 @@ static bool message_send(int socket, const struct capture_message *message, int 
  * This thread has its own memory under its hands: it copies several times as fast as another process reads it. All other threads stand still. */
 
 static sigjmp_buf copy_unreadable;
+static bool copies_populated;
 static const int copy_signals[] = {SIGSEGV, SIGBUS};
 #define COPY_SIGNALS (sizeof copy_signals / sizeof *copy_signals)
 
@@ -209,7 +210,9 @@ static void copying_begin(const struct target_state *state, struct copying *copy
         sigaddset(&both, copy_signals[i]);
     }
     pthread_sigmask(SIG_UNBLOCK, &both, NULL);
-    madvise((char *)state->log + state->log->copies_offset, (size_t)CAPTURE_COPY_SLOTS * CAPTURE_COPY_BYTES, MADV_POPULATE_WRITE);
+    if (!copies_populated)
+        madvise((char *)state->log + state->log->copies_offset, (size_t)CAPTURE_COPY_SLOTS * CAPTURE_COPY_BYTES, MADV_POPULATE_WRITE);
+    copies_populated = true;
     copying->begun = true;
 }
 
