@@ -17,7 +17,7 @@ struct replay_words {
     struct replay_build_words build;
     const char *warmup, *sample, *schedule, *places, *bind, *precision, *budget, *patience;
     uint64_t repeat;
-    bool leave_light;
+    bool leave_light, rates;
 };
 
 struct summary { uint64_t median_ns, low_ns, high_ns; size_t count, corrected, left_out; };
@@ -68,6 +68,19 @@ static json_t *cost_parts(const struct replay_result *result, bool *failed)
     return parts;
 }
 
+static json_t *rates_value(const struct replay_rates *rates, bool *failed)
+{
+    json_t *value = json_object();
+    json_put(value, "captured_pages", json_from_u64(rates->captured_pages), failed);
+    json_put(value, "touched_pages", json_from_u64(rates->touched_pages), failed);
+    json_put(value, "restored_bytes", json_from_u64(rates->restored_bytes), failed);
+    json_put(value, "dropped_bytes", json_from_u64(rates->dropped_bytes), failed);
+    json_put(value, "restore_ns", json_from_u64(rates->restore_ns), failed);
+    json_put(value, "copied_bytes", json_from_u64(rates->copied_bytes), failed);
+    json_put(value, "copy_ns", json_from_u64(rates->copy_ns), failed);
+    return value;
+}
+
 static json_t *result_value(const struct replay_result *result, bool *failed)
 {
     const struct store_sample *sample = &result->sample;
@@ -116,6 +129,7 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "cost_parts_ns", cost_parts(result, failed), failed);
     json_put(value, "written_pages", json_from_u64(result->written_pages), failed);
     json_put(value, "dropped_pages", json_from_u64(result->dropped_pages), failed);
+    json_put(value, "rates", result->rates.copy_ns ? rates_value(&result->rates, failed) : json_null(), failed);
     json_put(value, "reason", result->error.status == PCERE_OK ? json_null() : json_from_string(result->error.message), failed);
     return value;
 }
@@ -132,6 +146,7 @@ static enum pcere_status report_add(json_t *document, const struct replay_words 
     replay_build_put(document, &words->build, &failed);
     json_put(document, "cost_ns", json_from_u64(report->cost_ns), &failed);
     json_put(document, "build_ns", json_from_u64(report->build_ns), &failed);
+    json_put(document, "link_ns", json_from_u64(report->link_ns), &failed);
     json_put(document, "build_cached", json_boolean(report->build_cached), &failed);
     json_put(document, "captured_elsewhere", json_boolean(foreign), &failed);
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
@@ -331,6 +346,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         setup.options.schedule = words->schedule;
         setup.options.places = words->places;
         setup.options.bind = words->bind;
+        setup.options.rates = words->rates;
         setup.options.stop = interrupt_came;
         interrupt_remember("\npcere replay: ends as soon as no compiler works, or at once if asked again\n");
         status = replay_run(cli->store, setup.targets, setup.target_count, &setup.options, &report, error);
@@ -392,6 +408,8 @@ static const struct cli_option options[] = {
      "Wall time for all measurements together, such as 10s, spent on each region as it weighs in the program; each is measured at least once.", 0, 0},
     {"leave-light", 0, CLI_FLAG, offsetof(struct replay_words, leave_light), NULL,
      "Leave out classes that weigh less than 0.4 % of the program's time, 1 % together at most (2 % where the region has a heavier one, 4 % where a process would take longer, 5 % together): predictions take their times in vivo.", 0, 0},
+    {"rates", 0, CLI_FLAG, offsetof(struct replay_words, rates), NULL,
+     "Measure also how fast memory is restored between repetitions, beside what copying memory takes in the same process (--json: rates; scripts/bench-replay makes a table of it).", 0, 0},
     {"schedule", 0, CLI_TEXT, offsetof(struct replay_words, schedule), "KIND[,CHUNK]", "Schedule of loops that say schedule(runtime).", 0, 0},
     {"places", 0, CLI_TEXT, offsetof(struct replay_words, places), "PLACES", "OMP_PLACES of the codelets.", 0, 0},
     {"bind", 0, CLI_TEXT, offsetof(struct replay_words, bind), "BIND", "OMP_PROC_BIND of the codelets.", 0, 0},

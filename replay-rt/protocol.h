@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 22u
+#define PLAN_VERSION 23u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -182,6 +182,7 @@ struct plan_policy {
     uint32_t stays;                 /* 1: when its result is there, the process says so by a byte (done) and waits for its turn: the same codelet with another policy */
     uint32_t threads;               /* of the team of such a turn; of the first one the environment tells it */
     uint32_t looks;                 /* 1: a single thread times it on one processor after the other first, and finds out alone_ns and alone_clock_ns */
+    uint32_t rates;                 /* 1: when all was timed, how fast memory is restored is measured: result.rates */
     uint64_t full_ns;               /* what that takes where nothing slows the processors down, as far as other processes with so many threads know; 0: unknown */
     uint64_t alone_ns, alone_clock_ns;          /* what it takes a single thread, and a piece of work that only waits for itself, at the same clock; 0: unknown, or no measure
                                        for so many threads, which share cores */
@@ -230,6 +231,12 @@ struct plan_difference {            /* one run of at most eight bytes that are n
 #define PLAN_STATE_RANDOM (UINT32_MAX - 1)  /* random numbers; the address: enum plan_random_kind times PLAN_RANDOM_BYTES, plus an offset */
 };
 
+struct plan_rates {                 /* all 0: not measured */
+    uint64_t captured_pages, touched_pages;     /* of the memory at the region's start; of them, those that this process has mapped */
+    uint64_t restored_bytes, dropped_bytes, restore_ns;     /* between two repetitions: copied, made absent again; the time for both, median */
+    uint64_t copied_bytes, copy_ns; /* memcpy of memory that no cache holds, by the same threads; median */
+};
+
 struct plan_result {
     _Atomic uint32_t state;         /* enum plan_state */
     _Atomic uint32_t progress;      /* grows with each step: a process in which it stands still hangs */
@@ -254,6 +261,7 @@ struct plan_result {
     uint64_t renamed_pointers;      /* to blocks that the region allocated, or into libraries: where these lie now */
     uint64_t spilled_count;         /* struct plan_difference from plan->bytes on, in the plan's file: those found first */
     uint64_t difference_count;      /* entries of differences: those found later */
+    struct plan_rates rates;
     uint64_t character_bytes;       /* that PLAN_CHARACTER wrote */
     uint64_t sample_count;
     _Atomic uint32_t sampling;      /* 1: samples_ns are extrapolated times of shots (while it runs: a shot is being run) */

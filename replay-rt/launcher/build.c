@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -257,7 +258,14 @@ static enum pcere_status folder_make(const char *path, int *ret_lock, struct pce
     return PCERE_OK;
 }
 
-static enum pcere_status build_make(struct builder *builder, const char *final, struct pcere_error *error)
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static enum pcere_status build_make(struct builder *builder, const char *final, uint64_t *ret_link_ns, struct pcere_error *error)
 {
     struct text missing = {0};
     int lock = -1;
@@ -269,8 +277,10 @@ static enum pcere_status build_make(struct builder *builder, const char *final, 
     enum pcere_status status = folder_make(builder->folder, &lock, error);
     if (!status)
         status = build_units_compile(builder, error);
+    uint64_t start_ns = clock_ns();
     if (!status)
         status = build_link(builder, &missing, error);
+    *ret_link_ns = clock_ns() - start_ns;
     if (!status)
         status = stamp_write(builder->folder, &missing, error);
     if (!status && !cache_is_whole(final)) {
@@ -350,7 +360,7 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
     if (!status && asprintf(&final, "%s/%016" PRIx64, builds, key) < 0)
         status = pcere_fail_memory(error, "a path");
     if (!status && !(build.cached = cache_is_whole(final)))
-        status = build_make(&builder, final, error);
+        status = build_make(&builder, final, &build.link_ns, error);
     if (!status)
         status = path_in(final, "codelet", &build.executable, error);
     if (!status)

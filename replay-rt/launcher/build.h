@@ -42,6 +42,7 @@ struct build {
     char *executable;                 /* path */
     char *libraries;                  /* path of the folder with the store's libraries that it uses; NULL: it uses none */
     bool cached;                      /* it was there */
+    uint64_t link_ns;                 /* what linking took; 0: it was there */
     struct build_origin *origins;
     size_t origin_count;
     struct build_missing *missing;    /* touching one of LAYOUT_MISSING_SLOT bytes from `address` is a fault that names it */

@@ -177,6 +177,8 @@ enum pcere_status replay_samples_take(struct replay_result *result, const struct
     result->team = from->threads;
     result->locale_missing = from->locale_missing;
     result->written_pages = from->written_pages;
+    result->rates = (struct replay_rates){from->rates.captured_pages, from->rates.touched_pages, from->rates.restored_bytes, from->rates.dropped_bytes, from->rates.restore_ns,
+                                          from->rates.copied_bytes, from->rates.copy_ns};
     result->dropped_pages = from->dropped_pages;
     result->laid_pages = from->laid_pages;
     result->processes++;
@@ -302,6 +304,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     }
     if (!status && !measurement->trial && !measurement->whole_why)
         status = sampling_choose(options, codelet, result->sample.threads, &sampled, &policy.plan, &result->refusal, error);
+    policy.plan.rates = options->rates && !measurement->trial;
     policy.plan.watch_speed = !options->repeat && !session->processor.emulator;
     policy.plan.await_ns = speed_await_ns(policy.allowed_ns);
     if (!status && !replay_plan_take(session, memory, measurement->steps, threads_asked, &policy.plan, &plan))
@@ -550,6 +553,7 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
     }
     uint64_t open_ns = replay_session_clock_ns() - start_ns - session.build_ns;
     report.build_ns = session.build_ns;
+    report.link_ns = session.build.link_ns;
     report.build_cached = session.build.cached;
     report.room_lacking_bytes = session.pool.cache.without_room ? session.pool.file_bytes : 0;
     struct measuring measuring = {&session, &report, target_count * options->thread_count, 0};

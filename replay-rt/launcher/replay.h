@@ -42,6 +42,7 @@ struct replay_options {
     uint64_t budget_ns;               /* wall time for all measurements, shared by the classes' in-vivo time; 0: no limit but those of `repeat` */
     uint64_t patience_ns;             /* how long a region may run without an end; 0: by its time in the program */
     const char *sample;               /* sampling inside regions: "auto", "off" (or NULL), or the share of iterations to run, "0.05" */
+    bool rates;                       /* measure how fast memory is restored, too; the costs have that as well */
     const char *flags;                /* compiler flags instead of the original's optimisation; NULL or "": the original's */
     const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */
     double tolerance_ratio;           /* verify: how far floating-point values may differ; negative: chosen by the time that the region took */
@@ -80,6 +81,12 @@ struct replay_watcher {               /* a library that is loaded into a codelet
 const char *replay_phase_name(unsigned phase);
 #define REPLAY_PHASES 12u
 
+struct replay_rates {                 /* all 0: not measured */
+    uint64_t captured_pages, touched_pages;     /* of the memory at the region's start; of them, those that the process had mapped after it was timed */
+    uint64_t restored_bytes, dropped_bytes, restore_ns;     /* between two repetitions: copied, made absent again; median time for both */
+    uint64_t copied_bytes, copy_ns;   /* memcpy in the same process by as many threads */
+};
+
 struct replay_result {
     const struct replay_target *target;     /* borrowed */
     struct store_sample sample;       /* ready for store_sample_append; sample_count is 0 if it failed; sampled_ratio says whether it was sampled */
@@ -92,6 +99,7 @@ struct replay_result {
     size_t trial_count;
     uint64_t reference_ns;            /* time in vivo that the choice of a warm-up went by, or 0 */
     uint64_t laid_pages;              /* between the region before it and itself, for each repetition; 0 where none was run */
+    struct replay_rates rates;
     uint64_t load_ns;                 /* of sample.cost_ns: filling the file of pages */
     uint64_t phases_ns[REPLAY_PHASES];      /* of sample.cost_ns: what the processes did, by replay_phase_name; all together */
     char *refusal;                    /* why it was replayed whole although sampling was asked for; NULL: it was sampled, or not asked for */
@@ -112,7 +120,7 @@ struct replay_report {
     size_t compiler_count;
     struct replay_result *results;    /* by target, then by thread count; only what was measured before options->stop said so */
     size_t result_count;
-    uint64_t build_ns;                /* compiling and linking; near 0 if it was there */
+    uint64_t build_ns, link_ns;       /* compiling and linking, near 0 if it was there; of it, linking: one executable for all codelets */
     bool build_cached;
     uint64_t room_lacking_bytes;      /* 0, or what the disk, or this machine's memory, had no room for, so that later replays will read the store again */
     uint64_t cost_ns;                 /* wall time from opening the store's codelets to the end of the last process, filling of memory files included, building not */

@@ -338,6 +338,11 @@ enum chain_learning { CHAIN_KNOWS, CHAIN_LEARNS_START, CHAIN_LEARNS };
 /* Lay out memory as each step had it and call `run` for it, then lay out memory as the region had it. */
 void pcere_chain_walk(struct chain *chain, enum chain_learning learning, chain_step_fn *run, void *context);
 
+/* ---- rates.c ---------------------------------------------------------------------------------------------------------------- */
+
+/* How fast memory is restored behind `run`, and what this process copies, into result.rates. Memory is as at the region's start then. */
+void pcere_rates_measure(struct memory *memory, void (*run)(void *context), void *context);
+
 /* ---- frames.c ------------------------------------------------------------------------------------------------------------- */
 
 /* Take so many page frames from the kernel, and keep them, so that those which were given back last serve nobody. */

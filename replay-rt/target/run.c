@@ -556,9 +556,13 @@ static void run_all(void *context)
         region_character(run);
     else
         region_measure(run);
+    if (plan->policy.rates)
+        pcere_rates_measure(&run->memory, region_shot, run);
     while (may_stay(run) && pcere_plan_stay(codelet)) {
         turn_begin(run);
         region_measure(run);
+        if (plan->policy.rates)
+            pcere_rates_measure(&run->memory, region_shot, run);
     }
     pcere_plan_end(codelet, PLAN_DONE, "%s", "");
 }

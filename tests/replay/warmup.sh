@@ -15,6 +15,10 @@ for policy in plain preceded faulting history none; do
 done
 run "$PCERE" replay preceded.pcere add --warmup preceded --threads 1,2 --repeat 3 --json
 holds "the streaming region is run before it" jq -e '[.replays[].warmup_reason | test("after .*stream@preceded.c")] | all' .out
+run "$PCERE" replay preceded.pcere add --warmup plain --sample off --threads 1,2 --repeat 2 --rates --json
+holds "--rates tells what of the captured memory was used, what of that is restored, and how fast beside copying" \
+    jq -e '[.replays[].rates | .captured_pages >= .touched_pages and .touched_pages * 4096 >= .restored_bytes and .restored_bytes > 1000000 and .restore_ns > 0 and .copied_bytes > 0 and .copy_ns > 0] | length >= 2 and all' .out
+run "$PCERE" replay preceded.pcere add --warmup preceded --threads 1,2 --repeat 3 --json
 holds "and writes all its pages each time" jq -e '[.replays[].written_pages > 6000] | all' .out
 holds "of which nearly none is laid between the two, if it is the invocation that came before" \
     jq -e '[.replays[] | .laid_pages < 100 or (.warmup_reason | test("another invocation"))] | all' .out
