@@ -63,6 +63,20 @@ function cellValue(text) {
 }
 const compared = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
 
+// A table that is longer by more than a few rows shows the first ones, in whatever order (page.css has the number, too); on paper it is whole.
+const FOLDED = 12;
+function folding(table, rows) {
+  if (rows <= FOLDED + 4) return table;
+  const more = element("button", {type: "button", class: "fold", "aria-expanded": "false"}, `show all ${rows} rows`);
+  table.classList.add("folded");
+  more.addEventListener("click", () => {
+    const folded = table.classList.toggle("folded");
+    more.textContent = folded ? `show all ${rows} rows` : `show the first ${FOLDED} rows`;
+    more.setAttribute("aria-expanded", String(!folded));
+  });
+  return element("div", {}, table, more);
+}
+
 // Its headings sort it, unless its rows belong together (a blank first cell goes on with the row above).
 function plainTable(headings, rows) {
   const isNumber = i => headings[i][0] === ">";
@@ -82,7 +96,7 @@ function plainTable(headings, rows) {
     return cell;
   });
   fill(rows);
-  return element("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "table"}, element("table", {}, element("thead", {}, element("tr", {}, cells)), body));
+  return folding(element("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "table"}, element("table", {}, element("thead", {}, element("tr", {}, cells)), body)), rows.length);
 }
 
 // ---- charts ---------------------------------------------------------------------------------------------------------------

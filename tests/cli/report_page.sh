@@ -72,6 +72,8 @@ script = """<script>addEventListener("load", () => {
   chart.options.plugins.legend.onClick(null, item, chart.legend);
   say("hidden", chart.data.datasets.filter((set, i) => !chart.isDatasetVisible(i) && set.group === 0).length);
   say("overflow", document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth);
+  const rows = () => [...document.querySelectorAll("#speedup-body tbody tr")].filter(row => getComputedStyle(row).display !== "none").length, fold = document.querySelector("#speedup-body .fold");
+  say("rows", [rows(), fold.textContent, (fold.click(), rows()), fold.textContent].join(", "));
   dispatchEvent(new Event("beforeprint"));
   say("paper", getComputedStyle(document.body).backgroundColor + Chart.getChart(document.querySelectorAll("canvas")[1]).options.scales.x.ticks.color);
 });</script></body>"""
@@ -84,6 +86,7 @@ says "many series: eight of eleven predictions are drawn, each in its own colour
 says "many series: the seven heaviest classes have a colour each, the others share one" 0 out 'data-classes="class of #14, .*class of #8, 7 lighter classes"' out 'data-points="28 of 8 looks"'
 says "a long C++ name is shortened, and whole in its tooltip and below it" 0 out 'data-name="…::outer_scope::outer_scope::Solver(<|&lt;)…(>|&gt;)::apply(<|&lt;)…(>|&gt;)@work.cpp:7"' out 'data-whole="true"'
 says "a click in the legend hides a prediction with its band and real times" 0 out 'data-hidden="[34]"'
+says "a long table shows its first rows, and all of them after a click" 0 out 'data-rows="12, show all 22 rows, 22, show the first 12 rows"'
 says "on paper it is dark on white" 0 out 'data-paper="rgb\(255, 255, 255\)#5b6472"'
 # A window has 500 pixels at least, a frame any number.
 echo '<body><iframe src="many.html" width="400" height="3000"></iframe>' >narrow.html
