@@ -293,7 +293,7 @@ static void budget_tell(struct cli *cli, const struct replay_report *report, uin
         json_put(cli->document, "budget_exceeded", json_boolean(exceeded), &failed);
     }
     if (exceeded)
-        cli_note(cli, "the budget of %s was not enough to measure each codelet once with each number of threads: that took %s, and intervals are wide", units_format_ns(budget_ns, budget),
+        cli_note(cli, "the budget of %s was not enough: replays took %s, since each codelet is measured at least once with each number of threads, and what has begun ends; intervals may be wide", units_format_ns(budget_ns, budget),
                  units_format_ns(report->cost_ns, cost));
 }
 
