@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct verify_words { struct cli_threads threads; struct replay_build_words build; const char *tolerance, *patience; bool in_vivo; };
 
@@ -164,6 +165,31 @@ static void report_print(const struct verify_report *report)
     cli_thread_mark_print(marked, stdout);
 }
 
+/* What differs in all regions is floating point, where a bound holds: a sum that cancels leaves little of what was added, whose rounding stays. How much was added nobody knows but the user. */
+static bool cancels(const struct verify_report *report, bool in_vivo, size_t room, char *ret_hint)
+{
+    double relative = 0, absolute = 0, terms = 0;
+    for (size_t i = 0; i < report->result_count; i++) {
+        const struct verify_result *result = &report->results[i];
+        if (result->error.status != PCERE_OK)
+            return false;
+        for (size_t k = 0; k < result->cause_count; k++) {
+            const struct verify_cause *cause = &result->causes[k];
+            if (cause->verdict < VERIFY_DIFFERENT)
+                continue;
+            if (!(result->bound_ratio > 0) || strcmp(cause->kind, "floating point") != 0 || !isfinite(cause->largest_relative) || !(cause->largest_absolute > 0))
+                return false;
+            relative = fmax(relative, cause->largest_relative);
+            absolute = fmax(absolute, cause->largest_absolute);
+            terms = fmax(terms, cause->largest_absolute / result->bound_ratio);
+        }
+    }
+    snprintf(ret_hint, room, "only floating-point values differ: rounding of a sum that cancels (relative %.2g, absolute %.2g), if the magnitudes of what is added come to %.2g or more; "
+             "then --tolerance %.2g takes it for that%s", relative, absolute, terms, relative * 1.06 /* two digits round down by less */,
+             in_vivo ? "" : "; --in-vivo compares with the program itself at as many threads");
+    return absolute > 0;
+}
+
 /* Damage and a failing system outweigh a difference. */
 static enum pcere_status verdict(const struct verify_report *report, bool in_vivo, struct pcere_error *error)
 {
@@ -186,7 +212,9 @@ static enum pcere_status verdict(const struct verify_report *report, bool in_viv
                           worst->message);
     if (!different && !uncompared)
         return PCERE_OK;
-    return pcere_fail(error, PCERE_NO, 0, unsteady ? unsteady_hint : different && !in_vivo ? hint : first ? first->hint : NULL, "of %zu comparisons %zu differ and %zu could not be made", report->result_count,
+    char cancelling[sizeof error->hint];
+    const char *next = cancels(report, in_vivo, sizeof cancelling, cancelling) ? cancelling : unsteady ? unsteady_hint : different && !in_vivo ? hint : first ? first->hint : NULL;
+    return pcere_fail(error, PCERE_NO, 0, next, "of %zu comparisons %zu differ and %zu could not be made", report->result_count,
                       different, uncompared);
 }
 

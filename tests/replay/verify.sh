@@ -50,6 +50,14 @@ for flags in "-O0" "-O3"; do
     named "of each thread" "private_to_each of thread 1" "thread-local"
 done
 
+# ---- rounding that is all that is left ------------------------------------------------------------------------------------------------
+program cancels cancels.c
+captured cancels
+run "$PCERE" verify --threads 2 cancels.pcere
+says "a sum that cancels is called so, with what its terms would have to be" 1 out 'different' err 'hint: only floating-point values differ: rounding of a sum that cancels .relative .*absolute .*--tolerance'
+run "$PCERE" verify --threads 2 --tolerance "$(sed -n 's/.*--tolerance \([^ ]*\) takes.*/\1/p' .err)" cancels.pcere
+says "with the tolerance that is named it is rounding" 0 out 'equal but for rounding'
+
 # ---- the program itself as the truth --------------------------------------------------------------------------------------------------
 mkdir moment
 in_vivo() { run env TMPDIR="$PWD/moment" "$PCERE" verify --in-vivo "$@"; }
