@@ -44,4 +44,25 @@ static inline const struct plan_alias *plan_alias_at(const struct plan_alias *al
     return low < count && aliases[low].address <= address ? &aliases[low] : NULL;
 }
 
+/* The first mapping that ends behind the address; count: none does. */
+static inline size_t plan_mapping_from(const struct plan_mapping *mappings, size_t count, uint64_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (mappings[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The mapping that holds the address, or NULL. */
+static inline const struct plan_mapping *plan_mapping_at(const struct plan_mapping *mappings, size_t count, uint64_t address)
+{
+    size_t at = plan_mapping_from(mappings, count, address);
+    return at < count && mappings[at].start <= address ? &mappings[at] : NULL;
+}
+
 #endif

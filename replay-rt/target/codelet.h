@@ -373,6 +373,8 @@ void pcere_heap_openmp(void);         /* find what the OpenMP runtime's function
 
 /* mappings.c, called by pcere_heap_protect(): the region's madvise(), munmap() and mremap() treat these as what they were in the program. */
 void pcere_mappings_protect(const struct plan_mapping *mappings, size_t count);
+/* Which of these holds the address; NULL: none. */
+const struct plan_mapping *pcere_mapping_at(uint64_t address);
 /* Did the region drop or unmap captured memory in this process? Then pages that are absent may have lost their content. */
 bool pcere_mappings_replaced(void);
 

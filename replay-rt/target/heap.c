@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct plan_mapping *captured;
-static size_t captured_count;
 static _Atomic uint64_t *captured_releases;
 static bool sizes_unknown;
 static _Atomic bool region_runs;
@@ -21,31 +19,13 @@ void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, bool 
 {
     sizes_unknown = foreign;
     captured_releases = releases;
-    captured = mappings;
-    captured_count = count;
     pcere_heap_openmp();
     pcere_mappings_protect(mappings, count);
 }
 
-static const struct plan_mapping *captured_mapping(const void *block)
-{
-    uint64_t address = (uint64_t)block;
-    size_t low = 0, high = captured_count;
-    if (!high || address < captured[0].start || address >= captured[high - 1].end)
-        return NULL;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (captured[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < captured_count && captured[low].start <= address ? &captured[low] : NULL;
-}
-
 size_t pcere_heap_captured(const void *block)
 {
-    const struct plan_mapping *mapping = block ? captured_mapping(block) : NULL;
+    const struct plan_mapping *mapping = block ? pcere_mapping_at((uint64_t)block) : NULL;
     return mapping ? (size_t)(mapping->end - (uint64_t)block) : 0;
 }
 
@@ -98,7 +78,7 @@ void pcere_heap_release(void *block)
 {
     if (!block)
         return;
-    if (captured_mapping(block))
+    if (pcere_mapping_at((uint64_t)block))
         atomic_fetch_add(captured_releases, 1);
     else if (next_find() && next.free)
         next.free(block);
@@ -106,7 +86,7 @@ void pcere_heap_release(void *block)
 
 void *pcere_heap_grow(void *block, size_t bytes)
 {
-    const struct plan_mapping *mapping = block ? captured_mapping(block) : NULL;
+    const struct plan_mapping *mapping = block ? pcere_mapping_at((uint64_t)block) : NULL;
     if (!mapping)
         return next_find() && next.realloc ? next.realloc(block, bytes) : block ? NULL : malloc(bytes);
     atomic_fetch_add(captured_releases, 1);
@@ -119,7 +99,7 @@ void *pcere_heap_grow(void *block, size_t bytes)
 
 size_t pcere_heap_usable(void *block)
 {
-    const struct plan_mapping *mapping = block ? captured_mapping(block) : NULL;
+    const struct plan_mapping *mapping = block ? pcere_mapping_at((uint64_t)block) : NULL;
     if (mapping)
         return captured_bytes(block, mapping);
     return next_find() && next.usable ? next.usable(block) : 0;

@@ -3,6 +3,7 @@
  * Captured data hold the numbers of keys: this process's keys must have the same. The C library gives the lowest that is free; so all up to the highest are
  * taken before anybody else asks, and those that the program did not have are given back. The OpenMP runtime finds its own free when it starts.
  */
+#include "replay-rt/ranges.h"
 #include "replay-rt/target/codelet.h"
 #include "replay-rt/target/machine.h"
 
@@ -11,15 +12,6 @@
 #include <string.h>
 
 enum { KEYS_MOST = 4096 };
-
-static bool is_captured(const struct codelet *codelet, uint64_t address)
-{
-    const struct plan_mapping *mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping);
-    for (uint64_t i = 0; i < codelet->plan->mappings.count; i++)
-        if (address >= mappings[i].start && address < mappings[i].end)
-            return true;
-    return false;
-}
 
 static const struct plan_key *key_find(const struct codelet *codelet, uint32_t number, uint32_t thread)
 {
@@ -45,7 +37,7 @@ static unsigned char taken[KEYS_MOST];      /* 1: by pcere_keys_make */
 static bool key_end(const struct codelet *codelet, uint32_t number, void (**ret_end)(void *))
 {
     const struct plan_key *key = key_find(codelet, number, PLAN_KEY_MADE);
-    if (!key || !key->value || !is_captured(codelet, key->value))
+    if (!key || !key->value || !plan_mapping_at(PLAN_TABLE(codelet, mappings, struct plan_mapping), codelet->plan->mappings.count, key->value))
         return false;
     memcpy(ret_end, &key->value, sizeof key->value);
     return true;

@@ -3,6 +3,7 @@
  *
  * Dropped and unmapped: fresh zero pages take its place until it is restored. Moved or grown: its content is copied to memory of this process.
  */
+#include "replay-rt/ranges.h"
 #include "replay-rt/target/codelet.h"
 
 #include <errno.h>
@@ -28,23 +29,14 @@ void pcere_mappings_protect(const struct plan_mapping *mappings, size_t count)
     captured_count = count;
 }
 
-/* The first one that ends behind the address. */
-static size_t mapping_from(uint64_t address)
+const struct plan_mapping *pcere_mapping_at(uint64_t address)
 {
-    size_t low = 0, high = captured_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (captured[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return plan_mapping_at(captured, captured_count, address);
 }
 
 static bool is_captured(uint64_t start, uint64_t end)
 {
-    size_t at = pcere_heap_in_region() && start < end ? mapping_from(start) : captured_count;
+    size_t at = pcere_heap_in_region() && start < end ? plan_mapping_from(captured, captured_count, start) : captured_count;
     return at < captured_count && captured[at].start < end;
 }
 
@@ -52,7 +44,7 @@ static bool is_captured(uint64_t start, uint64_t end)
 static bool zero(uint64_t start, uint64_t end, uint32_t which)
 {
     atomic_store_explicit(&replaced, true, memory_order_relaxed);
-    for (size_t i = mapping_from(start); i < captured_count && captured[i].start < end; i++) {
+    for (size_t i = plan_mapping_from(captured, captured_count, start); i < captured_count && captured[i].start < end; i++) {
         uint64_t from = captured[i].start > start ? captured[i].start : start, to = captured[i].end < end ? captured[i].end : end;
         if ((captured[i].flags & which) == which &&
             mmap((void *)from, to - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
