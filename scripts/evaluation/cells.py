@@ -15,7 +15,7 @@ import time
 import variance
 from main import CLASSES, Program, count, fail, seconds, store_link, thread_list, tool_describe
 from main import ROOT
-from steps import Steps, Stopped, file_hash, json_save, stop_on_signals, text_save
+from steps import Steps, file_hash, json_save, script_run, stop_on_signals, text_save
 
 NAMES = ("ep", "cg", "mg", "is", "lu", "bt", "sp", "ft")
 
@@ -152,8 +152,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Stopped as stopped:
-        print("\nevaluate-cells: ended; the same command goes on where it was", file=sys.stderr)
-        sys.exit(128 + stopped.args[0])
+    script_run(main, "evaluate-cells")

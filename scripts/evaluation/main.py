@@ -16,7 +16,7 @@ import time
 
 import combine
 import tables
-from steps import Steps, Stopped, file_hash, json_load, json_save, stop_on_signals, text_save
+from steps import Steps, file_hash, json_load, json_save, script_run, stop_on_signals, text_save
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -334,8 +334,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Stopped as stopped:
-        print("\nevaluate: ended; the same command goes on where it was", file=sys.stderr)
-        sys.exit(128 + stopped.args[0])
+    script_run(main, "evaluate")

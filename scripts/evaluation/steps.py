@@ -203,3 +203,12 @@ class Steps:
         if record["error"]:
             end += f"  FAILED: {record['error']}"
         print(f"{program:6} {step:14} {end}", file=sys.stderr, flush=True)
+
+
+def script_run(main, name):
+    """Ends this process with main's status, or as one that a signal ended."""
+    try:
+        sys.exit(main())
+    except Stopped as stopped:
+        print(f"\n{name}: ended; the same command goes on where it was", file=sys.stderr)
+        sys.exit(128 + stopped.args[0])
