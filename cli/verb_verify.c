@@ -70,18 +70,26 @@ static json_t *result_value(const struct verify_result *result, bool *failed)
     return value;
 }
 
-/* "; the region calls omp_get_wtime, .." */
-static void asks_add(const struct verify_result *result, struct text *words)
+/* "; the region calls omp_get_wtime, ..", of one kind of functions */
+static void asks_add(const struct verify_result *result, bool places, const char *why, struct text *words)
 {
-    const char *before = words->length ? "; the region calls " : "the region calls ";
+    const char *first = words->length ? "; the region calls " : "the region calls ", *before = first;
     for (unsigned bit = 0; replay_asked_name(bit); bit++) {
-        if (!(result->asked >> bit & 1))
+        if (!(result->asked >> bit & 1) || replay_asked_place(bit) != places)
             continue;
         text_addf(words, "%s%s", before, replay_asked_name(bit));
         before = ", ";
     }
-    if (result->asked)
-        text_add(words, ", whose answer is never the same again");
+    if (before != first)
+        text_add(words, why);
+}
+
+static bool asks_places(const struct verify_result *result)
+{
+    for (unsigned bit = 0; replay_asked_name(bit); bit++)
+        if (result->asked >> bit & 1 && replay_asked_place(bit))
+            return true;
+    return false;
 }
 
 static void result_row(struct cli_table *table, const struct verify_result *result, bool *marked)
@@ -97,7 +105,9 @@ static void result_row(struct cli_table *table, const struct verify_result *resu
     else if (!result->identical)
         text_addf(&note, "%llu bytes differ", (unsigned long long)result->different_bytes);
     if (result->error.status == PCERE_OK && !result->identical)
-        asks_add(result, &note);
+        asks_add(result, false, ", whose answer is never the same again", &note);
+    if (result->error.status != PCERE_OK || !result->identical)
+        asks_add(result, true, ": what that saves (registers, addresses in code and on stacks) is another in each process", &note);
     if (result->renamed_pointers)
         text_addf(&note, "%s%llu pointer%s to blocks that it allocates, or to libraries", note.length ? "; " : "",
                   (unsigned long long)result->renamed_pointers, result->renamed_pointers == 1 ? "" : "s");
@@ -196,11 +206,14 @@ static enum pcere_status verdict(const struct verify_report *report, bool in_viv
     static const char hint[] = "with one thread and the original's flags memory should be the same; with more, what depends on the number of "
                                "threads differs: --in-vivo compares with the program itself at as many";
     static const char unsteady_hint[] = "what differs from one replay to the next depends on which thread comes first (a race), on the time, or on the process";
-    size_t different = 0, unsteady = 0, uncompared = 0;
+    static const char places_hint[] = "what setjmp and swapcontext save, and what lies on the stacks of fibers, is another in each process: look whether anything else differs (all causes: --json)";
+    size_t different = 0, unsteady = 0, uncompared = 0, places = 0;
     const struct pcere_error *worst = NULL, *first = NULL;
     for (size_t i = 0; i < report->result_count; i++) {
         const struct pcere_error *own = &report->results[i].error;
-        different += own->status == PCERE_OK && report->results[i].verdict >= VERIFY_DIFFERENT;
+        bool differs = own->status == PCERE_OK && report->results[i].verdict >= VERIFY_DIFFERENT;
+        different += differs;
+        places += differs && asks_places(&report->results[i]);
         unsteady += own->status == PCERE_OK && report->results[i].verdict == VERIFY_UNSTEADY;
         uncompared += own->status != PCERE_OK;
         first = first || own->status == PCERE_OK ? first : own;
@@ -213,7 +226,7 @@ static enum pcere_status verdict(const struct verify_report *report, bool in_viv
     if (!different && !uncompared)
         return PCERE_OK;
     char cancelling[sizeof error->hint];
-    const char *next = cancels(report, in_vivo, sizeof cancelling, cancelling) ? cancelling : unsteady ? unsteady_hint : different && !in_vivo ? hint : first ? first->hint : NULL;
+    const char *next = cancels(report, in_vivo, sizeof cancelling, cancelling) ? cancelling : places && places == different ? places_hint : unsteady ? unsteady_hint : different && !in_vivo ? hint : first ? first->hint : NULL;
     return pcere_fail(error, PCERE_NO, 0, next, "of %zu comparisons %zu differ and %zu could not be made", report->result_count,
                       different, uncompared);
 }

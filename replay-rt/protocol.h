@@ -100,13 +100,15 @@ struct plan_stream { uint64_t address; int32_t descriptor; uint32_t kind; unsign
 #define PLAN_LEVELS_MAX 16u
 struct plan_level { uint32_t team, number; };   /* a parallel region around: size of its team, number of the entering thread in it */
 
-/* Functions whose answer is another each time. */
+/* Functions whose answer is another each time; the last ones save where a thread is (registers, addresses on stacks and in code): another place in each process. */
 #define PLAN_ASKS(X)                                                                                                    \
     X(TIME, "time") X(CLOCK_GETTIME, "clock_gettime") X(GETTIMEOFDAY, "gettimeofday") X(CLOCK, "clock") X(TIMES, "times") \
     X(GETRUSAGE, "getrusage") X(OMP_GET_WTIME, "omp_get_wtime") X(GETPID, "getpid") X(GETPPID, "getppid")               \
-    X(GETTID, "gettid") X(GETRANDOM, "getrandom") X(GETENTROPY, "getentropy") X(ARC4RANDOM, "arc4random")
+    X(GETTID, "gettid") X(GETRANDOM, "getrandom") X(GETENTROPY, "getentropy") X(ARC4RANDOM, "arc4random") \
+    X(GETCONTEXT, "getcontext") X(MAKECONTEXT, "makecontext") X(SWAPCONTEXT, "swapcontext") X(SETJMP, "setjmp")
 #define PLAN_ASK_ENTRY(name, text) PLAN_ASK_##name,
 enum plan_ask { PLAN_ASKS(PLAN_ASK_ENTRY) PLAN_ASK_COUNT };
+#define PLAN_ASK_PLACES PLAN_ASK_GETCONTEXT     /* the first of these */
 
 #define PLAN_STEPS_MAX 16u
 #define PLAN_STEP_SAMPLES 16u

@@ -50,6 +50,8 @@ static enum pcere_status run_once(struct verifier *verifier, const struct subjec
                                              &session->images, &policy, NULL, &plan, error);
     if (!status)
         status = replay_session_process(session, &subject->codelet, &plan, result->threads, &wall_ns, error);
+    if (plan.plan)
+        result->asked |= atomic_load(&plan.plan->result.asked) & ((UINT64_C(1) << PLAN_ASK_COUNT) - 1);
     if (!status)
         status = difference_list_load(&plan, ret_list, error);
     if (!status) {
@@ -61,7 +63,6 @@ static enum pcere_status run_once(struct verifier *verifier, const struct subjec
             result->different_bytes = from->different_bytes;
             result->renamed_pointers = from->renamed_pointers;
         }
-        result->asked |= atomic_load(&from->asked) & ((UINT64_C(1) << PLAN_ASK_COUNT) - 1);
     }
     plan_file_done(&plan);
     return status;
@@ -226,4 +227,9 @@ const char *replay_asked_name(unsigned bit)
 #define NAME_ENTRY(name, text) text,
     static const char *const names[] = {PLAN_ASKS(NAME_ENTRY)};
     return bit < sizeof names / sizeof *names ? names[bit] : NULL;
+}
+
+bool replay_asked_place(unsigned bit)
+{
+    return bit >= PLAN_ASK_PLACES && bit < PLAN_ASK_COUNT;
 }

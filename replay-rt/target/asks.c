@@ -1,4 +1,4 @@
-/* replay-rt/target/asks.c - what the region asks the system that has another answer each time: the time, its process's number, chance.
+/* replay-rt/target/asks.c - what the region asks the system that has another answer each time: the time, its process's number, chance, the place where it is.
  *
  * Memory that depends on such an answer cannot be the same again, and verification says so. The calls are passed on; weak, since a program
  * may have functions of these names. What the OpenMP runtime asks for itself is not the region's.
@@ -88,3 +88,38 @@ FORWARD(getrandom, PLAN_ASK_GETRANDOM, ssize_t, (void *buffer, size_t bytes, uns
 FORWARD(getentropy, PLAN_ASK_GETENTROPY, int, (void *buffer, size_t bytes), (buffer, bytes))
 FORWARD(arc4random, PLAN_ASK_ARC4RANDOM, uint32_t, (void), ())
 FORWARD(arc4random_uniform, PLAN_ASK_ARC4RANDOM, uint32_t, (uint32_t bound), (bound))
+
+#ifdef __x86_64__
+/* These save their caller's place, so no function may stand between: they are noted, and jumped to with all that they were called with. */
+static const struct { const char *name; enum plan_ask what; } places[] = {
+    {"getcontext", PLAN_ASK_GETCONTEXT}, {"makecontext", PLAN_ASK_MAKECONTEXT}, {"swapcontext", PLAN_ASK_SWAPCONTEXT},
+    {"setjmp", PLAN_ASK_SETJMP}, {"_setjmp", PLAN_ASK_SETJMP}, {"__sigsetjmp", PLAN_ASK_SETJMP},
+};
+static void *next_place[sizeof places / sizeof *places];
+
+__attribute__((constructor)) static void places_find(void)
+{
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        next_place[i] = dlsym(RTLD_NEXT, places[i].name);
+}
+
+void *pcere_asks_place(uint64_t number, const void *caller);
+void *pcere_asks_place(uint64_t number, const void *caller)
+{
+    if (!next_place[number])
+        places_find();
+    note(places[number].what, caller);
+    return next_place[number];
+}
+
+/* number: in `places` */
+#define PLACE_JUMP(number, name)                                                                                                                         \
+    ".weak " name "\n.type " name ", @function\n" name ":\n\tendbr64\n"                                                                                 \
+    "\tpush %rdi\n\tpush %rsi\n\tpush %rdx\n\tpush %rcx\n\tpush %r8\n\tpush %r9\n\tpush %rax\n"                                                        \
+    "\tmov $" number ", %edi\n\tmov 56(%rsp), %rsi\n\tcall pcere_asks_place\n\tmov %rax, %r11\n"                                                      \
+    "\tpop %rax\n\tpop %r9\n\tpop %r8\n\tpop %rcx\n\tpop %rdx\n\tpop %rsi\n\tpop %rdi\n\tjmp *%r11\n.size " name ", . - " name "\n"
+__asm__(".pushsection .text.pcere_asks_places, \"ax\", @progbits\n"
+        PLACE_JUMP("0", "getcontext") PLACE_JUMP("1", "makecontext") PLACE_JUMP("2", "swapcontext") PLACE_JUMP("3", "setjmp")
+        PLACE_JUMP("4", "_setjmp") PLACE_JUMP("5", "__sigsetjmp")
+        ".popsection\n");
+#endif
