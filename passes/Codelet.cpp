@@ -263,17 +263,12 @@ public:
   /// Addresses of functions are told apart by comparing them, and captured data holds the program's: where code takes one other than to call it or to tell the
   /// OpenMP runtime, it gets the captured one, which leads here (replay-rt/target/overlay.c). What the program has none for stays what it is here.
   void addresses(Function &F) {
-    auto IsAddress = [](const Use &U) {
-      if (auto *Call = dyn_cast<CallBase>(U.getUser()))
-        return !Call->isCallee(&U) && !calleeName(*Call).starts_with("__kmpc_");
-      return isa<Instruction, ConstantAggregate, ConstantExpr, GlobalVariable>(U.getUser());
-    };
-    if (none_of(F.uses(), IsAddress))
+    if (none_of(F.uses(), takesAddress))
       return;
     GlobalValue *Captured = F.isDeclarationForLinker() ? wayTo(F) : sameAs(F);
     if (F.isDSOLocal())
       Captured->setVisibility(GlobalValue::HiddenVisibility);
-    F.replaceUsesWithIf(Captured, [&](Use &U) { return IsAddress(U) && !isInside(U, *Captured); });
+    F.replaceUsesWithIf(Captured, [&](Use &U) { return takesAddress(U) && !isInside(U, *Captured); });
   }
 
   /// A weak definition of the captured address of \p F, which the launcher's takes the place of.

@@ -86,6 +86,13 @@ static void writeUses(const Module &M, raw_ostream &Out) {
   }
 }
 
+/// Functions whose addresses are taken: a line for each.
+static void writeTaken(const Module &M, raw_ostream &Out) {
+  for (const Function &F : M)
+    if (!F.isIntrinsic() && !F.hasExternalWeakLinkage() && any_of(F.uses(), takesAddress))
+      Out << F.getName() << "\n";
+}
+
 static void writeFile(const Twine &File, function_ref<void(raw_ostream &)> Write) {
   std::error_code Failure;
   SmallString<128> Path;
@@ -117,6 +124,7 @@ void exportUnit(Module &M, StringRef File, StringRef Suffix) {
     M.print(Out, nullptr);
   });
   writeFile(File + ".uses", [&](raw_ostream &Out) { writeUses(M, Out); });
+  writeFile(File + ".taken", [&](raw_ostream &Out) { writeTaken(M, Out); });
 }
 
 } // namespace pcere

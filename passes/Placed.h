@@ -1,10 +1,13 @@
-//===- passes/Placed.h - which constants lie in a codelet where the program had them ---------------------------------------===//
+//===- passes/Placed.h - which constants lie in a codelet where the program had them, and which uses of functions mean those ---===//
 #ifndef PCERE_PASSES_PLACED_H
 #define PCERE_PASSES_PLACED_H
 
+#include "Regions.h"
 #include "Stages.h"
 
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/InstrTypes.h"
 
 namespace pcere {
 
@@ -13,6 +16,13 @@ namespace pcere {
 inline bool isPlacedConstant(const llvm::GlobalVariable &V) {
   return V.isConstant() && !V.isDeclarationForLinker() && !V.hasAppendingLinkage() && !V.hasPrivateLinkage() && !V.hasSection() &&
          !(V.hasLocalLinkage() && V.hasGlobalUnnamedAddr()) && !V.getName().starts_with("llvm.") && !V.getName().starts_with(".pcere") && !isRuntimeState(V);
+}
+
+/// Does this use of a function take its address other than to call it or to tell the OpenMP runtime? Addresses are told apart by comparing them.
+inline bool takesAddress(const llvm::Use &U) {
+  if (auto *Call = llvm::dyn_cast<llvm::CallBase>(U.getUser()))
+    return !Call->isCallee(&U) && !calleeName(*Call).starts_with("__kmpc_");
+  return llvm::isa<llvm::Instruction, llvm::ConstantAggregate, llvm::ConstantExpr, llvm::GlobalVariable>(U.getUser());
 }
 
 } // namespace pcere

@@ -96,7 +96,8 @@ int memory_check(void)
     state_settle();
     size_t different = thread_locals_check();
     for (size_t i = 0; i < page_count; i++)
-        different += page_check(pages[i].address, pages[i].after);
+        if (!pages[i].dropped || pages[i].after != pages[i].before)     /* else the capture found nothing there any more */
+            different += page_check(pages[i].address, pages[i].after);
     for (size_t i = 0; i < gap_count; i++)
         different += gap_check(&gaps[i]);
     if (!AFTER_IS_KNOWN) {

@@ -9,14 +9,26 @@
 
 /* ---- start.c: the process -------------------------------------------------------------------------------------------------------- */
 
-void process_start(char **arguments, void (*go_on)(void));      /* call it on a stack of its own, in a layout that leaves room; never returns */
+void process_start(char **arguments, void (*go_on)(void));      /* map captured memory, enter the regions around, call it; never returns */
 void process_again(const char *reason);             /* ends this process; another one tries. The reason: if none may any more */
+void process_end(int status);
 void call_on_stack(void (*function)(void), uint64_t stack);
+
+/* ---- program.c: what stands between driver.c and the region ---------------------------------------------------------------------- */
+
+typedef void microtask(int32_t *thread, int32_t *bound, ...);
+microtask *region_code(void);                       /* never NULL */
+void program_start(void);                           /* once: everything as the program had it */
+void program_restore(void);                         /* before each run, after memory */
+void call_as_program(void (*function)(void));       /* on its stack, with its rounding */
 
 /* ---- memory.c: captured memory at its old addresses ------------------------------------------------------------------------- */
 
 struct range { char *start, *end; };
-struct page { char *address, *before, *after; };    /* contents at the region's start (NULL: absent) and behind its end */
+struct page {                                       /* contents at the region's start (NULL: absent) and behind its end: */
+    char *address, *before, *after;
+    bool dropped;                                   /* by the region */
+};
 
 extern struct page pages[];                         /* ascending */
 extern size_t page_count;
@@ -33,10 +45,13 @@ void written_find(void);                            /* after a run: from now on 
 void memory_patch(uint64_t address, const void *bytes, const void *mask, size_t count);  /* for good, behind the region as well; NULL: all bits */
 struct page *page_of(const void *address);          /* NULL: no such page */
 bool is_captured(const void *address);
+bool captured_between(const char *start, const char *end);      /* any of it */
+void memory_drop(char *start, char *end, bool unmapped);        /* reads as zeros until it is restored; not unmapped: where the program would have read them */
 bool range_holds(const struct range *ranges, size_t count, const char *address);
 
 /* ---- team.c: what the OpenMP runtime knew --------------------------------------------------------------------------------------- */
 
+void team_wake(void);                               /* an empty parallel region */
 void team_enter(void (*go_on)(void));               /* call it, on the thread that stands for the captured one; it never returns */
 
 /* ---- support.c: what belongs to threads, to the OpenMP runtime and to libraries -------------------------------------------------- */

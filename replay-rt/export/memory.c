@@ -2,7 +2,7 @@
  *
  * memory.bin holds pages, one after the other. memory.txt says what lies where, a line each, ascending:
  *
- *   mapping START END RIGHTS               the program had these addresses mapped
+ *   mapping START END RIGHTS               the program had these addresses mapped; z in RIGHTS: what is dropped there reads as zeros
  *   same START END ORIGINAL                what is there is what is at ORIGINAL: two mappings of one memory
  *   pages ADDRESS COUNT BEFORE AFTER       COUNT pages from ADDRESS. BEFORE: number in memory.bin of what the first of them held at the
  *                                          region's start, `zero`, or `absent` (never touched); AFTER: behind its end, `=`: unchanged
@@ -19,10 +19,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static struct range mappings[MAPPING_COUNT];
 static int rights[MAPPING_COUNT];
+static bool reads_zeros[MAPPING_COUNT];
 struct page pages[PAGE_COUNT];
 static struct same { char *start, *end, *original; } sames[SAME_COUNT + 1];
 struct range gaps[PAGE_COUNT + MAPPING_COUNT + SAME_COUNT], skips[SKIP_COUNT + 1];
@@ -65,6 +67,7 @@ static void memory_read(void)
         if (sscanf(line, "mapping %lx %lx %31s", &start, &end, before) == 3 && mapping_count < MAPPING_COUNT) {
             rights[mapping_count] = (strchr(before, 'r') ? PROT_READ : 0) | (strchr(before, 'w') ? PROT_WRITE : 0)
                                     | (strchr(before, 'x') ? PROT_EXEC : 0);
+            reads_zeros[mapping_count] = strchr(before, 'z');
             mappings[mapping_count++] = (struct range){(char *)start, (char *)end};
         } else if (sscanf(line, "pages %lx %lu %31s %31s", &start, &count, before, after) == 4) {
             for (unsigned long i = 0; i < count && page_count < PAGE_COUNT; i++) {
@@ -97,7 +100,7 @@ static void first_stack_unmap(void)
         if (strstr(line, "[stack]") && sscanf(line, "%lx-%lx", &start, &end) == 2)
             for (size_t i = 0; i < mapping_count; i++)
                 if (mappings[i].start < (char *)end && mappings[i].end > (char *)start)
-                    munmap((void *)start, end - start);
+                    syscall(SYS_munmap, start, end - start);     /* mappings.c keeps captured addresses */
     if (maps)
         fclose(maps);
 }
@@ -183,10 +186,16 @@ static void page_leave(const char *page)
 #endif
 }
 
+/* Not as the region does it (mappings.c). */
+static void pages_drop(char *start, char *end)
+{
+    syscall(SYS_madvise, start, (size_t)(end - start), MADV_DONTNEED);
+}
+
 void memory_restore(void)
 {
     for (size_t i = 0; i < gap_count; i++)
-        madvise(gaps[i].start, (size_t)(gaps[i].end - gaps[i].start), MADV_DONTNEED);
+        pages_drop(gaps[i].start, gaps[i].end);
 #pragma omp parallel for schedule(static)           /* by all threads: what one thread brought to its cache alone is slow for the others */
     for (size_t i = 0; i < written_count; i++) {
         memcpy(written[i]->address, written[i]->before, PAGE_BYTES);
@@ -241,9 +250,15 @@ bool is_captured(const void *address)
     return range_holds(mappings, mapping_count, address);
 }
 
-struct page *page_of(const void *address)
+bool captured_between(const char *start, const char *end)
 {
-    char *start = (char *)((uint64_t)address / PAGE_BYTES * PAGE_BYTES);
+    size_t index = range_above(mappings, mapping_count, start);
+    return index < mapping_count && mappings[index].start < end;
+}
+
+/* The first page from there on. */
+static struct page *page_above(const char *start)
+{
     size_t low = 0, high = page_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -252,5 +267,25 @@ struct page *page_of(const void *address)
         else
             high = middle;
     }
-    return low < page_count && pages[low].address == start ? &pages[low] : NULL;
+    return &pages[low];
+}
+
+struct page *page_of(const void *address)
+{
+    char *start = (char *)((uint64_t)address / PAGE_BYTES * PAGE_BYTES);
+    struct page *page = page_above(start);
+    return page < pages + page_count && page->address == start ? page : NULL;
+}
+
+/* Memory at two addresses is shared here, and keeps its content. */
+void memory_drop(char *start, char *end, bool unmapped)
+{
+    for (size_t i = range_above(mappings, mapping_count, start); i < mapping_count && mappings[i].start < end; i++) {
+        char *from = mappings[i].start > start ? mappings[i].start : start, *to = mappings[i].end < end ? mappings[i].end : end;
+        if (!unmapped && !reads_zeros[i])
+            continue;
+        pages_drop(from, to);
+        for (struct page *page = page_above(from); page < pages + page_count && page->address < to; page++)
+            page->dropped = true;
+    }
 }

@@ -1,4 +1,4 @@
-/* start.c - a process that keeps out of the way of captured memory: its layout, a stack of its own, another try.
+/* start.c - a process that keeps out of the way of captured memory: its layout, a stack of its own, another try. And its end.
  */
 #define _GNU_SOURCE
 #include "codelet.h"
@@ -11,6 +11,7 @@
 
 enum { STACK_BYTES = 8 << 20, ATTEMPTS_MOST = 20 };
 static char **words;                                /* of the command line */
+static void (*go_on)(void);
 
 void call_on_stack(void (*function)(void), uint64_t stack)
 {
@@ -46,8 +47,17 @@ static char **copied(char **strings)
     return copy;
 }
 
-void process_start(char **arguments, void (*go_on)(void))
+static void work(void)
 {
+    team_wake();                                    /* starts the OpenMP runtime */
+    if (!memory_map())
+        process_again("captured addresses are taken in this process");
+    team_enter(go_on);
+}
+
+void process_start(char **arguments, void (*function)(void))
+{
+    go_on = function;
     words = copied(arguments);                      /* the captured stack may have to lie where this one is */
     environ = copied(environ);
     /* The captured process had its libraries at the top. With mappings from the bottom up this one keeps out of the way. */
@@ -56,5 +66,12 @@ void process_start(char **arguments, void (*go_on)(void))
         process_again("cannot start with another address layout");
     out_open();
     char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    call_on_stack(go_on, (uint64_t)stack + STACK_BYTES - 64);
+    call_on_stack(work, (uint64_t)stack + STACK_BYTES - 64);
+}
+
+/* Other threads may still wait in regions around this one. */
+void process_end(int status)
+{
+    fflush(out);
+    _exit(status);
 }

@@ -11,6 +11,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+void team_wake(void)
+{
+#pragma omp parallel
+    __asm__ volatile("");
+}
+
 struct level { int team, number; };
 static const struct level levels[] = {
 #define LEVEL(team, number) {team, number},

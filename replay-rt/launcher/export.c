@@ -22,8 +22,10 @@
             ".incbin \"" PCERE_EXPORT_FOLDER "/" file "\"\n.byte 0\n.popsection\n"); \
     extern const char pcere_export_##label[]
 EMBED(driver, "driver.c");
+EMBED(program, "program.c");
 EMBED(start, "start.c");
 EMBED(memory, "memory.c");
+EMBED(mappings, "mappings.c");
 EMBED(support, "support.c");
 EMBED(team, "team.c");
 EMBED(state, "state.c");
@@ -33,9 +35,9 @@ EMBED(header, "codelet.h");
 EMBED(place, "place.sed");
 
 static const struct { const char *name, *content; } fixed_files[] = {
-    {"driver.c", pcere_export_driver}, {"start.c", pcere_export_start},     {"memory.c", pcere_export_memory},  {"support.c", pcere_export_support},
-    {"check.c", pcere_export_check},   {"team.c", pcere_export_team},      {"codelet.h", pcere_export_header},
-    {"state.c", pcere_export_state},   {"files.c", pcere_export_files},        {"place.sed", pcere_export_place},
+    {"driver.c", pcere_export_driver},   {"program.c", pcere_export_program}, {"start.c", pcere_export_start},    {"memory.c", pcere_export_memory},
+    {"mappings.c", pcere_export_mappings}, {"support.c", pcere_export_support}, {"team.c", pcere_export_team},      {"state.c", pcere_export_state},
+    {"files.c", pcere_export_files},     {"check.c", pcere_export_check},     {"codelet.h", pcere_export_header}, {"place.sed", pcere_export_place},
 };
 
 /* ---- lists of names -------------------------------------------------------------------------------------------------------- */
@@ -60,9 +62,15 @@ void names_sort(struct names *names)
         qsort(names->items, names->count, sizeof *names->items, name_order);
 }
 
+const char *names_find(const struct names *names, const char *name)
+{
+    char *const *found = names->count ? bsearch(&name, names->items, names->count, sizeof *names->items, name_order) : NULL;
+    return found ? *found : NULL;
+}
+
 bool names_have(const struct names *names, const char *name)
 {
-    return names->count && bsearch(&name, names->items, names->count, sizeof *names->items, name_order);
+    return names_find(names, name);
 }
 
 void names_done(struct names *names)
@@ -283,6 +291,7 @@ static void work_done(struct export_work *work)
 {
     for (size_t i = 0; i < work->chosen_count; i++) {
         names_done(&work->chosen[i].variables);
+        names_done(&work->chosen[i].taken);
         free(work->chosen[i].uses);
         free(work->chosen[i].uses_text);
     }

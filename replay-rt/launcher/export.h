@@ -1,7 +1,8 @@
 /* replay-rt/launcher/export.h - a codelet as a directory that builds with make and clang alone: what `pcere export` does.
  *
  *   README.md  Makefile                      what it is; make, make run, make check
- *   driver.c start.c memory.c support.c team.c state.c files.c check.c codelet.h place.sed     the same in every export: replay-rt/export/
+ *   driver.c program.c start.c memory.c mappings.c support.c team.c state.c files.c check.c codelet.h place.sed
+ *                                            the same in every export: replay-rt/export/
  *   region.h  addresses.s  state.h           numbers, names and addresses of this region; what the C library and the kernel kept for it
  *   region.ll  unit2.ll ...                  the units that it needs, before optimisation
  *   image1.s ...                             other images of the program: names that the region uses, thread-local variables

@@ -9,14 +9,13 @@
 #include <string.h>
 
 #define NO_BLOCK SIZE_MAX
-#define JUMP_BYTES 5u                     /* of what support.c writes at the old address of a function */
 
 static enum pcere_status fail_name(struct pcere_error *error)
 {
     return pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the stored program has a damaged symbol name");
 }
 
-static const struct export_chosen *chosen_unit(const struct export_work *work, uint64_t unit_id)
+const struct export_chosen *export_chosen_unit(const struct export_work *work, uint64_t unit_id)
 {
     for (size_t i = 0; i < work->chosen_count; i++)
         if (work->chosen[i].object->unit->header.unit_id == unit_id)
@@ -24,9 +23,9 @@ static const struct export_chosen *chosen_unit(const struct export_work *work, u
     return NULL;
 }
 
-/* The name that a symbol of the original has in the exported text. What the optimiser made of an internal variable is called NAME.MORE
+/* What the optimiser made of an internal variable is called NAME.MORE
  * there, and in the text NAME.SUFFIX becomes NAME.SUFFIX.MORE. */
-static void exported_name(const struct export_chosen *chosen, const struct elf_symbol *symbol, struct text *out)
+void export_name(const struct export_chosen *chosen, const struct elf_symbol *symbol, struct text *out)
 {
     out->length = 0;
     if (!symbol->local) {
@@ -93,11 +92,11 @@ static enum pcere_status variables_write(const struct export_work *work, struct 
     struct placed placed = {0};
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; !status && i < count; i++) {
-        const struct export_chosen *chosen = chosen_unit(work, symbols[i].unit_id);
+        const struct export_chosen *chosen = export_chosen_unit(work, symbols[i].unit_id);
         if (symbols[i].kind == PCERE_SYMBOL_FUNCTION || (!chosen && (symbols[i].local || !is_used(work, symbols[i].name)))
             || (!symbols[i].local && link_of(work, symbols[i].name)))
             continue;
-        exported_name(chosen, &symbols[i], &placed.name);
+        export_name(chosen, &symbols[i], &placed.name);
         bool thread_local = symbols[i].kind == PCERE_SYMBOL_TLS;
         status = variable_write(&placed, out, thread_local ? work->image : NO_BLOCK, symbols[i].address + (thread_local ? 0 : bias), error);
     }
@@ -121,7 +120,7 @@ static enum pcere_status variables_write(const struct export_work *work, struct 
     return status;
 }
 
-static bool is_writable_name(const char *name)
+bool export_name_is_writable(const char *name)
 {
     return *name && !strpbrk(name, "\"\\\n");
 }
@@ -150,14 +149,14 @@ static void library_words_write(const struct export_work *work, struct text *out
         text_addf(out, ".quad 0x%" PRIx64 ", ", word->address);
         if (word->kind == PLAN_RELOCATION_MODULE || word->kind == PLAN_RELOCATION_THREAD)
             text_addf(out, "%" PRIu32, word->name);
-        else if (word->kind == PLAN_RELOCATION_VALUE || !is_writable_name(name) || !strncmp(name, "__pcere_", 8))
+        else if (word->kind == PLAN_RELOCATION_VALUE || !export_name_is_writable(name) || !strncmp(name, "__pcere_", 8))
             text_add(out, "0");
         else
             text_addf(out, "\"%s\"", name);
         text_addf(out, ", %" PRId64 ", %s\n", word->addend, kinds[word->kind]);
     }
     for (uint64_t i = 0; i < work->plan.plan->relocations.count; i++)
-        if (relocations[i].kind <= PLAN_RELOCATION_COPY && is_writable_name(strings + relocations[i].name))
+        if (relocations[i].kind <= PLAN_RELOCATION_COPY && export_name_is_writable(strings + relocations[i].name))
             weak_write(strings + relocations[i].name, out);
     text_add(out, "library_words_end:\n");
 }
@@ -170,51 +169,12 @@ static void externals_write(const struct export_work *work, struct text *out)
                   ".globl externals, externals_end\nexternals:\n");
     for (uint64_t i = 0; i < work->plan.plan->externals.count; i++) {
         const char *name = strings + externals[i].name;
-        if (is_writable_name(name)) {
+        if (export_name_is_writable(name)) {
             weak_write(name, out);
             text_addf(out, ".quad 0x%" PRIx64 ", \"%s\", %" PRIu32 "\n", externals[i].address, name, externals[i].bytes);
         }
     }
     text_add(out, "externals_end:\n");
-}
-
-static int symbol_order(const void *left, const void *right)
-{
-    const struct elf_symbol *const *a = left, *const *b = right;
-    return ((*a)->address > (*b)->address) - ((*a)->address < (*b)->address);
-}
-
-/* Functions of the exported units, by their old addresses; two that lie too close for a jump are left out. */
-static enum pcere_status functions_write(const struct export_work *work, struct text *out, struct pcere_error *error)
-{
-    const struct elf_symbol *symbols;
-    size_t count = elf_file_tables(work->home->elf, &symbols), found = 0;
-    uint64_t bias = work->home->bias;
-    const struct elf_symbol **functions = calloc(count + 1, sizeof(struct elf_symbol *));
-    if (!functions)
-        return pcere_fail_memory(error, "the program's symbols");
-    for (size_t i = 0; i < count; i++)
-        if (symbols[i].kind == PCERE_SYMBOL_FUNCTION && chosen_unit(work, symbols[i].unit_id) && strcmp(symbols[i].name, "main") != 0)
-            functions[found++] = &symbols[i];
-    qsort(functions, found, sizeof(struct elf_symbol *), symbol_order);
-    struct text name = {0};
-    text_add(out, "\n# Old addresses of functions, and the functions: captured data may point to them.\n"
-                  ".globl functions, functions_end\nfunctions:\n");
-    for (size_t i = 0; i < found; i++) {
-        size_t next = i + 1;
-        while (next < found && functions[next]->address == functions[i]->address)
-            next++;
-        bool near = next < found && functions[next]->address - functions[i]->address < JUMP_BYTES;
-        exported_name(chosen_unit(work, functions[i]->unit_id), functions[i], &name);
-        if ((i && functions[i]->address == functions[i - 1]->address) || near || name.failed || !is_writable_name(name.data))
-            continue;
-        text_addf(out, ".weak \"%s.entry\"\n.hidden \"%s.entry\"\n.quad 0x%" PRIx64 ", \"%s.entry\"\n", name.data, name.data,
-                  functions[i]->address + bias, name.data);
-    }
-    text_add(out, "functions_end:\n\n.section .note.GNU-stack,\"\",@progbits\n");
-    text_done(&name);
-    free(functions);
-    return PCERE_OK;
 }
 
 static enum pcere_status addresses_write(const struct export_work *work, struct pcere_error *error)
@@ -226,7 +186,7 @@ static enum pcere_status addresses_write(const struct export_work *work, struct 
         export_thread_blocks_write(work, &out);
         library_words_write(work, &out);
         externals_write(work, &out);
-        status = functions_write(work, &out, error);
+        status = export_functions_write(work, &out, error);
     }
     if (!status)
         status = export_text(work, "addresses.s", &out, error);
@@ -305,7 +265,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     export_thread_tables_write(work, &out);
     locks_write(work, &out);
     text_add(&out, "\n#endif\n");
-    enum pcere_status status = name.failed || !is_writable_name(work->microtask) ? fail_name(error) : export_text(work, "region.h", &out, error);
+    enum pcere_status status = name.failed || !export_name_is_writable(work->microtask) ? fail_name(error) : export_text(work, "region.h", &out, error);
     text_done(&name);
     text_done(&out);
     return status;

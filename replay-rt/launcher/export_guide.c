@@ -135,7 +135,8 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                       own_length, own, (int)strlen(report->units[i].file) - 2, report->units[i].file, own + own_length + (own_length != 0));
         }
     text_add(&out, "\nCFLAGS = -O2 -std=gnu17 -fPIE -fopenmp -Wall\n"
-                   "OBJECTS = $(UNITS:=.o) addresses.o driver.o start.o memory.o support.o team.o state.o files.o check.o\n\n"
+                   "DRIVER = driver.o program.o start.o memory.o mappings.o support.o team.o state.o files.o check.o\n"
+                   "OBJECTS = $(UNITS:=.o) addresses.o $(DRIVER)\n\n"
                    "codelet: $(OBJECTS) $(IMAGES)\n"
                    "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed '-Wl,-rpath,$$ORIGIN' -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(IMAGES) "
                    "$(LIBRARIES) -l:crtn.o\n\n"
@@ -147,12 +148,12 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                    "\tenv $(SETTINGS) OMP_NUM_THREADS=$(THREADS) ./codelet --check\n\n"
                    "$(UNITS:=.s): %.s: %.ll .flags\n"
                    "\tsed -E $(RETARGET) -e '' $< | $(CC) $(FLAGS) $(MODE) -Wno-unused-command-line-argument -S -x ir - -o $@\n\n"
-                   "$(UNITS:=.o): %.o: %.s place.sed\n"
-                   "\tsed -E -f place.sed $< > $*.placed.s\n"
+                   "$(UNITS:=.o): %.o: %.s functions.sed place.sed\n"
+                   "\tsed -E -f functions.sed $< | sed -E -f place.sed > $*.placed.s\n"
                    "\t$(CC) -Wa,--no-warn -c $*.placed.s -o $@\n\n"
                    "addresses.o: addresses.s\n"
                    "\t$(CC) -c $< -o $@\n\n"
-                   "driver.o start.o memory.o support.o team.o state.o files.o check.o: %.o: %.c codelet.h region.h state.h\n"
+                   "$(DRIVER): %.o: %.c codelet.h region.h state.h\n"
                    "\t$(LINK) $(CFLAGS) -c $< -o $@\n\n"
                    ".flags: always\n"
                    "\t@echo '$(CC) $(FLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS)' > $@\n\n"
@@ -234,8 +235,10 @@ static void files_add(const struct export_work *work, struct text *out)
         has_images |= export_image_is_linked(work, k);
     text_add(out, "## What is in here\n\n| file | |\n|---|---|\n"
                   "| `driver.c` | start here: enters the region and times it |\n"
+                  "| `program.c` | what stands between it and the region: the order of restoring, the program's stack and rounding |\n"
                   "| `start.c` | a process that leaves captured addresses free |\n"
                   "| `memory.c` | maps the captured memory at its addresses, restores what a run wrote; describes `memory.txt` |\n"
+                  "| `mappings.c` | captured memory that the region drops, unmaps or moves |\n"
                   "| `support.c` | thread-local variables, locks, addresses of functions and libraries, captured heap blocks |\n"
                   "| `team.c` | settings of the OpenMP runtime, and the parallel regions around this one |\n"
                   "| `state.c`, `files.c`, `state.h` | environment, locale, random numbers, signal handlers; what the program had open |\n"
@@ -244,6 +247,7 @@ static void files_add(const struct export_work *work, struct text *out)
     for (size_t i = 1; i < work->report.unit_count; i++)
         text_addf(out, ", `%s`", work->report.units[i].file);
     text_addf(out, " | the translation unit of the region%s%s%s |\n"
+                   "| `functions.sed` | addresses of functions that the code takes are the program's |\n"
                    "| `place.sed` | takes the definitions of variables out of the assembly, since they lie in captured memory |\n"
                    "| `addresses.s`, `region.h` | addresses and numbers of this region |\n"
                    "%s| `memory.txt`, `memory.bin` | %s of memory; %s stored, since zero pages are not |\n%s\n",

@@ -269,10 +269,10 @@ static enum pcere_status skips_write(struct memory_writer *writer, struct pcere_
 
 /* ---- memory.txt ---------------------------------------------------------------------------------------------------------------------- */
 
-static void mapping_line(struct memory_writer *writer, uint64_t start, uint64_t end, uint32_t protection)
+static void mapping_line(struct memory_writer *writer, uint64_t start, uint64_t end, uint32_t protection, bool fresh)
 {
-    text_addf(&writer->lines, "mapping %" PRIx64 " %" PRIx64 " %c%c%c\n", start, end, protection & PROT_READ ? 'r' : '-',
-              protection & PROT_WRITE ? 'w' : '-', protection & PROT_EXEC ? 'x' : '-');
+    text_addf(&writer->lines, "mapping %" PRIx64 " %" PRIx64 " %c%c%c%s\n", start, end, protection & PROT_READ ? 'r' : '-',
+              protection & PROT_WRITE ? 'w' : '-', protection & PROT_EXEC ? 'x' : '-', fresh ? "z" : "");
     writer->work->mapping_count++;
 }
 
@@ -296,11 +296,12 @@ static bool mappings_write(struct memory_writer *writer)
             room = space > STACK_GUARD_BYTES ? space - STACK_GUARD_BYTES : 0;
         room -= room % work->session.pool.page_bytes;
         if (mapping->flags & PLAN_MAPPING_GROWS && room) {
-            mapping_line(writer, mapping->start - room, mapping->start, PROT_READ | PROT_WRITE);
+            mapping_line(writer, mapping->start - room, mapping->start, PROT_READ | PROT_WRITE, true);
             if (!skip_add(writer, mapping->start - room, room))
                 return false;
         }
-        mapping_line(writer, mapping->start, mapping->end, mapping->protection | (has_pages(work, mapping) ? PROT_READ : 0u));
+        mapping_line(writer, mapping->start, mapping->end, mapping->protection | (has_pages(work, mapping) ? PROT_READ : 0u),
+                     mapping->flags & PLAN_MAPPING_FRESH);
         floor = mapping->end;
     }
     return true;

@@ -216,6 +216,24 @@ static enum pcere_status uses_read(struct export_work *work, struct export_chose
     return status;
 }
 
+/* A line each of another file. */
+static enum pcere_status taken_read(struct export_work *work, struct export_chosen *chosen, struct pcere_error *error)
+{
+    char name[sizeof chosen->file + 8];
+    void *text = NULL;
+    size_t bytes = 0;
+    snprintf(name, sizeof name, "%s.taken", chosen->file);
+    enum pcere_status status = file_read(work->folder, name, FILE_BYTES_MOST, &text, &bytes, error);
+    unlinkat(work->folder, name, 0);
+    char *next = NULL;
+    for (char *line = status ? NULL : strtok_r(text, "\n", &next); !status && line; line = strtok_r(NULL, "\n", &next))
+        if (!names_add(&chosen->taken, line, strlen(line)))
+            status = pcere_fail_memory(error, "what the region uses");
+    names_sort(&chosen->taken);
+    free(text);
+    return status;
+}
+
 /* Follow all uses from the region's function. */
 static enum pcere_status uses_follow(struct export_work *work, struct pcere_error *error)
 {
@@ -419,6 +437,8 @@ static enum pcere_status units_follow(struct export_work *work, const struct com
             status = unit_describe(work, &work->chosen[i], error);
         if (!status)
             status = uses_read(work, &work->chosen[i], error);
+        if (!status)
+            status = taken_read(work, &work->chosen[i], error);
         if (!status && !work->microtask)
             status = pcere_fail(error, PCERE_NO, 0, NULL, "the program's bitcode has no region '%s' with %zu arguments", work->codelet.region,
                                 work->codelet.word_count);

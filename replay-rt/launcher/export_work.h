@@ -11,7 +11,8 @@ struct names { char **items; size_t count, capacity; };     /* sorted once they 
 
 bool names_add(struct names *names, const char *name, size_t length);     /* false: no memory */
 void names_sort(struct names *names);
-bool names_have(const struct names *names, const char *name);             /* of a sorted list */
+const char *names_find(const struct names *names, const char *name);     /* of a sorted list; NULL: it has none */
+bool names_have(const struct names *names, const char *name);
 void names_done(struct names *names);
 
 struct export_object {                /* what the codelet's build made of a unit */
@@ -26,6 +27,7 @@ struct export_chosen {                /* a unit that is exported */
     char suffix[16];                  /* behind its internal names, without the dot: "u1" */
     char file[24];                    /* "region.ll" */
     struct names variables;           /* that its text defines, with suffixes */
+    struct names taken;               /* functions whose addresses it takes */
     struct export_use *uses;          /* by user */
     size_t use_count;
     char *uses_text;                  /* holds their names */
@@ -79,6 +81,15 @@ enum pcere_status export_limit(struct export_work *work, struct pcere_error *err
     __attribute__((format(printf, 3, 4)));
 /* Write one file of the directory from a text, which is then empty. */
 enum pcere_status export_text(const struct export_work *work, const char *name, struct text *text, struct pcere_error *error);
+
+/* The name that a symbol of the original has in the exported text. */
+void export_name(const struct export_chosen *chosen, const struct elf_symbol *symbol, struct text *out);
+/* Is it of an exported unit? NULL: no. */
+const struct export_chosen *export_chosen_unit(const struct export_work *work, uint64_t unit_id);
+bool export_name_is_writable(const char *name);
+
+/* export_functions.c: functions.sed, and two tables of addresses.s: addresses of functions that code takes, and captured ones that lead to exported code. */
+enum pcere_status export_functions_write(const struct export_work *work, struct text *addresses, struct pcere_error *error);
 
 /* export_units.c: which units the region's code needs; their texts; the region's function. */
 enum pcere_status export_units_write(struct export_work *work, struct pcere_error *error);

@@ -43,6 +43,44 @@ static bool address_find(const struct images *images, size_t index, const char *
     return resolved != SIZE_MAX;
 }
 
+/* A function that units of the image share. */
+static const struct elf_symbol *own_find(const struct loaded_image *image, const char *name)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_tables(image->elf, &symbols);
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i].kind == PCERE_SYMBOL_FUNCTION && !symbols[i].local && !strcmp(symbols[i].name, name))
+            return &symbols[i];
+    return NULL;
+}
+
+static bool is_entry(const struct loaded_image *program, const char *name)
+{
+    for (size_t i = 0; i < program->file.entry_count; i++)
+        if (!strcmp(program->file.entries[i].name, name))
+            return true;
+    return false;
+}
+
+bool link_address_find(const struct images *images, size_t index, const char *name, uint64_t *ret_address)
+{
+    const struct loaded_image *image = &images->items[index];
+    const struct elf_symbol *own = own_find(image, name);
+    const struct image_export *found = NULL;
+    const struct elf_unit *units;
+    if (own)
+        *ret_address = own->address + image->bias;
+    if (own && !image_export_find(&image->file, name))
+        return true;
+    if (own || is_entry(&images->items[0], name))
+        return address_find(images, index, name, ret_address) || own;
+    if (!index && !image->bias)           /* as in others_collect() */
+        return false;
+    size_t resolved = images_resolve(images, index, name, &found);
+    return resolved != SIZE_MAX && found->kind == PCERE_SYMBOL_FUNCTION && images->items[resolved].elf
+           && elf_file_units(images->items[resolved].elf, &units) && address_find(images, index, name, ret_address);
+}
+
 static bool own_collect(const struct images *images, size_t index, struct taken_list *list)
 {
     const struct elf_symbol *symbols;

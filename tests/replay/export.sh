@@ -13,6 +13,7 @@ exports() {
     says "$region of $store is exported" 0 out '^out: .* of memory' out '^next: make'
     alone make -C out
     says "and builds, without a warning" 0 out 'codelet'
+    holds "by a driver that is read at one go" test "$(wc -l <out/driver.c)" -le 100
     holds "as it should" test "$(grep -c warning .err)" = 0
     alone make -s -C out run THREADS=1 REPEAT=3
     says "runs" 0 out "^$region, invocation .* 3 repetitions with OMP_NUM_THREADS=1" out '^minimum [0-9.]+ us, median [0-9.]+ us'
@@ -82,6 +83,26 @@ says "a program with lambdas is captured" 0
 for region in $("$PCERE" regions function.pcere --json | jq -r '.regions[] | select(.status == "captured") | .region'); do
     exports function.pcere "$region"
 done
+
+# Captured memory that regions drop, unmap, grow and move: each repetition finds it as it was.
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$SOURCE/tests/constructs/memory_mapped_inside.c" -o mapped || exit 1
+run "$PCERE" capture --force --all-classes ./mapped
+says "a program that gives memory back inside a region is captured" 0
+for region in $("$PCERE" regions mapped.pcere --json | jq -r '.regions[] | select(.status == "captured") | .region'); do
+    exports mapped.pcere "$region"
+done
+
+# Functions told apart by their addresses, and left behind in memory: those of the program.
+constructs="$SOURCE/tests/constructs"
+plugged() { "$CLANG" -O2 -g -fopenmp -fdata-sections "-fpass-plugin=$(plugin)" "$@"; }
+plugged -fPIC -shared "$constructs/function_addresses_library.c" -o libtold.so && plugged -c "$constructs/function_addresses.c" -o told.told.o &&
+    plugged "$constructs/function_addresses_other.c" told.told.o -L. -ltold "-Wl,-rpath,$work" -o told || exit 1
+run "$PCERE" capture --force --all-classes ./told
+says "a program that tells functions apart by their addresses is captured" 0
+region=$("$PCERE" regions told.pcere --json | jq -r '.regions[0].region')
+exports told.pcere "$region"
+run bash "$SOURCE/scripts/compare-code" out/region.o told.pcere/build/*/"$(unit_of told.told.o)".o
+says "its code is the codelet's" 0 out '[1-9][0-9]* identical, 0 different'
 
 # The C++ library and the unwinder inside the program: exceptions cross captured machine code, streams are as they were.
 "${CLANG/clang/clang++}" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -I"$SOURCE/tests/constructs" -static-libstdc++ -static-libgcc \
