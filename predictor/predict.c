@@ -233,7 +233,8 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
         for (size_t d = 0; d < PREDICT_DRAWS && !predictor->alone; d++)
             predictor->draws[d] *= 1 + (ret_class->members_ratio - 1) * uniform_draw(&predictor->state);
     }
-    double time_ns = amdahl_class_time(class->members, class->time_ns, class->representative_ns, (double)ret_class->vitro_ns, &predictor->forks);
+    uint64_t reference_ns = modelled ? class->representative_ns : replays_reference_ns(request, region->name, class);
+    double time_ns = amdahl_class_time(class->members, class->time_ns, reference_ns, (double)ret_class->vitro_ns, &predictor->forks);
     ret_class->weight = ret_class->vitro_ns ? time_ns / (double)ret_class->vitro_ns : (double)class->members;
     ret_class->time_ns = whole_ns(time_ns);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define STRETCHED_MOST 1.25             /* by the machine or a stop; members that differ more do so by their work */
+
 bool replays_sample_is(const struct store_sample *sample, const char *kind, const char *arch)
 {
     return text_equal(sample->kind, kind) && sample->host_name && strcmp(sample->host_name, arch) == 0;
@@ -55,7 +57,8 @@ double replays_residual(const struct replays *replays)
     return newest ? fmax(fmin(newest->residual_ratio, 1), -1) : PREDICT_UNKNOWN_RATIO;
 }
 
-double replays_alien_ratio(const struct predict_request *request, const char *region, const struct store_class *class, bool slow)
+/* The newest replay of a class that was compared with its time in vivo, or NULL. */
+static const struct store_sample *newest_compared(const struct predict_request *request, const char *region, const struct store_class *class)
 {
     const struct store_sample *newest = NULL;
     for (size_t i = 0; i < request->sample_count; i++) {
@@ -64,6 +67,28 @@ double replays_alien_ratio(const struct predict_request *request, const char *re
             text_equal(sample->region, region) && (!newest || sample->when_s >= newest->when_s))
             newest = sample;
     }
+    return newest;
+}
+
+static double apart(double one, double other)
+{
+    return one > 0 && other > 0 ? fabs(log(one / other)) : INFINITY;
+}
+
+uint64_t replays_reference_ns(const struct predict_request *request, const char *region, const struct store_class *class)
+{
+    uint64_t mean_ns = class->members ? class->time_ns / class->members : 0, own_ns = class->representative_ns;
+    const struct store_sample *newest = newest_compared(request, region, class);
+    if (!newest || apart((double)mean_ns, (double)own_ns) > log(STRETCHED_MOST))
+        return own_ns;
+    double vitro_ns = (1 + newest->residual_ratio) * (double)own_ns;       /* classes that count by their own times are compared with their representative */
+    bool scaled = fabs(amdahl_class_weight(class->members, class->time_ns, own_ns) - (double)class->members) > 0;
+    return scaled && apart(vitro_ns, (double)mean_ns) < apart(vitro_ns, (double)own_ns) ? mean_ns : own_ns;
+}
+
+double replays_alien_ratio(const struct predict_request *request, const char *region, const struct store_class *class, bool slow)
+{
+    const struct store_sample *newest = newest_compared(request, region, class);
     double ratio = newest ? 1 + newest->residual_ratio : 1;
     bool itself = slow && class->members == 1 && !class->io;         /* nothing makes a region faster than it is, and a stop may have stretched it in vivo */
     return ratio >= PREDICT_ALIEN_FACTOR || (ratio <= 1 / PREDICT_ALIEN_FACTOR && !itself) ? ratio - 1 : 0;
@@ -118,7 +143,7 @@ double replays_scaling(const struct predict_request *request, const struct store
                 filled += measured_values(replays->samples[s], values + filled, NULL, NULL);
             if (!filled)
                 continue;
-            vitro_ns += amdahl_class_time(class->members, class->time_ns, class->representative_ns, replays_vitro_ns(replays, values, filled), forks);
+            vitro_ns += amdahl_class_time(class->members, class->time_ns, replays_reference_ns(request, region->name, class), replays_vitro_ns(replays, values, filled), forks);
             vivo_ns += (double)class->time_ns;
         }
     }
@@ -152,7 +177,7 @@ size_t replays_starts(const struct predict_request *request, uint32_t threads, d
 double replays_members(const struct predict_request *request, const char *region, const struct store_class *class, uint32_t threads, double *values)
 {
     size_t count = 0;
-    double weight = amdahl_class_weight(class->members, class->time_ns, class->representative_ns);
+    double weight = amdahl_class_weight(class->members, class->time_ns, replays_reference_ns(request, region, class));
     for (size_t i = 0; i < request->sample_count; i++) {
         const struct store_sample *sample = &request->samples[i];
         if (replays_sample_is(sample, "members", request->arch) && sample->threads == threads && sample->representative == class->representative &&

@@ -21,6 +21,10 @@ void replays_choose(const struct predict_request *request, const char *region, u
 
 /* What the warm-up left between in vitro and in vivo, by the newest of these samples that says it, -1 to 1; PREDICT_UNKNOWN_RATIO if none does. */
 double replays_residual(const struct replays *replays);
+/* What the codelet's own work took in vivo: representative_ns, or, for classes whose members count by their own times, time_ns / members where the codelet takes at the capture's number of
+ * threads what members take on average rather than what the representative took, and the two are within a factor of 1.25. Then that one timing was off (a stop, the machine), and
+ * members do not differ by degree. */
+uint64_t replays_reference_ns(const struct predict_request *request, const char *region, const struct store_class *class);
 /* By how much the codelet took longer than its class, where it is not what that was (PREDICT_ALIEN_FACTOR), e.g. 2.5 or -0.8; else 0: by the newest of all its replays
  * on that machine that says it, whatever their threads and flags. `slow`: a codelet of a class that is one invocation may be the faster one; else that tells as well
  * that its times in vitro and in vivo do not belong together, whichever is wrong. */

@@ -617,6 +617,30 @@ static void a_codelet_faster_than_its_one_invocation(void)
     }
 }
 
+/* Eight invocations of 47 ms, of which the captured one took 54 in vivo. Its codelet tells whether that was its work or the machine. */
+static void members_count_by_what_the_codelet_takes(void)
+{
+    static const uint32_t threads[] = {1};
+    const struct { bool compared; uint64_t representative_ns, vitro_ns; double members; } cases[] = {
+        {true, 54000000, 46000000, 8}, {true, 54000000, 53000000, 8 * 47.0 / 54}, {false, 54000000, 46000000, 8 * 47.0 / 54},
+        {true, 60000000, 46000000, 8 * 47.0 / 60}};       /* so far off that it is degree */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t own_ns = cases[i].representative_ns, vitro_ns = cases[i].vitro_ns;
+        struct store_class class = {.representative = 8, .members = 8, .time_ns = 8 * 47000000, .time_ns_median = 47000000, .representative_ns = own_ns, .captured = true};
+        struct store_region region = {.name = "often@x.c:1", .invocations = 8, .time_ns = class.time_ns, .status = "captured", .classes = &class, .class_count = 1};
+        struct store_manifest own = {.complete = true, .host = HOME, .threads = 1, .wall_ns = 377000000, .serial_ns = 1000000, .regions = &region, .region_count = 1};
+        struct store_sample sample = replay(0, "home", "often@x.c:1", 8, 1, vitro_ns, 0);
+        sample.has_residual = cases[i].compared;
+        sample.residual_ratio = (double)vitro_ns / (double)own_ns - 1;
+        struct predict_request asked = request(&sample, 1, "home", threads, 1);
+        asked.manifest = &own;
+        struct predict_result result;
+        CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+        CU_ASSERT_DOUBLE_EQUAL(result.points[0].regions[0].classes[0].weight, cases[i].members, 1e-3);
+        predict_result_done(&result);
+    }
+}
+
 static void one_region_is_compared_with_itself(void)
 {
     static const uint32_t threads[] = {2};
@@ -852,6 +876,7 @@ static const struct unit_test tests[] = {
     {"classes that real runs tell apart at other threads widen the interval", classes_that_do_not_hold},
     {"a codelet that takes a multiple of what its class did is no measure of it", a_codelet_unlike_its_class},
     {"a codelet that is faster than the one invocation that it is counts", a_codelet_faster_than_its_one_invocation},
+    {"members count as the codelet takes, where its representative's time in vivo was off", members_count_by_what_the_codelet_takes},
     {"settings of one region are compared without what is common to them", one_region_is_compared_with_itself},
     {"a region that weighs nothing must be replayed to be compared", a_light_region_by_itself},
     {"the interval holds a real run though processes, sessions and runs differ", intervals_cover},
