@@ -400,7 +400,7 @@ static enum pcere_status absent_join(struct finder *finder, struct pcere_error *
     enum pcere_status status = at_hand && number && joins ? groups_measure(finder, error) : pcere_fail_memory(error, "a region's classes");
     if (status == PCERE_OK) {
         for (size_t i = 0; i < input->count; i++)
-            at_hand[finder->group_of[i]] |= input->at_hand[i];
+            at_hand[finder->group_of[i]] |= input->at_hand[i] && representatives_fit(&finder->groups[finder->group_of[i]], input->time_ns[i]);
         for (size_t c = 0; c < count; c++)
             joins[c] = at_hand[c] || finder->kinds[c] == CLASSES_NOISE ? count : stand_in(finder, at_hand, c);
         for (size_t c = 0; c < count; c++)
@@ -451,6 +451,22 @@ static int compare_ranked(const void *left, const void *right)
     return (a->representative > b->representative) - (a->representative < b->representative);
 }
 
+/* Where the median takes a fraction of the mean, the representative is near to those in which the middle of the time is spent. */
+static void middle_take(struct finder *finder, size_t c)
+{
+    const struct group *group = &finder->groups[c];
+    size_t count = 0;
+    if (finder->kinds[c] == CLASSES_NOISE || representatives_fit(group, finder->targets[c] ? finder->targets[c] : group->median_ns))
+        return;
+    uint64_t *times = malloc(2 * (size_t)group->members * sizeof *times);
+    for (size_t i = 0; times && i < finder->input->count; i++)
+        if (finder->group_of[i] == c)
+            times[count++] = finder->input->time_ns[i];
+    if (count)
+        finder->targets[c] = statistics_middle_u64(times, count, times + count);
+    free(times);
+}
+
 /* Classes out of group_of, ascending by representative; group_of becomes class_of. */
 static enum pcere_status result_make(struct finder *finder, struct classes_result *ret_result, struct pcere_error *error)
 {
@@ -466,6 +482,8 @@ static enum pcere_status result_make(struct finder *finder, struct classes_resul
                                             .time_ns = finder->groups[c].time_ns,
                                             .time_ns_median = finder->groups[c].median_ns,
                                             .kind = finder->kinds[c]};
+    for (size_t c = 0; status == PCERE_OK && c < count; c++)
+        middle_take(finder, c);
     if (status == PCERE_OK)
         status = representatives_choose(finder->input, finder->group_of, finder->targets, finder->groups, classes, count, error);
     if (status == PCERE_OK) {

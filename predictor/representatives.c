@@ -6,6 +6,13 @@
 
 #define EQUALLY_GOOD 0.05               /* from the target, relative */
 
+#define FIT_PARTS 3                     /* of the mean: less tells nothing of a class */
+
+bool representatives_fit(const struct group *group, uint64_t time_ns)
+{
+    return time_ns >= group->time_ns / (group->members ? group->members : 1) / FIT_PARTS;
+}
+
 struct candidate { double distance; uint64_t away_ns, invocation; };
 
 static void candidate_offer(struct candidate *best, struct candidate offered)
@@ -37,7 +44,7 @@ enum pcere_status representatives_choose(const struct classes_input *input, cons
         if (input->begin_ns && distance < EQUALLY_GOOD)
             distance = 0;
         const struct candidate offered = {.distance = distance, .away_ns = away_from(input, i), .invocation = i + 1};
-        bool at_hand = input->at_hand && input->at_hand[i], later = ++choices[c].seen > 3;
+        bool at_hand = input->at_hand && input->at_hand[i] && representatives_fit(&groups[c], input->time_ns[i]), later = ++choices[c].seen > 3;
         candidate_offer(&choices[c].any, offered);
         if (later)
             candidate_offer(&choices[c].later, offered);

@@ -8,6 +8,9 @@
 #include "predictor/classes.h"
 #include "predictor/specials.h"
 
+/* Whether a time of a class of all kinds of times is one of those that make up its sum: not a fraction of their mean. */
+bool representatives_fit(const struct group *group, uint64_t time_ns);
+
 /* Set representative and representative_ns of classes[class_count], whose time_ns_median and members are known. class_of[input->count] numbers them from 0;
  * targets[class_count] is the time that a representative should have, 0 for the median; groups[class_count] has the usual number of page faults.
  * Error: PCERE_SYSTEM (no memory). */

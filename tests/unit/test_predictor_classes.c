@@ -99,6 +99,26 @@ static void two_to_ten_different(void)
     }
 }
 
+/* A multigrid solver's smallest grids take microseconds, its large one milliseconds, and no structure is strong enough for classes: what was captured of the small ones stands for nothing. */
+static void mixtures_are_represented_by_what_makes_up_their_time(void)
+{
+    static const uint64_t us[] = {7011, 2, 3, 10, 22, 161, 774, 8809, 7406, 7485, 5, 2, 5, 28, 170, 144, 774, 2, 1, 2, 4, 18, 96, 774, 1, 1, 5, 25, 15, 97, 802, 1, 1, 2, 4, 123, 155, 763};
+    uint64_t times[sizeof us / sizeof *us];
+    bool at_hand[sizeof us / sizeof *us] = {[1] = true};
+    size_t count = sizeof us / sizeof *us;
+    for (size_t i = 0; i < count; i++)
+        times[i] = us[i] * 1000;
+    struct classes_options few = usual;
+    few.max_classes = 2;
+    for (size_t captured = 0; captured < 2; captured++) {
+        struct classes_result result;
+        CU_ASSERT_EQUAL_FATAL(classes_find(&(struct classes_input){.count = count, .time_ns = times, .at_hand = captured ? at_hand : NULL}, &few, &result, NULL), PCERE_OK);
+        for (size_t c = 0; c < result.class_count; c++)
+            CU_ASSERT(result.classes[c].representative_ns >= result.classes[c].time_ns / result.classes[c].members / 3);
+        classes_result_done(&result);
+    }
+}
+
 static void equally_good_ones_are_near_to_what_is_wanted(void)
 {
     uint64_t times[40], begins[40];
@@ -612,6 +632,7 @@ static void refusals(void)
 
 static const struct unit_test tests[] = {
     {"one invocation is its own class", one_invocation},
+    {"a class of all kinds of times is represented by what makes up its time", mixtures_are_represented_by_what_makes_up_their_time},
     {"among equally good members the one nearest to what is wanted represents", equally_good_ones_are_near_to_what_is_wanted},
     {"two to ten invocations that differ are their own classes", two_to_ten_different},
     {"few invocations that perform alike are one class", few_alike},
