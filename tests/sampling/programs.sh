@@ -45,6 +45,12 @@ whole "threads that wait for flags are" pipeline 'flags|depends on'
 whole "work that is divided by hand is" by_hand 'no worksharing loop'
 whole "thousands of tiny loops are" tiny_loops 'barriers|too little|under'
 
+"${CLANG/clang/clang++}" -O2 -g -std=c++17 -fopenmp "-fpass-plugin=$(plugin)" "$programs/throwing_tasks.cpp" -o throwing_tasks || { echo "NOT OK: throwing_tasks does not compile"; exit 1; }
+run "$PCERE" capture --threads 1 --all-classes ./throwing_tasks
+says "tasks that may throw run and are captured" 0 out '^PASS'
+run "$PCERE" replay --sample 0.05 --threads 1 --json throwing_tasks.pcere
+holds "what stands behind an exception that nobody may catch does not keep them from being sampled" jq -e '.replays | length > 0 and all(.sample_refusal // "" | test("not seen|depends on") | not)' .out
+
 build hidden hidden hidden_part
 run "$PCERE" replay --sample 0.05 --threads 1 --json hidden.pcere
 says "what hangs or crashes when it is sampled is replayed" 0
