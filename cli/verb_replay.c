@@ -32,7 +32,8 @@ static bool summary_find(const struct store_sample *sample, struct summary *ret_
     size_t count = measured_values(sample, values, &ret_summary->corrected, &ret_summary->left_out);
     statistics_sort(values, count);
     bool shots = sample->sampled_ratio > 0;
-    struct statistics_interval interval = shots ? statistics_shots_interval(values, count) : statistics_median_interval(values, count, 0.95);
+    struct statistics_interval interval = shots ? statistics_shots_interval(values, count)
+                                                : statistics_repetitions_interval(values, count, sample->process_count);
     ret_summary->count = count;
     ret_summary->median_ns = (uint64_t)((shots ? statistics_mean(values, count) : statistics_median(values, count)) + 0.5);
     ret_summary->low_ns = (uint64_t)interval.low;
@@ -405,7 +406,8 @@ static const struct cli_option options[] = {
     {"precision", 0, CLI_TEXT, offsetof(struct replay_words, precision), "RATIO",
      "More processes until each median's 95 % interval is no wider than this to either side, such as 1%; within --budget, or 20 seconds each.", 0, 0},
     {"budget", 0, CLI_TEXT, offsetof(struct replay_words, budget), "TIME",
-     "Wall time for all measurements together, such as 10s, spent on each region as it weighs in the program; each is measured at least once.", 0, 0},
+     "Wall time for all measurements together, such as 10s, building left out, spent on each region as it weighs in the program: in shots where whole runs do not fit (see --sample). "
+     "Each is measured at least once.", 0, 0},
     {"leave-light", 0, CLI_FLAG, offsetof(struct replay_words, leave_light), NULL,
      "Leave out classes that weigh less than 0.4 % of the program's time, 1 % together at most (2 % where the region has a heavier one, 4 % where a process would take longer, 5 % together): predictions take their times in vivo.", 0, 0},
     {"rates", 0, CLI_FLAG, offsetof(struct replay_words, rates), NULL,
@@ -426,7 +428,7 @@ const struct cli_verb cli_verb_replay = {
         "number of threads. Between repetitions only what the region wrote is restored, outside the timed interval.\n\n"
         "REGION is the name of a region, any part of it that no other region has, or a shell pattern; without one, all captured regions are "
         "replayed. Each sample is added to the store together with this machine's name.\n\n"
-        "The table shows the median with its 95 % interval. In vivo is the time of the same invocation inside the program; it is shown where "
+        "The table shows the median with its 95 % interval, which is wide where there are few repetitions. In vivo is the time of the same invocation inside the program; it is shown where "
         "the number of threads is that of the capture. Warm-up is what came before each timed run, with what is left between the time in vitro and that in "
         "vivo, for all invocations of its class. A codelet that crashes leaves a backtrace and exit status 1, and does not stop the others.\n\n"
         "Interrupted (ctrl-C, SIGTERM), it ends what runs, keeps and shows what was measured before, and ends with exit status 130 (143).",

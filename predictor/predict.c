@@ -97,6 +97,9 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
         shots_measure(predictor, filled);
     else
         statistics_bootstrap_medians(predictor->groups, processes, &predictor->state, predictor->scratch, predictor->draws, PREDICT_DRAWS);
+    if (filled == 1 && !shots)
+        for (size_t d = 0; d < PREDICT_DRAWS; d++)
+            predictor->draws[d] *= 1 + STATISTICS_SINGLE_RATIO * normal_draw(&predictor->state);
     if (processes < PROCESSES_ENOUGH)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
             predictor->draws[d] *= 1 + PREDICT_PROCESS_RATIO / sqrt((double)processes) * normal_draw(&predictor->state);

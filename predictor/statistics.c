@@ -186,6 +186,19 @@ struct statistics_interval statistics_shots_interval(const double *values, size_
     return (struct statistics_interval){.low = fmax(mean - half, 0), .high = mean + half, .confidence = 0.95};
 }
 
+struct statistics_interval statistics_repetitions_interval(const double *sorted, size_t count, size_t processes)
+{
+    enum { ENOUGH = 6 };
+    struct statistics_interval interval = statistics_median_interval(sorted, count, 0.95);
+    double median = statistics_median(sorted, count), low = median - interval.low, high = interval.high - median;
+    double process = 1.96 * STATISTICS_PROCESS_RATIO / sqrt((double)(processes ? processes : 1)) * median;
+    double student = count < 2 ? 1.96 * STATISTICS_SINGLE_RATIO * median : 0;
+    if (count >= 2 && count < ENOUGH)
+        student = statistics_student_quantile(count - 1) * statistics_variation_ratio(sorted, count) * statistics_mean(sorted, count) / sqrt((double)count);
+    return (struct statistics_interval){
+        .low = fmax(median - hypot(fmax(low, student), process), 0), .high = median + hypot(fmax(high, student), process), .confidence = 0.95};
+}
+
 void statistics_bootstrap_medians(const struct statistics_group *groups, size_t group_count, uint64_t *state, double *scratch,
                                   double *draws, size_t draw_count)
 {

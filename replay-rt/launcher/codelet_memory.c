@@ -330,3 +330,19 @@ void codelet_memory_done(struct codelet_memory *memory)
     free(memory->contents);
     *memory = (struct codelet_memory){0};
 }
+
+uint64_t codelet_memory_pages(const struct codelet_memory *memory)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < memory->before_count; i++)
+        count += memory->before[i].pages;
+    return count;
+}
+
+uint64_t codelet_memory_changed_pages(const struct codelet_memory *memory, uint64_t page_bytes)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < memory->changed_count; i++)
+        bytes += memory->changed[i].bytes;
+    return bytes / page_bytes;
+}

@@ -24,6 +24,9 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
                                      const struct images *images, bool expected, struct codelet_memory *ret_memory,
                                      struct pcere_error *error);
 void codelet_memory_done(struct codelet_memory *memory);    /* accepts half-built */
+/* Pages that were there before the region, and those of them that the capture saw change. */
+uint64_t codelet_memory_pages(const struct codelet_memory *memory);
+uint64_t codelet_memory_changed_pages(const struct codelet_memory *memory, uint64_t page_bytes);
 /* `changed` becomes what of these ranges, ascending and whole pages, is in `before`. False: no memory. */
 bool codelet_memory_change(struct codelet_memory *memory, const struct plan_range *ranges, size_t count, uint64_t page_bytes);
 

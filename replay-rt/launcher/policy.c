@@ -142,12 +142,22 @@ void policy_extend(struct policy *policy, double precision_ratio, uint64_t budge
 {
     if (!(precision_ratio > 0) && !budget_ns)
         return;
+    policy->extended = true;
     policy->precision_ratio = precision_ratio;
     policy->processes_most = PROCESSES_LIMIT;
     policy->budget_ns = budget_ns ? budget_ns : POLICY_PATIENCE_NS;
     policy->always_more = true;
-    policy->allowed_ns = 0;
-    policy->plan.long_ns = 0;
+    policy->allowed_ns = budget_ns;
+    policy->plan.long_ns = budget_ns ? budget_ns / PROCESSES_MOST + 1 : 0;
+    if (!budget_ns)
+        return;
+    policy->plan.budget_ns = least_of(policy->plan.budget_ns, budget_ns / PROCESSES_MOST + 1);
+    policy->plan.settle_ns = least_of(policy->plan.settle_ns, budget_ns / PROCESSES_MOST);
+}
+
+bool policy_fits(const struct policy *policy, uint64_t wall_ns, uint64_t process_ns)
+{
+    return !policy->extended || wall_ns + process_ns <= policy->budget_ns;
 }
 
 bool policy_wants_more(const struct policy *policy, uint32_t repeat, uint32_t processes, uint64_t samples, uint64_t longest_ns,
@@ -159,6 +169,8 @@ bool policy_wants_more(const struct policy *policy, uint32_t repeat, uint32_t pr
         return false;
     if (repeat)
         return samples < repeat;
+    if (policy->extended)
+        return wall_ns < policy->budget_ns;
     if (policy->allowed_ns && processes && wall_ns + wall_ns / processes > policy->allowed_ns)
         return false;
     if (policy->plan.long_ns && longest_ns >= policy->plan.long_ns)

@@ -33,6 +33,7 @@ struct policy {
     double precision_ratio;           /* 0, or stop when it is reached; the other limits are wide then */
     uint64_t allowed_ns;              /* 0, or no process more that would make all of them take longer (policy_weigh_time) */
     bool always_more;                 /* within the budget more processes even with samples enough: each has an offset of its own */
+    bool extended;                    /* a precision or a budget was asked for */
 };
 
 struct policy_subject {               /* what the original did */
@@ -63,8 +64,12 @@ void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repea
 void policy_weigh_length(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint32_t threads, bool changes_known);
 
 /* What --precision and --budget ask for instead: processes until the interval is narrow enough, or `budget_ns` are spent (0: as many as
- * POLICY_PATIENCE_NS allow, for a precision; nothing changes without one). */
+ * POLICY_PATIENCE_NS allow, for a precision; nothing changes without one). Of a budget each process may take a third, by what its runs are so many, and a run
+ * that is longer than that is timed once. */
 void policy_extend(struct policy *policy, double precision_ratio, uint64_t budget_ns);
+
+/* After a process that took `process_ns`, the last of several that took `wall_ns` together: does another one fit into the budget? Always, where none was asked for. */
+bool policy_fits(const struct policy *policy, uint64_t wall_ns, uint64_t process_ns);
 
 /* After a process, with the precision reached: is another one wanted? */
 bool policy_wants_more(const struct policy *policy, uint32_t repeat, uint32_t processes, uint64_t samples, uint64_t longest_ns,

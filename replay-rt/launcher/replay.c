@@ -12,6 +12,7 @@
 #include "replay-rt/launcher/tour.h"
 #include "replay-rt/launcher/warming.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define OPENING_NS 100000000u             /* of a precision: what is measured before a warm-up is decided on */
+#define ENDING_PARTS 50u                  /* of a budget: what the ends of processes and of the session may take */
 #define FILLER_CLASS_NS 40000000u         /* making the file that fills caches takes half of that */
 
 /* Where codelets run in an emulator, samples bear its name: they say nothing about this machine. */
@@ -223,26 +226,10 @@ static void sampling_give_up(struct replay_result *result, struct plan_file *pla
     plan->plan->policy.sample_shots = 0;
 }
 
-static uint64_t pages_count(const struct codelet_memory *memory)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < memory->before_count; i++)
-        count += memory->before[i].pages;
-    return count;
-}
-
-static uint64_t changed_pages(const struct codelet_memory *memory, uint64_t page_bytes)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < memory->changed_count; i++)
-        bytes += memory->changed[i].bytes;
-    return bytes / page_bytes;
-}
-
 /* What was used shortly before, and may be in the last cache still. 0: it is too much for that. */
 static uint64_t hot_bytes(const struct codelet_memory *memory, uint64_t page_bytes)
 {
-    uint64_t bytes = pages_count(memory) * page_bytes;
+    uint64_t bytes = codelet_memory_pages(memory) * page_bytes;
     return bytes <= host_largest_cache_bytes() ? bytes : 0;
 }
 
@@ -268,6 +255,12 @@ static void filler_weigh(const struct replay_session *session, const struct repl
         policy->plan.fill = 0;
 }
 
+/* As much as decides on a warm-up, before the rest is spent. */
+static uint64_t opening_ns(uint64_t budget_ns)
+{
+    return budget_ns ? budget_ns / WARMING_TRIAL_PARTS + 1 : OPENING_NS;
+}
+
 enum pcere_status replay_measure(struct replay_session *session, const struct store_codelet *codelet, const struct codelet_memory *memory,
                                  const struct measurement *measurement, struct replay_result *result, struct pcere_error *error)
 {
@@ -282,12 +275,12 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     uint64_t in_vivo_ns = threads > captured ? codelet->in_vivo_ns / threads * captured : codelet->in_vivo_ns;
     struct sampling_subject sampled = {
         class_ns, (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1),
-        pages_count(memory), changed_pages(memory, store_manifest(session->store)->page_size), 0, false};
+        codelet_memory_pages(memory), codelet_memory_changed_pages(memory, store_manifest(session->store)->page_size), 0, false, measurement->budget_ns};
     if (!strcmp(measurement->warmup, warmup_name(WARMUP_PLAIN)))
         sampled.hot_bytes = hot_bytes(memory, store_manifest(session->store)->page_size);
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
     if (!status)
-        policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, pages_count(memory), sampled.written_pages);
+        policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, codelet_memory_pages(memory), sampled.written_pages);
     if (!status)
         policy_weigh_time(&policy, options->warmup, options->repeat, class_ns, sampled.share_ratio);
     if (!status)
@@ -295,7 +288,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     if (!status && !measurement->steps && policy.allowed_ns)
         policy_weigh_length(&policy, options->warmup, options->repeat, in_vivo_ns, result->sample.threads, sampled.written_pages > 0);
     if (!status && !measurement->trial)
-        policy_extend(&policy, options->precision_ratio, measurement->budget_ns);
+        policy_extend(&policy, options->precision_ratio, measurement->opens ? opening_ns(measurement->budget_ns) : measurement->budget_ns);
     sampled.rehearsed = !status && policy.plan.rehearse && !policy.plan.warmups;
     if (!status && measurement->whole_why) {
         free(result->refusal);
@@ -310,7 +303,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     if (!status && !replay_plan_take(session, memory, measurement->steps, threads_asked, &policy.plan, &plan))
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
                                &policy.plan, measurement->steps, &plan, error);
-    bool doubts = policy.allowed_ns && !options->repeat && !measurement->trial && !measurement->steps, doubted = false;
+    bool doubts = policy.allowed_ns && !policy.extended && !options->repeat && !measurement->trial && !measurement->steps, doubted = false;
     bool weighs = sampled.share_ratio >= DOUBT_WEIGHT_RATIO;
     bool comparable = !session->elsewhere && !*result->sample.flags && !*result->sample.settings;
     double doubt_most = comparable ? doubt_most_ns(calibrate_reference_ns(result->target->class), codelet->capture_threads, result->sample.threads) : 0;
@@ -320,7 +313,8 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         plan.plan->policy.starts = replay_starts_take(session, result->sample.threads);
         double first_slow_ratio = result->sample.slow_ratio;
         status = replay_session_process(session, codelet, &plan, result->sample.threads, &wall_ns, &failure);
-        result->sample.cost_ns += replay_session_clock_ns() - start_ns;
+        result->process_ns = replay_session_clock_ns() - start_ns;
+        result->sample.cost_ns += result->process_ns;
         if (status == PCERE_NO && plan.plan->policy.sample_shots && atomic_load(&plan.plan->result.sampling)) {
             sampling_give_up(result, &plan, &failure);
             status = PCERE_OK;
@@ -358,7 +352,8 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         if (sampled_inside)
             break;
         status = precision_find(&result->sample, &result->precision_ratio, error);
-        if (!policy_wants_more(&policy, options->repeat, result->processes, undisturbed_count(&result->sample), longest_ns,
+        if (!policy_fits(&policy, result->sample.cost_ns, result->process_ns) ||
+            !policy_wants_more(&policy, options->repeat, result->processes, undisturbed_count(&result->sample), longest_ns,
                                result->sample.cost_ns, result->precision_ratio))
             break;
     }
@@ -379,7 +374,8 @@ struct measuring {
     struct replay_session *session;
     struct replay_report *report;
     size_t total;
-    uint64_t in_vivo_ns;              /* of all classes that are measured */
+    uint64_t begun_ns;                /* clock */
+    double left_ns;                   /* time in vivo of the classes, once for each thread count, that are not measured yet: they share what is left of the budget */
 };
 
 static void progress_tell(const struct measuring *measuring, const struct replay_result *result, size_t done)
@@ -390,13 +386,16 @@ static void progress_tell(const struct measuring *measuring, const struct replay
                           measuring->total);
 }
 
-/* The share of the whole budget that one thread count of a target may take. */
-static uint64_t budget_of(const struct measuring *measuring, const struct replay_target *target)
+/* What one thread count of a target may cost, loading included: its share of what those before it left of the budget. 0: there is none. */
+static uint64_t budget_of(const struct measuring *measuring, const struct replay_target *target, const struct replay_result *result)
 {
-    const struct replay_options *options = measuring->session->options;
-    double share = measuring->in_vivo_ns ? (double)target->class->time_ns / (double)measuring->in_vivo_ns : 0;
-    double budget_ns = (double)options->budget_ns * share / (double)options->thread_count;
-    return options->budget_ns && budget_ns < 1 ? 1 : (uint64_t)budget_ns;
+    uint64_t budget_ns = measuring->session->options->budget_ns, spent_ns = replay_session_clock_ns() - measuring->begun_ns;
+    if (!budget_ns)
+        return 0;
+    budget_ns -= budget_ns / ENDING_PARTS;
+    double left_ns = budget_ns > spent_ns ? (double)(budget_ns - spent_ns) : 0;
+    double share = measuring->left_ns > 0 ? fmin((double)target->class->time_ns / measuring->left_ns, 1) : 0;
+    return result->sample.cost_ns + (uint64_t)(left_ns * share) + 1;
 }
 
 /* False: no tour measured it. */
@@ -429,7 +428,7 @@ static void result_measure(struct measuring *measuring, struct warming *warming,
     if (first && warming->calibrates && result->sample.threads != manifest->threads)
         status = warming_calibrate_beside(warming, result, &result->error);
     if (!status)
-        warming_measure(warming, budget_of(measuring, result->target), result, &result->error);
+        warming_measure(warming, budget_of(measuring, result->target, result), result, &result->error);
 }
 
 /* The first one, then the others in their order. */
@@ -480,6 +479,7 @@ static void target_run(struct measuring *measuring, const struct replay_target *
             result->stopped = result->error.status != PCERE_OK && replay_session_stopped(session);
         }
         report->cost_ns += report->results[base + i].sample.cost_ns;
+        measuring->left_ns -= (double)target->class->time_ns;
     }
     replay_stay_end(session);
     warming_done(&warming);
@@ -556,9 +556,9 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
     report.link_ns = session.build.link_ns;
     report.build_cached = session.build.cached;
     report.room_lacking_bytes = session.pool.cache.without_room ? session.pool.file_bytes : 0;
-    struct measuring measuring = {&session, &report, target_count * options->thread_count, 0};
+    struct measuring measuring = {&session, &report, target_count * options->thread_count, start_ns + session.build_ns, 0};
     for (size_t i = 0; i < target_count; i++)
-        measuring.in_vivo_ns += targets[i].class->time_ns;
+        measuring.left_ns += (double)targets[i].class->time_ns * (double)options->thread_count;
     struct tour_times *times = calloc(target_count + 1, sizeof *times);
     report.results = calloc(measuring.total ? measuring.total : 1, sizeof *report.results);
     if (!report.results || !times)

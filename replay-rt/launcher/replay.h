@@ -39,7 +39,7 @@ struct replay_options {
     const char *warmup;               /* "auto" (or NULL), "plain", "preceded", "faulting", "history", "none", or a number of untimed runs */
     uint32_t repeat;                  /* timed runs per codelet and thread count; 0: chosen by their time */
     double precision_ratio;           /* more processes until the 95 % interval is no wider than this to either side of the median; 0: not asked for */
-    uint64_t budget_ns;               /* wall time for all measurements, shared by the classes' in-vivo time; 0: no limit but those of `repeat` */
+    uint64_t budget_ns;               /* wall time for all measurements, building left out, shared by the classes' in-vivo time; 0: no limit but those of `repeat` */
     uint64_t patience_ns;             /* how long a region may run without an end; 0: by its time in the program */
     const char *sample;               /* sampling inside regions: "auto", "off" (or NULL), or the share of iterations to run, "0.05" */
     bool rates;                       /* measure how fast memory is restored, too; the costs have that as well */
@@ -93,6 +93,7 @@ struct replay_result {
     uint32_t team;                    /* threads that the region really had */
     bool locale_missing;              /* the program's is not installed here: the region ran in the C library's default */
     uint32_t processes;               /* that the samples come from */
+    uint64_t process_ns;              /* what the last of them took */
     double precision_ratio;           /* reached: half the 95 % interval over the median; INFINITY with one process */
     uint64_t in_vivo_ns;              /* of the representative, at the capture's thread count */
     struct store_sample *trials;      /* under other warm-ups that were tried and not taken, of kind "calibration"; their cost is in that of `sample` */

@@ -73,12 +73,14 @@ static const char *refusal_known(const struct replay_options *options, bool auto
     bool paged = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * PAGE_NS > WHOLE_RUNS * in_vivo_ns);
     if (automatic && (options->repeat || (options->warmup && strcmp(options->warmup, "auto") != 0)))
         return "repetitions or a warm-up were asked for";
-    if (automatic && (options->precision_ratio > 0 || options->budget_ns))
-        return "a precision or a budget was asked for";
+    if (automatic && options->precision_ratio > 0)
+        return "a precision was asked for";
+    if (automatic && options->budget_ns && subject->budget_ns >= WHOLE_RUNS * in_vivo_ns)
+        return "whole replays fit into the budget";
     bool pages_cost = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * PAGE_NS > in_vivo_ns);
     if (in_vivo_ns < REGION_LEAST_NS && !pages_cost)
         return "it takes less than 2 ms";
-    if (automatic && !paged && in_vivo_ns <= subject->class_ns / POLICY_WEIGHT_PARTS / WHOLE_RUNS)
+    if (automatic && !options->budget_ns && !paged && in_vivo_ns <= subject->class_ns / POLICY_WEIGHT_PARTS / WHOLE_RUNS)
         return "whole replays cost little beside what its class took";
     if (automatic && is_hot(in_vivo_ns, subject))
         return "its data are in the caches when it begins, and a shot would have to fetch them";

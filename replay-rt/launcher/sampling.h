@@ -2,8 +2,8 @@
  *
  *   auto       regions of at least 2 ms in vivo, of which whole replays would take more than a thirtieth of what the class took in the program; 0.5 % of the
  *              iterations where the region takes seconds, up to 10 % where it is short, since then loading costs more than running. Not where repetitions,
- *              a warm-up, a precision or a budget were asked for: those are of whole runs. Nor where the region finds its data in the last cache and to fetch them all would
- *              take long beside it: shots begin with cold caches
+ *              a warm-up or a precision were asked for: those are of whole runs; with a budget, where whole runs do not fit into the region's share. Nor where
+ *              the region finds its data in the last cache and to fetch them all would take long beside it: shots begin with cold caches
  *   FRACTION   that share of the iterations, in all shots together, of any region of at least 2 ms
  *   off        whole
  *
@@ -25,6 +25,7 @@ struct sampling_subject {
     uint64_t written_pages;           /* and those of them that it changes */
     uint64_t hot_bytes;               /* of memory that it finds in the last cache, at most; 0: nothing */
     bool rehearsed;                   /* a whole replay would make pages its own one by one, and nobody knows how many */
+    uint64_t budget_ns;               /* that its replays may take; 0: none was asked for */
 };
 
 /* Fill in the sample_ fields of *policy; sample_shots 0: whole, and where sampling was asked for, *ret_refusal (malloc'ed) says why. PCERE_USAGE: no such

@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "predictor/measured.h"
 #include "replay-rt/launcher/doubt.h"
+#include "replay-rt/launcher/policy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #define PRECEDE_PARTS 8u                  /* of the class's time in vivo: what all runs of the predecessors may take */
 #define TRIALS_COST_RATIO 0.05            /* other warm-ups are tried until they took so much of the class's time in vivo, */
 #define BESIDE_RUNS 3.0                   /* that calibrating takes at least: not at another number of threads than those asked for where they take longer than that */
+#define WHOLE_RUNS_LEAST 3u              /* that a whole replay takes, warm-up included */
 #define TRIALS_COST_NS 100000000u         /* or, where "auto" was asked for by its name, so long at least */
 
 /* ---- what is known of it ------------------------------------------------------------------------------------------------------------- */
@@ -211,6 +213,7 @@ static enum pcere_status measure_as(struct warming *warming, enum warmup_kind ki
         .budget_ns = budget_ns,
         .trial = trial,
         .whole_why = trial ? NULL : warming->whole_why,
+        .opens = warming->opens,
     };
     free(result->sample.warmup_policy);
     free(result->sample.warmup_reason);
@@ -304,14 +307,15 @@ static void decision_say(const struct warming *warming, const struct calibrate_t
                  count > 1 ? "no other warm-up is clearly nearer" : "nothing else was tried");
 }
 
-/* `result` was measured as expected. */
-static enum pcere_status calibrate(struct warming *warming, struct replay_result *result, struct pcere_error *error)
+/* `result` was measured as expected. budget_ns: of all its replays, or 0. */
+static enum pcere_status calibrate(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
 {
     struct calibrate_trial trials[WARMUP_KINDS];
     struct replay_result others[WARMUP_KINDS];
     size_t count = 1;
     uint64_t spent_ns = 0;
     double most_ns = fmax(warming->session->options->warmup ? TRIALS_COST_NS : 0, TRIALS_COST_RATIO * (double)warming->target->class->time_ns);
+    most_ns = budget_ns ? fmin(most_ns, (double)budget_ns / WARMING_TRIAL_PARTS) : most_ns;
     enum pcere_status status = trial_read(&result->sample, warming->kind, result->sample.cost_ns, &trials[0], error);
     enum warmup_kind next;
     while (!status && (double)spent_ns < most_ns && (double)trials[0].cost_ns < most_ns && count < WARMUP_KINDS
@@ -411,10 +415,11 @@ static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns,
     bool own = !warming->session->elsewhere && !*result->sample.flags && !*result->sample.settings, comparable = own && threads == manifest->threads;
     const char *why = own && is_sampled_auto(warming->session) ? doubt_of_shots(&result->sample, comparable ? warming->subject.in_vivo_ns : 0) : NULL;
     uint64_t captured = warming->codelet->capture_threads ? warming->codelet->capture_threads : 1;
-    uint64_t in_vivo_ns = threads > captured ? warming->subject.in_vivo_ns / threads * captured : warming->subject.in_vivo_ns, changed = 0;
-    for (size_t i = 0; i < warming->memory->changed_count; i++)
-        changed += warming->memory->changed[i].bytes / manifest->page_size;
+    uint64_t in_vivo_ns = threads > captured ? warming->subject.in_vivo_ns / threads * captured : warming->subject.in_vivo_ns;
+    uint64_t changed = codelet_memory_changed_pages(warming->memory, manifest->page_size);
     bool weighs = (double)warming->target->class->time_ns > DOUBT_WEIGHT_RATIO * (double)manifest->wall_ns;
+    if (budget_ns && result->sample.cost_ns + WHOLE_RUNS_LEAST * in_vivo_ns > budget_ns)
+        return PCERE_OK;
     if (!why || !weighs || !doubt_pays(replay_class_ns_at(warming->target->class, warming->codelet, threads), in_vivo_ns, changed))
         return PCERE_OK;
     struct replay_result whole;
@@ -432,34 +437,43 @@ static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns,
     return status || !comparable ? status : shots_return(warming, result, error);
 }
 
+/* A precision or a budget is for the warm-up that was taken: more processes under it, if they fit. */
+static enum pcere_status measure_on(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
+{
+    uint64_t most_ns = budget_ns ? budget_ns : POLICY_PATIENCE_NS;
+    if (result->sample.cost_ns + result->process_ns > most_ns)
+        return PCERE_OK;
+    const char *whole_why = warming->whole_why;
+    char *why = result->sample.warmup_reason, *refusal = result->refusal;
+    result->sample.warmup_reason = result->refusal = NULL;
+    warming->whole_why = refusal ? refusal : whole_why;
+    enum pcere_status status = measure_as(warming, warming->kind, budget_ns, false, warming->why, result, error);
+    warming->whole_why = whole_why;
+    free(result->sample.warmup_reason);
+    free(result->refusal);
+    result->sample.warmup_reason = why;
+    result->refusal = refusal;
+    return status;
+}
+
 enum pcere_status warming_measure(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
 {
+    const struct replay_options *options = warming->session->options;
     enum warmup_kind expected = warming->kind;
     bool here = warming->calibrates && result->sample.threads == store_manifest(warming->session->store)->threads;
+    warming->opens = here && (options->precision_ratio > 0 || options->budget_ns);
     enum pcere_status status = measure_as(warming, warming->kind, budget_ns, false, warming->why, result, error);
-    if (!status && result->sample.sampled_ratio > 0)
+    bool sampled = result->sample.sampled_ratio > 0;
+    if (!status && sampled)
         status = disbelieve(warming, budget_ns, result, error);
     else if (!status && result->sample.threads == store_manifest(warming->session->store)->threads && is_sampled_auto(warming->session))
         warming->whole_why = "it was replayed whole with as many threads as it was captured with, and compared so";
-    here = here && !status && !(result->sample.sampled_ratio > 0) && expected == warming->kind;
-    if (here)
-        status = calibrate(warming, result, error);
-    const struct replay_options *options = warming->session->options;
-    if (here && !status && warming->kind != expected && (options->precision_ratio > 0 || options->budget_ns)) {
-        struct store_sample trial = result->sample;
-        char *why = strdup(result->sample.warmup_reason);
-        struct replay_result again;
-        status = why ? replay_result_begin(warming->session, warming->target, trial.threads, "replay", &again, error) : pcere_fail_memory(error, "a reason");
-        if (!status) {
-            again.sample.cost_ns = trial.cost_ns;
-            results_exchange(result, &again);
-            status = trial_keep(result, &again.sample, error);
-            replay_result_done(&again);
-        }
-        if (!status)
-            status = measure_as(warming, warming->kind, budget_ns, false, why, result, error);
-        free(why);
-    }
+    if (here && !status && !sampled && expected == warming->kind)
+        status = calibrate(warming, budget_ns, result, error);
+    bool goes_on = warming->opens && !sampled;
+    warming->opens = false;
+    if (goes_on && !status)
+        status = measure_on(warming, budget_ns, result, error);
     if (!status)
         residual_note(warming, result);
     return status;
@@ -480,7 +494,7 @@ enum pcere_status warming_calibrate_beside(struct warming *warming, struct repla
     enum warmup_kind expected = warming->kind;
     status = measure_as(warming, warming->kind, 0, true, warming->why, &beside, &failure);
     if (!status && expected == warming->kind)
-        status = calibrate(warming, &beside, &failure);
+        status = calibrate(warming, 0, &beside, &failure);
     result->sample.cost_ns += beside.sample.cost_ns;
     for (size_t i = 0; !status && i < beside.trial_count; i++)
         status = trial_keep(result, &beside.trials[i], &failure);

@@ -14,7 +14,10 @@ struct measurement {
     uint64_t budget_ns;               /* 0: none */
     bool trial;                       /* of a warm-up: neither precision nor budget nor sampling counts */
     const char *whole_why;            /* NULL, or why it is not sampled, though it could be */
+    bool opens;                       /* what it measures decides on a warm-up first: a part of the budget */
 };
+
+#define WARMING_TRIAL_PARTS 4u        /* of a budget: what may be spent before a warm-up is decided on, and on trying each other one */
 
 /* Processes until there are samples enough, into result->sample; its cost grows by theirs. PCERE_NO: the codelet cannot run so. */
 enum pcere_status replay_measure(struct replay_session *session, const struct store_codelet *codelet, const struct codelet_memory *memory,
@@ -48,6 +51,7 @@ struct warming {
     const char *toured_after;         /* NULL, or the region before it in a tour that measured it; borrowed */
     const char *whole_why;            /* NULL, or why shots do not stand for it, as was found here or earlier; static */
     bool calibrates;                  /* nothing has compared it with the time in vivo yet, and that can be done */
+    bool opens;                       /* of a precision or a budget, only what decides on a warm-up is measured now */
     bool has_residual;
     double residual_ratio;
 };

@@ -143,6 +143,7 @@ holds "and where they count, there is nothing to tell" test "$(grep -c 'real run
 run "$PCERE" replay sweep --threads 1,2 --budget 1ms --json
 says "a budget that is too small still measures each codelet once" 0 err 'budget of 1.00 ms was not enough'
 holds "and says that it was exceeded" jq -e '.cost_ns > .budget_ns and .budget_exceeded and ([.replays[].samples_ns | length] | min >= 1)' .out
+holds "in one process each, none of which runs whole for the budget's sake" jq -e '[.replays[] | .processes == 1 and (.sample_refusal // "" | test("budget") | not)] | all' .out
 run "$PCERE" replay sweep --threads 1 --precision 0.0001% --budget 100ms
 says "a precision that was not reached is told" 0 out 'only precise to|only one process fitted'
 # ---- thread counts that nobody named -----------------------------------------------------------------------------------------

@@ -99,6 +99,22 @@ static void precision_and_budget_change_the_limits(void)
     CU_ASSERT_FALSE(policy_wants_more(&policy, 0, 10, 100, 2000000000u, 5100000000u, 0.5));
 }
 
+static void a_budget_is_kept(void)
+{
+    struct policy policy = chosen("auto", 0, 40, 20);
+    CU_ASSERT_TRUE(policy_fits(&policy, UINT64_MAX / 4, UINT64_MAX / 4));      /* none was asked for */
+    policy_extend(&policy, 0, 300000000u);
+    CU_ASSERT_TRUE(policy_fits(&policy, 200000000u, 100000000u));
+    CU_ASSERT_FALSE(policy_fits(&policy, 200000000u, 100000001u));
+    CU_ASSERT_FALSE(policy_fits(&policy, 400000000u, 0));
+    CU_ASSERT_TRUE(policy_wants_more(&policy, 0, 1, 1, 250000000u, 200000000u, 1));    /* a run that is long beside the budget does not end it by itself */
+    CU_ASSERT_TRUE(policy.plan.budget_ns <= 100000001u && policy.plan.settle_ns <= 100000000u);
+    CU_ASSERT_TRUE(policy.plan.long_ns > 0 && policy.plan.long_ns <= 100000001u);      /* it is timed once */
+    struct policy tiny = chosen("auto", 0, 40, 20);
+    policy_extend(&tiny, 0, 1);
+    CU_ASSERT_TRUE(tiny.plan.long_ns == 1 && tiny.plan.budget_ns == 1);                /* 0 would be no limit */
+}
+
 static void other_words_are_refused(void)
 {
     static const char *const words[] = {"", "sideways", "-1", "1x", "99999999999999999999", "precedes", "Auto"};
@@ -266,6 +282,7 @@ static const struct unit_test tests[] = {
     {"long regions are timed no more often than their class may cost", long_regions_are_timed_seldom},
     {"long untimed runs are fewer, unless a number was asked for", long_warmups_end_early},
     {"a precision or a budget lets more processes run", precision_and_budget_change_the_limits},
+    {"no process is started that does not fit into a budget", a_budget_is_kept},
     {"no more warm-ups than earlier invocations", no_more_warm_ups_than_earlier_invocations},
     {"a region with five invocations is warmed up four times", five_invocations_are_warm},
     {"a region with four invocations is replayed cold, as often as its class has members", four_invocations_are_cold},

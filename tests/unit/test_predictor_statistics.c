@@ -126,6 +126,37 @@ static void intervals_cover(void)
     CU_ASSERT(covered * 1000 >= tried * 950 && covered * 1000 <= tried * 980);   /* really 96.5 % */
 }
 
+/* Few repetitions of a process whose offset nobody knows: minimum to maximum would hold the time of all processes in 0, 50 and 75 % of the cases at best. */
+static void few_repetitions_are_not_certain(void)
+{
+    const double one[] = {100};
+    struct statistics_interval interval = statistics_repetitions_interval(one, 1, 1);
+    CU_ASSERT_DOUBLE_EQUAL(interval.high, 100 + 196 * hypot(STATISTICS_SINGLE_RATIO, STATISTICS_PROCESS_RATIO), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(interval.low, 200 - interval.high, 1e-9);
+    uint64_t state = 11;
+    for (size_t count = 1; count <= 9; count += count < 3 ? 1 : 3) {
+        size_t covered = 0, tried = 4000;
+        for (size_t t = 0; t < tried; t++) {
+            double values[9], offset = 0;
+            for (size_t k = 0; k < 12; k++)
+                offset += (double)random_below(&state, 1000) / 1000 - 0.4995;     /* standard normal, nearly */
+            for (size_t i = 0; i < count; i++) {
+                values[i] = 0;
+                for (size_t k = 0; k < 12; k++)
+                    values[i] += (double)random_below(&state, 1000) / 1000 - 0.4995;
+                values[i] = 1000 * (1 + STATISTICS_PROCESS_RATIO * offset + 0.03 * values[i]);
+            }
+            statistics_sort(values, count);
+            interval = statistics_repetitions_interval(values, count, 1);
+            covered += interval.low <= 1000 && 1000 <= interval.high;
+        }
+        CU_ASSERT(covered * 1000 >= tried * 940);
+    }
+    const double many[] = {98, 99, 99, 100, 100, 100, 101, 101, 102};
+    struct statistics_interval alone = statistics_repetitions_interval(many, 9, 1), several = statistics_repetitions_interval(many, 9, 100);
+    CU_ASSERT(alone.low < several.low && several.low < 99 && several.low > 98.8 && alone.high - 100 < 5);
+}
+
 static void bootstrap_sees_groups(void)
 {
     /* Three processes with offsets of 3 %, each with many tight repetitions: pooled order statistics would claim certainty. */
@@ -189,6 +220,7 @@ static const struct unit_test tests[] = {
     {"deviation, mean and variation follow their definitions, also for one and two values", spread},
     {"a median's interval has the ranks and coverage of the binomial", intervals_by_order},
     {"a median's interval covers the median as often as it says", intervals_cover},
+    {"few repetitions, of one process, are not certain", few_repetitions_are_not_certain},
     {"the bootstrap sees that repetitions of one process share an offset", bootstrap_sees_groups},
 };
 

@@ -177,6 +177,22 @@ static struct plan_policy chosen(const char *sample, uint32_t repeat, uint64_t i
     return policy;
 }
 
+static void a_budget_decides_how_much_is_run(void)
+{
+    const struct store_codelet codelet = {.in_vivo_ns = 50000000, .capture_threads = 1};
+    const struct replay_options options = {.sample = "auto", .budget_ns = 1000000000};
+    struct sampling_subject part = {.class_ns = UINT64_C(100000000000), .budget_ns = 400000000};
+    struct plan_policy policy = {0};
+    char *refusal = NULL;
+    CU_ASSERT_EQUAL(sampling_choose(&options, &codelet, 1, &part, &policy, &refusal, NULL), PCERE_OK);
+    CU_ASSERT(refusal && strstr(refusal, "fit into the budget"));
+    free(refusal);
+    refusal = NULL;
+    part.budget_ns = 200000000;       /* not six runs */
+    CU_ASSERT_EQUAL(sampling_choose(&options, &codelet, 1, &part, &policy, &refusal, NULL), PCERE_OK);
+    CU_ASSERT(!refusal && policy.sample_shots > 0);
+}
+
 static void heavy_classes_are_replayed_whole(void)
 {
     char *refusal;
@@ -284,6 +300,7 @@ static void nonsense_is_refused(void)
 }
 
 static const struct unit_test tests[] = {
+    {"a budget is for whole runs where they fit, else for shots", a_budget_decides_how_much_is_run},
     {"a class with many members is replayed whole unless a share is asked for", heavy_classes_are_replayed_whole},
     {"blocks lie inside the loop, ascend and are never empty, for any number of iterations", blocks_lie_inside},
     {"the shots of a loop have no iteration in common, and together run what was asked for", shots_are_disjoint},
