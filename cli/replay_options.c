@@ -15,7 +15,7 @@ static void replay_progress(void *context, const char *region, uint64_t represen
     cli_progress(context, text);
 }
 
-static enum pcere_status library_directory_find(char **ret_path, struct pcere_error *error)
+enum pcere_status replay_library_directory(char **ret_path, struct pcere_error *error)
 {
     char *library;
     enum pcere_status status = cli_file_find("libpcere-replay.a", &library, error);
@@ -29,7 +29,7 @@ static enum pcere_status library_directory_find(char **ret_path, struct pcere_er
 enum pcere_status replay_setup_init(struct cli *cli, const struct cli_threads *threads, struct replay_setup *setup, struct pcere_error *error)
 {
     *setup = (struct replay_setup){0};
-    enum pcere_status status = library_directory_find(&setup->library_directory, error);
+    enum pcere_status status = replay_library_directory(&setup->library_directory, error);
     if (status != PCERE_OK)
         return status;
     setup->threads = calloc(threads->count + 1, sizeof *setup->threads);

@@ -18,6 +18,9 @@ struct replay_setup {
 enum pcere_status replay_setup_init(struct cli *cli, const struct cli_threads *threads, struct replay_setup *setup, struct pcere_error *error);
 void replay_setup_done(struct replay_setup *setup);
 
+/* Where PCERE's own libraries are; free() it. */
+enum pcere_status replay_library_directory(char **ret_path, struct pcere_error *error);
+
 /* How codelets are rebuilt: both verbs have it as `build` in their words, filled by the same options. */
 struct replay_build_words { const char *flags, *passes, *pass_plugin, *compiler, *target, *sysroot; };
 

@@ -34,7 +34,7 @@ static std::string suffix(const Module &M) {
   return utohexstr(unitId(M), /*LowerCase=*/true, /*Width=*/16);
 }
 
-static void dropFlags(Function &F) {
+void dropFlags(Function &F) {
   for (Attribute::AttrKind Kind : {Attribute::OptimizeNone, Attribute::NoInline, Attribute::MinSize, Attribute::OptimizeForSize})
     F.removeFnAttr(Kind);
   for (StringRef Name : {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", "prefer-vector-width"})

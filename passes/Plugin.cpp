@@ -37,6 +37,8 @@ __attribute__((constructor(101))) static void refuseOtherVersions() {
 static cl::opt<bool> CodeletMode("pcere-codelet", cl::desc("build a captured unit for a codelet"), cl::Hidden);
 static cl::opt<std::string> ExportFile("pcere-export", cl::desc("write a captured unit as text for a build without this plugin"), cl::Hidden);
 static cl::opt<std::string> ExportSuffix("pcere-export-suffix", cl::desc("what internal names of that unit end in"), cl::Hidden);
+static cl::opt<std::string> ThreadsFile("pcere-threads", cl::desc("write which regions of a whole program hold for the captured threads only"), cl::Hidden);
+static cl::opt<std::string> ThreadsUnits("pcere-threads-units", cl::desc("file with the names of the program's other units, as bitcode"), cl::Hidden);
 static cl::opt<bool> Library("pcere-codelet-library", cl::Hidden, cl::desc("with -pcere-codelet: the unit is a shared library's"));
 static cl::opt<bool> Retarget("pcere-codelet-retarget", cl::Hidden,
                               cl::desc("drop the attributes of the original's flags, so that those of this compilation apply"));
@@ -76,6 +78,8 @@ struct StartPass : PassInfoMixin<StartPass> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     if (!ExportFile.empty()) {
       pcere::exportUnit(M, ExportFile, ExportSuffix);
+    } else if (!ThreadsFile.empty()) {
+      pcere::joinUnits(M, ThreadsUnits);
     } else if (CodeletMode) {
       if (OtherProcessor)
         pcere::changeProcessor(M);
@@ -97,6 +101,10 @@ struct StartPass : PassInfoMixin<StartPass> {
 
 struct EndPass : PassInfoMixin<EndPass> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &Analyses) {
+    if (!ThreadsFile.empty()) {
+      pcere::writeThreadSized(M, ThreadsFile);
+      return PreservedAnalyses::all();
+    }
     if (CodeletMode) {
       pcere::judgeSampling(M, Analyses.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager());
       std::vector<BasicBlock *> Blocks = pcere::numberBlocks(M);

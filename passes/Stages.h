@@ -3,6 +3,7 @@
 // In vivo (a user's build):      identifyConstructs, embedBitcode, embedConstructs, insertProbes at the pipeline's start; flagThreadSized, embedSymbols at its end.
 // In vitro (-pcere-codelet):     prepareCodelet at the start; finishCodelet at the end. Contract: include/pcere/codelet_abi.h.
 // Exporting (-pcere-export=FILE): exportUnit at the start; nothing at the end.
+// Looking (-pcere-threads=FILE):  joinUnits at the start; writeThreadSized at the end.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_STAGES_H
@@ -32,6 +33,15 @@ void flagThreadSized(llvm::Module &M);
 /// Which site belongs to an outlined function, for flagThreadSized.
 void rememberSite(llvm::Function &Microtask, llvm::GlobalVariable &Site);
 
+/// The same by a region's name, for writeThreadSized.
+void rememberName(llvm::Function &Microtask, llvm::StringRef Name);
+
+/// As flagThreadSized, of a module whose outlined functions have names: a line "REGION\tREASON" each into \p File.
+void writeThreadSized(llvm::Module &M, llvm::StringRef File);
+
+/// Link the units into \p M whose bitcode files \p List names, a line each.
+void joinUnits(llvm::Module &M, llvm::StringRef List);
+
 /// Fill in pcere_site::thread_sized.
 void setThreadSized(llvm::GlobalVariable &Site, llvm::StringRef Reason);
 
@@ -41,6 +51,9 @@ void embedSymbols(llvm::Module &M);
 
 /// Give a captured unit the names under which it can be linked into a codelet, and remember its regions in metadata.
 void prepareCodelet(llvm::Module &M, bool Retarget, unsigned FastMath);
+
+/// Drop the attributes of the flags that a function was compiled with.
+void dropFlags(llvm::Function &F);
 
 /// Drop what the program's processor alone has, before prepareCodelet. A function that cannot do without ends the codelet with the reason instead.
 void changeProcessor(llvm::Module &M);

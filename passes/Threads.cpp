@@ -5,7 +5,8 @@
 // thread count, through arithmetic and memory, into allocations and indices.
 //
 // Memory is divided into classes by unification (Steensgaard, POPL 1996), by constant offset inside an object; numbers flow along
-// directed edges. It runs after the optimiser, where C++ containers have become plain loads. Other units are not seen.
+// directed edges. It runs after the optimiser, where C++ containers have become plain loads. Of one unit in a user's build;
+// of a captured program's units together once more (Together.cpp).
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
@@ -26,7 +27,9 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Demangle/Demangle.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <map>
 #include <unistd.h>
@@ -39,6 +42,10 @@ static constexpr const char *SiteMetadata = "pcere.site"; ///< on the outlined f
 
 void rememberSite(Function &Microtask, GlobalVariable &Site) {
   Microtask.setMetadata(SiteMetadata, MDNode::get(Microtask.getContext(), ValueAsMetadata::get(&Site)));
+}
+
+void rememberName(Function &Microtask, StringRef Name) {
+  Microtask.setMetadata(SiteMetadata, MDNode::get(Microtask.getContext(), MDString::get(Microtask.getContext(), Name)));
 }
 
 namespace {
@@ -503,6 +510,22 @@ void flagThreadSized(Module &M) {
     if (!Reason.empty() && Site && Site->hasInitializer())
       setThreadSized(*Site, Reason);
   }
+}
+
+void writeThreadSized(Module &M, StringRef File) {
+  std::error_code Failure;
+  raw_fd_ostream Out(File, Failure, sys::fs::OF_Text);
+  ThreadFlow Flow(M);
+  if (!Failure && Flow.regions() > 0 && Flow.run())
+    for (size_t K = 0; K < Flow.regions(); ++K) {
+      auto *Name = dyn_cast<MDString>(Flow.microtask(K).getMetadata(SiteMetadata)->getOperand(0));
+      std::string Reason = Flow.reason(K);
+      if (Name && !Reason.empty())
+        Out << Name->getString() << '\t' << Reason << '\n';
+    }
+  Out.close();
+  if (Failure || Out.has_error())
+    report_fatal_error(Twine("error: cannot write ") + File, /*gen_crash_diag=*/false);
 }
 
 } // namespace pcere

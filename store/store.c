@@ -339,3 +339,36 @@ enum pcere_status store_check(struct store *store, struct pcere_error *error)
     }
     return status;
 }
+
+/* ---- what is found out later --------------------------------------------------------------------------------------------------------- */
+
+enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, struct pcere_error *error)
+{
+    size_t added = 0, bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < store->manifest.region_count; j++) {
+            struct store_region *region = &store->manifest.regions[j];
+            if (region->thread_sized || strcmp(region->name, limits[i].region) != 0)
+                continue;
+            if (!(region->thread_sized = strdup(limits[i].reason)))
+                return pcere_fail_memory(error, "the limits of regions");
+            added++;
+        }
+    if (!added)
+        return PCERE_OK;
+    char *text = NULL;
+    enum pcere_status status = manifest_encode(&store->manifest, &store->files, &text, &bytes, error);
+    if (!status)
+        status = file_replace(store->directory, "manifest.json", text, bytes, true, "manifest.write", error);
+    free(text);
+    return status;
+}
+
+void store_limits_free(struct store_limit *limits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(limits[i].region);
+        free(limits[i].reason);
+    }
+    free(limits);
+}

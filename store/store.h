@@ -277,6 +277,12 @@ enum pcere_status store_invocations_write(const struct store *store, const struc
 enum pcere_status store_invocations_load(const struct store *store, struct store_series **ret_series, size_t *ret_count,
                                          struct pcere_error *error);
 
+/* What was found out of regions after the capture: fill in `thread_sized` of those that have none, on disk (atomically) and in store_manifest(store). Regions that the
+ * store does not have are left out. */
+struct store_limit { char *region, *reason; };
+enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, struct pcere_error *error);
+void store_limits_free(struct store_limit *limits, size_t count);
+
 /* ---- writing ------------------------------------------------------------------------------------------------------------- */
 
 struct store_writer;

@@ -20,4 +20,98 @@ for flags in -O0 -O3; do
     run "$PCERE" predict sized.pcere --threads 4
     says "$flags: a prediction says what is missing, and why" 0 out '^MISSING with 4 threads' out 'cannot run with 4 threads, since it uses .*pcere capture --threads 4'
 done
+
+# Files that are compiled apart: one knows how many threads there are, another one allocates, a third has the regions.
+cat >apart.h <<'END'
+enum { PARTS_MOST = 64 };
+int thread_count(void);
+void *must_allocate(unsigned long bytes);
+struct data { long *numbers, *sums; long count, fixed[PARTS_MOST]; };
+void own_parts(struct data *data);
+void fixed_parts(struct data *data);
+void divided_inside(struct data *data);
+void divided_before(struct data *data, int parts);
+END
+cat >apart_count.c <<'END'
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "apart.h"
+int thread_count(void) { return omp_in_parallel() ? omp_get_num_threads() : omp_get_max_threads(); }
+void *must_allocate(unsigned long bytes)
+{
+    void *memory = calloc(1, bytes);
+    if (!memory) {
+        fprintf(stderr, "no memory: %lu\n", bytes);
+        exit(1);
+    }
+    return memory;
+}
+END
+cat >apart_regions.c <<'END'
+#include <omp.h>
+#include "apart.h"
+static void add(struct data *data, long *to, int part, int parts)
+{
+    long first = data->count * part / parts, end = data->count * (part + 1) / parts;
+    for (long i = first; i < end; i++)
+        *to += data->numbers[i];
+}
+void own_parts(struct data *data)
+{
+#pragma omp parallel
+    add(data, &data->sums[8 * omp_get_thread_num()], omp_get_thread_num(), thread_count());
+}
+void fixed_parts(struct data *data)
+{
+#pragma omp parallel
+    add(data, &data->fixed[omp_get_thread_num() % PARTS_MOST], omp_get_thread_num(), thread_count());
+}
+void divided_inside(struct data *data)
+{
+#pragma omp parallel
+    {
+        int part = omp_get_thread_num(), parts = thread_count();
+        for (long i = data->count * part / parts; i < data->count * (part + 1) / parts; i++)
+            data->numbers[i]++;
+    }
+}
+void divided_before(struct data *data, int parts)
+{
+#pragma omp parallel
+    for (long i = data->count * omp_get_thread_num() / parts; i < data->count * (omp_get_thread_num() + 1) / parts; i++)
+        data->numbers[i]--;
+}
+END
+cat >apart.c <<'END'
+#include <stdio.h>
+#include "apart.h"
+int main(void)
+{
+    struct data data = {.count = 10000};
+    data.numbers = must_allocate(data.count * sizeof *data.numbers);
+    data.sums = must_allocate(thread_count() * 8 * sizeof *data.sums);
+    for (int step = 0; step < 2; step++) {
+        divided_inside(&data);
+        own_parts(&data);
+        fixed_parts(&data);
+        divided_before(&data, thread_count());
+    }
+    return data.numbers[5] || puts("PASS") < 0;
+}
+END
+for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
+    # shellcheck disable=SC2086
+    "$CLANG" $flags -g -fopenmp "-fpass-plugin=$(plugin)" apart.c apart_count.c apart_regions.c -o apart || exit 1
+    captured apart --force
+    run "$PCERE" regions --json apart.pcere
+    is "$flags: what files know of each other's memory is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
+        "divided_before own_parts"
+    run "$PCERE" replay apart.pcere '*own_parts*' --threads 4
+    says "$flags: and refused" 1 err 'holds for at most 1 thread.*allocated at apart.c:7, sized by omp_get_max_threads at apart.c:7'
+    run "$PCERE" replay apart.pcere '*fixed_parts*' '*divided_inside*' --threads 4
+    says "$flags: the others run" 0
+done
+run env "PATH=$work/none" "$PCERE" capture --force --all-classes ./apart
+says "without a compiler the program is captured" 0 err 'not looked at together.*there is no'
 finish

@@ -1,0 +1,64 @@
+//===- passes/Together.cpp - the units of a program in one module, to follow thread counts from one to another -----------------===//
+//
+// A count that one file asks for may size memory that a second one allocates, and a region of a third divides. Each unit is compiled alone, so this is
+// seen once their bitcode is at hand: linked, optimised as one program (which takes most wrappers away), and looked at as single units are.
+//
+//===------------------------------------------------------------------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+
+namespace pcere {
+
+static void prepare(Module &M) {
+  for (const Region &R : findRegions(M).Regions)
+    rememberName(*R.Microtask, R.Name);
+  for (Function &F : M)
+    dropFlags(F);
+  M.setModuleInlineAsm("");
+}
+
+static std::unique_ptr<MemoryBuffer> read(StringRef Path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Read = MemoryBuffer::getFile(Path);
+  if (!Read)
+    report_fatal_error(Twine("error: cannot read ") + Path + ": " + Read.getError().message(), /*gen_crash_diag=*/false);
+  return std::move(*Read);
+}
+
+/// Nobody calls in from outside, and what has one caller moves into it.
+static void makeInternal(Module &M) {
+  if (const Function *Main = M.getFunction("main"); !Main || Main->isDeclaration())
+    return; // a library, or main came without bitcode
+  for (GlobalValue &V : M.global_values())
+    if (!V.isDeclaration() && V.getName() != "main" && !V.getName().starts_with("llvm.") && !V.hasLocalLinkage() && !V.hasAppendingLinkage()) {
+      if (auto *O = dyn_cast<GlobalObject>(&V))
+        O->setComdat(nullptr);
+      V.setVisibility(GlobalValue::DefaultVisibility);
+      V.setLinkage(GlobalValue::InternalLinkage);
+    }
+}
+
+void joinUnits(Module &M, StringRef List) {
+  prepare(M);
+  Linker Program(M);
+  std::unique_ptr<MemoryBuffer> Names = read(List);
+  SmallVector<StringRef, 32> Paths;
+  Names->getBuffer().split(Paths, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef Path : Paths) {
+    std::unique_ptr<MemoryBuffer> Bytes = read(Path);
+    Expected<std::unique_ptr<Module>> Other = parseBitcodeFile(Bytes->getMemBufferRef(), M.getContext());
+    if (!Other)
+      report_fatal_error(Twine("error: cannot read ") + Path + ": " + toString(Other.takeError()), /*gen_crash_diag=*/false);
+    prepare(**Other);
+    if (Program.linkInModule(std::move(*Other)))
+      report_fatal_error(Twine("error: cannot link ") + Path, /*gen_crash_diag=*/false);
+  }
+  makeInternal(M);
+}
+
+} // namespace pcere
