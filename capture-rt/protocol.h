@@ -236,6 +236,9 @@ struct capture_history {        /* what a region did so far, in a choosing run; 
     struct { uint64_t count, time_ns; } like[CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP];      /* others, by how long they took */
 } __attribute__((aligned(64)));
 
+#define CAPTURE_TIMERS(X) X(REAL, "ITIMER_REAL") X(VIRTUAL, "ITIMER_VIRTUAL") X(PROF, "ITIMER_PROF") X(CREATED, "timer_create")
+#define CAPTURE_TIMER_ENTRY(name, text) CAPTURE_TIMER_##name,
+enum capture_timer { CAPTURE_TIMERS(CAPTURE_TIMER_ENTRY) CAPTURE_TIMER_KINDS };
 #define CAPTURE_ALARMED_MOST 3u                  /* of a region in a run */
 
 #define CAPTURE_CONTEXTS (1u << 16)             /* a power of two */
@@ -326,7 +329,7 @@ struct capture_message {        /* target to tracer; a userfaultfd rides beside 
     int32_t path, num_threads, proc_bind;
     int32_t max_threads;        /* omp_get_max_threads(), or 0 if unknown */
     uint32_t word_count;
-    uint32_t alarmed;           /* CAPTURE_MESSAGE_END: 1: a handler of ITIMER_REAL ran in the invocation, */
+    uint32_t alarmed;           /* CAPTURE_MESSAGE_END: a bit of enum capture_timer for each kind of which a handler ran in the invocation, */
     uint32_t alarmed_rarely;    /* 1: and it takes less than from one time to the next */
     uint64_t words_hash;
     uint64_t unit_id;           /* of the site */

@@ -109,8 +109,8 @@ static void depth_set(struct target_thread *thread, uint32_t depth)
 static void alarm_look(struct target_state *state, struct target_open *open)
 {
     struct capture_history *history = &state->log->histories[open->record.region];
-    open->alarmed_rarely = open->forgotten = false;
-    open->alarmed = target_alarm_ran(&open->real_timer, open->record.end_ns - open->real_timer_ns, &open->alarmed_rarely);
+    open->forgotten = false;
+    open->alarmed = target_timers_ran(&open->alarms, &open->alarmed_rarely);
     if (state->log->mode != CAPTURE_MODE_CHOOSING || !open->alarmed || !open->alarmed_rarely || history->alarmed >= CAPTURE_ALARMED_MOST)
         return;
     history->alarmed++;
@@ -128,7 +128,7 @@ static void capture_end(struct target_state *state, const struct target_open *op
         struct capture_message message = {
             .type = forget ? CAPTURE_MESSAGE_FORGET : seen ? CAPTURE_MESSAGE_END : CAPTURE_MESSAGE_LEFT, .region = record->region,
             .invocation = open->captured_as, .stack_pointer = stack_pointer, .thread_pointer = target_thread_pointer(),
-            .alarmed = seen && open->alarmed, .alarmed_rarely = seen && open->alarmed_rarely};
+            .alarmed = seen ? open->alarmed : 0, .alarmed_rarely = seen && open->alarmed_rarely};
         target_stop(state, &message);
         if (choosing && seen && !forget)
             target_choice_paid(state, &open->choice, false);
@@ -136,7 +136,7 @@ static void capture_end(struct target_state *state, const struct target_open *op
     target_fresh_close();
     state->captures_open -= state->captures_open > 0;
     if (!state->captures_open)
-        target_profile_timer_release(state);
+        target_timers_resume(&state->timers);
     if (told)
         target_stop_leave(state);
 }
@@ -274,13 +274,12 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
     record->flags |= CAPTURE_RECORD_STOPPED;
     if (log->mode == CAPTURE_MODE_CHOOSING)
         target_choice_paid(state, &open->choice, true);
-    open->real_timer = state->real_timer;
-    open->real_timer_ns = state->real_timer_ns;
+    open->alarms = state->timers.alarms;
     if (captured) {
         state->captures_open++;
         target_fresh_open();
     } else if (!state->captures_open) {
-        target_profile_timer_release(state);
+        target_timers_resume(&state->timers);
     }
     target_stop_leave(state);
     return captured;
@@ -310,7 +309,7 @@ static struct target_open *open_new(struct target_state *state, struct target_th
     open->stack_pointer = stack_pointer;
     open->place = place;
     open->nested = nested;
-    open->captured = open->forgotten = open->alarmed = open->probed = open->choice.made = open->choice.light = false;        /* all else is set before it is asked for */
+    open->captured = open->forgotten = open->probed = open->choice.made = open->choice.light = false;        /* all else is set before it is asked for */
     open->record = (struct capture_record){.invocation = invocation, .region = index, .parent = target_nesting_parent(state, thread, levels, team)};
     return open;
 }

@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -98,56 +97,6 @@ static void signals_fill(struct capture_stop *stop)
         *signal = (struct capture_signal){.handler = (uintptr_t)action.sa_handler, .number = (uint32_t)number, .flags = (uint32_t)action.sa_flags};
         memcpy(&signal->mask, &action.sa_mask, sizeof signal->mask);
     }
-}
-
-/* A timer for profiling counts on while an invocation is captured, and what its handler writes would be taken for the region's. It stands
- * still from the stop before the invocation to the one behind it. Other timers do not: a region may wait for them. */
-static void profile_timer_hold(struct target_state *state)
-{
-    static const struct itimerval none;
-    struct itimerval held;
-    if (getitimer(ITIMER_PROF, &held) == 0 && (held.it_value.tv_sec || held.it_value.tv_usec) && setitimer(ITIMER_PROF, &none, NULL) == 0)
-        state->profile_timer = held;
-}
-
-/* Time that the program stands still is none that its timers see: what expires in a stop would be told behind it, in the middle of a captured invocation. */
-static void real_timer_hold(struct target_state *state)
-{
-    static const struct itimerval none;
-    if (getitimer(ITIMER_REAL, &state->real_timer) != 0 || setitimer(ITIMER_REAL, &none, NULL) != 0)
-        memset(&state->real_timer, 0, sizeof state->real_timer);
-}
-
-static void real_timer_release(struct target_state *state)
-{
-    state->real_timer_ns = target_clock_ns();
-    if (state->real_timer.it_value.tv_sec || state->real_timer.it_value.tv_usec)
-        setitimer(ITIMER_REAL, &state->real_timer, NULL);
-}
-
-static uint64_t nanoseconds(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
-}
-
-#define ALARM_LATE_NS 50000u            /* it may still run before the next stop */
-
-bool target_alarm_ran(const struct itimerval *before, uint64_t time_ns, bool *ret_rarely)
-{
-    struct sigaction action;
-    uint64_t left_ns = nanoseconds(&before->it_value), interval_ns = nanoseconds(&before->it_interval);
-    if (!left_ns || time_ns + ALARM_LATE_NS < left_ns || sigaction(SIGALRM, NULL, &action) != 0)
-        return false;
-    *ret_rarely = !interval_ns || time_ns + ALARM_LATE_NS < interval_ns;
-    return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
-}
-
-void target_profile_timer_release(struct target_state *state)
-{
-    if (!state->profile_timer.it_value.tv_sec && !state->profile_timer.it_value.tv_usec)
-        return;
-    setitimer(ITIMER_PROF, &state->profile_timer, NULL);
-    memset(&state->profile_timer, 0, sizeof state->profile_timer);
 }
 
 /* Made here, since it serves the address space that made it; sent away and closed, so that it ends with the tracer. */
@@ -285,9 +234,7 @@ bool target_stop(struct target_state *state, struct capture_message *message)
     if (message->type == CAPTURE_MESSAGE_BEGIN)
         target_runtime_threads(state, message->num_threads, message->proc_bind);
     bool at_begin = message->type == CAPTURE_MESSAGE_BEGIN;
-    if (at_begin)
-        profile_timer_hold(state);
-    real_timer_hold(state);
+    target_timers_stop(&state->timers);
     bool alone = target_thread_pointer() == state->initial_thread && !target_runtime_level() && target_runtime_teams() == 1;
     target_locks_probe(state, alone, at_begin ? message->num_threads : 0, at_begin ? message->proc_bind : -1);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -317,7 +264,7 @@ bool target_stop(struct target_state *state, struct capture_message *message)
     enum capture_answer_type answer = sent ? answer_wait(state, &state->stop_cpu_ns) : CAPTURE_ANSWER_NO_MORE;
     if (answer == CAPTURE_ANSWER_NO_MORE)
         state->socket = -1;     /* left open: the number may be another file's by now */
-    real_timer_release(state);
+    target_timers_go(&state->timers, at_begin && answer == CAPTURE_ANSWER_GO);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     state->log->stall_ns_last = target_clock_ns() - begin_ns;
     state->log->stall_ns += state->log->stall_ns_last;

@@ -36,6 +36,30 @@ struct target_costs {               /* of a thread so far; of the process in mem
     uint64_t cpu_ns, faults, switches, resident_most_bytes, resident_bytes;
 };
 
+struct target_alarm { uint64_t left_ns, interval_ns; };     /* to the next handler; between two. 0: none */
+struct target_alarms {              /* of the program's timers by kind, as they were when the last stop was over */
+    uint64_t real_ns, cpu_ns;       /* the time then; processor time of the process */
+    struct target_alarm real[CAPTURE_TIMER_KINDS], cpu[CAPTURE_TIMER_KINDS];
+};
+
+#define TARGET_TIMERS_MAX 32u
+struct target_timer {
+    int number;
+    enum capture_timer kind;
+    bool cpu, handled;              /* counts processor time; a handler runs when it expires */
+    uint64_t left_ns, interval_ns;
+    uint64_t set_ns;                /* what it was put off to */
+};
+
+struct target_timers {
+    uint32_t count, late_count;
+    bool put_off;                   /* a captured invocation is open: `late` are */
+    bool waited_for;                /* until they expired all the same: never again */
+    uint64_t put_off_cpu_ns;        /* when: processor time */
+    struct target_alarms alarms;
+    struct target_timer items[TARGET_TIMERS_MAX], late[TARGET_TIMERS_MAX];
+};
+
 struct target_open {                /* a region that a thread began and has not ended */
     const struct pcere_site *site;
     uintptr_t stack_pointer;        /* of the program, just before the begin probe was called */
@@ -47,10 +71,10 @@ struct target_open {                /* a region that a thread began and has not 
     struct target_choice choice;
     bool nested, captured;
     bool probed;                    /* its probes are timed: they take long, and outside regions */
-    bool alarmed, alarmed_rarely;   /* as in struct capture_message, */
+    uint32_t alarmed;               /* as in struct capture_message, */
+    bool alarmed_rarely;
     bool forgotten;                 /* and therefore it is not to be captured after all */
-    struct itimerval real_timer;    /* as of the stop before it, if it is captured, */
-    uint64_t real_timer_ns;         /* and when that was over */
+    struct target_alarms alarms;    /* as of the stop before it, if it is captured */
     uint64_t captured_as;           /* its number for the tracer: that of the planned invocation that it stands for, else its own */
 };
 
@@ -72,9 +96,7 @@ struct target_state {
     pthread_mutex_t stopping;       /* log->stop, the socket and captures_open belong to its owner */
     uint64_t stop_cpu_ns;           /* what the last stop took the tracer */
     uint32_t captures_open;         /* captured invocations that have not ended */
-    struct itimerval real_timer;    /* ITIMER_REAL, as it was when the last stop was over; 0: it was not running */
-    uint64_t real_timer_ns;         /* and when that was */
-    struct itimerval profile_timer; /* ITIMER_PROF, which is held meanwhile; 0: it was not running */
+    struct target_timers timers;
     pthread_mutex_t choosing;       /* contexts and histories in the log */
     uint64_t attached_ns;
     uint64_t begin_cost_ns, near_cost_ns, end_cost_ns;  /* of recent stops; near: soon after another one; 0: none yet */
@@ -158,9 +180,13 @@ uint32_t target_nesting_parent(const struct target_state *state, const struct ta
 bool target_stop_enter(struct target_state *state, bool begins);
 bool target_stop(struct target_state *state, struct capture_message *message);     /* false: the invocation is not captured */
 void target_stop_leave(struct target_state *state);
-void target_profile_timer_release(struct target_state *state);
-/* Did a handler of ITIMER_REAL, which was so before, run in the time since? *ret_rarely: not in each so long a time. */
-bool target_alarm_ran(const struct itimerval *before, uint64_t time_ns, bool *ret_rarely);     /* when no captured invocation is open any more */
+
+/* timers.c: the program's timers stand still; they go on, those of processor time put off if an invocation is captured from here; no captured invocation is open any
+ * more; the kinds (a bit of enum capture_timer each) of those of which handlers ran since: *ret_rarely: not in each so long a time. */
+void target_timers_stop(struct target_timers *timers);
+void target_timers_go(struct target_timers *timers, bool captured);
+void target_timers_resume(struct target_timers *timers);
+uint32_t target_timers_ran(const struct target_alarms *before, bool *ret_rarely);
 
 /* choice.c, in a choosing run. An invocation begins: is it worth a stop? It was stopped for: what that took. It ended: is its codelet worth
  * keeping; and, before its record is written, learn from it. */

@@ -212,6 +212,8 @@ static size_t captured_count(const struct store_manifest *manifest)
 /* Of each region, the first of its codelets in which a timer's handler ran. */
 static enum pcere_status alarms_tell(struct session *session, struct pcere_error *error)
 {
+#define TIMER_NAME(name, text) text,
+    static const char *const names[] = {CAPTURE_TIMERS(TIMER_NAME)};
     enum pcere_status status = PCERE_OK;
     const char *last = NULL;
     for (size_t i = 0; i < session->manifest.region_count && status == PCERE_OK; i++)
@@ -222,8 +224,11 @@ static enum pcere_status alarms_tell(struct session *session, struct pcere_error
             if (kept->region != i || !kept->stored || !kept->alarmed || name == last)
                 continue;
             last = name;
-            text_addf(&text, "%s, invocation %" PRIu64 ": a handler of the program's timer (ITIMER_REAL) ran in it when it was captured; what it wrote is in the memory behind "
-                      "the region, and no replay writes it", name, kept->invocation);
+            text_addf(&text, "%s, invocation %" PRIu64 ": a handler of the program's timer (", name, kept->invocation);
+            for (unsigned kind = 0, many = 0; kind < CAPTURE_TIMER_KINDS; kind++)
+                if (kept->alarmed >> kind & 1)
+                    text_addf(&text, "%s%s", many++ ? ", " : "", names[kind]);
+            text_add(&text, ") ran in it when it was captured; what it wrote is in the memory behind the region, and no replay writes it");
             status = note(session->result, text_take(&text), error);
         }
     return status;

@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,10 +43,11 @@ static bool is_runtimes(const struct capture_log *log, uint64_t thread_pointer)
     return false;
 }
 
-/* A system call that waits was broken off by our stop, and not by what it waits for. */
+/* A system call that waits was broken off by our stop, and not by what it waits for: the kernel begins it again, or, of a few (sigtimedwait, epoll_wait), says EINTR. */
 static bool is_asleep(const struct user_regs_struct *registers)
 {
-    return (int64_t)registers->orig_rax >= 0 && (int64_t)registers->rax <= -512 && (int64_t)registers->rax >= -516;
+    int64_t result = (int64_t)registers->rax;
+    return (int64_t)registers->orig_rax >= 0 && ((result <= -512 && result >= -516) || result == -EINTR);
 }
 
 /* Is it in the middle of something that others may wait for, in the C library's, the runtime's or our code? The runtime's locks let threads in by

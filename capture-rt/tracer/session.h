@@ -83,7 +83,7 @@ struct pending {
     uint64_t end_stack_pointer;      /* of the program at the end probe, or 0 */
     uint64_t read_bytes, written_bytes;
     char *io, *reason;               /* see struct kept */
-    bool alarmed;
+    uint32_t alarmed;
     uint64_t rewritten_pages;
 };
 
@@ -96,7 +96,7 @@ struct kept {                        /* a captured invocation that has ended */
     uint64_t read_bytes, written_bytes;     /* by the region */
     char *io;                        /* what it read and wrote, in words, or NULL */
     char *reason;                    /* why it cannot be replayed, or NULL */
-    bool alarmed;                    /* a handler of ITIMER_REAL ran in it */
+    uint32_t alarmed;                /* handlers of timers ran in it: as in struct capture_message */
     uint64_t rewritten_pages;        /* that were there before and were written: each cost a fault, for tracking */
 };
 

@@ -237,6 +237,7 @@ holds "--one-run is never more than one" jq -e '.runs == 1 and (.notes | map(tes
 compile alarmed <<'C'
 #include <signal.h>
 #include <sys/time.h>
+#include <time.h>
 static volatile sig_atomic_t ticks;
 static void tick(int number) { (void)number; ticks++; }
 static void wait_for_it(void)
@@ -244,11 +245,15 @@ static void wait_for_it(void)
     #pragma omp parallel num_threads(1)
     for (int before = ticks; before == ticks;) continue;
 }
-int main(void)
+int main(int count, char **arguments)
 {
     struct itimerval timer = {{0, 5000}, {0, 5000}};
+    struct itimerspec other = {{0, 5000000}, {0, 5000000}};
+    timer_t made;
     signal(SIGALRM, tick);
-    setitimer(ITIMER_REAL, &timer, 0);
+    if (count == 1) setitimer(ITIMER_REAL, &timer, 0);
+    else if (timer_create(CLOCK_MONOTONIC, 0, &made) || timer_settime(made, 0, &other, 0)) return 1;
+    (void)arguments;
     for (int step = 0; step < 30; step++) wait_for_it();
     return 0;
 }
@@ -256,6 +261,9 @@ C
 run "$PCERE" capture --force --json -o alarmed.pcere ./alarmed
 says "a region that waits for a timer is captured all the same" 0
 holds "and that its handler ran there is told" jq -e '.captured >= 1 and (.notes | map(test("wait_for_it.*ITIMER_REAL")) | any)' .out
+run "$PCERE" capture --force --json -o alarmed.pcere ./alarmed made
+says "so is one that waits for a timer of timer_create" 0
+holds "which is told apart" jq -e '.captured >= 1 and (.notes | map(test("wait_for_it.*\\(timer_create\\)")) | any)' .out
 
 # ---- a program that stops disturb ------------------------------------------------------------------------------------------------------
 # Its invocation writes to each page of 64 MiB that was there, and does nothing else: when it is captured, nothing like it tells what the faults of tracking cost it.
