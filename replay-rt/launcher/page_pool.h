@@ -18,6 +18,7 @@
 struct page_pool {
     int fd;
     uint64_t page_bytes;
+    bool huge;                        /* pages are written many at a time, else one by one */
     uint64_t zeros_offset, pages_offset, file_bytes;
     uint64_t zero_pages, page_count;  /* room for so many */
     struct place_table table;          /* of each page of the store: which pages of the file's last part it is */
