@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define SILHOUETTE_STRONG 0.7
+#define SILHOUETTE_DOUBT 0.05        /* what that of the best of all samples exceeds that of the first by, at most */
 #define SEPARATION_SIGMAS 4.0
 #define SEPARATION_RATIO 1.01
 #define SEPARATION_RATIO_FEW 1.10
@@ -38,13 +39,13 @@ static void sample_fill(size_t count, size_t size, uint64_t *state, size_t *samp
     sample[size - 1] = count - 1;
 }
 
-/* Cluster logs[0..count) into k groups: ret_ends[g] is the position behind group g. */
-static enum pcere_status groups_find(const double *logs, size_t count, size_t k, uint64_t seed, size_t *ret_ends,
+/* Cluster logs[0..count) into k groups, by so many samples: ret_ends[g] is the position behind group g. */
+static enum pcere_status groups_find(const double *logs, size_t count, size_t k, size_t samples, uint64_t seed, size_t *ret_ends,
                                      double *ret_silhouette, struct pcere_error *error)
 {
     size_t given[SAMPLES * SAMPLE_LIMIT];
     size_t size = smaller(count, 40 + 2 * k);
-    size_t samples = size == count ? 1 : SAMPLES;
+    samples = size == count ? 1 : samples;
     for (size_t s = 0; s < samples; s++)
         sample_fill(count, size, &seed, given + s * size);
     struct clara_points points = {.coordinates = logs, .count = count, .dimensions = 1};
@@ -83,7 +84,7 @@ static bool groups_separated(const double *logs, const size_t *ends, size_t k)
     return true;
 }
 
-/* The best real division of a stretch, 1 group if there is none. */
+/* The best real division of a stretch, 1 group if there is none. Most numbers of groups are out of the question after one sample. */
 static enum pcere_status stretch_divide(const double *logs, size_t count, size_t limit, uint64_t seed, size_t *ret_ends, size_t *ret_k,
                                         struct pcere_error *error)
 {
@@ -95,7 +96,9 @@ static enum pcere_status stretch_divide(const double *logs, size_t count, size_t
     for (size_t k = 2; k <= smaller(smaller(limit, WIDEST), count - 1); k++) {
         size_t ends[WIDEST];
         double silhouette;
-        enum pcere_status status = groups_find(logs, count, k, seed + k, ends, &silhouette, error);
+        enum pcere_status status = groups_find(logs, count, k, 1, seed + k, ends, &silhouette, error);
+        if (status == PCERE_OK && !(silhouette < best - SILHOUETTE_DOUBT))
+            status = groups_find(logs, count, k, SAMPLES, seed + k, ends, &silhouette, error);
         if (status != PCERE_OK)
             return status;
         if (silhouette < best || (*ret_k > 1 && silhouette == best) || !groups_separated(logs, ends, k))
@@ -154,7 +157,7 @@ enum pcere_status division_find(const double *logs, size_t count, size_t part_li
             continue;
         }
         double silhouette;
-        status = groups_find(stretch, length, k, seed + k, ends, &silhouette, error);
+        status = groups_find(stretch, length, k, SAMPLES, seed + k, ends, &silhouette, error);
         bool empty = false;
         for (size_t g = 0; g < k; g++)
             empty |= ends[g] == (g ? ends[g - 1] : 0);
