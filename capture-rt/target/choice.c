@@ -13,7 +13,7 @@
 #define SURE_DOUBT 6u                   /* magnitudes that a context is off at most for its word to be taken */
 #define SETTLED_COUNT 3u                /* so many of a kind come before the one that represents it */
 #define LONG_TIMES 8u                   /* one of the first of its kind: where it takes this many times what the stop costs */
-#define FREE_TIMES 4u                   /* a class that took this many times what a stop costs may have it, whatever is left in the purse */
+#define FREE_TIMES 4u                   /* a class that took this many times what a stop costs may have it, whatever is left in the purse, or before it settled */
 #define COARSE 8u                       /* half octaves: so that the same pattern is recognised although times scatter */
 #define CAPTURED_ONE_IN 3u              /* invocations of a region at most, */
 #define CAPTURED_MORE 5u                /* but for two at its beginning */
@@ -217,8 +217,8 @@ static bool worth(struct target_state *state, struct target_choice *choice, uint
     if (choice->settled)            /* heavy, but not so much yet as a stop costs: only from what is granted at once */
         return (free || affordable(state, !heavy, !heavy || 2 * spent_ns >= cost_ns, 1, cost_ns, elapsed_ns)) &&
                !is_put_off(state, choice, cost_ns);
-    if (!heavy || is_covered(history, choice->magnitude, false))
-        return false;
+    if (!heavy || spent_ns < FREE_TIMES * cost_ns || is_covered(history, choice->magnitude, false))
+        return false;           /* one that comes later represents its kind better, and takes this one's place */
     return affordable(state, false, capture_magnitude_ns(choice->magnitude) >= LONG_TIMES * cost_ns, 2, cost_ns, elapsed_ns);
 }
 

@@ -140,7 +140,7 @@ bool session_plan_replace(struct session *session, const struct capture_message 
 #define EARLY_PPM 10000u
 #define HEAVY_NS 100000000u
 #define HEAVY_PPM 50000u
-#define EARLY_REGIONS 150u               /* a program with more has as much less for first invocations: most of them could not be had anyway */
+#define EARLY_REGIONS 150u               /* a program with more has less for first invocations, by the square: most could not be had anyway, and weigh less */
 #define WEIGHT_PPM 4500u                 /* a little less than what makes a class worth having: the rest of the run may weigh less than what was */
 
 static size_t regions_count(const struct elf_file *elf)
@@ -156,7 +156,7 @@ struct capture_policy session_policy(const struct session *session)
 {
     if (session->options->every_class)
         return (struct capture_policy){.early_ns = UINT64_MAX / 4, .heavy_ns = UINT64_MAX / 4};
-    size_t regions = regions_count(session->elf), many = regions > EARLY_REGIONS ? regions : EARLY_REGIONS;
+    uint64_t regions = regions_count(session->elf), many = regions > EARLY_REGIONS ? regions * regions / EARLY_REGIONS : EARLY_REGIONS;
     return (struct capture_policy){EARLY_NS * (uint64_t)EARLY_REGIONS / many, HEAVY_NS, (uint32_t)(EARLY_PPM * EARLY_REGIONS / many), HEAVY_PPM, WEIGHT_PPM, 0};
 }
 
