@@ -364,6 +364,7 @@ static bool shot_prepare(struct codelet *codelet, const struct codelet_region *r
     shot->shape = (struct sample_shape){.shots = plan->policy.sample_shots, .blocks = plan->policy.sample_blocks,
                                         .fraction = plan->policy.sample_fraction};
     shot->parts = plan->policy.sample_parts;
+    shot->origin = (uint64_t)(region->fork ? region->fork : region->serial);
     shot->tasks = region->sampling & CODELET_SAMPLE_TASKS;
     shot->one_block = region->sampling & CODELET_SAMPLE_ONE_BLOCK;
     shot->threads = aligned_alloc(128, shot->team * sizeof *shot->threads);

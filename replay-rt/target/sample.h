@@ -181,6 +181,7 @@ struct sample_shot {                  /* what the hooks read while a shot runs *
     struct sample_shape shape;
     uint32_t number;
     uint32_t parts;                   /* as struct sample_share has it */
+    uint64_t origin;                  /* an address in the code of the region's unit */
     bool tasks;                       /* subtrees of tasks are sampled, and loops are run whole */
     bool one_block;                   /* the region allocates inside loops: its frame must not go back in time */
     uint64_t start_ns;                /* raw */

@@ -102,10 +102,11 @@ static inline uint64_t trip_count(uint64_t low, uint64_t high, uint64_t incremen
     return (to - from) / step + 1;
 }
 
-/* Tells instances of loops apart, for the blocks that are chosen of them. */
+/* Tells instances of loops apart, for the blocks that are chosen of them. By where the loop lies in its unit, not in the executable: else another version of this runtime would choose
+ * other iterations of the same program. */
 static inline uint64_t instance_key(struct sample_thread *thread, uint32_t site, uint64_t address)
 {
-    return pcere_sample_mix(address ^ ((uint64_t)thread->site_instances[site] << 48));
+    return pcere_sample_mix((address - pcere_sample_shot.origin) ^ ((uint64_t)thread->site_instances[site] << 48));
 }
 
 #endif
