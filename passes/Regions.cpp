@@ -11,6 +11,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Support/MD5.h"
 #include "llvm/Support/Path.h"
 
 #include <map>
@@ -140,9 +141,22 @@ std::string sourceFunction(const Function &F) {
   return Name;
 }
 
+/// Functions of templates of templates have names of thousands of letters; a capture's log has room for a thousand, with file and line. The middle becomes a hash.
+static std::string shortened(std::string Name) {
+  constexpr size_t Most = 480, Head = 400, Tail = 60;
+  if (Name.size() <= Most)
+    return Name;
+  auto Whole = [&](size_t At) { // not inside of a letter
+    while (At && (static_cast<unsigned char>(Name[At]) & 0xC0) == 0x80)
+      --At;
+    return At;
+  };
+  return Name.substr(0, Whole(Head)) + "~" + utohexstr(MD5Hash(Name), /*LowerCase=*/true) + "~" + Name.substr(Whole(Name.size() - Tail));
+}
+
 static void describe(Region &R, const CallBase &First, const Module &M) {
   std::string IdentFile, IdentFunction;
-  R.Function = sourceFunction(*First.getFunction());
+  R.Function = shortened(sourceFunction(*First.getFunction()));
   R.File = M.getSourceFileName();
   if (parseIdent(First.getArgOperand(0), IdentFile, IdentFunction, R.Line)) {
     if (!StringRef(IdentFile).starts_with("FIR")) // flang's ident names no file

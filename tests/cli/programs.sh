@@ -224,4 +224,20 @@ is "with its region's invocations" "$(json '[.runs[].regions[0].invocations] | u
 many=$(( $(nproc) + 1 ))
 run "$PCERE" run --threads $many ./good; says "more threads than processors are allowed and marked" 0 out "^threads $many \*" out "more threads than the"
 run "$PCERE" run ./fails; says "run reports a program that fails" 1 err 'exited with status 3'
+# ---- functions with names of thousands of letters, as templates of templates have, alike but for their ends --------------------
+long=$(printf 'x%.0s' $(seq 1500))
+compile named <<C
+#include <stdio.h>
+static double a[1000];
+#define WORK(name) __attribute__((noinline)) static void name(void) { \\
+    _Pragma("omp parallel for") for (int i = 0; i < 1000; i++) a[i] = a[i] * 0.5 + i; }
+WORK(${long}_one) WORK(${long}_two)
+int main(void) { ${long}_one(); ${long}_two(); printf("%.1f\n", a[999]); return 0; }
+C
+run "$PCERE" capture --all-classes ./named; says "they are captured" 0
+run "$PCERE" regions --json named.pcere
+is "under names of their own, in which a hash stands for the middle" "$(json '[.regions[] | .region | select(length < 600 and test("^x+~[0-9a-f]+~x+_(one|two)@named.c:[0-9]+$"))] | unique | length')" 2
+run "$PCERE" replay --repeat 1 --json named.pcere; says "by which they are found in the rebuilt unit" 0
+holds "all of them" jq -e '[.replays[].median_ns > 0] | length >= 2 and all' .out
+
 finish
