@@ -86,7 +86,9 @@ public:
     auto Clause = [&](Value *V, int Absent) -> Value * {
       return V ? Builder.CreateIntCast(V, Int32, true) : ConstantInt::get(Int32, Absent, true);
     };
-    SmallVector<Value *, 24> Arguments{Sites[E.RegionIndex], ConstantInt::get(Int32, E.Path), Clause(E.NumThreads, 0),
+    auto *Number = dyn_cast_or_null<ConstantInt>(E.NumThreads);
+    Value *Threads = Number ? ConstantInt::get(Int32, -static_cast<uint64_t>(Number->getSExtValue()), true) : Clause(E.NumThreads, 0);
+    SmallVector<Value *, 24> Arguments{Sites[E.RegionIndex], ConstantInt::get(Int32, E.Path), Threads,
                                        Clause(E.ProcBind, -1), ConstantInt::get(Int32, E.Words.size())};
     for (Value *Word : E.Words) {
       if (Word->getType()->isIntegerTy() && Word->getType() != Int64)

@@ -370,7 +370,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     uintptr_t stack_pointer = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *);
     struct target_open *open = open_new(state, thread, index, site, stack_pointer);
     if (!(open ? open->nested : thread->depth > 0) && !__atomic_exchange_n(&state->runtime_started, 1, __ATOMIC_RELAXED))
-        target_runtime_start(state, num_threads, proc_bind);
+        target_runtime_start(state, abs(num_threads), proc_bind);
     if (!open)
         return;
     const struct capture_counts *region = &state->log->counts[index];

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -232,11 +233,11 @@ bool target_stop(struct target_state *state, struct capture_message *message)
     sigset_t all, before;
     sigfillset(&all);
     if (message->type == CAPTURE_MESSAGE_BEGIN)
-        target_runtime_threads(state, message->num_threads, message->proc_bind);
+        target_runtime_threads(state, abs(message->num_threads), message->proc_bind);
     bool at_begin = message->type == CAPTURE_MESSAGE_BEGIN;
     target_timers_stop(&state->timers);
     bool alone = target_thread_pointer() == state->initial_thread && !target_runtime_level() && target_runtime_teams() == 1;
-    target_locks_probe(state, alone, at_begin ? message->num_threads : 0, at_begin ? message->proc_bind : -1);
+    target_locks_probe(state, alone, at_begin ? abs(message->num_threads) : 0, at_begin ? message->proc_bind : -1);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     message->tid = (int32_t)syscall(SYS_gettid);
     message->max_threads = target_runtime_max_threads();

@@ -29,7 +29,7 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     uint64_t cpu_ns;             /* CPU time of the thread that enters it; valid if measured_cpu, and there were switches */
     uint32_t faults;             /* minor page faults of that thread; likewise */
     uint32_t switches;           /* involuntary context switches of it; likewise */
-    int32_t num_threads;         /* the clause, or 0 */
+    int32_t num_threads;         /* the clause, as in rt_abi.inc */
     uint32_t path;               /* enum pcere_path */
     size_t region;               /* in the run's regions */
     bool nested;                 /* inside another parallel region */

@@ -158,8 +158,8 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
     const char *sized = work->target->region->thread_sized;
     if (!status && sized)
         status = export_limit(work, error, "it holds for at most %u threads, those of the capture: %s", codelet->capture_threads, sized);
-    if (!status && codelet->num_threads > 0)
-        status = export_limit(work, error, "the construct asks for %d threads (num_threads); here THREADS decides", codelet->num_threads);
+    if (!status && codelet->num_threads)
+        status = export_limit(work, error, "the construct asks for %d threads (num_threads); here THREADS decides", abs(codelet->num_threads));
     if (!status && codelet->does_io && codelet->has_after)
         status = export_limit(work, error, "the region reads or writes: what it prints is dropped, and files that it opens itself for writing are written");
     if (!status && codelet->key_count)

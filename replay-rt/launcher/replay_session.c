@@ -221,6 +221,8 @@ enum pcere_status replay_session_compilers(const struct replay_session *session,
 
 uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads)
 {
+    if (codelet->num_threads < 0)
+        return (uint32_t)-(int64_t)codelet->num_threads;
     uint32_t captured = codelet->num_threads > 0 ? (uint32_t)codelet->num_threads : codelet->capture_threads;
     return captured && manifest->threads && captured != manifest->threads ? captured : threads;
 }

@@ -57,7 +57,7 @@ enum pcere_status replay_session_compilers(const struct replay_session *session,
                                            struct pcere_error *error);
 
 /* How many threads the region gets where OMP_NUM_THREADS is `threads`: that many, or what the program itself asked for by a num_threads clause or
- * omp_set_num_threads, told by its being another number than OMP_NUM_THREADS of the capture. */
+ * omp_set_num_threads, told by its being a number in the source, or another one than OMP_NUM_THREADS of the capture. */
 uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads);
 
 /* PCERE_NO: the region reaches into memory that was made for the capture's threads; a team of `threads` would run over its end. */
