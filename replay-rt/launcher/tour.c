@@ -49,12 +49,9 @@ struct tour {
 
 /* ---- who might --------------------------------------------------------------------------------------------------------------------- */
 
-static bool options_allow(const struct replay_options *options, const struct store_manifest *manifest)
+static bool options_allow(const struct replay_options *options)
 {
-    bool capture_asked = false;
-    for (size_t i = 0; i < options->thread_count; i++)
-        capture_asked |= options->threads[i] == manifest->threads;
-    return capture_asked && !options->warmup && !options->repeat && !(options->precision_ratio > 0) && !options->budget_ns && !options->target;
+    return !options->warmup && !options->repeat && !(options->precision_ratio > 0) && !options->budget_ns && !options->target;
 }
 
 /* What is sampled, or cannot run with so many threads, is no member of a tour. */
@@ -361,7 +358,7 @@ enum pcere_status tours_measure(struct replay_session *session, const struct rep
                                 struct pcere_error *error)
 {
     struct tours tours = {.session = session, .times = times};
-    if (target_count < 2 || !options_allow(session->options, store_manifest(session->store)))
+    if (target_count < 2 || !options_allow(session->options))
         return PCERE_OK;
     enum pcere_status status = replay_series_need(session, error);
     if (status)

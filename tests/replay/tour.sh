@@ -20,10 +20,17 @@ holds "each has times, in one process, preceded, and says how far they are from 
 holds "each bears a part of the cost" jq -e "$toured"'toured | map(.cost_ns > 0) | all' .out
 is "the store has all of them" "$(grep -c '"kind":"replay"' steps.pcere/samples.jsonl)" "$(json '.replays | length')"
 holds "a region is preceded by one of the others" jq -e "$toured"'toured | map(select(.region | test("second@"))) | map(.warmup_reason | test("after (first|second|third)@")) | all' .out
+names=$(jq -c "$toured"'toured | map([.region, .representative]) | unique' .out)
 run "$PCERE" predict steps.pcere --threads 2 --json
 says "a prediction takes them" 0
 run "$PCERE" verify steps.pcere
 says "and memory behind each is what it was" 0
+
+rm steps.pcere/samples.jsonl
+run "$PCERE" replay steps.pcere --sample off --threads 2 --json
+says "only another number of threads than the capture's" 0
+is "the same regions share a process then" "$(jq -c "$toured"'toured | map([.region, .representative]) | unique' .out)" "$names"
+holds "and nothing is compared with times of another number of threads" jq -e "$toured"'toured | map(.residual_ratio == null) | all' .out
 
 for option in '--repeat 2' '--warmup plain' '--budget 1s'; do
     rm steps.pcere/samples.jsonl
