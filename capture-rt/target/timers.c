@@ -43,7 +43,7 @@ static bool timer_get(const struct target_timer *timer, struct itimerspec *ret_v
     struct itimerval value;
     if (timer->kind == CAPTURE_TIMER_CREATED)
         return syscall(SYS_timer_gettime, timer->number, ret_value) == 0;
-    if (getitimer(timer->number, &value) != 0)
+    if (getitimer((__itimer_which_t)timer->number, &value) != 0)
         return false;
     TIMEVAL_TO_TIMESPEC(&value.it_value, &ret_value->it_value);
     TIMEVAL_TO_TIMESPEC(&value.it_interval, &ret_value->it_interval);
@@ -63,7 +63,7 @@ static void timer_set(const struct target_timer *timer, uint64_t left_ns)
     TIMESPEC_TO_TIMEVAL(&other.it_interval, &interval);
     if (left_ns && left_ns < 1000)
         other.it_value.tv_usec = 1;         /* 0 would end it */
-    setitimer(timer->number, &other, NULL);
+    setitimer((__itimer_which_t)timer->number, &other, NULL);
 }
 
 /* The C library lends two signals to itself, for which nobody else can ask. */
