@@ -15,7 +15,6 @@ struct maker {
     const struct page_pool *pool;
     uint64_t page_bytes;
     uint64_t zero_pages;                  /* of the pool's hole, given away */
-    uint64_t *taken;                      /* for page_pool_take */
     size_t mapping_capacity, before_capacity, expected_capacity;
 };
 
@@ -65,7 +64,7 @@ static enum pcere_status run_add(struct maker *maker, const struct store_codelet
         copy.pages = copy.pages < run->count - done ? copy.pages : run->count - done;
         copy.source = zero    ? pool->zeros_offset + maker->zero_pages * maker->page_bytes
                       : after ? page_pool_offset(pool, run->page + done, copy.pages, &copy.pages)
-                              : page_pool_take(pool, maker->taken, run->page + done, copy.pages, &copy.pages);
+                              : page_pool_take(pool, run->page + done, copy.pages, &copy.pages);
         if (zero && !after)
             maker->zero_pages += copy.pages;
         if (zero && maker->zero_pages > pool->zero_pages)
@@ -282,14 +281,14 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
                                      const struct images *images, bool expected, struct codelet_memory *ret_memory,
                                      struct pcere_error *error)
 {
-    struct maker maker = {.pool = pool, .page_bytes = pool->page_bytes, .taken = calloc(pool->page_count + 1, sizeof *maker.taken)};
+    struct maker maker = {.pool = pool, .page_bytes = pool->page_bytes};
     struct codelet_memory *memory = &maker.memory;
-    enum pcere_status status = maker.taken ? mappings_add(&maker, codelet, error) : pcere_fail_memory(error, "the pages of a codelet");
+    enum pcere_status status = mappings_add(&maker, codelet, error);
     if (!status)
         status = aliases_add(memory, codelet, error);
     for (size_t i = 0; !status && i < codelet->before_count; i++)
         status = run_add(&maker, codelet, &codelet->before[i], false, error);
-    free(maker.taken);
+    page_pool_give_back(pool, codelet->before, codelet->before_count);
     for (size_t i = 0; !status && i < images->count; i++)
         for (size_t j = 0; !status && image_is_present(images, i, codelet) && j < images->items[i].file.segment_count; j++)
             status = segment_add(&maker, codelet, &images->items[i], &images->items[i].file.segments[j], error);

@@ -44,7 +44,6 @@ static int page_order(const void *left, const void *right)
 
 struct finder {
     struct place_table table;
-    uint64_t *taken;                      /* of the codelet whose turn it is */
     size_t again_capacity, pages_capacity;
     uint64_t extra;
 };
@@ -69,7 +68,7 @@ static bool page_place(struct finder *finder, uint64_t page)
 /* The last place of it that this codelet took is not enough. */
 static bool page_place_again(struct finder *finder, uint64_t page)
 {
-    uint64_t last = finder->taken[page] - 1, place;
+    uint64_t last = finder->table.taken[page] - 1, place;
     if (finder->table.again[last] != PAGE_NOWHERE || !finder->extra)
         return true;
     if (!place_new(finder, page, &place))
@@ -83,9 +82,9 @@ static bool run_place(struct finder *finder, const struct store_run *run, bool t
 {
     bool placed = true;
     for (uint64_t page = run->page; placed && page - run->page < run->count && page < finder->table.page_count; page++) {
-        placed = page_place(finder, page) && (!take || !finder->taken[page] || page_place_again(finder, page));
+        placed = page_place(finder, page) && (!take || !finder->table.taken[page] || page_place_again(finder, page));
         if (placed && take)
-            place_table_take(&finder->table, finder->taken, page);
+            place_table_take(&finder->table, page);
     }
     return placed;
 }
@@ -96,10 +95,10 @@ static bool codelets_place(struct finder *finder, const struct page_places *plac
     for (size_t i = 0; placed && i < places->first_count; i++) {
         bool before = i % 2 == 0;
         size_t end = i + 1 < places->first_count ? places->firsts[i + 1] : places->run_count;
-        if (before)
-            memset(finder->taken, 0, finder->table.page_count * sizeof *finder->taken);
         for (size_t run = places->firsts[i]; placed && run < end; run++)
             placed = run_place(finder, &places->runs[run], before);
+        if (before)
+            place_table_give_back(&finder->table, places->runs + places->firsts[i], end - places->firsts[i]);
     }
     return placed;
 }
@@ -124,18 +123,18 @@ static bool contents_place(struct finder *finder, const struct page_places *plac
 bool place_table_find(const struct page_places *places, uint64_t page_count, uint64_t extra, struct place_table *ret_table)
 {
     size_t room = page_count ? page_count : 1;
-    struct finder finder = {.extra = extra, .taken = malloc(room * sizeof *finder.taken)};
+    struct finder finder = {.extra = extra};
     struct place_table *table = &finder.table;
     table->page_count = page_count;
+    table->taken = calloc(room, sizeof *table->taken);
     table->places = malloc(room * sizeof *table->places);
-    bool found = finder.taken && table->places && array_reserve(&table->again, &finder.again_capacity, room, sizeof *table->again)
+    bool found = table->taken && table->places && array_reserve(&table->again, &finder.again_capacity, room, sizeof *table->again)
                  && array_reserve(&table->pages, &finder.pages_capacity, room, sizeof *table->pages);
     for (uint64_t page = 0; found && page < page_count; page++)
         table->places[page] = PAGE_NOWHERE;
     found = found && contents_place(&finder, places) && codelets_place(&finder, places);
     for (uint64_t page = 0; found && page < page_count; page++)
         found = page_place(&finder, page);
-    free(finder.taken);
     if (found)
         *ret_table = *table;
     else
@@ -148,20 +147,29 @@ void place_table_done(struct place_table *table)
     free(table->places);
     free(table->pages);
     free(table->again);
+    free(table->taken);
     *table = (struct place_table){0};
 }
 
-uint64_t place_table_look(const struct place_table *table, const uint64_t *taken, uint64_t page)
+uint64_t place_table_look(const struct place_table *table, uint64_t page)
 {
-    if (!taken[page])
+    uint64_t taken = table->taken[page];
+    if (!taken)
         return table->places[page];
-    uint64_t next = table->again[taken[page] - 1];
-    return next != PAGE_NOWHERE ? next : taken[page] - 1;
+    uint64_t next = table->again[taken - 1];
+    return next != PAGE_NOWHERE ? next : taken - 1;
 }
 
-uint64_t place_table_take(const struct place_table *table, uint64_t *taken, uint64_t page)
+uint64_t place_table_take(const struct place_table *table, uint64_t page)
 {
-    uint64_t place = place_table_look(table, taken, page);
-    taken[page] = place + 1;
+    uint64_t place = place_table_look(table, page);
+    table->taken[page] = place + 1;
     return place;
+}
+
+void place_table_give_back(const struct place_table *table, const struct store_run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t page = runs[i].page; page - runs[i].page < runs[i].count && page < table->page_count; page++)
+            table->taken[page] = 0;
 }

@@ -31,6 +31,7 @@ struct place_table {
     uint64_t *places;                 /* of each page of the store */
     uint64_t *pages;                  /* of each place: whose it is */
     uint64_t *again;                  /* of each place: where its page lies once more, or PAGE_NOWHERE */
+    uint64_t *taken;                  /* of each page: one more than the place that the codelet took last whose turn it is; zeros between codelets. Written behind `const` */
     uint64_t page_count, place_count;
 };
 
@@ -38,10 +39,12 @@ struct place_table {
  * At most `extra` are those of pages once more: what a codelet has more often than there are such shares one. False: no memory. */
 bool place_table_find(const struct page_places *places, uint64_t page_count, uint64_t extra, struct place_table *ret_table);
 void place_table_done(struct place_table *table);
-/* Where the codelet that `taken` belongs to has the page: another place each time, as long as there are such. `taken`: zeros at first,
- * one for each page of the store. Asked for all pages of `before`, in their order, places follow each other as often as they can. */
-uint64_t place_table_take(const struct place_table *table, uint64_t *taken, uint64_t page);
+/* Where the codelet whose turn it is has the page: another place each time, as long as there are such. Asked for all pages of `before`, in their order, places
+ * follow each other as often as they can. */
+uint64_t place_table_take(const struct place_table *table, uint64_t page);
 /* ... without taking it. */
-uint64_t place_table_look(const struct place_table *table, const uint64_t *taken, uint64_t page);
+uint64_t place_table_look(const struct place_table *table, uint64_t page);
+/* The turn of the codelet is over, which took pages of these runs: only these are made zeros again, since the table may be larger than all that it needs. */
+void place_table_give_back(const struct place_table *table, const struct store_run *runs, size_t count);
 
 #endif

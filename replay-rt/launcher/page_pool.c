@@ -149,13 +149,18 @@ uint64_t page_pool_offset(const struct page_pool *pool, uint64_t page, uint64_t 
     return pool->pages_offset + places[page] * pool->page_bytes;
 }
 
-uint64_t page_pool_take(const struct page_pool *pool, uint64_t *taken, uint64_t page, uint64_t most, uint64_t *ret_together)
+uint64_t page_pool_take(const struct page_pool *pool, uint64_t page, uint64_t most, uint64_t *ret_together)
 {
-    uint64_t together = 1, place = place_table_take(&pool->table, taken, page);
-    while (together < most && page + together < pool->page_count && place_table_look(&pool->table, taken, page + together) == place + together)
-        place_table_take(&pool->table, taken, page + together++);
+    uint64_t together = 1, place = place_table_take(&pool->table, page);
+    while (together < most && page + together < pool->page_count && place_table_look(&pool->table, page + together) == place + together)
+        place_table_take(&pool->table, page + together++);
     *ret_together = together;
     return pool->pages_offset + place * pool->page_bytes;
+}
+
+void page_pool_give_back(const struct page_pool *pool, const struct store_run *runs, size_t count)
+{
+    place_table_give_back(&pool->table, runs, count);
 }
 
 bool page_pool_same(const struct page_pool *pool, uint64_t a, uint64_t b)

@@ -39,8 +39,9 @@ void page_pool_done(struct page_pool *pool);    /* accepts half-built */
 /* Where in the file page number `page` of the store lies (first). *ret_together (if not NULL): how many pages from it on, `most` at most,
  * follow each other there. */
 uint64_t page_pool_offset(const struct page_pool *pool, uint64_t page, uint64_t most, uint64_t *ret_together);
-/* The same, of a codelet's own: `taken` as place_table_take has it. */
-uint64_t page_pool_take(const struct page_pool *pool, uint64_t *taken, uint64_t page, uint64_t most, uint64_t *ret_together);
+/* The same, of a codelet's own, as place_table_take has it; and the end of its turn. */
+uint64_t page_pool_take(const struct page_pool *pool, uint64_t page, uint64_t most, uint64_t *ret_together);
+void page_pool_give_back(const struct page_pool *pool, const struct store_run *runs, size_t count);
 /* Have the pages at these two offsets the same content, as far as the store knows? */
 bool page_pool_same(const struct page_pool *pool, uint64_t a, uint64_t b);
 /* At the end of a session: what is there stays for the next one, if the file is the cache's. */

@@ -37,13 +37,15 @@ static struct place_table found_of(bool files)
 /* The places of a codelet's pages, one after the other. */
 static void take_all(const struct place_table *table, const struct store_codelet *codelet, uint64_t *ret_places)
 {
-    uint64_t taken[PAGES] = {0};
     for (size_t i = 0; i < codelet->before_count; i++) {
-        uint64_t place = place_table_look(table, taken, codelet->before[i].page);
-        ret_places[i] = place_table_take(table, taken, codelet->before[i].page);
+        uint64_t place = place_table_look(table, codelet->before[i].page);
+        ret_places[i] = place_table_take(table, codelet->before[i].page);
         CU_ASSERT_EQUAL(place, ret_places[i]);
         CU_ASSERT_EQUAL(table->pages[place], codelet->before[i].page);
     }
+    place_table_give_back(table, codelet->before, codelet->before_count);
+    for (size_t i = 0; i < PAGES; i++)
+        CU_ASSERT_EQUAL(table->taken[i], 0);
 }
 
 /* Memory that a program has twice takes twice as much of a cache. */
@@ -52,6 +54,9 @@ static void alike_pages_apart(void)
     struct place_table table = table_of(&alike, &more, PAGES);
     uint64_t places[4];
     CU_ASSERT_EQUAL(table.place_count, PAGES + 3);
+    take_all(&table, &alike, places);
+    for (uint64_t i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL(places[i], i);
     take_all(&table, &alike, places);
     for (uint64_t i = 0; i < 4; i++)
         CU_ASSERT_EQUAL(places[i], i);
