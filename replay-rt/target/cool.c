@@ -14,18 +14,19 @@
 #include <unistd.h>
 
 #define LINE_BYTES 64u
+#define ALL_PAGES_LEAST 1024u             /* captured pages that are worth threads on processors which the team does not have */
 
 struct cooling {
     uint64_t *pages;                      /* of captured memory, that are there */
     uint64_t count, written, page_bytes;
+    bool touches;                         /* the filler is to be mapped first */
 };
 
 static volatile unsigned char *filler;    /* of the launcher's file: its pages are there since the first process used it */
 static uint64_t filler_bytes;
 
-static void pages_leave(void *context, uint32_t thread, uint32_t threads)
+static void pages_leave(const struct cooling *cooling, uint32_t thread, uint32_t threads)
 {
-    const struct cooling *cooling = context;
     for (uint64_t i = cooling->count * thread / threads; i < cooling->count * (thread + 1) / threads; i++)
         for (uint64_t offset = 0; offset < cooling->page_bytes; offset += LINE_BYTES)
             machine_line_leave((const void *)(cooling->pages[i] + offset));
@@ -49,27 +50,35 @@ static void filler_use(void *context, uint32_t thread, uint32_t threads)
 }
 
 /* By reading, which maps what is there some pages at a time: madvise by two threads at once takes three times as long. */
-static void filler_touch(void *context, uint32_t thread, uint32_t threads)
+static void filler_touch(const struct cooling *cooling, uint32_t thread, uint32_t threads)
 {
-    uint64_t page_bytes = *(const uint64_t *)context, pages = filler_bytes / page_bytes;
+    uint64_t page_bytes = cooling->page_bytes, pages = filler_bytes / page_bytes;
     for (uint64_t page = pages * thread / threads; page < pages * (thread + 1) / threads; page++)
         (void)filler[page * page_bytes];
 }
 
-/* Without it, lines only leave. */
-static void filler_map(const struct codelet *codelet)
+/* Lines leave all caches, whichever processor tells them to. */
+static void caches_empty(void *context, uint32_t thread, uint32_t threads)
+{
+    const struct cooling *cooling = context;
+    if (cooling->touches)
+        filler_touch(cooling, thread, threads);
+    pages_leave(cooling, thread, threads);
+}
+
+/* Without it, lines only leave. True: it is new here. */
+static bool filler_map(const struct codelet *codelet)
 {
     struct stat about;
     if (filler || !codelet->plan->policy.fill || codelet->filler_fd < 0 || fstat(codelet->filler_fd, &about) || about.st_size <= 0)
-        return;
+        return false;
     uint64_t bytes = (uint64_t)about.st_size;
     void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, codelet->filler_fd, 0);
     if (start == MAP_FAILED)
-        return;
+        return false;
     filler = start;
     filler_bytes = bytes;
-    uint64_t page_bytes = codelet->plan->page_bytes;
-    pcere_processors_run(filler_touch, &page_bytes, codelet->plan->result.threads);
+    return true;
 }
 
 void pcere_memory_cool(struct memory *memory)
@@ -93,8 +102,11 @@ void pcere_memory_cool(struct memory *memory)
     }
     cooling.written = memory->learned ? memory->written_count : own;
     cooling.written = cooling.written < cooling.count ? cooling.written : cooling.count;
-    filler_map(memory->codelet);
-    pcere_team_run(pages_leave, &cooling);
+    cooling.touches = filler_map(memory->codelet);
+    if (cooling.touches || cooling.count >= ALL_PAGES_LEAST)
+        pcere_processors_run(caches_empty, &cooling, memory->codelet->plan->result.threads);
+    else
+        pcere_team_run(caches_empty, &cooling);
     pcere_team_run(filler_use, &cooling);
     free(cooling.pages);
 }

@@ -29,14 +29,18 @@ static void *share_run(void *context)
     return NULL;
 }
 
-/* How many of them run; those that could not be started are left to the caller. */
+/* How many of them run; those that could not be started are left to the caller. A new thread would begin where this one works, and wait for it: so it may not run there. */
 static uint32_t shares_start(struct share *shares, uint32_t count)
 {
+    cpu_set_t others = processors;
+    int here = sched_getcpu();
     pthread_attr_t attributes;
     uint32_t started = 1;
+    if (here >= 0 && here < CPU_SETSIZE)
+        CPU_CLR((size_t)here, &others);
     if (pthread_attr_init(&attributes))
         return started;
-    if (!pthread_attr_setaffinity_np(&attributes, sizeof processors, &processors))
+    if (!pthread_attr_setaffinity_np(&attributes, sizeof others, &others))
         while (started < count && !pthread_create(&shares[started].thread, &attributes, share_run, &shares[started]))
             started++;
     pthread_attr_destroy(&attributes);
