@@ -46,6 +46,10 @@ void pcere_plan_progress(struct codelet *codelet);
 /* What was done since the last call belongs to this phase. */
 void pcere_plan_phase(struct codelet *codelet, enum plan_phase phase);
 
+/* While the launcher waits for the process before this one to give its memory back, which takes milliseconds: to be called before anything that is timed, or
+ * takes much memory. What was done since the last mark belongs to `phase`. */
+void pcere_plan_await(struct codelet *codelet, enum plan_phase phase);
+
 /* The result is there: true where the plan wants the process to stay, once the launcher has put another policy into it; that is to be measured next. */
 bool pcere_plan_stay(struct codelet *codelet);
 

@@ -15,6 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define HELD_NS 5000000000u      /* a launcher that is no more would never say that it is over */
+#define HELD_STEP_NS 20000
+
 static void *file_map(const char *path, int open_flags, int map_flags, uint64_t *ret_bytes, int *ret_descriptor)
 {
     int descriptor = open(path, open_flags | O_CLOEXEC);
@@ -185,6 +188,17 @@ void pcere_plan_phase(struct codelet *codelet, enum plan_phase phase)
     uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     result->phases_ns[phase] += now_ns - result->marked_ns;
     result->marked_ns = now_ns;
+}
+
+void pcere_plan_await(struct codelet *codelet, enum plan_phase phase)
+{
+    struct plan_result *result = &codelet->plan->result;
+    if (!atomic_load(&result->held))
+        return;
+    pcere_plan_phase(codelet, phase);
+    for (uint64_t start_ns = result->marked_ns; atomic_load(&result->held) && pcere_clock_ns(CLOCK_MONOTONIC) - start_ns < HELD_NS;)
+        nanosleep(&(struct timespec){.tv_nsec = HELD_STEP_NS}, NULL);
+    pcere_plan_phase(codelet, PLAN_PHASE_END);
 }
 
 bool pcere_plan_stay(struct codelet *codelet)

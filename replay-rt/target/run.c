@@ -21,8 +21,6 @@
 #define FAULTS_PARTS 50u        /* of a run: more is too much */
 #define SETTLED_RATIO 0.98      /* of the fastest run so far: what is not below that is no faster, */
 #define SETTLED_RUNS 2u         /* and after so many of these in a row no other will be */
-#define HELD_NS 5000000000u      /* a launcher that is no more would never say that it is over */
-#define HELD_STEP_NS 20000
 #define DISTURBED_RUNS 3u       /* so many where all of fewer were interrupted */
 #define AGREE_PARTS 33u          /* ... and two runs are enough that differ by less than such a part */
 #define WAITED_PARTS 100u       /* of a run: what threads waited for a processor, if that is less, disturbed nothing */
@@ -190,6 +188,7 @@ static void rehearsal_end(void *context)
 {
     struct run *run = context;
     pcere_plan_phase(run->codelet, PLAN_PHASE_REHEARSE);
+    pcere_plan_await(run->codelet, PLAN_PHASE_REHEARSE);
     pcere_memory_learn(&run->memory);
     pcere_plan_phase(run->codelet, PLAN_PHASE_LEARN);
     pcere_memory_restore(&run->memory);
@@ -204,6 +203,7 @@ static void shots_rehearsed(void *context)
 {
     struct run *run = context;
     pcere_plan_phase(run->codelet, PLAN_PHASE_REHEARSE);
+    pcere_plan_await(run->codelet, PLAN_PHASE_REHEARSE);
     pcere_memory_learn_drops(&run->memory);
     pcere_memory_drop(&run->memory);
     pcere_plan_phase(run->codelet, PLAN_PHASE_RESTORE);
@@ -376,8 +376,10 @@ static void region_measure(struct run *run)
     result->fork_ns = pcere_team_fork_ns();
     if (region_sample(run))
         return;
-    if (run->samples)
+    if (run->samples) {
+        pcere_plan_await(run->codelet, PLAN_PHASE_REHEARSE);
         pcere_memory_prepare(&run->memory);
+    }
     region_warm(run);
     if (policy->watched && !(run->mark = mark_find()))
         pcere_plan_end(run->codelet, PLAN_FAILED, "the library that records it was not loaded");
@@ -450,15 +452,6 @@ static void region_character(struct run *run)
         pcere_memory_learn(&run->memory);         /* which pages were new */
 }
 
-/* While the launcher waits for the process before this one to give its memory back, which takes milliseconds. Everything that is
- * measured, and takes much memory, comes later. */
-static void run_await(struct codelet *codelet)
-{
-    for (uint64_t start_ns = clock_ns(); atomic_load(&codelet->plan->result.held) && clock_ns() - start_ns < HELD_NS;)
-        nanosleep(&(struct timespec){.tv_nsec = HELD_STEP_NS}, NULL);
-    pcere_plan_phase(codelet, PLAN_PHASE_END);
-}
-
 /* As the policy has it. */
 static void pages_prepare(struct run *run)
 {
@@ -467,6 +460,9 @@ static void pages_prepare(struct run *run)
     bool timed_first = policy->task == PLAN_MEASURE && (!policy->warmups || run->samples);
     run->rehearses = run->memory.lazy && timed_first && (policy->rehearse || run->samples);
     run->populated = timed_first && !run->rehearses;
+    /* A rehearsal takes few pages and decides nothing by its time: what is left of the process before this one may go meanwhile, on a processor that the team does not have. */
+    if (!run->rehearses || !pcere_processors_suffice(run->codelet->plan->result.threads + 1))
+        pcere_plan_await(run->codelet, PLAN_PHASE_TEAM);
     if (!run->memory.lazy || run->populated)
         pcere_memory_populate(&run->memory);
     else if (policy->task == PLAN_MEASURE && !run->samples)
@@ -529,11 +525,10 @@ static void run_all(void *context)
     struct replay_plan *plan = codelet->plan;
     pcere_settings_team(codelet);
     if (plan->policy.starts || plan->policy.looks)
-        run_await(codelet);
+        pcere_plan_await(codelet, PLAN_PHASE_MAP);
     pcere_speed_look(codelet);
     pcere_team_run(thread_begin, run);
     pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
-    run_await(codelet);
     pcere_speed_begin(codelet);
     atomic_store(&plan->result.state, PLAN_RUNNING);
     pcere_keys_release(codelet);

@@ -456,8 +456,10 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
     result->sample_count = result->sample_run = 0;
     for (uint32_t number = series->first; number < series->end; number++) {
         struct outcome outcome;
-        if (!series->rehearsal)
+        if (!series->rehearsal) {
+            pcere_plan_await(codelet, PLAN_PHASE_REHEARSE);
             pcere_speed_await();
+        }
         uint64_t faults = faults_so_far();
         shot_run(codelet, number, run, context, &outcome);
         faults = faults_so_far() - faults;
