@@ -333,6 +333,7 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "parts_ns", parts_value(point, failed), failed);
     json_put(value, "missing", json_from_u64(point->missing_count), failed);
     json_put(value, "missing_ns", json_from_u64(point->missing_ns), failed);
+    json_put(value, "preempted_ratio", json_real(point->preempted_ratio), failed);
     json_put(value, "fork_ns", number_or_null(prediction_fork_ns(prediction, point->threads)), failed);
     json_put(value, "team_start_ns", number_or_null(point->start_ns), failed);
     json_put(value, "cost_ns", number_or_null(point->cost_ns), failed);

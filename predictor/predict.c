@@ -352,6 +352,7 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
     if (!ret_point->regions)
         return pcere_fail_memory(error, "a prediction");
     ret_point->region_count = manifest->region_count;
+    ret_point->preempted_ratio = predictor->request->model ? 0 : replays_preempted_ratio(predictor->request, threads);
     scaling_prepare(predictor, threads);
     size_t told, usual;
     ret_point->real_serial_ns = runs_median(predictor->request, threads, true, predictor->values, &told);

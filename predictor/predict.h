@@ -122,6 +122,7 @@ struct predict_point {
     uint64_t parts_ns[PREDICT_BASES];         /* of time_ns, what regions add on each basis */
     uint64_t missing_ns;             /* of these, what should have been replayed */
     size_t missing_count;            /* classes of which that is */
+    double preempted_ratio;          /* replays_preempted_ratio: a prediction is of a machine that does nothing else */
     uint64_t start_ns;               /* of time_ns, how late the threads of the team begin when it is made, which happens once */
     uint64_t cost_ns;                /* wall time of all replays that count: restoring and warm-up included, building not */
     bool has_real;                   /* real runs of that host at these threads are among the samples */

@@ -118,6 +118,22 @@ double replays_loud_ratio(const struct predict_request *request, uint32_t thread
     return count ? sum / (double)count : 0;
 }
 
+double replays_preempted_ratio(const struct predict_request *request, uint32_t threads)
+{
+    double lost_ns = 0, wall_ns = 0;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (!replays_sample_is(sample, "replay", request->arch) || sample->threads != threads || sample->sampled_ratio > 0 || !sample->switches || !sample->cpu_ns)
+            continue;
+        for (size_t j = 0; j < sample->sample_count; j++) {
+            wall_ns += (double)sample->samples_ns[j];
+            if (sample->switches[j] && sample->cpu_ns[j] && sample->cpu_ns[j] < sample->samples_ns[j])
+                lost_ns += (double)(sample->samples_ns[j] - sample->cpu_ns[j]);
+        }
+    }
+    return wall_ns > 0 ? lost_ns / wall_ns : 0;
+}
+
 double replays_vitro_ns(const struct replays *replays, double *values, size_t count)
 {
     statistics_sort(values, count);

@@ -1,5 +1,6 @@
 /* tests/unit/test_predictor_predict.c - predictions from made-up manifests and samples whose sums are known. */
 #include "predictor/predict.h"
+#include "predictor/replays.h"
 
 #include "predictor/random.h"
 #include "unit.h"
@@ -838,6 +839,22 @@ static void slow_processors(void)
     predict_result_done(&slow);
 }
 
+static void other_work_is_told(void)
+{
+    static const uint32_t threads[] = {2, 1};
+    uint64_t wall_ns[] = {4000000, 1000000, 1000000}, cpu_ns[] = {1500000, 900000, 1000000}, own_ns[] = {7000000};
+    uint64_t switches[] = {3, 0, 1}, none[] = {0};
+    struct store_sample samples[] = {
+        {.kind = "replay", .host_name = "home", .threads = 2, .samples_ns = wall_ns, .cpu_ns = cpu_ns, .switches = switches, .sample_count = 3},
+        {.kind = "replay", .host_name = "home", .threads = 1, .samples_ns = wall_ns, .cpu_ns = cpu_ns, .switches = none, .sample_count = 1},
+        {.kind = "replay", .host_name = "home", .threads = 1, .samples_ns = own_ns, .cpu_ns = cpu_ns, .sample_count = 1},      /* nobody counted */
+        {.kind = "replay", .host_name = "away", .threads = 1, .samples_ns = wall_ns, .cpu_ns = cpu_ns, .switches = switches, .sample_count = 3}};
+    struct predict_request asked = request(samples, sizeof samples / sizeof *samples, "home", threads, 1);
+    CU_ASSERT_DOUBLE_EQUAL(replays_preempted_ratio(&asked, 2), 2.5 / 6, 1e-9);
+    CU_ASSERT_EQUAL(replays_preempted_ratio(&asked, 1), 0);
+    CU_ASSERT_EQUAL(replays_preempted_ratio(&asked, 4), 0);
+}
+
 static void refusals(void)
 {
     static const uint32_t threads[] = {1, 0};
@@ -883,6 +900,7 @@ static const struct unit_test tests[] = {
     {"what was not captured keeps its in-vivo time", nothing_captured},
     {"what runs inside other regions counts there only, and needs no replay", nested_regions},
     {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
+    {"what other work took from replays is told", other_work_is_told},
     {"samples of slow processors reach down to what full speed may be", slow_processors},
     {"impossible requests are refused", refusals},
 };
