@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #define ELF_PAGE_BYTES 4096u
 
@@ -178,6 +179,11 @@ static enum pcere_status read_notes(struct elf_file *file, Elf_Scn *section, str
     return PCERE_OK;
 }
 
+#define UNPACKED_BYTES_MOST (UINT64_C(1) << 30)
+
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
 #ifndef SHF_X86_64_LARGE
 #define SHF_X86_64_LARGE 0x10000000u
 #endif
@@ -196,15 +202,36 @@ static void near_note(struct elf_file *file, const GElf_Shdr *section)
 
 typedef enum pcere_status read_bytes_fn(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error);
 
+/* -gz=zstd packs debug sections, and so .debug_pcere, of which there is one; libelf before 0.189 does not know that. */
+static enum pcere_status read_zstd(struct elf_file *file, const Elf_Data *data, read_bytes_fn *read_bytes, struct pcere_error *error)
+{
+    static const char damage[] = "a section of PCERE does not unpack";
+    Elf64_Chdr header;
+    if (data->d_size < sizeof header || file->unpacked)
+        return elf_damaged(file, error, damage);
+    memcpy(&header, data->d_buf, sizeof header);
+    const unsigned char *packed = (const unsigned char *)data->d_buf + sizeof header;
+    size_t packed_bytes = data->d_size - sizeof header;
+    if (header.ch_type != ELFCOMPRESS_ZSTD || !header.ch_size || header.ch_size > UNPACKED_BYTES_MOST || ZSTD_getFrameContentSize(packed, packed_bytes) != header.ch_size)
+        return elf_damaged(file, error, damage);
+    if (!(file->unpacked = malloc(header.ch_size)))
+        return elf_no_memory(error);
+    if (ZSTD_decompress(file->unpacked, header.ch_size, packed, packed_bytes) != header.ch_size)
+        return elf_damaged(file, error, damage);
+    return read_bytes(file, file->unpacked, header.ch_size, error);
+}
+
 static enum pcere_status read_own(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header, read_bytes_fn *read_bytes,
                                   struct pcere_error *error)
 {
     if (!header->sh_size)
         return PCERE_OK;
     bool unpacked = !(header->sh_flags & SHF_COMPRESSED) || elf_compress(section, 0, 0) >= 0;
-    Elf_Data *data = unpacked ? elf_rawdata(section, NULL) : NULL;
+    Elf_Data *data = elf_rawdata(section, NULL);
     if (!data || !data->d_buf || header->sh_type != SHT_PROGBITS)
         return elf_damaged(file, error, "the sections of PCERE cannot be read");
+    if (!unpacked)
+        return read_zstd(file, data, read_bytes, error);
     return read_bytes(file, data->d_buf, data->d_size, error);
 }
 
@@ -327,6 +354,7 @@ void elf_file_close(struct elf_file *file)
     free(file->constructs);
     free(file->symbols.items);
     free(file->names);
+    free(file->unpacked);
     free(file->path);
     free(file);
 }

@@ -33,6 +33,7 @@ struct elf_file {
     struct elf_construct *constructs;
     size_t construct_count, construct_capacity;
     char *names;                                   /* of `symbols` */
+    unsigned char *unpacked;                       /* .debug_pcere, where libelf does not unpack it */
 };
 
 enum pcere_status elf_damaged(const struct elf_file *file, struct pcere_error *error, const char *what);

@@ -81,6 +81,34 @@ static std::string missingFeatures(const Function &F) {
   return Missing;
 }
 
+/// A virtual function, and whether its table is of a type.
+static void loadUnchecked(CallBase &Call) {
+  IRBuilder<> Builder(&Call);
+  auto *Both = cast<StructType>(Call.getType());
+  Value *Address = Builder.CreateGEP(Builder.getInt8Ty(), Call.getArgOperand(0), Call.getArgOperand(1));
+  Value *Loaded = Builder.CreateInsertValue(PoisonValue::get(Both), Builder.CreateLoad(Both->getElementType(0), Address), 0);
+  Call.replaceAllUsesWith(Builder.CreateInsertValue(Loaded, Builder.getTrue(), 1));
+}
+
+/// What sanitizers leave to be made of the whole program: control-flow integrity and devirtualisation ask whether an address is of a type, to which the answer is yes in
+/// a program that works; and a safe stack is a second one, which a codelet does not have.
+static void dropSanitizing(Module &M) {
+  for (Function &F : make_early_inc_range(M)) {
+    F.removeFnAttr(Attribute::SafeStack);
+    Intrinsic::ID Kind = F.getIntrinsicID();
+    if (Kind != Intrinsic::type_test && Kind != Intrinsic::public_type_test && Kind != Intrinsic::type_checked_load)
+      continue;
+    for (User *U : make_early_inc_range(F.users()))
+      if (auto *Test = dyn_cast<CallBase>(U)) {
+        if (Kind == Intrinsic::type_checked_load)
+          loadUnchecked(*Test);
+        else
+          Test->replaceAllUsesWith(ConstantInt::getTrue(M.getContext()));
+        Test->eraseFromParent();
+      }
+  }
+}
+
 bool isOnlySerial(const RegionTable &Table, const Entry &E) {
   return E.Path == PCERE_PATH_SERIALIZED &&
          none_of(Table.Entries, [&](const Entry &O) { return O.RegionIndex == E.RegionIndex && O.Path != E.Path; });
@@ -88,6 +116,7 @@ bool isOnlySerial(const RegionTable &Table, const Entry &E) {
 
 void prepareCodelet(Module &M, bool Retarget, unsigned FastMath) {
   LLVMContext &Context = M.getContext();
+  dropSanitizing(M);
   RegionTable Table = findRegions(M); // before main is renamed: regions have its name
   if (Function *Main = M.getFunction("main"))
     Main->setName("__pcere_main." + suffix(M));

@@ -20,7 +20,7 @@ using namespace llvm;
 
 namespace pcere {
 
-static constexpr const char *UnitMetadata = "pcere.unit";
+static constexpr const char *UnitMetadata = "pcere.unit", *SymbolsMetadata = "pcere.symbols";
 
 uint64_t unitId(const Module &M) {
   const NamedMDNode *Node = M.getNamedMetadata(UnitMetadata);
@@ -42,7 +42,7 @@ static bool isFrontendCodeFlag(StringRef A) {
   static constexpr StringLiteral Prefixes[] = {
       "-ffp-contract=", "-ffast-math", "-fapprox-func", "-funsafe-math-optimizations", "-fno-signed-zeros", "-freciprocal-math",
       "-ffinite-math-only", "-fmath-errno", "-funroll-loops", "-fno-unroll-loops", "-fno-builtin", "-ffunction-sections",
-      "-fdata-sections", "-fveclib=", "-femulated-tls", "-fsplit-machine-functions", "-fbasic-block-sections=", "-fno-plt", "-mcmodel="};
+      "-fdata-sections", "-fveclib=", "-femulated-tls", "-fsplit-machine-functions", "-fbasic-block-sections=", "-fno-plt", "-mcmodel=", "-fprofile-update="};
   return any_of(Prefixes, [&](StringRef Prefix) { return A.starts_with(Prefix); });
 }
 
@@ -82,6 +82,8 @@ static std::vector<std::string> codeFlags() {
         Flags.insert(Flags.end(), {"-mllvm", Arguments[I]});
     } else if (A == "-target-feature" || A == "-target-cpu" || A == "-tune-cpu" || A == "-Xclang" || A == "-o") {
       ++I; // target attributes stand in the bitcode
+    } else if (A == "-fprofile-instrument=clang") { // its counting stands in the bitcode, and is to be made code
+      Flags.push_back("-fprofile-instr-generate");
     } else if (A.starts_with("-O") || (Frontend ? isFrontendCodeFlag(A) : isDriverCodeFlag(A))) {
       Flags.push_back(A.str());
     }
@@ -176,8 +178,9 @@ static bool hasNoSymbolOfItsOwn(const GlobalValue &Value) {
 
 void embedSymbols(Module &M) {
   uint64_t Id = unitId(M);
-  if (!Id)
+  if (!Id || M.getNamedMetadata(SymbolsMetadata)) // -ffat-lto-objects has two pipelines, one behind the other
     return;
+  M.getOrInsertNamedMetadata(SymbolsMetadata);
   Mangler Mang;
   std::string Entries;
   raw_string_ostream Out(Entries);

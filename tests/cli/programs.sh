@@ -240,4 +240,34 @@ is "under names of their own, in which a hash stands for the middle" "$(json '[.
 run "$PCERE" replay --repeat 1 --json named.pcere; says "by which they are found in the rebuilt unit" 0
 holds "all of them" jq -e '[.replays[].median_ns > 0] | length >= 2 and all' .out
 
+# ---- what is left to be made of the whole program, or is packed -----------------------------------------------------------------
+while read -r flags; do
+    # shellcheck disable=SC2086
+    compile flagged $flags <<'C'
+static double twice(double x) { return 2 * x; }
+static double half(double x) { return x / 2; }
+double (*both[2])(double) = {twice, half};
+double a[1000];
+int main(int count, char **words) {
+    (void)words;
+    for (int step = 0; step < 5; step++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 1000; i++) a[i] = both[(i + count) & 1](i + step);
+    }
+    return a[1] != 10;
+}
+C
+    rm -rf flagged.pcere
+    run "$PCERE" capture --all-classes ./flagged; says "compiled with $flags it is captured" 0
+    run "$PCERE" verify --json flagged.pcere
+    holds "each codelet runs, and memory behind it is the same, but for the second stack" jq -e --arg flags "$flags" \
+        '[.codelets[] | .reason == null and (.identical or (($flags | test("safe-stack")) and ([.causes[].memory] | unique == ["anonymous memory"])))] | length >= 1 and all' .out
+done <<'END'
+-fsanitize=cfi -flto -fvisibility=hidden -fuse-ld=lld
+-flto=thin -ffat-lto-objects -fuse-ld=lld
+-fprofile-instr-generate -fprofile-update=atomic
+-fsanitize=safe-stack
+-gz=zstd
+END
+
 finish
