@@ -27,16 +27,25 @@ static bool taken_add(struct taken_list *list, const char *name, uint64_t unit, 
     return true;
 }
 
+/* The executable's entry for a function of a library, or NULL. */
+static const struct image_export *entry_find(const struct loaded_image *program, const char *name)
+{
+    for (size_t i = 0; i < program->file.entry_count; i++)
+        if (!strcmp(program->file.entries[i].name, name))
+            return &program->file.entries[i];
+    return NULL;
+}
+
 /* What all images find by a name: the executable's entry for it, or where the first that defines it has it. False: in none. */
 static bool address_find(const struct images *images, size_t index, const char *name, uint64_t *ret_address)
 {
     const struct loaded_image *program = &images->items[0];
+    const struct image_export *entry = entry_find(program, name);
     const struct image_export *found = NULL;
-    for (size_t i = 0; i < program->file.entry_count; i++)
-        if (!strcmp(program->file.entries[i].name, name)) {
-            *ret_address = program->file.entries[i].address + program->bias;
-            return true;
-        }
+    if (entry) {
+        *ret_address = entry->address + program->bias;
+        return true;
+    }
     size_t resolved = images_resolve(images, index, name, &found);
     if (resolved != SIZE_MAX)
         *ret_address = found->address + images->items[resolved].bias;
@@ -54,14 +63,6 @@ static const struct elf_symbol *own_find(const struct loaded_image *image, const
     return NULL;
 }
 
-static bool is_entry(const struct loaded_image *program, const char *name)
-{
-    for (size_t i = 0; i < program->file.entry_count; i++)
-        if (!strcmp(program->file.entries[i].name, name))
-            return true;
-    return false;
-}
-
 bool link_address_find(const struct images *images, size_t index, const char *name, uint64_t *ret_address)
 {
     const struct loaded_image *image = &images->items[index];
@@ -72,7 +73,7 @@ bool link_address_find(const struct images *images, size_t index, const char *na
         *ret_address = own->address + image->bias;
     if (own && !image_export_find(&image->file, name))
         return true;
-    if (own || is_entry(&images->items[0], name))
+    if (own || entry_find(&images->items[0], name))
         return address_find(images, index, name, ret_address) || own;
     if (!index && !image->bias)           /* as in others_collect() */
         return false;
