@@ -1,6 +1,8 @@
 /* analysis/profile_check.c - see profile.h: what must hold in a profile, and which profiles belong together. */
 #include "analysis/profile.h"
 
+#include "core/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,12 +101,6 @@ static enum pcere_status settings_same(const struct profile_run *a, const char *
     free(kept[0]);
     free(kept[1]);
     return status;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 enum pcere_status profile_same_run(const struct profile_run *a, const char *a_name, const struct profile_run *b, const char *b_name,

@@ -38,10 +38,9 @@ enum pcere_status cli_output_check(const char *path, bool force, struct pcere_er
 
 enum pcere_status cli_output_choose(const char *output, const char *program, const char *suffix, bool force, char **ret_path, struct pcere_error *error)
 {
-    const char *slash = strrchr(program, '/');
     struct text path = {0};
     struct stat there;
-    text_addf(&path, "%s%s", output ? output : slash ? slash + 1 : program, output ? "" : suffix);
+    text_addf(&path, "%s%s", output ? output : base_name(program), output ? "" : suffix);
     char *taken = text_take(&path);
     if (!taken)
         return pcere_fail_memory(error, "a path");

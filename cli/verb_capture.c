@@ -25,11 +25,10 @@ struct capture_words {
 static enum pcere_status store_path_choose(const struct cli *cli, const char *given, char **ret_path, struct pcere_error *error)
 {
     struct text path = {0};
-    const char *slash = strrchr(cli->program_file, '/');
     if (given)
         text_add(&path, given);
     else
-        text_addf(&path, "%s.pcere", slash ? slash + 1 : cli->program_file);
+        text_addf(&path, "%s.pcere", base_name(cli->program_file));
     char *taken = text_take(&path);
     if (!taken)
         return pcere_fail_memory(error, "a path");

@@ -85,6 +85,12 @@ bool array_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes
     return true;
 }
 
+const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 bool text_equal(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;

@@ -34,6 +34,9 @@ bool array_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes
 /* Whether two strings are the same; NULL is as "". */
 bool text_equal(const char *a, const char *b);
 
+/* What stands behind a path's last slash; the whole path where it has none. */
+const char *base_name(const char *path);
+
 /* A walk through names with commas between them: the first one, and the one behind `name`; NULL: there is none. A name ends at a comma (names_length). NULL has none. */
 const char *names_first(const char *names);
 const char *names_next(const char *name);

@@ -187,7 +187,7 @@ static bool event_take(struct reading *reading, const struct chrome_event *event
 /* Processes that a file gives no name are called after it. */
 static bool processes_name(struct timeline *timeline, size_t first, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = base_name(path);
     for (size_t i = first; i < timeline->process_count; i++)
         if (!timeline->processes[i].name && timeline->process_count == first + 1 &&
             !timeline_string(timeline, name, strlen(name), &timeline->processes[i].name))

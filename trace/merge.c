@@ -190,8 +190,7 @@ static bool bounds_look(void *raw, const struct chrome_event *event)
 /* The head is called so in its name or at its begin; else the first file is the reference. */
 static bool is_head(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    if (strcasestr(slash ? slash + 1 : path, "head"))
+    if (strcasestr(base_name(path), "head"))
         return true;
     struct chrome_reader reader = {0};
     struct chrome_event event;

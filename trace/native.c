@@ -102,7 +102,7 @@ static bool everything_read(struct reading *reading, const char *path)
     struct timeline *timeline = reading->timeline;
     const struct trace_file *file = reading->file;
     uint32_t thread;
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = base_name(path);
     if (!timeline_string(timeline, "", 0, &thread) || !timeline_process(timeline, pid_free(timeline, file->header->pid), &reading->process) ||
         !timeline_string(timeline, name, strlen(name), &timeline->processes[reading->process].name) || !names_make(reading))
         return false;
@@ -157,9 +157,8 @@ static void cut_tell(const struct reading *reading, const char *path)
     timeline->cut = true;
     if (timeline->cut_text[0])
         return;
-    const char *slash = strrchr(path, '/');
     snprintf(timeline->cut_text, sizeof timeline->cut_text,
-             "'%.80s' %s; %llu records that are whole were used, %s; %llu blocks are missing or damaged, %zu of %zu threads have no records, %zu of %zu constructs no name", slash ? slash + 1 : path,
+             "'%.80s' %s; %llu records that are whole were used, %s; %llu blocks are missing or damaged, %zu of %zu threads have no records, %zu of %zu constructs no name", base_name(path),
              file->cut_why, (unsigned long long)reading->records, file->until_ticks == UINT64_MAX ? "to the end" : "up to the first gap", (unsigned long long)file->lost_blocks, silent,
              file->thread_count, unnamed, file->construct_count - 1);
 }

@@ -100,21 +100,15 @@ static bool construct_source(struct trace_construct *construct, const char *sour
     return true;
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool construct_place(const struct trace_file *file, struct trace_construct *construct)
 {
     struct text place = {0};
     if (construct->file && construct->line)
-        text_addf(&place, "%s:%u", base_of(construct->file), construct->line);
+        text_addf(&place, "%s:%u", base_name(construct->file), construct->line);
     else if (construct->basis == TRACE_BY_ID)
         text_addf(&place, "pcere:%016llx", (unsigned long long)construct->id);
     else if (construct->module && construct->module < file->module_count && file->modules[construct->module].path)
-        text_addf(&place, "%s+0x%llx", file->modules[construct->module].path[0] ? base_of(file->modules[construct->module].path) : "main",
+        text_addf(&place, "%s+0x%llx", file->modules[construct->module].path[0] ? base_name(file->modules[construct->module].path) : "main",
                   (unsigned long long)construct->offset);
     else
         text_add(&place, "unknown");

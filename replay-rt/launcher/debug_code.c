@@ -2,6 +2,8 @@
  * from around it, which variables lie in a frame. */
 #include "replay-rt/launcher/debug_private.h"
 
+#include "core/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,12 +70,6 @@ static const char *function_name_at(struct debug_info *info, uint64_t pc)
 }
 
 /* ---- parallel constructs ----------------------------------------------------------------------------------------------------- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* dwarf_decl_file takes 0, which is the first file since version 5, for none. */
 static bool is_of_file(Dwarf_Die *die, const char *file)

@@ -1,6 +1,8 @@
 /* replay-rt/launcher/images.c - opens what the manifest lists. */
 #include "replay-rt/launcher/images.h"
 
+#include "core/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +45,8 @@ enum pcere_status images_open(const struct store *store, struct images *ret_imag
         else
             status = image_load(store, name, image, error);
         for (size_t j = 0; from && j < store_library_count(store); j++)
-            if (!strcmp(store_library(store, j)->name, image->name)) {
-                const char *file = store_library(store, j)->file, *slash = strrchr(file, '/');
-                image->file_name = slash ? slash + 1 : file;
-            }
+            if (!strcmp(store_library(store, j)->name, image->name))
+                image->file_name = base_name(store_library(store, j)->file);
         free(name);
     }
     if (status)
