@@ -112,6 +112,16 @@ uint32_t pcere_speed_after(void);
 bool pcere_speed_is_slow(uint32_t work_ns);
 bool pcere_speed_may_wait(void);
 
+/* ---- repeats.c: whether timed runs are enough ----------------------------------------------------------------------------------- */
+
+/* Have two runs taken the same? Then being interrupted cost neither anything that counts. */
+bool pcere_times_agree(uint64_t one_ns, uint64_t other_ns);
+/* Has each region that is timed before this one a run at full speed? */
+bool pcere_steps_are_fast(const struct codelet *codelet);
+/* Where there are more threads than processors: have all regions that are timed, but for those that weigh next to nothing beside the others, two runs that
+ * agree, or had as many as that is worth? */
+bool pcere_crowd_settles(const struct codelet *codelet);
+
 /* ---- pagemap.c --------------------------------------------------------------------------------------------------------------- */
 
 enum page_state {

@@ -21,8 +21,7 @@
 #define FAULTS_PARTS 50u        /* of a run: more is too much */
 #define SETTLED_RATIO 0.98      /* of the fastest run so far: what is not below that is no faster, */
 #define SETTLED_RUNS 2u         /* and after so many of these in a row no other will be */
-#define DISTURBED_RUNS 3u       /* so many where all of fewer were interrupted */
-#define AGREE_PARTS 33u          /* ... and two runs are enough that differ by less than such a part */
+#define DISTURBED_RUNS 3u       /* so many where all of fewer were interrupted and do not agree */
 #define WAITED_PARTS 100u       /* of a run: what threads waited for a processor, if that is less, disturbed nothing */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
@@ -346,28 +345,6 @@ static bool first_run_counts(struct run *run, uint64_t faults, uint64_t wall_ns)
     return faults <= absent || (faults - absent) * FAULT_NS < wall_ns / FAULTS_PARTS;
 }
 
-/* Has each region that is timed before this one a run at full speed? */
-static bool steps_are_fast(const struct run *run)
-{
-    const struct plan_step *steps = PLAN_TABLE(run->codelet, steps, struct plan_step);
-    bool all = true;
-    for (uint64_t s = 0; s < run->codelet->plan->steps.count; s++) {
-        const struct plan_step_samples *samples = &run->codelet->plan->result.steps[s];
-        bool fast = !steps[s].timed || !samples->count || samples->count == PLAN_STEP_SAMPLES;
-        for (uint64_t i = 0; i < samples->count; i++)
-            fast |= !pcere_speed_is_slow(samples->works_ns[i]);
-        all &= fast;
-    }
-    return all;
-}
-
-/* Then being interrupted cost neither of two runs anything that counts. */
-static bool times_agree(uint64_t one_ns, uint64_t other_ns)
-{
-    uint64_t least_ns = one_ns < other_ns ? one_ns : other_ns, greatest_ns = one_ns < other_ns ? other_ns : one_ns;
-    return (greatest_ns - least_ns) * AGREE_PARTS <= least_ns;
-}
-
 static void region_measure(struct run *run)
 {
     const struct plan_policy *policy = &run->codelet->plan->policy;
@@ -416,11 +393,15 @@ static void region_measure(struct run *run)
         fast += !slow;
         if (policy->long_ns && cost.wall_ns >= policy->long_ns)
             return;
-        if (!undisturbed && i + 1 < DISTURBED_RUNS && !(i && times_agree(result->samples_ns[i - 1], result->samples_ns[i])) && policy->budget_ns && result->threads > 1 && pcere_processors_suffice(result->threads)) {
+        if (!undisturbed && i + 1 < DISTURBED_RUNS && !(i && pcere_times_agree(result->samples_ns[i - 1], result->samples_ns[i])) && policy->budget_ns && result->threads > 1 && pcere_processors_suffice(result->threads)) {
             most = most > i + 1 ? most : i + 2;
             continue;
         }
-        if ((!fast || !steps_are_fast(run)) && i + 1 < DISTURBED_RUNS && policy->budget_ns && pcere_speed_may_wait()) {
+        if ((!fast || !pcere_steps_are_fast(run->codelet)) && i + 1 < DISTURBED_RUNS && policy->budget_ns && pcere_speed_may_wait()) {
+            most = most > i + 1 ? most : i + 2;
+            continue;
+        }
+        if (policy->budget_ns && !pcere_crowd_settles(run->codelet)) {
             most = most > i + 1 ? most : i + 2;
             continue;
         }
