@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 24u
+#define PLAN_VERSION 25u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -307,6 +307,7 @@ struct replay_plan {
     uint32_t done;                  /* descriptor that the process closes when its result is there, some milliseconds before its memory is given back; 0: none */
     uint32_t parent;                /* the launcher's process, with which the codelet's ends; 0: it goes on alone */
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
+    uint32_t huge_pages;            /* 1: the kernel gives huge pages to all memory that does not say otherwise */
     uint64_t environment;           /* captured value of environ, or 0 */
     uint64_t float_control;         /* as struct store_setting has it */
     uint64_t pointer_guard;         /* likewise */

@@ -290,6 +290,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->max_active_levels = codelet->setting.max_active_levels;
     plan->dynamic = codelet->setting.dynamic;
     plan->foreign_allocator = manifest->foreign_allocator;
+    plan->huge_pages = pool->huge;
     plan->environment = codelet->setting.environment;
     plan->float_control = codelet->setting.float_control;
     plan->pointer_guard = codelet->setting.pointer_guard;

@@ -9,7 +9,6 @@
 #include "replay-rt/target/machine.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -63,17 +62,6 @@ static void stack_extend(struct codelet *codelet, uint64_t floor, uint64_t start
     if (room)
         mmap((void *)(start - room), room, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-}
-
-static bool huge_pages_are_usual(void)
-{
-    char text[64] = "";
-    int descriptor = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return false;
-    ssize_t length = read(descriptor, text, sizeof text - 1);
-    close(descriptor);
-    return length > 0 && strstr(text, "[always]");
 }
 
 /* A huge page would make absent neighbours present. */
@@ -136,10 +124,9 @@ static void gaps_find(struct memory *memory)
     }
     if (copy != plan->before.count)
         pcere_plan_end(memory->codelet, PLAN_FAILED, "pages lie outside every mapping");
-    bool huge = huge_pages_are_usual();
-    memory->lazy = !huge && plan->before.count <= LAZY_COPIES_MOST
+    memory->lazy = !plan->huge_pages && plan->before.count <= LAZY_COPIES_MOST
                    && pcere_pagemap_state((uint64_t)memory->codelet->plan, plan->page_bytes) != PAGE_UNKNOWN;
-    for (size_t i = 0; huge && i < memory->gap_count; i++)
+    for (size_t i = 0; plan->huge_pages && i < memory->gap_count; i++)
         keep_small_pages(memory->gaps[i].address, memory->gaps[i].address + memory->gaps[i].bytes);
 }
 
