@@ -233,13 +233,13 @@ static void guessed_print(const struct prediction *prediction)
 
 #define BUSY_RATIO 0.1
 
-/* Where other work had the processors while replays were timed. Of more threads than there are processors that is a part of what they take. */
+/* Where other work had the processors while replays were timed. */
 static void busy_print(const struct prediction *prediction)
 {
     for (size_t i = 0; i < prediction->result.point_count; i++) {
         const struct predict_point *point = &prediction->result.points[i];
         char share[CLI_TEXT_MOST];
-        if (point->preempted_ratio >= BUSY_RATIO && point->threads <= prediction_processors(prediction))
+        if (point->preempted_ratio >= BUSY_RATIO)
             printf("BUSY with %u thread%s: while replays were timed, other work had a processor of theirs for %s of the time. That is left out as far as it is known, so that runs beside such work "
                    "take longer than the interval says; replay again with nothing else running\n", point->threads, point->threads == 1 ? "" : "s", cli_ratio_text(share, point->preempted_ratio));
     }

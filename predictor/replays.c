@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define STRETCHED_MOST 1.25             /* by the machine or a stop; members that differ more do so by their work */
+#define SHARED_RATIO 0.9                /* of a run's time: an entering thread that has less of it, undisturbed, shares its processor */
 
 bool replays_sample_is(const struct store_sample *sample, const char *kind, const char *arch)
 {
@@ -118,17 +119,35 @@ double replays_loud_ratio(const struct predict_request *request, uint32_t thread
     return count ? sum / (double)count : 0;
 }
 
-double replays_preempted_ratio(const struct predict_request *request, uint32_t threads)
+static bool tells_preempted(const struct predict_request *request, const struct store_sample *sample, uint32_t threads)
 {
-    double lost_ns = 0, wall_ns = 0;
+    return replays_sample_is(sample, "replay", request->arch) && sample->threads == threads && !(sample->sampled_ratio > 0) && sample->switches && sample->cpu_ns;
+}
+
+/* Of the processor that it runs on, what an entering thread has where nothing disturbs it: all, unless threads share processors. */
+static double undisturbed_share(const struct predict_request *request, uint32_t threads)
+{
+    double wall_ns = 0, cpu_ns = 0;
     for (size_t i = 0; i < request->sample_count; i++) {
         const struct store_sample *sample = &request->samples[i];
-        if (!replays_sample_is(sample, "replay", request->arch) || sample->threads != threads || sample->sampled_ratio > 0 || !sample->switches || !sample->cpu_ns)
-            continue;
-        for (size_t j = 0; j < sample->sample_count; j++) {
+        for (size_t j = 0; tells_preempted(request, sample, threads) && j < sample->sample_count; j++)
+            if (!sample->switches[j] && sample->cpu_ns[j]) {
+                wall_ns += (double)sample->samples_ns[j];
+                cpu_ns += (double)sample->cpu_ns[j];
+            }
+    }
+    return cpu_ns > 0 && cpu_ns < SHARED_RATIO * wall_ns ? cpu_ns / wall_ns : 1;
+}
+
+double replays_preempted_ratio(const struct predict_request *request, uint32_t threads)
+{
+    double lost_ns = 0, wall_ns = 0, share = undisturbed_share(request, threads);
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        for (size_t j = 0; tells_preempted(request, sample, threads) && j < sample->sample_count; j++) {
             wall_ns += (double)sample->samples_ns[j];
-            if (sample->switches[j] && sample->cpu_ns[j] && sample->cpu_ns[j] < sample->samples_ns[j])
-                lost_ns += (double)(sample->samples_ns[j] - sample->cpu_ns[j]);
+            if (sample->switches[j] && sample->cpu_ns[j])
+                lost_ns += fmax((double)sample->samples_ns[j] - (double)sample->cpu_ns[j] / share, 0);
         }
     }
     return wall_ns > 0 ? lost_ns / wall_ns : 0;

@@ -281,7 +281,8 @@ struct plan_result {
     uint64_t cpu_ns[PLAN_SAMPLES];              /* CPU time of the thread that enters the region, in the same repetition */
     struct plan_step_samples steps[PLAN_STEPS_MAX];
     uint32_t switches[PLAN_SAMPLES];            /* how often the kernel took a processor away from any thread meanwhile; 0 also where all threads together
-                                       waited less than a hundredth of the time for one */
+                                       waited less than a hundredth of the time for one. With more threads than processors: 1 if all threads together did not have
+                                       all processors, but for a twenty-fifth of the time */
     uint32_t works_ns[PLAN_SAMPLES];            /* what the known work took just before or just after, on the slowest of the team's processors; 0: it was not timed */
     struct plan_difference differences[PLAN_DIFFERENCES];
 };

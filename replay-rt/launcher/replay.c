@@ -140,6 +140,18 @@ static uint64_t longest_of(const struct plan_result *from)
     return longest_ns;
 }
 
+/* With more threads than processors every run of a process looks disturbed where threads that wait for others sleep. */
+static bool any_undisturbed(const struct plan_result *from, uint64_t count)
+{
+    bool any = false;
+    for (uint64_t i = 0; i < count; i++)
+        any |= !from->switches[i];
+    for (size_t s = 0; s < PLAN_STEPS_MAX; s++)
+        for (uint64_t i = 0; i < from->steps[s].count && i < PLAN_STEP_SAMPLES; i++)
+            any |= !from->steps[s].switches[i];
+    return any;
+}
+
 enum pcere_status replay_samples_take(struct replay_result *result, const struct plan_result *from, uint64_t full_ns, struct pcere_error *error)
 {
     struct store_sample *sample = &result->sample;
@@ -147,7 +159,7 @@ enum pcere_status replay_samples_take(struct replay_result *result, const struct
     bool keep[PLAN_SAMPLES];
     double slow_ratio = speed_choose(from->samples_ns, from->works_ns, count, full_ns, keep);
     size_t room = sample->sample_count + count + 1;
-    bool told = from->threads <= processors_count() && (sample->switches || !sample->sample_count);
+    bool told = (from->threads <= processors_count() || any_undisturbed(from, count)) && (sample->switches || !sample->sample_count);
     if (!numbers_grow(&sample->samples_ns, room) || !numbers_grow(&sample->cpu_ns, room) || (told && !numbers_grow(&sample->switches, room))
         || !numbers_grow(&sample->process_counts, sample->process_count + 1))
         return pcere_fail_memory(error, "samples");

@@ -72,6 +72,8 @@ typedef void team_fn(void *context, uint32_t thread, uint32_t threads);
 void pcere_processors_run(team_fn *run, void *context, uint32_t team);
 /* Has the process one for each of so many threads? */
 bool pcere_processors_suffice(uint32_t threads);
+/* How many processors so many threads have; as many as threads if nobody knows. */
+uint32_t pcere_processors_of(uint32_t threads);
 /* The calling thread may run on each of them again. */
 void pcere_processors_any(void);
 /* Run on every thread of a team, as `#pragma omp parallel` does. */
@@ -112,15 +114,15 @@ uint32_t pcere_speed_after(void);
 bool pcere_speed_is_slow(uint32_t work_ns);
 bool pcere_speed_may_wait(void);
 
-/* ---- repeats.c: whether timed runs are enough ----------------------------------------------------------------------------------- */
+/* ---- repeats.c: whether a timed run was disturbed, and whether there were enough --------------------------------------------------- */
 
-/* Have two runs taken the same? Then being interrupted cost neither anything that counts. */
-bool pcere_times_agree(uint64_t one_ns, uint64_t other_ns);
+/* Of a run of `wall_ns` with more threads than processors, in which all threads of the process together used `cpu_ns`: was some processor not theirs, or idle? */
+bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns);
 /* Has each region that is timed before this one a run at full speed? */
 bool pcere_steps_are_fast(const struct codelet *codelet);
-/* Where there are more threads than processors: have all regions that are timed, but for those that weigh next to nothing beside the others, two runs that
- * agree, or had as many as that is worth? */
-bool pcere_crowd_settles(const struct codelet *codelet);
+/* With several threads: have all regions that are timed, but for those that weigh next to nothing beside the others, a run that nothing disturbed, or two that
+ * agree, or as many as that is worth? */
+bool pcere_repeats_settle(const struct codelet *codelet);
 
 /* ---- pagemap.c --------------------------------------------------------------------------------------------------------------- */
 

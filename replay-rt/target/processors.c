@@ -52,6 +52,12 @@ bool pcere_processors_suffice(uint32_t threads)
     return processors_known && threads <= (uint32_t)CPU_COUNT(&processors);
 }
 
+uint32_t pcere_processors_of(uint32_t threads)
+{
+    uint32_t count = processors_known ? (uint32_t)CPU_COUNT(&processors) : threads;
+    return threads < count ? threads : count;
+}
+
 void pcere_processors_any(void)
 {
     if (processors_known)

@@ -1,19 +1,21 @@
-/* replay-rt/target/repeats.c - when timed runs are enough for what disturbs them. The region that the process is for, and those that are timed before it, each have times of their own.
+/* replay-rt/target/repeats.c - whether something disturbed a timed run, and when timed runs are enough for that. The region that the process is for, and those that are timed before it, each have
+ * times of their own.
  *
- * Where threads share processors, one that is held up holds up the next one on its processor, and then all at the barrier: a few milliseconds of somebody else's work add as many to a run, or twice
- * as many, and nothing that the kernel counts tells such a run from another, since its own threads wait for each other all the time. Only other runs tell.
+ * With more threads than processors those of the team wait for each other all the time, so that neither context switches nor waits tell when somebody else had a processor. The time that the
+ * team had does: threads that wait for others look for work without pause, so that undisturbed they use all of their processors. (Where they sleep instead, every run looks disturbed, and the
+ * launcher takes none for such a one.)
  */
 #include "replay-rt/target/codelet.h"
 
-#define AGREE_PARTS 33u                 /* two runs agree that differ by less than such a part */
-#define CROWDED_AGREE_PARTS 8u          /* ... where threads share processors */
-#define CROWDED_RUNS 4u                 /* timed at most for that */
+#define LOST_PARTS 25u                  /* of the processors' time: more than such a part is a disturbance */
+#define AGREE_PARTS 33u                 /* two runs agree that differ by less than such a part: what disturbed them cost neither anything that counts */
+#define SETTLED_RUNS 3u                 /* so many where all of fewer were disturbed and do not agree */
 #define WALK_PARTS 20u                  /* of all that is timed: a region that takes less is not asked */
 
-bool pcere_times_agree(uint64_t one_ns, uint64_t other_ns)
+bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns)
 {
-    uint64_t least_ns = one_ns < other_ns ? one_ns : other_ns, greatest_ns = one_ns < other_ns ? other_ns : one_ns;
-    return (greatest_ns - least_ns) * AGREE_PARTS <= least_ns;
+    uint64_t processors_ns = wall_ns * pcere_processors_of(threads);
+    return cpu_ns < processors_ns - processors_ns / LOST_PARTS;
 }
 
 bool pcere_steps_are_fast(const struct codelet *codelet)
@@ -30,38 +32,57 @@ bool pcere_steps_are_fast(const struct codelet *codelet)
     return all;
 }
 
-struct times { uint64_t least_ns, next_ns; };     /* UINT64_MAX: there is none */
+/* Of one region. */
+struct runs { const uint64_t *times_ns; const uint32_t *switches, *works_ns; uint64_t count; };
 
-static struct times times_of(const uint64_t *samples_ns, uint64_t count)
+static uint64_t runs_least_ns(const struct runs *runs)
 {
-    struct times times = {UINT64_MAX, UINT64_MAX};
-    for (uint64_t i = 0; i < count; i++) {
-        if (samples_ns[i] < times.least_ns)
-            times = (struct times){samples_ns[i], times.least_ns};
-        else if (samples_ns[i] < times.next_ns)
-            times.next_ns = samples_ns[i];
+    uint64_t least_ns = UINT64_MAX;
+    for (uint64_t i = 0; i < runs->count; i++)
+        least_ns = runs->times_ns[i] < least_ns ? runs->times_ns[i] : least_ns;
+    return runs->count ? least_ns : 0;
+}
+
+static bool times_agree(uint64_t one_ns, uint64_t other_ns)
+{
+    uint64_t least_ns = one_ns < other_ns ? one_ns : other_ns, greatest_ns = one_ns < other_ns ? other_ns : one_ns;
+    return (greatest_ns - least_ns) * AGREE_PARTS <= least_ns;
+}
+
+static bool runs_settle(const struct runs *runs, uint64_t walk_ns)
+{
+    bool settle = runs->count && (runs->count >= SETTLED_RUNS || runs_least_ns(runs) < walk_ns / WALK_PARTS);
+    for (uint64_t i = 0; !settle && i < runs->count; i++) {
+        settle = !runs->switches[i] && !pcere_speed_is_slow(runs->works_ns[i]);
+        for (uint64_t j = 0; j < i; j++)
+            settle |= times_agree(runs->times_ns[i], runs->times_ns[j]);
     }
-    return times;
+    return settle;
 }
 
-static bool times_settle(struct times times, uint64_t walk_ns)
+static struct runs step_runs(const struct codelet *codelet, uint64_t step)
 {
-    return times.least_ns == UINT64_MAX || times.least_ns < walk_ns / WALK_PARTS
-           || (times.next_ns != UINT64_MAX && (times.next_ns - times.least_ns) <= times.least_ns / CROWDED_AGREE_PARTS);
+    const struct plan_step_samples *samples = &codelet->plan->result.steps[step];
+    bool timed = PLAN_TABLE(codelet, steps, struct plan_step)[step].timed;
+    return (struct runs){samples->samples_ns, samples->switches, samples->works_ns, timed ? samples->count : 0};
 }
 
-bool pcere_crowd_settles(const struct codelet *codelet)
+bool pcere_repeats_settle(const struct codelet *codelet)
 {
     const struct plan_result *result = &codelet->plan->result;
     const struct plan_step *steps = PLAN_TABLE(codelet, steps, struct plan_step);
-    if (pcere_processors_suffice(result->threads) || result->sample_count >= CROWDED_RUNS)
+    struct runs own = {result->samples_ns, result->switches, result->works_ns, result->sample_count};
+    uint64_t walk_ns = runs_least_ns(&own), step_count = codelet->plan->steps.count;
+    if (result->threads < 2 || own.count > SETTLED_RUNS)
         return true;
-    struct times own = times_of(result->samples_ns, result->sample_count);
-    uint64_t walk_ns = own.least_ns;
-    for (uint64_t s = 0; s < codelet->plan->steps.count; s++)
-        walk_ns += steps[s].timed && result->steps[s].count ? times_of(result->steps[s].samples_ns, result->steps[s].count).least_ns : 0;
-    bool settles = times_settle(own, walk_ns);
-    for (uint64_t s = 0; s < codelet->plan->steps.count; s++)
-        settles &= !steps[s].timed || (result->steps[s].count && times_settle(times_of(result->steps[s].samples_ns, result->steps[s].count), walk_ns));
-    return settles;
+    for (uint64_t s = 0; s < step_count; s++) {
+        struct runs runs = step_runs(codelet, s);
+        walk_ns += runs_least_ns(&runs);
+    }
+    bool settle = runs_settle(&own, walk_ns);
+    for (uint64_t s = 0; settle && s < step_count; s++) {
+        struct runs runs = step_runs(codelet, s);
+        settle = !steps[s].timed || runs_settle(&runs, walk_ns);
+    }
+    return settle;
 }

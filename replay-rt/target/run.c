@@ -21,7 +21,7 @@
 #define FAULTS_PARTS 50u        /* of a run: more is too much */
 #define SETTLED_RATIO 0.98      /* of the fastest run so far: what is not below that is no faster, */
 #define SETTLED_RUNS 2u         /* and after so many of these in a row no other will be */
-#define DISTURBED_RUNS 3u       /* so many where all of fewer were interrupted and do not agree */
+#define SLOW_RUNS 3u            /* so many where all of fewer were on slow processors */
 #define WAITED_PARTS 100u       /* of a run: what threads waited for a processor, if that is less, disturbed nothing */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
@@ -150,7 +150,7 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
     uint64_t cpu_ns = pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (run->sampling)
         pcere_sample_arm();
-    uint64_t start_ns = clock_ns();
+    uint64_t team_ns = pcere_clock_ns(CLOCK_PROCESS_CPUTIME_ID), start_ns = clock_ns();
     if (run->asked)
         pcere_asks_watch(run->asked);
     if (run->mark)
@@ -162,8 +162,11 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
         run->mark(0);
     uint64_t end_ns = clock_ns();
     struct cost cost = {end_ns - start_ns, pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, switches_so_far() - switches};
-    uint64_t end_waited_ns = 0;
-    if (cost.switches && waits_known && pcere_waits_so_far(&end_waited_ns) && (end_waited_ns - waited_ns) * WAITED_PARTS <= cost.wall_ns)
+    uint64_t end_waited_ns = 0, threads = run->codelet->plan->result.threads;
+    team_ns = pcere_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - team_ns;
+    if (!pcere_processors_suffice((uint32_t)threads))
+        cost.switches = pcere_crowd_is_disturbed((uint32_t)threads, cost.wall_ns, team_ns);
+    else if (cost.switches && waits_known && pcere_waits_so_far(&end_waited_ns) && (end_waited_ns - waited_ns) * WAITED_PARTS <= cost.wall_ns)
         cost.switches = 0;
     pcere_plan_progress(run->codelet);
     return cost;
@@ -393,15 +396,11 @@ static void region_measure(struct run *run)
         fast += !slow;
         if (policy->long_ns && cost.wall_ns >= policy->long_ns)
             return;
-        if (!undisturbed && i + 1 < DISTURBED_RUNS && !(i && pcere_times_agree(result->samples_ns[i - 1], result->samples_ns[i])) && policy->budget_ns && result->threads > 1 && pcere_processors_suffice(result->threads)) {
+        if (policy->budget_ns && !pcere_repeats_settle(run->codelet)) {
             most = most > i + 1 ? most : i + 2;
             continue;
         }
-        if ((!fast || !pcere_steps_are_fast(run->codelet)) && i + 1 < DISTURBED_RUNS && policy->budget_ns && pcere_speed_may_wait()) {
-            most = most > i + 1 ? most : i + 2;
-            continue;
-        }
-        if (policy->budget_ns && !pcere_crowd_settles(run->codelet)) {
+        if ((!fast || !pcere_steps_are_fast(run->codelet)) && i + 1 < SLOW_RUNS && policy->budget_ns && pcere_speed_may_wait()) {
             most = most > i + 1 ? most : i + 2;
             continue;
         }

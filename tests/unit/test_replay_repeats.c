@@ -1,4 +1,4 @@
-/* tests/unit/test_replay_repeats.c - when timed runs are enough where threads share processors. */
+/* tests/unit/test_replay_repeats.c - which timed runs were disturbed, and when there were enough. */
 #include "replay-rt/target/repeats.c"
 #include "tests/unit/unit.h"
 
@@ -16,6 +16,7 @@ const void *pcere_plan_table(const struct replay_plan *plan, const struct plan_t
 }
 
 bool pcere_processors_suffice(uint32_t threads) { return threads <= PROCESSORS; }
+uint32_t pcere_processors_of(uint32_t threads) { return threads < PROCESSORS ? threads : PROCESSORS; }
 bool pcere_speed_is_slow(uint32_t work_ns) { return work_ns > FULL; }
 
 /* A tour of three regions that are timed; nothing was yet. */
@@ -27,69 +28,89 @@ static void tour_begin(uint32_t threads)
     file.plan.result.threads = threads;
 }
 
-static void step_timed(size_t step, uint64_t time_ns, uint32_t work_ns)
+static void step_timed(size_t step, uint64_t time_ns, uint32_t switches, uint32_t work_ns)
 {
     struct plan_step_samples *samples = &file.plan.result.steps[step];
     samples->works_ns[samples->count] = work_ns;
+    samples->switches[samples->count] = switches;
     samples->samples_ns[samples->count++] = time_ns;
 }
 
-static void own_timed(uint64_t time_ns)
+static void own_timed(uint64_t time_ns, uint32_t switches)
 {
+    file.plan.result.switches[file.plan.result.sample_count] = switches;
     file.plan.result.samples_ns[file.plan.result.sample_count++] = time_ns;
 }
 
+/* All disturbed. */
 static void walk(uint64_t first_ns, uint64_t second_ns, uint64_t own_ns)
 {
-    step_timed(0, first_ns, 0);
-    step_timed(1, second_ns, 0);
-    own_timed(own_ns);
+    step_timed(0, first_ns, 1, 0);
+    step_timed(1, second_ns, 1, 0);
+    own_timed(own_ns, 1);
+}
+
+static void a_crowd_that_has_all_processors_is_not_disturbed(void)
+{
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 20000));
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 20100));   /* clocks are read one after the other */
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 19200));
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 10000, 19199));
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 10000, 10000));
 }
 
 static void runs_agree_that_differ_by_little(void)
 {
-    CU_ASSERT_TRUE(pcere_times_agree(1000, 1030));
-    CU_ASSERT_TRUE(pcere_times_agree(1030, 1000));
-    CU_ASSERT_FALSE(pcere_times_agree(1000, 1031));
+    CU_ASSERT_TRUE(times_agree(1000, 1030));
+    CU_ASSERT_TRUE(times_agree(1030, 1000));
+    CU_ASSERT_FALSE(times_agree(1000, 1031));
 }
 
 static void each_region_needs_a_run_at_full_speed(void)
 {
     tour_begin(2);
     CU_ASSERT_TRUE(pcere_steps_are_fast(&codelet));              /* none was timed */
-    step_timed(0, 1000, FULL);
-    step_timed(1, 1000, FULL + 1);
+    step_timed(0, 1000, 0, FULL);
+    step_timed(1, 1000, 0, FULL + 1);
     CU_ASSERT_FALSE(pcere_steps_are_fast(&codelet));
-    step_timed(1, 1000, FULL);
+    step_timed(1, 1000, 0, FULL);
     CU_ASSERT_TRUE(pcere_steps_are_fast(&codelet));
 }
 
-static void each_region_needs_two_runs_that_agree(void)
+static void one_run_is_enough_that_nothing_disturbed(void)
 {
     tour_begin(4);
-    step_timed(1, 9000, 0);
-    own_timed(9000);
-    CU_ASSERT_FALSE(pcere_crowd_settles(&codelet));              /* the first one was not timed in the first walk */
-    walk(10000, 9100, 9100);
-    CU_ASSERT_FALSE(pcere_crowd_settles(&codelet));              /* and once is not enough */
-    walk(18000, 9000, 9000);
-    CU_ASSERT_FALSE(pcere_crowd_settles(&codelet));
-    tour_begin(4);
-    walk(18000, 9100, 18500);
-    walk(10000, 9000, 9000);
-    CU_ASSERT_FALSE(pcere_crowd_settles(&codelet));
-    walk(10500, 17000, 9100);
-    CU_ASSERT_TRUE(pcere_crowd_settles(&codelet));
+    step_timed(1, 9000, 0, 0);
+    own_timed(9000, 0);
+    CU_ASSERT_FALSE(pcere_repeats_settle(&codelet));             /* the first one was not timed in the first walk */
+    step_timed(0, 9000, 0, FULL + 1);
+    CU_ASSERT_FALSE(pcere_repeats_settle(&codelet));             /* and then on a slow processor */
+    step_timed(0, 9500, 0, FULL);
+    CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));
+}
+
+static void else_two_must_agree(void)
+{
+    for (uint32_t threads = 2; threads <= 4; threads += 2) {
+        tour_begin(threads);
+        walk(10000, 9000, 9100);
+        CU_ASSERT_FALSE(pcere_repeats_settle(&codelet));
+        walk(18000, 9100, 9000);
+        CU_ASSERT_FALSE(pcere_repeats_settle(&codelet));         /* the first region's do not */
+        walk(18100, 18000, 17000);
+        CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));
+    }
 }
 
 static void there_is_an_end(void)
 {
     tour_begin(4);
-    for (unsigned i = 0; i < CROWDED_RUNS; i++) {
-        CU_ASSERT_FALSE(pcere_crowd_settles(&codelet));
-        walk(10000, 9000, 9000u << i);
+    own_timed(9000, 0);
+    for (uint64_t i = 0; i < SETTLED_RUNS; i++) {
+        CU_ASSERT_FALSE(pcere_repeats_settle(&codelet));
+        walk(10000u << i, 9000u << i, 9000);
     }
-    CU_ASSERT_TRUE(pcere_crowd_settles(&codelet));
+    CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));
 }
 
 static void what_weighs_nothing_need_not_agree(void)
@@ -97,26 +118,28 @@ static void what_weighs_nothing_need_not_agree(void)
     tour_begin(4);
     walk(100, 9000, 9000);
     walk(400, 9000, 9000);
-    CU_ASSERT_TRUE(pcere_crowd_settles(&codelet));
+    CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));
     file.steps[1].timed = 0;                                     /* nor what is only run */
     file.plan.result.steps[1].count = 0;
-    CU_ASSERT_TRUE(pcere_crowd_settles(&codelet));
+    CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));
 }
 
-static void nobody_waits_where_processors_suffice(void)
+static void one_thread_needs_no_other_run(void)
 {
-    tour_begin(2);
+    tour_begin(1);
     walk(10000, 9000, 18000);
-    CU_ASSERT_TRUE(pcere_crowd_settles(&codelet));
+    CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));
 }
 
 static const struct unit_test tests[] = {
+    {"more threads than processors that had these all the time were not disturbed", a_crowd_that_has_all_processors_is_not_disturbed},
     {"two runs agree that differ by little", runs_agree_that_differ_by_little},
     {"each region that is timed needs a run at full speed", each_region_needs_a_run_at_full_speed},
-    {"with more threads than processors each region needs two runs that agree", each_region_needs_two_runs_that_agree},
+    {"one run is enough that nothing disturbed", one_run_is_enough_that_nothing_disturbed},
+    {"of disturbed ones two must agree, of each region", else_two_must_agree},
     {"after some runs it is enough", there_is_an_end},
     {"what weighs next to nothing need not agree", what_weighs_nothing_need_not_agree},
-    {"nobody waits where processors suffice", nobody_waits_where_processors_suffice},
+    {"one thread needs no other run, since its own time is known", one_thread_needs_no_other_run},
 };
 
 UNIT_MAIN("replay: repeats", tests)
