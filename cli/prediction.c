@@ -21,6 +21,7 @@ void prediction_done(struct prediction *prediction)
     predict_result_done(&prediction->result);
     modelling_done(&prediction->modelling);
     store_samples_free(prediction->samples, prediction->sample_count);
+    store_series_free(prediction->series, prediction->series_count);
     free(prediction->threads);
     free(prediction->arch);
 }
@@ -197,8 +198,12 @@ enum pcere_status prediction_prepare(struct cli *cli, const struct prediction_wo
     enum pcere_status status = arch_resolve(words->arch, prediction, error);
     if (status == PCERE_OK)
         status = prediction_reload(cli, prediction, error);
+    if (status == PCERE_OK)
+        status = store_invocations_load(cli->store, &prediction->series, &prediction->series_count, error);
     if (status != PCERE_OK)
         return status;
+    prediction->request.series = prediction->series;
+    prediction->request.series_count = prediction->series_count;
     prediction->request.arch = prediction->arch;
     bool model;
     status = model_wanted(words, prediction, &model, error);
@@ -248,6 +253,11 @@ static json_t *number_or_null(uint64_t number)
     return number ? json_from_u64(number) : json_null();
 }
 
+static json_t *check_value(enum predict_check check)
+{
+    return check == PREDICT_UNCHECKED ? json_null() : json_string(check == PREDICT_CHECKED_BY_RUNS ? "runs" : "classes");
+}
+
 static json_t *region_value(const struct prediction *prediction, const struct predict_region *region, uint32_t threads, bool *failed)
 {
     json_t *value = json_object(), *classes = json_array();
@@ -258,6 +268,8 @@ static json_t *region_value(const struct prediction *prediction, const struct pr
     json_put(value, "basis", json_string(predict_basis_name(region->basis)), failed);
     json_put(value, "in_vivo_ns", json_from_u64(region->in_vivo_ns), failed);
     json_put(value, "real_ns", number_or_null(prediction_region_real_ns(prediction, region->name, threads)), failed);
+    json_put(value, "scaling_low_ratio", region->scaling_classes > 1 ? json_real(region->scaling_low_ratio) : json_null(), failed);
+    json_put(value, "scaling_high_ratio", region->scaling_classes > 1 ? json_real(region->scaling_high_ratio) : json_null(), failed);
     for (size_t i = 0; i < region->class_count; i++) {
         const struct predict_class *class = &region->classes[i];
         json_t *entry = json_object();
@@ -269,6 +281,7 @@ static json_t *region_value(const struct prediction *prediction, const struct pr
         json_put(entry, "processes", json_from_u64(class->process_count), failed);
         json_put(entry, "missing", json_boolean(class->missing), failed);
         json_put(entry, "alien_ratio", class->alien_ratio < 0 || class->alien_ratio > 0 ? json_real(class->alien_ratio) : json_null(), failed);
+        json_put(entry, "members_checked_by", check_value(class->check), failed);
         json_put(entry, "members_ratio", class->members_ratio > 0 ? json_real(class->members_ratio) : json_null(), failed);
         json_put(entry, "repetitions", json_from_u64(class->repetition_count), failed);
         const struct modelled_class *modelled =

@@ -20,6 +20,8 @@ struct prediction {
     const struct store_manifest *manifest;
     struct store_sample *samples;     /* of the store */
     size_t sample_count;
+    struct store_series *series;      /* times of the store's invocations */
+    size_t series_count;
     char *arch;                      /* host name that the samples must have */
     bool here;                       /* it is this machine */
     bool by_model;

@@ -322,8 +322,10 @@ static void members_print(const struct prediction *prediction)
                 const struct predict_class *class = &point->regions[r].classes[c];
                 char name[REGION_NAME_BYTES];
                 if (class->members_ratio > 0 && fabs(class->members_ratio - 1) >= MEMBERS_NOISE_RATIO && found++ < MEMBERS_LISTED)
-                    printf("%s #%llu stands for others with %u threads no more: in real runs they took %.2f times what it says; the interval has both\n",
-                           region_name_shorten(point->regions[r].name, name), (unsigned long long)class->representative, point->threads, class->members_ratio);
+                    printf("%s #%llu stands for others with %u thread%s no more: %s they %s %.2f times what it says; the interval has both\n",
+                           region_name_shorten(point->regions[r].name, name), (unsigned long long)class->representative, point->threads, point->threads == 1 ? "" : "s",
+                           class->check == PREDICT_CHECKED_BY_RUNS ? "in real runs" : "if they scale as the classes between which they lie,",
+                           class->check == PREDICT_CHECKED_BY_RUNS ? "took" : "take", class->members_ratio);
             }
     }
     if (found > MEMBERS_LISTED)

@@ -1,6 +1,7 @@
 /* cli/verb_replay.c - pcere replay: time regions outside their program (in vitro); every sample goes to the store. */
 #include "cli/interrupt.h"
 #include "cli/replay_options.h"
+#include "cli/scalings.h"
 #include "cli/verbs.h"
 #include "core/host.h"
 #include "core/json.h"
@@ -372,6 +373,8 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
             *error = shown;
             status = shown.status;
         }
+        if (status == PCERE_OK && !words->build.target)
+            status = scalings_tell(cli, &report, error);
         budget_tell(cli, &report, setup.options.budget_ns);
         if (status == PCERE_OK)
             status = replay_compilers_show(cli, report.compilers, report.compiler_count, error);

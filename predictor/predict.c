@@ -8,6 +8,7 @@
 #include "predictor/random.h"
 #include "predictor/replays.h"
 #include "predictor/runs.h"
+#include "predictor/siblings.h"
 #include "predictor/statistics.h"
 #include "predictor/unmeasured.h"
 
@@ -46,6 +47,7 @@ struct predictor {
     double run_ratio;                /* standard deviation of runs of the program */
     size_t run_count;                /* that say so */
     enum predict_basis serial_basis;
+    double *sibling_ratios;          /* of the region's classes; 0: unknown */
     bool alone;                      /* a region is compared with itself: what is common to all its replays does not count */
     uint64_t state;
 };
@@ -133,15 +135,12 @@ static bool anything_replayed(struct predictor *predictor, uint32_t threads)
 /* What is common to all regions at these threads. */
 static void scaling_prepare(struct predictor *predictor, uint32_t threads)
 {
-    uint32_t captured = predictor->request->manifest->threads;
     predictor->forks = (struct amdahl_forks){0, 0};
     predictor->scaling = 0;
     if (predictor->request->model)
         return;
     predictor->any_replayed = anything_replayed(predictor, threads);
-    double vivo_ns = replays_fork_ns(predictor->request, captured, predictor->values), vitro_ns = replays_fork_ns(predictor->request, threads, predictor->values);
-    bool known = vitro_ns > 0 && (vivo_ns > 0 || captured == 1);      /* with one thread it is next to nothing */
-    predictor->forks = (struct amdahl_forks){known ? vivo_ns : 0, known ? vitro_ns : 0};
+    predictor->forks = replays_forks(predictor->request, threads, predictor->values);
     predictor->scaling = replays_scaling(predictor->request, NULL, threads, &predictor->forks, &predictor->replays, predictor->values);
 }
 
@@ -200,6 +199,17 @@ static bool is_too_many(const struct predict_request *request, const struct stor
     return region->thread_sized && threads > request->manifest->threads;
 }
 
+/* Whether the class holds at these threads. */
+static void members_spread(struct predictor *predictor, const struct store_region *region, const struct store_class *class, uint32_t threads, struct predict_class *ret_class)
+{
+    double runs = replays_members(predictor->request, region->name, class, threads, predictor->values);
+    double siblings = predictor->sibling_ratios[class - region->classes];
+    ret_class->check = runs > 0 ? PREDICT_CHECKED_BY_RUNS : siblings > 0 ? PREDICT_CHECKED_BY_CLASSES : PREDICT_UNCHECKED;
+    ret_class->members_ratio = runs > 0 ? runs : siblings > 0 ? siblings : 1;
+    for (size_t d = 0; d < PREDICT_DRAWS && !predictor->alone; d++)
+        predictor->draws[d] *= 1 + (ret_class->members_ratio - 1) * uniform_draw(&predictor->state);
+}
+
 /* What a class adds; its draws are added to region_draws. */
 static enum pcere_status class_predict(struct predictor *predictor, const struct store_region *region, const struct store_class *class,
                                        uint32_t threads, struct predict_class *ret_class, uint64_t *cost_ns, struct pcere_error *error)
@@ -232,9 +242,7 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
         replays_measure(predictor, ret_class);
         if (!predictor->alone)
             residual_spread(predictor, threads);
-        ret_class->members_ratio = replays_members(request, region->name, class, threads, predictor->values);
-        for (size_t d = 0; d < PREDICT_DRAWS && !predictor->alone; d++)
-            predictor->draws[d] *= 1 + (ret_class->members_ratio - 1) * uniform_draw(&predictor->state);
+        members_spread(predictor, region, class, threads, ret_class);
     }
     uint64_t reference_ns = modelled ? class->representative_ns : replays_reference_ns(request, region->name, class);
     double time_ns = amdahl_class_time(class->members, class->time_ns, reference_ns, (double)ret_class->vitro_ns, &predictor->forks);
@@ -288,9 +296,16 @@ static enum pcere_status region_predict(struct predictor *predictor, const struc
     if (!ret_region->classes)
         return pcere_fail_memory(error, "a prediction");
     ret_region->class_count = region->class_count;
+    struct siblings_span span;
+    enum pcere_status status = siblings_check(predictor->request, region, threads, predictor->sibling_ratios, &span, error);
+    if (status != PCERE_OK)
+        return status;
+    ret_region->scaling_classes = span.classes;
+    ret_region->scaling_low_ratio = span.low_ratio;
+    ret_region->scaling_high_ratio = span.high_ratio;
     for (size_t c = 0; c < region->class_count; c++) {
         struct predict_class *class = &ret_region->classes[c];
-        enum pcere_status status = class_predict(predictor, region, &region->classes[c], threads, class, cost_ns, error);
+        status = class_predict(predictor, region, &region->classes[c], threads, class, cost_ns, error);
         if (status != PCERE_OK)
             return status;
         ret_region->time_ns += class->time_ns;
@@ -433,8 +448,12 @@ static enum pcere_status predictor_init(struct predictor *predictor, const struc
     predictor->point_draws = calloc(PREDICT_DRAWS, sizeof *predictor->point_draws);
     predictor->residual_draws = calloc(PREDICT_DRAWS, sizeof *predictor->residual_draws);
     predictor->run_draws = calloc(PREDICT_DRAWS, sizeof *predictor->run_draws);
+    size_t classes = 1;
+    for (size_t r = 0; r < request->manifest->region_count; r++)
+        classes = request->manifest->regions[r].class_count > classes ? request->manifest->regions[r].class_count : classes;
+    predictor->sibling_ratios = calloc(classes, sizeof *predictor->sibling_ratios);
     if (!predictor->replays.samples || !predictor->groups || !predictor->values || !predictor->scratch || !predictor->draws ||
-        !predictor->region_draws || !predictor->point_draws || !predictor->residual_draws || !predictor->run_draws)
+        !predictor->region_draws || !predictor->point_draws || !predictor->residual_draws || !predictor->run_draws || !predictor->sibling_ratios)
         return pcere_fail_memory(error, "a prediction");
     predictor->run_ratio = runs_spread(request, predictor->values, &predictor->run_count);
     return PCERE_OK;
@@ -451,6 +470,7 @@ static void predictor_done(struct predictor *predictor)
     free(predictor->point_draws);
     free(predictor->residual_draws);
     free(predictor->run_draws);
+    free(predictor->sibling_ratios);
 }
 
 static void point_done(struct predict_point *point)

@@ -33,7 +33,8 @@
  *     host, pooled over thread counts with an assumed PREDICT_RUN_RATIO that counts as PREDICT_RUN_ASSUMED degrees of freedom;
  *   - the serial part, at other thread counts than the capture's, by PREDICT_SERIAL_RATIO, unless real runs told it; where real runs there spent more or less than
  *     those with the capture's threads by more than that, and do not count, anything from the capture's to as much more or less;
- *   - classes that real runs at these threads tell apart (replays_members): anything from what the representative says to what all members took;
+ *   - classes that real runs at these threads tell apart (replays_members), or, where none does, the region's other classes (siblings_check): anything from what the representative says to what
+ *     all members took, or would take if they scaled as the classes between which they lie;
  *   - how late a new team's threads begin, as codelets measured it;
  *   - at other thread counts, what was not replayed: anything from that estimate to its in-vivo time, and to that of perfect scaling.
  * predict_one_region compares settings of one region with each other: its interval has the first of these alone, and every captured class of the region
@@ -87,8 +88,13 @@ struct predict_request {
     bool measured_serial;            /* T_seq as the host's real runs at these threads have it, between two such counts in proportion; where there are none, the capture's */
     predict_model_fn *model;         /* takes the replays' place; NULL: replays count. Its errors are of one kind: the draws of all classes go up and down together */
     void *model_context;
+    const struct store_series *series;        /* times of invocations, for siblings_check; may be NULL */
+    size_t series_count;
     double kept_ratio;               /* with a model: what keeps the capture's time takes so many times as long there */
 };
+
+/* What was asked whether a class holds at these threads. */
+enum predict_check { PREDICT_UNCHECKED, PREDICT_CHECKED_BY_CLASSES, PREDICT_CHECKED_BY_RUNS };
 
 struct predict_class {
     uint64_t representative;         /* invocation number */
@@ -99,7 +105,8 @@ struct predict_class {
     size_t process_count, repetition_count;   /* behind vitro_ns */
     bool missing;                    /* it was captured, and should have been replayed; with `partial` alone */
     double alien_ratio;              /* it was replayed, but is not what the class was (PREDICT_ALIEN_FACTOR): by how much it took longer than that; else 0 */
-    double members_ratio;            /* real runs at these threads: how many times as much all members take as the representative says; 1: it holds; 0: not replayed */
+    enum predict_check check;        /* real runs at these threads; or, where there are none, how the region's other classes scale */
+    double members_ratio;            /* by these: how many times as much all members take as the representative says; 1: it holds, or unchecked; 0: not replayed */
 };
 
 struct predict_region {
@@ -107,6 +114,8 @@ struct predict_region {
     enum predict_basis basis;
     uint64_t time_ns, low_ns, high_ns;        /* all invocations together */
     uint64_t in_vivo_ns;             /* the part of time_ns that was not replayed: kept from the original run, or scaled */
+    size_t scaling_classes;          /* of its classes, how many were replayed at the capture's threads and at these, if these are others */
+    double scaling_low_ratio, scaling_high_ratio;      /* time in vitro over that at the capture's threads: least and most of them */
     struct predict_class *classes;   /* as in the manifest; none where the region was not captured at all */
     size_t class_count;
 };

@@ -197,6 +197,14 @@ double replays_fork_ns(const struct predict_request *request, uint32_t threads, 
     return count ? statistics_median(values, count) : 0;
 }
 
+struct amdahl_forks replays_forks(const struct predict_request *request, uint32_t threads, double *values)
+{
+    uint32_t captured = request->manifest->threads;
+    double vivo_ns = replays_fork_ns(request, captured, values), vitro_ns = replays_fork_ns(request, threads, values);
+    bool known = vitro_ns > 0 && (vivo_ns > 0 || captured == 1);      /* with one thread it is next to nothing */
+    return (struct amdahl_forks){known ? vivo_ns : 0, known ? vitro_ns : 0};
+}
+
 size_t replays_starts(const struct predict_request *request, uint32_t threads, double *values)
 {
     size_t count = 0;
@@ -220,5 +228,5 @@ double replays_members(const struct predict_request *request, const char *region
             values[count++] = members_ratio((double)sample->samples_ns[0], (double)sample->samples_ns[1], weight, class->members);
     }
     statistics_sort(values, count);
-    return count ? statistics_median(values, count) : 1;
+    return count ? statistics_median(values, count) : 0;
 }

@@ -50,7 +50,7 @@ double replays_scaling(const struct predict_request *request, const struct store
                        struct replays *replays, double *values);
 
 /* How many times as much the members of a class take at these threads as its representative says: by the median of the host's real runs that told it apart
- * (kind "members", samples_ns the mean of the members and of those that perform as the representative). 1: it holds, or no run tells. */
+ * (kind "members", samples_ns the mean of the members and of those that perform as the representative). 1: it holds; 0: no run tells. */
 double replays_members(const struct predict_request *request, const char *region, const struct store_class *class, uint32_t threads, double *values);
 
 /* How late the last thread of a new team began in the host's codelets at these threads, into `values`; returns how many told. */
@@ -58,5 +58,7 @@ size_t replays_starts(const struct predict_request *request, uint32_t threads, d
 
 /* Median of what the host's codelets measured at these threads for a parallel region that does nothing; 0: nothing. `values` has room for all samples. */
 double replays_fork_ns(const struct predict_request *request, uint32_t threads, double *values);
+/* The same at the capture's threads and at these; both 0 where not both are known. */
+struct amdahl_forks replays_forks(const struct predict_request *request, uint32_t threads, double *values);
 
 #endif

@@ -37,6 +37,8 @@ says "replay" 0
 holds "each codelet was replayed with each thread count" jq -e '[.replays[] | .region + " " + (.threads | tostring)] | unique | length == 4' .out
 holds "with samples, their median and interval" jq -e '[.replays[] | (.samples_ns | length) > 0 and .low_ns <= .median_ns and .median_ns <= .high_ns] | all' .out
 holds "and what it cost" jq -e '.cost_ns > 0 and has("build_ns")' .out
+holds "and how the classes of a region scale that has several" jq -e '.class_checks | type == "array" and
+    all(.threads == 2 and .classes_compared >= 2 and .scaling_low_ratio > 0 and .scaling_low_ratio <= .scaling_high_ratio and (.classes | all(.members_ratio > 0)))' .out
 lines=$(wc -l <solver.pcere/samples.jsonl)
 holds "samples are in the store" test "$lines" -ge 4
 run "$PCERE" replay sweep --threads 2 --repeat 5; says "a part of a name selects a region" 0 out 'sweep@solver.c' out "$(samples 5)"
