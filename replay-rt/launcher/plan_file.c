@@ -30,11 +30,12 @@ static void range_add(struct ranges *ranges, uint64_t address, uint64_t bytes)
     ranges->items[ranges->count++] = (struct plan_range){address, bytes};
 }
 
-/* The probe's arguments lie just above the stack pointer; the original wrote the fork's over them, which are fewer. */
+/* The probe's arguments lie just above the stack pointer; the original wrote the fork's over them, which are fewer. Variables may lie right behind them: what fills
+ * the stack up where arguments are pushed lies below the stack pointer of the region's end. */
 static uint64_t outgoing_bytes(const struct store_codelet *codelet)
 {
     uint64_t before_words = 5, in_registers = 6, words = codelet->word_count + before_words;
-    return words > in_registers ? (words - in_registers + 1) / 2 * 16 : 0;
+    return words > in_registers ? (words - in_registers) * sizeof(uint64_t) : 0;
 }
 
 static void ignored_collect(const struct store_codelet *codelet, struct ranges *ranges)
