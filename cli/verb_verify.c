@@ -53,6 +53,7 @@ static json_t *result_value(const struct verify_result *result, bool *failed)
     json_put(value, "verdict", compared ? json_from_string(verdict_word(result)) : json_null(), failed);
     json_put(value, "equal", json_boolean(compared && result->verdict <= VERIFY_ROUNDED), failed);
     json_put(value, "bound_ratio", compared ? json_real(result->bound_ratio) : json_null(), failed);
+    json_put(value, "directed_rounding", json_boolean(result->directed), failed);
     json_put(value, "runs", json_from_u64(result->runs), failed);
     json_put(value, "compared_bytes", json_from_u64(result->compared_bytes), failed);
     json_put(value, "different_bytes", json_from_u64(result->different_bytes), failed);
@@ -148,7 +149,7 @@ static void causes_print(const struct verify_result *result)
     char *name = replay_target_name(result->target);
     printf("\n%s, %u thread%s", name ? name : "", result->threads, result->threads == 1 ? "" : "s");
     if (result->bound_ratio > 0)
-        printf(", doubles within %.2g:\n", result->bound_ratio);
+        printf(", doubles within %.2g%s:\n", result->bound_ratio, result->directed ? ", or what rounding down and up leaves between them" : "");
     else
         printf(", nothing may differ:\n");
     free(name);
@@ -175,10 +176,12 @@ static void report_print(const struct verify_report *report)
     cli_thread_mark_print(marked, stdout);
 }
 
-/* What differs in all regions is floating point, where a bound holds: a sum that cancels leaves little of what was added, whose rounding stays. How much was added nobody knows but the user. */
+/* What differs in all regions is floating point, where a bound holds: a sum that cancels leaves little of what was added, whose rounding stays. How much was added nobody knows but the user, where
+ * no run with directed rounding could tell. */
 static bool cancels(const struct verify_report *report, bool in_vivo, size_t room, char *ret_hint)
 {
     double relative = 0, absolute = 0, terms = 0;
+    bool directed = false;
     for (size_t i = 0; i < report->result_count; i++) {
         const struct verify_result *result = &report->results[i];
         if (result->error.status != PCERE_OK)
@@ -189,14 +192,18 @@ static bool cancels(const struct verify_report *report, bool in_vivo, size_t roo
                 continue;
             if (!(result->bound_ratio > 0) || strcmp(cause->kind, "floating point") != 0 || !isfinite(cause->largest_relative) || !(cause->largest_absolute > 0))
                 return false;
+            directed |= result->directed;
             relative = fmax(relative, cause->largest_relative);
             absolute = fmax(absolute, cause->largest_absolute);
             terms = fmax(terms, cause->largest_absolute / result->bound_ratio);
         }
     }
-    snprintf(ret_hint, room, "only floating-point values differ: rounding of a sum that cancels (relative %.2g, absolute %.2g), if the magnitudes of what is added come to %.2g or more; "
-             "then --tolerance %.2g takes it for that%s", relative, absolute, terms, relative * 1.06 /* two digits round down by less */,
-             in_vivo ? "" : "; --in-vivo compares with the program itself at as many threads");
+    const char *next = in_vivo ? "" : "; --in-vivo compares with the program itself at as many threads";
+    if (directed)
+        snprintf(ret_hint, room, "only floating-point values differ (relative %.2g, absolute %.2g), but by more than rounding every result down and up moves them%s", relative, absolute, next);
+    else
+        snprintf(ret_hint, room, "only floating-point values differ: rounding of a sum that cancels (relative %.2g, absolute %.2g), if the magnitudes of what is added come to %.2g or more; "
+                 "then --tolerance %.2g takes it for that%s", relative, absolute, terms, relative * 1.06 /* two digits round down by less */, next);
     return absolute > 0;
 }
 
@@ -327,7 +334,8 @@ const struct cli_verb cli_verb_verify = {
         "invocation. Left out is what belongs to the OpenMP runtime, the dead stack below the region's frame, and the words of OpenMP's "
         "locks; how often they are held is compared.\n\n"
         "With one thread and the original's flags, memory must be the same bit for bit. With more, sums are added in another order: floating-point "
-        "values may differ by a bound that the table shows, whole numbers and pointers may not. Where there are several threads each codelet runs "
+        "values may differ by a bound that the table shows, and beyond it, as sums do that cancel, as far as they move when every result is rounded down and up instead; whole numbers and pointers may "
+        "not. Where there are several threads each codelet runs "
         "twice: what differs between the two is told apart from what is wrong.\n\n"
         "What a program computes may depend on the number of threads. With --in-vivo the program itself runs again with each number of threads, in the "
         "directory and environment of its capture, the same invocations are captured there, and the codelets are held against these, from the memory "

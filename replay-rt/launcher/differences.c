@@ -2,6 +2,7 @@
 #include "replay-rt/launcher/differences.h"
 
 #include "core/text.h"
+#include "replay-rt/launcher/rounded.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -80,6 +81,7 @@ struct value {                            /* in the original, and in up to two r
     uint32_t state;                       /* PLAN_STATE_LOCK, ..: not memory; or 0 */
     bool padding, outside;                /* outside: a pointer to what belongs to the process that replayed */
     uint64_t address, bytes;
+    uint32_t thread;                      /* of its words */
     long double magnitude;                /* of its group */
     unsigned char expected[VALUE_MOST], found[2][VALUE_MOST];
 };
@@ -141,6 +143,12 @@ static void gap_note(struct verify_cause *cause, long double a, long double b)
         cause->largest_relative = (double)(gap / larger);
 }
 
+static bool is_rounding(const struct judge *judge, const struct value *value, uint64_t at, uint64_t bytes, long double found)
+{
+    const struct rounded_value part = {.thread = value->thread, .address = value->address + at, .bytes = bytes, .expected = value->expected + at};
+    return judge->source->rounded && rounded_explains(judge->source->rounded, &part, found);
+}
+
 static enum verify_verdict float_judge(struct judge *judge, const struct value *value, uint64_t at, uint64_t bytes, struct verify_cause *cause)
 {
     double ratio = bound_for(&judge->source->bound, bytes);
@@ -150,7 +158,7 @@ static enum verify_verdict float_judge(struct judge *judge, const struct value *
         found[run] = object_float(value->found[run] + at, bytes);
         if (memcmp(value->expected + at, value->found[run] + at, bytes) != 0) {
             gap_note(cause, expected, found[run]);
-            within = is_within(value->magnitude, expected, found[run], ratio) && within;
+            within = within && (is_within(value->magnitude, expected, found[run], ratio) || is_rounding(judge, value, at, bytes, found[run]));
         }
     }
     if (within)
@@ -170,7 +178,8 @@ static bool is_float_like(struct judge *judge, const struct value *value, uint64
         for (size_t run = 0; run < judge->run_count; run++) {
             long double expected = object_float(value->expected + at, bytes), found = object_float(value->found[run] + at, bytes);
             if (memcmp(value->expected + at, value->found[run] + at, bytes)
-                && (!is_everyday(expected, least) || !is_everyday(found, least) || !is_within(0, expected, found, ratio)))
+                && (!is_everyday(expected, least) || !is_everyday(found, least)
+                    || (!is_within(0, expected, found, ratio) && !is_rounding(judge, value, at, bytes, found))))
                 return false;
         }
     return true;
@@ -241,7 +250,7 @@ static bool word_holds(const struct word *word, uint32_t thread, uint64_t low, u
 /* All bytes of a value: those of words that do not differ are as expected. */
 static void value_fill(struct judge *judge, size_t index, struct value *value)
 {
-    uint32_t thread = judge->words[index].thread;
+    uint32_t thread = value->thread = judge->words[index].thread;
     uint64_t low = value->address, high = low + value->bytes;
     if (!captured_view_read(judge->source->view, low, value->expected, value->bytes))
         memset(value->expected, 0, sizeof value->expected);

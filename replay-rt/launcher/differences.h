@@ -28,11 +28,13 @@ struct difference_bound { double single_ratio, double_ratio, extended_ratio; };
 /* The bound for `terms` values added in another order (docs/METHOD.md, "Verification"). */
 void difference_bound_for_terms(double terms, struct difference_bound *ret_bound);
 
+struct rounded;
 struct difference_source {            /* borrowed */
     const struct objects *objects;
     const struct store_codelet *codelet;
     struct captured_view *view;       /* memory after the region, in the original */
     struct difference_bound bound;
+    const struct rounded *rounded;    /* what directed rounding tells beyond the bound (rounded.h), or NULL */
 };
 
 /* Judge the runs' differences: result->verdict, causes and cause_count are set. `run_count` is 1 or 2. */

@@ -172,6 +172,7 @@ struct verify_result {
     bool identical;                   /* every compared byte is as in the original; false also where error.status is not PCERE_OK */
     enum verify_verdict verdict;      /* where error.status is PCERE_OK */
     double bound_ratio;               /* for doubles: how far they may differ, of the larger one, or of the largest in their array */
+    bool directed;                    /* beyond that, as far as runs that rounded down and up say that rounding can move them (rounded.h) */
     uint64_t compared_bytes, different_bytes;   /* of the run with most differences */
     uint64_t asked;                   /* functions that the region called and whose answer is another each time, a bit for each: replay_asked_name */
     uint64_t renamed_pointers;        /* to blocks that the region allocated, or into libraries: not differences */
@@ -193,7 +194,7 @@ struct verify_report {
 /* Run each target from its captured memory and compare all memory with what the original had after the region: once, and once more where
  * there are several threads, or differences. Left out: what the capture says belongs to the OpenMP runtime, the stack below the region's
  * frame, OpenMP locks. Thread-local variables are compared where they live now. With the threads and flags of a one-thread capture nothing may
- * differ; otherwise floating-point values may, by a bound. */
+ * differ; otherwise floating-point values may, by a bound, and, where that is not enough, as far as results move that are rounded down and up instead. */
 enum pcere_status verify_run(struct store *store, const struct replay_target *targets, size_t target_count,
                              const struct replay_options *options, struct verify_report *ret_report, struct pcere_error *error);
 void verify_report_done(struct verify_report *report);

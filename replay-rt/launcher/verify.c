@@ -4,9 +4,11 @@
 #include "replay-rt/launcher/objects.h"
 #include "replay-rt/launcher/replay.h"
 #include "replay-rt/launcher/replay_session.h"
+#include "replay-rt/launcher/rounded.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RUNS 2u
 #define TERMS_PER_NS 16.0                 /* what one processor adds, at most */
@@ -39,17 +41,21 @@ static struct difference_bound bound_choose(const struct replay_session *session
     return bound;
 }
 
-static enum pcere_status run_once(struct verifier *verifier, const struct subject *subject, struct verify_result *result,
-                                  struct difference_list *ret_list, struct pcere_error *error)
+static enum pcere_status plan_new(struct verifier *verifier, const struct subject *subject, struct plan_file *ret_plan, struct pcere_error *error)
 {
     struct replay_session *session = &verifier->session;
     const struct plan_policy policy = {.task = PLAN_VERIFY};
+    return plan_file_new(&subject->codelet, store_manifest(session->store), &session->pool, &subject->memory, &session->images, &policy, NULL, ret_plan, error);
+}
+
+static enum pcere_status run_once(struct verifier *verifier, const struct subject *subject, struct verify_result *result,
+                                  struct difference_list *ret_list, struct pcere_error *error)
+{
     struct plan_file plan = {.fd = -1};
     uint64_t wall_ns = 0;
-    enum pcere_status status = plan_file_new(&subject->codelet, store_manifest(session->store), &session->pool, &subject->memory,
-                                             &session->images, &policy, NULL, &plan, error);
+    enum pcere_status status = plan_new(verifier, subject, &plan, error);
     if (!status)
-        status = replay_session_process(session, &subject->codelet, &plan, result->threads, &wall_ns, error);
+        status = replay_session_process(&verifier->session, &subject->codelet, &plan, result->threads, &wall_ns, error);
     if (plan.plan)
         result->asked |= atomic_load(&plan.plan->result.asked) & ((UINT64_C(1) << PLAN_ASK_COUNT) - 1);
     if (!status)
@@ -102,6 +108,74 @@ static enum pcere_status objects_prepare(struct verifier *verifier, struct subje
     return objects_new(&source, &subject->objects, error);
 }
 
+/* ---- what is beyond the bound ------------------------------------------------------------------------------------------------ */
+
+enum { DOWN, UP, DIRECTIONS };
+
+static enum pcere_status run_directed(struct verifier *verifier, const struct subject *subject, uint32_t threads, bool up, struct difference_list *ret_list,
+                                      struct pcere_error *error)
+{
+    struct plan_file plan = {.fd = -1};
+    uint64_t wall_ns = 0;
+    enum pcere_status status = plan_new(verifier, subject, &plan, error);
+    if (!status) {
+        plan.plan->float_control = rounded_control(plan.plan->float_control, up);
+        status = replay_session_process(&verifier->session, &subject->codelet, &plan, threads, &wall_ns, error);
+    }
+    if (!status)
+        status = difference_list_load(&plan, ret_list, error);
+    plan_file_done(&plan);
+    return status;
+}
+
+/* Something is called different that rounding may explain, where the bound is ours. */
+static bool is_doubtful(const struct replay_session *session, const struct store_codelet *codelet, const struct difference_source *source,
+                        const struct verify_result *result)
+{
+    bool floating = false;
+    for (size_t i = 0; i < result->cause_count; i++) {
+        const struct verify_cause *cause = &result->causes[i];
+        floating = floating || (cause->verdict > VERIFY_ROUNDED && (cause->floating || !strcmp(cause->kind, "unknown type")));
+    }
+    return floating && source->bound.double_ratio > 0 && session->options->tolerance_ratio < 0 && codelet->setting.float_control;
+}
+
+static void causes_done(struct verify_result *result)
+{
+    for (size_t i = 0; i < result->cause_count; i++)
+        verify_cause_done(&result->causes[i]);
+    free(result->causes);
+    result->causes = NULL;
+    result->cause_count = 0;
+}
+
+/* Judge once more, with how far rounding moves each value: at the replay's number of threads and at the capture's, in whose order the original added. */
+static enum pcere_status judge_again(struct verifier *verifier, const struct subject *subject, struct difference_source *source,
+                                     const struct difference_list *lists, struct verify_result *result, struct pcere_error *error)
+{
+    uint32_t captured = store_manifest(verifier->session.store)->threads, counts[] = {result->threads, captured ? captured : 1};
+    size_t kinds = counts[0] == counts[1] ? 1 : 2;
+    struct difference_list directed[2][DIRECTIONS] = {0};
+    struct pcere_error ignored;
+    enum pcere_status status = PCERE_OK;
+    for (size_t i = 0; !status && i < kinds * DIRECTIONS; i++)
+        status = run_directed(verifier, subject, counts[i / DIRECTIONS], i % DIRECTIONS == UP, &directed[i / DIRECTIONS][i % DIRECTIONS], &ignored);
+    if (!status) {      /* a region that fails when it is rounded otherwise tells nothing: what was judged stays */
+        const struct difference_list *own = directed[0], *originals = directed[kinds - 1];
+        const struct rounded rounded = {.replay = {&own[DOWN], &own[UP]}, .capture = {&originals[DOWN], &originals[UP]}};
+        source->rounded = &rounded;
+        causes_done(result);
+        result->directed = true;
+        status = differences_judge(source, lists, result->runs, result, error);
+        source->rounded = NULL;
+    } else {
+        status = PCERE_OK;
+    }
+    for (size_t i = 0; i < 2 * DIRECTIONS; i++)
+        difference_list_done(&directed[i / DIRECTIONS][i % DIRECTIONS]);
+    return status;
+}
+
 static enum pcere_status codelet_verify(struct verifier *verifier, struct subject *subject, struct verify_result *result,
                                         struct pcere_error *error)
 {
@@ -121,6 +195,8 @@ static enum pcere_status codelet_verify(struct verifier *verifier, struct subjec
         source.objects = subject->objects;
         if (!status)
             status = differences_judge(&source, lists, result->runs, result, error);
+        if (!status && is_doubtful(&verifier->session, &subject->codelet, &source, result))
+            status = judge_again(verifier, subject, &source, lists, result, error);
     }
     result->identical = !status && !result->different_bytes;
     for (uint32_t run = 0; run < RUNS; run++)
@@ -139,9 +215,7 @@ static void subject_done(struct subject *subject, bool loaded)
 
 static void result_done(struct verify_result *result)
 {
-    for (size_t i = 0; i < result->cause_count; i++)
-        verify_cause_done(&result->causes[i]);
-    free(result->causes);
+    causes_done(result);
     *result = (struct verify_result){0};
 }
 

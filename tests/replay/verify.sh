@@ -50,12 +50,20 @@ for flags in "-O0" "-O3"; do
     named "of each thread" "private_to_each of thread 1" "thread-local"
 done
 
-# ---- rounding that is all that is left ------------------------------------------------------------------------------------------------
+# ---- sums that cancel -------------------------------------------------------------------------------------------------------------------
 program cancels cancels.c
 captured cancels
-run "$PCERE" verify --threads 2 cancels.pcere
-says "a sum that cancels is called so, with what its terms would have to be" 1 out 'different' err 'hint: only floating-point values differ: rounding of a sum that cancels .relative .*absolute .*--tolerance'
-run "$PCERE" verify --threads 2 --tolerance "$(sed -n 's/.*--tolerance \([^ ]*\) takes.*/\1/p' .err)" cancels.pcere
+run "$PCERE" verify --threads 1,2 cancels.pcere right@
+says "a sum that cancels differs by no more than rounding moves it" 0 out 'right@.* 1 +identical' out 'right@.* 2 +equal but for rounding' out 'doubles within .*rounding down and up' \
+    out '^right: left .*floating point +rounding +1 .*e-0[4-6]'
+run "$PCERE" verify --threads 2 cancels.pcere left_over@
+says "one that is wrong by as much as is left of it is told" 1 out 'left_over@.* DIFFERENT' out '^left_over: left .*different' err 'hint: only floating-point values differ .*more than rounding every result down and up'
+run "$PCERE" verify --threads 2 --json cancels.pcere
+holds "programs read what was tried" jq -e '[.codelets[].directed_rounding] == [true, true]' .out
+run "$PCERE" verify --threads 2 --tolerance 1e-12 cancels.pcere right@
+says "under a tolerance of the user's nothing else counts, and it is called so, with what its terms would have to be" 1 out 'different' \
+    err 'hint: only floating-point values differ: rounding of a sum that cancels .relative .*absolute .*--tolerance'
+run "$PCERE" verify --threads 2 --tolerance "$(sed -n 's/.*--tolerance \([^ ]*\) takes.*/\1/p' .err)" cancels.pcere right@
 says "with the tolerance that is named it is rounding" 0 out 'equal but for rounding'
 
 # ---- the program itself as the truth --------------------------------------------------------------------------------------------------

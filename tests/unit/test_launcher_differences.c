@@ -1,6 +1,7 @@
 /* test_launcher_differences.c - variables of this very program, some of them changed: what is said of them. It is compiled with -g. */
 #include "replay-rt/launcher/differences.h"
 #include "replay-rt/launcher/objects_private.h"
+#include "replay-rt/launcher/rounded.h"
 
 #include "tests/unit/unit.h"
 
@@ -134,13 +135,18 @@ static void changed(struct difference_list *list, const void *place, const void 
     }
 }
 
-static struct verify_result judged(const struct difference_list *lists, size_t count, double ratio)
+static struct verify_result judged_beside(const struct difference_list *lists, size_t count, double ratio, const struct rounded *rounded)
 {
     struct verify_result result = {0};
     struct pcere_error error;
-    const struct difference_source source = {fixture.objects, &fixture.codelet, &fixture.view, {ratio, ratio, ratio}};
+    const struct difference_source source = {fixture.objects, &fixture.codelet, &fixture.view, {ratio, ratio, ratio}, rounded};
     CU_ASSERT_EQUAL(differences_judge(&source, lists, count, &result, &error), PCERE_OK);
     return result;
+}
+
+static struct verify_result judged(const struct difference_list *lists, size_t count, double ratio)
+{
+    return judged_beside(lists, count, ratio, NULL);
 }
 
 static void forget(struct verify_result *result, struct difference_list *lists, size_t count)
@@ -265,6 +271,40 @@ static void runs_that_disagree(void)
     fixture_end();
 }
 
+/* cells[0].rho is 1 in the original. */
+static enum verify_verdict verdict_beside(double found, const double down_up[4])
+{
+    struct difference_list list = {0}, directed[4] = {0};
+    changed(&list, &sample.cells[0].rho, &found, sizeof found);
+    for (int i = 0; i < 4; i++)
+        changed(&directed[i], &sample.cells[0].rho, &down_up[i], sizeof down_up[i]);
+    const struct rounded rounded = {.replay = {&directed[0], &directed[1]}, .capture = {&directed[2], &directed[3]}};
+    struct verify_result result = judged_beside(&list, 1, 1e-15, &rounded);
+    enum verify_verdict verdict = result.verdict;
+    forget(&result, &list, 1);
+    for (int i = 0; i < 4; i++)
+        difference_list_done(&directed[i]);
+    return verdict;
+}
+
+static void what_directed_rounding_explains(void)
+{
+    CU_ASSERT_TRUE_FATAL(fixture_begin());
+    const double wide[4] = {1.0 - 2e-6, 1.0 + 3e-6, 1.0 - 4e-6, 1.0 + 1e-6}, narrow[4] = {1.0 + 2e-6, 1.0 + 2.1e-6, 1.0 - 1e-9, 1.0 + 1e-9};
+    const double wrong[4] = {1.5 - 2e-6, 1.5 + 3e-6, 1.0 - 4e-6, 1.0 + 1e-6}, elsewhere[4] = {2.0, 3.0, 2.5, 3.0}, broken[4] = {1.0 - 2e-6, NAN, 0.0, 1.0};
+    CU_ASSERT_EQUAL(verdict_beside(1.0 + 2e-6, wide), VERIFY_ROUNDED);
+    CU_ASSERT_EQUAL(verdict_beside(1.0 + 2e-5, wide), VERIFY_DIFFERENT);       /* not where such a replay can be */
+    CU_ASSERT_EQUAL(verdict_beside(1.0 + 2e-6, narrow), VERIFY_DIFFERENT);     /* farther than rounding moves either of them */
+    CU_ASSERT_EQUAL(verdict_beside(1.5, wrong), VERIFY_DIFFERENT);             /* a wrong replay is wrong however it rounds */
+    CU_ASSERT_EQUAL(verdict_beside(2.5, elsewhere), VERIFY_DIFFERENT);         /* a wide spread, that the original's is no part of */
+    CU_ASSERT_EQUAL(verdict_beside(1.0 + 2e-6, broken), VERIFY_DIFFERENT);
+    CU_ASSERT_EQUAL(verdict_beside(INFINITY, wide), VERIFY_DIFFERENT);
+    CU_ASSERT_EQUAL(rounded_control(0, true), 0);
+    CU_ASSERT_EQUAL(rounded_control(0x037f00009fc0, false), 0x077f0000bfc0);   /* denormals stay as they are */
+    CU_ASSERT_EQUAL(rounded_control(0x0f7f0000ff80, true), 0x0b7f0000df80);    /* toward zero before */
+    fixture_end();
+}
+
 static void what_is_not_described(void)
 {
     CU_ASSERT_TRUE_FATAL(fixture_begin());
@@ -293,6 +333,7 @@ static const struct unit_test tests[] = {
     {"however many pointers lead into a block, it is looked at once", pointers_into_one_block},
     {"rounding counts against the largest value of the variable that differs", the_largest_counts},
     {"what differs between two runs is told apart from what differs in both alike", runs_that_disagree},
+    {"what differs by no more than directed rounding moves it is rounding, and nothing else is", what_directed_rounding_explains},
     {"differences that were too many to be described are not forgotten", what_is_not_described},
     {"the bound grows with the root of the number of terms", bounds},
 };
