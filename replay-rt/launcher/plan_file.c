@@ -50,13 +50,15 @@ static void ignored_collect(const struct store_codelet *codelet, struct ranges *
     ranges->count = plan_ranges_merge(ranges->items, ranges->count);
 }
 
+/* Stripped programs have the table of addresses alone. */
 static void zeroed_collect(const struct loaded_image *image, struct ranges *ranges)
 {
-    const struct elf_symbol *symbols;
-    size_t count = elf_file_symbols(image->elf, &symbols);
-    for (size_t i = 0; i < count; i++)
-        if (!strncmp(symbols[i].name, CRITICAL_PREFIX, sizeof CRITICAL_PREFIX - 1))
-            range_add(ranges, symbols[i].address + image->bias, CRITICAL_BYTES);
+    const struct elf_symbol *lists[2];
+    size_t counts[2] = {elf_file_symbols(image->elf, &lists[0]), elf_file_tables(image->elf, &lists[1])};
+    for (int list = 0; list < 2; list++)
+        for (size_t i = 0; i < counts[list]; i++)
+            if (!strncmp(lists[list][i].name, CRITICAL_PREFIX, sizeof CRITICAL_PREFIX - 1))
+                range_add(ranges, lists[list][i].address + image->bias, CRITICAL_BYTES);
 }
 
 static struct plan_table table_add(struct text *out, const void *items, size_t count, size_t item_bytes)
