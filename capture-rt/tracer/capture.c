@@ -2,6 +2,7 @@
 #include "capture-rt/tracer/again.h"
 #include "capture-rt/tracer/session.h"
 
+#include "capture-rt/tracer/codelet.h"
 #include "capture-rt/tracer/manifest.h"
 #include "capture-rt/tracer/plain.h"
 #include "capture-rt/tracer/measure.h"
@@ -113,6 +114,9 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
         status = capture_note(session->result, "nothing tells where the program's own variables lie, since the GNU linker linked it with --gc-sections and it was "
                               "stripped: regions that use such variables cannot be replayed; link it with -fuse-ld=lld, or without -s, or strip it with "
                               "--keep-section=.debug_pcere", error);
+    if (status == PCERE_OK && codelet_counts_executions(session->elf))
+        status = capture_note(session->result, "the compiler counts executions in the program, for coverage or a profile: its counters are not compared, and "
+                              "replays do not count where the compiler does so only after the plugin's work; times are those of a program that counts", error);
     if (status == PCERE_OK)
         status = sanitizer_note(session, error);
     char *plain = status == PCERE_OK ? plain_note(run) : NULL;

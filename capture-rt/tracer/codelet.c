@@ -398,12 +398,35 @@ static bool ends_with(const char *text, const char *ending)
  * of the program. */
 #define WAITERS "_ZZNSt8__detail18__waiter_pool_base6_S_forEPKvE3__w"
 
+/* What compilers count executions in, for coverage and for profiles. They may do that only after the bitcode was taken: code that is made from it does not count then. */
+static bool counts_executions(const char *name)
+{
+    static const char *const beginnings[] = {"__llvm_gcov_ctr", "__profc_", "__profd_", "__profbm_", "__profvp_", "__llvm_prf_vnodes"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
+            return true;
+    return !strcmp(name, "CurrentVNode");       /* of compiler-rt: the next of __llvm_prf_vnodes */
+}
+
+bool codelet_counts_executions(const struct elf_file *elf)
+{
+    const struct elf_symbol *symbols;
+    for (size_t count = elf_file_symbols(elf, &symbols), i = 0; i < count; i++)
+        if (symbols[i].kind == PCERE_SYMBOL_VARIABLE && counts_executions(symbols[i].name))
+            return true;
+    for (size_t count = elf_file_tables(elf, &symbols), i = 0; i < count; i++)
+        if (symbols[i].kind == PCERE_SYMBOL_VARIABLE && counts_executions(symbols[i].name))
+            return true;
+    return false;
+}
+
 static void symbols_ignore(const struct elf_symbol *symbols, size_t count, uint64_t bias, struct range_list *list)
 {
     for (size_t i = 0; i < count; i++) {
         const struct elf_symbol *symbol = &symbols[i];
         bool cache = ends_with(symbol->name, ".cache.") /* of clang */ || (!symbol->local && ends_with(symbol->name, ".cache")) /* of flang */;
-        bool library = strncmp(symbol->name, ".gomp_critical_user_", 20) == 0 || strcmp(symbol->name, WAITERS) == 0;
+        bool library = strncmp(symbol->name, ".gomp_critical_user_", 20) == 0 || strcmp(symbol->name, WAITERS) == 0
+                       || counts_executions(symbol->name);
         if (symbol->kind == PCERE_SYMBOL_VARIABLE && symbol->size < (1u << 20) && (cache || library))
             range_list_add(list, bias + symbol->address, bias + symbol->address + symbol->size);
     }

@@ -13,6 +13,9 @@ struct range_list { struct store_range *ranges; size_t count, capacity; bool fai
 void range_list_add(struct range_list *list, uint64_t start, uint64_t end);     /* empty ones are nothing */
 void range_list_normalise(struct range_list *list);     /* ascending, not overlapping, not touching */
 
+/* The compiler counts executions in variables of its own there (--coverage, -fprofile-generate, ..), which no comparison looks at. */
+bool codelet_counts_executions(const struct elf_file *elf);
+
 /* The program stands still at the start of a region: fill in all but region, members, in_vivo_ns, before and after. `message` and `log` are
  * hostile. PCERE_DATA: they make no sense. PCERE_SYSTEM: no memory. */
 enum pcere_status codelet_begin(const struct capture_log *log, const struct capture_message *message, const struct elf_file *elf,

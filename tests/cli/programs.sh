@@ -250,15 +250,23 @@ double (*both[2])(double) = {twice, half};
 double a[1000];
 int main(int count, char **words) {
     (void)words;
+    int entered = 0;
+    #pragma omp critical
+    entered++;                            /* the lock is made before any region */
     for (int step = 0; step < 5; step++) {
         #pragma omp parallel for
         for (int i = 0; i < 1000; i++) a[i] = both[(i + count) & 1](i + step);
+        #pragma omp parallel
+        #pragma omp critical
+        entered++;
     }
-    return a[1] != 10;
+    return a[1] != 10 || entered < 6;
 }
 C
     rm -rf flagged.pcere
     run "$PCERE" capture --all-classes ./flagged; says "compiled with $flags it is captured" 0
+    counts=0; case $flags in --coverage* | -fprofile*) counts=1 ;; esac
+    is "and it is said once whether the compiler counts in it" "$(grep -c 'compiler counts executions' .err)" "$counts"
     run "$PCERE" verify --json flagged.pcere
     holds "each codelet runs, and memory behind it is the same, but for the second stack" jq -e --arg flags "$flags" \
         '[.codelets[] | .reason == null and (.identical or (($flags | test("safe-stack")) and ([.causes[].memory] | unique == ["anonymous memory"])))] | length >= 1 and all' .out
@@ -266,6 +274,10 @@ done <<'END'
 -fsanitize=cfi -flto -fvisibility=hidden -fuse-ld=lld
 -flto=thin -ffat-lto-objects -fuse-ld=lld
 -fprofile-instr-generate -fprofile-update=atomic
+-fprofile-generate
+--coverage
+--coverage -s
+-s
 -fsanitize=safe-stack
 -gz=zstd
 END
