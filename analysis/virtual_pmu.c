@@ -37,17 +37,6 @@ static enum pcere_status shell_new(const struct profile *truth, const uint32_t *
     return PCERE_OK;
 }
 
-static double random_unit(uint64_t *state)
-{
-    return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double random_normal(uint64_t *state)
-{
-    double radius = sqrt(-2 * log(random_unit(state)));
-    return radius * cos(2 * M_PI * random_unit(state));
-}
-
 static uint64_t count_round(double count)
 {
     return count < 0.5 ? 0 : count >= 9.2e18 ? (uint64_t)INT64_MAX : (uint64_t)(count + 0.5);

@@ -2,6 +2,7 @@
  */
 #include "cli/check.h"
 #include "core/units.h"
+#include "platform/frequency.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -88,6 +89,18 @@ static void probe_clock(struct check_result *result)
         check_good(result, "%s, %.0f ns a reading", source, cost_ns);
 }
 
+static void probe_frequency(struct check_result *result)
+{
+    struct frequency frequency;
+    char text[FREQUENCY_TEXT_BYTES];
+    frequency_read("", &frequency);
+    frequency_text(&frequency, text);
+    if (frequency.follows_load)
+        check_bad(result, 0, "the clock rises only when there has been work for a while, so that short replays are slow: cpupower frequency-set -g performance", "%s", text);
+    else
+        check_good(result, "%s", text);
+}
+
 static void probe_huge_pages(struct check_result *result)
 {
     char mode[128];
@@ -102,6 +115,7 @@ const struct check_probe check_machine_probes[] = {
     {"memory", false, probe_memory},
     {"disk", true, probe_disk},
     {"clock", false, probe_clock},
+    {"frequency", false, probe_frequency},
     {"huge-pages", false, probe_huge_pages},
     {NULL, false, NULL},
 };

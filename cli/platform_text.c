@@ -193,6 +193,8 @@ void platform_text_print(const struct platform_signature *signature, FILE *out)
         char rate[CLI_TEXT_MOST];
         fprintf(out, ", %s GHz at %u thread%s", quantity_text(rate, &signature->clocks[i].hz, 1e9), signature->clocks[i].threads,
                 signature->clocks[i].threads == 1 ? "" : "s");
+        if (quantity_known(&signature->clocks[i].sustained_hz))
+            fprintf(out, " (%s after %.3g s)", quantity_text(rate, &signature->clocks[i].sustained_hz, 1e9), signature->clocks[i].load_s);
     }
     fputs(signature->pinned ? "\n\n" : "\nthreads could not be pinned: intervals are wide\n\n", out);
     drawing_print(signature, out);

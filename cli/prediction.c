@@ -23,6 +23,7 @@ void prediction_done(struct prediction *prediction)
     store_samples_free(prediction->samples, prediction->sample_count);
     store_series_free(prediction->series, prediction->series_count);
     free(prediction->threads);
+    free(prediction->clock_falls);
     free(prediction->arch);
 }
 
@@ -188,6 +189,22 @@ enum pcere_status prediction_reload(const struct cli *cli, struct prediction *pr
     return PCERE_OK;
 }
 
+/* By the machine's signature, where it has one that says so: it is not needed, and one that is damaged is for `pcere platform` to tell. */
+static enum pcere_status clocks_find(struct prediction *prediction, struct pcere_error *error)
+{
+    struct platform_signature signature;
+    char *path;
+    if (prediction->by_model || architecture_read(prediction->arch, &signature, &path, NULL) != PCERE_OK)
+        return PCERE_OK;
+    prediction->clock_falls = calloc(prediction->request.thread_count + 1, sizeof *prediction->clock_falls);
+    for (size_t i = 0; prediction->clock_falls && i < prediction->request.thread_count; i++)
+        prediction->clock_falls[i] = signature_clock_falls(&signature, prediction->threads[i], NULL);
+    prediction->request.clock_falls = prediction->clock_falls;
+    signature_done(&signature);
+    free(path);
+    return prediction->clock_falls ? PCERE_OK : pcere_fail_memory(error, "the thread counts");
+}
+
 enum pcere_status prediction_prepare(struct cli *cli, const struct prediction_words *words, struct prediction *prediction, struct pcere_error *error)
 {
     prediction->manifest = store_manifest(cli->store);
@@ -226,7 +243,7 @@ enum pcere_status prediction_prepare(struct cli *cli, const struct prediction_wo
     if (status == PCERE_OK && model)
         status = model_prepare(cli, words, prediction, error);
     prediction->request.threads = prediction->threads;
-    return status;
+    return status == PCERE_OK ? clocks_find(prediction, error) : status;
 }
 
 uint64_t prediction_region_real_ns(const struct prediction *prediction, const char *region, uint32_t threads)
@@ -319,6 +336,8 @@ static json_t *parts_value(const struct predict_point *point, bool *failed)
             json_put(value, predict_basis_name((enum predict_basis)b), json_from_u64(point->parts_ns[b]), failed);
     json_put(value, "outside_regions", json_from_u64(point->serial_ns), failed);
     json_put(value, "team_start", json_from_u64(point->start_ns), failed);
+    if (point->clock_ns)
+        json_put(value, "clock", json_from_u64(point->clock_ns), failed);
     return value;
 }
 
@@ -347,6 +366,7 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "missing", json_from_u64(point->missing_count), failed);
     json_put(value, "missing_ns", json_from_u64(point->missing_ns), failed);
     json_put(value, "preempted_ratio", json_real(point->preempted_ratio), failed);
+    json_put(value, "clock_falls", point->clock_falls > 1 ? json_real(point->clock_falls) : json_null(), failed);
     json_put(value, "fork_ns", number_or_null(prediction_fork_ns(prediction, point->threads)), failed);
     json_put(value, "team_start_ns", number_or_null(point->start_ns), failed);
     json_put(value, "cost_ns", number_or_null(point->cost_ns), failed);

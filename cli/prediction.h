@@ -20,6 +20,7 @@ struct prediction {
     const struct store_manifest *manifest;
     struct store_sample *samples;     /* of the store */
     size_t sample_count;
+    double *clock_falls;              /* [thread_count], or NULL */
     struct store_series *series;      /* times of the store's invocations */
     size_t series_count;
     char *arch;                      /* host name that the samples must have */

@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "platform/discover.h"
+#include "platform/frequency.h"
 #include "platform/topology.h"
 
 #include <errno.h>
@@ -19,12 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROBE_TIMEOUT_S = 60, PAIRS_EACH = 4, WORDS_MOST = 16 };
+enum { PROBE_TIMEOUT_S = 60, PAIRS_EACH = 4, WORDS_MOST = 16, LOAD_MS = 2000, LOAD_QUICK_MS = 200, LOAD_MOST_MS = 50000 };
 #define BUDGET_NS 110000000000u      /* a discovery is done within two minutes */
 
 extern char **environ;
 
-struct platform_words { const char *output, *name; bool quick, force; };
+struct platform_words { const char *output, *name, *load; bool quick, force; };
 
 /* ---- discover ------------------------------------------------------------------------------------------------------------ */
 
@@ -70,14 +71,22 @@ static enum pcere_status machine_discover(struct cli *cli, const struct platform
 {
     struct topology topology;
     struct probing probing = {.cli = cli};
-    enum pcere_status status = cli_file_find("pcere-probe", &probing.probe, error);
+    uint64_t load_ns = (uint64_t)(words->quick ? LOAD_QUICK_MS : LOAD_MS) * 1000000;
+    enum pcere_status status = words->load ? units_parse_time("--load", words->load, &load_ns, error) : PCERE_OK;
+    if (status == PCERE_OK && load_ns > LOAD_MOST_MS * 1000000ull)
+        status = pcere_fail(error, PCERE_USAGE, 0, "give at most 50s", "--load is too long: %s", words->load);
+    if (status == PCERE_OK)
+        status = cli_file_find("pcere-probe", &probing.probe, error);
     if (status)
         return status;
     status = topology_read(NULL, words->quick ? 1 : PAIRS_EACH, &topology, error);
     if (status == PCERE_OK) {
         struct utsname system = {0};
         uname(&system);
-        char source[160], day[32] = "";
+        struct frequency frequency;
+        char source[160], day[32] = "", clock[FREQUENCY_TEXT_BYTES], clock_source[FREQUENCY_TEXT_BYTES + 16];
+        frequency_read("", &frequency);
+        snprintf(clock_source, sizeof clock_source, "clock: %s", frequency_text(&frequency, clock));
         time_t now = time(NULL);
         struct tm date;
         if (gmtime_r(&now, &date))
@@ -86,6 +95,7 @@ static enum pcere_status machine_discover(struct cli *cli, const struct platform
         const struct discover_options options = {
             .topology = &topology, .name = name, .title = title, .isa = strcmp(system.machine, "x86_64") == 0 ? "x86-64" : system.machine, .source = source,
             .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), .quick = words->quick, .budget_ns = BUDGET_NS,
+            .clock_source = clock_source, .load_ms = (unsigned)(load_ns / 1000000),
             .run = probe_run, .progress = progress_show, .context = &probing,
         };
         status = platform_discover(&options, &found->signature, &found->summary, error);
@@ -241,8 +251,8 @@ static enum pcere_status platform_run(struct cli *cli, void *raw, struct pcere_e
         return pcere_fail(error, PCERE_USAGE, 0, "'pcere platform --help' shows how it is called", "unexpected word '%.100s'", cli->operands[most]);
     if (strcmp(action, "discover") == 0)
         return discover_run(cli, words, error);
-    if (words->output || words->name || words->quick || words->force)
-        return pcere_fail(error, PCERE_USAGE, 0, "'pcere platform discover' takes them", "-o, --name, --quick and --force do not go with '%.40s'", action);
+    if (words->output || words->name || words->load || words->quick || words->force)
+        return pcere_fail(error, PCERE_USAGE, 0, "'pcere platform discover' takes them", "-o, --name, --load, --quick and --force do not go with '%.40s'", action);
     if (strcmp(action, "show") == 0)
         return show_run(cli, cli->operand_count > 1 ? cli->operands[1] : NULL, error);
     if (strcmp(action, "list") == 0)
@@ -258,6 +268,8 @@ static const struct cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct platform_words, output), "FILE",
      "discover: the file to write, instead of NAME.json among your own architectures.", 0, 0},
     {"name", 0, CLI_TEXT, offsetof(struct platform_words, name), "NAME", "discover: what --arch shall call this machine.", 0, 0},
+    {"load", 0, CLI_TEXT, offsetof(struct platform_words, load), "TIME",
+     "discover: how long processors work without a break before their clock counts as that under lasting load (2s; with --quick 200ms; at most 50s). Many processors keep a higher one for half a minute.", 0, 0},
     {"quick", 0, CLI_FLAG, offsetof(struct platform_words, quick), NULL, "discover: one round with fewer sizes, in some ten seconds.", 0, 0},
     {"force", 0, CLI_FLAG, offsetof(struct platform_words, force), NULL, "discover: replace an earlier file.", 0, 0},
 };

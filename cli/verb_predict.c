@@ -157,6 +157,8 @@ static void parts_print(const struct prediction *prediction)
         printf("%s outside regions", cli_ratio_text(share, (double)point->serial_ns / whole));
         if (point->start_ns)
             printf(", %s until the team has begun, once", cli_ratio_text(share, (double)point->start_ns / whole));
+        if (point->clock_ns)
+            printf(", %s since the clock falls by a factor of %.3g under lasting load (half of what it may cost)", cli_ratio_text(share, (double)point->clock_ns / whole), point->clock_falls);
         putchar('\n');
     }
 }

@@ -27,6 +27,7 @@ struct experiment {
     size_t cpu_count;
     uint64_t bytes;                      /* 0: not said */
     unsigned bits;                       /* 0: not said */
+    unsigned load_ms;                    /* 0: not said; else it is made in the first round only */
     struct quantity *result;             /* in the signature, whose lists do not grow any more */
     double *samples;
     size_t sample_count, sample_room;
@@ -252,6 +253,10 @@ static void costs_plan(struct plan *plan)
         struct platform_clock *clock = &signature->clocks[signature->clock_count++];
         clock->threads = counts[t];
         experiment_add(plan, (struct experiment){.task = "clock", .cpus = topology->cpus, .cpu_count = counts[t]}, &clock->hz);
+        clock->load_s = (double)plan->options->load_ms / 1000;
+        clock->sustained_hz = quantity_unknown;
+        if (plan->options->load_ms)
+            experiment_add(plan, (struct experiment){.task = "sustain", .cpus = topology->cpus, .cpu_count = counts[t], .load_ms = plan->options->load_ms}, &clock->sustained_hz);
     }
 }
 
@@ -264,13 +269,17 @@ static void signature_begin(struct plan *plan)
         .name = strdup(options->name), .title = strdup(options->title), .isa = strdup(options->isa), .basis = PLATFORM_MEASURED,
         .sockets = topology->sockets, .cores_per_socket = topology->cores_per_socket, .threads_per_core = topology->threads_per_core,
         .numa_nodes = topology->numa_nodes, .page_bytes = options->page_bytes, .pinned = true,
-        .levels = calloc(topology->cache_count + 1, sizeof *signature->levels), .sources = calloc(1, sizeof *signature->sources),
+        .levels = calloc(topology->cache_count + 1, sizeof *signature->levels), .sources = calloc(2, sizeof *signature->sources),
     };
     plan->failed |= !signature->name || !signature->title || !signature->isa || !signature->levels || !signature->sources;
     if (plan->failed)
         return;
     signature->sources[signature->source_count++] = strdup(options->source);
     plan->failed |= !signature->sources[0];
+    if (options->clock_source && !plan->failed) {
+        signature->sources[signature->source_count++] = strdup(options->clock_source);
+        plan->failed |= !signature->sources[1];
+    }
     for (size_t i = 0; i < topology->cache_count; i++) {
         const struct topology_cache *cache = &topology->caches[i];
         signature->levels[signature->level_count++] = (struct platform_level){
@@ -315,7 +324,7 @@ static bool samples_take(struct experiment *experiment, const char *output)
 
 static enum pcere_status experiment_run(struct plan *plan, struct experiment *experiment, struct pcere_error *error)
 {
-    char kind[64], bytes[64], bits[64], repeats[64], cpus[WORD_BYTES] = "cpus=", places[WORD_BYTES] = "OMP_PLACES=";
+    char kind[64], bytes[64], bits[64], load[64], repeats[64], cpus[WORD_BYTES] = "cpus=", places[WORD_BYTES] = "OMP_PLACES=";
     size_t cpus_length = strlen(cpus), places_length = strlen(places);
     for (size_t i = 0; i < experiment->cpu_count && cpus_length < WORD_BYTES - 32 && places_length < WORD_BYTES - 32; i++) {
         cpus_length += (size_t)snprintf(cpus + cpus_length, WORD_BYTES - cpus_length, "%s%u", i ? "," : "", experiment->cpus[i]);
@@ -330,6 +339,8 @@ static enum pcere_status experiment_run(struct plan *plan, struct experiment *ex
         words[count++] = bytes;
     if (experiment->bits && snprintf(bits, sizeof bits, "bits=%u", experiment->bits) > 0)
         words[count++] = bits;
+    if (experiment->load_ms && snprintf(load, sizeof load, "load=%u", experiment->load_ms) > 0)
+        words[count++] = load;
     if (!plan->signature.pinned)
         words[count++] = "pinned=0";
     const char *environment[] = {plan->signature.pinned ? places : "OMP_PLACES=", "OMP_PROC_BIND=", NULL};
@@ -351,7 +362,7 @@ static enum pcere_status round_run(struct plan *plan, size_t round, struct pcere
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; i < plan->experiment_count && status == PCERE_OK; i++) {
         struct experiment *experiment = &plan->experiments[i];
-        if (experiment->refused)
+        if (experiment->refused || (experiment->load_ms && experiment->sample_count))
             continue;
         if (plan->options->progress) {
             char text[160];

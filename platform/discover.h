@@ -25,6 +25,8 @@ typedef void discover_progress_fn(void *context, const char *text);
 struct discover_options {
     const struct topology *topology;
     const char *name, *title, *isa, *source;      /* copied into the signature; source: date and program */
+    const char *clock_source;                     /* what the kernel says of the clock; NULL: nothing */
+    unsigned load_ms;                             /* how long processors work before their clock counts as sustained */
     uint64_t page_bytes;
     bool quick;                                   /* one round, fewer sizes */
     uint64_t budget_ns;                           /* no round is begun after this; 0: none */

@@ -11,6 +11,7 @@
 #define SCHEMA "pcere.platform/1"
 #define NORMAL_95 1.96
 enum { LIST_MOST = 4096, NUMBER_MOST = 1 << 20 };
+#define LOAD_MOST_S 1e6
 
 const struct quantity quantity_unknown = {NAN, NAN, NAN};
 
@@ -73,6 +74,36 @@ const struct platform_bandwidth *level_bandwidth(const struct platform_level *le
         if (level->bandwidths[i].threads <= threads)
             nearest = &level->bandwidths[i];
     return nearest;
+}
+
+/* 0: not known. */
+static double falls_of(const struct platform_clock *clock)
+{
+    bool known = quantity_known(&clock->hz) && quantity_known(&clock->sustained_hz) && clock->sustained_hz.value > 0;
+    return known ? clock->hz.value / clock->sustained_hz.value : 0;
+}
+
+double signature_clock_falls(const struct platform_signature *signature, unsigned threads, double *ret_load_s)
+{
+    const struct platform_clock *below = NULL, *above = NULL;
+    for (size_t i = 0; i < signature->clock_count; i++) {
+        const struct platform_clock *one = &signature->clocks[i];
+        if (falls_of(one) <= 0)
+            continue;
+        if (one->threads <= threads)
+            below = one;
+        if (one->threads >= threads && !above)
+            above = one;
+    }
+    below = below ? below : above;
+    above = above ? above : below;
+    if (!below)
+        return 1;
+    double part = above == below ? 0 : (double)(threads - below->threads) / (double)(above->threads - below->threads);
+    double falls = falls_of(below) + part * (falls_of(above) - falls_of(below));
+    if (ret_load_s)
+        *ret_load_s = above->load_s;
+    return falls - 1 <= CLOCK_NOISE_RATIO ? 1 : falls;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------------- */
@@ -285,7 +316,10 @@ static void costs_read(struct json_reader *reader, const json_t *object, struct 
         const char *where = reader->where;
         struct place here;
         enter(&here, reader, "clocks[%zu]", i);
-        signature->clocks[i] = (struct platform_clock){small_read(reader, from, "threads"), quantity_read(reader, from, "hz")};
+        signature->clocks[i] = (struct platform_clock){.threads = small_read(reader, from, "threads"), .hz = quantity_read(reader, from, "hz"),
+                                                       .sustained_hz = quantity_read(reader, from, "sustained_hz")};
+        if (quantity_known(&signature->clocks[i].sustained_hz))
+            signature->clocks[i].load_s = json_read_number(reader, from, "load_s", 0, LOAD_MOST_S);
         reader->where = where;
     }
     signature->sources = list_read(reader, object, "sources", sizeof *signature->sources, &list, &signature->source_count);
@@ -476,6 +510,10 @@ static void costs_put(json_t *object, const struct platform_signature *signature
         json_t *one = list_grow(clocks, failed);
         json_put(one, "threads", json_from_u64(signature->clocks[i].threads), failed);
         json_put(one, "hz", quantity_object(&signature->clocks[i].hz, failed), failed);
+        if (quantity_known(&signature->clocks[i].sustained_hz)) {
+            json_put(one, "sustained_hz", quantity_object(&signature->clocks[i].sustained_hz, failed), failed);
+            json_put(one, "load_s", json_from_double(signature->clocks[i].load_s), failed);
+        }
     }
     for (size_t i = 0; i < signature->source_count && !*failed; i++)
         if (json_array_append_new(sources, json_from_string(signature->sources[i])) != 0)

@@ -77,7 +77,12 @@ struct platform_pipeline { char *kind; struct quantity value; };
 struct platform_overhead { char *construct; unsigned threads; struct quantity time_ns; };    /* of probe_overhead's kinds */
 /* What a core pays for addresses: it reads from `reach_pages` pages in turn until half of the reads must look a page up in memory, each of which takes `miss_ns` where many do. */
 struct platform_translation { struct quantity reach_pages, miss_ns; };      /* unknown: not measured */
-struct platform_clock { unsigned threads; struct quantity hz; };                               /* of one core while that many are busy */
+struct platform_clock {                      /* of one core while that many are busy */
+    unsigned threads;
+    struct quantity hz;                      /* for some milliseconds */
+    struct quantity sustained_hz;            /* after `load_s` without a break; unknown: not measured */
+    double load_s;
+};
 
 struct platform_signature {
     char *name;                              /* what --arch takes */
@@ -114,6 +119,11 @@ void signature_done(struct platform_signature *signature);
 /* Hardware threads of the whole machine, and the cores. */
 unsigned signature_threads(const struct platform_signature *signature);
 unsigned signature_cores(const struct platform_signature *signature);
+
+/* By how much longer what waits for the processor alone takes once `threads` cores have worked for long than at first (1.1): of the nearest numbers of threads that were measured, in proportion
+ * between two of them; 1 where that is within CLOCK_NOISE_RATIO, or not known. *ret_load_s (may be NULL): how long that was. */
+#define CLOCK_NOISE_RATIO 0.02
+double signature_clock_falls(const struct platform_signature *signature, unsigned threads, double *ret_load_s);
 
 /* The bandwidths of a level at `threads` threads: those of the nearest count at or below, scaled to no more than in proportion; NULL: none known. */
 const struct platform_bandwidth *level_bandwidth(const struct platform_level *level, unsigned threads);

@@ -247,6 +247,10 @@ static void costs_check(struct check *check, const struct platform_signature *si
         positive_check(check, &one->hz, field);
         if (one->hz.value < HZ_LEAST || one->hz.value > HZ_MOST)
             breach(check, "is none that a processor has", "%s", field);
+        snprintf(field, sizeof field, "clocks[%zu].sustained_hz", i);
+        positive_check(check, &one->sustained_hz, field);
+        if (quantity_known(&one->sustained_hz) && (one->sustained_hz.value < HZ_LEAST || one->sustained_hz.value > HZ_MOST))
+            breach(check, "is none that a processor has", "%s", field);
     }
 }
 

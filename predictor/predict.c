@@ -52,19 +52,6 @@ struct predictor {
     uint64_t state;
 };
 
-/* 0 to 1. */
-static double uniform_draw(uint64_t *state)
-{
-    return ((double)(random_next(state) >> 11) + 0.5) * 0x1p-53;
-}
-
-/* Standard normal by Box and Muller. */
-static double normal_draw(uint64_t *state)
-{
-    double u = uniform_draw(state), v = uniform_draw(state);
-    return sqrt(-2 * log(u)) * cos(2 * 3.14159265358979323846 * v);
-}
-
 /* Draws of the mean of all shots. */
 static void shots_measure(struct predictor *predictor, size_t count)
 {
@@ -72,7 +59,7 @@ static void shots_measure(struct predictor *predictor, size_t count)
     if (count > 1)
         half = statistics_mean_interval(predictor->values, count, 0.95).high - mean;
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
-        predictor->draws[d] = mean + half / 1.96 * normal_draw(&predictor->state);
+        predictor->draws[d] = mean + half / 1.96 * random_normal(&predictor->state);
 }
 
 /* Samples of slow processors: the region lost anything between nothing and what known work lost beside them. */
@@ -80,7 +67,7 @@ static void slow_spread(struct predictor *predictor)
 {
     double slow_ratio = replays_slow_ratio(&predictor->replays);
     for (size_t d = 0; slow_ratio > 0 && d < PREDICT_DRAWS; d++)
-        predictor->draws[d] *= exp(-log1p(slow_ratio) * uniform_draw(&predictor->state));
+        predictor->draws[d] *= exp(-log1p(slow_ratio) * random_uniform(&predictor->state));
 }
 
 /* Median of the chosen replays into ret_class, and draws of it. */
@@ -101,10 +88,10 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
         statistics_bootstrap_medians(predictor->groups, processes, &predictor->state, predictor->scratch, predictor->draws, PREDICT_DRAWS);
     if (filled == 1 && !shots)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
-            predictor->draws[d] *= 1 + STATISTICS_SINGLE_RATIO * normal_draw(&predictor->state);
+            predictor->draws[d] *= 1 + STATISTICS_SINGLE_RATIO * random_normal(&predictor->state);
     if (processes < PROCESSES_ENOUGH)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
-            predictor->draws[d] *= 1 + PREDICT_PROCESS_RATIO / sqrt((double)processes) * normal_draw(&predictor->state);
+            predictor->draws[d] *= 1 + PREDICT_PROCESS_RATIO / sqrt((double)processes) * random_normal(&predictor->state);
     slow_spread(predictor);
     ret_class->basis = shots ? PREDICT_SAMPLE : PREDICT_REPLAY;
     ret_class->vitro_ns = whole_ns(replays_vitro_ns(replays, predictor->values, filled));
@@ -119,7 +106,7 @@ static void residual_spread(struct predictor *predictor, uint32_t threads)
         residual = copysign(fmax(fabs(residual), PREDICT_UNKNOWN_RATIO), residual);
     double log_ratio = copysign(log1p(fabs(residual)), residual);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
-        predictor->draws[d] *= exp(log_ratio * (predictor->residual_draws[d] + normal_draw(&predictor->state)));
+        predictor->draws[d] *= exp(log_ratio * (predictor->residual_draws[d] + random_normal(&predictor->state)));
 }
 
 static bool anything_replayed(struct predictor *predictor, uint32_t threads)
@@ -160,7 +147,7 @@ static struct kept kept_add(struct predictor *predictor, const struct store_regi
         kept = (struct kept){whole_ns(amdahl_kept_time((double)time_ns, invocations, scaling, &predictor->forks)), PREDICT_SCALED};
     double ends[] = {(double)time_ns, (double)time_ns * captured / threads};
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
-        predictor->region_draws[d] += (double)kept.time_ns + (ends[d % 2] - (double)kept.time_ns) * uniform_draw(&predictor->state);
+        predictor->region_draws[d] += (double)kept.time_ns + (ends[d % 2] - (double)kept.time_ns) * random_uniform(&predictor->state);
     return kept;
 }
 
@@ -207,7 +194,7 @@ static void members_spread(struct predictor *predictor, const struct store_regio
     ret_class->check = runs > 0 ? PREDICT_CHECKED_BY_RUNS : siblings > 0 ? PREDICT_CHECKED_BY_CLASSES : PREDICT_UNCHECKED;
     ret_class->members_ratio = runs > 0 ? runs : siblings > 0 ? siblings : 1;
     for (size_t d = 0; d < PREDICT_DRAWS && !predictor->alone; d++)
-        predictor->draws[d] *= 1 + (ret_class->members_ratio - 1) * uniform_draw(&predictor->state);
+        predictor->draws[d] *= 1 + (ret_class->members_ratio - 1) * random_uniform(&predictor->state);
 }
 
 /* What a class adds; its draws are added to region_draws. */
@@ -350,10 +337,24 @@ static void loud_spread(struct predictor *predictor, uint32_t threads)
 {
     double loud_ratio = predictor->request->model ? 0 : replays_loud_ratio(predictor->request, threads);
     for (size_t d = 0; loud_ratio > 0 && d < PREDICT_DRAWS; d++)
-        predictor->point_draws[d] *= 1 + loud_ratio * uniform_draw(&predictor->state);
+        predictor->point_draws[d] *= 1 + loud_ratio * random_uniform(&predictor->state);
 }
 
-static enum pcere_status point_predict(struct predictor *predictor, uint64_t serial_ns, uint32_t threads,
+/* Replays are over before the clock falls, the program is not. */
+static void clock_add(struct predictor *predictor, double falls, struct predict_point *point)
+{
+    point->clock_falls = 1;
+    if (predictor->request->model || falls <= 1 || point->time_ns < PREDICT_CLOCK_LEAST_NS)
+        return;
+    double whole_clock_ns = (double)(point->parts_ns[PREDICT_REPLAY] + point->parts_ns[PREDICT_SAMPLE]) * (falls - 1);
+    point->clock_falls = falls;
+    point->clock_ns = whole_ns(whole_clock_ns / 2);
+    point->time_ns += point->clock_ns;
+    for (size_t d = 0; d < PREDICT_DRAWS; d++)
+        predictor->point_draws[d] += whole_clock_ns * random_uniform(&predictor->state);
+}
+
+static enum pcere_status point_predict(struct predictor *predictor, uint64_t serial_ns, uint32_t threads, double clock_falls,
                                        struct predict_point *ret_point, struct pcere_error *error)
 {
     const struct store_manifest *manifest = predictor->request->manifest;
@@ -380,10 +381,10 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
         ret_point->serial_change_ratio = 0;
     double other_ns = ret_point->serial_change_ratio * (double)serial_ns;
     for (size_t d = 0; d < PREDICT_DRAWS; d++) {
-        predictor->residual_draws[d] = normal_draw(&predictor->state);
-        predictor->run_draws[d] = exp(M_SQRT2 * predictor->run_ratio * normal_draw(&predictor->state));
-        double drawn_ns = (double)serial_ns + other_ns * (other_ns != 0 ? uniform_draw(&predictor->state) : 0);
-        predictor->point_draws[d] = drawn_ns * fmax(1 + serial_ratio * normal_draw(&predictor->state), 0) * predictor->run_draws[d];
+        predictor->residual_draws[d] = random_normal(&predictor->state);
+        predictor->run_draws[d] = exp(M_SQRT2 * predictor->run_ratio * random_normal(&predictor->state));
+        double drawn_ns = (double)serial_ns + other_ns * (other_ns != 0 ? random_uniform(&predictor->state) : 0);
+        predictor->point_draws[d] = drawn_ns * fmax(1 + serial_ratio * random_normal(&predictor->state), 0) * predictor->run_draws[d];
     }
     for (size_t r = 0; r < manifest->region_count; r++) {
         enum pcere_status status = region_predict(predictor, &manifest->regions[r], threads, &ret_point->regions[r],
@@ -394,6 +395,7 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
         parts_add(&ret_point->regions[r], ret_point);
     }
     start_add(predictor, ret_point);
+    clock_add(predictor, clock_falls, ret_point);
     loud_spread(predictor, threads);
     interval_read(predictor->point_draws, ret_point->time_ns, &ret_point->low_ns, &ret_point->high_ns);
     ret_point->real_ns = runs_median(predictor->request, threads, false, predictor->values, &ret_point->real_count);
@@ -519,7 +521,8 @@ static enum pcere_status points_predict(struct predictor *predictor, struct pred
         struct predict_point *point = &result->points[result->point_count];
         struct predict_absent *absent = &result->absent[result->absent_count];
         uint64_t state = predictor->state;
-        enum pcere_status status = point_predict(predictor, result->serial_ns, request->threads[t], point, &absent->why);
+        double clock_falls = request->clock_falls ? request->clock_falls[t] : 1;
+        enum pcere_status status = point_predict(predictor, result->serial_ns, request->threads[t], clock_falls, point, &absent->why);
         if (status == PCERE_OK) {
             result->point_count++;
             continue;

@@ -33,6 +33,8 @@
  *     host, pooled over thread counts with an assumed PREDICT_RUN_RATIO that counts as PREDICT_RUN_ASSUMED degrees of freedom;
  *   - the serial part, at other thread counts than the capture's, by PREDICT_SERIAL_RATIO, unless real runs told it; where real runs there spent more or less than
  *     those with the capture's threads by more than that, and do not count, anything from the capture's to as much more or less;
+ *   - a clock that falls under lasting load (clock_falls): between what regions take at the clock of short replays and at the other, evenly; the prediction lies in the middle, since
+ *     what waits for memory does not wait for the clock, and which part that is is not known;
  *   - classes that real runs at these threads tell apart (replays_members), or, where none does, the region's other classes (siblings_check): anything from what the representative says to what
  *     all members took, or would take if they scaled as the classes between which they lie;
  *   - how late a new team's threads begin, as codelets measured it;
@@ -56,6 +58,7 @@
 #define PREDICT_RUN_RATIO 0.02
 #define PREDICT_RUN_ASSUMED 3
 #define PREDICT_SERIAL_RATIO 0.05
+#define PREDICT_CLOCK_LEAST_NS 200000000u /* no shorter program feels a clock that falls under lasting load */
 #define PREDICT_ALIEN_FACTOR 3.0          /* a codelet that takes so many times as long, or as little, as its class did in vivo does not represent it */
 
 enum predict_basis {
@@ -88,6 +91,8 @@ struct predict_request {
     bool measured_serial;            /* T_seq as the host's real runs at these threads have it, between two such counts in proportion; where there are none, the capture's */
     predict_model_fn *model;         /* takes the replays' place; NULL: replays count. Its errors are of one kind: the draws of all classes go up and down together */
     void *model_context;
+    const double *clock_falls;       /* [thread_count], or NULL: by how much longer what waits for the processor alone takes once so many threads have worked for long than in a
+                                        replay, at least 1 */
     const struct store_series *series;        /* times of invocations, for siblings_check; may be NULL */
     size_t series_count;
     double kept_ratio;               /* with a model: what keeps the capture's time takes so many times as long there */
@@ -132,6 +137,8 @@ struct predict_point {
     uint64_t missing_ns;             /* of these, what should have been replayed */
     size_t missing_count;            /* classes of which that is */
     double preempted_ratio;          /* replays_preempted_ratio: a prediction is of a machine that does nothing else */
+    double clock_falls;              /* request->clock_falls; 1: none, or the program is too short for it (PREDICT_CLOCK_LEAST_NS) */
+    uint64_t clock_ns;               /* of time_ns, what half of that adds to regions that were replayed or sampled */
     uint64_t start_ns;               /* of time_ns, how late the threads of the team begin when it is made, which happens once */
     uint64_t cost_ns;                /* wall time of all replays that count: restoring and warm-up included, building not */
     bool has_real;                   /* real runs of that host at these threads are among the samples */

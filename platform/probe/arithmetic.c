@@ -142,3 +142,37 @@ void probe_clock(const struct probe *probe)
     probe_keep(&value);
     probe_others_end(others);
 }
+
+/* The widest units would lower the clock of a processor for their own sake; most programs do not use them. */
+static void load_run(void)
+{
+#if defined __x86_64__
+    multiply_add_plain();
+#endif
+    uint64_t value = additions_run(0);
+    probe_keep(&value);
+}
+
+static void *load_step(void *state)
+{
+    load_run();
+    return state;
+}
+
+void probe_sustain(const struct probe *probe)
+{
+    probe_pin(probe->cpus[0]);
+    struct others *others = probe_others_start(probe, additions_begin, load_step);
+    uint64_t begin = probe_now_ns(), value = 0;
+    while (probe_now_ns() - begin < (uint64_t)probe->load_ms * 1000000u)
+        load_run();
+    for (unsigned i = 0; i < probe->repeats; i++) {
+        uint64_t start = probe_now_ns();
+        for (int k = 0; k < CLOCK_RUNS; k++)
+            value = additions_run(value);
+        uint64_t end = probe_now_ns();
+        probe_print((double)(CLOCK_RUNS * (size_t)ROUNDS * ADDITIONS) / ((double)(end - start) / 1e9));
+    }
+    probe_keep(&value);
+    probe_others_end(others);
+}

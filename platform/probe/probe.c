@@ -60,7 +60,7 @@ static const struct {
     void (*run)(const struct probe *probe);
 } tasks[] = {
     {"latency", probe_latency}, {"bandwidth", probe_bandwidth}, {"pair", probe_pair},
-    {"arithmetic", probe_arithmetic}, {"function", probe_function}, {"clock", probe_clock}, {"overhead", probe_overhead},
+    {"arithmetic", probe_arithmetic}, {"function", probe_function}, {"clock", probe_clock}, {"sustain", probe_sustain}, {"overhead", probe_overhead},
     {"overlap", probe_overlap}, {"capacity", probe_capacity}, {"pipeline", probe_pipeline},
     {"translation", probe_translation},
 };
@@ -91,7 +91,7 @@ static void cpus_parse(struct probe *probe, char *word, char *list)
 
 int main(int count, char **words)
 {
-    static struct probe probe = {.kind = "", .bits = 64, .repeats = 1};
+    static struct probe probe = {.kind = "", .bits = 64, .repeats = 1, .load_ms = 1000};
     for (int i = 2; i < count; i++) {
         char *value = strchr(words[i], '=');
         size_t key = value ? (size_t)(value++ - words[i]) : 0;
@@ -107,6 +107,8 @@ int main(int count, char **words)
             probe.bits = (unsigned)number_parse(words[i], value, 512);
         else if (key == 7 && strncmp(words[i], "repeats", 7) == 0)
             probe.repeats = (unsigned)number_parse(words[i], value, 1000000);
+        else if (key == 4 && strncmp(words[i], "load", 4) == 0)
+            probe.load_ms = (unsigned)number_parse(words[i], value, 60000);
         else {
             fprintf(stderr, "pcere-probe: '%s' is not KEY=VALUE with a key of a probe\n", words[i]);
             return 2;
@@ -119,6 +121,6 @@ int main(int count, char **words)
             tasks[i].run(&probe);
             return 0;
         }
-    fprintf(stderr, "usage: pcere-probe latency|bandwidth|pair|arithmetic|function|clock|overhead|overlap|capacity|pipeline|translation KEY=VALUE...\n");
+    fprintf(stderr, "usage: pcere-probe latency|bandwidth|pair|arithmetic|function|clock|sustain|overhead|overlap|capacity|pipeline|translation KEY=VALUE...\n");
     return 2;
 }

@@ -19,6 +19,7 @@ struct probe {
     size_t bytes;                        /* of the memory that one thread uses */
     unsigned bits;                       /* of a vector */
     unsigned repeats;                    /* numbers to print */
+    unsigned load_ms;                    /* how long before that */
 };
 
 /* Print one result. */
@@ -75,6 +76,8 @@ void probe_arithmetic(const struct probe *probe);
 void probe_function(const struct probe *probe);
 /* clock: cycles per second of cpus[0] while all of `cpus` are busy, by a chain of dependent additions. */
 void probe_clock(const struct probe *probe);
+/* sustain: the same once all of `cpus` have worked without a break for load_ms, with units that draw power (multiplications and additions side by side). */
+void probe_sustain(const struct probe *probe);
 
 /* overheads.c. overhead: ns that one OpenMP construct adds to the work in it, with a thread on each of `cpus` (the caller sets OMP_PLACES).
  * Kinds are the names of probe_overhead_kinds, in the manner of the EPCC microbenchmarks (Bull, 1999): the time of a loop over the construct

@@ -6,7 +6,7 @@ if [ "$status" -eq 3 ] && jq -e '[.checks[] | select(.required and (.ok | not)) 
 fi
 says "a machine that can run the tests passes the check" 0
 is "each check has a name, a verdict, a finding and a hint" "$(json '[.checks[] | select((.name|type) == "string" and (.ok|type) == "boolean" and (.found|type) == "string" and has("hint"))] | length')" "$(json '.checks | length')"
-for name in ptrace proc-mem process-vm-readv no-randomize compat-layout fixed-noreplace memfd pagemap-scan userfaultfd perf-events clang lld openmp plugin capture-library replay-library preload profiler cores memory disk clock huge-pages; do
+for name in ptrace proc-mem process-vm-readv no-randomize compat-layout fixed-noreplace memfd pagemap-scan userfaultfd perf-events clang lld openmp plugin capture-library replay-library preload profiler cores memory disk clock frequency huge-pages; do
     is "there is a check called $name" "$(json "[.checks[] | select(.name == \"$name\")] | length")" 1
 done
 holds "the profiler's test program has the XUs that it must have" jq -e '.checks[] | select(.name == "profiler") | .ok and (.found | test("each of 28 XUs.*plugin.s ids"))' .out

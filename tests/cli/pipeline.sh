@@ -58,6 +58,13 @@ holds "with the speed-up that follows" jq -e '.predictions[0].time_ns as $one | 
 holds "and the serial part that Amdahl's law makes of it" jq -e '.predictions as $p | .amdahl | .threads == [1, 2] and (($p[1].time_ns / $p[0].time_ns * 2 - 1) - .serial_ratio | fabs < 1e-9) and
     (.serial_ratio <= 0 and .speedup_limit == null or (.serial_ratio * .speedup_limit - 1 | fabs < 1e-9))' .out
 is "real times are unknown without --measure" "$(json '[.predictions[].real_ns] | unique | map(tostring) | join(",")')" null
+mkdir -p data/pcere/archs
+"$PCERE" platform show sandybridge --json | jq --arg name "$(json .arch)" \
+    '.platform | .name = $name | .clocks = [{threads: 1, hz: {value: 1e9, low: null, high: null}, sustained_hz: {value: 8e8, low: null, high: null}, load_s: 2}]' >"data/pcere/archs/$(json .arch).json"
+run "$PCERE" predict --json --threads 1,2
+holds "where the machine's signature says that its clock falls under lasting load, long programs take longer" jq -e \
+    '.predictions | all(.clock_falls == (if .time_ns - (.parts_ns.clock // 0) >= 200e6 then 1.25 else null end) and (.clock_falls == null) == (.parts_ns.clock == null))' .out
+rm -r data/pcere
 run "$PCERE" predict --measure --json --threads 1,2
 says "predict --measure" 0
 holds "puts real time, error and acceleration beside it" jq -e '[.predictions[] | .real_ns > 0 and .error_ratio >= 0 and .acceleration > 0] | all' .out

@@ -26,10 +26,10 @@ probes_write known 0
 probes_write loose 1
 
 # Where too much else runs, numbers cross: that is said, and known answers go on.
-run "$PCERE" platform discover --quick --name box --json
+run "$PCERE" platform discover --quick --name box --load 100ms --json
 if [ "$status" -eq 3 ]; then
     says "a machine that is too busy to be measured says so, and which number tells" 3 err 'what was measured: ' err 'too busy'
-    run env PCERE_LIBDIR="$work/known" "$PCERE" platform discover --quick --name box --json
+    run env PCERE_LIBDIR="$work/known" "$PCERE" platform discover --quick --name box --load 100ms --json
 fi
 says "this machine is measured" 0
 is "what was measured is a signature, in the user's own place" "$(json '.file | endswith("/data/pcere/archs/box.json")')" true
@@ -38,8 +38,12 @@ is "intervals hold their values" "$(json '[.platform.levels[].latency_ns | .low 
 is "bandwidths, arithmetic and overheads are there" \
     "$(json '.platform | (.levels[-1].bandwidths[0].read_bytes_per_s.value > 1e8) and any(.arithmetic[]; .kind == "add" and .bits == 64 and .flops_per_s.value > 1e8)
              and ([.overheads[].construct] | contains(["parallel", "for", "barrier", "single", "critical", "lock", "reduction", "task", "dynamic-chunk"]))')" true
+holds "and what the clock falls to under lasting load, with what the kernel says of it" \
+    jq -e '.platform | (.clocks | all(.sustained_hz.value > 1e8 and .load_s == 0.1)) and any(.sources[]; startswith("clock: "))' .out
+run "$PCERE" platform discover --quick --name none --load 5min; says "a load of minutes is refused" 2 err '5min'
+run "$PCERE" platform discover --quick --name none --load 60s; says "and one that a probe may not take" 2 err 'at most 50s'
 run "$PCERE" platform discover --quick --name box; says "an earlier file is not replaced unasked" 2 err '--force'
-run "$PCERE" platform show box; says "it has a name from now on" 0 out '^box: .*\(measured\)'
+run "$PCERE" platform show box; says "it has a name from now on" 0 out '^box: .*\(measured\)' out 'GHz at 1 thread \(.* after 0\.1 s\)'
 PCERE_HOST=box run "$PCERE" platform show host; says "and is this machine's, if that is its name" 0 out '^box: '
 
 mine=$XDG_DATA_HOME/pcere/archs

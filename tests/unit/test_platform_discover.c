@@ -161,7 +161,7 @@ static void this_machine(void)
 
 /* ---- discovery from recorded answers --------------------------------------------------------------------------------------- */
 
-struct recorded { unsigned calls, pinned_calls, disturbed; bool may_pin, silent; };      /* disturbed: latencies of so many calls are absurd */
+struct recorded { unsigned calls, pinned_calls, disturbed, sustains; bool may_pin, silent; };      /* disturbed: latencies of so many calls are absurd */
 
 static unsigned long value_of(const char *const *words, const char *key)
 {
@@ -206,6 +206,11 @@ static enum pcere_status answer(void *context, const char *const *words, const c
         value = 30 + 0.5 * (double)value_of(words, "bytes=");
     else if (strcmp(words[0], "overhead") == 0)
         value = 123;
+    else if (strcmp(words[0], "sustain") == 0) {
+        CU_ASSERT_EQUAL(value_of(words, "load="), 300);
+        recorded->sustains++;
+        value = strchr(words[1], ',') ? 1.6e9 : 1.99e9;
+    }
     char *output = NULL;
     CU_ASSERT_FATAL(asprintf(&output, "%.9g\n%.9g\n%.9g\nnan\n", value * 0.98, value, value * 1.01) > 0);
     *ret_output = output;
@@ -219,7 +224,7 @@ static enum pcere_status discover(struct recorded *recorded, struct platform_sig
     CU_ASSERT_EQUAL_FATAL(topology_read(xml, 1, &topology, error), PCERE_OK);
     free(xml);
     const struct discover_options options = {.topology = &topology, .name = "box", .title = "a box", .isa = "x86-64", .source = "recorded",
-                                             .page_bytes = 4096, .quick = true, .run = answer, .context = recorded};
+                                             .clock_source = "clock: recorded", .load_ms = 300, .page_bytes = 4096, .quick = true, .run = answer, .context = recorded};
     enum pcere_status status = platform_discover(&options, signature, summary, error);
     topology_done(&topology);
     return status;
@@ -251,6 +256,18 @@ static void discovered(void)
     CU_ASSERT_DOUBLE_EQUAL(signature.pairs[0].read.alpha_ns, 30, 1e-3);
     CU_ASSERT_DOUBLE_EQUAL(signature.pairs[0].read.beta_ns_per_byte, 0.5, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(signature.frequency_hz, 2e9, 1);
+    CU_ASSERT_STRING_EQUAL(signature.sources[1], "clock: recorded");
+    CU_ASSERT_EQUAL_FATAL(signature.clock_count, 2);
+    CU_ASSERT_DOUBLE_EQUAL(signature.clocks[1].sustained_hz.value, 1.6e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(signature.clocks[1].load_s, 0.3, 1e-9);
+    double load_s, alone = 2 / 1.99, all = 1.25, part = 3.0 / (signature.clocks[1].threads - 1);
+    CU_ASSERT_DOUBLE_EQUAL(signature_clock_falls(&signature, 1, &load_s), 1, 1e-9);              /* within noise */
+    CU_ASSERT_DOUBLE_EQUAL(load_s, 0.3, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(signature_clock_falls(&signature, signature.clocks[1].threads, NULL), all, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(signature_clock_falls(&signature, 1000, NULL), all, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(signature_clock_falls(&signature, 4, NULL), alone + part * (all - alone), 1e-9);
+    signature.clocks[0].sustained_hz = signature.clocks[1].sustained_hz = quantity_unknown;
+    CU_ASSERT_DOUBLE_EQUAL(signature_clock_falls(&signature, 4, NULL), 1, 1e-9);
     size_t known = 0;
     for (size_t i = 0; i < signature.pipeline_count; i++) {
         const struct platform_pipeline *one = &signature.pipeline[i];
@@ -285,6 +302,7 @@ static void disturbed(void)
     struct pcere_error error = {0};
     CU_ASSERT_EQUAL_FATAL(discover(&recorded, &signature, &summary, &error), PCERE_OK);
     CU_ASSERT_EQUAL(summary.rounds, 3);
+    CU_ASSERT_EQUAL(recorded.sustains, 2);                         /* with one thread and with all, once */
     CU_ASSERT_EQUAL(signature_check(&signature, "box", &error), PCERE_OK);
     CU_ASSERT_DOUBLE_EQUAL(signature.levels[0].latency_ns.value, 2.02, 1e-6);
     signature_done(&signature);

@@ -213,7 +213,7 @@ static void functions_take_what_was_measured(void)
 static void wide_signatures_make_wide_times(void)
 {
     struct work work;
-    struct platform_clock clock = {1, {1e9, 0.7e9, 1.4e9}};
+    struct platform_clock clock = {.threads = 1, .hz = {1e9, 0.7e9, 1.4e9}};
     struct platform_signature wide = machine;
     struct model_time narrow, time;
     work_make(&work, 1, 1000000, 5, 1000000);

@@ -27,7 +27,7 @@ static const char *const sound =
     "{\"kind\":\"fma\",\"bits\":64,\"flops_per_s\":{\"value\":8e9,\"low\":null,\"high\":null}},{\"kind\":\"fma-chain\",\"bits\":64,\"flops_per_s\":{\"value\":1e9,\"low\":null,\"high\":null}}],"
     "\"pipeline\":[{\"kind\":\"load\",\"value\":{\"value\":3,\"low\":2.9,\"high\":3.1}},{\"kind\":\"window\",\"value\":{\"value\":192,\"low\":null,\"high\":null}}],"
     "\"overheads\":[{\"construct\":\"barrier\",\"threads\":2,\"time_ns\":{\"value\":-3,\"low\":-9,\"high\":4}}],"
-    "\"clocks\":[{\"threads\":1,\"hz\":{\"value\":2e9,\"low\":1.9e9,\"high\":2.1e9}}],\"sources\":[\"a data sheet\"]}";
+    "\"clocks\":[{\"threads\":1,\"hz\":{\"value\":2e9,\"low\":1.9e9,\"high\":2.1e9},\"sustained_hz\":{\"value\":1.8e9,\"low\":null,\"high\":null},\"load_s\":2.5}],\"sources\":[\"a data sheet\"]}";
 
 static enum pcere_status read_text(const char *text, struct platform_signature *signature, struct pcere_error *error)
 {
@@ -185,6 +185,7 @@ static void costs_absurd(void)
         {"{\"value\":-3,\"low\":-9", "{\"value\":-3,\"low\":-2", ": overheads[0].time_ns lies outside"},
         {"\"clocks\":[{\"threads\":1", "\"clocks\":[{\"threads\":7", ": clocks[0].threads is zero, more"},
         {"{\"value\":2e9,\"low\":1.9e9,", "{\"value\":-2e9,\"low\":-3e9,", ": clocks[0].hz is not above zero"},
+        {"{\"value\":1.8e9,", "{\"value\":18,", ": clocks[0].sustained_hz is none"},
         {"{\"value\":2e9,\"low\":1.9e9,\"high\":2.1e9}", "{\"value\":2e15,\"low\":null,\"high\":null}", ": clocks[0].hz is none"},
     };
     ALL_REFUSED(changes);
@@ -215,6 +216,7 @@ static void malformed(void)
         {"{\"kind\":\"window\",", "{", "pipeline[1]: \"kind\""},
         {"\"construct\":\"barrier\"", "\"construct\":5", "overheads[0]: \"construct\""},
         {"\"hz\":{\"value\":2e9", "\"hz\":{\"value\":{}", "clocks[0]: hz: \"value\""},
+        {"\"load_s\":2.5", "\"load\":2.5", "clocks[0]: \"load_s\""},
         {"\"a data sheet\"", "7", "sources"},
     };
     ALL_REFUSED(changes);

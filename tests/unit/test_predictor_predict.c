@@ -561,6 +561,43 @@ static void classes_that_do_not_hold(void)
     predict_result_done(&result);
 }
 
+/* Under lasting load the clock of four busy cores is a fifth lower than in a replay. */
+static void a_clock_that_falls(void)
+{
+    static const uint32_t threads[] = {1, 4};
+    static const double falls[] = {1, 1.25};
+    struct store_sample samples[6];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    count = replay_all(samples, count, "home", 4, 1, 0);                     /* no faster with four, so that the program is long enough */
+    struct predict_request asked = request(samples, count, "home", threads, 2);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    uint64_t time_ns = result.points[1].time_ns, one_ns = result.points[0].time_ns, high_ns = result.points[1].high_ns;
+    CU_ASSERT_EQUAL(result.points[1].clock_ns, 0);
+    CU_ASSERT_DOUBLE_EQUAL(result.points[1].clock_falls, 1, 1e-12);
+    predict_result_done(&result);
+    asked.clock_falls = falls;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].time_ns, one_ns);
+    CU_ASSERT_EQUAL(result.points[0].clock_ns, 0);
+    uint64_t replayed_ns = result.points[1].parts_ns[PREDICT_REPLAY];
+    CU_ASSERT_EQUAL(replayed_ns, 145500000);
+    CU_ASSERT_EQUAL(result.points[1].clock_ns, replayed_ns / 8);             /* half of a quarter */
+    CU_ASSERT_EQUAL(result.points[1].time_ns, time_ns + replayed_ns / 8);
+    CU_ASSERT_DOUBLE_EQUAL(result.points[1].clock_falls, 1.25, 1e-12);
+    CU_ASSERT(result.points[1].high_ns > high_ns + replayed_ns / 8);
+    predict_result_done(&result);
+    struct store_sample fast[3];
+    asked.sample_count = replay_all(fast, 0, "home", 4, 4, 0);               /* 136 ms: over before the clock falls */
+    asked.samples = fast;
+    asked.threads = &threads[1];
+    asked.clock_falls = &falls[1];
+    asked.thread_count = 1;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].clock_ns, 0);
+    predict_result_done(&result);
+}
+
 /* The codelet of the ninety took 400 % more than they did in the program: it is no measure of them. */
 static void a_codelet_unlike_its_class(void)
 {
@@ -891,6 +928,7 @@ static const struct unit_test tests[] = {
     {"a team's late threads count once, where the program makes it and a codelet had it", the_team_starts_once},
     {"the part outside regions is the capture's, or that of real runs at those threads", serial_parts_of_real_runs},
     {"classes that real runs tell apart at other threads widen the interval", classes_that_do_not_hold},
+    {"a clock that falls under lasting load makes long programs slower", a_clock_that_falls},
     {"a codelet that takes a multiple of what its class did is no measure of it", a_codelet_unlike_its_class},
     {"a codelet that is faster than the one invocation that it is counts", a_codelet_faster_than_its_one_invocation},
     {"members count as the codelet takes, where its representative's time in vivo was off", members_count_by_what_the_codelet_takes},
