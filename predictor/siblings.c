@@ -31,9 +31,13 @@ static double log_ratio_at(const struct siblings_scaling *scalings, size_t count
 
 double siblings_ratio(struct siblings_scaling *scalings, size_t count, const struct siblings_scaling *own, const double *members_ns, size_t member_count)
 {
-    double sum_ns = 0, scaled_ns = 0, own_log = log(own->ratio);
+    double sum_ns = 0, scaled_ns = 0, own_log = log(own->ratio), least = own->ratio, most = own->ratio;
     qsort(scalings, count, sizeof *scalings, by_work);
-    for (size_t i = 0; count > 1 && i < member_count; i++) {
+    for (size_t i = 0; i < count; i++) {
+        least = fmin(least, scalings[i].ratio);
+        most = fmax(most, scalings[i].ratio);
+    }
+    for (size_t i = 0; most >= SIBLINGS_APART * least && i < member_count; i++) {
         sum_ns += members_ns[i];
         scaled_ns += members_ns[i] * exp(log_ratio_at(scalings, count, members_ns[i]) - own_log);
     }

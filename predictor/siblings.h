@@ -11,10 +11,11 @@
 #include "predictor/amdahl.h"
 #include "predictor/predict.h"
 
+#define SIBLINGS_APART 1.25                  /* least and most of a region's scalings: below that they differ by no more than replays of few repetitions do */
 struct siblings_scaling { double own_ns, ratio; };    /* of a representative: its work at the capture's threads, and how many times as long it takes at others */
 
-/* How many times as much members with this work take together as one would say by a representative with `own`; 1 where that is within MEMBERS_NOISE_RATIO, or there is
- * nothing to compare. `scalings` is sorted by this. */
+/* How many times as much members with this work take together as one would say by a representative with `own`; 1 where that is within MEMBERS_NOISE_RATIO, the
+ * scalings are within SIBLINGS_APART, or there is nothing to compare. `scalings` is sorted by this. */
 double siblings_ratio(struct siblings_scaling *scalings, size_t count, const struct siblings_scaling *own, const double *members_ns, size_t member_count);
 
 struct siblings_span { size_t classes; double low_ratio, high_ratio; };   /* how many were replayed at both numbers of threads, and between what they scale, fork and join included */

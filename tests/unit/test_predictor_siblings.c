@@ -14,6 +14,9 @@ static void classes_that_scale_alike_hold(void)
     double members_ns[] = {400, 700, 1000, 1500, 2500};
     CU_ASSERT_DOUBLE_EQUAL(siblings_ratio(scalings, 3, &own, members_ns, 5), 1, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(scalings[0].own_ns, 250, 1e-12);
+    struct siblings_scaling near[] = {{4000, 0.61}, {1000, 0.5}};            /* as much as replays of a few repetitions differ */
+    double large_ns[] = {1000, 4000, 4000};
+    CU_ASSERT_DOUBLE_EQUAL(siblings_ratio(near, 2, &own, large_ns, 3), 1, 1e-12);
 }
 
 /* 2000 lies in the middle of 1000 and 4000 by the logarithm, and scales by the square root of 0.5; what lies beyond is as the last one. */
