@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 18u
+#define CAPTURE_VERSION 19u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -244,6 +244,11 @@ enum capture_timer { CAPTURE_TIMERS(CAPTURE_TIMER_ENTRY) CAPTURE_TIMER_KINDS };
 #define CAPTURE_CONTEXTS (1u << 16)             /* a power of two */
 struct capture_context { uint32_t tag; uint16_t magnitude; uint8_t error, count; };     /* what followed such a beginning last */
 
+struct capture_linked {         /* of a statically linked program, link-time addresses; 0: it is none */
+    uint64_t text_low, text_high;       /* code of its runtimes: OpenMP, C++, C, capture object */
+    uint64_t openmp_low, openmp_high;   /* of these, of the OpenMP runtime */
+};
+
 struct capture_log {
     /* by the tracer, before the program starts */
     uint64_t magic;
@@ -276,6 +281,7 @@ struct capture_log {
     uint32_t locks_live;        /* slots of `locks` that are live */
     uint32_t stops_lost;        /* the tracer could not be told: it is gone, or the program closed the socket */
     uint32_t tracking_errno;    /* why there is no userfaultfd, or 0 */
+    struct capture_linked linked;       /* set by the tracer */
     uint64_t image_bias;        /* of the executable */
     uint64_t image_low, image_high;     /* where it lies */
     uint64_t text_low, text_high;       /* where its code lies */

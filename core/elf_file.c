@@ -70,6 +70,7 @@ static enum pcere_status read_segments(struct elf_file *file, struct pcere_error
                 return elf_damaged(file, error, "its TLS segment is not aligned to a power of two");
             /* Variant II: the block ends at the thread pointer or below, and keeps the alignment of its first byte. */
             file->tls_bytes = segment.p_memsz;
+            file->tls_data_bytes = segment.p_filesz;
             file->tls_offset = segment.p_memsz + ((0 - segment.p_vaddr - segment.p_memsz) & (align - 1));
         }
     }
@@ -90,7 +91,7 @@ static bool symbol_wanted(const GElf_Sym *symbol, const char *name)
     if (symbol->st_shndx == SHN_UNDEF || !*name || type == STT_SECTION || type == STT_FILE)
         return false;
     return binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE ||
-           strncmp(name, ".gomp_critical_user_", 20) == 0 || strstr(name, ".llvm.");
+           strncmp(name, ".gomp_critical_user_", 20) == 0 || strstr(name, ".llvm.") || strcmp(name, ELF_FRAMES_OBJECT) == 0;
 }
 
 static enum pcere_status read_symbols(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header, struct pcere_error *error)
@@ -386,6 +387,11 @@ void elf_file_near_span(const struct elf_file *file, uint64_t *ret_low, uint64_t
 uint64_t elf_file_tls_bytes(const struct elf_file *file)
 {
     return file->tls_bytes;
+}
+
+uint64_t elf_file_tls_data_bytes(const struct elf_file *file)
+{
+    return file->tls_data_bytes;
 }
 
 uint64_t elf_file_tls_offset(const struct elf_file *file)

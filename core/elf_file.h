@@ -30,6 +30,8 @@ struct elf_symbol {                     /* one entry of .pcere.sym, or of .symta
     bool copy;                          /* target of a copy relocation (stdout in a non-PIE program) */
 };
 
+#define ELF_FRAMES_OBJECT "object.0"    /* of GCC's start files in a static program: what the unwinder makes of its tables */
+
 struct elf_construct {                  /* one entry of .pcere.con; strings borrowed from the file's mapping */
     struct pcere_construct_entry entry;
     uint64_t unit_id;
@@ -49,6 +51,7 @@ void elf_file_span(const struct elf_file *file, uint64_t *ret_low, uint64_t *ret
 /* What code of the small model reaches by 32-bit distances: as above, without the sections for large data (-mcmodel=medium). */
 void elf_file_near_span(const struct elf_file *file, uint64_t *ret_low, uint64_t *ret_high);
 uint64_t elf_file_tls_bytes(const struct elf_file *file);         /* p_memsz of PT_TLS, 0 without */
+uint64_t elf_file_tls_data_bytes(const struct elf_file *file);    /* p_filesz: what begins with a value other than zero */
 uint64_t elf_file_tls_offset(const struct elf_file *file);        /* thread pointer minus block start (x86-64, variant II) */
 const char *elf_file_build_id(const struct elf_file *file);       /* hex or NULL */
 const char *elf_file_soname(const struct elf_file *file);         /* what others call this library: DT_SONAME, or NULL */
@@ -65,7 +68,7 @@ size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_u
 size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym, or .debug_pcere,
                                                                       whose symbol the linker kept */
 size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols);  /* global and weak defined symbols of
-                                                                      .symtab (else .dynsym), and .gomp_critical_user_* and *.llvm.* of any binding;
+                                                                      .symtab (else .dynsym), and .gomp_critical_user_*, *.llvm.* and ELF_FRAMES_OBJECT of any binding;
                                                                       in the file's order */
 /* Constructs in the order of the units. Several units may bring one id: inline functions, and templates. */
 size_t elf_file_constructs(const struct elf_file *file, const struct elf_construct **ret_constructs);

@@ -17,7 +17,7 @@ struct elf_file {
     bool pie, dynamic;
     uint64_t low, high;
     uint64_t near_low, near_high;                  /* 0, 0: no section tells */
-    uint64_t tls_bytes, tls_offset;
+    uint64_t tls_bytes, tls_data_bytes, tls_offset;
     char *build_id;
     char *soname;
     char **needed;

@@ -137,9 +137,11 @@ static void runtime_learn(struct capture_log *log, const void *caller)
         return;
     struct runtime_facts facts = {.inside = (uintptr_t)target_runtime_address(), .first = true};
     dl_iterate_phdr(runtime_note, &facts);
+    if (facts.in_executable && log->linked.openmp_high)
+        facts = (struct runtime_facts){.low = log->image_bias + log->linked.openmp_low, .high = log->image_bias + log->linked.openmp_high};
     if (facts.low && !facts.in_executable) {
         log->runtime_found = 1;
-        if ((target_allocator_is_ours() || target_allocator_divert(target_runtime_address())) && target_arena_open()) {
+        if ((target_allocator_is_ours() || log->linked.openmp_high || target_allocator_divert(target_runtime_address())) && target_arena_open()) {
             target_allocator_separate(facts.low, facts.high);
             log->runtime_separate = 1;
         }
@@ -227,7 +229,8 @@ static uint64_t clock_cost_ns(void)
     return (least + CLOCK_BATCH / 2) / CLOCK_BATCH;
 }
 
-__attribute__((constructor)) static void attach(void)
+/* In a statically linked program it is one constructor among the program's own, which may use the OpenMP runtime: theirs come later. */
+__attribute__((constructor(101))) static void attach(void)
 {
     int error = errno, log_descriptor, socket;
     char **slot = preloaded_slot(CAPTURE_ENVIRONMENT);
@@ -252,7 +255,7 @@ __attribute__((constructor)) static void attach(void)
     state->attached_ns = target_clock_ns();
     state->initial_thread = log->initial_thread = target_thread_pointer();
     images_learn(log, state->initial_thread);
-    if (state->socket >= 0)
+    if (state->socket >= 0 && target_allocator_is_ours())
         target_fresh_reserve();
     target_threads_resolve();
     runtime_learn(log, NULL);

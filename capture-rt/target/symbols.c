@@ -91,6 +91,15 @@ static bool is_this_library(const struct dl_phdr_info *info)
     return false;
 }
 
+/* A statically linked program imports nothing: it may draw any, but what has no function there. */
+extern void lcong48(unsigned short parameters[7]) __attribute__((weak));
+
+static void program_note(void)
+{
+    known.table = known.generator48 = true;
+    known.parameters48 = lcong48 != NULL;
+}
+
 struct walk { struct capture_stop *stop; bool executable; };
 
 static int object_note(struct dl_phdr_info *info, size_t bytes, void *context)
@@ -100,6 +109,8 @@ static int object_note(struct dl_phdr_info *info, size_t bytes, void *context)
     bool executable = walk->executable;
     struct table table;
     walk->executable = false;
+    if (executable && is_this_library(info))
+        program_note();
     if (strncmp(info->dlpi_name, "linux-vdso", 10) == 0 || is_this_library(info) || !table_find(info, &table))
         return 0;
     for (size_t i = 1; i < table.count; i++) {

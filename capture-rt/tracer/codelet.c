@@ -1,5 +1,6 @@
 #include "capture-rt/tracer/codelet.h"
 
+#include "core/linked_program.h"
 #include "core/text.h"
 
 #include <stddef.h>
@@ -432,6 +433,43 @@ static void symbols_ignore(const struct elf_symbol *symbols, size_t count, uint6
     }
 }
 
+static void range_add_without(struct range_list *list, uint64_t bias, struct elf_range range, const struct elf_symbol *symbols, size_t count)
+{
+    struct range_list kept = {0};
+    uint64_t at = range.address, end = range.address + range.bytes;
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i].kind == PCERE_SYMBOL_VARIABLE && symbols[i].address < end && symbols[i].address + symbols[i].size > at)
+            range_list_add(&kept, symbols[i].address, symbols[i].address + symbols[i].size);
+    range_list_normalise(&kept);
+    for (size_t i = 0; i < kept.count; i++) {
+        range_list_add(list, bias + at, bias + kept.ranges[i].address);
+        at = kept.ranges[i].address + kept.ranges[i].bytes;
+    }
+    range_list_add(list, bias + at, bias + end);
+    list->failed |= kept.failed;
+    free(kept.ranges);
+}
+
+/* What a statically linked program's C library, OpenMP runtime and capture object keep in its image: a replay has its own. */
+static void runtimes_ignore(const struct capture_log *log, const struct elf_file *elf, const struct store_codelet *codelet, struct range_list *list)
+{
+    struct linked_program linked;
+    const struct elf_symbol *symbols;
+    if (!linked_program_find(elf, &linked))
+        return;
+    size_t count = elf_file_tables(elf, &symbols);
+    range_add_without(list, log->image_bias, linked.data, symbols, count);
+    range_add_without(list, log->image_bias, linked.bss, symbols, count);
+    range_list_add(list, log->image_bias + linked.frames.address, log->image_bias + linked.frames.address + linked.frames.bytes);
+    for (size_t i = 0; i < codelet->thread_count && codelet->threads[i].image == 0; i++) {
+        uint64_t block = codelet->threads[i].tls_address;
+        if (!block)
+            continue;
+        range_list_add(list, block + linked.tdata.address, block + linked.tdata.address + linked.tdata.bytes);
+        range_list_add(list, block + linked.tbss.address, block + linked.tbss.address + linked.tbss.bytes);
+    }
+}
+
 enum pcere_status codelet_finish(const struct capture_log *log, const struct capture_thread *threads, const struct elf_file *elf,
                                  const struct libraries *libraries, uint64_t end_stack_pointer, struct store_codelet *codelet, struct pcere_error *error)
 {
@@ -452,6 +490,7 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct cap
         symbols_ignore(symbols, count, image->bias, &list);
     }
     threads_ignore(log, threads, elf, codelet, &list);
+    runtimes_ignore(log, elf, codelet, &list);
     runtime_threads_ignore(log, threads[0].thread_pointer, elf, codelet, &list);
     range_list_add(&list, log->plt_low, log->plt_high);
     for (uint32_t i = 0; i < log->stop.linker_word_count && i < CAPTURE_LINKER_WORDS_MAX; i++)

@@ -31,6 +31,8 @@ static struct store_range *system_ranges(const struct capture_log *log, size_t *
         if ((range.kind == CAPTURE_RANGE_SYSTEM || range.kind == CAPTURE_RANGE_OWN) && range.end > range.start)
             ranges[(*ret_count)++] = (struct store_range){range.start, range.end - range.start};
     }
+    if (ranges && log->linked.text_low < log->linked.text_high)
+        ranges[(*ret_count)++] = (struct store_range){log->image_bias + log->linked.text_low, log->linked.text_high - log->linked.text_low};
     return ranges;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/elf_file.h"
 #include "core/environment.h"
+#include "core/linked_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,19 @@ void descriptors_make_room(void)
         close(high);
     if (low >= 0)
         close(low);
+}
+
+/* Inside, a statically linked program does not know what of it is the runtime's. */
+static void linked_note(const char *program, struct capture_log *log)
+{
+    struct elf_file *file;
+    struct linked_program linked;
+    if (elf_file_open(program, &file, NULL) != PCERE_OK)
+        return;
+    if (linked_program_find(file, &linked))
+        log->linked = (struct capture_linked){linked.text.address, linked.text.address + linked.text.bytes, linked.openmp.address,
+                                              linked.openmp.address + linked.openmp.bytes};
+    elf_file_close(file);
 }
 
 enum pcere_status shared_log_open(const struct capture_options *options, enum capture_mode mode, struct shared_log *ret_log,
@@ -73,6 +87,7 @@ enum pcere_status shared_log_open(const struct capture_options *options, enum ca
     log->records_offset = offset;
     log->records_max = records;
     strcpy(log->library, options->library);
+    linked_note(options->program, log);
     *ret_log = (struct shared_log){descriptor, log, bytes};
     return PCERE_OK;
 }
@@ -119,12 +134,13 @@ enum pcere_status program_check(const struct capture_options *options, struct pc
     if (status != PCERE_OK)
         return status;
     const struct elf_unit *units;
+    struct linked_program linked;
     if (elf_file_units(file, &units) == 0 && !libraries_may_hold_regions(file))
         status = pcere_fail(error, PCERE_DATA, 0, "compile it with: clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so x.c",
                             "'%s' was not built with the plugin: it has no .pcere.bc section", program);
-    else if (elf_file_is_static(file))
-        status = pcere_fail(error, PCERE_REFUSED, 0, "link it without -static",
-                            "'%s' is statically linked: no capture library can be brought into it", program);
+    else if (elf_file_is_static(file) && !linked_program_find(file, &linked))
+        status = pcere_fail(error, PCERE_REFUSED, 0, "end the command that links it with $(pcere version --static) and do not strip it, or link it without -static",
+                            "'%s' is statically linked: no capture library can be brought into it, and it does not have one in itself", program);
     else if (facts.st_mode & (S_ISUID | S_ISGID))
         status = pcere_fail(error, PCERE_REFUSED, 0, "take the set-user-ID bits off a copy of it",
                             "'%s' runs with another user's rights: no capture library can be brought into it", program);

@@ -242,7 +242,7 @@ bad_programs)
     says "a program with the runtime inside: a note that says what that costs, and what to do" '^note .*runtime is part of the program.*link it with the shared libomp.so'
     for how in -static -static-pie; do
         holds "a program with $how links and runs" eval "$clang $how counts.o runtime.o -o counts && ./counts"
-        capture "$work/counts"; says "a program with $how: exit 3, why, and what to do" "^error 3 .*counts' is statically linked: no capture library can be brought into it \\| link it without -static"
+        capture "$work/counts"; says "a program with $how: exit 3, why, and what to do" "^error 3 .*counts' is statically linked: no capture library can be brought into it, and it does not have one in itself \\| end the command that links it with \\$\\(pcere version --static\\) and do not strip it, or link it without -static"
     done
     holds "none of them leaves a store" test ! -e s
     ;;

@@ -1,0 +1,80 @@
+/* core/linked_program.c - the parts of a statically linked program, by its symbols. */
+#include "core/linked_program.h"
+
+#include <string.h>
+
+static const struct elf_symbol *symbol_find(const struct elf_file *file, const char *name)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(file, &symbols);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(symbols[i].name, name) == 0)
+            return &symbols[i];
+    return NULL;
+}
+
+static struct elf_range from_mark(const struct elf_file *file, const char *mark, uint64_t end)
+{
+    const struct elf_symbol *symbol = symbol_find(file, mark);
+    return symbol && symbol->address < end ? (struct elf_range){symbol->address, end - symbol->address} : (struct elf_range){0};
+}
+
+static uint64_t end_at(const struct elf_file *file, const char *name)
+{
+    const struct elf_symbol *symbol = symbol_find(file, name);
+    return symbol ? symbol->address : 0;
+}
+
+static bool holds(struct elf_range range, uint64_t address)
+{
+    return address - range.address < range.bytes;
+}
+
+/* Archives are linked as wholes: all between its first function and its last one is the runtime's. */
+static struct elf_range openmp_find(const struct elf_file *file, struct elf_range text)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(file, &symbols);
+    uint64_t low = UINT64_MAX, high = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct elf_symbol *symbol = &symbols[i];
+        if (symbol->kind != PCERE_SYMBOL_FUNCTION || !holds(text, symbol->address) || !strstr(symbol->name, "__kmp") ||
+            !strncmp(symbol->name, LINKED_WRAPPER, sizeof LINKED_WRAPPER - 1))
+            continue;
+        low = symbol->address < low ? symbol->address : low;
+        high = symbol->address + symbol->size > high ? symbol->address + symbol->size : high;
+    }
+    return low < high ? (struct elf_range){low, high - low} : (struct elf_range){0};
+}
+
+/* Start files come first. */
+static struct elf_range frames_find(const struct elf_file *file)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(file, &symbols);
+    struct elf_range found = {0};
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i].local && !strcmp(symbols[i].name, ELF_FRAMES_OBJECT) && (!found.bytes || symbols[i].address < found.address))
+            found = (struct elf_range){symbols[i].address, symbols[i].size ? symbols[i].size : 48};
+    return found;
+}
+
+bool linked_program_find(const struct elf_file *file, struct linked_program *ret_program)
+{
+    if (!elf_file_is_static(file) || !symbol_find(file, LINKED_MARK))
+        return false;
+    struct linked_program program = {.text = from_mark(file, LINKED_MARK, end_at(file, "_etext")),
+                                     .data = from_mark(file, "__pcere_linked_data", end_at(file, "_edata")),
+                                     .bss = from_mark(file, "__pcere_linked_bss", end_at(file, "_end")),
+                                     .tdata = from_mark(file, "__pcere_linked_tdata", elf_file_tls_data_bytes(file)),
+                                     .tbss = from_mark(file, "__pcere_linked_tbss", elf_file_tls_bytes(file))};
+    program.frames = frames_find(file);
+    program.openmp = openmp_find(file, program.text);
+    *ret_program = program;
+    return program.text.bytes > 0;
+}
+
+bool linked_program_owns(const struct linked_program *program, const struct elf_symbol *symbol)
+{
+    return symbol->kind == PCERE_SYMBOL_FUNCTION && !symbol->local && !symbol->indirect && holds(program->text, symbol->address);
+}
