@@ -38,6 +38,12 @@ struct codelet_function {        /* section pcere_functions: each function of th
     void *rebuilt;
 };
 
+struct codelet_runtime {         /* section pcere_runtimes: each function of the runtimes in a statically linked program, whose code may call it without bitcode */
+    void *captured;              /* its captured address */
+    void *jump;                  /* code near the program's that jumps to it */
+    void *here;                  /* NULL: no library of this process has it */
+};
+
 struct codelet_tls {             /* section pcere_tls: each thread-local variable that the unit defines */
     void *captured;              /* weak absolute symbol __pcere_tls.UNIT.NAME: 1 + its offset in the image's TLS block, or NULL */
     void *(*address)(void);      /* of the calling thread's instance */

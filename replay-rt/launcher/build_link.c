@@ -194,6 +194,8 @@ static enum pcere_status program_link_all(const struct builder *builder, const c
     if (!status)
         status = link_addresses_write(builder->images, 0, &symbols, error);
     link_symbols_allocator(builder->images->items[0].elf, builder->images->items[0].bias, builder->options->processor->triple, &symbols);
+    if (!builder->options->processor->triple)
+        link_symbols_runtimes(builder->images->items[0].elf, builder->images->items[0].bias, &symbols);
     if (!status)
         status = symbols_assemble(builder, &symbols, "symbols", error);
     if (!status)

@@ -1,6 +1,7 @@
 #include "replay-rt/launcher/link_libraries.h"
 
 #include "core/files.h"
+#include "core/linked_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,6 +130,27 @@ static bool is_captured(const struct images *images, const char *name)
     return false;
 }
 
+/* Which runtimes a statically linked program has that are not linked with every codelet: that of C++, and libatomic, whose functions have several forms. */
+static void runtimes_add(const struct elf_file *program, struct arguments *arguments)
+{
+    struct linked_program linked;
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(program, &symbols);
+    bool cpp = false, llvm = false, atomic = false;
+    if (!linked_program_find(program, &linked))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = symbols[i].name;
+        atomic |= symbols[i].indirect && !strncmp(name, "__atomic_", 9);
+        cpp |= !strcmp(name, "__gxx_personality_v0");
+        llvm |= linked_program_owns(&linked, &symbols[i]) && (!strncmp(name, "_ZNSt3__1", 9) || !strncmp(name, "_ZNKSt3__1", 10));
+    }
+    if (cpp || llvm)
+        arguments_add(arguments, llvm ? "-l:libc++.so.1" : "-l:libstdc++.so.6");
+    if (atomic)
+        arguments_add(arguments, "-l:libatomic.so.1");
+}
+
 void link_libraries_add(struct arguments *arguments, const struct store *store, const struct images *images, size_t index, bool captured,
                         const char *build)
 {
@@ -139,6 +161,8 @@ void link_libraries_add(struct arguments *arguments, const struct store *store, 
         arguments_addf(arguments, "-L%s/" LINK_LIBRARIES_FOLDER, build);
         folders_add(arguments, store, &images->items[index]);
     }
+    if (!index)
+        runtimes_add(program, arguments);
     for (size_t i = 0; i < count; i++) {
         const char *slash = strrchr(names[i], '/');     /* a library without a soname can be named by its path */
         const char *name = slash ? slash + 1 : names[i];

@@ -2,6 +2,9 @@
  * written. */
 #include "replay-rt/launcher/link_symbols.h"
 
+#include "core/linked_program.h"
+#include "replay-rt/launcher/link_image.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,8 +122,12 @@ void link_symbols_allocator(const struct elf_file *program, uint64_t bias, bool 
     const size_t name_count = sizeof names / sizeof *names;
     const struct elf_symbol *symbols;
     size_t count = elf_file_symbols(program, &symbols), found = 0;
+    struct linked_program linked;
+    bool is_linked = linked_program_find(program, &linked);
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < name_count; j++) {
+            if (is_linked && linked_program_owns(&linked, &symbols[i]))     /* the C library's */
+                continue;
             if (symbols[i].kind != PCERE_SYMBOL_FUNCTION || symbols[i].indirect || symbols[i].copy || strcmp(symbols[i].name, names[j]) != 0)
                 continue;
             if (!other_processor)
@@ -131,6 +138,37 @@ void link_symbols_allocator(const struct elf_file *program, uint64_t bias, bool 
     for (size_t j = 0; found && j < name_count; j++)
         text_addf(out, ".section \".text.%s\", \"ax\", @progbits\n.globl \"%s\"\n.type \"%s\", @function\n\"%s\": %s pcere_served_%s\n", names[j], names[j],
                   names[j], names[j], other_processor ? "b" : "jmp", names[j]);
+}
+
+/* Mangled names are the C++ library's, which works where it is by what stands beneath it, and the OpenMP runtime's own; the operators new and delete are others'
+ * business as well. The program's start is nobody's. */
+static bool is_redirected(const char *name)
+{
+    static const char *const never[] = {"_init", "_fini", "_start", "__libc_start_main", "__pcere_", "pcere_", "_dl_", "__libc_csu_"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (!strncmp(name, never[i], strlen(never[i])))
+            return false;
+    return (strncmp(name, "_Z", 2) != 0 || link_image_allocates(name)) && link_symbol_is_writable(name);
+}
+
+#define JUMP_BYTES 5u
+
+void link_symbols_runtimes(const struct elf_file *program, uint64_t bias, struct text *out)
+{
+    const struct elf_symbol *symbols;
+    struct linked_program linked;
+    size_t count = elf_file_symbols(program, &symbols), wrapper = strlen(LINKED_WRAPPER);
+    if (!linked_program_find(program, &linked))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = symbols[i].name;
+        if (!strncmp(name, LINKED_WRAPPER, wrapper))
+            name += wrapper;
+        if (symbols[i].size >= JUMP_BYTES && linked_program_owns(&linked, &symbols[i]) && is_redirected(name))
+            text_addf(out, ".weak \"%s\"\n.section .text.pcere_runtimes,\"ax\",@progbits\n1: jmp *\"%s\"@GOTPCREL(%%rip)\n"
+                           ".section pcere_runtimes,\"aw\",@progbits\n.p2align 3\n.quad 0x%llx, 1b, \"%s\"\n",
+                      name, name, (unsigned long long)(symbols[i].address + bias), name);
+    }
 }
 
 /* A unit's static variable that ThinLTO shared with other modules is NAME.llvm.HASH in the program: found if only one unit's is called so. */
@@ -154,7 +192,7 @@ bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char 
     const struct elf_symbol *symbols;
     size_t count = elf_file_symbols(program, &symbols);
     for (size_t i = 0; i < count; i++)
-        if (!symbols[i].copy && symbols[i].kind != PCERE_SYMBOL_TLS && !strcmp(symbols[i].name, name)) {
+        if (!symbols[i].copy && !symbols[i].indirect && symbols[i].kind != PCERE_SYMBOL_TLS && !strcmp(symbols[i].name, name)) {
             *ret_address = symbols[i].address + bias;
             return true;
         }

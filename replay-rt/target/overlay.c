@@ -58,6 +58,17 @@ static void functions_redirect(struct memory *memory)
     free(functions);
 }
 
+extern const struct codelet_runtime __start_pcere_runtimes[] __attribute__((weak, visibility("hidden")));
+extern const struct codelet_runtime __stop_pcere_runtimes[] __attribute__((weak, visibility("hidden")));
+
+/* What was linked into the program stays where it is, and knows nothing of this process. */
+static void runtimes_redirect(struct memory *memory)
+{
+    for (const struct codelet_runtime *runtime = __start_pcere_runtimes; runtime < __stop_pcere_runtimes; runtime++)
+        if (runtime->here)
+            function_redirect(memory, &(struct codelet_function){runtime->captured, runtime->jump});
+}
+
 static const char **symbols;          /* of the plan's relocations, one each; NULL: not in any library here */
 
 /* Each unit of a C++ program asks the library for its streams in a constructor (std::ios_base::Init), and constructors are not run in a
@@ -161,6 +172,7 @@ void pcere_overlay_apply(struct memory *memory)
     const struct plan_range *zeroed = PLAN_TABLE(memory->codelet, zeroed, struct plan_range);
     for (uint64_t i = 0; i < plan->zeroed.count; i++)
         range_zero(memory, &zeroed[i]);
+    runtimes_redirect(memory);
     functions_redirect(memory);
     pcere_externals_apply(memory);
 }

@@ -49,10 +49,9 @@ static void adjust(struct memory *memory, uint64_t address, const FILE *words, s
 
 #define ADJUST(memory, address, words, member) adjust(memory, address, words, offsetof(FILE, member), sizeof (words)->member)
 
-static void stream_adopt(struct memory *memory, const struct plan_stream *stream, bool threads)
+static void stream_adopt(struct memory *memory, const struct plan_stream *stream, const FILE *lender, bool threads)
 {
     FILE words;
-    const FILE *lender = lender_open(memory->codelet);
     memcpy(&words, stream->bytes, sizeof words);
     words_adopt(&words, lender, threads);
     ADJUST(memory, stream->address, &words, _flags);
@@ -63,15 +62,20 @@ static void stream_adopt(struct memory *memory, const struct plan_stream *stream
     pcere_memory_adjust(memory, stream->address + sizeof words, lender + 1, sizeof(void *));
 }
 
-/* Its old address lies in the data of a C library that is no longer there. */
+/* Its old address lies in the data of a C library that is no longer there, or of the one in a statically linked program, which is captured like the program's. */
 static void standard_adopt(struct memory *memory, const struct plan_stream *stream, bool threads)
 {
     struct codelet *codelet = memory->codelet;
     uint64_t page_bytes = codelet->plan->page_bytes, number = stream->kind - PLAN_STREAM_STDIN;
     uint64_t start = stream->address & ~(page_bytes - 1), end = (stream->address + PLAN_STREAM_BYTES + page_bytes - 1) & ~(page_bytes - 1);
     FILE **const names[] = {&stdin, &stdout, &stderr};
-    if (number >= 3 || pcere_memory_is_mapped(memory, stream->address))
+    if (number >= 3)
         return;
+    if (pcere_memory_is_mapped(memory, stream->address)) {
+        stream_adopt(memory, stream, *names[number], threads);
+        *names[number] = (FILE *)stream->address;
+        return;
+    }
     for (uint64_t at = start; at < end; at += page_bytes) {
         bool ours = false;
         for (int i = 0; i < 3; i++)
@@ -98,7 +102,7 @@ void pcere_streams_adopt(struct memory *memory)
     bool threads = plan->result.threads > 1;
     for (uint64_t i = 0; i < plan->streams.count; i++)
         if (streams[i].kind == PLAN_STREAM_FILE)
-            stream_adopt(memory, &streams[i], threads);
+            stream_adopt(memory, &streams[i], lender_open(memory->codelet), threads);
         else
             standard_adopt(memory, &streams[i], threads);
     pcere_streams_restore();
