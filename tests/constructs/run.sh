@@ -7,6 +7,7 @@
 # --threads: threads of the capture (1). --llvm: compile with clang-N, whatever the configuration says. --table: the same as markdown; with --merge the rows of programs
 # that did not run are taken from FILE as it stands. --work: leave everything there instead of removing it; with --resume what ended there is not run again unless its sources, flags
 # or expectations changed. --judge: run nothing, and hold what an earlier --work left against the list.
+# Statically linked programs need a libomp.a, which scripts/static-openmp makes: in the folder STATIC_OPENMP, or where the compiler finds it; else they are skipped.
 # PCERE is the command, CLANG the compiler, FLANG that of Fortran; without it, Fortran programs are skipped. CONSTRUCTS_LIMIT_S: what a step may take (120).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -107,8 +108,14 @@ program_compile() {
         *.f90) linker=("$FLANG" "${fortran_runtime[@]}") ;;
         esac
     done
+    # shellcheck disable=SC2207
+    # archives are searched for what is missing by then
+    [[ " $flags " != *" -static "* ]] || link+=($(printf '%s\n' "${options[@]}" | grep -e '^-l') -lm $("$PCERE" version --static) ${STATIC_OPENMP:+"-L$STATIC_OPENMP"})
     "${linker[@]}" "${common[@]}" "${units[@]}" "${link[@]}" -lm -o program
 }
+
+# Has the configuration all libraries that it takes?
+static_openmp_found() { [[ " $flags " != *" -static "* ]] || [ -e "${STATIC_OPENMP:-/nowhere}/libomp.a" ] || [ -e "$("$CLANG" -print-file-name=libomp.a)" ]; }
 
 check_regions() {
     local region status reason expected pattern words matched
@@ -173,6 +180,14 @@ cell() {
     : >skips_seen
     if [[ "$program ${parts[*]}" = *.f90* ]] && ! command -v "$FLANG" >/dev/null; then
         echo "$FLANG is not installed" >skipped
+        return
+    fi
+    if [[ " $flags " = *" -static "* && " ${parts[*]}" = *" "@(library|plain|loaded|plain-loaded):* ]]; then
+        echo "a statically linked program has no shared libraries" >skipped
+        return
+    fi
+    if ! static_openmp_found; then
+        echo "no libomp.a: scripts/static-openmp makes one" >skipped
         return
     fi
     if ! program_compile >compile.out 2>compile.err; then
@@ -273,7 +288,7 @@ done < <(program_names)
 [ ${#programs[@]} -gt 0 ] || fail "no program is called ${patterns[*]}"
 
 # what an interrupted run left is good only for the same pcere
-tool=$({ command -v "$PCERE"; find -L "$(dirname "$("$PCERE" version --plugin)")" -type f \( -name 'PCEREPass*' -o -name 'libpcere-*' \); } | sort | xargs cat | sha256sum)
+tool=$({ command -v "$PCERE"; find -L "$(dirname "$("$PCERE" version --plugin)")" -type f \( -name 'PCEREPass*' -o -name 'libpcere-*' -o -name 'pcere-capture*' \); } | sort | xargs cat | sha256sum)
 if [ -n "$resume" ] && [ -e "$work/pcere" ] && [ "$(cat "$work/pcere")" != "$tool" ]; then fail "$work is of another pcere: without --resume all is run again"; fi
 [ -n "$judge" ] || printf '%s\n' "$tool" >"$work/pcere"
 [ -n "$judge" ] || for configuration in "${configurations[@]}"; do
