@@ -38,7 +38,7 @@ static bool summary_find(const struct store_sample *sample, struct summary *ret_
     ret_summary->count = count;
     ret_summary->median_ns = (uint64_t)((shots ? statistics_mean(values, count) : statistics_median(values, count)) + 0.5);
     ret_summary->low_ns = (uint64_t)interval.low;
-    ret_summary->high_ns = (uint64_t)(interval.high + 0.5);
+    ret_summary->high_ns = (uint64_t)(interval.high / (1 - measured_held_ratio(sample)) + 0.5);
     free(values);
     return true;
 }
@@ -123,6 +123,7 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "basis", json_string(sample->sampled_ratio > 0 ? "sample" : "replay"), failed);
     json_put(value, "sampled_ratio", sample->sampled_ratio > 0 ? json_real(sample->sampled_ratio) : json_null(), failed);
     json_put(value, "slow_ratio", json_real(sample->slow_ratio), failed);
+    json_put(value, "held_ratio", json_real(measured_held_ratio(sample)), failed);
     json_put(value, "loud_ratio", json_real(sample->loud_ratio), failed);
     json_put(value, "slow_dropped", json_from_u64(result->slow_dropped), failed);
     json_put(value, "awaited_ns", json_from_u64(result->awaited_ns), failed);

@@ -8,15 +8,22 @@ static bool is_interrupted(const struct store_sample *sample, size_t i)
     return sample->switches && sample->switches[i] > 0;
 }
 
-/* One thread. */
-static double value_corrected(const struct store_sample *sample, size_t i, size_t *corrected)
+/* One thread's CPU time; of several threads what is left without the time that any of them waited for a processor, since the others wait for it. */
+static double undisturbed_ns(const struct store_sample *sample, size_t i)
 {
     double wall_ns = (double)sample->samples_ns[i];
-    double cpu_ns = sample->cpu_ns ? (double)sample->cpu_ns[i] : 0;
-    if (!is_interrupted(sample, i) || cpu_ns <= 0 || wall_ns <= MEASURED_PREEMPTED_RATIO * cpu_ns)
+    if (sample->threads == 1)
+        return sample->cpu_ns ? (double)sample->cpu_ns[i] : 0;
+    return sample->waits_ns && sample->waits_ns[i] ? fmax(wall_ns - (double)sample->waits_ns[i], (1 - MEASURED_HELD_MOST) * wall_ns) : 0;
+}
+
+static double value_corrected(const struct store_sample *sample, size_t i, size_t *corrected)
+{
+    double wall_ns = (double)sample->samples_ns[i], own_ns = undisturbed_ns(sample, i);
+    if (!is_interrupted(sample, i) || own_ns <= 0 || wall_ns <= MEASURED_PREEMPTED_RATIO * own_ns)
         return wall_ns;
     ++*corrected;
-    return cpu_ns;
+    return own_ns;
 }
 
 static bool drops_interrupted(const struct store_sample *sample)
@@ -33,8 +40,22 @@ static size_t range_values(const struct store_sample *sample, size_t first, size
     size_t count = 0;
     for (size_t i = first; i < end; i++)
         if (!drop || !is_interrupted(sample, i))
-            values[count++] = sample->threads == 1 ? value_corrected(sample, i, corrected) : (double)sample->samples_ns[i];
+            values[count++] = value_corrected(sample, i, corrected);
     return count;
+}
+
+double measured_held_ratio(const struct store_sample *sample)
+{
+    double sum = 0;
+    size_t count = 0, corrected = 0;
+    bool drop = drops_interrupted(sample), several = sample->threads > 1;
+    for (size_t i = 0; several && i < sample->sample_count; i++) {
+        if ((drop && is_interrupted(sample, i)) || !sample->samples_ns[i])
+            continue;
+        sum += 1 - value_corrected(sample, i, &corrected) / (double)sample->samples_ns[i];
+        count++;
+    }
+    return count ? sum / (double)count : 0;
 }
 
 size_t measured_values(const struct store_sample *sample, double *values, size_t *ret_corrected, size_t *ret_left_out)

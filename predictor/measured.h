@@ -1,8 +1,9 @@
 /* predictor/measured.h - what a sample's repetitions say once those that the kernel interrupted are told apart.
  *
  * On a machine that does other things, too, some repetitions lose a processor for milliseconds. With one thread, the CPU time of such a
- * repetition is what it would have taken (measured for every repetition; in-vivo times are corrected in the same way). With more, no time is
- * known, so that the repetition does not count where enough others do.
+ * repetition is what it would have taken (measured for every repetition; in-vivo times are corrected in the same way). With more,
+ * what its threads waited for a processor, all together, is what it lost at most, and nearly what it lost: while one waits, the others wait for it. So it does not count where
+ * enough others do, and else without that time.
  */
 #ifndef PCERE_PREDICTOR_MEASURED_H
 #define PCERE_PREDICTOR_MEASURED_H
@@ -14,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MEASURED_PREEMPTED_RATIO 1.1     /* one thread: wall time over CPU time from which an interrupted repetition counts by its CPU time */
+#define MEASURED_PREEMPTED_RATIO 1.1     /* wall time over CPU time (more threads: over what is left without waiting) from which an interrupted repetition counts by that */
 #define MEASURED_LEAST 3                 /* more threads: so many undisturbed repetitions are enough to leave the others out; of no more than that, one is */
 
 /* A captured class, not inside others, that weighs less than a 250th of the program's time, and with all that are no heavier less than a hundredth: a process
@@ -29,8 +30,13 @@
 #define MEASURED_SPARED_TOGETHER_PARTS 20u
 bool measured_is_light(const struct store_manifest *manifest, const struct store_class *class);
 
+#define MEASURED_HELD_MOST 0.8           /* of a repetition's time: no more than that is taken off for waiting */
+
+/* With several threads: what part of their time was taken off the repetitions that count, in the mean. With one, 0: CPU time is known exactly. */
+double measured_held_ratio(const struct store_sample *sample);
+
 /* Repetitions that count, ns, in order, into values[sample->sample_count]; returns how many, at least 1 where there are any. *ret_corrected counts
- * those that count by their CPU time, *ret_left_out those that do not count; either may be NULL. */
+ * those that count by their CPU time, or without what their threads waited, *ret_left_out those that do not count; either may be NULL. */
 size_t measured_values(const struct store_sample *sample, double *values, size_t *ret_corrected, size_t *ret_left_out);
 
 /* The same by process: groups[at least 1, and sample->process_count] point into `values`; returns how many there are. A process of which nothing counts has

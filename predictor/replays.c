@@ -105,6 +105,16 @@ double replays_slow_ratio(const struct replays *replays)
     return count > 0 ? sum / count : 0;
 }
 
+double replays_held_ratio(const struct replays *replays)
+{
+    double sum = 0, count = 0;
+    for (size_t s = 0; s < replays->count; s++) {
+        sum += measured_held_ratio(replays->samples[s]) * (double)replays->samples[s]->sample_count;
+        count += (double)replays->samples[s]->sample_count;
+    }
+    return count > 0 ? sum / count : 0;
+}
+
 double replays_loud_ratio(const struct predict_request *request, uint32_t threads)
 {
     double sum = 0;

@@ -33,6 +33,9 @@ double replays_alien_ratio(const struct predict_request *request, const char *re
 /* By how much slower their processors were than at full speed, in the mean over their repetitions; 0: all that count were made at full speed. */
 double replays_slow_ratio(const struct replays *replays);
 
+/* What part of their time was taken off their repetitions for interruptions (measured_held_ratio), in the mean over all. */
+double replays_held_ratio(const struct replays *replays);
+
 /* Of the time of all repetitions at these threads, how much their entering threads lost to other work of this machine: wall less CPU time of those that were
  * interrupted (CPU time over the share of it that undisturbed ones have, where threads share processors). Whether they count or not. */
 double replays_preempted_ratio(const struct predict_request *request, uint32_t threads);

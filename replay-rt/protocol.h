@@ -129,6 +129,7 @@ struct plan_step_samples {          /* as the region's own; of PLAN_STEP_SAMPLES
     uint64_t samples_ns[PLAN_STEP_SAMPLES], cpu_ns[PLAN_STEP_SAMPLES];
     uint32_t switches[PLAN_STEP_SAMPLES];
     uint32_t works_ns[PLAN_STEP_SAMPLES];
+    uint64_t waits_ns[PLAN_STEP_SAMPLES];
 };
 
 enum plan_task {
@@ -283,6 +284,9 @@ struct plan_result {
     uint32_t switches[PLAN_SAMPLES];            /* how often the kernel took a processor away from any thread meanwhile; 0 also where all threads together
                                        waited less than a hundredth of the time for one. With more threads than processors: 1 if all threads together did not have
                                        all processors, but for a twenty-fifth of the time */
+    uint32_t switches_tell;         /* 0: with more threads than processors all timed regions of the process looked disturbed each time, as where threads sleep while they wait */
+    uint64_t waits_ns[PLAN_SAMPLES];            /* of those with `switches`, as long as these cost them at most: how long all threads together waited for a processor; with more threads
+                                       than processors, what they lacked of all processors' time; 0: not known */
     uint32_t works_ns[PLAN_SAMPLES];            /* what the known work took just before or just after, on the slowest of the team's processors; 0: it was not timed */
     struct plan_difference differences[PLAN_DIFFERENCES];
 };

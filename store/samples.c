@@ -33,6 +33,7 @@ void store_sample_done(struct store_sample *sample)
     free(sample->samples_ns);
     free(sample->cpu_ns);
     free(sample->switches);
+    free(sample->waits_ns);
     free(sample->process_counts);
     *sample = (struct store_sample){0};
 }
@@ -83,6 +84,8 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
     json_put(object, "cpu_ns", json_from_numbers(sample->cpu_ns, sample->sample_count, &failed), &failed);
     json_put(object, "process_counts", json_from_numbers(sample->process_counts, sample->process_count, &failed), &failed);
     json_put(object, "switches", json_from_numbers(sample->switches, sample->sample_count, &failed), &failed);
+    if (sample->waits_ns)
+        json_put(object, "waits_ns", json_from_numbers(sample->waits_ns, sample->sample_count, &failed), &failed);
     if (sample->slow_ratio > 0)
         json_put(object, "slow_ratio", json_real(sample->slow_ratio), &failed);
     if (sample->loud_ratio > 0)
@@ -269,6 +272,7 @@ static enum pcere_status sample_decode(const char *line, size_t bytes, const cha
     sample.samples_ns = numbers_decode(&reader, object, "samples_ns", sample.sample_count);
     sample.cpu_ns = numbers_decode(&reader, object, "cpu_ns", sample.sample_count);
     sample.switches = numbers_decode(&reader, object, "switches", sample.sample_count);
+    sample.waits_ns = numbers_decode(&reader, object, "waits_ns", sample.sample_count);
     sample.process_count = json_array_size(json_object_get(object, "process_counts"));
     sample.process_counts = numbers_decode(&reader, object, "process_counts", sample.process_count);
     process_counts_check(&reader, &sample);

@@ -73,6 +73,8 @@ bool doubt_settle(struct store_sample *sample)
             memmove(sample->cpu_ns, sample->cpu_ns + first, second * sizeof *sample->cpu_ns);
         if (sample->switches)
             memmove(sample->switches, sample->switches + first, second * sizeof *sample->switches);
+        if (sample->waits_ns)
+            memmove(sample->waits_ns, sample->waits_ns + first, second * sizeof *sample->waits_ns);
         sample->process_counts[0] = second;
     }
     sample->process_count = 1;

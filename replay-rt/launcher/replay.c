@@ -13,7 +13,6 @@
 #include "replay-rt/launcher/warming.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,13 +98,6 @@ void replay_result_done(struct replay_result *result)
     *result = (struct replay_result){0};
 }
 
-/* Those that this process, and so its codelets, may use. */
-static uint32_t processors_count(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) ? 1 : (uint32_t)CPU_COUNT(&set);
-}
-
 static bool numbers_grow(uint64_t **numbers, size_t room)
 {
     uint64_t *grown = realloc(*numbers, room * sizeof *grown);
@@ -140,18 +132,6 @@ static uint64_t longest_of(const struct plan_result *from)
     return longest_ns;
 }
 
-/* With more threads than processors every run of a process looks disturbed where threads that wait for others sleep. */
-static bool any_undisturbed(const struct plan_result *from, uint64_t count)
-{
-    bool any = false;
-    for (uint64_t i = 0; i < count; i++)
-        any |= !from->switches[i];
-    for (size_t s = 0; s < PLAN_STEPS_MAX; s++)
-        for (uint64_t i = 0; i < from->steps[s].count && i < PLAN_STEP_SAMPLES; i++)
-            any |= !from->steps[s].switches[i];
-    return any;
-}
-
 enum pcere_status replay_samples_take(struct replay_result *result, const struct plan_result *from, uint64_t full_ns, struct pcere_error *error)
 {
     struct store_sample *sample = &result->sample;
@@ -159,20 +139,23 @@ enum pcere_status replay_samples_take(struct replay_result *result, const struct
     bool keep[PLAN_SAMPLES];
     double slow_ratio = speed_choose(from->samples_ns, from->works_ns, count, full_ns, keep);
     size_t room = sample->sample_count + count + 1;
-    bool told = (from->threads <= processors_count() || any_undisturbed(from, count)) && (sample->switches || !sample->sample_count);
-    if (!numbers_grow(&sample->samples_ns, room) || !numbers_grow(&sample->cpu_ns, room) || (told && !numbers_grow(&sample->switches, room))
+    bool told = from->switches_tell && (sample->switches || !sample->sample_count);
+    if (!numbers_grow(&sample->samples_ns, room) || !numbers_grow(&sample->cpu_ns, room) || (told && (!numbers_grow(&sample->switches, room) || !numbers_grow(&sample->waits_ns, room)))
         || !numbers_grow(&sample->process_counts, sample->process_count + 1))
         return pcere_fail_memory(error, "samples");
     if (!told) {
         free(sample->switches);
-        sample->switches = NULL;
+        free(sample->waits_ns);
+        sample->switches = sample->waits_ns = NULL;
     }
     for (uint64_t i = 0; i < count; i++) {
         if (!keep[i])
             continue;
         kept++;
-        if (told)
+        if (told) {
             sample->switches[sample->sample_count] = from->switches[i];
+            sample->waits_ns[sample->sample_count] = from->waits_ns[i];
+        }
         sample->cpu_ns[sample->sample_count] = from->cpu_ns[i];
         sample->samples_ns[sample->sample_count++] = from->samples_ns[i];
     }
@@ -374,8 +357,9 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         free(result->sample.samples_ns);
         free(result->sample.cpu_ns);
         free(result->sample.switches);
+        free(result->sample.waits_ns);
         free(result->sample.process_counts);
-        result->sample.samples_ns = result->sample.cpu_ns = result->sample.switches = result->sample.process_counts = NULL;
+        result->sample.samples_ns = result->sample.cpu_ns = result->sample.switches = result->sample.waits_ns = result->sample.process_counts = NULL;
         result->sample.process_count = 0;
         result->sample.sample_count = 0;
     }

@@ -235,6 +235,7 @@ static void step_take(const struct plan_result *from, size_t step, struct plan_r
     memcpy(ret_result->samples_ns, samples->samples_ns, count * sizeof *samples->samples_ns);
     memcpy(ret_result->cpu_ns, samples->cpu_ns, count * sizeof *samples->cpu_ns);
     memcpy(ret_result->switches, samples->switches, count * sizeof *samples->switches);
+    memcpy(ret_result->waits_ns, samples->waits_ns, count * sizeof *samples->waits_ns);
     memcpy(ret_result->works_ns, samples->works_ns, count * sizeof *samples->works_ns);
 }
 

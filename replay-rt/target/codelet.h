@@ -116,8 +116,9 @@ bool pcere_speed_may_wait(void);
 
 /* ---- repeats.c: whether a timed run was disturbed, and whether there were enough --------------------------------------------------- */
 
-/* Of a run of `wall_ns` with more threads than processors, in which all threads of the process together used `cpu_ns`: was some processor not theirs, or idle? */
-bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns);
+/* Of a run of `wall_ns` with more threads than processors, in which all threads of the process together used `cpu_ns`: was some processor not theirs, or idle?
+ * For how long, all processors together. */
+bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns, uint64_t *ret_lost_ns);
 /* Has each region that is timed before this one a run at full speed? */
 bool pcere_steps_are_fast(const struct codelet *codelet);
 /* With several threads: have all regions that are timed, but for those that weigh next to nothing beside the others, a run that nothing disturbed, or two that

@@ -12,10 +12,11 @@
 #define SETTLED_RUNS 3u                 /* so many where all of fewer were disturbed and do not agree */
 #define WALK_PARTS 20u                  /* of all that is timed: a region that takes less is not asked */
 
-bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns)
+bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns, uint64_t *ret_lost_ns)
 {
     uint64_t processors_ns = wall_ns * pcere_processors_of(threads);
-    return cpu_ns < processors_ns - processors_ns / LOST_PARTS;
+    *ret_lost_ns = cpu_ns < processors_ns ? processors_ns - cpu_ns : 0;
+    return *ret_lost_ns > processors_ns / LOST_PARTS;
 }
 
 bool pcere_steps_are_fast(const struct codelet *codelet)

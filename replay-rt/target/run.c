@@ -125,7 +125,7 @@ static uint32_t switches_so_far(void)
     return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint32_t)usage.ru_nivcsw;
 }
 
-struct cost { uint64_t wall_ns, cpu_ns; uint32_t switches; };
+struct cost { uint64_t wall_ns, cpu_ns, waited_ns; uint32_t switches; };
 
 /* Like the program rounds, and traps, the region alone: this runtime computes as well. */
 static void captured_call(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
@@ -161,13 +161,16 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
     if (run->mark)
         run->mark(0);
     uint64_t end_ns = clock_ns();
-    struct cost cost = {end_ns - start_ns, pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, switches_so_far() - switches};
+    struct cost cost = {end_ns - start_ns, pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, 0, switches_so_far() - switches};
     uint64_t end_waited_ns = 0, threads = run->codelet->plan->result.threads;
     team_ns = pcere_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - team_ns;
     if (!pcere_processors_suffice((uint32_t)threads))
-        cost.switches = pcere_crowd_is_disturbed((uint32_t)threads, cost.wall_ns, team_ns);
-    else if (cost.switches && waits_known && pcere_waits_so_far(&end_waited_ns) && (end_waited_ns - waited_ns) * WAITED_PARTS <= cost.wall_ns)
-        cost.switches = 0;
+        cost.switches = pcere_crowd_is_disturbed((uint32_t)threads, cost.wall_ns, team_ns, &cost.waited_ns);
+    else if (cost.switches && waits_known && pcere_waits_so_far(&end_waited_ns)) {
+        cost.waited_ns = end_waited_ns - waited_ns;
+        cost.switches = cost.waited_ns * WAITED_PARTS <= cost.wall_ns ? 0 : cost.switches;
+    }
+    run->codelet->plan->result.switches_tell |= !cost.switches || pcere_processors_suffice((uint32_t)threads);
     pcere_plan_progress(run->codelet);
     return cost;
 }
@@ -254,6 +257,7 @@ static void step_run(void *context, size_t index)
         samples->works_ns[samples->count] = pcere_speed_after();
         samples->samples_ns[samples->count] = cost.wall_ns;
         samples->cpu_ns[samples->count] = cost.cpu_ns;
+        samples->waits_ns[samples->count] = cost.waited_ns;
         samples->switches[samples->count++] = cost.switches;
         return;
     }
@@ -389,6 +393,7 @@ static void region_measure(struct run *run)
         result->samples_ns[i] = cost.wall_ns;
         result->cpu_ns[i] = cost.cpu_ns;
         result->switches[i] = cost.switches;
+        result->waits_ns[i] = cost.waited_ns;
         result->works_ns[i] = pcere_speed_after();
         result->sample_count = i + 1;
         bool slow = pcere_speed_is_slow(result->works_ns[i]);

@@ -59,13 +59,13 @@ static void a_whole_replay_is_a_small_part_of_its_class(void)
 
 static void the_faster_of_two_processes_is_left(void)
 {
-    uint64_t ns[] = {500, 510, 520, 300, 310}, cpu[] = {1, 2, 3, 4, 5}, switches[] = {6, 7, 8, 9, 10}, counts[] = {3, 2};
-    struct store_sample sample = {.samples_ns = ns, .sample_count = 5, .cpu_ns = cpu, .switches = switches, .process_counts = counts, .process_count = 2};
+    uint64_t ns[] = {500, 510, 520, 300, 310}, cpu[] = {1, 2, 3, 4, 5}, switches[] = {6, 7, 8, 9, 10}, waits[] = {1, 1, 1, 2, 3}, counts[] = {3, 2};
+    struct store_sample sample = {.samples_ns = ns, .sample_count = 5, .cpu_ns = cpu, .switches = switches, .waits_ns = waits, .process_counts = counts, .process_count = 2};
     doubt_settle(&sample);
     CU_ASSERT_EQUAL(sample.sample_count, 2);
     CU_ASSERT_EQUAL(sample.process_count, 1);
     CU_ASSERT_EQUAL(sample.process_counts[0], 2);
-    CU_ASSERT_TRUE(ns[0] == 300 && ns[1] == 310 && cpu[0] == 4 && cpu[1] == 5 && switches[0] == 9 && switches[1] == 10);
+    CU_ASSERT_TRUE(ns[0] == 300 && ns[1] == 310 && cpu[0] == 4 && cpu[1] == 5 && switches[0] == 9 && switches[1] == 10 && waits[0] == 2 && waits[1] == 3);
     uint64_t other_ns[] = {300, 310, 500, 510, 520}, other_counts[] = {2, 3};
     sample = (struct store_sample){.samples_ns = other_ns, .sample_count = 5, .process_counts = other_counts, .process_count = 2};
     doubt_settle(&sample);

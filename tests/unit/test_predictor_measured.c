@@ -161,7 +161,33 @@ static void test_light_where_a_process_costs_more(void)
     CU_ASSERT_FALSE(measured_is_light(&manifest, &classes[2]));   /* as long as a process, and more than a 250th */
 }
 
+/* Repetitions of 1000 and 2000. */
+static double held(uint32_t threads, size_t count, const uint64_t *interrupted, const uint64_t *waits)
+{
+    static const uint64_t runs[] = {1000, 2000};
+    const struct store_sample sample = {.threads = threads, .sample_count = count, .samples_ns = (uint64_t *)(uintptr_t)runs,
+                                        .switches = (uint64_t *)(uintptr_t)interrupted, .waits_ns = (uint64_t *)(uintptr_t)waits};
+    seen.count = measured_values(&sample, seen.values, &seen.corrected, &seen.left_out);
+    return measured_held_ratio(&sample);
+}
+
+static void test_interrupted_threads_count_without_waiting(void)
+{
+    static const uint64_t both[] = {1, 3}, one[] = {0, 3}, waits[] = {50, 1000}, many[] = {5000, 9000};
+    CU_ASSERT_DOUBLE_EQUAL(held(2, 2, both, waits), 0.25, 1e-9);     /* the first one lost too little */
+    CU_ASSERT(fabs(seen.values[0] - 1000) < 1e-9 && fabs(seen.values[1] - 1000) < 1e-9 && seen.count == 2 && seen.corrected == 1);
+    CU_ASSERT_DOUBLE_EQUAL(held(4, 2, both, many), MEASURED_HELD_MOST, 1e-9);
+    CU_ASSERT(fabs(seen.values[0] - 200) < 1e-9 && fabs(seen.values[1] - 400) < 1e-9 && seen.corrected == 2);
+    CU_ASSERT_EQUAL(held(2, 2, one, waits), 0);                      /* the other one counts alone */
+    CU_ASSERT(seen.count == 1 && seen.left_out == 1 && seen.corrected == 0);
+    CU_ASSERT_EQUAL(held(1, 2, both, waits), 0);
+    CU_ASSERT_EQUAL(held(2, 2, both, NULL), 0);
+    CU_ASSERT_EQUAL(held(2, 2, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(seen.corrected, 0);
+}
+
 static const struct unit_test tests[] = {
+    {"several threads, all interrupted: repetitions count without what the threads waited", test_interrupted_threads_count_without_waiting},
     {"what weighs less than a 250th, and with what is lighter a hundredth, is light", test_light_classes},
     {"beside its region's heaviest class, what weighs less than a fiftieth, and with others like it a twentieth, is light", test_light_beside_the_heaviest},
     {"what took no longer than a process would, and less than a 25th, is light", test_light_where_a_process_costs_more},

@@ -849,6 +849,36 @@ static void sampled_regions(void)
     predict_result_done(&result);
 }
 
+static void interrupted_repetitions(void)
+{
+    static const uint32_t threads[] = {2};
+    enum { ROOM = 64 };
+    uint64_t switches[ROOM], waits[ROOM];
+    struct store_sample samples[8];
+    struct predict_result before, held;
+    size_t count = replay_all(samples, 0, "home", 2, 1, 0);
+    struct predict_request asked = request(samples, count, "home", threads, 1);
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &before, NULL), PCERE_OK);
+    CU_ASSERT_FATAL(samples[0].sample_count <= ROOM);
+    for (size_t i = 0; i < samples[0].sample_count; i++) {
+        waits[i] = samples[0].samples_ns[i] / 2;          /* half of it, up to all */
+        switches[i] = 1;
+    }
+    samples[0].switches = switches;
+    samples[0].waits_ns = waits;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &held, NULL), PCERE_OK);
+    const struct predict_region *region = &held.points[0].regions[0], *usual = &before.points[0].regions[0];
+    CU_ASSERT(region->time_ns < usual->time_ns - usual->time_ns / 10);
+    CU_ASSERT(region->low_ns < usual->low_ns - usual->low_ns / 10);
+    CU_ASSERT(region->high_ns <= usual->high_ns + usual->high_ns / 100 && region->high_ns >= usual->time_ns - usual->time_ns / 10);
+    predict_result_done(&held);
+    switches[0] = switches[1] = switches[2] = 0;          /* enough others tell */
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &held, NULL), PCERE_OK);
+    CU_ASSERT(held.points[0].regions[0].low_ns > usual->low_ns - usual->low_ns / 10);
+    predict_result_done(&held);
+    predict_result_done(&before);
+}
+
 static void slow_processors(void)
 {
     static const uint32_t threads[] = {1};
@@ -939,6 +969,7 @@ static const struct unit_test tests[] = {
     {"what runs inside other regions counts there only, and needs no replay", nested_regions},
     {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
     {"what other work took from replays is told", other_work_is_told},
+    {"interrupted repetitions alone count without what their threads waited, up to what they took", interrupted_repetitions},
     {"samples of slow processors reach down to what full speed may be", slow_processors},
     {"impossible requests are refused", refusals},
 };

@@ -52,11 +52,14 @@ static void walk(uint64_t first_ns, uint64_t second_ns, uint64_t own_ns)
 
 static void a_crowd_that_has_all_processors_is_not_disturbed(void)
 {
-    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 20000));
-    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 20100));   /* clocks are read one after the other */
-    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 19200));
-    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 10000, 19199));
-    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 10000, 10000));
+    uint64_t lost_ns;
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 20000, &lost_ns));
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 20100, &lost_ns));   /* clocks are read one after the other */
+    CU_ASSERT_EQUAL(lost_ns, 0);
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 19200, &lost_ns));
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 10000, 19199, &lost_ns));
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 10000, 13000, &lost_ns));
+    CU_ASSERT_EQUAL(lost_ns, 7000);
 }
 
 static void runs_agree_that_differ_by_little(void)

@@ -162,8 +162,9 @@ static void test_samples_come_back(void)
     CU_ASSERT_EQUAL(samples[0].samples_ns[2], 123456);
     CU_ASSERT_TRUE(samples[0].cpu_ns && samples[0].cpu_ns[1] == 120000);
     CU_ASSERT_TRUE(samples[0].switches && samples[0].switches[2] == 5);
+    CU_ASSERT_TRUE(samples[0].waits_ns && samples[0].waits_ns[2] == 9000);
     CU_ASSERT_TRUE(samples[0].process_count == 2 && samples[0].process_counts[1] == 2);
-    CU_ASSERT_TRUE(!samples[1].cpu_ns && !samples[1].switches && !samples[1].process_counts);
+    CU_ASSERT_TRUE(!samples[1].cpu_ns && !samples[1].switches && !samples[1].waits_ns && !samples[1].process_counts);
     CU_ASSERT_EQUAL(samples[0].sampled_ratio, 0.0625);
     CU_ASSERT_EQUAL(samples[0].slow_ratio, 0.75);
     CU_ASSERT_EQUAL(samples[0].loud_ratio, 0.125);
