@@ -86,7 +86,7 @@ function plainTable(headings, rows) {
     {class: isNumber(i) ? "number" : text.length > 30 ? "long" : text.length < 16 ? "short" : null, "data-heading": words(i)}, element("span", {}, text))))));
   const sortable = rows.length > 1 && rows.every(row => row[0] !== "");
   const cells = headings.map((heading, i) => {
-    const cell = element("th", {class: isNumber(i) ? "number" : null, scope: "col"}, sortable ? element("button", {type: "button"}, words(i)) : words(i));
+    const cell = element("th", {class: isNumber(i) ? "number" : null, scope: "col", "data-heading": sortable ? words(i) : null}, sortable ? element("button", {type: "button"}, words(i)) : words(i));
     if (sortable) cell.firstChild.addEventListener("click", () => {
       const sign = cell.getAttribute("aria-sort") === "ascending" ? -1 : 1;
       for (const other of cells) other.setAttribute("aria-sort", "none");
@@ -153,7 +153,11 @@ const BAND = (report.predictions || []).length > 3 ? 0.08 : 0.2;
 // Series number i, a line with its interval as a band: three data sets, of which the legend shows one.
 function banded(label, points, i, more) {
   const line = key => points.map(point => ({x: point.x, y: point[key]})), shade = seriesColour(i);
+  // A band over a single number of threads has no width.
+  const bar = points.length === 1 ? [{label: "_interval", data: [{x: points[0].x, y: points[0].low}, {x: points[0].x, y: points[0].high}], borderColor: faint(shade, 0.6), borderWidth: 2,
+    pointStyle: "line", pointRadius: 8, pointBorderWidth: 2, fill: false, group: i, ...more}] : [];
   return [
+    ...bar,
     {label: "_low", data: line("low"), borderWidth: 0, pointRadius: 0, fill: false, group: i, ...more},
     {label: "_high", data: line("high"), borderWidth: 0, pointRadius: 0, backgroundColor: faint(shade, BAND), fill: "-1", group: i, ...more},
     {label, data: line("y"), borderColor: shade, backgroundColor: shade, borderWidth: 2, borderDash: seriesDash(i), pointStyle: seriesMarker(i), pointRadius: 4, fill: false, tension: 0,
@@ -202,6 +206,25 @@ function errorsOf(region) {
 }
 const worst = errors => errors.length ? errors.reduce((a, b) => Math.abs(b) > Math.abs(a) ? b : a) : null;
 
+// What nothing was replayed for: scaled, or kept from the captured run.
+const GUESSED = 0.1, BUSY = 0.1, UNLIKE = 0.05;
+const computedOf = point => ((point.parts_ns || {}).scaled || 0) + ((point.parts_ns || {}).in_vivo || 0) - (point.missing_ns || 0);
+const classesOf = point => point.regions.flatMap(one => one.classes.map(other => ({region: one.region, ...other})));
+const failedOf = region => predictions.flatMap(one => pointsOf(one, region).filter(({of}) => of.classes.some(other => other.missing)).map(({point}) => point.threads));
+
+// The same as `pcere predict` says in lines of their own.
+function doubts(one, point) {
+  const found = [], where = `${predictionName(one)}, ${plural(point.threads, "thread")}: `;
+  if (point.threads !== report.threads && computedOf(point) > GUESSED * point.time_ns)
+    found.push(`${where}guessed to ${ratioText(computedOf(point) / point.time_ns)}, for which no replay counts: take the interval, ${timeText(point.low_ns)} to ${timeText(point.high_ns)}, not the number.`);
+  if (point.preempted_ratio >= BUSY && point.threads <= processorsOf(one.arch))
+    found.push(`${where}other work had a processor for ${ratioText(point.preempted_ratio)} of the time of its replays: replay again with nothing else running.`);
+  const unlike = classesOf(point).filter(other => other.members_ratio && Math.abs(other.members_ratio - 1) >= UNLIKE);
+  if (unlike.length)
+    found.push(`${where}${plural(unlike.length, "class").replace("classs", "classes")} may not stand for all members (the heaviest: ${shortName(unlike.reduce((a, b) => b.time_ns > a.time_ns ? b : a).region)}); the interval has both.`);
+  return found;
+}
+
 // ---- top ------------------------------------------------------------------------------------------------------------------
 
 function top() {
@@ -219,7 +242,12 @@ function top() {
       if (point.missing)
         warnings.push(`${predictionName(one)}, ${plural(point.threads, "thread")}: ${plural(point.missing, "codelet")} without a replay, `
           + `${ratioText(point.missing_ns / point.time_ns)} of the time: it is computed from the captured run.`);
-  if (!predictions.length && !(report.missing || []).length) warnings.push("Nothing was replayed yet: 'pcere replay --threads 1,2,4' gives predictions.");
+  for (const one of predictions)
+    for (const point of one.predictions) warnings.push(...doubts(one, point));
+  if (!predictions.length && !(report.missing || []).length)
+    warnings.push(codelets ? "Nothing was replayed yet: 'pcere replay --threads 1,2,4' gives predictions."
+      : regions.length ? "No region was captured, so that nothing can be replayed: the table of regions says why."
+      : "The program entered no parallel region while it was captured: there is nothing to replay or to predict.");
   $("warnings").hidden = !warnings.length;
   $("warnings").append(...warnings.flatMap(text => [text, element("br")]));
   const wholeCaptured = sum(captured, region => region.time_ns);
@@ -286,9 +314,12 @@ function speedup() {
     body.append(element("p", {class: "quiet"}, "There is no prediction yet."));
     return;
   }
+  const single = threadCounts.length === 1;
   body.append(element("div", {class: "pair"},
-    element("div", {}, chart("predicted and real speed-up over threads", () => curves(null, true))),
-    element("div", {}, chart("predicted and real time over threads", () => curves(null, false)))));
+    single ? null : element("div", {}, chart("predicted and real speed-up over threads", () => curves(null, true))),
+    element("div", {}, chart("predicted and real time over threads", () => curves(null, false), single))));
+  if (single)
+    body.append(element("p", {class: "quiet"}, `Only ${plural(threadCounts[0], "thread")} was replayed, which tells of no speed-up: replay with others, too.`.replace("threads was", "threads were")));
   if (predictions.length > SERIES)
     body.append(element("p", {class: "quiet"}, `Drawn are ${SERIES} of ${predictions.length} predictions; a click in the legend shows or hides one.`));
   const rows = predictions.flatMap(prediction => prediction.predictions.map(point => [predictionName(prediction), threadsText(prediction, point), intervalText(point),
@@ -321,6 +352,7 @@ const columns = [
    cell: region => { const most = Math.max(0, ...region.classes.map(one => one.memory_bytes || 0)); return element("td", {class: "number"}, most ? bytesText(most) : "–"); }},
   {heading: "status", value: region => region.status + (region.reason || ""),
    cell: region => element("td", {class: "why"}, element("span", {class: "mark " + region.status}, region.status),
+     failedOf(region).length ? [" ", element("span", {class: "mark invalid"}, `no replay with ${[...new Set(failedOf(region))].join(", ")} ${failedOf(region).join() === "1" ? "thread" : "threads"}`)] : null,
      region.reason ? " " + region.reason : "", region.thread_sized ? ` at most ${plural(report.threads, "thread")}: ${region.thread_sized}` : "", region.io ? ` ${region.io}` : "")},
 ];
 
@@ -355,6 +387,10 @@ function detail(region) {
     charts.push(element("div", {}, element("h3", {}, "Invocations by class"), chart(`${shortName(region.region)}: invocations over time`, () => invocationsChart(region, series), true),
       series.time_ns.length < series.invocations ? element("p", {class: "quiet"}, `${series.time_ns.length} of ${series.invocations} invocations are drawn.`) : null));
   if (charts.length) parts.push(element("div", {class: "pair"}, charts));
+  for (const one of predictions)
+    for (const {point, of} of pointsOf(one, region))
+      if (point.threads !== report.threads && of.basis !== "nested" && of.time_ns && of.in_vivo_ns > GUESSED * of.time_ns)
+        parts.push(element("p", {class: "quiet"}, `${predictionName(one)}, ${plural(point.threads, "thread")}: ${ratioText(of.in_vivo_ns / of.time_ns)} of this time was not replayed, but scaled as what was; take the interval, ${timeText(of.low_ns)} to ${timeText(of.high_ns)}.`));
   if (region.classes.length) {
     const rows = region.classes.map(one => [`#${one.representative}`, one.members.toLocaleString("en"), timeText(one.time_ns), timeText(one.time_ns_median),
       timeText(one.representative_ns), bytesText(one.memory_bytes), bytesText(one.stored_bytes), one.captured ? "captured" : one.reason || "weighs too little"]);
@@ -376,12 +412,12 @@ function regionTable() {
   const rows = element("tbody");
   const filter = element("input", {type: "search", placeholder: "filter by name", "aria-label": "filter regions by name"});
   const small = element("input", {type: "checkbox"});
-  const shown = element("span", {class: "quiet", role: "status"});
+  const shown = element("span", {class: "quiet", role: "status"}), printed = element("p", {class: "quiet paper"});
   let sorted = {column: columns[1], descending: true};
   const open = new Set();
   const headings = columns.map(column => {
     const button = element("button", {type: "button"}, column.heading);
-    const heading = element("th", {class: column.number ? "number" : null, scope: "col"}, button);
+    const heading = element("th", {class: column.number ? "number" : null, scope: "col", "data-heading": column.heading}, button);
     button.addEventListener("click", () => {
       sorted = {column, descending: sorted.column === column ? !sorted.descending : Boolean(column.number)};
       fill();
@@ -408,13 +444,14 @@ function regionTable() {
       row.setAttribute("aria-expanded", String(open.has(region)));
       return open.has(region) ? [row, element("tr", {class: "detail"}, element("td", {colspan: columns.length}, element("div", {class: "inside"}, detail(region))))] : [row];
     }));
-    shown.textContent = list.length < regions.length ? `${list.length} of ${regions.length} shown` : "";
+    printed.textContent = shown.textContent = list.length < regions.length ? `${list.length} of ${regions.length} shown` : "";
     drawAll(rows);
   }
   filter.addEventListener("input", fill);
   small.addEventListener("change", fill);
   body.append(element("div", {class: "tools"}, filter, regions.length > 12 ? element("label", {}, small, " regions under 0.5 %, too") : null, shown),
     element("div", {class: "scroll"}, element("table", {id: "region-table"}, element("thead", {}, element("tr", {}, headings.map(one => one.heading))), rows)),
+    printed,
     element("p", {class: "quiet screen"}, "Select a region for its classes, its invocations and its time over threads."));
   const heaviest = [...regions].sort((a, b) => b.time_ns - a.time_ns)[0];
   if (heaviest.classes.length) open.add(heaviest);

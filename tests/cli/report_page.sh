@@ -43,6 +43,49 @@ browse measured.html 1200,1000
 quiet "a measured machine"
 says "a measured machine: its signature is there" 0 out 'Signature of ' out '<td[^>]*><span>L1</span></td>' out '<td[^>]*><span>barrier</span></td>'
 is "a measured machine: its charts are drawn, too" "$(grep -o '<canvas[^>]*style="[^"]*height' .out | wc -l)" "$([ "$(nproc)" -gt 1 ] && echo 6 || echo 5)"
+# What a prediction lacks is said: pages made of this one with other documents.
+cat >lacking.py <<'PYTHON'
+import json, re, sys
+text = open("full.html").read()
+place = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.S)
+def write(name, change):
+    document = json.loads(place.group(1))
+    change(document, document["predictions"])
+    open(name, "w").write(text[:place.start(1)] + json.dumps(document).replace("<", "\\u003c").replace("&", "\\u0026") + text[place.end(1):])
+def emptied(document, _):
+    document.update(regions=[], predictions=[], invocations=[], runs=[])
+def unasked(document, _):
+    document.update(predictions=[])
+    for region in document["regions"]:
+        region.update(status="skipped", reason="not asked for", classes=[dict(one, captured=False) for one in region["classes"]])
+def single(document, predictions):
+    predictions[0]["predictions"] = predictions[0]["predictions"][:1]
+def doubtful(document, predictions):
+    point = predictions[0]["predictions"][1]
+    heaviest = max(point["regions"], key=lambda one: one["time_ns"])
+    for region in (region for one in predictions for other in one["predictions"] for region in other["regions"]):
+        region["classes"] = [dict(one, missing=False, members_ratio=1) for one in region["classes"]]
+    point.update(missing=1, missing_ns=point["time_ns"] // 20, preempted_ratio=0.5, parts_ns={"scaled": point["time_ns"] // 2, "outside_regions": point["time_ns"] // 2})
+    heaviest.update(basis="scaled", in_vivo_ns=heaviest["time_ns"])
+    heaviest["classes"][0].update(missing=True, members_ratio=1.5)
+    document["threads"] = 1
+for change in emptied, unasked, single, doubtful:
+    write(change.__name__ + ".html", change)
+PYTHON
+python3 lacking.py
+for page in emptied unasked single doubtful; do
+    browse $page.html 1200,1000
+    quiet "$page"
+    case $page in
+    emptied) says "of a program without regions the page says that there is nothing to replay" 0 out 'entered no parallel region while it was captured' out 'The store holds no region' ;;
+    unasked) says "where no region was captured it does not ask for replays" 0 out 'No region was captured, so that nothing can be replayed' out 'not asked for' ;;
+    single) says "one thread count tells of no speed-up" 0 out 'Only 1 thread was replayed, which tells of no speed-up'
+        is "and has one chart of the program, two of its heaviest region" "$(grep -o '<canvas[^>]*style="[^"]*height' .out | wc -l)" 3 ;;
+    doubtful) says "what is guessed, missing, disturbed or unlike its class is said" 0 out '2 threads: guessed to 45.0 %, for which no replay counts: take the interval' \
+            out '1 codelet without a replay, 5.00 % of the time' out '1 class may not stand for all members' out 'no replay with 2 threads' out '100 % of this time was not replayed, but scaled'
+        [ "$(nproc)" -lt 2 ] || says "where there are as many processors, so is other work" 0 out 'other work had a processor for 50.0 % of the time' ;;
+    esac
+done
 # Many of everything, with long names: ten more predictions, fourteen classes, a C++ name of hundreds of letters. What the page then says of itself, it puts into its body.
 cat >many.py <<'PYTHON'
 import copy, json, re, sys
