@@ -135,7 +135,7 @@ static void extrap_line(FILE *out, const struct extrap_series *series, json_int_
     char path[SERIES_NAME_MOST];
     path_make(series, path);
     json_t *line = json_pack("{s:{s:I}, s:s, s:s, s:f}", "params", "p", threads, "callpath", path, "metric", series->metric, "value", json_number_value(time_ns) / 1e9);
-    if (line && json_dumpf(line, out, JSON_COMPACT | JSON_PRESERVE_ORDER) == 0)
+    if (line && json_dumpf(line, out, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII) == 0)      /* it reads files in the encoding of the user's locale */
         putc('\n', out);
     json_decref(line);
 }

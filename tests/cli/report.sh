@@ -47,7 +47,7 @@ holds "each of them has parameters, path, metric and value" jq -se '(length >= 8
 cat >wanted.py <<'PYTHON'
 import collections, json, sys
 coordinates, names = collections.defaultdict(set), set()
-for line in open(sys.argv[1]):
+for line in open(sys.argv[1], encoding="ascii"):
     one = json.loads(line)
     names.add(tuple(one["params"]))
     assert isinstance(one["value"], float) and one["value"] >= 0 and one["callpath"].count("->") <= 1
