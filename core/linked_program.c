@@ -19,10 +19,16 @@ static struct elf_range from_mark(const struct elf_file *file, const char *mark,
     return symbol && symbol->address < end ? (struct elf_range){symbol->address, end - symbol->address} : (struct elf_range){0};
 }
 
-static uint64_t end_at(const struct elf_file *file, const char *name)
+/* Linkers do not agree on symbols for the end of code: the last function's. */
+static uint64_t code_end(const struct elf_file *file)
 {
-    const struct elf_symbol *symbol = symbol_find(file, name);
-    return symbol ? symbol->address : 0;
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(file, &symbols);
+    uint64_t end = 0;
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i].kind == PCERE_SYMBOL_FUNCTION && symbols[i].address + symbols[i].size > end)
+            end = symbols[i].address + symbols[i].size;
+    return end;
 }
 
 static bool holds(struct elf_range range, uint64_t address)
@@ -63,9 +69,11 @@ bool linked_program_find(const struct elf_file *file, struct linked_program *ret
 {
     if (!elf_file_is_static(file) || !symbol_find(file, LINKED_MARK))
         return false;
-    struct linked_program program = {.text = from_mark(file, LINKED_MARK, end_at(file, "_etext")),
-                                     .data = from_mark(file, "__pcere_linked_data", end_at(file, "_edata")),
-                                     .bss = from_mark(file, "__pcere_linked_bss", end_at(file, "_end")),
+    uint64_t low, high;
+    elf_file_span(file, &low, &high);
+    struct linked_program program = {.text = from_mark(file, LINKED_MARK, code_end(file)),
+                                     .data = from_mark(file, "__pcere_linked_data", elf_file_data_end(file)),
+                                     .bss = from_mark(file, "__pcere_linked_bss", high),
                                      .tdata = from_mark(file, "__pcere_linked_tdata", elf_file_tls_data_bytes(file)),
                                      .tbss = from_mark(file, "__pcere_linked_tbss", elf_file_tls_bytes(file))};
     program.frames = frames_find(file);

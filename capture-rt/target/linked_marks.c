@@ -1,9 +1,9 @@
-/* capture-rt/target/linked_marks.c - where the capture object begins in a statically linked program, whose runtimes follow it; and where they end.
+/* capture-rt/target/linked_marks.c - where the capture object begins in a statically linked program, whose runtimes follow it.
  *
  *   each section:   | start files | the program's objects and archives | pcere-capture.o | OpenMP, C++, C runtimes |
- *                                                                      ^ mark                                     ^ _etext, _edata, _end
+ *                                                                      ^ mark
  *
- * These are the first bytes of the object, which is made of this file first. core/linked_program.h reads the marks. Linkers define the three ends where they are asked for.
+ * These are the first bytes of the object, which is made of this file first. core/linked_program.h reads the marks.
  */
 __asm__(".section .text,\"ax\",@progbits\n"
         ".globl __pcere_linked_text\n.type __pcere_linked_text, @function\n.p2align 4\n__pcere_linked_text: ret\n.size __pcere_linked_text, 1\n"
@@ -15,5 +15,5 @@ __asm__(".section .text,\"ax\",@progbits\n"
         ".globl __pcere_linked_tdata\n.type __pcere_linked_tdata, @object\n.p2align 3\n__pcere_linked_tdata: .quad 0\n.size __pcere_linked_tdata, 8\n"
         ".section .tbss,\"awTR\",@nobits\n"
         ".globl __pcere_linked_tbss\n.type __pcere_linked_tbss, @object\n.p2align 3\n__pcere_linked_tbss: .zero 8\n.size __pcere_linked_tbss, 8\n"
-        ".section .data.rel.ro,\"awR\",@progbits\n.p2align 3\n.quad _etext, _edata, _end, __pcere_linked_text, __pcere_linked_data, __pcere_linked_bss\n"
+        ".section .data.rel.ro,\"awR\",@progbits\n.p2align 3\n.quad __pcere_linked_text, __pcere_linked_data, __pcere_linked_bss\n"
         ".text\n");
