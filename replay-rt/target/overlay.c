@@ -65,7 +65,7 @@ extern const struct codelet_runtime __stop_pcere_runtimes[] __attribute__((weak,
 static void runtimes_redirect(struct memory *memory)
 {
     for (const struct codelet_runtime *runtime = __start_pcere_runtimes; runtime < __stop_pcere_runtimes; runtime++)
-        if (runtime->here)
+        if (runtime->here && runtime->here != runtime->captured)    /* rebuilt code may need it where it is */
             function_redirect(memory, &(struct codelet_function){runtime->captured, runtime->jump});
 }
 
