@@ -4,8 +4,8 @@
 #
 #   run.sh [-j N] [--configurations A,B|all] [--programs PATTERN,...] [--threads N] [--llvm N] [--table FILE [--merge]] [--work DIR [--resume]] [--judge DIR]
 #
-# --threads: threads of the capture (1). --llvm: compile with clang-N, whatever the configuration says. --table: the same as markdown; with --merge the rows of programs
-# that did not run are taken from FILE as it stands. --work: leave everything there instead of removing it; with --resume what ended there is not run again unless its sources, flags
+# --threads: threads of the capture (1). --llvm: compile with clang-N, whatever the configuration says. --table: the same as markdown; with --merge cells that
+# did not run are taken from FILE as it stands. --work: leave everything there instead of removing it; with --resume what ended there is not run again unless its sources, flags
 # or expectations changed. --judge: run nothing, and hold what an earlier --work left against the list.
 # Statically linked programs need a libomp.a, which scripts/static-openmp makes: in the folder STATIC_OPENMP, or where the compiler finds it; else they are skipped.
 # PCERE is the command, CLANG the compiler, FLANG that of Fortran; without it, Fortran programs are skipped. CONSTRUCTS_LIMIT_S: what a step may take (120).
@@ -15,6 +15,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export PCERE CLANG FLANG CONSTRUCTS_LIST OMP_WAIT_POLICY=passive LC_ALL=C
 unset NO_COLOR PCERE_HOST PCERE_FAULTS PCERE_REFUSE OMP_NUM_THREADS
 limit_s=${CONSTRUCTS_LIMIT_S:-120}
+static_lacks="there is no libomp.a: scripts/static-openmp makes one"
 
 fail() { printf 'run.sh: %s\n' "$*" >&2; exit 2; }
 trim() { local text=$1; text=${text#"${text%%[![:space:]]*}"}; printf '%s' "${text%"${text##*[![:space:]]}"}"; }
@@ -187,7 +188,7 @@ cell() {
         return
     fi
     if ! static_openmp_found; then
-        echo "no libomp.a: scripts/static-openmp makes one" >skipped
+        echo "$static_lacks" >skipped
         return
     fi
     if ! program_compile >compile.out 2>compile.err; then

@@ -10,32 +10,56 @@ cell_text() {
     esac
 }
 
-# table_row PROGRAM: its cells; of a program that did not run, as the page had them
+# has_run PROGRAM CONFIGURATION: does this run know the cell, or the page as it stands?
+has_run() { [ -n "${verdicts[$1,$2]:-}" ]; }
+
+# table_row PROGRAM: its cells; those that did not run as the page had them
 table_row() {
-    local configuration
-    if [ -z "${ran[$1]:-}" ]; then grep -m1 -F "| $1 |" "$kept" || true; return; fi
+    local row='' column number=3 cell
+    row=$(grep -m1 -F "| $1 |" "$kept" || true)
     printf '| %s |' "$1"
-    for configuration in "${configurations[@]}"; do printf ' %s |' "$(cell_text "${verdicts[$1,$configuration]}")"; done
+    for column in "${columns[@]}"; do
+        if has_run "$1" "$column"; then cell=$(cell_text "${verdicts[$1,$column]}"); else cell=$(trim "$(cut -d'|' -f$number <<<"$row")"); fi
+        [ -n "$cell" ] || fail "$table has no row of $1: run it in all of its configurations"
+        printf ' %s |' "$cell"
+        number=$((number + 1))
+    done
     echo
 }
 
-# table_reasons PROGRAM: what is no pass, step by step, with the reason and the configurations; of a program that did not run, as the page had it
+# cell_reasons PROGRAM CONFIGURATION: lines "step<tab>reason<tab>configuration" of what is no pass
+cell_reasons() {
+    local step words reason
+    case ${verdicts[$1,$2]} in
+    pass) return ;;
+    skip) printf 'compile\t%s\t%s\n' "$(cat "$work/$2/$1/skipped")" "$2"; return ;;
+    without) printf 'compile\tthe compiler does not take it: %s\t%s\n' \
+                 "$(sed -n -E $'s/^compile\t//p' "$work/$2/$1/happened" | sed -E 's/^.*(error|undefined)[^:]*: *//' | head -n 1)" "$2"
+             return ;;
+    esac
+    while IFS=$'\t' read -r step words; do
+        reason=$(expectations "$1" "$2" | sed -n -E "s/^(xfail|maybe) $step\t//p" | head -n 1)
+        printf '%s\t%s\t%s\n' "$step" "${reason:-not known yet: $words}" "$2"
+    done <"$work/$2/$1/happened"
+}
+
+# kept_reasons PROGRAM CONFIGURATION: the same, as the page had them: "  * step (configuration, ...): reason"
+kept_reasons() {
+    awk -v head="* $1" -v wanted="$2" '/^[^ ]/ { on = $0 == head }
+        on && match($0, /^  \* [a-z]+ \([^)]*\): /) {
+            reason = substr($0, RLENGTH + 1); step = $2; where = substr($0, 1, RLENGTH)
+            gsub(/^  \* [a-z]+ \(|\): $|,/, " ", where)
+            count = split(where, each, " ")
+            for (i = 1; i <= count; i++) if (each[i] == wanted) printf "%s\t%s\t%s\n", step, reason, wanted
+        }' "$kept"
+}
+
+# table_reasons PROGRAM: what is no pass, step by step, with the reason and the configurations
 table_reasons() {
-    local configuration step words reason
-    if [ -z "${ran[$1]:-}" ]; then awk -v head="* $1" '/^[^ ]/ { on = $0 == head } on && /^  /' "$kept"; return; fi
-    for configuration in "${configurations[@]}"; do
-        case ${verdicts[$1,$configuration]} in
-        pass) continue ;;
-        skip) printf 'compile\t%s\t%s\n' "$(cat "$work/$configuration/$1/skipped")" "$configuration"; continue ;;
-        without) printf 'compile\tthe compiler does not take it: %s\t%s\n' \
-                     "$(sed -n -E $'s/^compile\t//p' "$work/$configuration/$1/happened" | sed -E 's/^.*(error|undefined)[^:]*: *//' | head -n 1)" "$configuration"
-                 continue ;;
-        esac
-        while IFS=$'\t' read -r step words; do
-            reason=$(expectations "$1" "$configuration" | sed -n -E "s/^(xfail|maybe) $step\t//p" | head -n 1)
-            printf '%s\t%s\t%s\n' "$step" "${reason:-not known yet: $words}" "$configuration"
-        done <"$work/$configuration/$1/happened"
-    done | grep -v -F $'\tDebian has no libomp.a\t' | awk -F'\t' '
+    local column
+    for column in "${columns[@]}"; do
+        if has_run "$1" "$column"; then cell_reasons "$1" "$column"; else kept_reasons "$1" "$column"; fi
+    done | grep -v -F $'\t'"$static_lacks"$'\t' | awk -F'\t' '
         { key = $1 FS $2 }
         !(key in where) { order[++n] = key }
         { where[key] = where[key] (where[key] ? ", " : "") $3 }
@@ -43,13 +67,14 @@ table_reasons() {
 }
 
 table_write() {
-    local program configuration kept rows reasons
-    local -A ran=()
-    for program in "${programs[@]}"; do ran[$program]=1; done
+    local program configuration kept rows reasons columns=("${configurations[@]}")
     kept=$work/kept.md
     if [ -n "$merge" ]; then
         cp "$table" "$kept"
-        grep -qxF "$(table_head)" "$kept" || fail "$table has other columns than these: run all of its configurations"
+        read -r -a columns < <(grep -m1 -F '| construct |' "$kept" | cut -d'|' -f3- | tr -d '|')
+        for configuration in "${configurations[@]}"; do
+            [[ " ${columns[*]} " = *" $configuration "* ]] || fail "$table has no column $configuration: run all configurations"
+        done
     else : >"$kept"; fi
     rows=$(while read -r program; do table_row "$program"; done < <(program_names))
     cat <<END
@@ -58,7 +83,7 @@ table_write() {
 Which OpenMP constructs, and which things that programs do inside regions, are captured, verified bit for bit and replayed. Each row is a small program that checks
 itself, in [tests/constructs](../tests/constructs); each column a way to compile and capture it. Generated by
 \`tests/constructs/run.sh --configurations all --table docs/CONSTRUCTS.md\`; not edited. Rows of new programs come in by the same script,
-\`--programs NAME,... --configurations all --table docs/CONSTRUCTS.md --merge\`.
+\`--programs NAME,... --configurations all --table docs/CONSTRUCTS.md --merge\`; columns that ran again by \`--configurations NAME,...\` and the rest of that.
 
 A cell says *pass* if the program runs as always, every region of it is captured (or skipped for the reason that belongs to the construct), memory after each replayed region is the
 original's with as many threads as it was captured with (one, where the column does not say more), and it replays with 1, 2 and 4 threads. Else it says in which step that ends:
@@ -70,23 +95,25 @@ PCERE $("$PCERE" version | awk '{ print $2 }'), $("$CLANG" --version | head -n 1
 | configuration | flags | captured with |
 |---|---|---|
 END
-    for configuration in "${configurations[@]}"; do
+    for configuration in "${columns[@]}"; do
         printf '| %s | `%s` | %s |\n' "$configuration" "$(trim "$(configuration_flags "$configuration" | sed -E 's/threads:[0-9]+//; s/llvm:([0-9]+)/(clang-\1)/')")" \
             "$(threads_text "$(cell_threads "$configuration")")"
     done
     printf '\n%s\n' "$(table_head)"
-    printf '|---|'; printf -- '---|%.0s' "${configurations[@]}"; echo
+    printf '|---|'; printf -- '---|%.0s' "${columns[@]}"; echo
     printf '%s\n' "$rows"
-    printf '\n%d cells, %d pass.\n\n## What does not pass\n' "$(($(wc -l <<<"$rows") * ${#configurations[@]}))" "$(grep -o '| pass ' <<<"$rows" | wc -l)"
+    printf '\n%d cells, %d pass.\n\n## What does not pass\n' "$(($(wc -l <<<"$rows") * ${#columns[@]}))" "$(grep -o '| pass ' <<<"$rows" | wc -l)"
     while read -r program; do
         reasons=$(table_reasons "$program")
         [ -z "$reasons" ] || printf '\n* %s\n%s\n' "$program" "$reasons"
     done < <(program_names)
-    for configuration in "${configurations[@]}"; do
-        printf '%s' "$(configuration_expected "$configuration" | tr ';' '\n' | sed -n -E "s/^ *maybe compile: (.*)/\n* every program (compile, $configuration): \1/p")"
+    for configuration in "${columns[@]}"; do
+        for program in "${programs[@]}"; do
+            grep -qxF "$static_lacks" "$work/$configuration/$program/skipped" 2>/dev/null && printf '\n* every program (compile, %s): %s' "$configuration" "$static_lacks" && break
+        done
     done
     echo
 }
 
-table_head() { printf '| construct |'; printf ' %s |' "${configurations[@]}"; }
+table_head() { printf '| construct |'; printf ' %s |' "${columns[@]}"; }
 threads_text() { if [ "$1" -eq 1 ]; then printf '1 thread'; else printf '%d threads' "$1"; fi; }
