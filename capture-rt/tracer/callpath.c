@@ -123,7 +123,7 @@ bool callpath_leaves(struct callpath *callpath, pid_t tid, const struct store_ra
 
 static bool is_users(const struct map_facts *facts, uint64_t address)
 {
-    bool found = address >= facts->image_low && address < facts->image_high;
+    bool found = address >= facts->image_low && address < facts->image_high && address - facts->runtimes.address >= facts->runtimes.bytes;
     for (size_t i = 0; i < facts->library_count && !found; i++)
         found = address >= facts->libraries[i].address && address - facts->libraries[i].address < facts->libraries[i].bytes;
     return found;

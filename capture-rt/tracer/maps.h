@@ -20,6 +20,7 @@
 
 struct map_facts {               /* what decides about roles */
     uint64_t image_low, image_high;
+    struct store_range runtimes;            /* code of a statically linked program that is its runtimes'; 0 bytes: none */
     uint64_t heap_low, heap_high;
     uint64_t stack_start;
     const struct store_range *libraries;    /* spans of the user's shared libraries, any order, not overlapping */
