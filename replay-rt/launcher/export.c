@@ -2,6 +2,7 @@
 #include "replay-rt/launcher/export.h"
 
 #include "core/files.h"
+#include "core/linked_program.h"
 #include "replay-rt/launcher/export_work.h"
 #include "replay-rt/launcher/layout.h"
 #include "replay-rt/launcher/link_symbols.h"
@@ -148,6 +149,19 @@ static enum pcere_status codelet_open(struct export_work *work, struct pcere_err
     return status;
 }
 
+/* Not that of a C library that was linked in. */
+static bool has_allocator(const struct elf_file *program)
+{
+    struct linked_program linked;
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(program, &symbols);
+    bool is_linked = linked_program_find(program, &linked);
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i].kind == PCERE_SYMBOL_FUNCTION && !strcmp(symbols[i].name, "malloc") && !(is_linked && linked_program_owns(&linked, &symbols[i])))
+            return true;
+    return false;
+}
+
 /* What replaying this codelet needs beyond the region and its memory, and this driver does not have. */
 static enum pcere_status limits_find(struct export_work *work, struct pcere_error *error)
 {
@@ -169,7 +183,7 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
     for (size_t i = 0; !status && i < count; i++)
         if (strstr(needed[i], "malloc"))
             status = export_limit(work, error, "the program has an allocator of its own (%s); support.c frees blocks with the C library's", needed[i]);
-    if (!status && link_symbol_is_function(work->session.program, "malloc"))
+    if (!status && has_allocator(work->session.program))
         status = export_limit(work, error, "the program's executable has an allocator of its own, which here serves the OpenMP runtime as well: make check finds other "
                                            "heap contents than the program had");
     return status;
