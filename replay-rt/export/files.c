@@ -133,25 +133,33 @@ static void stream_make(const struct stream *stream, const FILE *lender, char *r
     memcpy(ret_bytes + sizeof words, lender + 1, sizeof(void *));
 }
 
-static void stream_adopt(const struct stream *stream)
+static const FILE *lender_open(void)
 {
-    char bytes[STREAM_BYTES], others[STREAM_BYTES];
     FILE *lender = fopen("/dev/null", "r+e");
     close(fileno(lender));
     lender->_fileno = -1;
+    return lender;
+}
+
+static void stream_adopt(const struct stream *stream, const FILE *lender)
+{
+    char bytes[STREAM_BYTES], others[STREAM_BYTES];
     stream_make(stream, lender, bytes);
     for (size_t i = 0; i < sizeof bytes; i++)       /* only what is another: the rest is compared */
         others[i] = (char)(bytes[i] ^ stream->bytes[i]);
     memory_patch(stream->address, bytes, others, sizeof bytes);
 }
 
-/* Its old address lies in the data of a C library that is not here. */
+/* Its old address lies in the data of a C library that is not here, or was linked into the program. */
 static void standard_adopt(const struct stream *stream)
 {
     FILE **const names[] = {NULL, &stdin, &stdout, &stderr};
     char *start = (char *)(stream->address & ~(uint64_t)(PAGE_BYTES - 1)), *end = (char *)stream->address + STREAM_BYTES;
-    if (is_captured((void *)stream->address))
+    if (is_captured((void *)stream->address)) {
+        stream_adopt(stream, *names[stream->kind]);
+        *names[stream->kind] = (FILE *)stream->address;
         return;
+    }
     for (char *at = start; at < end; at += PAGE_BYTES) {
         bool ours = false;
         for (int i = STDIN; i <= STDERR; i++)
@@ -189,7 +197,7 @@ void files_start(void)
     close(nowhere);
     for (const struct stream *stream = streams; stream->address; stream++)
         if (stream->kind == A_FILE)
-            stream_adopt(stream);
+            stream_adopt(stream, lender_open());
         else
             standard_adopt(stream);
     standard_restore();
