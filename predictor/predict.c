@@ -67,7 +67,7 @@ static void held_spread(struct predictor *predictor)
 {
     double held_ratio = replays_held_ratio(&predictor->replays);
     for (size_t d = 0; held_ratio > 0 && d < PREDICT_DRAWS; d++)
-        predictor->draws[d] *= 1 + held_ratio / (1 - held_ratio) * uniform_draw(&predictor->state);
+        predictor->draws[d] *= 1 + held_ratio / (1 - held_ratio) * random_uniform(&predictor->state);
 }
 
 /* Samples of slow processors: the region lost anything between nothing and what known work lost beside them. */
