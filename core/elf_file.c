@@ -84,14 +84,14 @@ static enum pcere_status read_segments(struct elf_file *file, struct pcere_error
 /* ---- sections ------------------------------------------------------------------------------------------------------------ */
 
 /* A critical's lock is a common symbol of its own name; the runtime's pointer in it must be cleared in another process. NAME.llvm.HASH is a
- * static variable that ThinLTO shared with other modules. */
+ * static variable that ThinLTO shared with other modules. Tables do not tell of a thread-local variable whether it is there. */
 static bool symbol_wanted(const GElf_Sym *symbol, const char *name)
 {
     unsigned char binding = GELF_ST_BIND(symbol->st_info), type = GELF_ST_TYPE(symbol->st_info);
     if (symbol->st_shndx == SHN_UNDEF || !*name || type == STT_SECTION || type == STT_FILE)
         return false;
     return binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE ||
-           strncmp(name, ".gomp_critical_user_", 20) == 0 || strstr(name, ".llvm.") || strcmp(name, ELF_FRAMES_OBJECT) == 0;
+           type == STT_TLS || strncmp(name, ".gomp_critical_user_", 20) == 0 || strstr(name, ".llvm.") || strcmp(name, ELF_FRAMES_OBJECT) == 0;
 }
 
 static enum pcere_status read_symbols(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header, struct pcere_error *error)
@@ -279,8 +279,12 @@ static enum pcere_status read_sections(struct elf_file *file, struct pcere_error
     if (!status && debug)
         status = read_own(file, debug, &debug_header, elf_read_tables, error);
     if (!status && full)
-        return read_symbols(file, full, &full_header, error);
-    return !status && exported ? read_symbols(file, exported, &exported_header, error) : status;
+        status = read_symbols(file, full, &full_header, error);
+    else if (!status && exported)
+        status = read_symbols(file, exported, &exported_header, error);
+    if (!status)
+        elf_settle_tables(file);
+    return status;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------------------------- */

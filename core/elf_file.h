@@ -68,7 +68,7 @@ size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_u
 size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym, or .debug_pcere,
                                                                       whose symbol the linker kept */
 size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols);  /* global and weak defined symbols of
-                                                                      .symtab (else .dynsym), and .gomp_critical_user_*, *.llvm.* and ELF_FRAMES_OBJECT of any binding;
+                                                                      .symtab (else .dynsym), and thread-local ones, .gomp_critical_user_*, *.llvm.* and ELF_FRAMES_OBJECT of any binding;
                                                                       in the file's order */
 /* Constructs in the order of the units. Several units may bring one id: inline functions, and templates. */
 size_t elf_file_constructs(const struct elf_file *file, const struct elf_construct **ret_constructs);

@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -76,6 +77,8 @@ static bool is_known(struct elf_file *file, uint64_t unit_id)
     return file->asked_is_known;
 }
 
+#define NOWHERE UINT64_MAX
+
 static enum pcere_status read_entry(struct elf_file *file, uint64_t unit_id, const unsigned char *at, uint64_t left, uint64_t *ret_used,
                                     struct pcere_error *error)
 {
@@ -90,8 +93,11 @@ static enum pcere_status read_entry(struct elf_file *file, uint64_t unit_id, con
         return elf_damaged(file, error, "a table of addresses has an entry of unknown kind");
     *ret_used = sizeof entry + entry.name_bytes;
     /* A section that is not loaded keeps nothing alive: what the linker dropped has address 0, or one that nothing can have. */
-    if ((!entry.address && entry.kind != PCERE_SYMBOL_TLS) || entry.address >= UINT64_C(1) << 47 || is_known(file, unit_id))
+    bool dropped = entry.address >= UINT64_C(1) << 47;
+    if (((dropped || !entry.address) && entry.kind != PCERE_SYMBOL_TLS) || is_known(file, unit_id))
         return PCERE_OK;
+    if (dropped)
+        entry.address = NOWHERE;
     struct elf_symbol symbol = {name, entry.address, entry.size, unit_id, entry.kind, entry.local, false,
                                 elf_is_copy(file, entry.address, entry.kind)};
     return elf_symbols_add(&file->tables, &symbol) ? PCERE_OK : elf_no_memory(error);
@@ -132,6 +138,57 @@ static enum pcere_status read_sequence(struct elf_file *file, const unsigned cha
 enum pcere_status elf_read_tables(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error)
 {
     return read_sequence(file, at, left, PCERE_SYMBOLS_MAGIC, "a table of addresses", read_entry, error);
+}
+
+/* Is it what link-time optimisation calls the unit's static variable: NAME.pcere.UNIT, or, if ThinLTO shares it with other modules, NAME.pcere.UNIT.llvm.HASH? */
+static bool is_unique_name(const char *symbol, const struct elf_symbol *entry)
+{
+    size_t length = strlen(entry->name);
+    char unit[32];
+    size_t unit_length = (size_t)snprintf(unit, sizeof unit, ".pcere.%016llx", (unsigned long long)entry->unit_id);
+    return strncmp(symbol, entry->name, length) == 0 && strncmp(symbol + length, unit, unit_length) == 0 &&
+           (!symbol[length + unit_length] || strncmp(symbol + length + unit_length, ".llvm.", 6) == 0);
+}
+
+/* The variable's offset by the symbols, which they may tell under another name. NOWHERE: they do not. */
+static uint64_t offset_by_symbols(const struct elf_file *file, const struct elf_symbol *entry)
+{
+    for (size_t i = 0; i < file->symbols.count; i++) {
+        const struct elf_symbol *symbol = &file->symbols.items[i];
+        if (symbol->kind == PCERE_SYMBOL_TLS &&
+            (is_unique_name(symbol->name, entry) || (symbol->address == entry->address && strcmp(symbol->name, entry->name) == 0)))
+            return symbol->address;
+    }
+    return NOWHERE;
+}
+
+/* Does nothing else stand at offset 0? */
+static bool is_alone(const struct elf_file *file, const struct elf_symbol *entry)
+{
+    const struct elf_symbols *const lists[] = {&file->tables, &file->symbols};
+    for (size_t list = 0; list < 2; list++)
+        for (size_t i = 0; i < lists[list]->count; i++) {
+            const struct elf_symbol *other = &lists[list]->items[i];
+            if (other->kind == PCERE_SYMBOL_TLS && !other->address && strcmp(other->name, entry->name) != 0)
+                return false;
+        }
+    return true;
+}
+
+void elf_settle_tables(struct elf_file *file)
+{
+    for (size_t i = 0; i < file->tables.count; i++) {
+        struct elf_symbol *entry = &file->tables.items[i];
+        if (entry->kind != PCERE_SYMBOL_TLS || (entry->address && entry->address != NOWHERE))
+            continue;
+        uint64_t offset = offset_by_symbols(file, entry);
+        entry->address = offset == NOWHERE && !entry->address && is_alone(file, entry) ? 0 : offset;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < file->tables.count; i++)
+        if (file->tables.items[i].address != NOWHERE)
+            file->tables.items[kept++] = file->tables.items[i];
+    file->tables.count = kept;
 }
 
 /* ---- constructs ---------------------------------------------------------------------------------------------------------- */

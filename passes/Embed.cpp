@@ -176,46 +176,68 @@ static bool hasNoSymbolOfItsOwn(const GlobalValue &Value) {
          (Value.hasLocalLinkage() && Value.hasComdat() && Value.getComdat()->getSelectionKind() != Comdat::NoDeduplicate);
 }
 
+struct SymbolEntry {
+  GlobalValue *Value;
+  std::string Name; ///< as the unit calls it
+  const char *Expression;
+  uint64_t Size;
+  unsigned Kind;
+};
+
+static std::vector<SymbolEntry> symbolsOf(Module &M) {
+  std::vector<SymbolEntry> Entries;
+  for (GlobalVariable &V : M.globals())
+    if (!hasNoSymbolOfItsOwn(V) && !V.hasAppendingLinkage() && !V.getName().starts_with(".pcere.site") && (!V.isConstant() || isPlacedConstant(V)))
+      Entries.push_back({&V, V.getName().str(), V.isThreadLocal() ? "@dtpoff" : "", M.getDataLayout().getTypeAllocSize(V.getValueType()),
+                         V.isThreadLocal() ? PCERE_SYMBOL_TLS : PCERE_SYMBOL_VARIABLE});
+  for (Function &F : M)
+    if (!hasNoSymbolOfItsOwn(F) && (!F.hasLocalLinkage() || F.hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true)))
+      Entries.push_back({&F, F.getName().str(), "", 0, PCERE_SYMBOL_FUNCTION});
+  return Entries;
+}
+
+static bool isForLinkTimeOptimisation(const Module &M) { return M.getModuleFlag("ThinLTO") || M.getModuleFlag("EnableSplitLTOUnit"); }
+
+/// Link-time optimisation puts modules together: of two statics of one name one is renamed, and so is one that ThinLTO shares with other modules, but not what
+/// the table's assembly calls them, which then is the other's, or nobody's. So each gets a name of its own. What is kept for assembly keeps its name.
+static void makeNamesUnique(Module &M, ArrayRef<SymbolEntry> Entries, uint64_t Id) {
+  SmallVector<GlobalValue *, 16> Used;
+  collectUsedGlobalVariables(M, Used, /*CompilerUsed=*/false);
+  collectUsedGlobalVariables(M, Used, /*CompilerUsed=*/true);
+  SmallPtrSet<GlobalValue *, 16> Kept(Used.begin(), Used.end());
+  for (const SymbolEntry &Entry : Entries)
+    if (Entry.Value->hasLocalLinkage() && !Kept.contains(Entry.Value) && !StringRef(Entry.Name).starts_with("\1"))
+      Entry.Value->setName(Entry.Name + ".pcere." + utohexstr(Id, /*LowerCase=*/true, /*Width=*/16));
+}
+
 void embedSymbols(Module &M) {
   uint64_t Id = unitId(M);
   if (!Id || M.getNamedMetadata(SymbolsMetadata)) // -ffat-lto-objects has two pipelines, one behind the other
     return;
   M.getOrInsertNamedMetadata(SymbolsMetadata);
+  std::vector<SymbolEntry> Symbols = symbolsOf(M);
+  if (isForLinkTimeOptimisation(M))
+    makeNamesUnique(M, Symbols, Id);
   Mangler Mang;
   std::string Entries;
   raw_string_ostream Out(Entries);
-  unsigned Count = 0;
-  auto Add = [&](const GlobalValue &Value, StringRef Expression, uint64_t Size, unsigned Kind) {
+  for (const SymbolEntry &Entry : Symbols) {
     SmallString<128> Symbol;
-    Mang.getNameWithPrefix(Symbol, &Value, false);
-    std::string Name = Value.getName().str();
+    Mang.getNameWithPrefix(Symbol, Entry.Value, false);
+    std::string Name = Entry.Name;
     size_t Padded = (Name.size() + 8) & ~size_t(7);
-    Out << ".quad \"" << Symbol << "\"" << Expression << ", " << Size << "\n.short " << Kind << ", "
-        << unsigned(Value.hasLocalLinkage()) << "\n.long " << Padded << "\n";
+    Out << ".quad \"" << Symbol << "\"" << Entry.Expression << ", " << Entry.Size << "\n.short " << Entry.Kind << ", "
+        << unsigned(Entry.Value->hasLocalLinkage()) << "\n.long " << Padded << "\n";
     Name.resize(Padded);
     writeAscii(Out, Name);
-    ++Count;
-  };
-  for (const GlobalVariable &V : M.globals()) {
-    if (hasNoSymbolOfItsOwn(V) || V.hasAppendingLinkage() || V.getName().starts_with(".pcere.site") ||
-        (V.isConstant() && !isPlacedConstant(V)))
-      continue;
-    uint64_t Size = M.getDataLayout().getTypeAllocSize(V.getValueType());
-    if (V.isThreadLocal())
-      Add(V, "@dtpoff", Size, PCERE_SYMBOL_TLS);
-    else
-      Add(V, "", Size, PCERE_SYMBOL_VARIABLE);
   }
-  for (const Function &F : M)
-    if (!hasNoSymbolOfItsOwn(F) && (!F.hasLocalLinkage() || F.hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true)))
-      Add(F, "", 0, PCERE_SYMBOL_FUNCTION);
 
   // Stripping drops one of these, and the GNU linker the other where it collects what nobody uses: it keeps what has relocations only for debuggers.
   for (StringRef Section : {".pcere.sym", ".debug_pcere"}) {
     std::string Text, Label = (".L" + Section.substr(1) + "." + utohexstr(Id)).str(); // link-time optimisation joins the assembly of several units
     raw_string_ostream Asm(Text);
     Asm << ".section " << Section << ",\"\",@progbits\n.p2align 4\n" << Label << ":\n.ascii \"" << PCERE_SYMBOLS_MAGIC << "\"\n.long "
-        << PCERE_ABI_VERSION << ", " << Count << "\n.quad " << format_hex(Id, 18) << ", " << Label << ".end-" << Label << "\n"
+        << PCERE_ABI_VERSION << ", " << Symbols.size() << "\n.quad " << format_hex(Id, 18) << ", " << Label << ".end-" << Label << "\n"
         << Out.str() << ".p2align 4\n" << Label << ".end:\n.text\n";
     M.appendModuleInlineAsm(Asm.str());
   }

@@ -282,4 +282,43 @@ done <<'END'
 -gz=zstd
 END
 
+# ---- what two units call the same, and what ThinLTO shares between them; critical constructs of stripped programs ------
+cat >alike_other.c <<'C'
+static _Thread_local long calls, last[3] = {7, 8, 9};
+static long total[2];
+static long twist(long x) { return x ^ 5; }
+long (*other_twist)(long) = twist;
+long other(int i) { calls += 2 * i; last[i % 3] += calls & 3; total[i & 1]++; return calls + last[1] + total[0]; }
+C
+while read -r flags; do
+    # shellcheck disable=SC2086
+    compile alike alike_other.c $flags <<'C'
+static _Thread_local long last[5] = {1, 2, 3, 4, 5}, calls;
+static long total;
+static long twist(long x) { return x * 3; }
+long other(int);
+extern long (*other_twist)(long);
+long (*own_twist)(long) = twist;
+int main(void) {
+    long sum = 0;
+    for (int step = 0; step < 6; step++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 2000; i++) {
+            #pragma omp critical(sum)
+            { calls += i; last[i % 5]++; total += i; sum += calls + other(i) % 5 + own_twist(i) + other_twist(i); }
+        }
+    }
+    return sum == 1;
+}
+C
+    rm -rf alike.pcere
+    run "$PCERE" capture --all-classes ./alike; says "statics of one name, compiled with $flags: captured" 0
+    run "$PCERE" verify alike.pcere; says "and memory behind the region is the program's" 0 out identical
+done <<'END'
+-flto -fuse-ld=lld
+-flto=thin -fuse-ld=lld
+-flto -fuse-ld=lld -s
+-s
+END
+
 finish

@@ -16,8 +16,10 @@
 int elf_test_variable[25] = {1};
 _Thread_local uint64_t elf_test_tls_first[3] __attribute__((aligned(64))) = {1, 2, 3};
 _Thread_local char elf_test_tls_second;
+_Thread_local uint64_t elf_test_tls_shared __asm__("shared.pcere.0000000000001234.llvm.77");     /* as ThinLTO calls a static variable that several modules use */
 
-/* Two units, a table of addresses, and one of two constructs (flags "-O2", "-g"; source "a.c", "bc.c"; 5 and 0 bytes; three addresses, one of them dropped). */
+/* Two units, a table of addresses, and one of two constructs (flags "-O2", "-g"; source "a.c", "bc.c"; 5 and 0 bytes; five addresses, of which the
+ * linker dropped two, and one that another name has). */
 __asm__(".pushsection .pcere.bc,\"\",@progbits\n"
         ".p2align 4\n"
         ".ascii \"PCEREBC1\"\n.long 2, 19\n.quad 0x1234\n.long 0, 2, 2, 2\n.quad 7, 4, 5, 5, 0\n"
@@ -27,10 +29,12 @@ __asm__(".pushsection .pcere.bc,\"\",@progbits\n"
         ".popsection\n"
         ".pushsection .pcere.sym,\"\",@progbits\n"
         ".p2align 4\n"
-        "1: .ascii \"PCERESY1\"\n.long 2, 3\n.quad 0x1234, 2f-1b\n"
+        "1: .ascii \"PCERESY1\"\n.long 2, 5\n.quad 0x1234, 2f-1b\n"
         ".quad elf_test_variable, 100\n.short 1, 0\n.long 24\n.ascii \"elf_test_variable\\0\\0\\0\\0\\0\\0\\0\"\n"
         ".quad elf_test_tls_second@dtpoff, 1\n.short 2, 1\n.long 8\n.ascii \"second\\0\\0\"\n"
         ".quad 0, 0\n.short 3, 0\n.long 8\n.ascii \"dropped\\0\"\n"
+        ".quad 0, 8\n.short 2, 1\n.long 8\n.ascii \"nobody\\0\\0\"\n"
+        ".quad 0, 8\n.short 2, 1\n.long 8\n.ascii \"shared\\0\\0\"\n"
         ".p2align 4\n"
         "2:\n.popsection\n"
         ".pushsection .pcere.con,\"\",@progbits\n"
@@ -92,7 +96,7 @@ static void test_tables(void)
 {
     struct elf_file *file = open_self();
     const struct elf_symbol *entries;
-    CU_ASSERT_EQUAL_FATAL(elf_file_tables(file, &entries), 2);
+    CU_ASSERT_EQUAL_FATAL(elf_file_tables(file, &entries), 3);
     CU_ASSERT_STRING_EQUAL(entries[0].name, "elf_test_variable");
     CU_ASSERT_EQUAL(entries[0].address + load_bias(), (uint64_t)(uintptr_t)elf_test_variable);
     CU_ASSERT_EQUAL(entries[0].size, 100);
@@ -100,6 +104,10 @@ static void test_tables(void)
     CU_ASSERT_STRING_EQUAL(entries[1].name, "second");
     CU_ASSERT_EQUAL(entries[1].kind, PCERE_SYMBOL_TLS);
     CU_ASSERT_TRUE(entries[1].local);
+    CU_ASSERT_STRING_EQUAL(entries[2].name, "shared");
+    uint64_t thread_pointer;
+    __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
+    CU_ASSERT_EQUAL(thread_pointer - elf_file_tls_offset(file) + entries[2].address, (uint64_t)(uintptr_t)&elf_test_tls_shared);
     elf_file_close(file);
 }
 
@@ -260,7 +268,7 @@ static void test_flips(void)
     memcpy(&header, at, sizeof header);
     const unsigned char *units = memmem(at, bytes, "PCEREBC1\2\0\0", 12), *tables = memmem(at, bytes, "PCERESY1\2\0\0", 12);
     CU_ASSERT_TRUE_FATAL(units && tables);
-    size_t spans[][2] = {{0, 64 + 56u * header.e_phnum}, {(size_t)(units - at), 224}, {(size_t)(tables - at), 160},
+    size_t spans[][2] = {{0, 64 + 56u * header.e_phnum}, {(size_t)(units - at), 224}, {(size_t)(tables - at), 224},
                          {header.e_shoff, 64u * header.e_shnum}};
     for (size_t span = 0; span < 4; span++)
         for (size_t i = spans[span][0]; i < spans[span][0] + spans[span][1] && i < bytes; i++) {
@@ -303,7 +311,7 @@ static void test_bad_sections_are_refused(void)
         /* The string in this test matches as well: the section's has a second zero byte and lies behind it. */
         for (unsigned char *next = found; next && (next = memmem(next + 1, bytes - (size_t)(next + 1 - (unsigned char *)data),
                                                                  cases[i].find, cases[i].find_bytes));)
-            if (!memcmp(next + 8, "\2\0\0\0\23", 5) || !memcmp(next + 8, "\2\0\0\0\3", 5) || !memcmp(next + 8, "\2\0\0\0\2", 5)) {
+            if (!memcmp(next + 8, "\2\0\0\0\23", 5) || !memcmp(next + 8, "\2\0\0\0\5", 5) || !memcmp(next + 8, "\2\0\0\0\2", 5)) {
                 found = next;
                 break;
             }
