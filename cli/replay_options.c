@@ -102,6 +102,17 @@ void replay_locale_note(struct cli *cli)
     cli_note(cli, "the program's locale is not installed here: numbers and text that depend on it are as in the C library's default");
 }
 
+void replay_asked_threads_note(struct cli *cli, const char *region, uint32_t asked, size_t more)
+{
+    char others[CLI_TEXT_MOST] = "";
+    if (!asked)
+        return;
+    if (more)
+        snprintf(others, sizeof others, " and %zu more region%s", more, more == 1 ? "" : "s");
+    cli_note(cli, "%s%s asked for %u thread%s by a variable (num_threads, omp_set_num_threads), as many as the capture had: that is taken for OMP_NUM_THREADS, and other numbers are tried; if the program always "
+             "asks for that, they may differ or crash. pcere capture --threads %u tells: what does not follow it is then replayed with its own number", region, others, asked, asked == 1 ? "" : "s", asked + 1);
+}
+
 char *replay_target_name(const struct replay_target *target)
 {
     struct text name = {0};

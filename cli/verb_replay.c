@@ -94,6 +94,7 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "members", json_from_u64(result->target->class->members), failed);
     json_put(value, "threads", json_from_u64(sample->threads), failed);
     json_put(value, "team", json_from_u64(result->team), failed);
+    json_put(value, "asked_threads", result->asked_threads ? json_from_u64(result->asked_threads) : json_null(), failed);
     json_put(value, "processes", json_from_u64(result->processes), failed);
     json_put(value, "precision_ratio", measured && isfinite(result->precision_ratio) ? json_real(result->precision_ratio) : json_null(), failed);
     json_put(value, "warmup", json_from_string(sample->warmup), failed);
@@ -316,6 +317,23 @@ static enum pcere_status interrupted(struct cli *cli, const struct replay_report
                           "%zu of %zu replays were made, and are in '%s'", measured, wanted, store_path(cli->store));
 }
 
+static void asked_threads_tell(struct cli *cli, const struct replay_report *report)
+{
+    const struct replay_result *first = NULL;
+    const struct store_region *last = NULL;
+    size_t regions = 0;
+    for (size_t i = 0; i < report->result_count; i++) {
+        const struct replay_result *result = &report->results[i];
+        if (!result->asked_threads)
+            continue;
+        first = first ? first : result;
+        regions += result->target->region != last;
+        last = result->target->region;
+    }
+    if (first)
+        replay_asked_threads_note(cli, first->target->region->name, first->asked_threads, regions - 1);
+}
+
 static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct replay_words *words = raw;
@@ -384,6 +402,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
             missing |= report.results[i].locale_missing;
         if (missing)
             replay_locale_note(cli);
+        asked_threads_tell(cli, &report);
         if (report.room_lacking_bytes)
             room_note(cli, report.room_lacking_bytes);
         if (status == PCERE_OK)

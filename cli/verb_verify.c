@@ -49,6 +49,7 @@ static json_t *result_value(const struct verify_result *result, bool *failed)
     json_put(value, "region", json_from_string(result->target->region->name), failed);
     json_put(value, "representative", json_from_u64(result->target->class->representative), failed);
     json_put(value, "threads", json_from_u64(result->threads), failed);
+    json_put(value, "asked_threads", result->asked_threads ? json_from_u64(result->asked_threads) : json_null(), failed);
     json_put(value, "identical", json_boolean(result->identical), failed);
     json_put(value, "verdict", compared ? json_from_string(verdict_word(result)) : json_null(), failed);
     json_put(value, "equal", json_boolean(compared && result->verdict <= VERIFY_ROUNDED), failed);
@@ -270,6 +271,23 @@ static enum pcere_status interrupted(struct cli *cli, const struct verify_report
     return interrupt_fail(cli, NULL, error, "%zu of %zu comparisons were made; the store is as it was", report->result_count, wanted);
 }
 
+static void asked_threads_tell(struct cli *cli, const struct verify_report *report)
+{
+    const struct verify_result *first = NULL;
+    const struct store_region *last = NULL;
+    size_t regions = 0;
+    for (size_t i = 0; i < report->result_count; i++) {
+        const struct verify_result *result = &report->results[i];
+        if (!result->asked_threads)
+            continue;
+        first = first ? first : result;
+        regions += result->target->region != last;
+        last = result->target->region;
+    }
+    if (first)
+        replay_asked_threads_note(cli, first->target->region->name, first->asked_threads, regions - 1);
+}
+
 static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct verify_words *words = raw;
@@ -305,6 +323,7 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
             missing |= runs.report.results[i].locale_missing;
         if (missing)
             replay_locale_note(cli);
+        asked_threads_tell(cli, &runs.report);
         if (status == PCERE_OK && interrupt_came())
             status = interrupted(cli, &runs.report, setup.target_count * setup.options.thread_count, error);
         if (status == PCERE_OK)

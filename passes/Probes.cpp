@@ -23,6 +23,32 @@ Constant *string(Module &M, StringRef Text) {
 }
 
 /// Declares the runtime's calls and emits guarded calls to them.
+/// The number that \p V is in every run: one in the source, or that of a variable which is given no other, and whose address nobody has.
+ConstantInt *onlyNumber(Value *V, unsigned Depth = 0) {
+  while (auto *Cast = dyn_cast<CastInst>(V))
+    V = Cast->getOperand(0);
+  auto *Load = dyn_cast<LoadInst>(V);
+  if (!Load || Depth > 8)
+    return dyn_cast<ConstantInt>(V);
+  Value *Place = Load->getPointerOperand();
+  auto *Global = dyn_cast<GlobalVariable>(Place);
+  bool Own = isa<AllocaInst>(Place) || (Global && Global->hasInitializer() && Global->hasLocalLinkage() && !Global->isThreadLocal());
+  ConstantInt *Found = Own && Global ? dyn_cast<ConstantInt>(Global->getInitializer()) : nullptr;
+  if (!Own || (Global && !Found))
+    return nullptr;
+  for (User *U : Place->users()) {
+    auto *Read = dyn_cast<LoadInst>(U);
+    if ((Read && !Read->isVolatile()) || (isa<Instruction>(U) && cast<Instruction>(U)->isLifetimeStartOrEnd()))
+      continue;
+    auto *Store = dyn_cast<StoreInst>(U);
+    ConstantInt *Stored = Store && Store->getPointerOperand() == Place && !Store->isVolatile() ? onlyNumber(Store->getValueOperand(), Depth + 1) : nullptr;
+    if (!Stored || (Found && Found->getSExtValue() != Stored->getSExtValue()))
+      return nullptr;
+    Found = Stored;
+  }
+  return Found;
+}
+
 class ProbeBuilder {
   Module &M;
   LLVMContext &Context;
@@ -86,7 +112,7 @@ public:
     auto Clause = [&](Value *V, int Absent) -> Value * {
       return V ? Builder.CreateIntCast(V, Int32, true) : ConstantInt::get(Int32, Absent, true);
     };
-    auto *Number = dyn_cast_or_null<ConstantInt>(E.NumThreads);
+    auto *Number = E.NumThreads ? onlyNumber(E.NumThreads) : nullptr;
     Value *Threads = Number ? ConstantInt::get(Int32, -static_cast<uint64_t>(Number->getSExtValue()), true) : Clause(E.NumThreads, 0);
     SmallVector<Value *, 24> Arguments{Sites[E.RegionIndex], ConstantInt::get(Int32, E.Path), Threads,
                                        Clause(E.ProcBind, -1), ConstantInt::get(Int32, E.Words.size())};

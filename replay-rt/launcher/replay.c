@@ -415,7 +415,9 @@ static void result_measure(struct measuring *measuring, struct warming *warming,
     struct replay_session *session = measuring->session;
     const struct store_manifest *manifest = store_manifest(session->store);
     struct replay_result *result = &measuring->report->results[index];
+    uint32_t asked = replay_asked_threads(session, warming->codelet);
     progress_tell(measuring, result, index);
+    result->asked_threads = asked != result->sample.threads ? asked : 0;
     if (replay_threads_check(result->target, warming->codelet, replay_team(warming->codelet, manifest, result->sample.threads), &result->error) != PCERE_OK)
         return;
     enum pcere_status status = PCERE_OK;

@@ -91,6 +91,7 @@ struct replay_result {
     const struct replay_target *target;     /* borrowed */
     struct store_sample sample;       /* ready for store_sample_append; sample_count is 0 if it failed; sampled_ratio says whether it was sampled */
     uint32_t team;                    /* threads that the region really had */
+    uint32_t asked_threads;           /* that the region asked for in the program, by a variable, and perhaps always does, while it was replayed with other ones; 0: none */
     bool locale_missing;              /* the program's is not installed here: the region ran in the C library's default */
     uint32_t processes;               /* that the samples come from */
     uint64_t process_ns;              /* what the last of them took */
@@ -168,6 +169,7 @@ void verify_cause_done(struct verify_cause *cause);
 struct verify_result {
     const struct replay_target *target;     /* borrowed */
     uint32_t threads;
+    uint32_t asked_threads;           /* as struct replay_result has it */
     uint32_t runs;                    /* how often it was replayed */
     bool identical;                   /* every compared byte is as in the original; false also where error.status is not PCERE_OK */
     enum verify_verdict verdict;      /* where error.status is PCERE_OK */

@@ -227,6 +227,15 @@ uint32_t replay_team(const struct store_codelet *codelet, const struct store_man
     return captured && manifest->threads && captured != manifest->threads ? captured : threads;
 }
 
+uint32_t replay_asked_threads(const struct replay_session *session, const struct store_codelet *codelet)
+{
+    uint32_t captured = store_manifest(session->store)->threads;
+    if (codelet->num_threads)
+        return codelet->num_threads > 0 && (uint32_t)codelet->num_threads == captured ? captured : 0;
+    bool sets = session->program && elf_file_imports(session->program, "omp_set_num_threads");
+    return sets && !codelet->setting.level_count && codelet->capture_threads == captured ? captured : 0;
+}
+
 enum pcere_status replay_threads_check(const struct replay_target *target, const struct store_codelet *codelet, uint32_t threads,
                                        struct pcere_error *error)
 {

@@ -60,6 +60,10 @@ enum pcere_status replay_session_compilers(const struct replay_session *session,
  * omp_set_num_threads, told by its being a number in the source, or another one than OMP_NUM_THREADS of the capture. */
 uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads);
 
+/* How many threads the region asked for by a variable, where these are as many as the capture's: whether it would ask for as many whatever OMP_NUM_THREADS is cannot be told, and
+ * replay_team says no. 0: it asked for none, or that is known. */
+uint32_t replay_asked_threads(const struct replay_session *session, const struct store_codelet *codelet);
+
 /* PCERE_NO: the region reaches into memory that was made for the capture's threads; a team of `threads` would run over its end. */
 enum pcere_status replay_threads_check(const struct replay_target *target, const struct store_codelet *codelet, uint32_t threads,
                                        struct pcere_error *error);

@@ -1,12 +1,13 @@
-/* num_threads_fixed.c - regions whose source says how many threads they have, and that hold for no more: whichever replays ask for, they get those. */
+/* num_threads_fixed.c - regions whose source says how many threads they have, by a number or a variable that is given no other, and that hold for no more: whichever replays ask for, they get those. */
 #include "check.h"
 #include <omp.h>
 #include <setjmp.h>
 #include <signal.h>
 
-enum { WORKERS = 2 };
+enum { WORKERS = 2, FAR = 1 << 28 };
 static sigjmp_buf *away;
-static long of_workers[WORKERS], caught;
+static long of_workers[WORKERS], of_one[1], caught;
+static int never_others = 1;
 
 static void on_fault(int number)
 {
@@ -32,7 +33,12 @@ int main(void)
         }
 #pragma omp parallel num_threads(WORKERS)
         of_workers[omp_get_thread_num()] += step + 1;
+        int alone = 1, as_many = alone;
+#pragma omp parallel num_threads(as_many)
+        of_one[omp_get_thread_num() * FAR] += step + 1;
+#pragma omp parallel num_threads(never_others)
+        of_one[omp_get_thread_num() * FAR] += step + 1;
     }
-    CHECK(caught == 2 && of_workers[0] == 3 && of_workers[1] == 3);
+    CHECK(caught == 2 && of_one[0] == 6 && of_workers[0] == 3 && of_workers[1] == 3);
     return 0;
 }

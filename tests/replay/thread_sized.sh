@@ -114,4 +114,34 @@ for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
 done
 run env "PATH=$work/none" "$PCERE" capture --force --all-classes ./apart
 says "without a compiler the program is captured" 0 err 'not looked at together.*there is no'
+# A team that the program asked for by a variable, as large as the capture's: whether it always asks for that is not known.
+compile asks <<'END'
+#include <omp.h>
+#include <stdio.h>
+static long parts[64];
+static void own(int threads) {
+    #pragma omp parallel num_threads(threads)
+    parts[omp_get_thread_num()]++;
+}
+static void free_to_choose(void) {
+    #pragma omp parallel
+    parts[omp_get_thread_num()]++;
+}
+int main(int count, char **words) {
+    (void)words;
+    free_to_choose();
+    own(count);
+    puts("PASS");
+    return 0;
+}
+END
+captured asks --force
+run "$PCERE" replay --repeat 1 --threads 1,2 asks.pcere
+says "it is replayed with another number, and that is said" 0 err 'own@asks.c:[0-9]+ asked for 1 thread by a variable .*pcere capture --threads 2 tells'
+run "$PCERE" verify --threads 1,2 --json asks.pcere
+is "of that region at that number, and of no other" "$(json '[.codelets[] | select(.asked_threads != null) | "\(.region | split("@")[0]) \(.threads) \(.asked_threads)"] | join(", ")')" "own 2 1"
+captured asks --force --threads 2
+run "$PCERE" replay --repeat 1 --threads 3 --json asks.pcere own
+is "captured with two threads it keeps its own number" "$(json '[.replays[] | .team, .asked_threads] | join(" ")')" "1 "
+
 finish
