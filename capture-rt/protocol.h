@@ -166,6 +166,8 @@ struct capture_key {                /* of pthread_key_create or tss_create */
 struct capture_signal { uint64_t handler, mask; uint32_t number, flags; };
 #define CAPTURE_SIGNALS_MAX 64u
 
+enum { CAPTURE_REGISTER_RBX = 3, CAPTURE_REGISTER_RBP = 6, CAPTURE_REGISTER_RSP = 7, CAPTURE_REGISTER_R12 = 12, CAPTURE_REGISTER_RIP = 16, CAPTURE_REGISTERS };
+
 struct capture_stop {           /* filled by the target just before it sends a message */
     uint64_t words[CAPTURE_WORDS_MAX];
     struct capture_range ranges[CAPTURE_RANGES_MAX];
@@ -179,6 +181,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint64_t environment;       /* value of environ */
     uint64_t float_control;     /* of the entering thread, as struct store_setting has it */
     uint64_t pointer_guard;     /* likewise */
+    uint64_t registers[CAPTURE_REGISTERS];      /* likewise, by DWARF's numbers: those that a call keeps, the stack pointer and where it stands */
     uint64_t copies_bytes;      /* from log->copies_low on: threads' copies of threadprivate variables, behind their table */
     struct capture_signal signals[CAPTURE_SIGNALS_MAX];     /* that are not at their default */
     uint32_t global_thread;     /* the OpenMP runtime's number of the entering thread */

@@ -226,6 +226,19 @@ void target_stop_leave(struct target_state *state)
     pthread_mutex_unlock(&state->stopping);
 }
 
+/* From here unwinding begins: this frame is there until the answer is. */
+static inline __attribute__((always_inline)) void registers_fill(uint64_t registers[CAPTURE_REGISTERS])
+{
+    __asm__ volatile("1: leaq 1b(%%rip), %%rax\n\t"
+                     "movq %%rbx, %c[rbx](%[to])\n\tmovq %%rbp, %c[rbp](%[to])\n\tmovq %%rsp, %c[rsp](%[to])\n\t"
+                     "movq %%r12, %c[r12](%[to])\n\tmovq %%r13, %c[r12]+8(%[to])\n\tmovq %%r14, %c[r12]+16(%[to])\n\t"
+                     "movq %%r15, %c[r12]+24(%[to])\n\tmovq %%rax, %c[rip](%[to])"
+                     :
+                     : [to] "r"(registers), [rbx] "i"(8 * CAPTURE_REGISTER_RBX), [rbp] "i"(8 * CAPTURE_REGISTER_RBP),
+                       [rsp] "i"(8 * CAPTURE_REGISTER_RSP), [r12] "i"(8 * CAPTURE_REGISTER_R12), [rip] "i"(8 * CAPTURE_REGISTER_RIP)
+                     : "rax", "memory");
+}
+
 bool target_stop(struct target_state *state, struct capture_message *message)
 {
     int error = errno;
@@ -255,6 +268,7 @@ bool target_stop(struct target_state *state, struct capture_message *message)
         state->log->stop.float_control = target_float_control();
         state->log->stop.pointer_guard = target_pointer_guard();
     }
+    registers_fill(state->log->stop.registers);
     int tracking = tracking_open(state);
     state->log->stop.tracking_sent = (uint32_t)(tracking + 1);
     bool sent = message_send(state->socket, message, tracking);

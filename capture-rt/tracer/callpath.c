@@ -19,6 +19,7 @@
 
 struct callpath_memory {         /* as it is while the thread stands still */
     pid_t tid;
+    const uint64_t *registers;   /* where it waits for us; NULL: ptrace knows them */
     bool known[PAGES_KEPT];
     uint64_t address[PAGES_KEPT];
     unsigned char bytes[PAGES_KEPT][PAGE_BYTES];
@@ -39,15 +40,29 @@ static const unsigned char *page_of(struct callpath_memory *memory, uint64_t add
 
 static int memory_access(unw_addr_space_t space, unw_word_t address, unw_word_t *word, int write, void *process)
 {
-    bool inside = walked && !write && address % PAGE_BYTES <= PAGE_BYTES - sizeof *word;
-    const unsigned char *page = inside ? page_of(walked, address) : NULL;
+    uint64_t left = PAGE_BYTES - address % PAGE_BYTES, first = left < sizeof *word ? left : sizeof *word;
+    const unsigned char *page = walked && !write ? page_of(walked, address) : NULL;
     if (!page)
         return _UPT_access_mem(space, address, word, write, process);
-    memcpy(word, page + address % PAGE_BYTES, sizeof *word);
+    memcpy(word, page + address % PAGE_BYTES, first);
+    if (first < sizeof *word && !(page = page_of(walked, address + first)))
+        return _UPT_access_mem(space, address, word, write, process);
+    if (first < sizeof *word)
+        memcpy((unsigned char *)word + first, page, sizeof *word - first);
     return 0;
 }
 
-static void walk_begin(struct callpath *callpath)
+static int register_access(unw_addr_space_t space, unw_regnum_t number, unw_word_t *word, int write, void *process)
+{
+    if (!walked || !walked->registers)
+        return _UPT_access_reg(space, number, word, write, process);
+    if (write || number < 0 || number >= CAPTURE_REGISTERS)
+        return -UNW_EBADREG;
+    *word = walked->registers[number];
+    return 0;
+}
+
+static void walk_begin(struct callpath *callpath, const uint64_t *registers)
 {
     if (!callpath->memory)
         callpath->memory = malloc(sizeof *callpath->memory);     /* without, it takes longer */
@@ -55,6 +70,7 @@ static void walk_begin(struct callpath *callpath)
     if (!walked)
         return;
     walked->tid = callpath->tid;
+    walked->registers = registers;
     memset(walked->known, 0, sizeof walked->known);
 }
 
@@ -69,6 +85,7 @@ static unw_addr_space_t space_new(void)
 {
     unw_accessors_t accessors = _UPT_accessors;
     accessors.access_mem = memory_access;
+    accessors.access_reg = register_access;
     return unw_create_addr_space(&accessors, 0);
 }
 
@@ -115,7 +132,7 @@ bool callpath_leaves(struct callpath *callpath, pid_t tid, const struct store_ra
 {
     if (!callpath_turn(callpath, tid))
         return false;
-    walk_begin(callpath);
+    walk_begin(callpath, NULL);
     bool leaves = frames_leave(callpath, ranges, count);
     walk_end();
     return leaves;
@@ -147,15 +164,15 @@ static size_t frames_walk(unw_addr_space_t space, void *process, const struct ma
     return count;
 }
 
-enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, const struct map_facts *facts, struct store_frame **ret_frames,
-                                size_t *ret_count, struct pcere_error *error)
+enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, const uint64_t registers[CAPTURE_REGISTERS], const struct map_facts *facts,
+                                struct store_frame **ret_frames, size_t *ret_count, struct pcere_error *error)
 {
     struct store_frame *frames = calloc(FRAMES_MOST, sizeof *frames);
     if (!frames)
         return pcere_fail_memory(error, "the call path");
     *ret_count = 0;
     if (callpath_turn(callpath, tid)) {
-        walk_begin(callpath);
+        walk_begin(callpath, registers);
         *ret_count = frames_walk(callpath->space, callpath->process, facts, frames);
         walk_end();
     }

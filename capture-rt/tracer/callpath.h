@@ -6,6 +6,7 @@
 #ifndef PCERE_CAPTURE_TRACER_CALLPATH_H
 #define PCERE_CAPTURE_TRACER_CALLPATH_H
 
+#include "capture-rt/protocol.h"
 #include "capture-rt/tracer/child.h"
 #include "capture-rt/tracer/maps.h"
 #include "store/store.h"
@@ -18,9 +19,9 @@ struct callpath {                /* of one process; zero is empty */
     size_t name_count, name_capacity;
 };
 
-/* The thread `tid` is stopped by ptrace. *ret_frames (malloc) holds addresses inside the program and the user's libraries, innermost first, without names; none is no failure. */
-enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, const struct map_facts *facts, struct store_frame **ret_frames,
-                                size_t *ret_count, struct pcere_error *error);
+/* The thread `tid` waits for us, and told its registers. *ret_frames (malloc) holds addresses inside the program and the user's libraries, innermost first, without names; none is no failure. */
+enum pcere_status callpath_read(struct callpath *callpath, pid_t tid, const uint64_t registers[CAPTURE_REGISTERS], const struct map_facts *facts,
+                                struct store_frame **ret_frames, size_t *ret_count, struct pcere_error *error);
 /* Does the stopped thread have a frame outside all of these ranges? Not, where nothing is known of its frames. */
 bool callpath_leaves(struct callpath *callpath, pid_t tid, const struct store_range *ranges, size_t count);
 /* Put "function+0x12" beside each address and drop what lies outside main. The process must still be there, but need not be stopped. */

@@ -58,7 +58,6 @@ static bool line_take(char *line, const struct map_facts *facts, struct mapped_l
     char *path = strchr(line, '/');
     if (!path || strncmp(path, "/memfd:", 7) == 0 || strncmp(path, "/dev/", 5) == 0)
         return true;
-    path[strcspn(path, "\n")] = '\0';
     if (!array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
         return false;
     list->items[list->count] = (struct mapped){strdup(path), start};
@@ -71,18 +70,13 @@ static bool line_take(char *line, const struct map_facts *facts, struct mapped_l
     return true;
 }
 
-static enum pcere_status mapped_read(pid_t pid, const struct map_facts *facts, struct mapped_list *list, struct pcere_error *error)
+static enum pcere_status mapped_read(const char *maps, const struct map_facts *facts, struct mapped_list *list, struct pcere_error *error)
 {
-    char path[64], *line = NULL;
-    size_t capacity = 0;
-    bool good = true;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *file = fopen(path, "re");
-    while (file && good && getline(&line, &capacity, file) > 0)
+    char *lines = strdup(maps), *rest = lines;
+    bool good = lines != NULL;
+    for (char *line; good && (line = strsep(&rest, "\n"));)
         good = line_take(line, facts, list);
-    free(line);
-    if (file)
-        fclose(file);
+    free(lines);
     return good ? PCERE_OK : pcere_fail_memory(error, "the list of libraries");
 }
 
@@ -213,11 +207,11 @@ static enum pcere_status table_make(struct externals *externals, const struct ma
     return status;
 }
 
-enum pcere_status externals_see(struct externals *externals, pid_t pid, const struct map_facts *facts, struct store_writer *writer,
+enum pcere_status externals_see(struct externals *externals, const char *maps, const struct map_facts *facts, struct store_writer *writer,
                                 struct store_codelet *codelet, struct pcere_error *error)
 {
     struct mapped_list mapped = {.hash = 1};
-    enum pcere_status status = mapped_read(pid, facts, &mapped, error);
+    enum pcere_status status = maps ? mapped_read(maps, facts, &mapped, error) : PCERE_OK;
     if (status == PCERE_OK && mapped.count && mapped.hash != externals->seen)
         status = table_make(externals, &mapped, writer, facts->page_bytes, error);
     mapped_done(&mapped);

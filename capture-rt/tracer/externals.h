@@ -26,9 +26,9 @@ struct externals {
 /* While the program stands still: keep what it tells of functions that have several forms, and of the C library's constants. */
 void externals_note(struct externals *externals, const struct capture_stop *stop);
 
-/* Give the codelet the table that holds now. The process need not be stopped. The libraries' files are hostile: what cannot be read is left
- * out. PCERE_SYSTEM, or what the store says. */
-enum pcere_status externals_see(struct externals *externals, pid_t pid, const struct map_facts *facts, struct store_writer *writer,
+/* Give the codelet the table of the libraries in `maps`, which is what maps_text tells; NULL: the same as the last time. The process need not be stopped. The
+ * libraries' files are hostile: what cannot be read is left out. PCERE_SYSTEM, or what the store says. */
+enum pcere_status externals_see(struct externals *externals, const char *maps, const struct map_facts *facts, struct store_writer *writer,
                                 struct store_codelet *codelet, struct pcere_error *error);
 void externals_done(struct externals *externals);
 

@@ -39,26 +39,50 @@ static uint32_t kind_of(const struct stat *status)
     }
 }
 
-static void information_read(pid_t pid, int number, struct store_descriptor *descriptor)
+/* The process's folders, open for as long as it is looked at: a path through /proc is dearer than what it leads to. */
+struct folders { pid_t pid; int descriptors, information; };
+
+/* Lines of a small file of /proc; empty where there is none. */
+static void lines_read(int folder, const char *name, char *lines, size_t bytes)
 {
-    char path[64], line[128];
-    snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)pid, number);
-    FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file)) {
-        uint64_t value;
-        if (sscanf(line, "pos: %" SCNu64, &value) == 1 && value <= INT64_MAX)
-            descriptor->offset = value;
-        else if (sscanf(line, "flags: %" SCNo64, &value) == 1)
-            descriptor->flags = (uint32_t)value;
-    }
-    if (file)
-        fclose(file);
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, lines, bytes - 1) : -1;
+    if (file >= 0)
+        close(file);
+    lines[got > 0 ? got : 0] = '\0';
 }
 
-static void path_read(const char *link, nlink_t links, struct store_descriptor *descriptor)
+/* What follows a line's first word. */
+static bool line_value(const char *lines, const char *word, int base, uint64_t *ret_value)
+{
+    size_t length = strlen(word);
+    while (*lines && strncmp(lines, word, length) != 0) {
+        lines += strcspn(lines, "\n");
+        lines += *lines == '\n';
+    }
+    char *end = NULL;
+    uint64_t value = *lines ? strtoull(lines + length, &end, base) : 0;
+    if (!end || end == lines + length)
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+static void information_read(const struct folders *folders, const char *number, struct store_descriptor *descriptor)
+{
+    char lines[512];
+    uint64_t value;
+    lines_read(folders->information, number, lines, sizeof lines);
+    if (line_value(lines, "pos:", 10, &value) && value <= INT64_MAX)
+        descriptor->offset = value;
+    if (line_value(lines, "flags:", 8, &value))
+        descriptor->flags = (uint32_t)value;
+}
+
+static void path_read(const struct folders *folders, const char *number, nlink_t links, struct store_descriptor *descriptor)
 {
     static const char deleted[] = " (deleted)";
-    ssize_t length = readlink(link, descriptor->path, sizeof descriptor->path - 1);
+    ssize_t length = readlinkat(folders->descriptors, number, descriptor->path, sizeof descriptor->path - 1);
     if (length < 0 || length >= (ssize_t)sizeof descriptor->path - 1 || descriptor->path[0] != '/')
         length = 0;
     memset(descriptor->path + length, 0, sizeof descriptor->path - (size_t)length);
@@ -86,12 +110,12 @@ static uint64_t waiting_bytes(pid_t pid, int number, uint32_t kind)
     return (uint64_t)bytes;
 }
 
-static bool descriptor_add(pid_t pid, int number, struct files *files)
+static bool descriptor_add(const struct folders *folders, int number, struct files *files)
 {
-    char link[64];
+    char name[16];
     struct stat status;
-    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)pid, number);
-    if (stat(link, &status) != 0 || files->count == DESCRIPTORS_MOST)
+    snprintf(name, sizeof name, "%d", number);
+    if (fstatat(folders->descriptors, name, &status, 0) != 0 || files->count == DESCRIPTORS_MOST)
         return true;
     if (!array_reserve(&files->descriptors, &files->capacity, files->count + 1, sizeof *files->descriptors) ||
         !array_reserve(&files->facts, &files->fact_capacity, files->count + 1, sizeof *files->facts))
@@ -100,10 +124,10 @@ static bool descriptor_add(pid_t pid, int number, struct files *files)
     *descriptor = (struct store_descriptor){.number = number, .kind = kind_of(&status), .changed_ns = time_ns(status.st_mtim)};
     if (descriptor->kind == STORE_DESCRIPTOR_FILE && status.st_size > 0)
         descriptor->bytes = (uint64_t)status.st_size;
-    information_read(pid, number, descriptor);
-    path_read(link, status.st_nlink, descriptor);
+    information_read(folders, name, descriptor);
+    path_read(folders, name, status.st_nlink, descriptor);
     files->facts[files->count++] = (struct file_facts){status.st_dev, status.st_ino, time_ns(status.st_atim), time_ns(status.st_mtim),
-                                                         waiting_bytes(pid, number, descriptor->kind)};
+                                                         waiting_bytes(folders->pid, number, descriptor->kind)};
     return true;
 }
 
@@ -114,14 +138,13 @@ static int number_compare(const void *left, const void *right)
 }
 
 /* The target closes what it sent to us as soon as it is on its way, which may be later than now. */
-static bool is_tracking(pid_t pid, int number, uint32_t sent)
+static bool is_tracking(const struct folders *folders, const char *number, uint32_t sent)
 {
     static const char name[] = "anon_inode:[userfaultfd]";
-    char link[64], words[sizeof name] = "";
-    if (!sent || (uint32_t)number != sent - 1)
+    char words[sizeof name] = "";
+    if (!sent || (uint32_t)atoi(number) != sent - 1)
         return false;
-    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)pid, number);
-    return readlink(link, words, sizeof words) == (ssize_t)sizeof name - 1 && memcmp(words, name, sizeof name - 1) == 0;
+    return readlinkat(folders->descriptors, number, words, sizeof words) == (ssize_t)sizeof name - 1 && memcmp(words, name, sizeof name - 1) == 0;
 }
 
 static bool descriptors_read(pid_t pid, int own, uint32_t sent, struct files *files)
@@ -130,38 +153,40 @@ static bool descriptors_read(pid_t pid, int own, uint32_t sent, struct files *fi
     int *numbers = NULL;
     size_t count = 0, capacity = 0;
     bool enough = true;
+    snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
+    struct folders folders = {.pid = pid, .information = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
     DIR *folder = opendir(path);
+    folders.descriptors = folder ? dirfd(folder) : -1;
     for (const struct dirent *entry; enough && folder && (entry = readdir(folder)) != NULL;) {
         char *end;
         long number = strtol(entry->d_name, &end, 10);
-        if (end == entry->d_name || *end || number < 0 || number > INT32_MAX || number == own || is_tracking(pid, (int)number, sent))
+        if (end == entry->d_name || *end || number < 0 || number > INT32_MAX || number == own ||
+            is_tracking(&folders, entry->d_name, sent))
             continue;
         enough = array_reserve(&numbers, &capacity, count + 1, sizeof *numbers);
         if (enough)
             numbers[count++] = (int)number;
     }
-    if (folder)
-        closedir(folder);
     if (count)
         qsort(numbers, count, sizeof *numbers, number_compare);
     for (size_t i = 0; enough && i < count; i++)
-        enough = descriptor_add(pid, numbers[i], files);
+        enough = descriptor_add(&folders, numbers[i], files);
+    if (folder)
+        closedir(folder);
+    if (folders.information >= 0)
+        close(folders.information);
     free(numbers);
     return enough;
 }
 
 static void counters_read(pid_t pid, struct files *files)
 {
-    char path[64], line[128];
+    char path[64], lines[512];
     snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
-    FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file)) {
-        sscanf(line, "rchar: %" SCNu64, &files->read_bytes);
-        sscanf(line, "wchar: %" SCNu64, &files->written_bytes);
-    }
-    if (file)
-        fclose(file);
+    lines_read(AT_FDCWD, path, lines, sizeof lines);
+    line_value(lines, "rchar:", 10, &files->read_bytes);
+    line_value(lines, "wchar:", 10, &files->written_bytes);
 }
 
 /* ---- streams --------------------------------------------------------------------------------------------------------------- */

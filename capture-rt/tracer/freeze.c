@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define HINT_PTRACE \
@@ -54,6 +55,23 @@ static int thread_stop(struct child *child, pid_t tid, struct freeze *freeze)
     else
         thread->gone = true;
     return 0;
+}
+
+/* 0: unknown. A folder's links are those of its folders, and two. */
+static size_t threads_count(const struct child *child)
+{
+    char path[64];
+    struct stat facts;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)child->pid);
+    return stat(path, &facts) == 0 && facts.st_nlink > 2 ? facts.st_nlink - 2 : 0;
+}
+
+static bool are_all_held(const struct child *child, const struct freeze *freeze)
+{
+    for (size_t i = 0; i < freeze->count; i++)
+        if (freeze->threads[i].gone)
+            return false;
+    return threads_count(child) == freeze->count;
 }
 
 /* One pass over the threads. *ret_new counts those that were not held before. */
@@ -106,13 +124,16 @@ enum pcere_status freeze_all(struct child *child, pid_t first, struct freeze *fr
     size_t held = freeze->count;
     if (is_held(freeze, first))
         return pcere_fail(error, PCERE_DATA, 0, NULL, "a thread of the program that is held sends a message");
+    if (freeze->permitted && first == child->pid && !held && threads_count(child) == 1)
+        return PCERE_OK;
     enum pcere_status status = freeze_one(child, first, freeze, error);
     if (status != PCERE_OK)
         return status;
-    for (size_t found = 1; status == PCERE_OK && found > 0;)
+    for (size_t found = 1; status == PCERE_OK && found > 0 && !are_all_held(child, freeze);)
         status = threads_stop(child, freeze, &found, error);
     if (status == PCERE_OK && (child->ended || freeze->threads[held].gone))
         status = pcere_fail(error, PCERE_NO, 0, NULL, "the program ended while it was being stopped");
+    freeze->permitted |= status == PCERE_OK;
     if (status != PCERE_OK)
         freeze_release(freeze);
     return status;

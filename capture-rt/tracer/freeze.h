@@ -18,9 +18,11 @@ struct freeze_thread {
 struct freeze {
     struct freeze_thread *threads;
     size_t count, capacity;
+    bool permitted;              /* ptrace is: it was tried */
 };
 
-/* Stop every thread of the child that is not held already; `first` (which waits for an answer) is among them. Nothing more is stopped than before
+/* Stop every thread of the child that is not held already; `first` (which waits for an answer) is among them, unless there is no other: it stands still as it is,
+ * once it is known that ptrace is permitted. Nothing more is stopped than before
  * on failure. PCERE_REFUSED: ptrace is forbidden. PCERE_NO: the program ended meanwhile. */
 enum pcere_status freeze_all(struct child *child, pid_t first, struct freeze *freeze, struct pcere_error *error);
 /* One thread of those that are stopped is let go, and stopped again; it waits for us meanwhile, or does what it was asked to. As freeze_all. */

@@ -342,7 +342,6 @@ static char *code_path(char *line, const struct map_facts *facts)
     char *path = strchr(line, '/');
     if (!path || strncmp(path, "/memfd:", 7) == 0 || strncmp(path, "/dev/", 5) == 0)
         return NULL;
-    path[strcspn(path, "\n")] = '\0';
     return path;
 }
 
@@ -357,21 +356,16 @@ static bool path_add(struct libraries *libraries, const char *path)
     return libraries->paths[libraries->count] && ++libraries->count;
 }
 
-void libraries_see(struct libraries *libraries, pid_t pid, const struct map_facts *facts)
+void libraries_see(struct libraries *libraries, const char *maps, const struct map_facts *facts)
 {
-    char path[64], *line = NULL;
-    size_t capacity = 0;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *file = fopen(path, "re");
-    libraries->failed |= !file;
-    while (file && getline(&line, &capacity, file) > 0) {
+    char *lines = strdup(maps), *rest = lines;
+    libraries->failed |= !lines;
+    for (char *line; lines && (line = strsep(&rest, "\n"));) {
         const char *library = code_path(line, facts);
         if (library && !every_machine_has_it(base_name(library)) && !path_add(libraries, library))
             libraries->failed = true;
     }
-    free(line);
-    if (file)
-        fclose(file);
+    free(lines);
 }
 
 void libraries_done(struct libraries *libraries)

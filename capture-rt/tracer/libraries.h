@@ -67,8 +67,8 @@ bool libraries_loaded_module(const struct libraries *libraries);
 /* The user's library that holds an address at the last look, or NULL. */
 const struct library_image *libraries_image_at(const struct libraries *libraries, uint64_t address);
 
-/* Remember what the process has mapped by now. It need not be stopped. `facts` tells where the program itself lies. */
-void libraries_see(struct libraries *libraries, pid_t pid, const struct map_facts *facts);
+/* Remember what the process has mapped: `maps` is what maps_text tells. `facts` tells where the program itself lies. */
+void libraries_see(struct libraries *libraries, const char *maps, const struct map_facts *facts);
 /* Copy what was seen, and is to be there for a replay, into the store, and list the images in the manifest. False: one could not be copied. */
 bool libraries_store(const struct libraries *libraries, const struct elf_file *program, struct store_writer *writer,
                      struct store_manifest *manifest);

@@ -162,16 +162,18 @@ enum pcere_status maps_text(pid_t pid, char **ret_text, struct pcere_error *erro
     return PCERE_OK;
 }
 
-enum pcere_status maps_read(char *text, const struct map_facts *facts, struct map_list *list, struct pcere_error *error)
+enum pcere_status maps_read(const char *text, const struct map_facts *facts, struct map_list *list, struct pcere_error *error)
 {
-    enum pcere_status status = PCERE_OK;
+    char *lines = strdup(text), *rest = lines;
+    enum pcere_status status = lines ? PCERE_OK : pcere_fail_memory(error, "the list of mappings");
     list->count = 0;
     list->shared_writable = false;
-    for (char *line; status == PCERE_OK && (line = strsep(&text, "\n"));) {
+    for (char *line; status == PCERE_OK && (line = strsep(&rest, "\n"));) {
         struct map_entry entry;
         if (maps_parse(line, facts, &entry))
             status = maps_add(list, entry, facts, error);
     }
+    free(lines);
     return status;
 }
 

@@ -43,8 +43,8 @@ struct map_list { struct map_entry *entries; size_t count, capacity; bool shared
 enum pcere_status maps_process_facts(pid_t pid, struct map_facts *facts, struct pcere_error *error);
 /* /proc/PID/maps (malloc). PCERE_SYSTEM: unreadable. */
 enum pcere_status maps_text(pid_t pid, char **ret_text, struct pcere_error *error);
-/* The mappings that are the program's, of that text, which is cut into lines. The list is reused. PCERE_SYSTEM: no memory. */
-enum pcere_status maps_read(char *text, const struct map_facts *facts, struct map_list *list, struct pcere_error *error);
+/* The mappings that are the program's, of that text. The list is reused. PCERE_SYSTEM: no memory. */
+enum pcere_status maps_read(const char *text, const struct map_facts *facts, struct map_list *list, struct pcere_error *error);
 /* One line of /proc/PID/maps (hostile): false if it is none, or its mapping is not the program's. */
 bool maps_parse(const char *line, const struct map_facts *facts, struct map_entry *ret_entry);
 /* Cut what lies in excluded ranges out of an entry and add the remaining pieces. PCERE_SYSTEM: no memory. */

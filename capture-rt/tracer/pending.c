@@ -152,8 +152,16 @@ static enum pcere_status memory_settle(struct pending *pending, uint64_t page_by
     return enough ? PCERE_OK : pcere_fail_memory(error, "the list of pages");
 }
 
+void pending_name(struct session *session, struct pending *pending)
+{
+    if (!pending->named)
+        callpath_name(&session->callpath, session->child.pid, pending->codelet.frames, &pending->codelet.frame_count);
+    pending->named = true;
+}
+
 enum pcere_status pending_keep(struct session *session, struct pending *pending, struct pcere_error *error)
 {
+    pending_name(session, pending);
     struct kept *kept = kept_add(session);
     enum pcere_status status = kept ? codelet_finish(session->log.log, pending->threads, session->elf, &session->libraries, pending->end_stack_pointer,
                                                      &pending->codelet, error)

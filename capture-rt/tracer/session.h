@@ -34,7 +34,12 @@ struct session {
     struct freeze freeze;
     struct map_facts facts;
     struct store_range *excluded;    /* of facts, its libraries at the end */
-    char *maps_text;                 /* /proc/PID/maps at the last stop */
+    char *maps_text;                 /* /proc/PID/maps at the last stop, and what the program told of itself then: */
+    struct capture_range *ranges;
+    size_t range_count;
+    uint64_t heap_end;
+    bool maps_current;               /* `facts` and `maps` are of that */
+    bool maps_seen;                  /* so is what the libraries have, and their list */
     struct map_list maps;
     struct snapshotter snapshotter;
     struct callpath callpath;
@@ -64,6 +69,7 @@ struct session {
     bool reserving_begun;
     _Atomic(bool) reserving_done, reserving_over;       /* it has; it is not to go on, since the program has ended */
     uint64_t reserved_bytes;
+    bool lone;                       /* at the last stop the program had one thread, and this machine another processor */
     uint64_t answered_ns, gap_ns;    /* CLOCK_MONOTONIC: when the program went on last; and how long it ran before this stop */
     struct copier copier;
     bool release_due;                /* a captured region has ended, and its end was the last stop */
@@ -74,6 +80,7 @@ struct pending {
     size_t region;                   /* in the log */
     uint64_t hold;                   /* what threads are held for; 0: none are */
     uint64_t deadline_ns;            /* CLOCK_MONOTONIC: when they are let go */
+    bool named;                      /* its call path is */
     bool expired;                    /* they were let go before its end: its memory afterwards is not the region's alone */
     struct store_codelet codelet;
     struct run_list before;
@@ -106,6 +113,8 @@ struct kept {                        /* a captured invocation that has ended */
 struct pending *pending_add(struct session *session);
 /* NULL: it is not captured. */
 struct pending *pending_find(struct session *session, const struct capture_message *message);
+/* Give its call path names, if it has none yet: when the program waits for nothing, while its process is there. */
+void pending_name(struct session *session, struct pending *pending);
 /* It is as whole as it will get. It is no longer pending, whatever is returned. */
 enum pcere_status pending_keep(struct session *session, struct pending *pending, struct pcere_error *error);
 void pending_drop(struct session *session, struct pending *pending);

@@ -12,17 +12,34 @@
 #include <time.h>
 #include <unistd.h>
 
-static enum pcere_status facts_update(struct session *session, const struct capture_message *message, struct pcere_error *error)
+/* True: everything lies where it lay at the stop before, and what was found out of that holds. The session takes the text. */
+static bool places_hold(struct session *session, char *text, const struct capture_stop *stop, uint32_t count)
+{
+    bool same = session->maps_current && strcmp(session->maps_text, text) == 0 && session->heap_end == stop->heap_end &&
+                session->range_count == count && memcmp(session->ranges, stop->ranges, count * sizeof *stop->ranges) == 0;
+    free(session->maps_text);
+    session->maps_text = text;
+    session->heap_end = stop->heap_end;
+    session->range_count = count;
+    memcpy(session->ranges, stop->ranges, count * sizeof *stop->ranges);
+    session->maps_current = same;
+    session->maps_seen &= same;
+    return same;
+}
+
+static enum pcere_status facts_update(struct session *session, struct pcere_error *error)
 {
     const struct capture_log *log = session->log.log;
     uint32_t count = log->stop.range_count;
+    char *text = NULL;
     if (count > CAPTURE_RANGES_MAX)
         return pcere_fail(error, PCERE_DATA, 0, NULL, "the log of the program is damaged");
-    if (!session->excluded && !(session->excluded = calloc(CAPTURE_RANGES_MAX, sizeof *session->excluded)))
+    if ((!session->excluded && !(session->excluded = calloc(CAPTURE_RANGES_MAX, sizeof *session->excluded))) ||
+        (!session->ranges && !(session->ranges = calloc(CAPTURE_RANGES_MAX, sizeof *session->ranges))))
         return pcere_fail_memory(error, "the ranges that are left out");
-    free(session->maps_text);
-    session->maps_text = NULL;
-    enum pcere_status status = maps_text(session->child.pid, &session->maps_text, error);
+    enum pcere_status status = maps_text(session->child.pid, &text, error);
+    if (status == PCERE_OK && places_hold(session, text, &log->stop, count))
+        return PCERE_OK;
     if (status == PCERE_OK)
         status = libraries_look(&session->libraries, session->maps_text, &log->stop, error);
     if (status != PCERE_OK)
@@ -40,7 +57,6 @@ static enum pcere_status facts_update(struct session *session, const struct capt
     session->facts.heap_high = log->stop.heap_end;
     if (session->begun)
         return PCERE_OK;
-    (void)message;
     session->manifest.foreign_allocator = log->foreign_allocator;
     session->manifest.image_bias = log->image_bias;     /* where addresses are random, not that of the timing run */
     session->facts.page_bytes = session->manifest.page_size;
@@ -70,7 +86,8 @@ static enum pcere_status followed(struct session *session, const struct capture_
 {
     bool first = !session->pending_count && !session->kept_count;    /* a replay has the same libraries for all codelets */
     *ret_more = first && message->type == CAPTURE_MESSAGE_BEGIN && libraries_follow(&session->libraries);
-    return *ret_more ? facts_update(session, message, error) : PCERE_OK;
+    session->maps_current &= !*ret_more;
+    return *ret_more ? facts_update(session, error) : PCERE_OK;
 }
 
 /* The program's memory as it is now. Where it leads into a library of the system at the first capture, or such a library keeps something, that
@@ -87,8 +104,9 @@ static enum pcere_status memory_take(struct session *session, const struct captu
         status = followed(session, message, &more, error);
     }
     do {
-        if (status == PCERE_OK)
+        if (status == PCERE_OK && !session->maps_current)
             status = maps_read(session->maps_text, &session->facts, &session->maps, error);
+        session->maps_current = status == PCERE_OK;
         leads_place(&session->libraries.leads, &session->facts, &session->maps);
         if (status == PCERE_OK)
             status = snapshotter_take(&session->snapshotter, &session->maps, error);
@@ -105,7 +123,7 @@ static enum pcere_status snapshot(struct session *session, const struct capture_
     session->release_due = false;
     session->gap_ns = clock_ns() - session->answered_ns;
     bool scan = !(session->options->faults & CAPTURE_FAULT_PAGEMAP_SCAN);
-    enum pcere_status status = facts_update(session, message, error);
+    enum pcere_status status = facts_update(session, error);
     if (!session->begun) {
         if (status == PCERE_OK)
             status = snapshotter_track(&session->snapshotter, tracking, scan, error);
@@ -157,7 +175,7 @@ static enum pcere_status begin_read(struct session *session, const struct captur
     status = codelet_begin(session->log.log, message, session->elf, &session->libraries, &session->maps, session->child.pid, &pending->codelet, error);
     externals_note(&session->externals, &session->log.log->stop);
     if (status == PCERE_OK)
-        status = callpath_read(&session->callpath, (pid_t)message->tid, &session->facts,
+        status = callpath_read(&session->callpath, (pid_t)message->tid, session->log.log->stop.registers, &session->facts,
                                &pending->codelet.frames, &pending->codelet.frame_count, error);
     if (status == PCERE_OK)
         status = files_look(session, pending, &pending->files, error);
@@ -219,13 +237,15 @@ static enum pcere_status differing_note(struct session *session, const char *reg
 static enum pcere_status after_begin(struct session *session, const struct capture_message *message, struct pcere_error *error)
 {
     struct pending *pending = &session->pending[session->pending_count - 1];
-    callpath_name(&session->callpath, session->child.pid, pending->codelet.frames, &pending->codelet.frame_count);
-    libraries_see(&session->libraries, session->child.pid, &session->facts);
+    if (!session->maps_seen)
+        libraries_see(&session->libraries, session->maps_text, &session->facts);
     if (!session->options->no_after && (!session->snapshotter.learnt || session->gap_ns >= LEARN_NS))
         snapshotter_learn(&session->snapshotter);
     if (!run_list_copy(&session->snapshotter.last, &pending->before))
         return pcere_fail_memory(error, "the list of pages");
-    enum pcere_status known = externals_see(&session->externals, session->child.pid, &session->facts, session->writer, &pending->codelet, error);
+    enum pcere_status known = externals_see(&session->externals, session->maps_seen ? NULL : session->maps_text, &session->facts, session->writer,
+                                            &pending->codelet, error);
+    session->maps_seen = known == PCERE_OK;
     if (known != PCERE_OK)
         return known;
     const struct capture_invocation *measured = timed(session, message->region, message->invocation);
@@ -263,6 +283,7 @@ static enum pcere_status after_end(struct session *session, struct pending *pend
     enum pcere_status status = io_judge(pending, files, error);
     if (status != PCERE_OK)
         return status;
+    pending_name(session, pending);
     struct run_list changed, after;
     uint64_t page_bytes = session->manifest.page_size;
     if (!run_list_difference(&pending->before, &session->snapshotter.last, page_bytes, &changed))
@@ -301,6 +322,7 @@ static enum pcere_status frozen(struct session *session, const struct capture_me
                                       : freeze_all(&session->child, (pid_t)message->tid, &session->freeze, error);
     if (status == PCERE_OK)
         store_writer_pause(session->writer, true);
+    session->lone = status == PCERE_OK && session->freeze.count <= 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1;
     if (status == PCERE_OK && ret_hold && *ret_hold != HOLD_IMPOSSIBLE)
         *ret_hold = found == HOLD_RESTLESS ? HOLD_IMPOSSIBLE : found == HOLD_SOME ? ++session->holds : 0;
     return status;
@@ -392,13 +414,15 @@ static enum pcere_status begin_serve(struct session *session, const struct captu
         return status;
     }
     status = begin_read(session, message, tracking_take(session, tracking), error);
+    if (status == PCERE_OK) {
+        hold_begin(&session->pending[session->pending_count - 1], hold);
+        session_answer(session, CAPTURE_ANSWER_GO);     /* before it can run: so it wakes up once */
+    }
     thawed(session);
     if (status != PCERE_OK) {
         freeze_let_go(&session->freeze, hold);
         return status;
     }
-    hold_begin(&session->pending[session->pending_count - 1], hold);
-    session_answer(session, CAPTURE_ANSWER_GO);
     return stop_note(session, message) ? after_begin(session, message, error) : pcere_fail_memory(error, "the list of stops");
 }
 
@@ -437,9 +461,10 @@ static enum pcere_status end_serve(struct session *session, const struct capture
     codelet_end(session->log.log, &pending->codelet);
     if (status == PCERE_OK)
         status = files_look(session, pending, &files, error);
+    if (status == PCERE_OK)
+        session_answer(session, CAPTURE_ANSWER_GO);
     thawed(session);
     if (status == PCERE_OK) {
-        session_answer(session, CAPTURE_ANSWER_GO);
         pending->end_stack_pointer = message->stack_pointer;
         pending->alarmed = message->alarmed;
         status = stop_note(session, message) ? after_end(session, pending, &files, error) : pcere_fail_memory(error, "the list of stops");

@@ -61,6 +61,7 @@ void snapshotter_close(struct snapshotter *snapshotter)
     free(snapshotter->busy);
     free(snapshotter->busy_before);
     run_list_done(&snapshotter->last);
+    run_list_done(&snapshotter->spare);
     *snapshotter = (struct snapshotter){.memory = -1, .pagemap = {.descriptor = -1, .tracking = -1}};
 }
 
@@ -471,7 +472,9 @@ void snapshotter_release(struct snapshotter *snapshotter, const struct map_list 
 enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, struct pcere_error *error)
 {
     struct plan plan = {.snapshotter = snapshotter};
-    struct run_list list = {0};
+    struct run_list list = snapshotter->spare;
+    snapshotter->spare = (struct run_list){0};
+    list.count = 0;
     snapshotter->copied_bytes = 0;
     array_reserve(&list.runs, &list.capacity, snapshotter->last.count + 64, sizeof *list.runs);     /* it would grow; if it cannot, it is found out then */
     enum pcere_status status = PCERE_OK;
@@ -490,7 +493,7 @@ enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct
         return status;
     }
     snapshotter->repeated = snapshotter->last.count > 0;
-    run_list_done(&snapshotter->last);
+    snapshotter->spare = snapshotter->last;
     snapshotter->last = list;
     snapshotter->read_bytes = plan.pages * snapshotter->page_bytes;
     snapshotter->untracked_bytes = plan.untracked_pages * snapshotter->page_bytes;

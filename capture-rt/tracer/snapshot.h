@@ -40,6 +40,7 @@ struct snapshotter {
     struct copier *copier;       /* who copies much memory; borrowed; NULL: nobody does */
     struct leads *leads;         /* told of all that is read; borrowed; NULL: nobody is */
     struct run_list last;        /* the newest snapshot */
+    struct run_list spare;       /* room for the next one: that of the one before */
     uint64_t *busy;              /* chunks (of SNAPSHOT_CHUNK_BYTES, by address, ascending) that changed between captured regions, in one of the last two times */
     bool *busy_before;           /* of each: the time before, but not the last time */
     size_t busy_count;
