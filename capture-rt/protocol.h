@@ -202,13 +202,17 @@ struct capture_stop {           /* filled by the target just before it sends a m
     struct capture_key keys[CAPTURE_KEY_ROWS];
 };
 
-/* What stops may cost in a choosing run. Two purses: one for stops whose use is not known yet (regions that were never seen, light ones), one
- * for classes that are known to weigh. Each may spend so many ns and so many millionths of the time since the start. */
+/* What stops may cost in a choosing run. Each purse may spend so many ns and so many millionths of the time since the start. */
+enum capture_purse {
+    CAPTURE_PURSE_EARLY,        /* stops whose use is not known yet: regions that were never seen */
+    CAPTURE_PURSE_HEAVY,        /* for classes that are known to weigh */
+    CAPTURE_PURSE_LIGHT,        /* for regions that weigh something only together */
+    CAPTURE_PURSES
+};
 struct capture_policy {
-    uint64_t early_ns, heavy_ns;
-    uint32_t early_ppm, heavy_ppm;
+    struct { uint64_t ns, ppm; } purses[CAPTURE_PURSES];
     uint32_t weight_ppm;        /* a class that takes this much of the time so far is worth a stop; 0: every class is */
-    uint32_t reserved;
+    uint32_t left_ppm;          /* of the regions' time: the lightest regions that together take no more are not worth one beside others, either */
 };
 
 /* Times as magnitudes: 16 log2(ns), about. */
@@ -307,7 +311,7 @@ struct capture_log {
     uint64_t stops;             /* begun */
     uint64_t copies_made;       /* copies that were asked for, and are there, or have failed */
     uint32_t copies_failed[CAPTURE_COPY_SLOTS];     /* 1: the copy in that slot is not to be used */
-    uint64_t early_spent_ns, heavy_spent_ns;    /* of the policy's purses */
+    uint64_t spent_ns[CAPTURE_PURSES];      /* of the policy's purses */
     uint64_t probe_ns;          /* what reading the clock adds to an invocation's own time */
     uint32_t region_count;
     uint32_t site_count;

@@ -81,6 +81,21 @@ static void total_row(struct cli_table *table, const struct store_manifest *mani
     cli_table_row(table, cells);
 }
 
+/* In regions that are in no other, which took ret_all_ns together. */
+static uint64_t without_ns(const struct store_manifest *manifest, uint64_t *ret_all_ns)
+{
+    uint64_t all_ns = 0, left_ns = 0;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        for (size_t j = 0; j < manifest->regions[i].class_count; j++) {
+            const struct store_class *class = &manifest->regions[i].classes[j];
+            all_ns += class->nested ? 0 : class->time_ns;
+            left_ns += class->nested || class->captured ? 0 : class->time_ns;
+        }
+    if (ret_all_ns)
+        *ret_all_ns = all_ns;
+    return left_ns;
+}
+
 void capture_table_print(const struct store_manifest *manifest, FILE *out)
 {
     static const char *const headings[] = {"~region", ">invocations", ">in vivo", ">share", ">captured", ">memory", ">stored", ""};
@@ -92,6 +107,7 @@ void capture_table_print(const struct store_manifest *manifest, FILE *out)
         qsort(order, manifest->region_count, sizeof *order, by_time);
         for (size_t i = 0; i < manifest->region_count; i++)
             region_row(table, manifest, order[i]);
+        total_row(table, manifest, "of these, without a codelet", without_ns(manifest, NULL));
         total_row(table, manifest, "outside regions", manifest->serial_ns);
         total_row(table, manifest, "whole run", manifest->wall_ns);
         cli_table_print(table, out);
@@ -153,6 +169,8 @@ enum pcere_status capture_document_add(json_t *document, const struct store_mani
     json_put(document, "wall_ns", json_from_u64(manifest->wall_ns), &failed);
     json_put(document, "serial_ns", json_from_u64(manifest->serial_ns), &failed);
     json_put(document, "capture_wall_ns", manifest->capture_wall_ns ? json_from_u64(manifest->capture_wall_ns) : json_null(), &failed);
+    uint64_t all_ns, left_ns = without_ns(manifest, &all_ns);
+    json_put(document, "covered_ratio", all_ns ? json_real(1 - (double)left_ns / (double)all_ns) : json_null(), &failed);
     json_t *regions = json_array();
     for (size_t i = 0; i < manifest->region_count; i++)
         if (json_array_append_new(regions, region_value(manifest, &manifest->regions[i], &failed)) != 0)

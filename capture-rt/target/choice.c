@@ -23,6 +23,9 @@
 #define LIGHT_FROM_NS 100000000u        /* when so much time has passed, */
 #define LIGHT_AFTER 4u                  /* and a region was entered so often, */
 #define LIGHT_PART 2u                   /* it is left alone while it weighs less than this part of what is worth a stop */
+#define GATHER_TIMES 4u                 /* such regions get a stop by themselves when this many times what it costs passed in them */
+#define LEAST_HOLDS_NS 20000000u        /* so long it is left as it is what such regions have to weigh */
+#define GATHER_TRIES 3u                 /* invocations of one that turned out to be short beside what it takes on average */
 #define FIRST_STOP_NS 2000000u
 #define LATER_STOP_NS 1000000u
 #define STOP_AROUND_NS 100000u          /* of a stop, beside what the tracer does in it */
@@ -122,22 +125,28 @@ static uint64_t stop_cost_ns(const struct target_state *state, bool near)
     return FIRST_STOP_NS + resident_most_bytes() / BYTES_PER_NS;
 }
 
+/* Of the program's own time. */
+static uint64_t elapsed_of(const struct target_state *state, uint64_t now_ns)
+{
+    return now_ns - state->attached_ns - state->log->stall_ns;
+}
+
 /* `share`: of the time so far as well, not only of what is granted at once. `part`: one so-manieth of it. */
-static bool affordable(const struct target_state *state, bool early, bool share, unsigned part, uint64_t cost_ns, uint64_t elapsed_ns)
+static bool affordable(const struct target_state *state, enum capture_purse purse, bool share, unsigned part, uint64_t cost_ns, uint64_t elapsed_ns)
 {
     const struct capture_policy *policy = &state->log->policy;
-    uint64_t spent = early ? state->log->early_spent_ns : state->log->heavy_spent_ns;
-    uint64_t purse = (early ? policy->early_ns : policy->heavy_ns) / part;
+    uint64_t granted_ns = policy->purses[purse].ns / part;
     if (share)
-        purse += elapsed_ns / 1000000 * (early ? policy->early_ppm : policy->heavy_ppm);
-    return spent + cost_ns <= purse;
+        granted_ns += elapsed_ns / 1000000 * policy->purses[purse].ppm;
+    return state->log->spent_ns[purse] + cost_ns <= granted_ns;
 }
+
 
 /* By the tracer's CPU time: on a busy machine both wait, and the program would have waited without a stop. */
 void target_choice_paid(struct target_state *state, const struct target_choice *choice, bool begins)
 {
     uint64_t paid_ns = state->stop_cpu_ns + STOP_AROUND_NS;
-    uint64_t *spent = choice->early ? &state->log->early_spent_ns : &state->log->heavy_spent_ns;
+    uint64_t *spent = &state->log->spent_ns[choice->purse];
     uint64_t *cost = !begins ? &state->end_cost_ns : choice->near ? &state->near_cost_ns : &state->begin_cost_ns;
     *spent += paid_ns;
     if (!*cost)             /* the first one reads everything, later ones do not */
@@ -147,8 +156,10 @@ void target_choice_paid(struct target_state *state, const struct target_choice *
     if (!state->end_cost_ns)
         state->end_cost_ns = state->begin_cost_ns / 2;
     state->stopped_ns = target_clock_ns();
-    if (begins && !choice->near)
-        state->waiting_ns = 0;
+    if (!begins || choice->near)
+        return;
+    state->waiting_ns = 0;
+    state->gathering_ns = 0;
 }
 
 /* ---- decisions ------------------------------------------------------------------------------------------------------------- */
@@ -189,37 +200,103 @@ static void like(const struct capture_history *history, uint32_t magnitude, uint
 static bool is_put_off(struct target_state *state, const struct target_choice *choice, uint64_t cost_ns)
 {
     const struct capture_policy *policy = &state->log->policy;
-    if (choice->near || !policy->weight_ppm || state->log->heavy_spent_ns < policy->heavy_ns / HURRY_PART)
+    if (choice->near || !policy->weight_ppm || state->log->spent_ns[CAPTURE_PURSE_HEAVY] < policy->purses[CAPTURE_PURSE_HEAVY].ns / HURRY_PART)
         return false;
     state->waiting_ns += capture_magnitude_ns(choice->magnitude);
     return state->waiting_ns < cost_ns;
 }
 
-static bool worth(struct target_state *state, struct target_choice *choice, uint64_t invocation, bool known, uint64_t now_ns)
+static bool has_some(const struct capture_history *history)
+{
+    return history->covered_count || history->captured >= GATHER_TRIES || history->unwanted;
+}
+
+#define LEAST_PLACE (64 / CAPTURE_MAGNITUDE_STEP)       /* no time is of a lesser magnitude */
+
+/* What a region has to have taken so far to be captured beside others: the heaviest ones that have nothing, as many as can be paid now, and no more than it
+ * takes for the others to take left_ppm of the time of all. To a quarter octave. */
+static uint64_t least_find(const struct target_state *state, uint64_t now_ns)
+{
+    const struct capture_log *log = state->log;
+    uint64_t all_ns = 0, without_ns = 0, cost_ns = 0, each_ns = stop_cost_ns(state, true);
+    struct { uint64_t count, time_ns; } at[PLACES] = {{0, 0}};
+    uint32_t regions = __atomic_load_n(&log->region_count, __ATOMIC_ACQUIRE), place = PLACES;
+    for (uint32_t i = 0; i < regions && i < CAPTURE_REGIONS_MAX; i++) {
+        uint64_t time_ns = __atomic_load_n(&log->counts[i].time_ns, __ATOMIC_RELAXED), where = capture_magnitude(time_ns) / CAPTURE_MAGNITUDE_STEP;
+        all_ns += time_ns;
+        if (has_some(&log->histories[i]))
+            continue;
+        at[where].count++;
+        at[where].time_ns += time_ns;
+        without_ns += time_ns;
+    }
+    while (place > LEAST_PLACE && without_ns > all_ns / 1000000 * log->policy.left_ppm &&
+           affordable(state, CAPTURE_PURSE_LIGHT, true, 1, cost_ns += at[place - 1].count * each_ns, elapsed_of(state, now_ns)))
+        without_ns -= at[--place].time_ns;
+    return place < PLACES ? capture_magnitude_ns(place * CAPTURE_MAGNITUDE_STEP) : UINT64_MAX;
+}
+
+static void least_see(struct target_state *state, uint64_t now_ns)
+{
+    if (now_ns - __atomic_load_n(&state->least_at_ns, __ATOMIC_RELAXED) < LEAST_HOLDS_NS)
+        return;
+    __atomic_store_n(&state->least_at_ns, now_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&state->least_ns, least_find(state, now_ns), __ATOMIC_RELAXED);
+}
+
+static bool is_gathered(const struct target_state *state, uint32_t region)
+{
+    return has_some(&state->log->histories[region]) ||
+           state->log->counts[region].time_ns < __atomic_load_n(&state->least_ns, __ATOMIC_RELAXED);
+}
+
+/* One invocation of each light region that is not among the lightest, so that what has no codelet does not add up. It is worth no stop of its own: it is
+ * captured when the program was just stopped for another one, or when much time has passed in such regions together. */
+static bool gather(struct target_state *state, struct target_choice *choice, uint64_t now_ns)
+{
+    choice->near = state->stopped_ns && now_ns - state->stopped_ns < NEAR_NS;
+    uint64_t cost_ns = stop_cost_ns(state, choice->near);
+    bool due = choice->near || __atomic_load_n(&state->gathering_ns, __ATOMIC_RELAXED) >= GATHER_TIMES * cost_ns;
+    least_see(state, now_ns);
+    if (!due || is_gathered(state, choice->region))
+        return false;
+    choice->purse = CAPTURE_PURSE_LIGHT;
+    choice->settled = true;
+    return affordable(state, CAPTURE_PURSE_LIGHT, true, 1, cost_ns, elapsed_of(state, now_ns));
+}
+
+/* By itself. */
+static bool is_worth(struct target_state *state, struct target_choice *choice, uint64_t invocation, bool known, uint64_t now_ns)
 {
     const struct capture_history *history = &state->log->histories[choice->region];
     choice->near = state->stopped_ns && now_ns - state->stopped_ns < NEAR_NS;
-    uint64_t elapsed_ns = now_ns - state->attached_ns - state->log->stall_ns;
+    uint64_t elapsed_ns = elapsed_of(state, now_ns);
     uint64_t weight_ppm = state->log->policy.weight_ppm, count, spent_ns, cost_ns = stop_cost_ns(state, choice->near);
-    choice->early = true;
+    choice->purse = CAPTURE_PURSE_EARLY;
     if (invocation == 1)
-        return affordable(state, true, true, 1, cost_ns, elapsed_ns);
+        return affordable(state, CAPTURE_PURSE_EARLY, true, 1, cost_ns, elapsed_ns);
     if (!known)
         return false;
     like(history, choice->magnitude, &count, &spent_ns);
     spent_ns += capture_magnitude_ns(choice->magnitude);
     bool heavy = spent_ns >= elapsed_ns / 1000000 * weight_ppm;
     choice->settled = count >= SETTLED_COUNT;
-    choice->early = !heavy;
+    choice->purse = heavy ? CAPTURE_PURSE_HEAVY : CAPTURE_PURSE_EARLY;
     bool free = choice->settled && heavy && spent_ns >= FREE_TIMES * cost_ns;
     if (!heavy && elapsed_ns >= LIGHT_FROM_NS)
         return false;
     if (choice->settled)            /* heavy, but not so much yet as a stop costs: only from what is granted at once */
-        return (free || affordable(state, !heavy, !heavy || 2 * spent_ns >= cost_ns, 1, cost_ns, elapsed_ns)) &&
+        return (free || affordable(state, choice->purse, !heavy || 2 * spent_ns >= cost_ns, 1, cost_ns, elapsed_ns)) &&
                !is_put_off(state, choice, cost_ns);
     if (!heavy || spent_ns < FREE_TIMES * cost_ns || is_covered(history, choice->magnitude, false))
         return false;           /* one that comes later represents its kind better, and takes this one's place */
-    return affordable(state, false, capture_magnitude_ns(choice->magnitude) >= LONG_TIMES * cost_ns, 2, cost_ns, elapsed_ns);
+    return affordable(state, CAPTURE_PURSE_HEAVY, capture_magnitude_ns(choice->magnitude) >= LONG_TIMES * cost_ns, 2, cost_ns, elapsed_ns);
+}
+
+static bool worth(struct target_state *state, struct target_choice *choice, uint64_t invocation, bool known, uint64_t now_ns)
+{
+    return is_worth(state, choice, invocation, known, now_ns) ||
+           (invocation > LIGHT_AFTER && elapsed_of(state, now_ns) >= LIGHT_FROM_NS && gather(state, choice, now_ns));
 }
 
 static bool begin(struct target_state *state, struct target_choice *choice, struct capture_record *record, uintptr_t stack_pointer)
@@ -243,10 +320,10 @@ static bool begin(struct target_state *state, struct target_choice *choice, stru
 bool target_choice_keep(struct target_state *state, const struct target_choice *choice, uint64_t time_ns)
 {
     const struct capture_log *log = state->log;
-    uint64_t elapsed_ns = target_clock_ns() - state->attached_ns - log->stall_ns;
-    if (!choice->early || time_ns >= elapsed_ns / 1000000 * log->policy.weight_ppm)
+    uint64_t elapsed_ns = elapsed_of(state, target_clock_ns());
+    if (choice->purse != CAPTURE_PURSE_EARLY || time_ns >= elapsed_ns / 1000000 * log->policy.weight_ppm)
         return true;
-    return affordable(state, true, true, 2, state->end_cost_ns, elapsed_ns);
+    return affordable(state, CAPTURE_PURSE_EARLY, true, 2, state->end_cost_ns, elapsed_ns);
 }
 
 static void end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured)
@@ -272,7 +349,7 @@ static void end(struct target_state *state, const struct target_choice *choice, 
         history->before_last = history->last;
         history->last = (uint16_t)magnitude;
     }
-    uint64_t elapsed_ns = record->end_ns - state->attached_ns - log->stall_ns;
+    uint64_t elapsed_ns = elapsed_of(state, record->end_ns);
     state->light_ns = elapsed_ns < LIGHT_FROM_NS ? 0 : elapsed_ns / 1000000 * log->policy.weight_ppm / LIGHT_PART;
 }
 
@@ -283,22 +360,42 @@ static bool is_light(const struct target_state *state, const struct capture_reco
     return record->invocation > LIGHT_AFTER && region->time_ns + region->nested_ns < __atomic_load_n(&state->light_ns, __ATOMIC_RELAXED);
 }
 
+static bool begin_light(struct target_state *state, struct target_choice *choice, const struct capture_record *record)
+{
+    *choice = (struct target_choice){.made = true, .light = true, .region = record->region};
+    return gather(state, choice, target_clock_ns());
+}
+
 /* Threads that come at the same time go without: neither decided about nor learnt from. */
 bool target_choice_begin(struct target_state *state, struct target_choice *choice, struct capture_record *record, uintptr_t stack_pointer)
 {
     choice->light = is_light(state, record);
-    choice->made = !choice->light && pthread_mutex_trylock(&state->choosing) == 0;
-    bool stop = choice->made && begin(state, choice, record, stack_pointer);
+    choice->made = !(choice->light && is_gathered(state, record->region)) && pthread_mutex_trylock(&state->choosing) == 0;
+    bool stop = choice->made && (choice->light ? begin_light(state, choice, record) : begin(state, choice, record, stack_pointer));
     if (choice->made)
         pthread_mutex_unlock(&state->choosing);
     return stop;
 }
 
+/* One that is short beside the others represents nothing: what takes the region's time is longer. */
+static void end_light(struct target_state *state, const struct target_choice *choice, const struct capture_record *record, bool captured)
+{
+    struct capture_history *history = &state->log->histories[choice->region];
+    const struct capture_counts *counts = &state->log->counts[choice->region];
+    uint64_t time_ns = record->end_ns - record->begin_ns;
+    if (captured && 2 * time_ns >= counts->time_ns / record->invocation)
+        cover(history, capture_magnitude(time_ns), true);
+    history->captured += captured;
+    least_see(state, record->end_ns);
+    if (!captured && choice->made)
+        __atomic_fetch_add(&state->gathering_ns, time_ns, __ATOMIC_RELAXED);
+}
+
 void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured)
 {
     if (choice->light)
-        return;
-    if (!choice->made)
+        end_light(state, choice, record, captured);
+    else if (!choice->made)
         record->flags |= CAPTURE_RECORD_NEAR;
     else if (pthread_mutex_trylock(&state->choosing) == 0) {
         end(state, choice, record, captured);

@@ -29,7 +29,8 @@ struct target_choice {              /* of choice.c: what was thought of an invoc
     bool light;                     /* its region is: nothing had to be */
     bool known, sure;               /* how long it takes was foretold: magnitude; by what was right lately */
     bool near;                      /* soon after a stop */
-    bool early, settled;            /* which purse a stop is paid from; others of its kind came before */
+    bool settled;                   /* others of its kind came before */
+    enum capture_purse purse;       /* which a stop is paid from */
 };
 
 struct target_costs {               /* of a thread so far; of the process in memory, ever and now (0: not read) */
@@ -102,7 +103,9 @@ struct target_state {
     uint64_t begin_cost_ns, near_cost_ns, end_cost_ns;  /* of recent stops; near: soon after another one; 0: none yet */
     uint64_t stopped_ns;            /* when the last one was over */
     uint64_t waiting_ns;            /* spent in invocations that were worth a stop, but were let pass to wait for others */
-    uint64_t light_ns;              /* regions that took less so far are left alone */
+    uint64_t light_ns;              /* regions that took less so far are neither learnt about nor stopped at by themselves */
+    uint64_t least_ns, least_at_ns; /* nor beside others, if they took less than this; when that was found out */
+    uint64_t gathering_ns;          /* passed in regions that wait for others' stops, since the last stop that was made for itself */
     pthread_mutex_t claiming;       /* threads[thread_count] */
     uint32_t thread_count;
     struct target_thread threads[CAPTURE_THREADS_MAX];

@@ -238,6 +238,32 @@ static enum pcere_status alarms_tell(struct session *session, struct pcere_error
     return status;
 }
 
+#define LIGHT_TOLD_RATIO 0.01            /* of the regions' time: where light classes without a codelet take more together, that is said */
+
+/* In a program of many light regions, stops for all that weigh something together would cost more than a capture may. */
+static enum pcere_status light_tell(struct session *session, struct pcere_error *error)
+{
+    const struct store_manifest *manifest = &session->manifest;
+    uint64_t all_ns = 0, light_ns = 0;
+    size_t lights = 0;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        for (size_t j = 0; j < manifest->regions[i].class_count; j++) {
+            const struct store_class *class = &manifest->regions[i].classes[j];
+            bool light = !class->nested && !class->captured && !class->by_chance &&
+                         (double)class->time_ns < session->options->light_ratio * (double)session->result->timing.wall_ns;
+            all_ns += class->nested ? 0 : class->time_ns;
+            light_ns += light ? class->time_ns : 0;
+            lights += light;
+        }
+    if (!light_ns || (double)light_ns < LIGHT_TOLD_RATIO * (double)all_ns)
+        return PCERE_OK;
+    struct text text = {0};
+    text_addf(&text, "%.2g %% of the regions' time has no codelet, since each of the %zu classes of invocations that it is made of takes less than %.2g %% of the run, and "
+              "stops for all of them would have made it much longer: their in-vivo times count; --all-classes captures them as well", 100 * (double)light_ns / (double)all_ns,
+              lights, 100 * session->options->light_ratio);
+    return note(session->result, text_take(&text), error);
+}
+
 static enum pcere_status store_end(struct session *session, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
@@ -259,6 +285,8 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
             return noted;
     }
     if (again_restless_tell(session, error) != PCERE_OK || alarms_tell(session, error) != PCERE_OK)
+        return PCERE_SYSTEM;
+    if (light_tell(session, error) != PCERE_OK)
         return PCERE_SYSTEM;
     session->manifest.complete = true;
     session->manifest.capture_wall_ns = result->capture_wall_ns;

@@ -140,6 +140,9 @@ bool session_plan_replace(struct session *session, const struct capture_message 
 #define EARLY_PPM 10000u
 #define HEAVY_NS 100000000u
 #define HEAVY_PPM 50000u
+#define LIGHT_NS 40000000u
+#define LIGHT_PPM 40000u
+#define LEFT_PPM 6000u                   /* so that 99 % are left when other things go wrong */
 #define EARLY_REGIONS 150u               /* a program with more has less for first invocations, by the square: most could not be had anyway, and weigh less */
 #define WEIGHT_PPM 4500u                 /* a little less than what makes a class worth having: the rest of the run may weigh less than what was */
 
@@ -155,9 +158,11 @@ static size_t regions_count(const struct elf_file *elf)
 struct capture_policy session_policy(const struct session *session)
 {
     if (session->options->every_class)
-        return (struct capture_policy){.early_ns = UINT64_MAX / 4, .heavy_ns = UINT64_MAX / 4};
+        return (struct capture_policy){.purses = {{UINT64_MAX / 4, 0}, {UINT64_MAX / 4, 0}, {UINT64_MAX / 4, 0}}};
     uint64_t regions = regions_count(session->elf), many = regions > EARLY_REGIONS ? regions * regions / EARLY_REGIONS : EARLY_REGIONS;
-    return (struct capture_policy){EARLY_NS * (uint64_t)EARLY_REGIONS / many, HEAVY_NS, (uint32_t)(EARLY_PPM * EARLY_REGIONS / many), HEAVY_PPM, WEIGHT_PPM, 0};
+    return (struct capture_policy){{[CAPTURE_PURSE_EARLY] = {EARLY_NS * (uint64_t)EARLY_REGIONS / many, EARLY_PPM * (uint64_t)EARLY_REGIONS / many},
+                                    [CAPTURE_PURSE_HEAVY] = {HEAVY_NS, HEAVY_PPM}, [CAPTURE_PURSE_LIGHT] = {LIGHT_NS, LIGHT_PPM}},
+                                   WEIGHT_PPM, LEFT_PPM};
 }
 
 char *session_region_name(const struct session *session, uint32_t region)

@@ -317,4 +317,32 @@ fi
 make -s -C "$SOURCE/cNPB" CLASS=S CFLAGS="-O3 -g -fpass-plugin=$(plugin)" BINDIR="$work/bin" OBJDIR="$work/obj" cg ep is lu >make.log 2>&1 ||
     { cat make.log; not_ok "the benchmarks are built"; }
 for name in cg ep is lu; do holds "one run does for $name of class S" one_run_does "bin/$name.S"; done
+
+# ---- regions that weigh something only together ----------------------------------------------------------------------------------------
+# None of the 300 is worth a stop by itself, and all of them cost more than a capture may.
+compile lights <<'C'
+static double a[3000];
+#define LIGHT(n) static void light_##n(void) { _Pragma("omp parallel for") for (int i = 0; i < 3000; i++) a[i] = a[i] * 0.9 + n; }
+#define TEN(X, t) X(t##0) X(t##1) X(t##2) X(t##3) X(t##4) X(t##5) X(t##6) X(t##7) X(t##8) X(t##9)
+#define HUNDRED(X, h) TEN(X, h##0) TEN(X, h##1) TEN(X, h##2) TEN(X, h##3) TEN(X, h##4) TEN(X, h##5) TEN(X, h##6) TEN(X, h##7) TEN(X, h##8) TEN(X, h##9)
+#define ALL(X) HUNDRED(X, 1) HUNDRED(X, 2) HUNDRED(X, 3)
+ALL(LIGHT)
+#define CALL(n) light_##n();
+int main(void)
+{
+    for (int step = 0; step < 500; step++) { ALL(CALL) }
+    return a[7] > 1000000;
+}
+C
+for _ in $(seq 20); do
+    run "$PCERE" capture --one-run --force --json -o lights.pcere ./lights
+    [ "$(json '[.regions[].classes[] | select(.captured and .representative > 4)] | length >= 10')" = true ] &&
+        [ "$(json '.notes | map(test("--all-classes")) | any')" = true ] && break
+done
+holds "light regions are captured beside others" jq -e '[.regions[].classes[] | select(.captured and .representative > 4)] | length >= 10' .out
+holds "a note says what they take that have no codelet, and what captures them" jq -e '.notes | map(test("of the regions. time has no codelet.*--all-classes")) | any' .out
+holds "the document tells what has one" jq -e '.covered_ratio > 0 and .covered_ratio < 0.99' .out
+some=$(json '[.regions[] | select(.status == "captured") | .region][0]')
+run "$PCERE" verify --json lights.pcere "$some"
+holds "such codelets are the program's memory" jq -e '[.codelets[] | .identical] | all' .out
 finish
