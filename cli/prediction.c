@@ -1,6 +1,7 @@
 /* cli/prediction.c - from words to a prediction, and from there to JSON. */
 #include "cli/prediction.h"
 #include "cli/architectures.h"
+#include "cli/own_spread.h"
 #include "core/host.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -366,6 +367,10 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "missing", json_from_u64(point->missing_count), failed);
     json_put(value, "missing_ns", json_from_u64(point->missing_ns), failed);
     json_put(value, "preempted_ratio", json_real(point->preempted_ratio), failed);
+    struct own_spread spread = {0};
+    *failed |= own_spread_find(&prediction->request, point->threads, &spread, NULL) != PCERE_OK;
+    json_put(value, "process_ratio", spread.processes ? json_real(spread.process_ratio) : json_null(), failed);
+    json_put(value, "processes", json_from_u64(spread.processes), failed);
     json_put(value, "clock_falls", point->clock_falls > 1 ? json_real(point->clock_falls) : json_null(), failed);
     json_put(value, "fork_ns", number_or_null(prediction_fork_ns(prediction, point->threads)), failed);
     json_put(value, "team_start_ns", number_or_null(point->start_ns), failed);

@@ -1,6 +1,7 @@
 /* cli/verb_predict.c - pcere predict: the whole program's time at other thread counts, out of its replays. */
 #include "cli/interrupt.h"
 #include "cli/measure_store.h"
+#include "cli/own_spread.h"
 #include "cli/prediction.h"
 #include "cli/verbs.h"
 #include "core/host.h"
@@ -310,6 +311,21 @@ static void noise_print(const struct prediction *prediction)
     }
 }
 
+enum { PROCESSES_TELL = 3 };
+
+/* A run is one process: what processes of a codelet differ by, runs may, too, whatever is assumed of them. */
+static void processes_print(const struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        struct own_spread spread;
+        char ratio[CLI_TEXT_MOST];
+        uint32_t threads = prediction->result.points[i].threads;
+        if (own_spread_find(&prediction->request, threads, &spread, NULL) == PCERE_OK && spread.processes >= PROCESSES_TELL && spread.process_ratio > prediction->result.run_ratio)
+            printf("with %u thread%s, processes of one codelet differ by %s (standard deviation, %zu processes), and runs may: a goal below that cannot be told from this machine's own doing\n",
+                   threads, threads == 1 ? "" : "s", cli_ratio_text(ratio, spread.process_ratio), spread.processes);
+    }
+}
+
 enum { MEMBERS_LISTED = 8 };
 #define MEMBERS_NOISE_RATIO 0.05
 
@@ -372,6 +388,8 @@ static void prediction_print(const struct prediction *prediction)
         printf("runs of the program are assumed to differ by %s; --measure with several runs finds out\n", spread);
     if (prediction->result.run_count)
         noise_print(prediction);
+    if (!prediction->by_model)
+        processes_print(prediction);
     regions_print(prediction);
     parts_print(prediction);
     if (prediction->result.point_count > 1 || prediction->result.points[0].threads > 1)

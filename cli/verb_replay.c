@@ -1,5 +1,6 @@
 /* cli/verb_replay.c - pcere replay: time regions outside their program (in vitro); every sample goes to the store. */
 #include "cli/interrupt.h"
+#include "cli/own_spread.h"
 #include "cli/replay_options.h"
 #include "cli/scalings.h"
 #include "cli/verbs.h"
@@ -394,6 +395,8 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         }
         if (status == PCERE_OK && !words->build.target)
             status = scalings_tell(cli, &report, error);
+        if (status == PCERE_OK && !words->build.target)
+            status = own_spread_tell(cli, &report, setup.options.precision_ratio, error);
         budget_tell(cli, &report, setup.options.budget_ns);
         if (status == PCERE_OK)
             status = replay_compilers_show(cli, report.compilers, report.compiler_count, error);

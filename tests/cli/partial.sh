@@ -146,6 +146,20 @@ holds "and says that it was exceeded" jq -e '.cost_ns > .budget_ns and .budget_e
 holds "in one process each, none of which runs whole for the budget's sake" jq -e '[.replays[] | .processes == 1 and (.sample_refusal // "" | test("budget") | not)] | all' .out
 run "$PCERE" replay sweep --threads 1 --precision 0.0001% --budget 100ms
 says "a precision that was not reached is told" 0 out 'only precise to|only one process fitted'
+# Processes of earlier commands count, too, so that there are two at least.
+same='--threads 1 --warmup plain --sample off'
+# shellcheck disable=SC2086
+{
+    run "$PCERE" replay sweep $same --repeat 2
+    run "$PCERE" replay sweep $same --precision 0.0001% --budget 100ms
+    says "a precision below what processes differ by is told" 0 out 'a precision of .* lies below what this machine does to the same work: with 1 thread processes of one codelet differ by .* \(standard deviation, [0-9]+ processes\)'
+    run "$PCERE" replay sweep $same --precision 0.0001% --budget 100ms --json
+    holds "the document says by how much" jq -e '.own_spread | length == 1 and (.[0] | .threads == 1 and .processes >= 3 and .process_ratio > 0 and .precision_below)' .out
+    run "$PCERE" replay sweep $same --precision 90% --budget 100ms --json
+    holds "not of one that asks for little" jq -e '.own_spread[0] | .precision_below == (.process_ratio > 0.9 or (.pair_ratio // 0) > 0.9)' .out
+    run "$PCERE" predict --threads 1 --json
+    holds "a prediction says so without a run" jq -e '.predictions[0] | .processes >= 4 and .process_ratio > 0' .out
+}
 # ---- thread counts that nobody named -----------------------------------------------------------------------------------------
 mkdir counts
 cd counts || exit 1
