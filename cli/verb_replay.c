@@ -6,6 +6,7 @@
 #include "cli/verbs.h"
 #include "core/host.h"
 #include "core/json.h"
+#include "core/region_name.h"
 #include "core/units.h"
 #include "predictor/measured.h"
 #include "predictor/statistics.h"
@@ -220,7 +221,43 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
     free(name);
 }
 
-static void report_print(const struct replay_report *report, double precision_ratio, const struct store_manifest *manifest, bool foreign, bool emulated)
+#define WHOLE_WORTH_NS 200000000u          /* what whole replays of a region cost before it is worth a line, ... */
+#define WHOLE_WORTH_PARTS 4u               /* ... and what part of the time that its invocations took */
+
+/* Of one region: what its whole replays cost, which were to be sampled, what they stand for, and the first reason. */
+static const char *whole_find(const struct replay_report *report, size_t first, uint64_t *ret_cost_ns, uint64_t *ret_class_ns)
+{
+    const struct store_region *region = report->results[first].target->region;
+    const char *reason = NULL;
+    *ret_cost_ns = *ret_class_ns = 0;
+    for (size_t i = first; i < report->result_count; i++) {
+        const struct replay_result *result = &report->results[i];
+        if (result->target->region != region || !result->refusal || result->error.status != PCERE_OK)
+            continue;
+        reason = reason ? reason : result->refusal;
+        *ret_cost_ns += result->sample.cost_ns;
+        *ret_class_ns += result->target->class->time_ns;
+    }
+    return reason;
+}
+
+/* Regions that are replayed whole though a part of them was asked for, or would have saved much. */
+static void whole_print(const struct replay_report *report, bool asked)
+{
+    for (size_t i = 0; i < report->result_count; i++) {
+        char name[REGION_NAME_BYTES], cost[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
+        uint64_t cost_ns, class_ns;
+        bool first = true;
+        for (size_t j = 0; j < i && first; j++)
+            first = report->results[j].target->region != report->results[i].target->region;
+        const char *reason = first ? whole_find(report, i, &cost_ns, &class_ns) : NULL;
+        if (reason && (asked || (cost_ns >= WHOLE_WORTH_NS && cost_ns >= class_ns / WHOLE_WORTH_PARTS)))
+            printf("%s runs whole, %s of the %s: %s\n", region_name_shorten(report->results[i].target->region->name, name), units_format_ns(cost_ns, cost),
+                   units_format_ns(report->cost_ns, all), reason);
+    }
+}
+
+static void report_print(const struct replay_report *report, double precision_ratio, const struct store_manifest *manifest, bool foreign, bool emulated, bool asked)
 {
     static const char *const headings[] = {"~region", ">stands for", ">threads", "in vitro", "", ">in vivo", ">difference", "warm-up", ""};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
@@ -232,6 +269,7 @@ static void report_print(const struct replay_report *report, double precision_ra
     char cost[UNITS_TEXT_BYTES], build[UNITS_TEXT_BYTES];
     printf("\nreplays %s, building %s%s\n", units_format_ns(report->cost_ns, cost), units_format_ns(report->build_ns, build),
            report->build_cached ? " (already built)" : "");
+    whole_print(report, asked);
     if (emulated)
         printf("The codelets were built for another processor: times are its emulator's.\n");
     else if (foreign)
@@ -388,7 +426,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
                 status = pcere_fail_memory(error, "the result");
         }
         if (!cli->json)
-            report_print(&report, setup.options.precision_ratio, store_manifest(cli->store), foreign, words->build.target);
+            report_print(&report, setup.options.precision_ratio, store_manifest(cli->store), foreign, words->build.target, words->sample && strcmp(words->sample, "auto") != 0);
         else if (report_add(cli->document, words, &report, foreign, &shown) != PCERE_OK && status == PCERE_OK) {
             *error = shown;
             status = shown.status;

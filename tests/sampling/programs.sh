@@ -44,6 +44,10 @@ whole "particles that look for their cell are" particles 'depends on'
 whole "threads that wait for flags are" pipeline 'flags|depends on'
 whole "work that is divided by hand is" by_hand 'no worksharing loop'
 whole "thousands of tiny loops are" tiny_loops 'barriers|too little|under'
+run "$PCERE" replay --sample 0.05 --threads 1 dependent.pcere histogram
+says "and the reason is said, with what that costs" 0 out '^histogram@.* runs whole, .* of the .*: .*depends on'
+run "$PCERE" replay --sample off --threads 1 dependent.pcere histogram
+holds "but not where nobody asked for a part" test "$(grep -c 'runs whole' .out)" -eq 0
 
 "${CLANG/clang/clang++}" -O2 -g -std=c++17 -fopenmp "-fpass-plugin=$(plugin)" "$programs/throwing_tasks.cpp" -o throwing_tasks || { echo "NOT OK: throwing_tasks does not compile"; exit 1; }
 run "$PCERE" capture --threads 1 --all-classes ./throwing_tasks
