@@ -341,6 +341,109 @@ static enum pcere_status region_verify(struct tune_search *search, struct tune_r
     return PCERE_OK;
 }
 
+/* ---- one file, one set of flags -------------------------------------------------------------------------------------------- */
+
+static bool same_file(const struct tune_region *one, const struct tune_region *other)
+{
+    return text_equal(one->targets->region->file, other->targets->region->file);
+}
+
+static uint32_t flags_of(const struct tuning_trial *trial)
+{
+    return trial->setting.values[TUNING_FLAGS];
+}
+
+/* The region's best with other flags; NULL: that was not measured, or does not run, or its results are not right. */
+static const struct tuning_trial *trial_with(const struct tune_region *region, uint32_t flags)
+{
+    struct tuning_setting setting = region->best->setting;
+    setting.values[TUNING_FLAGS] = flags;
+    const struct tuning_trial *trial = tune_trial(region, &setting);
+    return trial && !trial->failed ? trial : NULL;
+}
+
+/* What the regions of a file take together with these flags; 0: some region has no such trial. */
+static uint64_t file_time_ns(const struct tune_search *search, const struct tune_region *first, uint32_t flags)
+{
+    uint64_t sum_ns = 0;
+    for (size_t r = 0; r < search->region_count; r++) {
+        const struct tune_region *region = &search->regions[r];
+        const struct tuning_trial *trial = region->best && same_file(region, first) ? trial_with(region, flags) : NULL;
+        if (region->best && same_file(region, first) && !trial)
+            return 0;
+        sum_ns += trial ? trial->time_ns : 0;
+    }
+    return sum_ns;
+}
+
+/* Are the results of all regions of the file right with these flags? Trials of those whose are not have failed. */
+static enum pcere_status file_verify(struct tune_search *search, const struct tune_region *first, uint32_t flags, bool *ret_right, struct pcere_error *error)
+{
+    *ret_right = true;
+    for (size_t r = 0; r < search->region_count && *ret_right && flags; r++) {
+        struct tune_region *region = &search->regions[r];
+        if (!region->best || !same_file(region, first) || flags_of(region->best) == flags)
+            continue;
+        enum verify_verdict verdict = VERIFY_DIFFERENT;
+        const char *word;
+        enum pcere_status status = flags_verify(search, region, &trial_with(region, flags)->setting, &verdict, &word, error);
+        if (status != PCERE_OK)
+            return status;
+        *ret_right = verdict <= VERIFY_ROUNDED;
+        for (size_t i = 0; i < region->trial_count && !*ret_right; i++)
+            region->trials[i].failed = region->trials[i].failed || flags_of(&region->trials[i]) == flags;
+    }
+    return PCERE_OK;
+}
+
+static enum pcere_status file_settle(struct tune_search *search, const struct tune_region *first, struct pcere_error *error)
+{
+    bool right = false;
+    uint32_t best = 0;
+    while (!right) {
+        uint64_t best_ns = best = 0;
+        for (uint32_t flags = 0; flags < search->space.counts.counts[TUNING_FLAGS]; flags++) {
+            uint64_t time_ns = file_time_ns(search, first, flags);
+            if (time_ns && (!best_ns || time_ns < best_ns)) {
+                best_ns = time_ns;
+                best = flags;
+            }
+        }
+        enum pcere_status status = best_ns ? file_verify(search, first, best, &right, error) : PCERE_OK;
+        if (status != PCERE_OK)
+            return status;
+        right = right || !best_ns;
+    }
+    for (size_t r = 0; r < search->region_count; r++)
+        if (search->regions[r].best && same_file(&search->regions[r], first)) {
+            const struct tuning_trial *trial = trial_with(&search->regions[r], best);
+            search->regions[r].applied = trial ? trial : search->regions[r].base;
+        }
+    return PCERE_OK;
+}
+
+/* Regions of one file whose best flags are the same keep these. */
+static enum pcere_status files_settle(struct tune_search *search, struct pcere_error *error)
+{
+    for (size_t r = 0; r < search->region_count; r++)
+        search->regions[r].applied = search->regions[r].best;
+    for (size_t r = 0; r < search->region_count; r++) {
+        const struct tune_region *first = &search->regions[r];
+        bool done = !first->best, differ = false;
+        for (size_t i = 0; i < search->region_count && !done; i++) {
+            const struct tune_region *other = &search->regions[i];
+            if (!other->best || !same_file(first, other))
+                continue;
+            done = i < r;
+            differ = differ || flags_of(other->best) != flags_of(first->best);
+        }
+        enum pcere_status status = differ && !done ? file_settle(search, first, error) : PCERE_OK;
+        if (status != PCERE_OK)
+            return status;
+    }
+    return PCERE_OK;
+}
+
 enum pcere_status tune_search_run(struct tune_search *search, struct pcere_error *error)
 {
     size_t most = tuning_stage_most(&search->space.counts);
@@ -353,6 +456,8 @@ enum pcere_status tune_search_run(struct tune_search *search, struct pcere_error
         status = confirm(search, wishes, error);
     for (size_t r = 0; r < search->region_count && status == PCERE_OK; r++)
         status = region_verify(search, &search->regions[r], error);
+    if (status == PCERE_OK)
+        status = files_settle(search, error);
     free(wishes);
     free(settings);
     return status;

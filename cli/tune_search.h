@@ -24,6 +24,7 @@ struct tune_region {
     size_t trial_count, trial_capacity;
     const struct tuning_trial *base;     /* the best as it is: of the thread counts alone; NULL: nothing runs */
     const struct tuning_trial *best;     /* of all; base, where nothing else is better */
+    const struct tuning_trial *applied;  /* best, but with flags that all searched regions of its source file are right with, and together fastest: a file is compiled once */
     bool clear;                          /* best is faster than base beyond their intervals */
     const char *verified;                /* NULL: the same code as it is; else "identical", "rounding" (results with the flags of `best`) */
     char *note;                          /* why something faster was not taken, or NULL */

@@ -39,6 +39,7 @@ holds "beyond doubt" jq -e '[.regions[] | .clear and .gain_ratio > 0.2] | all' .
 holds "and its results were compared" jq -e '[.regions[].verified | . == "identical" or . == "rounding"] | all' .out
 holds "the whole program gains" jq -e '.tuned.predicted_ns < .captured.predicted_ns' .out
 holds "the hint names the file and the flags" jq -e '[.regions[].hint | test("compile work.c with -O3")] | all' .out
+holds "and what it says can be done: the program compiled so says the same" bash -c '"$0" $(jq -r ".regions[0].hint" .out | sed -n "s/^+ compile work.c with //p") -fopenmp work.c -lm -o hinted && [ "$(./hinted)" = "$(./work)" ]' "$CLANG"
 is "every setting of each region was measured" "$(json '[.measured >= 4, .known, .failed, .not_tried] | join(" ")')" "true 0 0 0"
 
 run "$PCERE" tune --threads 1 --flags "-O3" --json
@@ -49,6 +50,8 @@ run "$PCERE" tune --threads 1 --flags "-O3 -no-such-flag"
 says "those that do not compile are told" 0 out 'flags do not compile'
 run "$PCERE" tune --threads 1 --flags "-O3 -ffast-math" --json
 holds "the region that looks for NaN keeps its own flags" jq -e '.regions[] | select(.region | test(":19|:20|:18")) | .best.flags == null' .out
+holds "and since a file is compiled once, so does the other one, which has to leave it for more" \
+    jq -e '([.regions[] | .applied.flags == null and (.hint // "" | test("compile work.c") | not)] | all) and any(.regions[]; .hint // "" | test("in a file of its own, compiled with -O3 -ffast-math"))' .out
 
 run "$PCERE" tune --threads 1,2 --flags "-O1; -O2; -O3; -Os; -O3 -march=native; -O3 -funroll-loops" --budget 1ms --json
 says "a budget that is too small is no error" 0
