@@ -366,16 +366,23 @@ static void threads_ignore(const struct capture_log *log, const struct capture_t
     }
 }
 
-/* Stacks of the runtime's threads, in the team-to-be or not. glibc puts a thread's control block at the top of its stack's mapping: where it
- * does not lie there, the thread is gone, or its stack was made in some other way. */
+/* The stack of one of the runtime's threads, or NULL. glibc puts a thread's control block at the top of its stack's mapping: where it does not lie there, the
+ * thread is gone, or its stack was made in some other way. */
+static const struct store_mapping *runtime_stack(const struct capture_log *log, const struct store_codelet *codelet, uint64_t pointer)
+{
+    const struct store_mapping *mapping = mapping_of(codelet, pointer);
+    return mapping && mapping->role == STORE_ROLE_ANONYMOUS && mapping->end - pointer <= log->control_bytes + THREAD_SLACK_BYTES ? mapping : NULL;
+}
+
+/* Of the runtime's threads, in the team-to-be or not. */
 static void runtime_threads_ignore(const struct capture_log *log, uint64_t entering, const struct elf_file *elf,
                                    const struct store_codelet *codelet, struct range_list *list)
 {
     uint64_t offset = elf_file_tls_offset(elf), bytes = elf_file_tls_bytes(elf);
     for (uint64_t i = 0; i < log->runtime_thread_count && i < CAPTURE_THREADS_MAX; i++) {
         uint64_t pointer = log->runtime_threads[i];
-        const struct store_mapping *mapping = pointer == entering ? NULL : mapping_of(codelet, pointer);
-        if (!mapping || mapping->role != STORE_ROLE_ANONYMOUS || mapping->end - pointer > log->control_bytes + THREAD_SLACK_BYTES)
+        const struct store_mapping *mapping = pointer == entering ? NULL : runtime_stack(log, codelet, pointer);
+        if (!mapping)
             continue;
         range_list_add(list, mapping->start, bytes ? pointer - offset : pointer);
         range_list_add(list, bytes ? pointer - offset + bytes : pointer, mapping->end);
@@ -450,6 +457,13 @@ static void range_add_without(struct range_list *list, uint64_t bias, struct elf
     free(kept.ranges);
 }
 
+static void block_ignore(const struct linked_program *linked, uint64_t block, struct range_list *list)
+{
+    const struct elf_range parts[] = {linked->tdata, linked->tbss};
+    for (size_t i = 0; block && i < sizeof parts / sizeof *parts; i++)
+        range_list_add(list, block + parts[i].address, block + parts[i].address + parts[i].bytes);
+}
+
 /* What a statically linked program's C library, OpenMP runtime and capture object keep in its image: a replay has its own. */
 static void runtimes_ignore(const struct capture_log *log, const struct elf_file *elf, const struct store_codelet *codelet, struct range_list *list)
 {
@@ -461,13 +475,13 @@ static void runtimes_ignore(const struct capture_log *log, const struct elf_file
     range_add_without(list, log->image_bias, linked.data, symbols, count);
     range_add_without(list, log->image_bias, linked.bss, symbols, count);
     range_list_add(list, log->image_bias + linked.frames.address, log->image_bias + linked.frames.address + linked.frames.bytes);
-    for (size_t i = 0; i < codelet->thread_count && codelet->threads[i].image == 0; i++) {
-        uint64_t block = codelet->threads[i].tls_address;
-        if (!block)
-            continue;
-        range_list_add(list, block + linked.tdata.address, block + linked.tdata.address + linked.tdata.bytes);
-        range_list_add(list, block + linked.tbss.address, block + linked.tbss.address + linked.tbss.bytes);
-    }
+    for (size_t i = 0; i < codelet->thread_count && codelet->threads[i].image == 0; i++)
+        block_ignore(&linked, codelet->threads[i].tls_address, list);
+    uint64_t offset = elf_file_tls_offset(elf);
+    block_ignore(&linked, log->initial_thread - offset, list);
+    for (uint64_t i = 0; i < log->runtime_thread_count && i < CAPTURE_THREADS_MAX; i++)
+        if (runtime_stack(log, codelet, log->runtime_threads[i]))
+            block_ignore(&linked, log->runtime_threads[i] - offset, list);
 }
 
 enum pcere_status codelet_finish(const struct capture_log *log, const struct capture_thread *threads, const struct elf_file *elf,

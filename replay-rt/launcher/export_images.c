@@ -5,6 +5,7 @@
  *
  * Far calls need the tables that a linker makes for shared objects; and a thread-local block has an owner whom the dynamic linker knows by number.
  */
+#include "core/linked_program.h"
 #include "replay-rt/launcher/export_work.h"
 
 #include "replay-rt/launcher/link_image.h"
@@ -168,6 +169,9 @@ void export_thread_tables_write(const struct export_work *work, struct text *out
     for (size_t i = 0; i < work->codelet.thread_count; i++)
         copies = work->codelet.threads[i].image == STORE_THREAD_COPIES ? work->codelet.threads[i].tls_address : copies;
     text_addf(out, "\n\n/* Copies of threadprivate variables that are no thread-local ones: the table of whose they are, or 0. */\n#define THREAD_COPIES 0x%" PRIx64, copies);
+    struct linked_program linked;
+    text_addf(out, "\n\n/* 1: the C library and the OpenMP runtime are parts of the program, and what they keep in threads' blocks is not compared. */\n#define LINKED_RUNTIMES %d",
+              linked_program_find(work->session.program, &linked));
     text_add(out, "\n\n/* Images whose machine code exceptions may cross: where their tables for that lie. */\n#define FRAMES(X)");
     for (size_t k = 0; k < work->session.images.count; k++)
         if (export_image_is_there(work, k) && work->session.images.items[k].file.frames_address)
