@@ -23,6 +23,12 @@ void target_allocator_separate(uintptr_t text_low, uintptr_t text_high)
     runtime_bytes = text_high - text_low;
 }
 
+void target_allocator_separated(uintptr_t *ret_text_low, uintptr_t *ret_text_high)
+{
+    *ret_text_low = runtime_low;
+    *ret_text_high = runtime_low + runtime_bytes;
+}
+
 void target_allocator_for_program(int change)
 {
     for_program += (uint32_t)change;

@@ -31,6 +31,8 @@ static void arena_unlock(void) { pthread_mutex_unlock(&arena.mutex); }
 
 bool target_arena_open(void)
 {
+    if (arena.start)
+        return true;
     for (size_t bytes = ARENA_BYTES; bytes >= ((size_t)1 << 24); bytes /= 4) {
         char *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (start == MAP_FAILED)

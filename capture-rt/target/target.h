@@ -227,8 +227,8 @@ void target_modules_touch(void);
 void target_modules_resolve(void);
 void target_modules_fill(struct capture_stop *stop);
 
-/* arena.c: memory for the OpenMP runtime, apart from the program's heap. */
-bool target_arena_open(void);
+/* arena.c: memory for the OpenMP runtime, and what else is not the program's, apart from its heap. */
+bool target_arena_open(void);                                   /* once; again it does nothing */
 void target_arena_range(uint64_t *ret_start, uint64_t *ret_end);
 void *target_arena_allocate(size_t bytes, size_t alignment);    /* NULL: full */
 void target_arena_free(void *block);
@@ -263,6 +263,7 @@ bool target_allocator_is_foreign(void);                         /* not the C lib
 
 /* allocator.c. The calling thread is, by +1, and is no longer, by -1, in a call by which the program has the runtime allocate. */
 void target_allocator_separate(uintptr_t text_low, uintptr_t text_high);
+void target_allocator_separated(uintptr_t *ret_text_low, uintptr_t *ret_text_high);       /* as it was set; before that, nothing is in it */
 void target_allocator_for_program(int change);
 /* divert.c: from now on the object around this address has malloc and the like from allocator.c, whoever defines them first; false: it asks for none. */
 bool target_allocator_divert(const void *inside);

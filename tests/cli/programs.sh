@@ -277,6 +277,7 @@ done <<'END'
 -fprofile-generate
 --coverage
 --coverage -s
+-pg
 -s
 -fsanitize=safe-stack
 -gz=zstd
