@@ -62,20 +62,14 @@ static void shots_measure(struct predictor *predictor, size_t count)
         predictor->draws[d] = mean + half / 1.96 * random_normal(&predictor->state);
 }
 
-/* What was taken off interrupted repetitions is what they lost at most. */
-static void held_spread(struct predictor *predictor)
+/* Samples of slow processors: the region lost anything between nothing and what known work lost beside them. What was taken off interrupted ones is what they lost at most. */
+static void disturbed_spread(struct predictor *predictor)
 {
-    double held_ratio = replays_held_ratio(&predictor->replays);
-    for (size_t d = 0; held_ratio > 0 && d < PREDICT_DRAWS; d++)
-        predictor->draws[d] *= 1 + held_ratio / (1 - held_ratio) * random_uniform(&predictor->state);
-}
-
-/* Samples of slow processors: the region lost anything between nothing and what known work lost beside them. */
-static void slow_spread(struct predictor *predictor)
-{
-    double slow_ratio = replays_slow_ratio(&predictor->replays);
+    double slow_ratio = replays_slow_ratio(&predictor->replays), held_ratio = replays_held_ratio(&predictor->replays);
     for (size_t d = 0; slow_ratio > 0 && d < PREDICT_DRAWS; d++)
         predictor->draws[d] *= exp(-log1p(slow_ratio) * random_uniform(&predictor->state));
+    for (size_t d = 0; held_ratio > 0 && d < PREDICT_DRAWS; d++)
+        predictor->draws[d] *= 1 + held_ratio / (1 - held_ratio) * random_uniform(&predictor->state);
 }
 
 /* Median of the chosen replays into ret_class, and draws of it. */
@@ -100,8 +94,7 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
     if (processes < PROCESSES_ENOUGH)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
             predictor->draws[d] *= 1 + PREDICT_PROCESS_RATIO / sqrt((double)processes) * random_normal(&predictor->state);
-    slow_spread(predictor);
-    held_spread(predictor);
+    disturbed_spread(predictor);
     ret_class->basis = shots ? PREDICT_SAMPLE : PREDICT_REPLAY;
     ret_class->vitro_ns = whole_ns(replays_vitro_ns(replays, predictor->values, filled));
     ret_class->process_count = processes;

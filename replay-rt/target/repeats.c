@@ -10,6 +10,7 @@
 #define LOST_PARTS 25u                  /* of the processors' time: more than such a part is a disturbance */
 #define AGREE_PARTS 33u                 /* two runs agree that differ by less than such a part: what disturbed them cost neither anything that counts */
 #define SETTLED_RUNS 3u                 /* so many where all of fewer were disturbed and do not agree */
+#define HELD_PARTS 20u                  /* of a run: what threads waited for a processor, if that is less, is no reason for another */
 #define WALK_PARTS 20u                  /* of all that is timed: a region that takes less is not asked */
 
 bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns, uint64_t *ret_lost_ns)
@@ -34,7 +35,7 @@ bool pcere_steps_are_fast(const struct codelet *codelet)
 }
 
 /* Of one region. */
-struct runs { const uint64_t *times_ns; const uint32_t *switches, *works_ns; uint64_t count; };
+struct runs { const uint64_t *times_ns, *waits_ns; const uint32_t *switches, *works_ns; uint64_t count; };
 
 static uint64_t runs_least_ns(const struct runs *runs)
 {
@@ -54,7 +55,8 @@ static bool runs_settle(const struct runs *runs, uint64_t walk_ns)
 {
     bool settle = runs->count && (runs->count >= SETTLED_RUNS || runs_least_ns(runs) < walk_ns / WALK_PARTS);
     for (uint64_t i = 0; !settle && i < runs->count; i++) {
-        settle = !runs->switches[i] && !pcere_speed_is_slow(runs->works_ns[i]);
+        bool held = runs->switches[i] && (!runs->waits_ns[i] || runs->waits_ns[i] > runs->times_ns[i] / HELD_PARTS);
+        settle = !held && !pcere_speed_is_slow(runs->works_ns[i]);
         for (uint64_t j = 0; j < i; j++)
             settle |= times_agree(runs->times_ns[i], runs->times_ns[j]);
     }
@@ -65,14 +67,14 @@ static struct runs step_runs(const struct codelet *codelet, uint64_t step)
 {
     const struct plan_step_samples *samples = &codelet->plan->result.steps[step];
     bool timed = PLAN_TABLE(codelet, steps, struct plan_step)[step].timed;
-    return (struct runs){samples->samples_ns, samples->switches, samples->works_ns, timed ? samples->count : 0};
+    return (struct runs){samples->samples_ns, samples->waits_ns, samples->switches, samples->works_ns, timed ? samples->count : 0};
 }
 
 bool pcere_repeats_settle(const struct codelet *codelet)
 {
     const struct plan_result *result = &codelet->plan->result;
     const struct plan_step *steps = PLAN_TABLE(codelet, steps, struct plan_step);
-    struct runs own = {result->samples_ns, result->switches, result->works_ns, result->sample_count};
+    struct runs own = {result->samples_ns, result->waits_ns, result->switches, result->works_ns, result->sample_count};
     uint64_t walk_ns = runs_least_ns(&own), step_count = codelet->plan->steps.count;
     if (result->threads < 2 || own.count > SETTLED_RUNS)
         return true;

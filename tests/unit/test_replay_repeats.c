@@ -92,6 +92,16 @@ static void one_run_is_enough_that_nothing_disturbed(void)
     CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));
 }
 
+static void what_is_held_up_for_a_moment_settles(void)
+{
+    tour_begin(2);
+    walk(10000, 9000, 9100);
+    file.plan.result.waits_ns[0] = file.plan.result.steps[0].waits_ns[0] = file.plan.result.steps[1].waits_ns[0] = 450;
+    CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));
+    file.plan.result.steps[1].waits_ns[0] = 451;
+    CU_ASSERT_FALSE(pcere_repeats_settle(&codelet));
+}
+
 static void else_two_must_agree(void)
 {
     for (uint32_t threads = 2; threads <= 4; threads += 2) {
@@ -139,6 +149,7 @@ static const struct unit_test tests[] = {
     {"two runs agree that differ by little", runs_agree_that_differ_by_little},
     {"each region that is timed needs a run at full speed", each_region_needs_a_run_at_full_speed},
     {"one run is enough that nothing disturbed", one_run_is_enough_that_nothing_disturbed},
+    {"what was held up for a moment alone is not made anew", what_is_held_up_for_a_moment_settles},
     {"of disturbed ones two must agree, of each region", else_two_must_agree},
     {"after some runs it is enough", there_is_an_end},
     {"what weighs next to nothing need not agree", what_weighs_nothing_need_not_agree},
