@@ -62,7 +62,8 @@ def single(document, predictions):
     predictions[0]["predictions"] = predictions[0]["predictions"][:1]
 def doubtful(document, predictions):
     point = predictions[0]["predictions"][1]
-    heaviest = max(point["regions"], key=lambda one: one["time_ns"])
+    opened = max(document["regions"], key=lambda one: one["time_ns"])["region"]          # the page shows its details
+    heaviest = next(one for one in point["regions"] if one["region"] == opened)
     for region in (region for one in predictions for other in one["predictions"] for region in other["regions"]):
         region["classes"] = [dict(one, missing=False, members_ratio=1) for one in region["classes"]]
     point.update(missing=1, missing_ns=point["time_ns"] // 20, preempted_ratio=0.5, parts_ns={"scaled": point["time_ns"] // 2, "outside_regions": point["time_ns"] // 2})
