@@ -15,7 +15,7 @@
  *     of the region's time and not reproducible (three or more within 10 % of each other are) form one class that is not captured: its
  *     in-vivo time is kept as it is. Evidence decides first: the arguments of usual invocations, or preemptions, make them noise up to
  *     30 % of the region's time; arguments of their own make them a class.
- *  5. Classes whose medians are within 1 % are one.
+ *  5. Classes whose medians are within 1 % are one, as are neighbours within 40 ns (predictor/division.h).
  *  6. The representative is the member whose time is nearest to the class's median, and whose number of page faults is the usual one, not
  *     one of the first three of a class with more than six members if a later one is as good (within 2 %, or 5 % from the median).
  *     Where begin_ns is given, members within 5 % of the median are equally good, and the first one that begins at near_ns or after

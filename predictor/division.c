@@ -14,6 +14,7 @@
 #define SILHOUETTE_STRONG 0.7
 #define SILHOUETTE_DOUBT 0.05        /* what that of the best of all samples exceeds that of the first by, at most */
 #define SEPARATION_SIGMAS 4.0
+#define CLOCK_SIGMA_NS 10.0          /* clocks tick by as much on some machines, and times of 1 us then have a handful of values, and no scatter */
 #define SEPARATION_RATIO 1.01
 #define SEPARATION_RATIO_FEW 1.10
 #define FEW ((size_t)10)
@@ -72,7 +73,7 @@ static bool groups_separated(const double *logs, const size_t *ends, size_t k)
             return false;                       /* equal values: fewer groups than asked for */
         size_t size = ends[g] - first;
         double median = statistics_median(logs + first, size);
-        double spread = STATISTICS_MAD_TO_SIGMA * statistics_mad(logs + first, size);
+        double spread = fmax(STATISTICS_MAD_TO_SIGMA * statistics_mad(logs + first, size), CLOCK_SIGMA_NS * exp(-median));
         double distance = median - median_before;
         double least = log(smaller(size, size_before) < FEW ? SEPARATION_RATIO_FEW : SEPARATION_RATIO);
         if (g > 0 && !(distance > least && distance > SEPARATION_SIGMAS * fmax(spread, spread_before)))

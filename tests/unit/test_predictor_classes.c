@@ -248,6 +248,22 @@ static void near_modes_beside_a_far_one(void)
     classes_result_done(&result);
 }
 
+/* A clock that ticks every 10 ns: four values, and most invocations of a group have the very same. */
+static void ticks_of_the_clock(void)
+{
+    uint64_t times[2000], state = 5;
+    for (size_t i = 0; i < 2000; i++)
+        times[i] = 628 + 10 * (random_next(&state) % 4);
+    struct classes_result result = find_times(times, 2000);
+    CU_ASSERT_EQUAL(result.class_count, 1);
+    classes_result_done(&result);
+    for (size_t i = 0; i < 2000; i++)
+        times[i] = (i % 2 ? 628 : 728) + 10 * (random_next(&state) % 2);
+    result = find_times(times, 2000);
+    CU_ASSERT_EQUAL(result.class_count, 2);
+    classes_result_done(&result);
+}
+
 static void within_one_percent(void)
 {
     uint64_t times[200], state = 3;
@@ -644,6 +660,7 @@ static const struct unit_test tests[] = {
     {"two modes are two classes", two_modes},
     {"near modes are told apart beside a far one", near_modes_beside_a_far_one},
     {"classes within one per cent are one", within_one_percent},
+    {"so are those within a few ticks of the clock", ticks_of_the_clock},
     {"each grid level of a multigrid is a class, its first touch another", mg_grid_levels},
     {"the paper's multigrid example has three classes", mg_like_the_paper},
     {"a factorisation that shrinks has scaled classes", lu_that_shrinks},
