@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,26 +140,12 @@ static bool is_replaced(pid_t pid)
     return replaced;
 }
 
-#define SOON_NS 150000u                  /* after an answer: most regions that are short have ended by then, or the next one has begun */
-
-/* Waking up takes longer than a short region does, and the program waits meanwhile. A program of one thread leaves a processor free to look for its next
- * message until it is there. */
-static void message_look(const struct session *session)
-{
-    struct pollfd polled = {.fd = session->socket, .events = POLLIN};
-    if (!session->lone || session->socket < 0)
-        return;
-    while (clock_ns() - session->answered_ns < SOON_NS && poll(&polled, 1, 0) == 0)
-        ;
-}
-
 static void session_watch(struct session *session)
 {
     const struct capture_options *options = session->options;
     while (!session->child.ended) {
         int most_ms = session->release_due ? RELEASE_MS : session->freeze.count ? 10 : CHILD_STOP_MS;
         child_stop(&session->child, options);
-        message_look(session);
         uint64_t from_ns = clock_ns();
         bool message_there = child_wait(&session->child, session->socket, most_ms);
         uint64_t waited_ns = clock_ns() - from_ns, most_ns = (uint64_t)most_ms * 1000000u;
@@ -258,7 +243,7 @@ static void session_reset(struct session *session)
     session->excluded = NULL;
     session->maps_text = NULL;
     session->ranges = NULL;
-    session->maps_current = session->maps_seen = session->lone = false;
+    session->maps_current = session->maps_seen = false;
     session->gap_ns = session->answered_ns = 0;
     session->pending = NULL;
     session->pending_count = session->pending_capacity = 0;

@@ -69,7 +69,6 @@ struct session {
     bool reserving_begun;
     _Atomic(bool) reserving_done, reserving_over;       /* it has; it is not to go on, since the program has ended */
     uint64_t reserved_bytes;
-    bool lone;                       /* at the last stop the program had one thread, and this machine another processor */
     uint64_t answered_ns, gap_ns;    /* CLOCK_MONOTONIC: when the program went on last; and how long it ran before this stop */
     struct copier copier;
     bool release_due;                /* a captured region has ended, and its end was the last stop */

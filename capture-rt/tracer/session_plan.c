@@ -138,10 +138,10 @@ bool session_plan_replace(struct session *session, const struct capture_message 
 /* Together with what the library itself costs, these keep a capture of a second or more well below 1.25 times a plain run. */
 #define EARLY_NS 40000000u
 #define EARLY_PPM 10000u
-#define HEAVY_NS 100000000u
-#define HEAVY_PPM 50000u
-#define LIGHT_NS 40000000u
-#define LIGHT_PPM 40000u
+#define HEAVY_NS 70000000u
+#define HEAVY_PPM 35000u
+#define LIGHT_NS 25000000u
+#define LIGHT_PPM 20000u
 #define LEFT_PPM 6000u                   /* so that 99 % are left when other things go wrong */
 #define EARLY_REGIONS 150u               /* a program with more has less for first invocations, by the square: most could not be had anyway, and weigh less */
 #define WEIGHT_PPM 4500u                 /* a little less than what makes a class worth having: the rest of the run may weigh less than what was */

@@ -322,7 +322,6 @@ static enum pcere_status frozen(struct session *session, const struct capture_me
                                       : freeze_all(&session->child, (pid_t)message->tid, &session->freeze, error);
     if (status == PCERE_OK)
         store_writer_pause(session->writer, true);
-    session->lone = status == PCERE_OK && session->freeze.count <= 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1;
     if (status == PCERE_OK && ret_hold && *ret_hold != HOLD_IMPOSSIBLE)
         *ret_hold = found == HOLD_RESTLESS ? HOLD_IMPOSSIBLE : found == HOLD_SOME ? ++session->holds : 0;
     return status;
