@@ -57,6 +57,7 @@ struct session {
     unsigned differing;              /* captured invocations, of all runs, with other arguments than in the first */
     unsigned restless[CAPTURE_REGIONS_MAX];     /* invocations by region, of all runs, before which the other threads did not calm */
     bool restless_any;
+    bool waited[CAPTURE_REGIONS_MAX];           /* an invocation did not end in the first run while other threads were held for it */
     struct callpath other_callpath;  /* of threads that may have to be held */
     struct kept *kept;               /* captured invocations that have ended, of all runs */
     size_t kept_count, kept_capacity;
