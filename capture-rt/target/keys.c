@@ -97,8 +97,10 @@ void target_keys_begin(struct capture_stop *stop)
 {
     stop->key_count = 0;
     for (uint32_t key = 0; key < CAPTURE_KEYS_MAX; key++)
-        if (is_live(key))
+        if (is_live(key)) {
             row_add(stop, key, target_allocator_runtime(keys[key].maker) ? CAPTURE_KEY_RUNTIME : CAPTURE_KEY_MADE, keys[key].end);
+            row_add(stop, key, CAPTURE_KEY_MAKER, (uintptr_t)keys[key].maker);
+        }
 }
 
 void target_keys_note(struct capture_stop *stop, uint32_t thread)

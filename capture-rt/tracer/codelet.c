@@ -219,7 +219,24 @@ static void randoms_after(const struct capture_stop *stop, struct store_codelet 
 
 /* ---- what threads keep -------------------------------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(struct capture_key) == sizeof(struct store_key) && CAPTURE_KEY_MADE == STORE_KEY_MADE && CAPTURE_KEY_RUNTIME == STORE_KEY_RUNTIME, "copied as they are");
+_Static_assert(CAPTURE_KEY_MADE == STORE_KEY_MADE && CAPTURE_KEY_RUNTIME == STORE_KEY_RUNTIME, "kept as they are");
+
+static const struct store_mapping *mapping_of(const struct store_codelet *codelet, uint64_t address)
+{
+    for (size_t i = 0; i < codelet->mapping_count; i++)
+        if (address >= codelet->mappings[i].start && address < codelet->mappings[i].end)
+            return &codelet->mappings[i];
+    return NULL;
+}
+
+/* A library that is not captured makes its key anew in a replay, and keeps there what it keeps then. */
+static bool key_is_foreign(const struct capture_stop *stop, uint32_t count, uint32_t key, const struct store_codelet *codelet)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (stop->keys[i].key == key && stop->keys[i].thread == CAPTURE_KEY_MAKER)
+            return !mapping_of(codelet, stop->keys[i].value);
+    return false;
+}
 
 /* Keys of the runtime matter where the program has some. */
 static enum pcere_status keys_fill(const struct capture_stop *stop, struct store_codelet *codelet, struct pcere_error *error)
@@ -231,13 +248,17 @@ static enum pcere_status keys_fill(const struct capture_stop *stop, struct store
     codelet->keys = calloc(count ? count : 1, sizeof *codelet->keys);
     if (!codelet->keys)
         return pcere_fail_memory(error, "thread-specific values");
-    memcpy(codelet->keys, stop->keys, count * sizeof *codelet->keys);
     for (uint32_t i = 0; i < count; i++) {
-        if (codelet->keys[i].key >= CAPTURE_KEYS_MAX)
-            return pcere_fail(error, PCERE_DATA, 0, NULL, "a thread-specific key has number %u", codelet->keys[i].key);
-        made |= codelet->keys[i].thread != STORE_KEY_RUNTIME;
+        const struct capture_key row = stop->keys[i];
+        if (row.key >= CAPTURE_KEYS_MAX)
+            return pcere_fail(error, PCERE_DATA, 0, NULL, "a thread-specific key has number %u", row.key);
+        if (row.thread == CAPTURE_KEY_MAKER || (row.thread != CAPTURE_KEY_RUNTIME && key_is_foreign(stop, count, row.key, codelet)))
+            continue;
+        codelet->keys[codelet->key_count++] = (struct store_key){row.key, row.thread, row.value};
+        made |= row.thread != CAPTURE_KEY_RUNTIME;
     }
-    codelet->key_count = made ? count : 0;
+    if (!made)
+        codelet->key_count = 0;
     return PCERE_OK;
 }
 
@@ -330,14 +351,6 @@ void codelet_end(const struct capture_log *log, struct store_codelet *codelet)
 }
 
 /* ---- what is not compared -------------------------------------------------------------------------------------------------- */
-
-static const struct store_mapping *mapping_of(const struct store_codelet *codelet, uint64_t address)
-{
-    for (size_t i = 0; i < codelet->mapping_count; i++)
-        if (address >= codelet->mappings[i].start && address < codelet->mappings[i].end)
-            return &codelet->mappings[i];
-    return NULL;
-}
 
 /*   entering and initial thread:  [stack] libraries' TLS .. | executable's TLS | thread control block ..
  *   others of its team:           mapping: stack .. libraries' TLS .. | executable's TLS | thread control block ..

@@ -282,6 +282,44 @@ END
 run "$PCERE" capture --all-classes ./brings; says "a plugin with libraries of its own is captured" 0 out '^189$'
 run "$PCERE" verify brings.pcere; says "and replayed beside the machine's own copies of them" 0 out 'main@brings.c.*identical'
 
+# An allocator with a cache for each thread: such a library is not captured, and makes its key anew in a replay; the program has one as well.
+cat >keeps.c <<'END'
+#include <pthread.h>
+#include <stddef.h>
+void *__libc_malloc(size_t);
+void __libc_free(void *);
+static pthread_key_t cache;
+static long kept = 3;
+__attribute__((constructor)) static void make(void) { pthread_key_create(&cache, __libc_free); pthread_setspecific(cache, __libc_malloc(8)); }
+void *malloc(size_t bytes) { return __libc_malloc(bytes); }
+void free(void *block) { __libc_free(block); }
+long cache_is_there(void) { return pthread_getspecific(cache) ? kept : 0; }
+END
+cat >keyed.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+long cache_is_there(void);
+static pthread_key_t own;
+static double a[1000];
+int main(void)
+{
+    static double value = 2;
+    double sum = 0;
+    pthread_key_create(&own, NULL);
+    pthread_setspecific(own, &value);
+    for (int step = 0; step < 4; step++) {
+        #pragma omp parallel for num_threads(1) reduction(+ : sum)
+        for (int i = 0; i < 1000; i++) { a[i] += i * *(double *)pthread_getspecific(own) + cache_is_there(); sum += a[i]; }
+    }
+    printf("%g\n", sum);
+    return 0;
+}
+END
+"$CLANG" -O2 -shared -fPIC keeps.c -o libkeeps.so && "$CLANG" -O2 -g -fopenmp "$pass" keyed.c -o keyed -L. -lkeeps '-Wl,-rpath,$ORIGIN' ||
+    { echo "NOT OK: the program with keys does not build"; exit 1; }
+run "$PCERE" capture --all-classes ./keyed; says "a program with keys of pthread_setspecific beside those of a library that is not captured" 0
+run "$PCERE" verify keyed.pcere; says "has its own in replays, and the library its" 0 out 'main@keyed.c.*identical'
+
 run "$PCERE" capture --all-classes ./twice; says "a program with the same object twice is captured" 0
 run "$PCERE" verify twice.pcere; says "that nobody knows which copy ran is said" 1 out 'linked twice'
 run "$PCERE" replay twice.pcere --repeat 2; says "in replays, too" 1 err 'linked twice' err 'hint: link that object once'
