@@ -190,7 +190,7 @@ static bool is_needed(const struct libraries *libraries, const struct elf_file *
 {
     const char *name = elf_file_soname(elf) ? elf_file_soname(elf) : base_name(path);
     for (size_t i = 0; i < libraries->needed_count; i++)
-        if (libraries->needed[i] && strcmp(libraries->needed[i], name) == 0)
+        if (libraries->needed[i] && strcmp(base_name(libraries->needed[i]), name) == 0)
             return true;
     return false;
 }
@@ -399,7 +399,7 @@ static bool names(const struct elf_file *elf, const char *name)
     const char *const *needed;
     size_t count = elf_file_needed(elf, &needed);
     for (size_t i = 0; i < count; i++)
-        if (strcmp(needed[i], name) == 0)
+        if (strcmp(base_name(needed[i]), name) == 0)     /* by its path, where it has no soname and was linked so */
             return true;
     return false;
 }
