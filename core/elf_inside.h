@@ -49,8 +49,8 @@ bool elf_is_copy(const struct elf_file *file, uint64_t address, uint16_t kind);
 enum pcere_status elf_read_units(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error);
 enum pcere_status elf_read_tables(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error);
 enum pcere_status elf_read_constructs(struct elf_file *file, const unsigned char *at, uint64_t left, struct pcere_error *error);
-/* Once symbols are read, too: thread-local variables that the linker found nothing for stand at offset 0 in tables, where others may be. Those of which the
- * symbols tell another offset get it; the rest leave the tables, but for one that nobody disputes the place. */
+/* Once symbols are read, too: entries that the linker found nothing under their name for get the address of the name that ThinLTO gave them; the rest leave the tables.
+ * Thread-local ones stand at offset 0 then, where another may be: one stays there that the symbols have there, or that nobody disputes the place. */
 void elf_settle_tables(struct elf_file *file);
 
 #endif

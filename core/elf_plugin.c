@@ -93,10 +93,9 @@ static enum pcere_status read_entry(struct elf_file *file, uint64_t unit_id, con
         return elf_damaged(file, error, "a table of addresses has an entry of unknown kind");
     *ret_used = sizeof entry + entry.name_bytes;
     /* A section that is not loaded keeps nothing alive: what the linker dropped has address 0, or one that nothing can have. */
-    bool dropped = entry.address >= UINT64_C(1) << 47;
-    if (((dropped || !entry.address) && entry.kind != PCERE_SYMBOL_TLS) || is_known(file, unit_id))
+    if (is_known(file, unit_id))
         return PCERE_OK;
-    if (dropped)
+    if ((!entry.address && entry.kind != PCERE_SYMBOL_TLS) || entry.address >= UINT64_C(1) << 47)
         entry.address = NOWHERE;
     struct elf_symbol symbol = {name, entry.address, entry.size, unit_id, entry.kind, entry.local, false,
                                 elf_is_copy(file, entry.address, entry.kind)};
@@ -140,26 +139,40 @@ enum pcere_status elf_read_tables(struct elf_file *file, const unsigned char *at
     return read_sequence(file, at, left, PCERE_SYMBOLS_MAGIC, "a table of addresses", read_entry, error);
 }
 
-/* Is it what link-time optimisation calls the unit's static variable: NAME.pcere.UNIT, or, if ThinLTO shares it with other modules, NAME.pcere.UNIT.llvm.HASH? */
-static bool is_unique_name(const char *symbol, const struct elf_symbol *entry)
+/* Is what follows the name ".pcere.UNIT"? */
+static bool is_of_unit(const char *rest, uint64_t unit_id)
 {
-    size_t length = strlen(entry->name);
     char unit[32];
-    size_t unit_length = (size_t)snprintf(unit, sizeof unit, ".pcere.%016llx", (unsigned long long)entry->unit_id);
-    return strncmp(symbol, entry->name, length) == 0 && strncmp(symbol + length, unit, unit_length) == 0 &&
-           (!symbol[length + unit_length] || strncmp(symbol + length + unit_length, ".llvm.", 6) == 0);
+    int length = snprintf(unit, sizeof unit, ".pcere.%016llx", (unsigned long long)unit_id);
+    return length > 0 && strncmp(rest, unit, (size_t)length) == 0;
 }
 
-/* The variable's offset by the symbols, which they may tell under another name. NOWHERE: they do not. */
-static uint64_t offset_by_symbols(const struct elf_file *file, const struct elf_symbol *entry)
+enum { UNIT_BYTES = sizeof ".pcere.0123456789abcdef" - 1 };
+
+/* ThinLTO calls a static that it shares with other modules NAME.pcere.UNIT.llvm.HASH once the table is written. */
+static void promoted_settle(struct elf_file *file, const struct elf_symbol *symbol)
 {
+    const char *mark = strstr(symbol->name, ".llvm.");
+    size_t length = mark && mark - symbol->name > UNIT_BYTES ? (size_t)(mark - symbol->name) - UNIT_BYTES : 0;
+    for (size_t i = 0; length && i < file->tables.count; i++) {
+        struct elf_symbol *entry = &file->tables.items[i];
+        if (!entry->local || (entry->address && entry->address != NOWHERE) || strncmp(entry->name, symbol->name, length) != 0 || entry->name[length] ||
+            !is_of_unit(symbol->name + length, entry->unit_id))
+            continue;
+        entry->address = symbol->address;
+    }
+}
+
+static bool is_at_its_place(const struct elf_file *file, const struct elf_symbol *entry)
+{
+    size_t length = strlen(entry->name);
     for (size_t i = 0; i < file->symbols.count; i++) {
         const struct elf_symbol *symbol = &file->symbols.items[i];
-        if (symbol->kind == PCERE_SYMBOL_TLS &&
-            (is_unique_name(symbol->name, entry) || (symbol->address == entry->address && strcmp(symbol->name, entry->name) == 0)))
-            return symbol->address;
+        if (symbol->kind == PCERE_SYMBOL_TLS && symbol->address == entry->address && strncmp(symbol->name, entry->name, length) == 0 &&
+            (!symbol->name[length] || is_of_unit(symbol->name + length, entry->unit_id)))
+            return true;
     }
-    return NOWHERE;
+    return false;
 }
 
 /* Does nothing else stand at offset 0? */
@@ -177,12 +190,12 @@ static bool is_alone(const struct elf_file *file, const struct elf_symbol *entry
 
 void elf_settle_tables(struct elf_file *file)
 {
+    for (size_t i = 0; i < file->symbols.count; i++)
+        promoted_settle(file, &file->symbols.items[i]);
     for (size_t i = 0; i < file->tables.count; i++) {
         struct elf_symbol *entry = &file->tables.items[i];
-        if (entry->kind != PCERE_SYMBOL_TLS || (entry->address && entry->address != NOWHERE))
-            continue;
-        uint64_t offset = offset_by_symbols(file, entry);
-        entry->address = offset == NOWHERE && !entry->address && is_alone(file, entry) ? 0 : offset;
+        if (entry->kind == PCERE_SYMBOL_TLS && !entry->address && !is_at_its_place(file, entry) && !is_alone(file, entry))
+            entry->address = NOWHERE;
     }
     size_t kept = 0;
     for (size_t i = 0; i < file->tables.count; i++)

@@ -171,20 +171,12 @@ void link_symbols_runtimes(const struct elf_file *program, uint64_t bias, struct
     }
 }
 
-/* A unit's static variable, here NAME.pcere.UNIT, that ThinLTO shared with other modules is NAME.pcere.UNIT.llvm.HASH in the program. */
-static bool is_promoted(const char *symbol, const char *name)
-{
-    static const char mark[] = ".llvm.";
-    size_t length = strlen(name);
-    return strstr(name, ".pcere.") && strncmp(symbol, name, length) == 0 && strncmp(symbol + length, mark, sizeof mark - 1) == 0;
-}
-
 bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char *name, uint64_t *ret_address)
 {
     const struct elf_symbol *symbols;
     size_t count = elf_file_symbols(program, &symbols);
     for (size_t i = 0; i < count; i++)
-        if (!symbols[i].copy && !symbols[i].indirect && symbols[i].kind != PCERE_SYMBOL_TLS && (!strcmp(symbols[i].name, name) || is_promoted(symbols[i].name, name))) {
+        if (!symbols[i].copy && !symbols[i].indirect && symbols[i].kind != PCERE_SYMBOL_TLS && !strcmp(symbols[i].name, name)) {
             *ret_address = symbols[i].address + bias;
             return true;
         }
