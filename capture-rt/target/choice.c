@@ -213,8 +213,8 @@ static bool has_some(const struct capture_history *history)
 
 #define LEAST_PLACE (64 / CAPTURE_MAGNITUDE_STEP)       /* no time is of a lesser magnitude */
 
-/* What a region has to have taken so far to be captured beside others: the heaviest ones that have nothing, as many as can be paid now, and no more than it
- * takes for the others to take left_ppm of the time of all. To a quarter octave. */
+/* What a region has to have taken so far to be captured beside others: the heaviest ones that have nothing, as many as can be paid now (of the last that are
+ * alike, those that come first), and no more than it takes for the others to take left_ppm of the time of all. To a quarter octave. */
 static uint64_t least_find(const struct target_state *state, uint64_t now_ns)
 {
     const struct capture_log *log = state->log;
@@ -231,8 +231,10 @@ static uint64_t least_find(const struct target_state *state, uint64_t now_ns)
         without_ns += time_ns;
     }
     while (place > LEAST_PLACE && without_ns > all_ns / 1000000 * log->policy.left_ppm &&
-           affordable(state, CAPTURE_PURSE_LIGHT, true, 1, cost_ns += at[place - 1].count * each_ns, elapsed_of(state, now_ns)))
+           affordable(state, CAPTURE_PURSE_LIGHT, true, 1, cost_ns + each_ns, elapsed_of(state, now_ns))) {
         without_ns -= at[--place].time_ns;
+        cost_ns += at[place].count * each_ns;
+    }
     return place < PLACES ? capture_magnitude_ns(place * CAPTURE_MAGNITUDE_STEP) : UINT64_MAX;
 }
 
@@ -344,6 +346,8 @@ static void end(struct target_state *state, const struct target_choice *choice, 
     } else {
         history->like[magnitude / CAPTURE_MAGNITUDE_STEP].count++;
         history->like[magnitude / CAPTURE_MAGNITUDE_STEP].time_ns += time_ns;
+        if (!has_some(history))
+            __atomic_fetch_add(&state->gathering_ns, time_ns, __ATOMIC_RELAXED);
     }
     if (usual || !history->last) {
         history->before_last = history->last;

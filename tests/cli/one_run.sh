@@ -330,7 +330,7 @@ ALL(LIGHT)
 #define CALL(n) light_##n();
 int main(void)
 {
-    for (int step = 0; step < 500; step++) { ALL(CALL) }
+    for (int step = 0; step < 4000; step++) { ALL(CALL) }
     return a[7] > 1000000;
 }
 C
