@@ -102,15 +102,29 @@ void replay_locale_note(struct cli *cli)
     cli_note(cli, "the program's locale is not installed here: numbers and text that depend on it are as in the C library's default");
 }
 
-void replay_asked_threads_note(struct cli *cli, const char *region, uint32_t asked, size_t more)
+void replay_asked_threads_see(struct replay_asked_threads *asked, const struct replay_target *target, uint32_t threads)
+{
+    if (!threads)
+        return;
+    if (!asked->threads) {
+        asked->region = target->region->name;
+        asked->threads = threads;
+    }
+    asked->regions += target->region != asked->last;
+    asked->last = target->region;
+}
+
+void replay_asked_threads_tell(struct cli *cli, const struct replay_asked_threads *asked)
 {
     char others[CLI_TEXT_MOST] = "";
-    if (!asked)
+    if (!asked->threads)
         return;
+    size_t more = asked->regions - 1;
     if (more)
         snprintf(others, sizeof others, " and %zu more region%s", more, more == 1 ? "" : "s");
     cli_note(cli, "%s%s asked for %u thread%s by a variable (num_threads, omp_set_num_threads), as many as the capture had: that is taken for OMP_NUM_THREADS, and other numbers are tried; if the program always "
-             "asks for that, they may differ or crash. pcere capture --threads %u tells: what does not follow it is then replayed with its own number", region, others, asked, asked == 1 ? "" : "s", asked + 1);
+             "asks for that, they may differ or crash. pcere capture --threads %u tells: what does not follow it is then replayed with its own number", asked->region, others, asked->threads, asked->threads == 1 ? "" : "s",
+             asked->threads + 1);
 }
 
 char *replay_target_name(const struct replay_target *target)

@@ -50,8 +50,16 @@ void replay_build_put(json_t *document, const struct replay_build_words *words, 
 
 /* Says that what depends on the program's locale may look different here. */
 void replay_locale_note(struct cli *cli);
-/* Says of a region that asked for so many threads by a variable that it was replayed with others all the same, and of how many more, if any. Nothing, if `asked` is 0. */
-void replay_asked_threads_note(struct cli *cli, const char *region, uint32_t asked, size_t more);
+/* Regions that asked for so many threads by a variable, and were replayed with others all the same. Start from zeros; results come region by region, `threads` is 0 where none
+ * was asked for. Said is the first one's number, and how many more regions there are; nothing, if there is none. */
+struct replay_asked_threads {
+    const char *region;               /* the first one; borrowed */
+    const struct store_region *last;
+    uint32_t threads;
+    size_t regions;
+};
+void replay_asked_threads_see(struct replay_asked_threads *asked, const struct replay_target *target, uint32_t threads);
+void replay_asked_threads_tell(struct cli *cli, const struct replay_asked_threads *asked);
 /* Which versions of LLVM the program's units were written and rebuilt by: as "compilers" in the document, or as a line where they differ. */
 enum pcere_status replay_compilers_show(struct cli *cli, const struct replay_compiler *compilers, size_t count, struct pcere_error *error);
 

@@ -273,19 +273,10 @@ static enum pcere_status interrupted(struct cli *cli, const struct verify_report
 
 static void asked_threads_tell(struct cli *cli, const struct verify_report *report)
 {
-    const struct verify_result *first = NULL;
-    const struct store_region *last = NULL;
-    size_t regions = 0;
-    for (size_t i = 0; i < report->result_count; i++) {
-        const struct verify_result *result = &report->results[i];
-        if (!result->asked_threads)
-            continue;
-        first = first ? first : result;
-        regions += result->target->region != last;
-        last = result->target->region;
-    }
-    if (first)
-        replay_asked_threads_note(cli, first->target->region->name, first->asked_threads, regions - 1);
+    struct replay_asked_threads asked = {0};
+    for (size_t i = 0; i < report->result_count; i++)
+        replay_asked_threads_see(&asked, report->results[i].target, report->results[i].asked_threads);
+    replay_asked_threads_tell(cli, &asked);
 }
 
 static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_error *error)

@@ -141,7 +141,6 @@ static bool affordable(const struct target_state *state, enum capture_purse purs
     return state->log->spent_ns[purse] + cost_ns <= granted_ns;
 }
 
-
 /* By the tracer's CPU time: on a busy machine both wait, and the program would have waited without a stop. */
 void target_choice_paid(struct target_state *state, const struct target_choice *choice, bool begins)
 {

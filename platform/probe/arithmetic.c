@@ -125,13 +125,9 @@ static void *additions_begin(const struct probe *probe)
 
 static void *additions_step(void *state) { return (void *)(uintptr_t)additions_run((uintptr_t)state); }
 
-void probe_clock(const struct probe *probe)
+/* What each round of additions, one behind the other, makes of the clock, Hz. */
+static void clock_print(const struct probe *probe, uint64_t value)
 {
-    probe_pin(probe->cpus[0]);
-    struct others *others = probe_others_start(probe, additions_begin, additions_step);
-    uint64_t value = 0;
-    for (int i = 0; i < WARMING; i++)
-        value = additions_run(value);
     for (unsigned i = 0; i < probe->repeats; i++) {
         uint64_t start = probe_now_ns();
         for (int k = 0; k < CLOCK_RUNS; k++)
@@ -140,6 +136,16 @@ void probe_clock(const struct probe *probe)
         probe_print((double)(CLOCK_RUNS * (size_t)ROUNDS * ADDITIONS) / ((double)(end - start) / 1e9));
     }
     probe_keep(&value);
+}
+
+void probe_clock(const struct probe *probe)
+{
+    probe_pin(probe->cpus[0]);
+    struct others *others = probe_others_start(probe, additions_begin, additions_step);
+    uint64_t value = 0;
+    for (int i = 0; i < WARMING; i++)
+        value = additions_run(value);
+    clock_print(probe, value);
     probe_others_end(others);
 }
 
@@ -163,16 +169,9 @@ void probe_sustain(const struct probe *probe)
 {
     probe_pin(probe->cpus[0]);
     struct others *others = probe_others_start(probe, additions_begin, load_step);
-    uint64_t begin = probe_now_ns(), value = 0;
+    uint64_t begin = probe_now_ns();
     while (probe_now_ns() - begin < (uint64_t)probe->load_ms * 1000000u)
         load_run();
-    for (unsigned i = 0; i < probe->repeats; i++) {
-        uint64_t start = probe_now_ns();
-        for (int k = 0; k < CLOCK_RUNS; k++)
-            value = additions_run(value);
-        uint64_t end = probe_now_ns();
-        probe_print((double)(CLOCK_RUNS * (size_t)ROUNDS * ADDITIONS) / ((double)(end - start) / 1e9));
-    }
-    probe_keep(&value);
+    clock_print(probe, 0);
     probe_others_end(others);
 }
