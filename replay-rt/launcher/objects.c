@@ -1,4 +1,4 @@
-/* replay-rt/launcher/objects.c - finds the objects of captured memory, and tells which of them holds an address. */
+/* replay-rt/launcher/objects.c - finds the objects of captured memory. */
 #include "replay-rt/launcher/objects_private.h"
 
 #include <stdlib.h>
@@ -8,19 +8,10 @@
 #define SLOTS_MOST 40000000u              /* pointers that are looked at */
 #define BLOCKS_MOST 8000000u
 #define DEPTH_MOST 48
-#define OVERLAPS_MOST 32
 #define STRETCHES_FIRST 1024u             /* a power of two */
 #define HEADER_BYTES 16u                  /* of the C library's blocks: two words, the second holds size and flags */
 #define SIZE_FLAGS 7u
 #define FLAG_MAPPED 2u
-#define MIX UINT64_C(0x9e3779b97f4a7c15)
-
-static uint64_t mixed(uint64_t a, uint64_t b)
-{
-    uint64_t value = (a + MIX) * MIX;
-    value = ((value ^ value >> 32) + b) * MIX;
-    return value ^ value >> 29;
-}
 
 static uint32_t object_add(struct objects *objects, const struct object *object)
 {
@@ -189,7 +180,7 @@ static bool is_end_of_sibling(const struct objects *objects, uint32_t parent, ui
 
 static struct stretch *stretch_at(const struct objects *objects, uint64_t end, uint32_t type, uint64_t phase)
 {
-    size_t at = mixed(mixed(end, type), phase) & (objects->stretch_room - 1);
+    size_t at = objects_mixed(objects_mixed(end, type), phase) & (objects->stretch_room - 1);
     while (objects->stretches[at].end
            && (objects->stretches[at].end != end || objects->stretches[at].type != type || objects->stretches[at].phase != phase))
         at = (at + 1) & (objects->stretch_room - 1);
@@ -259,7 +250,7 @@ static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, 
     uint32_t alias = to ? alias_find(objects, parent, to) : NONE;
     struct object object = {.address = target, .bytes = end - target, .type = to, .parent = parent, .alias = alias, .slot = slot,
                             .kind = OBJECT_BLOCK, .by_reference = by_reference, .endless = endless};
-    object.group = alias != NONE ? mixed(objects->items[alias].group, 1) : mixed(objects->items[parent].group, slot_group);
+    object.group = alias != NONE ? objects_mixed(objects->items[alias].group, 1) : objects_mixed(objects->items[parent].group, slot_group);
     uint32_t number = object_add(objects, &object);
     if (block && block->owner == NONE && number != NONE)
         block->owner = number;
@@ -331,7 +322,7 @@ static uint32_t variable_add(struct objects *objects, const struct debug_variabl
     struct object object = {.address = address, .type = variable->type, .parent = NONE, .alias = NONE, .thread = thread,
                             .kind = OBJECT_VARIABLE, .name = variable->name, .function = variable->function};
     object.bytes = bytes < mapping->end - address ? bytes : mapping->end - address;
-    object.group = mixed(address, (uint64_t)thread << 32 | variable->type);
+    object.group = objects_mixed(address, (uint64_t)thread << 32 | variable->type);
     return object_add(objects, &object);
 }
 
@@ -368,7 +359,7 @@ static enum pcere_status arguments_add(struct objects *objects, bool by_referenc
         if (type->kind != DEBUG_POINTER || type->reference != by_reference || !arguments[i].name)
             continue;
         struct object object = {.type = arguments[i].type, .parent = NONE, .alias = NONE, .kind = OBJECT_ARGUMENT, .bytes = 8,
-                                .name = arguments[i].name, .function = region->function, .group = mixed(0x61726775, i)};
+                                .name = arguments[i].name, .function = region->function, .group = objects_mixed(0x61726775, i)};
         uint32_t number = object_add(objects, &object);
         if (number != NONE)
             target_add(objects, number, 0, 0, arguments[i].type, codelet->words[i]);
@@ -436,13 +427,13 @@ static void image_symbols_add(struct objects *objects, uint32_t number)
             for (size_t t = 0; symbol->kind == PCERE_SYMBOL_TLS && t < codelet->thread_count; t++) {
                 object.address = codelet->threads[t].tls_address + symbol->address;
                 object.thread = codelet->threads[t].number + 1;
-                object.group = mixed(object.address, 2);
+                object.group = objects_mixed(object.address, 2);
                 if (codelet->threads[t].image == number && symbol->address < codelet->threads[t].tls_bytes && object.bytes <= codelet->threads[t].tls_bytes - symbol->address)
                     object_add(objects, &object);
             }
             object.address = symbol->address + image->bias;
             object.thread = 0;
-            object.group = mixed(object.address, 2);
+            object.group = objects_mixed(object.address, 2);
             if (symbol->kind == PCERE_SYMBOL_VARIABLE && object.bytes && object.bytes <= UINT64_MAX - object.address)
                 object_add(objects, &object);
         }
@@ -453,122 +444,6 @@ static void symbols_add(struct objects *objects)
     for (size_t i = 0; i < objects->source.images->count; i++)
         if (image_is_present(objects->source.images, i, objects->source.codelet))
             image_symbols_add(objects, (uint32_t)i);
-}
-
-/* ---- who has an address ------------------------------------------------------------------------------------------------------ */
-
-static int object_order(const void *left, const void *right, void *items)
-{
-    const struct object *ordered = items, *a = &ordered[*(const uint32_t *)left], *b = &ordered[*(const uint32_t *)right];
-    return a->address != b->address ? (a->address > b->address) - (a->address < b->address) : (a > b) - (a < b);
-}
-
-static uint32_t *by_address(const struct objects *objects, size_t *ret_count)
-{
-    uint32_t *list = malloc((objects->count + 1) * sizeof *list);
-    size_t count = 0;
-    for (size_t i = 0; list && i < objects->count; i++)
-        if (objects->items[i].kind != OBJECT_ARGUMENT && objects->items[i].bytes)
-            list[count++] = (uint32_t)i;
-    if (list && count)
-        qsort_r(list, count, sizeof *list, object_order, objects->items);
-    *ret_count = count;
-    return list;
-}
-
-static void segment_add(struct objects *objects, uint64_t start, uint64_t end, uint32_t object)
-{
-    struct segment *last = objects->segment_count ? &objects->segments[objects->segment_count - 1] : NULL;
-    if (start >= end)
-        return;
-    if (last && last->object == object && last->end == start) {
-        last->end = end;
-        return;
-    }
-    if (!array_reserve(&objects->segments, &objects->segment_capacity, objects->segment_count + 1, sizeof *objects->segments)) {
-        objects->failed = true;
-        return;
-    }
-    objects->segments[objects->segment_count++] = (struct segment){start, end, object};
-}
-
-struct overlap { uint32_t objects[OVERLAPS_MOST]; size_t count; };
-
-static void overlap_drop(struct overlap *overlap, size_t index)
-{
-    overlap->objects[index] = overlap->objects[--overlap->count];
-}
-
-/* From `from` up to `to`, what was found first of those that are open has the bytes. */
-static uint64_t overlap_advance(struct objects *objects, struct overlap *overlap, uint64_t from, uint64_t to)
-{
-    while (overlap->count && from < to) {
-        uint32_t best = NONE;
-        uint64_t stop = to;
-        for (size_t i = 0; i < overlap->count;) {
-            const struct object *object = &objects->items[overlap->objects[i]];
-            uint64_t end = object->address + object->bytes;
-            if (end <= from) {
-                overlap_drop(overlap, i);
-                continue;
-            }
-            best = overlap->objects[i] < best ? overlap->objects[i] : best;
-            stop = end < stop ? end : stop;
-            i++;
-        }
-        if (best != NONE)
-            segment_add(objects, from, stop, best);
-        from = stop;
-    }
-    return to;
-}
-
-static void segments_make(struct objects *objects)
-{
-    size_t count;
-    uint32_t *list = by_address(objects, &count);
-    struct overlap overlap = {.count = 0};
-    uint64_t at = 0;
-    if (!list)
-        objects->failed = true;
-    for (size_t i = 0; list && i < count; i++) {
-        at = overlap_advance(objects, &overlap, at, objects->items[list[i]].address);
-        if (overlap.count == OVERLAPS_MOST) {
-            size_t worst = 0;
-            for (size_t j = 1; j < overlap.count; j++)
-                worst = overlap.objects[j] > overlap.objects[worst] ? j : worst;
-            overlap_drop(&overlap, worst);
-        }
-        overlap.objects[overlap.count++] = list[i];
-    }
-    overlap_advance(objects, &overlap, at, UINT64_MAX);
-    free(list);
-}
-
-bool objects_find(const struct objects *objects, uint64_t address, struct object_place *ret_place)
-{
-    size_t low = 0, high = objects->segment_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (objects->segments[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == objects->segment_count || objects->segments[low].start > address)
-        return false;
-    struct object_place place = {.object = objects->segments[low].object};
-    const struct object *object = &objects->items[place.object];
-    const struct debug_info *info = objects->source.info;
-    uint64_t element = debug_type_get(info, object->type)->bytes, offset = address - object->address, base = 0;
-    if (object->kind == OBJECT_BLOCK && element)
-        base = offset / element * element;
-    debug_type_walk(info, object->type, offset - base, NULL, NULL, &place.leaf);
-    place.leaf.offset += base;
-    place.leaf.group = mixed(object->group, place.leaf.group);
-    place.address = object->address + place.leaf.offset;
-    *ret_place = place;
-    return true;
 }
 
 /* ---- all together ------------------------------------------------------------------------------------------------------------ */
@@ -586,14 +461,14 @@ enum pcere_status objects_new(const struct objects_source *source, struct object
     enum pcere_status status = arguments_add(objects, true, error);
     if (!status)
         status = frames_add(objects, error);
-    objects->roots = by_address(objects, &objects->root_count);
+    objects->roots = objects_by_address(objects, &objects->root_count);
     objects->failed |= !objects->roots;
     if (!status)
         status = arguments_add(objects, false, error);
     if (!status) {
         scan_all(objects);
         symbols_add(objects);
-        segments_make(objects);
+        objects_segments_make(objects);
     }
     if (!status && objects->failed)
         status = pcere_fail_memory(error, "the variables");

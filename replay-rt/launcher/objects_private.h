@@ -1,4 +1,4 @@
-/* replay-rt/launcher/objects_private.h - what is known of an object: shared by objects.c, which finds them, and object_names.c. For these only. */
+/* replay-rt/launcher/objects_private.h - what is known of an object: shared by objects.c, which finds them, object_segments.c and object_names.c. For these only. */
 #ifndef PCERE_REPLAY_LAUNCHER_OBJECTS_PRIVATE_H
 #define PCERE_REPLAY_LAUNCHER_OBJECTS_PRIVATE_H
 
@@ -49,5 +49,19 @@ struct objects {
     uint64_t image_low, image_end;
     bool failed;
 };
+
+static inline uint64_t objects_mixed(uint64_t a, uint64_t b)
+{
+    const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t value = (a + mix) * mix;
+    value = ((value ^ value >> 32) + b) * mix;
+    return value ^ value >> 29;
+}
+
+/* Numbers of the objects that lie in memory, by address, and of one address in the order they were found; the caller frees them. NULL without memory. */
+uint32_t *objects_by_address(const struct objects *objects, size_t *ret_count);
+
+/* Once all objects are there: where several overlap, what was found first has the bytes. Sets `failed` without memory. */
+void objects_segments_make(struct objects *objects);
 
 #endif

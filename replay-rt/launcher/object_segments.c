@@ -1,0 +1,120 @@
+/* replay-rt/launcher/object_segments.c - which object holds an address: overlapping objects cut into disjoint segments, and the search in them. */
+#include "replay-rt/launcher/objects_private.h"
+
+#include <stdlib.h>
+
+#define OVERLAPS_MOST 32
+
+static int object_order(const void *left, const void *right, void *items)
+{
+    const struct object *ordered = items, *a = &ordered[*(const uint32_t *)left], *b = &ordered[*(const uint32_t *)right];
+    return a->address != b->address ? (a->address > b->address) - (a->address < b->address) : (a > b) - (a < b);
+}
+
+uint32_t *objects_by_address(const struct objects *objects, size_t *ret_count)
+{
+    uint32_t *list = malloc((objects->count + 1) * sizeof *list);
+    size_t count = 0;
+    for (size_t i = 0; list && i < objects->count; i++)
+        if (objects->items[i].kind != OBJECT_ARGUMENT && objects->items[i].bytes)
+            list[count++] = (uint32_t)i;
+    if (list && count)
+        qsort_r(list, count, sizeof *list, object_order, objects->items);
+    *ret_count = count;
+    return list;
+}
+
+static void segment_add(struct objects *objects, uint64_t start, uint64_t end, uint32_t object)
+{
+    struct segment *last = objects->segment_count ? &objects->segments[objects->segment_count - 1] : NULL;
+    if (start >= end)
+        return;
+    if (last && last->object == object && last->end == start) {
+        last->end = end;
+        return;
+    }
+    if (!array_reserve(&objects->segments, &objects->segment_capacity, objects->segment_count + 1, sizeof *objects->segments)) {
+        objects->failed = true;
+        return;
+    }
+    objects->segments[objects->segment_count++] = (struct segment){start, end, object};
+}
+
+struct overlap { uint32_t objects[OVERLAPS_MOST]; size_t count; };
+
+static void overlap_drop(struct overlap *overlap, size_t index)
+{
+    overlap->objects[index] = overlap->objects[--overlap->count];
+}
+
+/* From `from` up to `to`, what was found first of those that are open has the bytes. */
+static uint64_t overlap_advance(struct objects *objects, struct overlap *overlap, uint64_t from, uint64_t to)
+{
+    while (overlap->count && from < to) {
+        uint32_t best = NONE;
+        uint64_t stop = to;
+        for (size_t i = 0; i < overlap->count;) {
+            const struct object *object = &objects->items[overlap->objects[i]];
+            uint64_t end = object->address + object->bytes;
+            if (end <= from) {
+                overlap_drop(overlap, i);
+                continue;
+            }
+            best = overlap->objects[i] < best ? overlap->objects[i] : best;
+            stop = end < stop ? end : stop;
+            i++;
+        }
+        if (best != NONE)
+            segment_add(objects, from, stop, best);
+        from = stop;
+    }
+    return to;
+}
+
+void objects_segments_make(struct objects *objects)
+{
+    size_t count;
+    uint32_t *list = objects_by_address(objects, &count);
+    struct overlap overlap = {.count = 0};
+    uint64_t at = 0;
+    if (!list)
+        objects->failed = true;
+    for (size_t i = 0; list && i < count; i++) {
+        at = overlap_advance(objects, &overlap, at, objects->items[list[i]].address);
+        if (overlap.count == OVERLAPS_MOST) {
+            size_t worst = 0;
+            for (size_t j = 1; j < overlap.count; j++)
+                worst = overlap.objects[j] > overlap.objects[worst] ? j : worst;
+            overlap_drop(&overlap, worst);
+        }
+        overlap.objects[overlap.count++] = list[i];
+    }
+    overlap_advance(objects, &overlap, at, UINT64_MAX);
+    free(list);
+}
+
+bool objects_find(const struct objects *objects, uint64_t address, struct object_place *ret_place)
+{
+    size_t low = 0, high = objects->segment_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (objects->segments[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == objects->segment_count || objects->segments[low].start > address)
+        return false;
+    struct object_place place = {.object = objects->segments[low].object};
+    const struct object *object = &objects->items[place.object];
+    const struct debug_info *info = objects->source.info;
+    uint64_t element = debug_type_get(info, object->type)->bytes, offset = address - object->address, base = 0;
+    if (object->kind == OBJECT_BLOCK && element)
+        base = offset / element * element;
+    debug_type_walk(info, object->type, offset - base, NULL, NULL, &place.leaf);
+    place.leaf.offset += base;
+    place.leaf.group = objects_mixed(object->group, place.leaf.group);
+    place.address = object->address + place.leaf.offset;
+    *ret_place = place;
+    return true;
+}
