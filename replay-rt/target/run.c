@@ -509,7 +509,8 @@ static void run_all(void *context)
     struct codelet *codelet = run->codelet;
     struct replay_plan *plan = codelet->plan;
     pcere_settings_team(codelet);
-    if (plan->policy.starts || plan->policy.looks)
+    /* Threads that have a team look for work without pause: with fewer processors than these, the process before this one would not get any to give its memory back. */
+    if (plan->policy.starts || plan->policy.looks || !pcere_processors_suffice(plan->policy.threads))
         pcere_plan_await(codelet, PLAN_PHASE_MAP);
     pcere_speed_look(codelet);
     pcere_team_run(thread_begin, run);
