@@ -30,10 +30,11 @@ struct cached { uint64_t block_plus_one, used; unsigned char *data; };
 struct page_file {
     int descriptor;
     uint64_t page_bytes;
-    uint64_t page_count;
+    uint64_t page_count, file_bytes;               /* as the manifest says, or, if that is not complete, as many as are whole */
     struct block *blocks;
     size_t block_count, block_capacity;
-    pthread_mutex_t lock;                          /* guards the cache */
+    bool indexed;
+    pthread_mutex_t lock;                          /* guards the cache, and making the index */
     struct cached cache[CACHE_BLOCKS];
     uint64_t clock;
 };
@@ -85,8 +86,8 @@ static enum pcere_status check_pages_header(int descriptor, uint64_t store_id, u
     return PCERE_OK;
 }
 
-/* The block at `offset` of a file that ends at `end`; *ret_next is where the following one starts. */
-static enum pcere_status read_block_header(const struct page_file *file, uint64_t offset, uint64_t end, struct block *ret_block,
+/* The block at `offset` of a file that ends at `end`, which begins with page `first_page`; *ret_next is where the following one starts. */
+static enum pcere_status read_block_header(const struct page_file *file, uint64_t offset, uint64_t end, uint64_t first_page, struct block *ret_block,
                                            uint64_t *ret_next, struct pcere_error *error)
 {
     struct block_header header;
@@ -99,7 +100,7 @@ static enum pcere_status read_block_header(const struct page_file *file, uint64_
         header.check != XXH64(&header, offsetof(struct block_header, check), 0))
         return damaged(error, offset, "the checksum of a block's header does not match");
     if (!header.pages || header.pages > STORE_BLOCK_PAGES || header.raw_bytes != header.pages * file->page_bytes ||
-        header.first_page != file->page_count || header.stored_bytes > header.raw_bytes ||
+        header.first_page != first_page || header.stored_bytes > header.raw_bytes ||
         !(header.coding == BLOCK_LZ4 || (header.coding == BLOCK_RAW && header.stored_bytes == header.raw_bytes)))
         return damaged(error, offset, "a block's header contradicts itself");
     uint64_t body = header.pages * sizeof(struct page_hash) + header.stored_bytes;
@@ -112,22 +113,58 @@ static enum pcere_status read_block_header(const struct page_file *file, uint64_
 }
 
 /* Index the blocks up to `end`, or up to the first one that is not whole. */
-static enum pcere_status index_blocks(struct page_file *file, uint64_t end, uint64_t *ret_whole_bytes, struct pcere_error *error)
+static enum pcere_status index_blocks(struct page_file *file, uint64_t end, uint64_t *ret_whole_bytes, uint64_t *ret_pages, struct pcere_error *error)
 {
-    uint64_t offset = sizeof(struct pages_header);
+    uint64_t offset = sizeof(struct pages_header), pages = 0;
     enum pcere_status status = PCERE_OK;
+    file->block_count = 0;
     while (offset < end && !status) {
         if (!array_reserve(&file->blocks, &file->block_capacity, file->block_count + 1, sizeof *file->blocks))
             return pcere_fail_memory(error, "the index of stored pages");
         struct block *block = &file->blocks[file->block_count];
-        status = read_block_header(file, offset, end, block, &offset, error);
+        status = read_block_header(file, offset, end, pages, block, &offset, error);
         if (!status) {
-            file->page_count += block->pages;
+            pages += block->pages;
             file->block_count++;
         }
     }
     *ret_whole_bytes = offset;
+    *ret_pages = pages;
     return status;
+}
+
+static enum pcere_status fail_length(uint64_t bytes, uint64_t wanted_bytes, struct pcere_error *error)
+{
+    return pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "the file 'pages' is damaged: it holds %llu bytes of pages, and the manifest says %llu",
+                      (unsigned long long)bytes, (unsigned long long)wanted_bytes);
+}
+
+/* Reading the headers of a GiB takes as long as starting a small codelet, and who finds all pages decompressed already needs none of them: so this waits
+ * until the first page is read. */
+static enum pcere_status index_make(struct page_file *file, struct pcere_error *error)
+{
+    uint64_t whole = 0, pages = 0;
+    enum pcere_status status = PCERE_OK;
+    pthread_mutex_lock(&file->lock);
+    if (!file->indexed) {
+        status = index_blocks(file, file->file_bytes, &whole, &pages, error);
+        if (!status && (whole != file->file_bytes || pages != file->page_count))
+            status = fail_length(whole, file->file_bytes, error);
+        file->indexed = !status;
+    }
+    pthread_mutex_unlock(&file->lock);
+    return status;
+}
+
+/* What a killed capture left: as many blocks as are whole, at least those that the manifest knows. */
+static enum pcere_status index_incomplete(struct page_file *file, const struct manifest_files *files, uint64_t end, struct pcere_error *error)
+{
+    enum pcere_status status = index_blocks(file, end, &file->file_bytes, &file->page_count, error);
+    bool enough = file->file_bytes >= files->pages_bytes && file->page_count >= files->page_count;
+    file->indexed = true;
+    if (enough)
+        return status == PCERE_DATA ? PCERE_OK : status;
+    return status ? status : fail_length(file->file_bytes, files->pages_bytes, error);
 }
 
 enum pcere_status page_file_open(int directory, const struct manifest_files *files, uint64_t page_bytes, bool complete,
@@ -137,10 +174,11 @@ enum pcere_status page_file_open(int directory, const struct manifest_files *fil
     if (!file)
         return pcere_fail_memory(error, "the store's pages");
     file->page_bytes = page_bytes;
+    file->page_count = files->page_count;
+    file->file_bytes = files->pages_bytes;
     pthread_mutex_init(&file->lock, NULL);
     file->descriptor = openat(directory, "pages", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat about;
-    uint64_t whole = 0;
     enum pcere_status status = PCERE_OK;
     if (file->descriptor < 0 || fstat(file->descriptor, &about) != 0)
         status = pcere_fail(error, errno == ENOENT ? PCERE_DATA : PCERE_SYSTEM, errno, NULL, "cannot read the store's file 'pages'");
@@ -148,17 +186,12 @@ enum pcere_status page_file_open(int directory, const struct manifest_files *fil
         status = pcere_fail(error, PCERE_DATA, 0, NULL, "the store's 'pages' is not a regular file");
     else
         status = check_pages_header(file->descriptor, files->store_id, page_bytes, error);
-    if (!status) {
-        status = index_blocks(file, (uint64_t)about.st_size, &whole, error);
-        bool enough = whole >= files->pages_bytes && file->page_count >= files->page_count;
-        bool exact = whole == files->pages_bytes && file->page_count == files->page_count;
-        if (status == PCERE_DATA && !complete && enough)
-            status = PCERE_OK;
-        else if (!status && !(complete ? exact : enough))
-            status = pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED,
-                                "the file 'pages' is damaged: it holds %llu bytes of pages, and the manifest says %llu",
-                                (unsigned long long)whole, (unsigned long long)files->pages_bytes);
-    }
+    if (!status && !complete)
+        status = index_incomplete(file, files, (uint64_t)about.st_size, error);
+    else if (!status && (uint64_t)about.st_size != files->pages_bytes)
+        status = fail_length((uint64_t)about.st_size, files->pages_bytes, error);
+    else if (!status && files->page_count > files->pages_bytes / sizeof(struct page_hash))
+        status = pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "the manifest speaks of more pages than the file 'pages' has room for");
     if (status) {
         page_file_close(file);
         return status;
@@ -366,8 +399,9 @@ enum pcere_status page_file_read(struct page_file *file, uint64_t first, uint64_
         return pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "page %llu is not in the file 'pages', which holds %llu",
                           (unsigned long long)first, (unsigned long long)file->page_count);
     }
-    if (!count)
-        return PCERE_OK;
+    enum pcere_status status = count ? index_make(file, error) : PCERE_OK;
+    if (!count || status)
+        return status;
     size_t from = find_block(file, first), to = find_block(file, first + count - 1);
     if (from == to && cache_copy(file, from, first - file->blocks[from].first_page, count, out))
         return PCERE_OK;
@@ -378,8 +412,9 @@ enum pcere_status page_file_read(struct page_file *file, uint64_t first, uint64_
 
 enum pcere_status page_file_check(struct page_file *file, struct pcere_error *error)
 {
-    if (!file->block_count)
-        return PCERE_OK;
+    enum pcere_status status = index_make(file, error);
+    if (status || !file->block_count)
+        return status;
     struct reading reading = {.file = file, .last_block = file->block_count - 1};
     return reading_run(&reading, error);
 }

@@ -8,8 +8,9 @@
 
 struct page_file;
 
-/* Open `pages` in the directory and index its blocks. `files` is what the manifest says; if the manifest is `complete` the file
- * must hold exactly that, else at least that, and what lies behind the last whole block (a killed writer's) is passed over. */
+/* Open `pages` in the directory. `files` is what the manifest says; if the manifest is `complete` the file must be as long as
+ * that, and its blocks are looked at when the first page is read, which fails with PCERE_DATA if they are not what it says. Else it must hold
+ * at least that, and what lies behind the last whole block (a killed writer's) is passed over. */
 enum pcere_status page_file_open(int directory, const struct manifest_files *files, uint64_t page_bytes, bool complete,
                                  struct page_file **ret_file, struct pcere_error *error);
 void page_file_close(struct page_file *file);
