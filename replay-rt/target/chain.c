@@ -243,3 +243,9 @@ void pcere_chain_walk(struct chain *chain, enum chain_learning learning, chain_s
     for (size_t i = 0; i <= chain->step_count; i++)
         result->written_pages += chain->states[i].moves.count;
 }
+
+void pcere_chain_walk_first(struct chain *chain, chain_step_fn *run, void *context)
+{
+    state_enter(chain, &chain->states[0], false);
+    run(context, 0);
+}

@@ -354,6 +354,8 @@ typedef void chain_step_fn(void *context, size_t step);
 enum chain_learning { CHAIN_KNOWS, CHAIN_LEARNS_START, CHAIN_LEARNS };
 /* Lay out memory as each step had it and call `run` for it, then lay out memory as the region had it. */
 void pcere_chain_walk(struct chain *chain, enum chain_learning learning, chain_step_fn *run, void *context);
+/* Behind a walk, and at the end of all: lay out the first step's memory, and run that step alone. */
+void pcere_chain_walk_first(struct chain *chain, chain_step_fn *run, void *context);
 
 /* ---- rates.c ---------------------------------------------------------------------------------------------------------------- */
 

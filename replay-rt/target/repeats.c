@@ -83,9 +83,9 @@ bool pcere_repeats_settle(const struct codelet *codelet)
         walk_ns += runs_least_ns(&runs);
     }
     bool settle = runs_settle(&own, walk_ns);
-    for (uint64_t s = 0; settle && s < step_count; s++) {
+    for (uint64_t s = 0; settle && s < step_count; s++) {    /* the first step runs once more where it did not count in the only walk */
         struct runs runs = step_runs(codelet, s);
-        settle = !steps[s].timed || runs_settle(&runs, walk_ns);
+        settle = !steps[s].timed || (!s && !runs.count) || runs_settle(&runs, walk_ns);
     }
     return settle;
 }

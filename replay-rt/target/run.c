@@ -352,21 +352,12 @@ static bool first_run_counts(struct run *run, uint64_t faults, uint64_t wall_ns)
     return faults <= absent || (faults - absent) * FAULT_NS < wall_ns / FAULTS_PARTS;
 }
 
-static void region_measure(struct run *run)
+/* Timed runs, until they are enough. */
+static void region_time(struct run *run)
 {
     const struct plan_policy *policy = &run->codelet->plan->policy;
     struct plan_result *result = &run->codelet->plan->result;
     uint32_t most = policy->repeat_most < PLAN_SAMPLES ? policy->repeat_most : PLAN_SAMPLES;
-    result->fork_ns = pcere_team_fork_ns();
-    if (region_sample(run))
-        return;
-    if (run->samples) {
-        pcere_plan_await(run->codelet, PLAN_PHASE_REHEARSE);
-        pcere_memory_prepare(&run->memory);
-    }
-    region_warm(run);
-    if (policy->watched && !(run->mark = mark_find()))
-        pcere_plan_end(run->codelet, PLAN_FAILED, "the library that records it was not loaded");
     uint32_t undisturbed = 0, fast = 0;
     run->timing = true;
     uint64_t begin_ns = clock_ns();
@@ -414,6 +405,33 @@ static void region_measure(struct run *run)
         if (enough && policy->budget_ns && spent_ns >= policy->budget_ns)
             return;
     }
+}
+
+/* Where one timed walk was enough, it was the one whose first step did not count: the step runs once more, as if another walk began. */
+static void first_step_time(struct run *run)
+{
+    const struct plan_step *steps = PLAN_TABLE(run->codelet, steps, struct plan_step);
+    if (!run->tours || !steps[0].timed || run->codelet->plan->result.steps[0].count)
+        return;
+    run->learning = CHAIN_KNOWS;
+    pcere_chain_walk_first(run->chain, step_run, run);
+    pcere_plan_phase(run->codelet, PLAN_PHASE_PRECEDE);
+}
+
+static void region_measure(struct run *run)
+{
+    run->codelet->plan->result.fork_ns = pcere_team_fork_ns();
+    if (region_sample(run))
+        return;
+    if (run->samples) {
+        pcere_plan_await(run->codelet, PLAN_PHASE_REHEARSE);
+        pcere_memory_prepare(&run->memory);
+    }
+    region_warm(run);
+    if (run->codelet->plan->policy.watched && !(run->mark = mark_find()))
+        pcere_plan_end(run->codelet, PLAN_FAILED, "the library that records it was not loaded");
+    region_time(run);
+    first_step_time(run);
 }
 
 static void region_verify(struct run *run)

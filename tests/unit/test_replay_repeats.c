@@ -85,7 +85,7 @@ static void one_run_is_enough_that_nothing_disturbed(void)
     tour_begin(4);
     step_timed(1, 9000, 0, 0);
     own_timed(9000, 0);
-    CU_ASSERT_FALSE(pcere_repeats_settle(&codelet));             /* the first one was not timed in the first walk */
+    CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));              /* the first one, which did not count in the first walk, runs once more at the end */
     step_timed(0, 9000, 0, FULL + 1);
     CU_ASSERT_FALSE(pcere_repeats_settle(&codelet));             /* and then on a slow processor */
     step_timed(0, 9500, 0, FULL);
