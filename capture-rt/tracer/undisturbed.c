@@ -1,19 +1,15 @@
 #include "capture-rt/tracer/undisturbed.h"
 
-#include "capture-rt/protocol.h"
+#include "capture-rt/tracer/nearby.h"
 #include "core/text.h"
 #include "core/workers.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define REACH 256                       /* how far away an invocation's like are looked for */
-#define LIKE_MOST 40                    /* to either side */
-#define TIMES_MOST (2 * LIKE_MOST)
-#define LIKE_LEAST 2                    /* so many make a kind */
-#define KIND_STEP_RATIO 1.25            /* from one time of a kind to the next, and from its least to its largest, at most */
-#define KIND_RATIO 1.5
+#define REACH 256                       /* how far away one with the same words is looked for */
 #define SLOWER_MOST 3                   /* times what it takes, besides faults: caches that are cold, memory that others use, */
 #define COLD_MOST_NS 20000000.0         /* ... but to fetch all that caches hold again takes no longer than this, */
 #define SHARED_MOST_RATIO 0.5           /* ... and others that use the memory meanwhile cost this share of it at most */
@@ -34,88 +30,15 @@
 
 struct estimate { uint64_t time_ns, uncertain_ns; };
 
-static uint64_t measured_ns(const struct capture_invocation *invocation, uint64_t probe_ns)
-{
-    uint64_t time_ns = invocation->end_ns - invocation->begin_ns;
-    return time_ns > probe_ns ? time_ns - probe_ns : 1;
-}
-
-static bool is_disturbed(const struct capture_invocation *invocation)
-{
-    return invocation->stopped || invocation->near;
-}
-
-static bool is_undisturbed(const struct capture_invocation *one, const struct capture_invocation *other)
-{
-    return other->end_ns && !is_disturbed(other) && other->nested == one->nested;
-}
-
-static bool is_foretold(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
-{
-    if (!is_undisturbed(one, other))
-        return false;
-    uint32_t magnitude = capture_magnitude(measured_ns(other, probe_ns));
-    return magnitude <= one->expected + CAPTURE_MAGNITUDE_NEAR && one->expected <= magnitude + CAPTURE_MAGNITUDE_NEAR;
-}
-
 static int compare(const void *left, const void *right)
 {
     const uint64_t *a = left, *b = right;
     return (*a > *b) - (*a < *b);
 }
 
-/* A few dozen at most, and hundreds of thousands of times: Shell's sort, with Ciura's gaps. */
-static void few_sort(uint64_t *times, size_t count)
-{
-    static const size_t gaps[] = {23, 10, 4, 1};
-    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
-        for (size_t gap = gaps[g], i = gap; i < count; i++) {
-            uint64_t time = times[i];
-            size_t at = i;
-            for (; at >= gap && times[at - gap] > time; at -= gap)
-                times[at] = times[at - gap];
-            times[at] = time;
-        }
-}
-
-/* One that touches memory first is like no other. */
-static bool is_usual(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
-{
-    (void)probe_ns;
-    return is_undisturbed(one, other) && !other->fresh;
-}
-
-static bool is_same(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
-{
-    return is_usual(one, other, probe_ns) && other->words_hash == one->words_hash;
-}
-
-typedef bool like_fn(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns);
-
-/* Times of those that are alike, the nearest first, to one side. Returns how many. */
-static size_t side_find(const struct capture_region *region, size_t at, bool after, uint64_t probe_ns, like_fn *is_like, size_t most, uint64_t *times)
-{
-    size_t count = 0, reach = after ? region->list_count - 1 - at : at;
-    for (size_t away = 1; away <= reach && away <= REACH && count < most; away++) {
-        const struct capture_invocation *other = &region->list[after ? at + away : at - away];
-        if (is_like(&region->list[at], other, probe_ns))
-            times[count++] = measured_ns(other, probe_ns);
-    }
-    return count;
-}
-
-/* To both, ascending. */
-static size_t like_find(const struct capture_region *region, size_t at, uint64_t probe_ns, like_fn *is_like, uint64_t times[TIMES_MOST])
-{
-    size_t count = side_find(region, at, false, probe_ns, is_like, LIKE_MOST, times);
-    count += side_find(region, at, true, probe_ns, is_like, LIKE_MOST, times + count);
-    few_sort(times, count);
-    return count;
-}
-
 static uint64_t median_of(uint64_t *times, size_t count)
 {
-    few_sort(times, count);
+    nearby_sort(times, count);
     return times[count / 2];
 }
 
@@ -132,60 +55,41 @@ static bool explains(uint64_t like_ns, uint64_t own_ns, double cost_ns)
 static uint64_t close_ns(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns, double cost_ns)
 {
     uint64_t times[2 * CLOSE_MOST], sum_ns = 0;
-    size_t count = side_find(region, at, false, probe_ns, is_same, CLOSE_MOST, times);
-    count += side_find(region, at, true, probe_ns, is_same, CLOSE_MOST, times + count);
-    if (count < LIKE_LEAST)
+    size_t count = nearby_side(region, at, false, probe_ns, NEARBY_SAME, CLOSE_MOST, times);
+    count += nearby_side(region, at, true, probe_ns, NEARBY_SAME, CLOSE_MOST, times + count);
+    if (count < NEARBY_LIKE_LEAST)
         return 0;
-    few_sort(times, count);
+    nearby_sort(times, count);
     for (size_t i = 0; i < count; i++)
         sum_ns += times[i];
-    bool agree = (double)times[count - 1] <= KIND_STEP_RATIO * (double)times[0];
+    bool agree = (double)times[count - 1] <= NEARBY_STEP_RATIO * (double)times[0];
     return agree && explains(sum_ns / count, own_ns, cost_ns) ? sum_ns / count : 0;
 }
 
 /* The median of those nearby that took about as long as was expected of this one, or 0. */
 static uint64_t foretold_ns(const struct capture_region *region, size_t at, uint64_t probe_ns)
 {
-    uint64_t times[TIMES_MOST];
-    size_t count = region->list[at].expected ? like_find(region, at, probe_ns, is_foretold, times) : 0;
+    uint64_t times[NEARBY_MOST];
+    size_t count = region->list[at].expected ? nearby_both(region, at, probe_ns, NEARBY_FORETOLD, times) : 0;
     return count ? times[count / 2] : 0;
-}
-
-/* Kinds among those nearby, by what they take: medians, ascending. Returns how many. *ret_apart: nothing lies between some of them; else times
- * change steadily, or all are of one kind. */
-static size_t kinds_find(const struct capture_region *region, size_t at, uint64_t probe_ns, like_fn *is_like, uint64_t kinds[TIMES_MOST], bool *ret_apart)
-{
-    uint64_t times[TIMES_MOST], highest = 0;
-    size_t count = like_find(region, at, probe_ns, is_like, times), found = 0;
-    *ret_apart = false;
-    for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count; end++)
-            if ((double)times[end] > KIND_STEP_RATIO * (double)times[end - 1] || (double)times[end] > KIND_RATIO * (double)times[first])
-                break;
-        if (end - first < LIKE_LEAST)
-            continue;
-        *ret_apart |= highest && (double)times[first] > KIND_STEP_RATIO * (double)highest;
-        highest = times[end - 1];
-        kinds[found++] = times[first + (end - first) / 2];
-    }
-    return found;
 }
 
 /* Of the kinds that it can be one of, that which explains best what it took, with faults of tracking that cost so much; 0: none. Faults that would cost more than
  * it took altogether were not all its own, and tell nothing: the slowest kind then. *ret_many: it could be of more than one. */
-static uint64_t kind_pick(const uint64_t *kinds, size_t count, uint64_t own_ns, double cost_ns, bool *ret_many)
+static uint64_t kind_pick(const struct nearby_kinds *kinds, uint64_t own_ns, double cost_ns, bool *ret_many)
 {
     double least = 0;
     uint64_t best_ns = 0;
     *ret_many = false;
-    for (size_t i = 0; i < count; i++) {
-        double off = cost_ns > (double)own_ns ? (double)own_ns - (double)kinds[i] : fabs((double)own_ns - (double)kinds[i] - cost_ns);
-        if (!explains(kinds[i], own_ns, cost_ns))
+    for (size_t i = 0; i < kinds->count; i++) {
+        uint64_t kind_ns = kinds->medians[i];
+        double off = cost_ns > (double)own_ns ? (double)own_ns - (double)kind_ns : fabs((double)own_ns - (double)kind_ns - cost_ns);
+        if (!explains(kind_ns, own_ns, cost_ns))
             continue;
         *ret_many = best_ns != 0;
         if (best_ns && off >= least)
             continue;
-        best_ns = kinds[i];
+        best_ns = kind_ns;
         least = off;
     }
     return best_ns;
@@ -210,22 +114,27 @@ static uint64_t tracking_faults(const struct capture_invocation *invocation, uin
     return invocation->measured_cpu && invocation->faults < pages ? invocation->faults : pages;
 }
 
-static struct estimate estimate(const struct capture_region *region, size_t at, uint64_t probe_ns, uint64_t faults, uint64_t fault_ns)
+/* Of the last invocation that was estimated: by those with the same words, and by all. */
+struct nearby { struct nearby_kinds same, usual; };
+
+static struct estimate estimate(const struct capture_region *region, size_t at, uint64_t probe_ns, uint64_t faults, uint64_t fault_ns, struct nearby *nearby)
 {
     const struct capture_invocation *invocation = &region->list[at];
-    uint64_t own_ns = measured_ns(invocation, probe_ns), kinds[TIMES_MOST], like_ns = 0;
+    uint64_t own_ns = nearby_measured_ns(invocation, probe_ns), like_ns = 0;
     double cost_ns = (double)(faults * fault_ns);
-    bool many, apart;
+    bool many;
     if (!invocation->fresh) {
-        size_t count = kinds_find(region, at, probe_ns, is_same, kinds, &apart);
-        like_ns = apart ? 0 : close_ns(region, at, own_ns, probe_ns, cost_ns);
+        nearby_kinds_find(region, at, probe_ns, NEARBY_SAME, &nearby->same);
+        like_ns = nearby->same.apart ? 0 : close_ns(region, at, own_ns, probe_ns, cost_ns);
         if (!like_ns) {
-            like_ns = kind_pick(kinds, count, own_ns, cost_ns, &many);
+            like_ns = kind_pick(&nearby->same, own_ns, cost_ns, &many);
             uint64_t foretold = !like_ns || many ? foretold_ns(region, at, probe_ns) : 0;
             like_ns = foretold && explains(foretold, own_ns, cost_ns) ? foretold : like_ns;
         }
-        if (!like_ns)
-            like_ns = kind_pick(kinds, kinds_find(region, at, probe_ns, is_usual, kinds, &apart), own_ns, cost_ns, &many);
+        if (!like_ns) {
+            nearby_kinds_find(region, at, probe_ns, NEARBY_USUAL, &nearby->usual);
+            like_ns = kind_pick(&nearby->usual, own_ns, cost_ns, &many);
+        }
     }
     if (like_ns)
         return (struct estimate){like_ns < own_ns || invocation->stopped ? like_ns : own_ns, 0};
@@ -234,25 +143,27 @@ static struct estimate estimate(const struct capture_region *region, size_t at, 
     return (struct estimate){own_ns - off_ns, known ? (uint64_t)(FAULT_DOUBT * (double)off_ns) : own_ns / 2};
 }
 
-/* What a fault of tracking costs on this machine, from invocations that had some and others with the same words that had none. */
-static uint64_t fault_cost_ns(const struct capture_run *run)
+/* What faults of tracking cost, from invocations that had some and others with the same words that had none. */
+static void faults_add(const struct capture_region *region, uint64_t probe_ns, atomic_uint_fast64_t *faults, atomic_uint_fast64_t *time_ns)
 {
-    uint64_t faults = 0, time_ns = 0;
-    for (size_t i = 0; i < run->region_count; i++) {
-        const struct capture_region *region = &run->regions[i];
-        uint32_t least = faults_least(region);
-        for (size_t j = 0; j < region->list_count && least != UINT32_MAX; j++) {
-            const struct capture_invocation *invocation = &region->list[j];
-            if (!invocation->end_ns || !is_disturbed(invocation) || !invocation->measured_cpu || invocation->fresh || invocation->faults == least)
-                continue;
-            uint64_t kinds[TIMES_MOST], own_ns = measured_ns(invocation, run->probe_ns);
-            bool apart;
-            if (kinds_find(region, j, run->probe_ns, is_same, kinds, &apart) != 1)
-                continue;
-            faults += invocation->faults - least;
-            time_ns += own_ns > kinds[0] ? own_ns - kinds[0] : 0;
-        }
+    uint32_t least = faults_least(region);
+    struct nearby_kinds kinds = {.time_count = 0};
+    for (size_t i = 0; i < region->list_count && least != UINT32_MAX; i++) {
+        const struct capture_invocation *invocation = &region->list[i];
+        if (!invocation->end_ns || !nearby_is_disturbed(invocation) || !invocation->measured_cpu || invocation->fresh || invocation->faults == least)
+            continue;
+        uint64_t own_ns = nearby_measured_ns(invocation, probe_ns);
+        nearby_kinds_find(region, i, probe_ns, NEARBY_SAME, &kinds);
+        if (kinds.count != 1)
+            continue;
+        atomic_fetch_add(faults, invocation->faults - least);
+        atomic_fetch_add(time_ns, own_ns > kinds.medians[0] ? own_ns - kinds.medians[0] : 0);
     }
+}
+
+/* Of one, on this machine. */
+static uint64_t fault_cost_ns(uint64_t faults, uint64_t time_ns)
+{
     uint64_t cost_ns = faults >= FAULTS_TELL ? time_ns / faults : FAULT_NS;
     return cost_ns < FAULT_NS_LEAST ? FAULT_NS_LEAST : cost_ns > FAULT_NS_MOST ? FAULT_NS_MOST : cost_ns;
 }
@@ -299,29 +210,37 @@ static size_t kindred_keep(uint64_t own_ns, uint64_t *times, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (times[i] >= own_ns / SLOWER_MOST && (double)times[i] <= KIND_STEP_RATIO * (double)own_ns)
+        if (times[i] >= own_ns / SLOWER_MOST && (double)times[i] <= NEARBY_STEP_RATIO * (double)own_ns)
             times[kept++] = times[i];
     return kept;
 }
 
-/* What its like take: as many of those before as of those after, so that steady change does not count; at the run's beginning, of those after it
- * the later ones, if they do not change; else 0: it cannot be told. */
-static uint64_t level_ns(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns)
+/* Is own_ns more than what LEVEL_RATIO times the median is? Which one the median is need not be known. */
+static bool is_above_median(uint64_t own_ns, const uint64_t *times, size_t count)
 {
-    uint64_t before[LIKE_MOST], both[TIMES_MOST], *after = both;
-    size_t sooner = kindred_keep(own_ns, before, side_find(region, at, false, probe_ns, is_same, LIKE_MOST, before));
-    size_t later = kindred_keep(own_ns, after, side_find(region, at, true, probe_ns, is_same, LIKE_MOST, after));
+    size_t below = 0;
+    for (size_t i = 0; i < count; i++)
+        below += (double)own_ns > LEVEL_RATIO * (double)times[i];
+    return below > count / 2;
+}
+
+/* Does it take more than its like: as many of those before as of those after, so that steady change does not count; at the run's beginning, of those after it
+ * the later ones, if they do not change? Else that cannot be told. */
+static bool is_above_level(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns)
+{
+    uint64_t before[NEARBY_SIDE], both[NEARBY_MOST], *after = both;
+    size_t sooner = kindred_keep(own_ns, before, nearby_side(region, at, false, probe_ns, NEARBY_SAME, NEARBY_SIDE, before));
+    size_t later = kindred_keep(own_ns, after, nearby_side(region, at, true, probe_ns, NEARBY_SAME, NEARBY_SIDE, after));
     size_t third = later / 3, equal = sooner < later ? sooner : later;
     if (equal >= LEVEL_LEAST) {
-        for (size_t i = 0; i < equal; i++)
-            both[equal + i] = before[i];
-        return median_of(both, 2 * equal);
+        memcpy(both + equal, before, equal * sizeof *both);
+        return is_above_median(own_ns, both, 2 * equal);
     }
     if (later < STEADY_LEAST)
-        return 0;
+        return false;
     uint64_t middle_ns = median_of(after + third, third), last_ns = median_of(after + 2 * third, third);
     double ratio = (double)(middle_ns > last_ns ? middle_ns : last_ns) / (double)(middle_ns < last_ns ? middle_ns : last_ns);
-    return ratio <= STEADY_RATIO ? last_ns : 0;
+    return ratio <= STEADY_RATIO && (double)own_ns > LEVEL_RATIO * (double)last_ns;
 }
 
 /* The first one with its words after a stop finds what it uses as the stop left it, wherever in the region's order it comes. Those that
@@ -333,15 +252,14 @@ static void near_mark(struct capture_region *region, const struct stops *stops, 
         struct capture_invocation *invocation = &region->list[i];
         uint64_t more = invocation->measured_cpu && !invocation->fresh && invocation->number > 1 && least != UINT32_MAX ? invocation->faults - least : 0;
         invocation->near |= stops_between(stops, region->list[before_find(region, i)].begin_ns, invocation->begin_ns) ||
-                            (more >= FAULTS_MANY && (double)(more * FAULT_NS) > FAULTS_RATIO * (double)measured_ns(invocation, probe_ns));
+                            (more >= FAULTS_MANY && (double)(more * FAULT_NS) > FAULTS_RATIO * (double)nearby_measured_ns(invocation, probe_ns));
     }
     for (size_t i = 1; i < region->list_count; i++) {
         struct capture_invocation *invocation = &region->list[i];
         const struct capture_invocation *before = &region->list[before_find(region, i)];
-        if (is_disturbed(invocation) || !is_disturbed(before) || !invocation->end_ns || before->words_hash != invocation->words_hash)
+        if (nearby_is_disturbed(invocation) || !nearby_is_disturbed(before) || !invocation->end_ns || before->words_hash != invocation->words_hash)
             continue;
-        uint64_t own_ns = measured_ns(invocation, probe_ns), usual_ns = level_ns(region, i, own_ns, probe_ns);
-        invocation->near = usual_ns && (double)own_ns > LEVEL_RATIO * (double)usual_ns;
+        invocation->near = is_above_level(region, i, nearby_measured_ns(invocation, probe_ns), probe_ns);
     }
 }
 
@@ -362,8 +280,9 @@ static void time_set(struct capture_run *run, struct capture_region *region, str
 struct work {
     struct capture_run *run;
     struct stops stops;
-    bool marked;                 /* the first pass is over: what each invocation takes by itself is to be told */
+    enum { WORK_MARK, WORK_FAULTS, WORK_FILL } kind;     /* one after the other: who is disturbed; what a fault costs; what each takes by itself */
     uint64_t fault_ns;
+    atomic_uint_fast64_t faults, faults_ns;
     undisturbed_pages_fn *pages;
     const void *context;
     atomic_size_t next;
@@ -374,15 +293,16 @@ static void region_fill(const struct work *work, size_t index)
     const struct capture_run *run = work->run;
     struct capture_region *region = &run->regions[index];
     uint32_t least = run->stopped ? faults_least(region) : 0;
+    struct nearby nearby = {.same.time_count = 0};
     for (size_t j = 0; j < region->list_count; j++) {
         struct capture_invocation *invocation = &region->list[j];
         if (!invocation->end_ns)
             continue;
-        struct estimate found = {measured_ns(invocation, run->probe_ns), 0};
+        struct estimate found = {nearby_measured_ns(invocation, run->probe_ns), 0};
         uint64_t faults = 0;
-        if (is_disturbed(invocation)) {
+        if (nearby_is_disturbed(invocation)) {
             faults = tracking_faults(invocation, least, invocation->stopped && work->pages ? work->pages(work->context, index, invocation->number) : 0);
-            found = estimate(region, j, run->probe_ns, faults, work->fault_ns);
+            found = estimate(region, j, run->probe_ns, faults, work->fault_ns, &nearby);
         }
         invocation->time_ns = found.time_ns;
         invocation->uncertain_ns = found.uncertain_ns;
@@ -394,24 +314,32 @@ static void *regions_take(void *context)
 {
     struct work *work = context;
     for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->run->region_count;)
-        if (work->marked)
-            region_fill(work, i);
-        else
+        if (work->kind == WORK_MARK)
             near_mark(&work->run->regions[i], &work->stops, work->run->probe_ns);
+        else if (work->kind == WORK_FAULTS)
+            faults_add(&work->run->regions[i], work->run->probe_ns, &work->faults, &work->faults_ns);
+        else
+            region_fill(work, i);
     return NULL;
+}
+
+static void work_do(struct work *work, int kind)
+{
+    work->kind = kind;
+    atomic_store(&work->next, 0);
+    workers_run(regions_take, work, work->run->region_count);
 }
 
 void undisturbed_fill(struct capture_run *run, undisturbed_pages_fn *pages, const void *context)
 {
     struct work work = {.run = run, .fault_ns = FAULT_NS, .pages = pages, .context = context};
     if (run->stopped && stops_find(run, &work.stops)) {
-        workers_run(regions_take, &work, run->region_count);
+        work_do(&work, WORK_MARK);
         free(work.stops.begin_ns);
-        work.fault_ns = fault_cost_ns(run);
+        work_do(&work, WORK_FAULTS);
+        work.fault_ns = fault_cost_ns(work.faults, work.faults_ns);
     }
-    work.marked = true;
-    atomic_store(&work.next, 0);
-    workers_run(regions_take, &work, run->region_count);
+    work_do(&work, WORK_FILL);
     run->uncertain_ns = 0;
     for (size_t i = 0; i < run->region_count; i++) {
         struct capture_region *region = &run->regions[i];
@@ -476,11 +404,11 @@ static void time_take(struct capture_run *run, struct capture_region *region, st
 /* What its like take, or 0. */
 static double like_ns(const struct capture_run *run, const struct capture_region *region, size_t at)
 {
-    uint64_t times[TIMES_MOST];
-    size_t count = like_find(region, at, run->probe_ns, is_same, times);
-    if (count < LIKE_LEAST)
-        count = like_find(region, at, run->probe_ns, is_usual, times);
-    return count < LIKE_LEAST ? 0 : (double)times[count / 2];
+    uint64_t times[NEARBY_MOST];
+    size_t count = nearby_both(region, at, run->probe_ns, NEARBY_SAME, times);
+    if (count < NEARBY_LIKE_LEAST)
+        count = nearby_both(region, at, run->probe_ns, NEARBY_USUAL, times);
+    return count < NEARBY_LIKE_LEAST ? 0 : (double)times[count / 2];
 }
 
 /* Does it stand out from its like here, and from what it takes in the other run? Then it was the machine that stretched it. */
@@ -495,9 +423,9 @@ static bool is_better(const struct capture_run *run, size_t region, size_t at, c
 {
     const struct capture_region *here = &run->regions[region], *there = &other->regions[region];
     const struct capture_invocation *one = &here->list[at], *two = &there->list[other_at];
-    if (!is_disturbed(one))
+    if (!nearby_is_disturbed(one))
         return !two->uncertain_ns && is_stretched(run, here, at, two);
-    if (is_disturbed(two))
+    if (nearby_is_disturbed(two))
         return two->uncertain_ns < one->uncertain_ns && two->time_ns < one->time_ns;
     return !is_stretched(other, there, other_at, one);
 }
