@@ -4,17 +4,19 @@
 // captured with that size, so more threads than that would run over its end. Values are followed from the calls that ask for a
 // thread count, through arithmetic and memory, into allocations and indices.
 //
-// Memory is divided into classes by unification (Steensgaard, POPL 1996), by constant offset inside an object; numbers flow along
-// directed edges. It runs after the optimiser, where C++ containers have become plain loads. Of one unit in a user's build;
-// of a captured program's units together once more (Together.cpp).
+// Memory is divided into classes (MemoryClasses.h); numbers flow along directed edges. The calls of a function are told apart by who runs them, a
+// region or what lies outside of all, and by where they stand: a matrix product that asks for the threads and is called inside a region, too, has made
+// nothing there before that region. It runs after the optimiser, where C++ containers have become plain loads. Of one unit in a user's build; of a
+// captured program's units together once more (Together.cpp).
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
+#include "MemoryClasses.h"
 #include "Stages.h"
+#include "ThreadCalls.h"
 
 #include "include/pcere/rt_abi.h"
 
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -32,7 +34,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
-#include <unistd.h>
 
 using namespace llvm;
 
@@ -50,132 +51,25 @@ void rememberName(Function &Microtask, StringRef Name) {
 
 namespace {
 
-/// Of threads, or of what programs take for as many: processors, places.
-bool asksForThreadCount(const CallBase &Call) {
-  StringRef Name = calleeName(Call);
-  if (Name == "sysconf") {
-    auto *What = Call.arg_size() == 1 ? dyn_cast<ConstantInt>(Call.getArgOperand(0)) : nullptr;
-    return What && (What->equalsInt(_SC_NPROCESSORS_CONF) || What->equalsInt(_SC_NPROCESSORS_ONLN));
-  }
-  Name.consume_back("_"); // Fortran's
-  static constexpr StringLiteral Known[] = {"omp_get_max_threads", "omp_get_num_threads", "omp_get_num_procs", "omp_get_team_size", "omp_get_thread_limit",
-                                            "omp_get_num_places", "get_nprocs", "get_nprocs_conf", "_ZNSt6thread20hardware_concurrencyEv"};
-  return is_contained(Known, Name);
-}
-
-bool asksForThreadNumber(StringRef Name) {
-  Name.consume_back("_");
-  return Name == "omp_get_thread_num";
-}
-
-bool readsThreadVariable(const CallBase &Call) {
-  if (calleeName(Call) != "getenv" || Call.arg_size() != 1)
-    return false;
-  auto *Variable = dyn_cast<GlobalVariable>(Call.getArgOperand(0)->stripPointerCasts());
-  auto *Data = Variable && Variable->hasInitializer() ? dyn_cast<ConstantDataSequential>(Variable->getInitializer()) : nullptr;
-  return Data && Data->isCString() && Data->getAsCString() == "OMP_NUM_THREADS";
-}
-
-bool readsNumber(StringRef Name) {
-  Name.consume_front("__isoc23_");
-  static constexpr StringLiteral Known[] = {"atoi", "atol", "atoll", "strtol", "strtoul", "strtoll", "strtoull"};
-  return is_contained(Known, Name);
-}
-
-/// Arguments of an allocation that make its size: first, and how many; 0: it is none.
-std::pair<unsigned, unsigned> allocationSize(StringRef Name) {
-  if (Name.starts_with("_Znwm") || Name.starts_with("_Znam"))
-    return {0, 1};
-  static const std::pair<StringLiteral, std::pair<unsigned, unsigned>> Known[] = {
-      {"malloc", {0, 1}},        {"valloc", {0, 1}},   {"omp_alloc", {0, 1}}, {"calloc", {0, 2}}, {"reallocarray", {1, 2}},
-      {"realloc", {1, 1}},       {"memalign", {1, 1}}, {"mmap", {1, 1}},      {"aligned_alloc", {1, 1}},
-      {"omp_aligned_alloc", {1, 1}}, {"__kmpc_alloc", {1, 1}}, {"posix_memalign", {2, 1}}};
-  for (const auto &[Function, Arguments] : Known)
-    if (Name == Function)
-      return Arguments;
-  return {0, 0};
-}
-
-/// What is known of a value or of a class of memory.
-struct Facts {
-  BitVector Count;                      ///< it depends on a thread count that was asked for by these owners
-  BitVector Sized;                      ///< it points into memory whose size does
-  bool Number = false;                  ///< it depends on a thread's number
-  const Instruction *Asked = nullptr;   ///< one of the calls that gave Count
-  const Instruction *Allocated = nullptr;
-};
-
-class ThreadFlow {
+class ThreadFlow : MemoryClasses {
   Module &M;
-  struct Node {
-    unsigned Parent;
-    int Content = -1;                   ///< what a pointer of this class leads to
-    std::map<int64_t, unsigned> Fields; ///< pointers at a constant distance
-    Facts F;
-  };
-  std::vector<Node> Nodes;
-  DenseMap<const Value *, unsigned> Known, Returned;
+  /// A function as a call of it sees it: its values have nodes of their own. Memory is one, through what points to it. The outer one
+  /// entered the owner's region, which is told apart from where others entered it.
+  struct Instance { const Function *F; unsigned Owner, Outer; };
+  enum { ByFunction, ByOwner, ByCall } Apart = ByFunction; ///< what has instances of its own
+  std::vector<Instance> Instances{{nullptr, 0, 0}};        ///< the first is of what is no function's: variables and constants
+  using Key = std::tuple<const Function *, unsigned, unsigned, const CallBase *>;
+  std::map<Key, unsigned> InstanceOf;
+  DenseSet<std::pair<const Function *, unsigned>> Begun;   ///< functions with an instance of that owner
+  unsigned Here = 0;                                       ///< the instance that is looked at
+  DenseMap<std::pair<unsigned, const Value *>, unsigned> Known;
+  DenseMap<unsigned, unsigned> Returned;
   struct Edge { unsigned From, To; const Instruction *Allocation; };
   std::vector<Edge> Edges;
   struct Microtask { Function *F; SetVector<Function *> Reached; };
   std::vector<Microtask> Microtasks;    ///< owner I + 1; owner 0 is everything else
+  SetVector<Function *> Serial;         ///< whatever runs outside of regions
   DenseMap<const Function *, BitVector> Owners;
-
-  unsigned fresh() {
-    Nodes.push_back({static_cast<unsigned>(Nodes.size()), -1, {}, {}});
-    return static_cast<unsigned>(Nodes.size() - 1);
-  }
-
-  unsigned find(unsigned N) {
-    while (Nodes[N].Parent != N)
-      N = Nodes[N].Parent = Nodes[Nodes[N].Parent].Parent;
-    return N;
-  }
-
-  unsigned content(unsigned N) {
-    N = find(N);
-    if (Nodes[N].Content < 0) {
-      unsigned New = fresh();
-      Nodes[N].Content = static_cast<int>(New);
-    }
-    return find(static_cast<unsigned>(Nodes[N].Content));
-  }
-
-  unsigned field(unsigned N, int64_t Offset) {
-    N = find(N);
-    if (Offset == 0)
-      return N;
-    auto Slot = Nodes[N].Fields.find(Offset);
-    if (Slot != Nodes[N].Fields.end())
-      return find(Slot->second);
-    unsigned New = fresh();
-    Nodes[N].Fields[Offset] = New;
-    return New;
-  }
-
-  void unify(unsigned A, unsigned B) {
-    SmallVector<std::pair<unsigned, unsigned>, 8> Work{{A, B}};
-    while (!Work.empty()) {
-      auto [X, Y] = Work.pop_back_val();
-      X = find(X);
-      Y = find(Y);
-      if (X == Y)
-        continue;
-      Nodes[Y].Parent = X;
-      if (Nodes[Y].Content >= 0) {
-        if (Nodes[X].Content >= 0)
-          Work.push_back({static_cast<unsigned>(Nodes[X].Content), static_cast<unsigned>(Nodes[Y].Content)});
-        else
-          Nodes[X].Content = Nodes[Y].Content;
-      }
-      for (auto [Offset, Other] : Nodes[Y].Fields) {
-        auto [Slot, New] = Nodes[X].Fields.try_emplace(Offset, Other);
-        if (!New)
-          Work.push_back({Slot->second, Other});
-      }
-      Nodes[Y].Fields.clear();
-    }
-  }
 
   unsigned node(const Value *V) {
     int64_t Distance = 0;
@@ -184,7 +78,7 @@ class ThreadFlow {
       V = V->stripAndAccumulateConstantOffsets(M.getDataLayout(), Offset, /*AllowNonInbounds=*/true);
       Distance = Offset.getSExtValue();
     }
-    auto [Slot, New] = Known.try_emplace(V, 0);
+    auto [Slot, New] = Known.try_emplace({isa<Constant>(V) ? 0 : Here, V}, 0);
     if (New)
       Slot->second = fresh();
     return field(Slot->second, Distance);
@@ -205,11 +99,45 @@ class ThreadFlow {
 
   void flow(const Value *From, const Value *To) { flow(From, node(To), To->getType()->isPointerTy()); }
 
-  unsigned returned(const Function &F) {
-    auto [Slot, New] = Returned.try_emplace(&F, 0);
+  unsigned returned(unsigned Of) {
+    auto [Slot, New] = Returned.try_emplace(Of, 0);
     if (New)
       Slot->second = fresh();
     return Slot->second;
+  }
+
+  Key key(const Instance &I, const CallBase *Site) const {
+    return {I.F, Apart >= ByOwner ? I.Owner : 0, Apart >= ByOwner ? I.Outer : 0, Apart >= ByCall ? Site : nullptr};
+  }
+
+  /// \p Site is null for what others than direct calls begin.
+  unsigned instance(const Instance &I, const CallBase *Site) {
+    auto [Slot, New] = InstanceOf.try_emplace(key(I, Site), static_cast<unsigned>(Instances.size()));
+    if (New) {
+      Instances.push_back(I);
+      Begun.insert({I.F, Apart >= ByOwner ? I.Owner : 0});
+    }
+    return Slot->second;
+  }
+
+  /// Of what \p Call, which stands here, calls. A function that calls itself does so within one instance, or the first call's sites would be lost.
+  unsigned calledHere(const Function &F, const CallBase &Call) {
+    return Instances[Here].F == &F ? Here : instance({&F, Instances[Here].Owner, Instances[Here].Outer}, &Call);
+  }
+
+  /// Who runs this instance.
+  BitVector owners(const Instance &I) const {
+    if (Apart == ByFunction)
+      return Owners.lookup(I.F);
+    BitVector One(static_cast<unsigned>(Microtasks.size()) + 1);
+    return One.set(I.Owner);
+  }
+
+  unsigned ownerOfMicrotask(const Function &F) const {
+    for (unsigned K = 0; K < Microtasks.size(); ++K)
+      if (Microtasks[K].F == &F)
+        return K + 1;
+    return 0;
   }
 
   void address(const GetElementPtrInst &I) {
@@ -224,15 +152,17 @@ class ThreadFlow {
       unify(node(I.getPointerOperand()), node(&I));
   }
 
-  void callArguments(const CallBase &Call, unsigned From, Function &Callee, unsigned To) {
-    for (unsigned A = From; A < Call.arg_size() && To < Callee.arg_size(); ++A, ++To)
-      flow(Call.getArgOperand(A), Callee.getArg(To));
+  unsigned nodeIn(unsigned Other, const Value *V) {
+    std::swap(Here, Other);
+    unsigned N = node(V);
+    Here = Other;
+    return N;
   }
 
-  void source(const Instruction &I) {
-    Facts &F = Nodes[find(node(&I))].F;
-    F.Count |= Owners[I.getFunction()];
-    F.Asked = &I;
+  void callArguments(const CallBase &Call, unsigned From, unsigned Callee, unsigned To) {
+    const Function &F = *Instances[Callee].F;
+    for (unsigned A = From; A < Call.arg_size() && To < F.arg_size(); ++A, ++To)
+      flow(Call.getArgOperand(A), nodeIn(Callee, F.getArg(To)), F.getArg(To)->getType()->isPointerTy());
   }
 
   void call(const CallBase &Call) {
@@ -240,15 +170,15 @@ class ThreadFlow {
     auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCasts());
     if (forkPath(Call) >= 0 && Call.arg_size() >= 3) {
       if (auto *F = dyn_cast<Function>(Call.getArgOperand(2)->stripPointerCasts()))
-        callArguments(Call, forkPath(Call) == PCERE_PATH_FORK_IF ? 4 : 3, *F, 2);
+        callArguments(Call, forkPath(Call) == PCERE_PATH_FORK_IF ? 4 : 3, instance({F, ownerOfMicrotask(*F), Instances[Here].Owner}, &Call), 2);
     } else if (Name == "__kmpc_omp_task_alloc" && Call.arg_size() >= 6) {
       auto *F = dyn_cast<Function>(Call.getArgOperand(5)->stripPointerCasts());
       if (F && F->arg_size() > 1)
-        flow(&Call, F->getArg(1));
+        flow(&Call, nodeIn(calledHere(*F, Call), F->getArg(1)), true);
     } else if (asksForThreadCount(Call) || readsThreadVariable(Call)) {
-      Sources.push_back(&Call);
+      Sources.push_back({Here, &Call});
     } else if (asksForThreadNumber(Name)) {
-      Numbers.push_back(&Call);
+      Numbers.push_back({Here, &Call});
     } else if (auto [First, Count] = allocationSize(Name); Count > 0 && Call.arg_size() >= First + Count) {
       for (unsigned A = First; A < First + Count; ++A)
         if (!carriesNothing(Call.getArgOperand(A)))
@@ -259,12 +189,13 @@ class ThreadFlow {
       if (!carriesNothing(Call.getArgOperand(0)) && !carriesNothing(Call.getArgOperand(1)))
         unify(content(node(Call.getArgOperand(0))), content(node(Call.getArgOperand(1))));
     } else if (Callee && !Callee->isDeclaration()) {
-      callArguments(Call, 0, *Callee, 0);
+      unsigned Called = calledHere(*Callee, Call);
+      callArguments(Call, 0, Called, 0);
       if (!Call.getType()->isVoidTy()) {
         if (Call.getType()->isPointerTy())
-          unify(returned(*Callee), node(&Call));
+          unify(returned(Called), node(&Call));
         else
-          Edges.push_back({returned(*Callee), node(&Call), nullptr});
+          Edges.push_back({returned(Called), node(&Call), nullptr});
       }
     } else if (isa<IntrinsicInst>(Call) ||
                readsNumber(Name)) {
@@ -275,7 +206,7 @@ class ThreadFlow {
     }
   }
 
-  std::vector<const Instruction *> Sources, Numbers;
+  std::vector<std::pair<unsigned, const Instruction *>> Sources, Numbers; ///< with the instance
 
   void instruction(const Instruction &I) {
     if (auto *Load = dyn_cast<LoadInst>(&I)) {
@@ -295,7 +226,7 @@ class ThreadFlow {
       call(*Call);
     } else if (auto *Return = dyn_cast<ReturnInst>(&I)) {
       if (const Value *V = Return->getReturnValue())
-        flow(V, returned(*I.getFunction()), true);
+        flow(V, returned(Here), true);
     } else if (auto *Alloca = dyn_cast<AllocaInst>(&I)) {
       if (!carriesNothing(Alloca->getArraySize()))
         Edges.push_back({node(Alloca->getArraySize()), node(&I), &I});
@@ -339,33 +270,39 @@ class ThreadFlow {
     }
   }
 
-  /// Whatever is allocated by this instruction, or by what it calls, has a size that follows \p Bound.
+  /// Whatever is allocated by this instruction of the instance, or by what it calls, has a size that follows \p Bound.
   void allocates(const Instruction &I, const Facts &Bound) {
-    SetVector<const Function *> Called;
-    auto Look = [&](const Instruction &At) {
+    SetVector<unsigned> Called;
+    auto Look = [&](unsigned In, const Instruction &At) {
       auto *Call = dyn_cast<CallBase>(&At);
       if (!Call || forkPath(*Call) >= 0)
         return;
       if (allocationSize(calleeName(*Call)).second > 0) {
-        Facts &To = Nodes[find(node(&At))].F;
+        Facts &To = Nodes[find(nodeIn(In, &At))].F;
         if (join(To.Sized, Bound.Count) && !To.Allocated)
           To.Allocated = &I, To.Asked = Bound.Asked;
       }
-      if (const Function *Callee = Call->getCalledFunction(); Callee && !Callee->isDeclaration())
-        Called.insert(Callee);
+      const Function *Callee = Call->getCalledFunction();
+      if (Callee && Callee == Instances[In].F)
+        Called.insert(In);
+      else if (Callee && !Callee->isDeclaration())
+        for (const CallBase *Site : {Call, static_cast<const CallBase *>(nullptr)}) // an allocator of the program's own is not followed as a call
+          if (auto Slot = InstanceOf.find(key({Callee, Instances[In].Owner, Instances[In].Outer}, Site)); Slot != InstanceOf.end())
+            Called.insert(Slot->second);
     };
-    Look(I);
+    Look(Here, I);
     for (size_t K = 0; K < Called.size(); ++K)
-      for (const Instruction &At : instructions(*Called[K]))
-        Look(At);
+      for (const Instruction &At : instructions(*Instances[Called[K]].F))
+        Look(Called[K], At);
   }
 
   /// A loop that runs once per thread makes one part per thread too, say by push_back.
   void followLoops() {
-    for (Function &F : M) {
-      if (F.isDeclaration())
-        continue;
-      DominatorTree Dominators(F);
+    std::map<Function *, SmallVector<unsigned, 4>> OfFunction;
+    for (unsigned K = 1; K < Instances.size(); ++K)
+      OfFunction[const_cast<Function *>(Instances[K].F)].push_back(K);
+    for (auto &[F, In] : OfFunction) {
+      DominatorTree Dominators(*F);
       LoopInfo Loops(Dominators);
       for (Loop *L : Loops.getLoopsInPreorder()) {
         SmallVector<BasicBlock *, 4> Exiting;
@@ -375,18 +312,24 @@ class ThreadFlow {
           auto *Compare = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
           if (!Compare)
             continue;
-          for (const Use &U : Compare->operands()) {
-            if (carriesNothing(U))
-              continue;
-            const Facts Bound = Nodes[find(node(U))].F;
-            if (Bound.Count.any())
-              for (BasicBlock *Inside : L->blocks())
-                for (const Instruction &I : *Inside)
-                  allocates(I, Bound);
-          }
+          for (const Use &U : Compare->operands())
+            for (unsigned K : In) {
+              Here = K;
+              if (!carriesNothing(U))
+                followLoop(*L, *U);
+            }
         }
       }
     }
+  }
+
+  void followLoop(const Loop &L, const Value &Limit) {
+    const Facts Bound = Nodes[find(node(&Limit))].F;
+    if (Bound.Count.none())
+      return;
+    for (const BasicBlock *Inside : L.blocks())
+      for (const Instruction &I : *Inside)
+        allocates(I, Bound);
   }
 
   /// Functions that a region's threads run, inner regions left out.
@@ -413,7 +356,6 @@ class ThreadFlow {
       for (const Function *F : Microtasks[K - 1].Reached)
         Owners.try_emplace(F, BitVector(Count)).first->second.set(K);
     }
-    SetVector<Function *> Serial; // whatever runs outside of regions
     for (Function &F : M)
       if (!F.isDeclaration() && !Owners.count(&F))
         Serial.insert(&F);
@@ -426,6 +368,83 @@ class ThreadFlow {
       }
       Owners.try_emplace(Serial[K], BitVector(Count)).first->second.set(0);
     }
+  }
+
+  bool asks() const {
+    bool Count = false, Number = false;
+    for (const Function &F : M)
+      for (const Instruction &I : instructions(F))
+        if (auto *Call = dyn_cast<CallBase>(&I)) {
+          Count |= asksForThreadCount(*Call) || readsThreadVariable(*Call);
+          Number |= asksForThreadNumber(calleeName(*Call));
+        }
+    return Count && Number;
+  }
+
+  /// As much is told apart as can be looked at in a second or two.
+  void choosePrecision() {
+    static constexpr uint64_t InstructionsMost = 400000;
+    DenseMap<const Function *, uint64_t> Own, WithCallees;
+    DenseMap<const Function *, SmallVector<const Function *, 2>> Forks;
+    for (const Function &F : M)
+      Own[&F] = F.getInstructionCount();
+    for (const Function &F : M) {
+      WithCallees[&F] = Own[&F];
+      for (const Instruction &I : instructions(F)) {
+        auto *Call = dyn_cast<CallBase>(&I);
+        auto *Callee = Call ? Call->getCalledFunction() : nullptr;
+        if (Call && forkPath(*Call) >= 0 && Call->arg_size() >= 3)
+          Callee = dyn_cast<Function>(Call->getArgOperand(2)->stripPointerCasts()), Forks[&F].push_back(Callee);
+        if (Callee)
+          WithCallees[&F] += Own[Callee];
+      }
+    }
+    DenseMap<const Function *, uint64_t> Entered; // by how many owners
+    auto Enter = [&](const SetVector<Function *> &By) {
+      DenseSet<const Function *> All;
+      for (const Function *F : By)
+        if (auto Slot = Forks.find(F); Slot != Forks.end())
+          All.insert(Slot->second.begin(), Slot->second.end());
+      for (const Function *F : All)
+        Entered[F]++;
+    };
+    uint64_t Owners = 0, Calls = 0;
+    auto Add = [&](const SetVector<Function *> &Functions, uint64_t Times) {
+      for (const Function *F : Functions) {
+        Owners += Times * Own[F];
+        Calls += Times * WithCallees[F];
+      }
+    };
+    Enter(Serial);
+    for (const Microtask &R : Microtasks)
+      Enter(R.Reached);
+    Add(Serial, 1);
+    for (const Microtask &R : Microtasks)
+      Add(R.Reached, std::max<uint64_t>(Entered[R.F], 1));
+    Apart = Calls <= InstructionsMost ? ByCall : Owners <= InstructionsMost ? ByOwner : ByFunction;
+  }
+
+  /// Begin with what is called from nowhere, or by nobody knows whom.
+  void walk() {
+    size_t Done = 1;
+    auto From = [&](const Function &F, unsigned Owner) {
+      if (Begun.count({&F, Apart >= ByOwner ? Owner : 0}))
+        return;
+      instance({&F, Owner, 0}, nullptr);
+      for (; Done < Instances.size(); ++Done) {
+        Here = static_cast<unsigned>(Done);
+        for (const Instruction &I : instructions(*Instances[Done].F))
+          instruction(I);
+      }
+    };
+    for (const Function *F : Serial)
+      if (!F->hasLocalLinkage() || F->hasAddressTaken())
+        From(*F, 0);
+    for (const Function *F : Serial)
+      From(*F, 0);
+    for (unsigned K = 0; K < Microtasks.size(); ++K)
+      for (const Function *F : Microtasks[K].Reached)
+        From(*F, K + 1);
   }
 
   static std::string place(const Instruction *I) {
@@ -446,27 +465,32 @@ class ThreadFlow {
   }
 
 public:
-  explicit ThreadFlow(Module &M) : M(M) { findOwners(); }
+  explicit ThreadFlow(Module &M) : M(M) {}
 
   size_t regions() const { return Microtasks.size(); }
   Function &microtask(size_t K) const { return *Microtasks[K].F; }
 
-  /// False: nobody asks for a thread count, or nobody for a thread's number.
+  /// False: there is no region, or nobody asks for a thread count, or nobody for a thread's number.
   bool run() {
-    for (Function &F : M)
-      for (Instruction &I : instructions(F))
-        instruction(I);
-    if (Sources.empty() || Numbers.empty())
+    if (!asks())
       return false;
+    findOwners();
+    if (Microtasks.empty())
+      return false;
+    choosePrecision();
+    walk();
     unsigned Count = static_cast<unsigned>(Microtasks.size()) + 1;
     for (Node &N : Nodes) {
       N.F.Count.resize(Count);
       N.F.Sized.resize(Count);
     }
-    for (const Instruction *I : Sources)
-      source(*I);
-    for (const Instruction *I : Numbers)
-      Nodes[find(node(I))].F.Number = true;
+    for (auto [In, I] : Sources) {
+      Facts &F = Nodes[find(nodeIn(In, I))].F;
+      F.Count |= owners(Instances[In]);
+      F.Asked = I;
+    }
+    for (auto [In, I] : Numbers)
+      Nodes[find(nodeIn(In, I))].F.Number = true;
     settle();
     followLoops();
     settle();
@@ -475,24 +499,34 @@ public:
 
   /// Why the region's memory holds for the captured thread count only, or "".
   std::string reason(size_t K) {
+    unsigned Owner = static_cast<unsigned>(K) + 1;
     BitVector Others(static_cast<unsigned>(Microtasks.size()) + 1, true);
-    Others.reset(static_cast<unsigned>(K) + 1);
-    for (Function *F : Microtasks[K].Reached)
-      for (Instruction &I : instructions(*F)) {
-        auto *Address = dyn_cast<GetElementPtrInst>(&I);
-        if (!Address || carriesNothing(Address->getPointerOperand()))
+    Others.reset(Owner);
+    std::string Reason;
+    for (unsigned In = 1; In < Instances.size() && Reason.empty(); ++In)
+      if (owners(Instances[In]).test(Owner))
+        Reason = reasonIn(In, Others);
+    return Reason;
+  }
+
+private:
+  std::string reasonIn(unsigned In, const BitVector &Others) {
+    Here = In;
+    for (const Instruction &I : instructions(*Instances[In].F)) {
+      auto *Address = dyn_cast<GetElementPtrInst>(&I);
+      if (!Address || carriesNothing(Address->getPointerOperand()))
+        continue;
+      const Facts Base = Nodes[find(node(Address->getPointerOperand()))].F;
+      for (const Use &Index : Address->indices()) {
+        if (carriesNothing(Index))
           continue;
-        const Facts &Base = Nodes[find(node(Address->getPointerOperand()))].F;
-        for (const Use &Index : Address->indices()) {
-          if (carriesNothing(Index))
-            continue;
-          const Facts &At = Nodes[find(node(Index))].F;
-          if (At.Number && Base.Sized.anyCommon(Others))
-            return "memory with one part per thread (allocated" + place(Base.Allocated) + ", sized by " + asked(Base.Asked) + ")";
-          if (At.Number && At.Count.anyCommon(Others))
-            return "a division of the work by a thread count from before the region (" + asked(At.Asked) + ")";
-        }
+        const Facts At = Nodes[find(node(Index))].F;
+        if (At.Number && Base.Sized.anyCommon(Others))
+          return "memory with one part per thread (allocated" + place(Base.Allocated) + ", sized by " + asked(Base.Asked) + ")";
+        if (At.Number && At.Count.anyCommon(Others))
+          return "a division of the work by a thread count from before the region (" + asked(At.Asked) + ")";
       }
+    }
     return "";
   }
 };
@@ -501,7 +535,7 @@ public:
 
 void flagThreadSized(Module &M) {
   ThreadFlow Flow(M);
-  if (Flow.regions() == 0 || !Flow.run())
+  if (!Flow.run())
     return;
   for (size_t K = 0; K < Flow.regions(); ++K) {
     std::string Reason = Flow.reason(K);
@@ -516,7 +550,7 @@ void writeThreadSized(Module &M, StringRef File) {
   std::error_code Failure;
   raw_fd_ostream Out(File, Failure, sys::fs::OF_Text);
   ThreadFlow Flow(M);
-  if (!Failure && Flow.regions() > 0 && Flow.run())
+  if (!Failure && Flow.run())
     for (size_t K = 0; K < Flow.regions(); ++K) {
       auto *Name = dyn_cast<MDString>(Flow.microtask(K).getMetadata(SiteMetadata)->getOperand(0));
       std::string Reason = Flow.reason(K);

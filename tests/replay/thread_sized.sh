@@ -114,6 +114,91 @@ for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
 done
 run env "PATH=$work/none" "$PCERE" capture --force --all-classes ./apart
 says "without a compiler the program is captured" 0 err 'not looked at together.*there is no'
+# Calls of one function are told apart: by the region that runs them, and by where they stand. Recursion keeps the functions from moving into their callers.
+compile calls <<'END'
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+struct part { long first, end; };
+struct blocking { long depth; };
+static long *reserve(long bytes, int tries)
+{
+    long *memory = calloc((size_t)bytes, 2);
+    if (!memory && tries && (memory = reserve(bytes, tries - 1)))
+        memory[0] = 0;
+    return memory;
+}
+static void add(double *to, long first, long end, const struct blocking *blocking, struct part *parts)
+{
+    if (end - first > blocking->depth) {
+        long middle = first + (end - first) / 2;
+        add(to, first, middle, blocking, parts);
+        add(to, middle, end, blocking, parts);
+        return;
+    }
+    double *packed = calloc((size_t)blocking->depth, sizeof *packed);
+    for (long i = 0; i < blocking->depth; i++)
+        packed[i] = 1;
+    if (parts) {
+        int me = omp_get_thread_num();
+        parts[me] = (struct part){first, end};
+        to[first] += packed[parts[me].end % blocking->depth];
+    }
+    for (long i = first; i < end; i++)
+        to[i] += packed[i * i % blocking->depth];
+    free(packed);
+}
+void product(double *to, long count)       /* as matrix libraries do it: by threads of its own, or inside a region by the calling one */
+{
+    int threads = omp_get_max_threads();
+    struct blocking blocking = {count / threads + 1};
+    if (threads == 1 || omp_get_num_threads() > 1) {
+        add(to, 0, count, &blocking, NULL);
+        return;
+    }
+    struct part *parts = (struct part *)reserve(threads * (long)sizeof *parts, 3);
+#pragma omp parallel num_threads(threads)
+    {
+        long me = omp_get_thread_num(), all = omp_get_num_threads();
+        add(to, count * me / all, count * (me + 1) / all, &blocking, parts);
+    }
+    free(parts);
+}
+void many_products(double *to, long count)
+{
+#pragma omp parallel for
+    for (int k = 0; k < 8; k++)
+        product(to + k * count, count);
+}
+void marks_of_any(long *marks)
+{
+#pragma omp parallel
+    marks[omp_get_thread_num() % 64]++;
+}
+void marks_of_threads(long *marks)
+{
+#pragma omp parallel
+    marks[omp_get_thread_num()]++;
+}
+int main(void)
+{
+    double *to = calloc(8000, sizeof *to);
+    long *any = reserve(64 * sizeof *any, 3), *own = reserve(omp_get_max_threads() * (long)sizeof *own, 3);
+    for (int step = 0; step < 2; step++) {
+        product(to, 8000);
+        many_products(to, 1000);
+        marks_of_any(any);
+        marks_of_threads(own);
+    }
+    return puts(to[77] > 0 && own[0] == 2 ? "PASS" : "FAIL") < 0;
+}
+END
+captured calls --force --threads 2
+run "$PCERE" regions --json calls.pcere
+is "what other calls of a function made for the threads is no region's that makes its own" \
+    "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "marks_of_threads product"
+run "$PCERE" verify --threads 1,4 calls.pcere many_products
+says "and so it runs with more threads" 0
 # A team that the program asked for by a variable, as large as the capture's: whether it always asks for that is not known.
 compile asks <<'END'
 #include <omp.h>

@@ -1,0 +1,63 @@
+//===- passes/ThreadCalls.h - calls that ask for threads, by their functions' names, and calls that allocate ---------------------===//
+#ifndef PCERE_PASSES_THREADCALLS_H
+#define PCERE_PASSES_THREADCALLS_H
+
+#include "Regions.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/InstrTypes.h"
+
+#include <unistd.h>
+
+namespace pcere {
+
+/// Of threads, or of what programs take for as many: processors, places.
+inline bool asksForThreadCount(const llvm::CallBase &Call) {
+  llvm::StringRef Name = calleeName(Call);
+  if (Name == "sysconf") {
+    auto *What = Call.arg_size() == 1 ? llvm::dyn_cast<llvm::ConstantInt>(Call.getArgOperand(0)) : nullptr;
+    return What && (What->equalsInt(_SC_NPROCESSORS_CONF) || What->equalsInt(_SC_NPROCESSORS_ONLN));
+  }
+  Name.consume_back("_"); // Fortran's
+  static constexpr llvm::StringLiteral Known[] = {
+      "omp_get_max_threads", "omp_get_num_threads", "omp_get_num_procs", "omp_get_team_size", "omp_get_thread_limit", "omp_get_num_places", "get_nprocs",
+      "get_nprocs_conf", "_ZNSt6thread20hardware_concurrencyEv"};
+  return llvm::is_contained(Known, Name);
+}
+
+inline bool asksForThreadNumber(llvm::StringRef Name) {
+  Name.consume_back("_");
+  return Name == "omp_get_thread_num";
+}
+
+inline bool readsThreadVariable(const llvm::CallBase &Call) {
+  if (calleeName(Call) != "getenv" || Call.arg_size() != 1)
+    return false;
+  auto *Variable = llvm::dyn_cast<llvm::GlobalVariable>(Call.getArgOperand(0)->stripPointerCasts());
+  auto *Data = Variable && Variable->hasInitializer() ? llvm::dyn_cast<llvm::ConstantDataSequential>(Variable->getInitializer()) : nullptr;
+  return Data && Data->isCString() && Data->getAsCString() == "OMP_NUM_THREADS";
+}
+
+inline bool readsNumber(llvm::StringRef Name) {
+  Name.consume_front("__isoc23_");
+  static constexpr llvm::StringLiteral Known[] = {"atoi", "atol", "atoll", "strtol", "strtoul", "strtoll", "strtoull"};
+  return llvm::is_contained(Known, Name);
+}
+
+/// Arguments of an allocation that make its size: first, and how many; 0: it is none.
+inline std::pair<unsigned, unsigned> allocationSize(llvm::StringRef Name) {
+  if (Name.starts_with("_Znwm") || Name.starts_with("_Znam"))
+    return {0, 1};
+  static const std::pair<llvm::StringLiteral, std::pair<unsigned, unsigned>> Known[] = {
+      {"malloc", {0, 1}}, {"valloc", {0, 1}}, {"omp_alloc", {0, 1}}, {"calloc", {0, 2}}, {"reallocarray", {1, 2}}, {"realloc", {1, 1}}, {"memalign", {1, 1}},
+      {"mmap", {1, 1}}, {"aligned_alloc", {1, 1}}, {"omp_aligned_alloc", {1, 1}}, {"__kmpc_alloc", {1, 1}}, {"posix_memalign", {2, 1}}};
+  for (const auto &[Function, Arguments] : Known)
+    if (Name == Function)
+      return Arguments;
+  return {0, 0};
+}
+
+} // namespace pcere
+
+#endif
