@@ -18,6 +18,7 @@
 #include "include/pcere/rt_abi.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -298,7 +299,7 @@ class ThreadFlow : MemoryClasses {
 
   /// A loop that runs once per thread makes one part per thread too, say by push_back.
   void followLoops() {
-    std::map<Function *, SmallVector<unsigned, 4>> OfFunction;
+    MapVector<Function *, SmallVector<unsigned, 4>> OfFunction;
     for (unsigned K = 1; K < Instances.size(); ++K)
       OfFunction[const_cast<Function *>(Instances[K].F)].push_back(K);
     for (auto &[F, In] : OfFunction) {
