@@ -2,11 +2,13 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "core/workers.h"
 #include "store/directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,25 +38,30 @@ void store_series_free(struct store_series *series, size_t count)
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------- */
 
+enum { DIGITS_MOST = 20 };
+
+/* Returns how many digits it has. */
+static size_t number_put(char *to, uint64_t number)
+{
+    size_t length = 1;
+    for (uint64_t limit = 10; length < DIGITS_MOST && number >= limit; limit *= 10)
+        length++;
+    for (size_t i = length; i-- > 0; number /= 10)
+        to[i] = (char)('0' + number % 10);
+    return length;
+}
+
 /* There can be a hundred thousand: as text at once, since objects for each take fifty times as long. */
 static void numbers_encode(struct text *file, const char *key, const uint64_t *numbers, size_t count)
 {
-    enum { DIGITS_MOST = 21 };
     char part[4096];
     size_t used = 0;
     text_addf(file, ",\"%s\":[", key);
     for (size_t i = 0; i < count; i++) {
-        char digits[DIGITS_MOST], *at = digits + sizeof digits;
-        uint64_t left = numbers[i];
-        do
-            *--at = (char)('0' + left % 10);
-        while (left /= 10);
         if (i)
-            *--at = ',';
-        size_t length = (size_t)(digits + sizeof digits - at);
-        memcpy(part + used, at, length);
-        used += length;
-        if (used > sizeof part - DIGITS_MOST) {
+            part[used++] = ',';
+        used += number_put(part + used, numbers[i]);
+        if (used >= sizeof part - DIGITS_MOST) {
             text_add_bytes(file, part, used);
             used = 0;
         }
@@ -78,21 +85,52 @@ static void series_encode(struct text *file, const struct store_series *series, 
     text_add(file, "}");
 }
 
+struct encoding {                        /* of all regions, side by side */
+    const struct store_series *series;
+    struct text *texts;
+    size_t count;
+    atomic_size_t next;
+    atomic_bool failed;
+};
+
+static void *regions_encode(void *context)
+{
+    struct encoding *encoding = context;
+    for (size_t i; (i = atomic_fetch_add(&encoding->next, 1)) < encoding->count;) {
+        bool failed = false;
+        series_encode(&encoding->texts[i], &encoding->series[i], &failed);
+        if (failed || encoding->texts[i].failed)
+            atomic_store(&encoding->failed, true);
+    }
+    return NULL;
+}
+
+/* False: no memory, or what cannot be said. */
+static bool file_encode(const struct store_series *series, size_t count, struct text *file)
+{
+    struct encoding encoding = {.series = series, .texts = calloc(count + 1, sizeof *encoding.texts), .count = count};
+    if (!encoding.texts)
+        return false;
+    workers_run(regions_encode, &encoding, count);
+    text_add(file, "{\"schema\":\"" INVOCATIONS_SCHEMA "\",\"regions\":[");
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            text_add(file, ",");
+        text_add_bytes(file, encoding.texts[i].data, encoding.texts[i].length);
+        text_done(&encoding.texts[i]);
+    }
+    free(encoding.texts);
+    text_add(file, "]");
+    check_add(file, ",", "}\n");
+    return !encoding.failed && !file->failed;
+}
+
 enum pcere_status store_invocations_write(const struct store *store, const struct store_series *series, size_t count,
                                           struct pcere_error *error)
 {
-    bool failed = false;
     struct text file = {0};
-    text_add(&file, "{\"schema\":\"" INVOCATIONS_SCHEMA "\",\"regions\":[");
-    for (size_t i = 0; i < count; i++) {
-        if (i)
-            text_add(&file, ",");
-        series_encode(&file, &series[i], &failed);
-    }
-    text_add(&file, "]");
-    check_add(&file, ",", "}\n");
     enum pcere_status status = PCERE_OK;
-    if (failed || file.failed)
+    if (!file_encode(series, count, &file))
         status = pcere_fail_memory(error, "the invocations");
     else if (file.length > STORE_INVOCATIONS_BYTES_MOST)
         status = pcere_fail(error, PCERE_USAGE, 0, NULL, "too many invocations for " WHERE);

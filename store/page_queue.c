@@ -48,7 +48,8 @@ struct page_queue {
     struct page_table known;
     struct block_end *ends;                        /* of written blocks */
     size_t end_count, end_capacity;
-    uint64_t flushed_bytes;
+    uint64_t flushed_bytes;                        /* of whoever appends */
+    uint64_t flush_blocks;                         /* the disk begins with all that is there when so many are written */
     bool stop, failed, paused;
     struct pcere_error failure;
     pthread_t workers[QUEUE_WORKERS_MOST];
@@ -108,6 +109,14 @@ static void queue_fail(struct page_queue *queue, const struct pcere_error *error
     pthread_cond_broadcast(&queue->ready);
 }
 
+/* Without waiting. By whoever appends, or while nobody does. */
+static void queue_write_back(struct page_queue *queue, uint64_t bytes)
+{
+    if (bytes > queue->flushed_bytes)
+        sync_file_range(queue->descriptor, (off_t)queue->flushed_bytes, (off_t)(bytes - queue->flushed_bytes), SYNC_FILE_RANGE_WRITE);
+    queue->flushed_bytes = bytes;
+}
+
 /* Append the encoded block when all before it are written. Called and returns with the lock held. */
 static void block_append(struct page_queue *queue, uint64_t block, const unsigned char *out, size_t bytes)
 {
@@ -116,6 +125,7 @@ static void block_append(struct page_queue *queue, uint64_t block, const unsigne
     if (queue->failed)
         return;
     uint64_t start = queue_end(queue, block).bytes;
+    bool flush = block + 1 == queue->flush_blocks;
     unsigned pages = queue_slot(queue, block)->pages;
     struct pcere_error error = {0};
     bool no_memory = !array_reserve(&queue->ends, &queue->end_capacity, queue->end_count + 1, sizeof *queue->ends);
@@ -125,11 +135,8 @@ static void block_append(struct page_queue *queue, uint64_t block, const unsigne
     if (status && ftruncate(queue->descriptor, (off_t)start) != 0) {
         /* The torn block stays behind the last whole one, where readers expect it after a kill. */
     }
-    if (!status && start + bytes - queue->flushed_bytes >= WRITEBACK_BYTES) {
-        sync_file_range(queue->descriptor, (off_t)queue->flushed_bytes, (off_t)(start + bytes - queue->flushed_bytes),
-                        SYNC_FILE_RANGE_WRITE);
-        queue->flushed_bytes = start + bytes;
-    }
+    if (!status && (flush || start + bytes - queue->flushed_bytes >= WRITEBACK_BYTES))
+        queue_write_back(queue, start + bytes);
     pthread_mutex_lock(&queue->lock);
     if (status) {
         queue_fail(queue, &error);
@@ -326,6 +333,17 @@ void page_queue_pause(struct page_queue *queue, bool pause)
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------------- */
+
+void page_queue_flush(struct page_queue *queue)
+{
+    uint64_t blocks;
+    page_queue_seal(queue, &blocks);
+    pthread_mutex_lock(&queue->lock);
+    queue->flush_blocks = blocks;
+    if (queue->end_count >= blocks && queue->open == queue->end_count && !queue->failed)
+        queue_write_back(queue, queue_end(queue, queue->end_count).bytes);
+    pthread_mutex_unlock(&queue->lock);
+}
 
 void page_queue_seal(struct page_queue *queue, uint64_t *ret_blocks)
 {

@@ -28,6 +28,9 @@ enum pcere_status page_queue_add(struct page_queue *queue, const void *data, siz
 /* See store_writer_pause. */
 void page_queue_pause(struct page_queue *queue, bool pause);
 
+/* See store_writer_flush. */
+void page_queue_flush(struct page_queue *queue);
+
 /* Let the block that is being filled be compressed. *ret_blocks: as many blocks hold all pages added so far. */
 void page_queue_seal(struct page_queue *queue, uint64_t *ret_blocks);
 /* Wait until so many blocks are written; the failure if they never will be. *ret_bytes is the file's size up to there,

@@ -314,6 +314,9 @@ enum pcere_status store_writer_library(struct store_writer *writer, const char *
 enum pcere_status store_writer_pages(struct store_writer *writer, const void *data, size_t count, uint64_t *ret_pages,
                                      struct pcere_error *error);
 
+/* Start what was added so far on its way to the disk, and do not wait: it will have to be there when the store is complete. */
+void store_writer_flush(struct store_writer *writer);
+
 /* While paused, compression rests as long as there is room for what comes: a stop has the processors for itself. */
 void store_writer_pause(struct store_writer *writer, bool pause);
 

@@ -272,6 +272,11 @@ enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t byt
     return page_queue_reserve(writer->queue, bytes, stop, error);
 }
 
+void store_writer_flush(struct store_writer *writer)
+{
+    page_queue_flush(writer->queue);
+}
+
 void store_writer_pause(struct store_writer *writer, bool pause)
 {
     page_queue_pause(writer->queue, pause);

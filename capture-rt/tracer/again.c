@@ -257,6 +257,7 @@ static enum pcere_status run_again(struct session *session, int input, bool code
 {
     const int quiet[3] = {input >= 0 ? input : STDIN_FILENO, -1, -1};
     struct capture_run again = {0};
+    session_log_await(session);
     if (codelets)
         scattered_forget(session);
     session->result->runs++;

@@ -309,6 +309,7 @@ static enum pcere_status finish(struct session *session, struct pcere_error *err
     if (session->options->progress)
         session->options->progress(session->options->progress_context, CAPTURE_PHASE_WRITING, 0, result->stop_count, 0);
     enum pcere_status status = store_end(session, error);
+    session_log_await(session);
     result->writing_ns = clock_ns() - ended_ns;
     if (session->trouble.status != PCERE_OK)
         return trouble_tell(session, error);
@@ -330,6 +331,7 @@ static enum pcere_status one_run(struct session *session, const struct again_inp
     if (status != PCERE_OK)
         return status;
     result->runs = 1;
+    store_writer_flush(session->writer);
     again_times(session, &result->timing);
     status = again_classes(session, error);
     if (status == PCERE_OK)
@@ -459,6 +461,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
             if (input[i] >= 0)
                 close(input[i]);
     }
+    session_log_await(&session);
     kept_done(&session);
     libraries_done(&session.libraries);
     externals_done(&session.externals);

@@ -214,6 +214,30 @@ static void notes_after(struct session *session)
         capture_note(session->result, "the program shares writable memory with others: it is captured like its own", &ignored);
 }
 
+static void *log_close_main(void *context)
+{
+    struct session *session = context;
+    shared_log_close(&session->old_log);
+    return NULL;
+}
+
+/* That takes milliseconds, in which the run can be looked at. */
+static void log_close(struct session *session)
+{
+    session->old_log = session->log;
+    session->log = (struct shared_log){.descriptor = -1};
+    session->closing_begun = pthread_create(&session->closing, NULL, log_close_main, session) == 0;
+    if (!session->closing_begun)
+        log_close_main(session);
+}
+
+void session_log_await(struct session *session)
+{
+    if (session->closing_begun)
+        pthread_join(session->closing, NULL);
+    session->closing_begun = false;
+}
+
 static void session_close(struct session *session)
 {
     session->reserving_over = true;
@@ -232,7 +256,7 @@ static void session_close(struct session *session)
     free(session->excluded);
     free(session->pending);
     child_done(&session->child);
-    shared_log_close(&session->log);
+    log_close(session);
 }
 
 /* As for a run of its own: what the run before learnt of another process is of no use. */

@@ -27,6 +27,9 @@ struct session {
     size_t under_way;                /* codelets handed to the writer and not settled, under `mutex` */
 
     struct shared_log log;
+    struct shared_log old_log;       /* of the run before, while `closing` gives its memory back */
+    pthread_t closing;
+    bool closing_begun;
     struct child child;
     int32_t child_status;
     int socket;                      /* to the program; -1: it will not stop again */
@@ -136,6 +139,9 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
 uint64_t session_reserve_bytes(uint64_t bytes);
 
 #define SESSION_RESTLESS_MOST 3          /* invocations of a region that are tried in vain */
+
+/* Wait until the last run's log has been given back: before another one, and at the end. */
+void session_log_await(struct session *session);
 
 /* Wait until every codelet is on disk, or is known to have failed. */
 void session_settle(struct session *session);
