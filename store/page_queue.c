@@ -28,6 +28,7 @@
 
 struct slot {                                      /* one block on its way */
     uint64_t first_page;
+    uint32_t place;                                /* of its pages in the ring, while there are any */
     unsigned pages, filled;
     bool sealed;
     struct page_hash hashes[STORE_BLOCK_PAGES];
@@ -41,6 +42,8 @@ struct page_queue {
     pthread_mutex_t lock;                          /* guards all below, except the content of pages and of taken slots */
     pthread_cond_t ready, room, wrote;
     unsigned char *ring;
+    uint32_t *free_places;                         /* of blocks in it, a stack: what was used last is used next, since fresh memory is dear */
+    size_t free_count;
     struct slot *slots;
     size_t slot_count;
     uint64_t open, taken;                          /* blocks, counted from the start: being filled, next to compress */
@@ -63,7 +66,7 @@ static struct slot *queue_slot(const struct page_queue *queue, uint64_t block)
 
 static unsigned char *queue_block(const struct page_queue *queue, uint64_t block)
 {
-    return queue->ring + block % queue->slot_count * STORE_BLOCK_PAGES * queue->page_bytes;
+    return queue->ring + (size_t)queue_slot(queue, block)->place * STORE_BLOCK_PAGES * queue->page_bytes;
 }
 
 static struct block_end queue_end(const struct page_queue *queue, uint64_t blocks)
@@ -144,6 +147,7 @@ static void block_append(struct page_queue *queue, uint64_t block, const unsigne
     }
     struct block_end before = queue_end(queue, block);
     queue->ends[queue->end_count++] = (struct block_end){start + bytes, before.pages + pages};
+    queue->free_places[queue->free_count++] = queue_slot(queue, block)->place;
     *queue_slot(queue, block) = (struct slot){0};
     pthread_cond_broadcast(&queue->wrote);
     pthread_cond_broadcast(&queue->room);
@@ -237,8 +241,10 @@ static void batch_copy(struct page_queue *queue, struct batch *batch)
 static uint64_t batch_promise(struct page_queue *queue, struct batch *batch, struct page_hash hash, unsigned from)
 {
     struct slot *slot = queue_slot(queue, queue->open);
-    if (!slot->pages)
+    if (!slot->pages) {
         slot->first_page = queue->next_page;
+        slot->place = queue->free_places[--queue->free_count];      /* blocks under way are fewer than places */
+    }
     uint64_t number = queue->next_page++;
     unsigned half = batch->pages[0] && batch->block[0] != queue->open;
     batch->block[half] = queue->open;
@@ -387,12 +393,13 @@ static size_t ring_bytes(const struct page_queue *queue, size_t slots)
     return slots * STORE_BLOCK_PAGES * queue->page_bytes;
 }
 
-struct ring { unsigned char *bytes; struct slot *slots; size_t count; };
+struct ring { unsigned char *bytes; uint32_t *places; struct slot *slots; size_t count; };
 
 static void ring_done(const struct page_queue *queue, const struct ring *ring)
 {
     if (ring->bytes)
         munmap(ring->bytes, ring_bytes(queue, ring->count));
+    free(ring->places);
     free(ring->slots);
 }
 
@@ -408,9 +415,11 @@ static bool ring_make(const struct page_queue *queue, size_t slots, bool touch, 
         return false;
     size_t bytes = ring_bytes(queue, slots);
     struct slot *states = calloc(slots, sizeof *states);
+    uint32_t *places = calloc(slots, sizeof *places);
     unsigned char *ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!states || ring == MAP_FAILED) {
+    if (!states || !places || slots > UINT32_MAX || ring == MAP_FAILED) {
         free(states);
+        free(places);
         if (ring != MAP_FAILED)
             munmap(ring, bytes);
         return false;
@@ -419,15 +428,19 @@ static bool ring_make(const struct page_queue *queue, size_t slots, bool touch, 
     if (touch)
         for (size_t at = 0; at < bytes && !is_stopped(stop); at += 4096)
             *(volatile unsigned char *)(ring + at) = 0;
-    *ret_ring = (struct ring){ring, states, slots};
+    for (size_t i = 0; i < slots; i++)
+        places[i] = (uint32_t)(slots - 1 - i);
+    *ret_ring = (struct ring){ring, places, states, slots};
     return true;
 }
 
 /* *ring gets what was there before. */
 static void ring_exchange(struct page_queue *queue, struct ring *ring)
 {
-    const struct ring before = {queue->ring, queue->slots, queue->slot_count};
+    const struct ring before = {queue->ring, queue->free_places, queue->slots, queue->slot_count};
     queue->ring = ring->bytes;
+    queue->free_places = ring->places;
+    queue->free_count = ring->count;
     queue->slots = ring->slots;
     queue->slot_count = ring->count;
     *ring = before;
@@ -536,6 +549,7 @@ void page_queue_free(struct page_queue *queue)
         pthread_join(queue->workers[i], NULL);
     if (queue->ring)
         munmap(queue->ring, ring_bytes(queue, queue->slot_count));
+    free(queue->free_places);
     free(queue->slots);
     free(queue->ends);
     page_table_done(&queue->known);
