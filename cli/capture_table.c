@@ -31,6 +31,18 @@ static const char *region_io(const struct store_region *region)
     return NULL;
 }
 
+/* The most threads that a codelet of it was captured with. */
+static uint32_t threads_captured(const struct store_region *region, uint32_t capture_threads)
+{
+    uint32_t threads = 0;
+    for (size_t i = 0; i < region->class_count; i++) {
+        uint32_t own = region->classes[i].team ? region->classes[i].team : capture_threads;
+        if (region->classes[i].captured && own > threads)
+            threads = own;
+    }
+    return threads;
+}
+
 static bool nested_only(const struct store_region *region)
 {
     return region->nested > 0 && region->nested == region->invocations;
@@ -53,8 +65,9 @@ static void region_row(struct cli_table *table, const struct store_manifest *man
     const char *io = region_io(region);
     if (region->reason)
         text_add(&note, region->reason);
+    uint32_t threads = threads_captured(region, manifest->threads);
     if (captured && region->thread_sized)
-        text_addf(&note, "%sat most %u thread%s: %s", region->reason ? "; " : "", manifest->threads, manifest->threads == 1 ? "" : "s", region->thread_sized);
+        text_addf(&note, "%sat most %u thread%s: %s", region->reason ? "; " : "", threads, threads == 1 ? "" : "s", region->thread_sized);
     if (io)
         text_addf(&note, "%s%s", note.length ? "; " : "", io);
     if (region->nested) {

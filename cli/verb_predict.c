@@ -188,7 +188,7 @@ static void thread_sized_print(const struct prediction *prediction, const struct
         bool missing = false;
         for (size_t c = 0; c < point->regions[r].class_count; c++)
             missing |= point->regions[r].classes[c].missing;
-        if (missing && region->thread_sized && point->threads > prediction->manifest->threads)
+        if (missing && point->threads > store_region_threads_most(region, prediction->manifest->threads))
             printf("%s cannot run with %u threads, since it uses %s: pcere capture --threads %u\n", region_name_shorten(region->name, name), point->threads, region->thread_sized, point->threads);
     }
 }

@@ -185,7 +185,7 @@ static enum pcere_status class_keep(struct predictor *predictor, const struct st
 /* It cannot be replayed with so many: that is told, however light it is. */
 static bool is_too_many(const struct predict_request *request, const struct store_region *region, uint32_t threads)
 {
-    return region->thread_sized && threads > request->manifest->threads;
+    return threads > store_region_threads_most(region, request->manifest->threads);
 }
 
 /* Whether the class holds at these threads. */

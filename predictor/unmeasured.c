@@ -32,7 +32,7 @@ enum pcere_status unmeasured_class(const struct predict_request *request, struct
     struct text list = {0};
     for (size_t r = 0; r < request->manifest->region_count; r++) {
         const struct store_region *this = &request->manifest->regions[r];
-        if (text_equal(this->name, region) && this->thread_sized && threads > request->manifest->threads)
+        if (text_equal(this->name, region) && threads > store_region_threads_most(this, request->manifest->threads))
             return pcere_fail(error, PCERE_NO, 0, "capture the program with more threads: pcere capture --threads N",
                               "%s cannot run with %u threads, since it uses %s", region, threads, this->thread_sized);
     }

@@ -118,6 +118,8 @@ static json_t *encode_class(const struct store_class *class, bool *failed)
     if (class->nested)
         json_put(object, "nested", json_true(), failed);
     json_put(object, "captured", json_boolean(class->captured), failed);
+    if (class->team)
+        json_put(object, "team", json_from_u64(class->team), failed);
     json_put(object, "memory_bytes", json_from_u64(class->memory_bytes), failed);
     json_put(object, "stored_bytes", json_from_u64(class->stored_bytes), failed);
     json_put(object, "codelet", json_from_string(class->codelet), failed);
@@ -298,6 +300,7 @@ static void decode_class(struct json_reader *reader, const json_t *object, struc
     class->representative_ns = json_read_u64(reader, object, "representative_ns", INT64_MAX);
     class->nested = json_object_get(object, "nested") && json_read_bool(reader, object, "nested");
     class->captured = json_read_bool(reader, object, "captured");
+    class->team = json_object_get(object, "team") ? (uint32_t)json_read_u64(reader, object, "team", UINT32_MAX) : 0;
     class->memory_bytes = json_read_u64(reader, object, "memory_bytes", INT64_MAX);
     class->stored_bytes = json_read_u64(reader, object, "stored_bytes", INT64_MAX);
     class->codelet = json_read_string(reader, object, "codelet", true);

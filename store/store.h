@@ -37,6 +37,7 @@ struct store_class {             /* invocations of one region that perform alike
     bool nested;                 /* its members ran inside other regions: their time is part of the times of these */
     bool captured;               /* false: it weighs too little, or `reason` says why not */
     bool by_chance;              /* not stored: the machine stretched its members, or so it seems, and they are not captured for that */
+    uint32_t team;               /* store_codelet_team of the codelet: 0 if it runs with as many threads as are asked for, or is not there */
     uint64_t memory_bytes;       /* present memory of the codelet */
     uint64_t stored_bytes;       /* what the codelet added to the store, after compression */
     char *codelet;               /* file name in codelets/ without suffix, or NULL */
@@ -56,7 +57,7 @@ struct store_region {
     char *parent;                /* the region that most of these were in, or NULL */
     char *status;                /* "captured", "skipped" or "invalid" */
     char *reason;                /* NULL if captured */
-    char *thread_sized;          /* what keeps its codelets from running with more threads than the capture had, or NULL */
+    char *thread_sized;          /* what keeps its codelets from running with more threads than they were captured with, or NULL */
     struct store_class *classes;
     size_t class_count;
 };
@@ -67,6 +68,15 @@ struct store_region {
 static inline bool store_region_is_short(const struct store_region *region)
 {
     return region->invocations && (region->time_ns + region->nested_ns) / region->invocations < STORE_SHORT_NS;
+}
+
+/* The most threads that all its codelets may be asked for: without bound where nothing is sized by the number of threads, and where the program itself says how many they run with. */
+static inline uint32_t store_region_threads_most(const struct store_region *region, uint32_t capture_threads)
+{
+    bool asked = false;
+    for (size_t i = 0; i < region->class_count; i++)
+        asked |= region->classes[i].captured && !region->classes[i].team;
+    return region->thread_sized && asked ? capture_threads : UINT32_MAX;
 }
 
 struct store_image {             /* a shared library of the user that was captured like the program */
@@ -254,6 +264,16 @@ struct store_codelet {
 };
 
 void store_codelet_done(struct store_codelet *codelet);
+
+/* The team that the program itself asked for by a num_threads clause or omp_set_num_threads, told by its being a number in the source, or another one than the
+ * capture's threads: a replay gives it as many whatever is asked. 0: as many as are asked. */
+static inline uint32_t store_codelet_team(const struct store_codelet *codelet, uint32_t capture_threads)
+{
+    if (codelet->num_threads < 0)
+        return (uint32_t)-(int64_t)codelet->num_threads;
+    uint32_t own = codelet->num_threads > 0 ? (uint32_t)codelet->num_threads : codelet->capture_threads;
+    return own && capture_threads && own != capture_threads ? own : 0;
+}
 
 /* ---- invocations --------------------------------------------------------------------------------------------------------- */
 

@@ -239,6 +239,7 @@ static enum pcere_status class_store(struct session *session, size_t region, siz
     *settling = (struct settling){session, region, index, kept->memory_bytes};
     kept->codelet.members = class->members;
     kept->codelet.in_vivo_ns = class->representative_ns;
+    class->team = store_codelet_team(&kept->codelet, session->manifest.threads);
     pthread_mutex_lock(&session->mutex);
     session->under_way++;
     pthread_mutex_unlock(&session->mutex);

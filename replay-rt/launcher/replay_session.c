@@ -221,10 +221,8 @@ enum pcere_status replay_session_compilers(const struct replay_session *session,
 
 uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads)
 {
-    if (codelet->num_threads < 0)
-        return (uint32_t)-(int64_t)codelet->num_threads;
-    uint32_t captured = codelet->num_threads > 0 ? (uint32_t)codelet->num_threads : codelet->capture_threads;
-    return captured && manifest->threads && captured != manifest->threads ? captured : threads;
+    uint32_t team = store_codelet_team(codelet, manifest->threads);
+    return team ? team : threads;
 }
 
 uint32_t replay_asked_threads(const struct replay_session *session, const struct store_codelet *codelet)

@@ -56,8 +56,7 @@ void replay_session_close(struct replay_session *session);    /* accepts half-bu
 enum pcere_status replay_session_compilers(const struct replay_session *session, struct replay_compiler **ret_compilers, size_t *ret_count,
                                            struct pcere_error *error);
 
-/* How many threads the region gets where OMP_NUM_THREADS is `threads`: that many, or what the program itself asked for by a num_threads clause or
- * omp_set_num_threads, told by its being a number in the source, or another one than OMP_NUM_THREADS of the capture. */
+/* How many threads the region gets where OMP_NUM_THREADS is `threads`: that many, or store_codelet_team. */
 uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads);
 
 /* How many threads the region asked for by a variable, where these are as many as the capture's: whether it would ask for as many whatever OMP_NUM_THREADS is cannot be told, and

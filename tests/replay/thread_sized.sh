@@ -229,4 +229,33 @@ captured asks --force --threads 2
 run "$PCERE" replay --repeat 1 --threads 3 --json asks.pcere own
 is "captured with two threads it keeps its own number" "$(json '[.replays[] | .team, .asked_threads] | join(" ")')" "1 "
 
+# A team that the program set for itself, which memory was made for: replays have it whatever is asked, so that no number is too many.
+compile sets <<'END'
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void own(long *parts) {
+    #pragma omp parallel
+    for (volatile long i = 0; i < 2000000; i++)
+        parts[8 * omp_get_thread_num()]++;
+}
+int main(void) {
+    omp_set_num_threads(2);
+    long *parts = calloc(8 * omp_get_max_threads(), sizeof *parts);
+    if (!parts)
+        return 1;
+    own(parts);
+    puts("PASS");
+    return 0;
+}
+END
+captured sets --force
+run "$PCERE" regions sets.pcere
+says "a team that the program set holds for its own number" 0 out 'at most 2 threads: memory with one part per thread'
+run "$PCERE" replay --repeat 1 --threads 4 sets.pcere
+says "it is replayed as it is whatever is asked" 0 out 'its team has 2 threads'
+run "$PCERE" predict --threads 2,4 sets.pcere
+says "of others a prediction says that they lack" 0 out '^MISSING with 2 threads: .* was not replayed with 2 threads'
+holds "and calls none too many" test "$(grep -cE 'cannot run with|MISSING with 4' .out)" = 0
+
 finish
