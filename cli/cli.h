@@ -166,7 +166,11 @@ enum pcere_status cli_output_check(const char *path, bool force, struct pcere_er
 enum pcere_status cli_output_choose(const char *output, const char *program, const char *suffix, bool force, char **ret_path, struct pcere_error *error);
 /* Find a program as a shell does: a name with a slash as it is, another in PATH. free() it. PCERE_USAGE. */
 enum pcere_status cli_program_find(const char *name, char **ret_path, struct pcere_error *error);
-/* A new directory under TMPDIR; free() it; cli_directory_remove deletes it with the plain files in it. */
+
+/* ---- moment.c ------------------------------------------------------------------------------------------------------------ */
+
+/* A new directory under TMPDIR, locked until this process ends; free() it; cli_directory_remove deletes it with all it holds. Those that killed processes of
+ * this user left on this machine are removed. PCERE_SYSTEM: none can be made there. */
 enum pcere_status cli_directory_new(char **ret_path, struct pcere_error *error);
 void cli_directory_remove(const char *path);
 

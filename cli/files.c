@@ -1,11 +1,10 @@
-/* cli/files.c - where things are: PCERE's own files beside the command, programs in PATH, a directory for the moment.
+/* cli/files.c - where things are: PCERE's own files beside the command, programs in PATH.
  *
- * The one place that reads PCERE_LIBDIR, PATH and TMPDIR.
+ * The one place that reads PCERE_LIBDIR and PATH.
  */
 #include "cli/cli.h"
 #include "core/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -125,32 +124,4 @@ enum pcere_status cli_program_find(const char *name, char **ret_path, struct pce
     if (access(name, X_OK) == 0)
         snprintf(hint, sizeof hint, "did you mean './%.200s'?", name);
     return pcere_fail(error, PCERE_USAGE, 0, hint, "there is no program '%.300s' in PATH", name);
-}
-
-enum pcere_status cli_directory_new(char **ret_path, struct pcere_error *error)
-{
-    const char *base = getenv("TMPDIR");
-    char path[PATH_MAX];
-    int needed = snprintf(path, sizeof path, "%s/pcere-XXXXXX", base && base[0] ? base : "/tmp");
-    if (needed < 0 || (size_t)needed >= sizeof path || !mkdtemp(path))
-        return pcere_fail(error, PCERE_SYSTEM, errno, "set TMPDIR to a directory that can be written", "cannot make a directory for the moment");
-    char *copy = strdup(path);
-    if (!copy) {
-        rmdir(path);
-        return pcere_fail_memory(error, "a path");
-    }
-    *ret_path = copy;
-    return PCERE_OK;
-}
-
-void cli_directory_remove(const char *path)
-{
-    DIR *directory = path ? opendir(path) : NULL;
-    if (!directory)
-        return;
-    for (const struct dirent *entry = readdir(directory); entry; entry = readdir(directory))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(dirfd(directory), entry->d_name, 0);
-    closedir(directory);
-    rmdir(path);
 }

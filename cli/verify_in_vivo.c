@@ -165,11 +165,7 @@ void verify_in_vivo_done(struct verify_in_vivo *runs)
         struct in_vivo_store *place = &runs->stores[i];
         if (place->store)
             store_close(place->store);
-        uint64_t bytes;
-        if (place->path)
-            store_remove(place->path, false, &bytes, NULL);      /* there may be none yet */
-        if (place->directory)
-            cli_directory_remove(place->directory);
+        cli_directory_remove(place->directory);
         free(place->targets);
         free(place->directory);
         free(place->path);

@@ -38,15 +38,17 @@ lines=$(wc -l <endless.pcere/samples.jsonl)
 
 stuck_of() { local child; for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do grep -qx stuck /proc/"$child"/task/*/comm 2>/dev/null && echo "$child"; done; }
 gone() { ! grep -q '^State:[[:space:]]*[^ZX]' /proc/"$1"/status 2>/dev/null; }
-# ended HOW COMMAND...: starts the command as a terminal would, waits for a child that is stuck, and sends INT to all processes or TERM to the command; its child is in $child
+# ended HOW COMMAND...: starts the command as a terminal would, waits for a child that is stuck, and sends INT to all processes, or TERM or KILL to the command, or lets it
+# stay; its child is in $child, itself in $command
 ended() {
-    local how=$1 command
+    local how=$1
     shift
     python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.setsid(); os.execvp(sys.argv[1], sys.argv[1:])' "$@" >.out 2>.err </dev/null &
     command=$!
     child=
     while [ -z "$child" ] && kill -0 $command 2>/dev/null; do child=$(stuck_of $command); sleep 0.02; done
-    if [ "$how" = INT ]; then kill -INT -- -$command; else kill -TERM $command; fi
+    [ "$how" = STAYS ] && return
+    if [ "$how" = INT ]; then kill -INT -- -$command; else kill -"$how" $command; fi
     status=0; wait $command || status=$?
 }
 for signal in INT:130 TERM:143; do
@@ -101,4 +103,25 @@ for signal in INT:130 TERM:143; do
     says "SIG${signal%:*} ends a run that is captured to compare with" "${signal#*:}" err 'interrupted; 0 of [0-9]+ comparisons'
     holds "and that program" gone "${child:-self}"
 done
+
+# What a killed command leaves under TMPDIR the next one removes, but nothing of one that lives, and nothing that is not known to be of one.
+mkdir moment moment/pcere-of-others
+export TMPDIR=$PWD/moment
+folders() { find moment -mindepth 1 -maxdepth 1 -name 'pcere-*' ! -name pcere-of-others -printf '%f\n'; }
+ended KILL "$PCERE" verify stays.pcere --in-vivo --threads 1
+is "a killed command ends by that" "$status" 137
+kill -KILL "$child"
+left=$(folders)
+holds "its folder is left" test -n "$left"
+ended STAYS "$PCERE" verify stays.pcere --in-vivo --threads 1
+lives=$(folders)
+holds "the next command removes it, and has one" test -n "$lives" -a -z "$(comm -12 <(sort <<<"$left") <(sort <<<"$lives"))"
+rm stay
+run "$PCERE" verify stays.pcere --in-vivo --threads 1
+says "a third one beside that one" 0
+is "leaves its folder alone, and none of its own" "$(folders)" "$lives"
+kill -TERM $command
+wait $command || true
+is "that goes with it" "$(folders)" ""
+holds "what others may have made stays" test -d moment/pcere-of-others
 finish
