@@ -217,6 +217,7 @@ static void notes_after(struct session *session)
 static void *log_close_main(void *context)
 {
     struct session *session = context;
+    (void)!ftruncate(session->old_log.descriptor, 0);       /* its pages go now: while they are unmapped, nobody else could map anything */
     shared_log_close(&session->old_log);
     return NULL;
 }

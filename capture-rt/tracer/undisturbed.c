@@ -276,11 +276,13 @@ static void time_set(struct capture_run *run, struct capture_region *region, str
     *total_ns = right_ns;
 }
 
+enum work_kind { WORK_MARK, WORK_FAULTS, WORK_FILL };     /* one after the other: who is disturbed; what a fault costs; what each takes by itself */
+
 /* What is worked out for each region by itself: by as many threads as there are processors. */
 struct work {
     struct capture_run *run;
     struct stops stops;
-    enum { WORK_MARK, WORK_FAULTS, WORK_FILL } kind;     /* one after the other: who is disturbed; what a fault costs; what each takes by itself */
+    enum work_kind kind;
     uint64_t fault_ns;
     atomic_uint_fast64_t faults, faults_ns;
     undisturbed_pages_fn *pages;
@@ -323,7 +325,7 @@ static void *regions_take(void *context)
     return NULL;
 }
 
-static void work_do(struct work *work, int kind)
+static void work_do(struct work *work, enum work_kind kind)
 {
     work->kind = kind;
     atomic_store(&work->next, 0);
