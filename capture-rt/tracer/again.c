@@ -1,5 +1,6 @@
 #include "capture-rt/tracer/again.h"
 
+#include "capture-rt/tracer/interruptions.h"
 #include "capture-rt/tracer/manifest.h"
 #include "capture-rt/tracer/measure.h"
 #include "capture-rt/tracer/undisturbed.h"
@@ -97,7 +98,7 @@ enum pcere_status again_classes(struct session *session, struct pcere_error *err
 struct lack {
     size_t missing, region;      /* classes that are wanted and have no captured member; where the first of them is */
     uint64_t regions_ns, missing_ns;
-    uint64_t chance_ns;          /* of invocations that look stretched by the machine: another run may tell */
+    uint64_t chance_ns;          /* of invocations that look stretched, more than the machine stretches any code of the run: another one may tell */
     bool worth_codelets, worth_times, by_chance;    /* by_chance: worth_times, for that */
     bool worth_end;              /* a signal of its own ended the program: another run may come to its end */
 };
@@ -128,12 +129,27 @@ static bool has_died(int32_t program_status)
     return number == SIGABRT || number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGTRAP || number == SIGSYS;
 }
 
+#define INTERRUPTED_RATIO 2               /* there are few of them in a short run: by so much they may differ */
+
+/* Of a short program: the time of invocations that look stretched, and are none of another run's business, since that many were to be expected. */
+static uint64_t interrupted_ns(const struct session *session, size_t index)
+{
+    const struct store_region *region = &session->manifest.regions[index];
+    const struct capture_run *run = &session->result->timing;
+    uint64_t chance_ns = 0;
+    for (size_t i = 0; i < region->class_count; i++)
+        chance_ns += region->classes[i].by_chance && !region->classes[i].nested ? region->classes[i].time_ns : 0;
+    uint64_t expected_ns = chance_ns && run->wall_ns < SHORT_NS ? INTERRUPTED_RATIO * interruptions_expected_ns(&run->regions[index]) : 0;
+    return expected_ns < chance_ns ? expected_ns : chance_ns;
+}
+
 static struct lack lack_find(const struct session *session)
 {
     const struct capture_run *run = &session->result->timing;
     struct lack lack = {0};
-    uint64_t heavy_ns = 0, left_ns = 0;
-    for (size_t i = 0; i < session->manifest.region_count; i++)
+    uint64_t heavy_ns = 0, left_ns = 0, interrupted = 0;
+    for (size_t i = 0; i < session->manifest.region_count; i++) {
+        interrupted += interrupted_ns(session, i);
         for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
             const struct store_class *class = &session->manifest.regions[i].classes[j];
             uint64_t time_ns = class->nested ? 0 : class->time_ns;
@@ -147,6 +163,9 @@ static struct lack lack_find(const struct session *session)
             lack.missing_ns += class->time_ns;
             heavy_ns += (double)class->time_ns < session->options->light_ratio * (double)run->wall_ns ? 0 : class->time_ns;
         }
+    }
+    lack.chance_ns -= interrupted;
+    left_ns -= interrupted;
     bool is_short = run->wall_ns < SHORT_NS, is_left = is_short && is_much(lack.regions_ns, left_ns, LEFT_RATIO, LEFT_NS);
     bool is_much_of_it = is_much(run->wall_ns, heavy_ns, LACK_RATIO, LACK_NS) || is_left ||
                          (is_short && is_much(lack.regions_ns, lack.missing_ns, LACK_SHORT_RATIO, LACK_NS));
