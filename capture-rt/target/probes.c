@@ -309,7 +309,7 @@ static struct target_open *open_new(struct target_state *state, struct target_th
     open->stack_pointer = stack_pointer;
     open->place = place;
     open->nested = nested;
-    open->captured = open->forgotten = open->probed = open->choice.made = open->choice.light = false;        /* all else is set before it is asked for */
+    open->captured = open->forgotten = open->probed = open->sampled = open->choice.made = open->choice.light = false;        /* all else is set before it is asked for */
     open->record = (struct capture_record){.invocation = invocation, .region = index, .parent = target_nesting_parent(state, thread, levels, team)};
     return open;
 }
@@ -334,15 +334,21 @@ static void open_start(const struct target_state *state, struct target_thread *t
     open->record.begin_ns = target_clock_ns();
 }
 
+#define SAMPLED_ONE_IN 64u
+#define SAMPLED_MOST_NS 2000u           /* what takes longer was interrupted, or captured */
+
 /* What a probe takes outside regions: it asks for faults, and in a run that is captured for call paths, 10 to 30 us where regions take long. Short ones ask for
- * nothing, and reading the clock twice more would weigh beside them. */
+ * nothing; reading the clock twice more would weigh beside them, so that one of many is timed for all. */
 struct probing {
     uint64_t begin_ns, stall_ns;    /* 0: not timed */
+    bool sampled;
 };
 
-static struct probing probing_begin(const struct target_state *state, bool timed, uint64_t now_ns)
+static struct probing probing_begin(const struct target_state *state, const struct target_open *open, uint64_t now_ns)
 {
-    return timed ? (struct probing){now_ns ? now_ns : target_clock_ns(), __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED)} : (struct probing){0};
+    if (!open->probed && !open->sampled)
+        return (struct probing){0};
+    return (struct probing){now_ns ? now_ns : target_clock_ns(), __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED), open->sampled};
 }
 
 static void probing_end(struct target_state *state, const struct probing *probing, uint64_t now_ns)
@@ -351,6 +357,8 @@ static void probing_end(struct target_state *state, const struct probing *probin
         return;
     uint64_t stall_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED) - probing->stall_ns;
     uint64_t took_ns = (now_ns ? now_ns : target_clock_ns()) - probing->begin_ns;
+    if (probing->sampled)
+        took_ns = took_ns <= SAMPLED_MOST_NS ? SAMPLED_ONE_IN * took_ns : 0;
     __atomic_fetch_add(&state->log->probing_ns, took_ns > stall_ns ? took_ns - stall_ns : 0, __ATOMIC_RELAXED);
 }
 
@@ -374,8 +382,10 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     if (!open)
         return;
     const struct capture_counts *region = &state->log->counts[index];
-    open->probed = !open->nested && thread->thread_pointer == state->initial_thread && (open->record.invocation == 1 || region->last_ns >= COSTLY_NS);
-    struct probing probing = probing_begin(state, open->probed, 0);     /* starting the runtime is the program's */
+    bool outermost = !open->nested && thread->thread_pointer == state->initial_thread;
+    open->probed = outermost && (open->record.invocation == 1 || region->last_ns >= COSTLY_NS);
+    open->sampled = outermost && !open->probed && open->record.invocation % SAMPLED_ONE_IN == 0;
+    struct probing probing = probing_begin(state, open, 0);     /* starting the runtime is the program's */
     open->record.num_threads = num_threads;
     open->record.path = (uint8_t)path;
     va_list arguments;
@@ -457,7 +467,7 @@ TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
     }
     open_truncate(state, thread, depth);
     struct target_open *open = &thread->open[depth - 1];
-    struct probing probing = probing_begin(state, open->probed, end_ns);
+    struct probing probing = probing_begin(state, open, end_ns);
     open_close(state, open, end_ns);
     depth_set(thread, depth - 1);
     if (open->captured)

@@ -72,6 +72,7 @@ struct target_open {                /* a region that a thread began and has not 
     struct target_choice choice;
     bool nested, captured;
     bool probed;                    /* its probes are timed: they take long, and outside regions */
+    bool sampled;                   /* they are short, and timed for many others as well */
     uint32_t alarmed;               /* as in struct capture_message, */
     bool alarmed_rarely;
     bool forgotten;                 /* and therefore it is not to be captured after all */

@@ -138,8 +138,8 @@ static enum pcere_status short_note(struct session *session, struct pcere_error 
     if (invocations < SHORT_MANY)
         return PCERE_OK;
     struct text text = {0};
-    text_addf(&text, "%zu region%s take%s less than 2 us: from each of the %" PRIu64 " times, %" PRIu64 " ns for reading the clock are taken off; the rest "
-              "of a probe, about 150 ns, counts as serial time", regions, regions == 1 ? "" : "s", regions == 1 ? "s" : "", invocations,
+    text_addf(&text, "%zu region%s take%s less than 2 us: from each of the %" PRIu64 " times, %" PRIu64 " ns for reading the clock are taken off, and off "
+              "the serial time what the rest of their probes takes, as told from one in 64", regions, regions == 1 ? "" : "s", regions == 1 ? "s" : "", invocations,
               session->result->timing.probe_ns);
     return note(session->result, text_take(&text), error);
 }

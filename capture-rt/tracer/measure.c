@@ -1,6 +1,7 @@
 /* capture-rt/tracer/measure.c - the timing run: the program at plain speed, its invocations read from the log afterwards. */
 #include "capture-rt/tracer/measure.h"
 
+#include "capture-rt/tracer/ahead.h"
 #include "capture-rt/tracer/undisturbed.h"
 
 #include <unistd.h>
@@ -18,12 +19,14 @@ enum pcere_status measure_run(const struct capture_options *options, const int d
                                 .descriptors = {descriptors[0], descriptors[1], descriptors[2]}};
     status = child_start(&setup, &child, error);
     if (status == PCERE_OK) {
+        struct ahead *ahead = ahead_begin(log.log);
         while (!child.ended) {
             child_wait(&child, -1, options->progress || options->stop ? CHILD_STOP_MS : -1);
             child_stop(&child, options);
             if (options->progress && !child.ended)
                 options->progress(options->progress_context, CAPTURE_PHASE_TIMING, clock_ns() - child.start_ns, 0, 0);
         }
+        ahead_end(ahead);
         status = shared_log_read(&log, &child, options, ret_run, error);
         if (status == PCERE_OK)
             undisturbed_fill(ret_run, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "capture-rt/tracer/session.h"
 
+#include "capture-rt/tracer/ahead.h"
 #include "capture-rt/tracer/session_private.h"
 
 #include <errno.h>
@@ -306,6 +307,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
     close(sockets[1]);
     if (status == PCERE_OK) {
         struct pcere_error trouble = {0};
+        struct ahead *ahead = ahead_begin(log);
         copier_prepare(&session->copier);
         if (snapshotter_open(session->child.pid, session->writer, session->manifest.page_size, &session->snapshotter, &trouble) ==
             PCERE_OK) {
@@ -319,6 +321,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
                 child_stop(&session->child, options);
             }
         }
+        ahead_end(ahead);
         struct pcere_error keeping = {0};
         while (session->pending_count)
             if (pending_keep(session, &session->pending[0], &keeping) != PCERE_OK)

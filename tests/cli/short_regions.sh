@@ -81,6 +81,7 @@ for options in --one-run --two-runs; do
     done
     holds "a region about as long as its probes is timed nearly as it is without them ($options)" near "" "$(largest brief)" "$brief_ns" 0.5 1.6
     holds "a long one takes what the program itself sees ($options)" near "" "$(of_program)" 1 0.95 1.001
+    holds "what their probes take beside them is taken off the time outside regions ($options)" jq -e '.probing_ns > 300000' regions.json
     holds "a note says what was taken off ($options)" jq -e '.notes | map(test("1 region takes less than 2 us.*31000 times, [0-9]+ ns for reading the clock")) | any' regions.json
 done
 run "$PCERE" regions mixed.pcere
