@@ -128,6 +128,7 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "slow_ratio", json_real(sample->slow_ratio), failed);
     json_put(value, "held_ratio", json_real(measured_held_ratio(sample)), failed);
     json_put(value, "loud_ratio", json_real(sample->loud_ratio), failed);
+    json_put(value, "line_ns", sample->line_ns ? json_from_u64(sample->line_ns) : json_null(), failed);
     json_put(value, "slow_dropped", json_from_u64(result->slow_dropped), failed);
     json_put(value, "awaited_ns", json_from_u64(result->awaited_ns), failed);
     json_put(value, "sample_refusal", result->refusal ? json_from_string(result->refusal) : json_null(), failed);

@@ -1,5 +1,6 @@
 /* cli/verb_run.c - pcere run: times of the whole program and of its regions in vivo, without capturing anything. */
 #include "capture-rt/tracer/capture.h"
+#include "cli/lines.h"
 #include "cli/verbs.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -26,12 +27,22 @@ static uint64_t median_of(const struct capture_region *region)
     return median;
 }
 
-static json_t *run_value(const struct capture_run *run, bool *failed)
+/* Before and after it; null where that is not known, as of one thread. */
+static json_t *lines_value(const uint64_t line_ns[2])
+{
+    json_t *values = json_array();
+    for (size_t i = 0; i < 2; i++)
+        json_array_append_new(values, line_ns[i] ? json_from_u64(line_ns[i]) : json_null());
+    return values;
+}
+
+static json_t *run_value(const struct capture_run *run, const uint64_t line_ns[2], bool *failed)
 {
     json_t *value = json_object(), *regions = json_array();
     json_put(value, "threads", json_from_u64(run->threads), failed);
     json_put(value, "wall_ns", json_from_u64(run->wall_ns), failed);
     json_put(value, "serial_ns", json_from_u64(run->serial_ns), failed);
+    json_put(value, "line_ns", lines_value(line_ns), failed);
     json_put(value, "program_status", json_integer(run->program_status), failed);
     for (size_t i = 0; i < run->region_count; i++) {
         const struct capture_region *region = &run->regions[i];
@@ -93,12 +104,14 @@ static void run_print(const struct capture_run *run, bool *marked)
 static enum pcere_status run_once(struct cli *cli, const struct capture_options *options, json_t *list, bool *marked, struct pcere_error *error)
 {
     struct capture_run run;
+    uint64_t line_ns[2] = {list ? cli_line_ns(options->threads) : 0};
     enum pcere_status status = capture_measure(options, &run, error);
+    line_ns[1] = list ? cli_line_ns(options->threads) : 0;
     cli_progress(cli, NULL);
     if (status != PCERE_OK)
         return status;
     bool failed = false;
-    if (list && json_array_append_new(list, run_value(&run, &failed)) != 0)
+    if (list && json_array_append_new(list, run_value(&run, line_ns, &failed)) != 0)
         failed = true;
     if (!list)
         run_print(&run, marked);

@@ -253,6 +253,7 @@ struct plan_result {
     uint64_t fork_ns;               /* PLAN_MEASURE: what a parallel region takes that does nothing; median */
     uint64_t start_ns;              /* the same: how much later than the entering thread, which worked, the last thread of the new team began */
     uint64_t full_ns;               /* with watch_speed: the least that the known work took, on any of the team's processors; 0: it was not timed */
+    uint64_t line_ns;               /* with watch_speed, of a team of two and more: what a cache line takes from one thread to the next; 0: not known */
     uint64_t alone_ns, alone_clock_ns;          /* as the policy has them, where it looks */
     uint64_t looks, slower_ppm;     /* with watch_speed: how often it was timed when a timed run began or had ended; how much longer than full_ns it took then, in millionths, all together */
     uint64_t awaited_ns;            /* the same: how long slow processors were waited for */

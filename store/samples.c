@@ -78,6 +78,8 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
         json_put(object, "fork_ns", json_from_u64(sample->fork_ns), &failed);
     if (sample->start_ns)
         json_put(object, "start_ns", json_from_u64(sample->start_ns), &failed);
+    if (sample->line_ns)
+        json_put(object, "line_ns", json_from_u64(sample->line_ns), &failed);
     json_put(object, "flags", json_from_string(or_empty(sample->flags)), &failed);
     json_put(object, "settings", json_from_string(or_empty(sample->settings)), &failed);
     json_put(object, "samples_ns", sample->sample_count ? json_from_numbers(sample->samples_ns, sample->sample_count, &failed) : json_array(), &failed);
@@ -234,6 +236,8 @@ static void warmup_read(struct json_reader *reader, const json_t *object, struct
         sample->fork_ns = json_read_u64(reader, object, "fork_ns", UINT64_MAX);
     if (json_object_get(object, "start_ns"))
         sample->start_ns = json_read_u64(reader, object, "start_ns", UINT64_MAX);
+    if (json_object_get(object, "line_ns"))
+        sample->line_ns = json_read_u64(reader, object, "line_ns", UINT64_MAX);
     sample->has_residual = residual != NULL;
     sample->residual_ratio = residual ? json_number_value(residual) : 0;
 }

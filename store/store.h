@@ -429,6 +429,7 @@ struct store_sample {            /* one line of samples.jsonl */
     uint32_t warmups;
     uint64_t start_ns;           /* how late the last thread of a new team began there; 0: not measured, or one thread */
     uint64_t fork_ns;            /* what a parallel region took there that did nothing; 0: not measured */
+    uint64_t line_ns;            /* what a cache line took from one thread of the team to the next; 0: not measured, or one thread */
     char *warmup;                /* policy as asked: "auto" */
     char *warmup_policy;         /* what was done then: "preceded"; NULL: as `warmup` says */
     char *warmup_reason;         /* why, in words, or NULL */

@@ -172,6 +172,7 @@ enum pcere_status replay_samples_take(struct replay_result *result, const struct
     if (from->fork_ns && (!sample->fork_ns || from->fork_ns < sample->fork_ns))
         sample->fork_ns = from->fork_ns;
     sample->start_ns = from->start_ns;
+    sample->line_ns = from->line_ns ? from->line_ns : sample->line_ns;
     result->team = from->threads;
     result->locale_missing = from->locale_missing;
     result->written_pages = from->written_pages;

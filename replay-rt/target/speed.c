@@ -4,6 +4,7 @@
  * at half the rate, what waits for its own results at nearly full rate, for some milliseconds up to seconds. So the work is additions that do not wait for each other, all threads of the
  * team at once: what they take beside each other by design is full speed.
  */
+#include "include/pcere/line_ring.h"
 #include "replay-rt/target/codelet.h"
 #include "replay-rt/target/machine.h"
 
@@ -132,6 +133,15 @@ static uint64_t full_expected_ns(const struct plan_policy *policy, const struct 
     return (uint64_t)((double)alone_ns * (double)clock_now_ns / (double)clock_then_ns);
 }
 
+static struct line_ring ring;
+
+static void thread_pass(void *context, uint32_t thread, uint32_t threads)
+{
+    uint64_t hop_ns = threads > 1 ? line_ring_ns(&ring, thread, threads) : 0;
+    if (!thread)
+        ((struct plan_result *)context)->line_ns = hop_ns;
+}
+
 void pcere_speed_begin(struct codelet *codelet)
 {
     const struct plan_policy *policy = &codelet->plan->policy;
@@ -142,6 +152,8 @@ void pcere_speed_begin(struct codelet *codelet)
     watched = codelet;
     result->full_ns = policy->full_ns ? policy->full_ns : full_expected_ns(policy, result);
     team_work(policy->full_ns ? WORK_TRIES : LEARN_TRIES);
+    atomic_store(&ring.turn, 0);
+    pcere_team_run(thread_pass, result);
 }
 
 bool pcere_speed_is_slow(uint32_t work_ns)

@@ -14,6 +14,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHOWN_SHARE = 0.05
+LINES_APART = 2
 
 
 def paper_rows(name):
@@ -63,6 +64,21 @@ def predictions(program, threads):
                 yield turn, point
 
 
+def lines_of_replay(program, turn, threads):
+    """What a cache line took from one thread of the team to the next, where the round's replays measured that: the median over its codelets."""
+    known = [one["line_ns"] for one in document_of(program, f"replay.{turn}.{threads}").get("replays", []) if one.get("threads") == threads and one.get("line_ns")]
+    return statistics.median(known) if known else None
+
+
+def lines_lie_apart(rounds):
+    """Whether a round's replay met other processors than its real runs did: a line took twice as long, or half, before each of these or after it."""
+    for one in rounds:
+        replay, runs = one["replay_line_ns"], [value for value in one["real_line_ns"] if value]
+        if replay and any(max(replay, value) >= LINES_APART * min(replay, value) for value in runs):
+            return True
+    return False
+
+
 def median_round(values):
     """Of (value, ...) tuples the one with the median value, the lower of two; None of none."""
     ordered = sorted(values, key=lambda value: value[0])
@@ -85,7 +101,8 @@ def cell(program, threads):
         rounds.append({"round": turn, "predicted_ns": point["time_ns"], "low_ns": point["low_ns"], "high_ns": point["high_ns"],
                        "cost_ns": point.get("cost_ns"), "error_ratio": error_of(point["time_ns"], real_ns),
                        "acceleration": ratio(real_ns, point.get("cost_ns")), "covered": covered, "real_ns": own_ns,
-                       "round_error_ratio": error_of(point["time_ns"], own_ns)})
+                       "round_error_ratio": error_of(point["time_ns"], own_ns), "replay_line_ns": lines_of_replay(program, turn, threads),
+                       "real_line_ns": [value for other, run in real_runs(program, threads) if other == turn for value in run.get("line_ns", [])]})
     shown = median_round([(one["predicted_ns"], one) for one in rounds])
     one = shown[1] if shown else dict.fromkeys(("round", "predicted_ns", "low_ns", "high_ns", "covered"))
     cost_ns = mean_known(other["cost_ns"] for other in rounds)
@@ -95,7 +112,7 @@ def cell(program, threads):
             "high_ns": one["high_ns"], "covered": one["covered"], "shown_round": one["round"], "real_ns": real_ns, "real_samples_ns": runs,
             "real_spread_ratio": ratio(max(runs) - min(runs), real_ns) if len(runs) > 1 else None, "real_pair_ratio": pair_ratio(runs), "error_ratio": mean_known(errors),
             "error_ratio_max": max(errors, default=None), "acceleration": ratio(real_ns, cost_ns), "cost_ns": cost_ns, "rounds": rounds,
-            "round_error_ratio": mean_known(other["round_error_ratio"] for other in rounds),
+            "round_error_ratio": mean_known(other["round_error_ratio"] for other in rounds), "lines_apart": lines_lie_apart(rounds),
             "moments_ratio": ratio(max(moments) - min(moments), real_ns) if len(moments) > 1 else None}
 
 

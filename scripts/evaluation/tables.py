@@ -106,13 +106,26 @@ def shortfall(point):
         return "runs in a row differ by as much"
     if moments is not None and own <= error / 2:
         return "the machine changed between the rounds"
+    if point.get("lines_apart"):
+        return "replays and runs met processors that lie differently far apart"
     if pairs is not None and own <= pairs:
         return "beside its own round's runs no further off than runs in a row"
     return "the replay"
 
 
+def lines_text(rounds):
+    """"26 / 26 to 155; 26 / 26", a part for each round; of one thread, and of what was not measured, nothing."""
+    parts = []
+    for one in rounds:
+        runs = [value for value in one.get("real_line_ns") or [] if value]
+        if one.get("replay_line_ns") and runs:
+            low, high = min(runs), max(runs)
+            parts.append(f"{one['replay_line_ns']:.0f} / {low:.0f}" + (f" to {high:.0f}" if high >= 1.5 * low else ""))
+    return "; ".join(parts)
+
+
 def table_shortfall(document):
-    headings = ["program", ">threads", ">error %", ">beside its own round %", ">rounds apart %", ">pairs %", ">acceleration", "misses", "what stands behind the error"]
+    headings = ["program", ">threads", ">error %", ">beside its own round %", ">rounds apart %", ">pairs %", "lines, ns", ">acceleration", "misses", "what stands behind the error"]
     rows = []
     for program in document["programs"]:
         for point in program["points"]:
@@ -120,9 +133,9 @@ def table_shortfall(document):
                                                 (f"{GOAL_ACCELERATION}x", (point["acceleration"] or GOAL_ACCELERATION) < GOAL_ACCELERATION),
                                                 ("interval", any(one["covered"] is False for one in point["rounds"]))) if misses]
             rows.append([program["program"], threads_text(document, point["threads"]), percent(point["error_ratio"]), percent(point["round_error_ratio"]),
-                         percent(point["moments_ratio"]), percent(point["real_pair_ratio"]), significant(point["acceleration"]), ", ".join(missed), shortfall(point)])
+                         percent(point["moments_ratio"]), percent(point["real_pair_ratio"]), lines_text(point["rounds"]), significant(point["acceleration"]), ", ".join(missed), shortfall(point)])
     return ("What falls short, by cell", "Error: against the real runs of all rounds. Beside its own round: each prediction against the real runs of the minute that it was made in. Rounds apart: by how "
-            "much the real runs of the rounds differ (their medians). Pairs: two real runs in a row.", headings, rows)
+            "much the real runs of the rounds differ (their medians). Pairs: two real runs in a row. Lines: what a cache line takes from one thread to the next, by round, in replays / before and after real runs.", headings, rows)
 
 
 def table_average(document):
