@@ -25,16 +25,16 @@ struct block {
     uint32_t pages, stored_bytes, coding;
 };
 
+struct block_index { struct block *blocks; size_t count, capacity; uint64_t pages, bytes; };     /* bytes: of the file, up to its end; 0: not made */
+
 struct cached { uint64_t block_plus_one, used; unsigned char *data; };
 
 struct page_file {
     int descriptor;
     uint64_t page_bytes;
     uint64_t page_count, file_bytes;               /* as the manifest says, or, if that is not complete, as many as are whole */
-    struct block *blocks;
-    size_t block_count, block_capacity;
-    bool indexed;
-    pthread_mutex_t lock;                          /* guards the cache, and making the index */
+    struct block_index early, all;                 /* early: up to the first page that was asked for. Each is made once */
+    pthread_mutex_t lock;                          /* guards the cache, and making indices */
     struct cached cache[CACHE_BLOCKS];
     uint64_t clock;
 };
@@ -112,24 +112,24 @@ static enum pcere_status read_block_header(const struct page_file *file, uint64_
     return PCERE_OK;
 }
 
-/* Index the blocks up to `end`, or up to the first one that is not whole. */
-static enum pcere_status index_blocks(struct page_file *file, uint64_t end, uint64_t *ret_whole_bytes, uint64_t *ret_pages, struct pcere_error *error)
+/* Index the blocks up to byte `end`, and no further than the one that has page number `last`; or up to the first one that is not whole. */
+static enum pcere_status index_blocks(const struct page_file *file, uint64_t end, uint64_t last, struct block_index *ret_index, struct pcere_error *error)
 {
-    uint64_t offset = sizeof(struct pages_header), pages = 0;
+    struct block_index index = {.bytes = sizeof(struct pages_header)};
     enum pcere_status status = PCERE_OK;
-    file->block_count = 0;
-    while (offset < end && !status) {
-        if (!array_reserve(&file->blocks, &file->block_capacity, file->block_count + 1, sizeof *file->blocks))
+    while (index.bytes < end && index.pages <= last && !status) {
+        if (!array_reserve(&index.blocks, &index.capacity, index.count + 1, sizeof *index.blocks)) {
+            free(index.blocks);
             return pcere_fail_memory(error, "the index of stored pages");
-        struct block *block = &file->blocks[file->block_count];
-        status = read_block_header(file, offset, end, pages, block, &offset, error);
+        }
+        struct block *block = &index.blocks[index.count];
+        status = read_block_header(file, index.bytes, end, index.pages, block, &index.bytes, error);
         if (!status) {
-            pages += block->pages;
-            file->block_count++;
+            index.pages += block->pages;
+            index.count++;
         }
     }
-    *ret_whole_bytes = offset;
-    *ret_pages = pages;
+    *ret_index = index;
     return status;
 }
 
@@ -139,19 +139,32 @@ static enum pcere_status fail_length(uint64_t bytes, uint64_t wanted_bytes, stru
                       (unsigned long long)bytes, (unsigned long long)wanted_bytes);
 }
 
-/* Reading the headers of a GiB takes as long as starting a small codelet, and who finds all pages decompressed already needs none of them: so this waits
- * until the first page is read. */
-static enum pcere_status index_make(struct page_file *file, struct pcere_error *error)
+static enum pcere_status index_all(struct page_file *file, struct pcere_error *error)
 {
-    uint64_t whole = 0, pages = 0;
+    struct block_index index = {0};
+    enum pcere_status status = index_blocks(file, file->file_bytes, UINT64_MAX, &index, error);
+    if (!status && (index.bytes != file->file_bytes || index.pages != file->page_count))
+        status = fail_length(index.bytes, file->file_bytes, error);
+    if (status)
+        free(index.blocks);
+    else
+        file->all = index;
+    return status;
+}
+
+/* An index that has page number `last`. Reading the headers of a GiB takes as long as starting some codelets, and who finds all pages decompressed already needs
+ * but a few of the first ones. */
+static enum pcere_status index_find(struct page_file *file, uint64_t last, const struct block_index **ret_index, struct pcere_error *error)
+{
     enum pcere_status status = PCERE_OK;
     pthread_mutex_lock(&file->lock);
-    if (!file->indexed) {
-        status = index_blocks(file, file->file_bytes, &whole, &pages, error);
-        if (!status && (whole != file->file_bytes || pages != file->page_count))
-            status = fail_length(whole, file->file_bytes, error);
-        file->indexed = !status;
+    if (!file->all.bytes && !file->early.bytes && (status = index_blocks(file, file->file_bytes, last, &file->early, error))) {
+        free(file->early.blocks);
+        file->early = (struct block_index){0};
     }
+    if (!status && !file->all.bytes && last >= file->early.pages)
+        status = index_all(file, error);
+    *ret_index = file->all.bytes ? &file->all : &file->early;
     pthread_mutex_unlock(&file->lock);
     return status;
 }
@@ -159,9 +172,10 @@ static enum pcere_status index_make(struct page_file *file, struct pcere_error *
 /* What a killed capture left: as many blocks as are whole, at least those that the manifest knows. */
 static enum pcere_status index_incomplete(struct page_file *file, const struct manifest_files *files, uint64_t end, struct pcere_error *error)
 {
-    enum pcere_status status = index_blocks(file, end, &file->file_bytes, &file->page_count, error);
+    enum pcere_status status = index_blocks(file, end, UINT64_MAX, &file->all, error);
+    file->file_bytes = file->all.bytes;
+    file->page_count = file->all.pages;
     bool enough = file->file_bytes >= files->pages_bytes && file->page_count >= files->page_count;
-    file->indexed = true;
     if (enough)
         return status == PCERE_DATA ? PCERE_OK : status;
     return status ? status : fail_length(file->file_bytes, files->pages_bytes, error);
@@ -209,7 +223,8 @@ void page_file_close(struct page_file *file)
     for (unsigned i = 0; i < CACHE_BLOCKS; i++)
         free(file->cache[i].data);
     pthread_mutex_destroy(&file->lock);
-    free(file->blocks);
+    free(file->early.blocks);
+    free(file->all.blocks);
     free(file);
 }
 
@@ -218,12 +233,12 @@ uint64_t page_file_count(const struct page_file *file)
     return file->page_count;
 }
 
-static size_t find_block(const struct page_file *file, uint64_t page)
+static size_t find_block(const struct block_index *index, uint64_t page)
 {
-    size_t low = 0, high = file->block_count;
+    size_t low = 0, high = index->count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (file->blocks[middle].first_page <= page)
+        if (index->blocks[middle].first_page <= page)
             low = middle;
         else
             high = middle;
@@ -283,10 +298,9 @@ static void cache_put(struct page_file *file, size_t index, unsigned char *data)
     pthread_mutex_unlock(&file->lock);
 }
 
-static enum pcere_status read_part(struct page_file *file, size_t index, uint64_t skip, uint64_t count, unsigned char *body,
+static enum pcere_status read_part(struct page_file *file, const struct block *block, size_t index, uint64_t skip, uint64_t count, unsigned char *body,
                                    unsigned char *out, struct pcere_error *error)
 {
-    const struct block *block = &file->blocks[index];
     if (cache_copy(file, index, skip, count, out))
         return PCERE_OK;
     unsigned char *data = malloc(block->pages * file->page_bytes);
@@ -306,6 +320,7 @@ static enum pcere_status read_part(struct page_file *file, size_t index, uint64_
 
 struct reading {
     struct page_file *file;
+    const struct block_index *index;
     uint64_t first, count;
     unsigned char *out;                            /* NULL: check every page against its hash instead */
     size_t last_block;
@@ -332,7 +347,7 @@ static enum pcere_status reading_block(struct reading *reading, size_t index, un
                                        struct pcere_error *error)
 {
     struct page_file *file = reading->file;
-    const struct block *block = &file->blocks[index];
+    const struct block *block = &reading->index->blocks[index];
     if (!reading->out) {
         enum pcere_status status = block_decode(file, block, body, scratch, error);
         return status ? status : check_hashes(file, block, body, scratch, error);
@@ -343,7 +358,7 @@ static enum pcere_status reading_block(struct reading *reading, size_t index, un
     unsigned char *out = reading->out + (from - reading->first) * file->page_bytes;
     if (to - from == block->pages && block->pages == STORE_BLOCK_PAGES)
         return block_decode(file, block, body, out, error);
-    return read_part(file, index, from - block->first_page, to - from, body, out, error);
+    return read_part(file, block, index, from - block->first_page, to - from, body, out, error);
 }
 
 static void *reading_main(void *argument)
@@ -399,22 +414,24 @@ enum pcere_status page_file_read(struct page_file *file, uint64_t first, uint64_
         return pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "page %llu is not in the file 'pages', which holds %llu",
                           (unsigned long long)first, (unsigned long long)file->page_count);
     }
-    enum pcere_status status = count ? index_make(file, error) : PCERE_OK;
+    const struct block_index *index = NULL;
+    enum pcere_status status = count ? index_find(file, first + count - 1, &index, error) : PCERE_OK;
     if (!count || status)
         return status;
-    size_t from = find_block(file, first), to = find_block(file, first + count - 1);
-    if (from == to && cache_copy(file, from, first - file->blocks[from].first_page, count, out))
+    size_t from = find_block(index, first), to = find_block(index, first + count - 1);
+    if (from == to && cache_copy(file, from, first - index->blocks[from].first_page, count, out))
         return PCERE_OK;
-    struct reading reading = {.file = file, .first = first, .count = count, .out = out, .last_block = to};
+    struct reading reading = {.file = file, .index = index, .first = first, .count = count, .out = out, .last_block = to};
     atomic_store(&reading.next_block, from);
     return reading_run(&reading, error);
 }
 
 enum pcere_status page_file_check(struct page_file *file, struct pcere_error *error)
 {
-    enum pcere_status status = index_make(file, error);
-    if (status || !file->block_count)
+    const struct block_index *index = NULL;
+    enum pcere_status status = index_find(file, UINT64_MAX, &index, error);
+    if (status || !index->count)
         return status;
-    struct reading reading = {.file = file, .last_block = file->block_count - 1};
+    struct reading reading = {.file = file, .index = index, .last_block = index->count - 1};
     return reading_run(&reading, error);
 }
