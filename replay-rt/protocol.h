@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 25u
+#define PLAN_VERSION 26u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -194,6 +194,8 @@ struct plan_policy {
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */
+    uint64_t walk_ns, walk_first_ns;        /* where all that the first timed walk through steps times took no more than walk_ns (that less walk_first_ns, where its first step does not count),
+                                       that walk is enough, whatever repeat_least says; 0: it is not */
     uint64_t warm_ns;               /* no more untimed runs once one of them, not the first, took so long; 0: all of them */
     uint64_t settle_ns;             /* more untimed runs while they get faster, until these took so long (PLAN_SETTLES at most); 0: none */
 };

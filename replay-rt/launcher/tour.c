@@ -18,7 +18,9 @@
 #define BUDGET_LEAST_NS 2000000u          /* short regions are timed more than twice */
 #define WEIGHT_PARTS 240u                 /* of what the classes took in vivo: for timed rounds */
 
-enum { TIMED_LEAST = 1, TIMED_MOST = 10 };
+#define EXPECTED_PARTS 25u                /* a walk that takes longer than expected by more than such a part is made again */
+
+enum { TIMED_LEAST = 2, TIMED_MOST = 10 };
 
 struct candidate {
     const struct replay_target *target;
@@ -274,6 +276,20 @@ static bool all_measured(const struct tour *tour, const struct plan_result *resu
     return all;
 }
 
+/* One timed walk says nothing of what disturbs it. Where a single thread is as fast as the program says it should be, nothing did that matters; with more, what disturbs them is more, and a walk is
+ * cheaper: two of them are the least. */
+static void walk_expect(const struct tours *tours, const struct tour *tour, uint32_t threads, struct plan_policy *policy)
+{
+    uint64_t captured = tour->codelet.capture_threads ? tour->codelet.capture_threads : 1;
+    for (size_t i = 0; threads == 1 && i < tour->count; i++)
+        if (tour->members[i] != TOUR_NOBODY) {
+            uint64_t most_ns = tours->candidates[tour->members[i]].target->class->representative_ns * captured;
+            policy->walk_ns += most_ns + most_ns / EXPECTED_PARTS;
+            if (!i)
+                policy->walk_first_ns = policy->walk_ns;
+        }
+}
+
 /* *ret_ran false: it cannot, and each is measured by itself. */
 static enum pcere_status tour_run(struct tours *tours, const struct tour *tour, size_t thread, uint64_t prepare_ns, bool *ret_ran, struct pcere_error *error)
 {
@@ -287,6 +303,7 @@ static enum pcere_status tour_run(struct tours *tours, const struct tour *tour, 
     policy.continues = tour->continues[tour->count - 1];
     policy.watch_speed = 1;
     policy.await_ns = speed_await_ns(policy.budget_ns);
+    walk_expect(tours, tour, threads, &policy);
     struct plan_file plan = {.fd = -1};
     enum pcere_status status = PCERE_OK;
     session->next_threads = thread + 1 < session->options->thread_count ? session->options->threads[thread + 1] : 0;

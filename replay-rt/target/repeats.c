@@ -83,9 +83,23 @@ bool pcere_repeats_settle(const struct codelet *codelet)
         walk_ns += runs_least_ns(&runs);
     }
     bool settle = runs_settle(&own, walk_ns);
-    for (uint64_t s = 0; settle && s < step_count; s++) {    /* the first step runs once more where it did not count in the only walk */
+    for (uint64_t s = 0; settle && s < step_count; s++) {
         struct runs runs = step_runs(codelet, s);
-        settle = !steps[s].timed || (!s && !runs.count) || runs_settle(&runs, walk_ns);
+        settle = !steps[s].timed || runs_settle(&runs, walk_ns);
     }
     return settle;
+}
+
+bool pcere_walk_is_fast(const struct codelet *codelet)
+{
+    const struct plan_policy *policy = &codelet->plan->policy;
+    const struct plan_result *result = &codelet->plan->result;
+    uint64_t walk_ns = result->samples_ns[0], most_ns = policy->walk_ns;
+    for (uint64_t s = 0; s < codelet->plan->steps.count; s++) {
+        struct runs runs = step_runs(codelet, s);
+        walk_ns += runs_least_ns(&runs);
+        if (!s && !runs.count)
+            most_ns -= policy->walk_first_ns;
+    }
+    return walk_ns <= most_ns;
 }

@@ -358,7 +358,7 @@ static void region_time(struct run *run)
     const struct plan_policy *policy = &run->codelet->plan->policy;
     struct plan_result *result = &run->codelet->plan->result;
     uint32_t most = policy->repeat_most < PLAN_SAMPLES ? policy->repeat_most : PLAN_SAMPLES;
-    uint32_t undisturbed = 0, fast = 0;
+    uint32_t least = policy->repeat_least, undisturbed = 0, fast = 0;
     run->timing = true;
     uint64_t begin_ns = clock_ns();
     for (uint32_t i = 0; i < most; i++) {
@@ -401,7 +401,9 @@ static void region_time(struct run *run)
             continue;
         }
         uint64_t spent_ns = clock_ns() - begin_ns;
-        bool enough = undisturbed >= policy->repeat_least || (i + 1 >= policy->repeat_least && spent_ns >= DISTURBED_RATIO * policy->budget_ns);
+        if (!i && policy->walk_ns && pcere_walk_is_fast(run->codelet))
+            least = 1;
+        bool enough = undisturbed >= least || (i + 1 >= least && spent_ns >= DISTURBED_RATIO * policy->budget_ns);
         if (enough && policy->budget_ns && spent_ns >= policy->budget_ns)
             return;
     }

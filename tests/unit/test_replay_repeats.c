@@ -85,7 +85,7 @@ static void one_run_is_enough_that_nothing_disturbed(void)
     tour_begin(4);
     step_timed(1, 9000, 0, 0);
     own_timed(9000, 0);
-    CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));              /* the first one, which did not count in the first walk, runs once more at the end */
+    CU_ASSERT_FALSE(pcere_repeats_settle(&codelet));             /* the first one was not timed in the first walk */
     step_timed(0, 9000, 0, FULL + 1);
     CU_ASSERT_FALSE(pcere_repeats_settle(&codelet));             /* and then on a slow processor */
     step_timed(0, 9500, 0, FULL);
@@ -113,6 +113,23 @@ static void else_two_must_agree(void)
         walk(18100, 18000, 17000);
         CU_ASSERT_TRUE(pcere_repeats_settle(&codelet));
     }
+}
+
+static void a_walk_is_fast_that_took_what_it_should(void)
+{
+    tour_begin(1);
+    step_timed(1, 9000, 0, 0);
+    own_timed(8000, 0);
+    file.plan.policy.walk_ns = 27000;
+    file.plan.policy.walk_first_ns = 10000;
+    CU_ASSERT_TRUE(pcere_walk_is_fast(&codelet));
+    file.plan.result.samples_ns[0] = 8001;
+    CU_ASSERT_FALSE(pcere_walk_is_fast(&codelet));
+    step_timed(0, 9999, 0, 0);                                   /* where the first one counts, so does what it should take */
+    CU_ASSERT_TRUE(pcere_walk_is_fast(&codelet));
+    file.plan.result.steps[0].samples_ns[0] = 10000;
+    CU_ASSERT_FALSE(pcere_walk_is_fast(&codelet));
+    file.plan.policy.walk_ns = file.plan.policy.walk_first_ns = 0;
 }
 
 static void there_is_an_end(void)
@@ -151,6 +168,7 @@ static const struct unit_test tests[] = {
     {"one run is enough that nothing disturbed", one_run_is_enough_that_nothing_disturbed},
     {"what was held up for a moment alone is not made anew", what_is_held_up_for_a_moment_settles},
     {"of disturbed ones two must agree, of each region", else_two_must_agree},
+    {"a walk is fast that took no longer than it should", a_walk_is_fast_that_took_what_it_should},
     {"after some runs it is enough", there_is_an_end},
     {"what weighs next to nothing need not agree", what_weighs_nothing_need_not_agree},
     {"one thread needs no other run, since its own time is known", one_thread_needs_no_other_run},
