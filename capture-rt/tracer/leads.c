@@ -272,18 +272,17 @@ bool leads_found(const struct leads *leads, uint64_t low)
     return false;
 }
 
-bool leads_take(struct leads *leads, uint64_t low)
+void leads_drop(struct leads *leads, uint64_t low)
 {
     for (size_t i = 0; i < leads->count; i++) {
         struct lead *lead = leads->items[i];
-        if (lead->low != low || !lead->found)
+        if (lead->low != low)
             continue;
         lead_free(lead);
         leads->items[i] = leads->items[--leads->count];
         bounds_set(leads);
-        return true;
+        return;
     }
-    return false;
 }
 
 void leads_done(struct leads *leads)

@@ -48,8 +48,8 @@ void leads_scan(struct leads *leads, const void *memory, uint64_t address, size_
 void leads_look(struct leads *leads, pid_t pid, const char *maps);
 /* Is something of a library that lies at `low` needed? */
 bool leads_found(const struct leads *leads, uint64_t low);
-/* The same; and it is no longer watched, if so. */
-bool leads_take(struct leads *leads, uint64_t low);
+/* It is no longer watched. */
+void leads_drop(struct leads *leads, uint64_t low);
 void leads_done(struct leads *leads);
 
 #endif

@@ -215,7 +215,8 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
             if (!foreign || units_of(new.elf) > 0) {
                 new.number = ++libraries->users;
             } else {
-                if (status == PCERE_OK && !allocator && !is_never_needed(base_name(path)) && !leads_has_threads(new.elf))
+                new.watched = !allocator && !is_never_needed(base_name(path)) && !leads_has_threads(new.elf);
+                if (status == PCERE_OK && new.watched)
                     status = leads_watch(&libraries->leads, new.elf, range->start, range->end, new.bias, absent, error);
                 elf_file_close(new.elf);
                 new.elf = NULL;
@@ -250,20 +251,52 @@ enum pcere_status libraries_look(struct libraries *libraries, const char *maps, 
     return status;
 }
 
+static bool names(const struct elf_file *elf, const char *name)
+{
+    const char *const *needed;
+    size_t count = elf_file_needed(elf, &needed);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(base_name(needed[i]), name) == 0)     /* by its path, where it has no soname and was linked so */
+            return true;
+    return false;
+}
+
+static bool names_captured(const struct libraries *libraries, const struct elf_file *elf)
+{
+    for (size_t i = 0; i < libraries->image_count; i++) {
+        const struct library_image *image = &libraries->images[i];
+        const char *soname = image->elf && image->present ? elf_file_soname(image->elf) : NULL;
+        if (image->elf && image->present && names(elf, soname ? soname : base_name(image->path)))
+            return true;
+    }
+    return false;
+}
+
+/* What needs a captured library is captured, too: a replay that had it anew would load the captured one for it as well, whose constructors call functions
+ * by names that lead to captured code before that is there. */
 bool libraries_follow(struct libraries *libraries)
 {
     bool found = false;
-    for (size_t i = 0; i < libraries->image_count; i++) {
-        struct library_image *image = &libraries->images[i];
-        if (image->elf || !image->present || !leads_take(&libraries->leads, image->low))
-            continue;
-        if (elf_file_open(image->path, &image->elf, NULL) != PCERE_OK) {
-            image->elf = NULL;           /* it has gone: a replay takes what it has */
-            continue;
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < libraries->image_count; i++) {
+            struct library_image *image = &libraries->images[i];
+            struct elf_file *elf = NULL;
+            if (image->elf || !image->present || !image->watched)
+                continue;
+            bool led_to = leads_found(&libraries->leads, image->low);
+            if ((!led_to && !libraries->users) || elf_file_open(image->path, &elf, NULL) != PCERE_OK)
+                continue;                /* or it has gone: a replay takes what it has */
+            if (!led_to && !names_captured(libraries, elf)) {
+                elf_file_close(elf);
+                continue;
+            }
+            leads_drop(&libraries->leads, image->low);
+            image->elf = elf;
+            image->bias = bias_of(elf, image->low);
+            image->number = ++libraries->users;
+            more = found = true;
         }
-        image->bias = bias_of(image->elf, image->low);
-        image->number = ++libraries->users;
-        found = true;
     }
     return found;
 }
@@ -393,16 +426,6 @@ struct library {
     bool wanted;                     /* the program needs it, itself or through others: it was there from the start */
     bool used;                       /* wanted, the user's, or needed by one of the user's */
 };
-
-static bool names(const struct elf_file *elf, const char *name)
-{
-    const char *const *needed;
-    size_t count = elf_file_needed(elf, &needed);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(base_name(needed[i]), name) == 0)     /* by its path, where it has no soname and was linked so */
-            return true;
-    return false;
-}
 
 /* What the program names, and what these name. */
 static void wanted_mark(struct library *list, size_t count, const struct elf_file *program)

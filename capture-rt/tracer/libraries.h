@@ -28,6 +28,7 @@ struct library_image {               /* one at one address; those that are not t
     uint32_t number;                 /* among the user's, from 1 */
     bool present;                    /* it was there at the last look */
     bool named;                      /* by libraries.names */
+    bool watched;                    /* by libraries.leads, until it is captured */
     bool absent;                     /* of the system, and nothing that a replay has needs it: the program or the C library loaded it */
 };
 
@@ -53,8 +54,8 @@ bool libraries_may_hold_regions(const struct elf_file *program);
 
 /* The process is stopped, and `maps` is what maps_text tells: find the user's libraries among the shared objects of the stop. PCERE_SYSTEM. */
 enum pcere_status libraries_look(struct libraries *libraries, const char *maps, const struct capture_stop *stop, struct pcere_error *error);
-/* After that, and after memory was read: what turned out to be needed is the user's from now on. Is there something, so that memory is to be
- * looked at once more? */
+/* After that, and after memory was read: what turned out to be needed is the user's from now on, and so is what needs that. Is there something, so that
+ * memory is to be looked at once more? */
 bool libraries_follow(struct libraries *libraries);
 /* PCERE_USAGE: among names by commas is one that no library can have, or that of a runtime, which no replay shares. NULL is good. */
 enum pcere_status libraries_names_check(const char *names, struct pcere_error *error);

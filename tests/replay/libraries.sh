@@ -282,6 +282,13 @@ END
 run "$PCERE" capture --all-classes ./brings; says "a plugin with libraries of its own is captured" 0 out '^189$'
 run "$PCERE" verify brings.pcere; says "and replayed beside the machine's own copies of them" 0 out 'main@brings.c.*identical'
 
+# A library of the system that needs a captured one: had anew, it would bring the machine's own copy of that, whose constructors may call by names that lead
+# to captured code before this is there (libX11 does). So it is captured as well.
+"$CLANG" -O2 -g -fopenmp "$pass" packs.c -o reads -llz4 -Wl,--no-as-needed -lhwloc || { echo "NOT OK: the program with a library that needs others does not build"; exit 1; }
+run "$PCERE" capture --all-classes --capture-library libudev ./reads; says "a library that one of the system needs is captured" 0
+is "with that one" "$(libraries reads.pcere)" "libhwloc libudev"
+run "$PCERE" verify reads.pcere; says "and memory after the region is identical" 0 out 'main@packs.c.*identical'
+
 # An allocator with a cache for each thread: such a library is not captured, and makes its key anew in a replay; the program has one as well.
 cat >keeps.c <<'END'
 #include <pthread.h>

@@ -52,11 +52,13 @@ static bool leads_there(uint64_t word, uint64_t address)
     uint64_t memory[3] = {0, word, UINT64_MAX};
     watch();
     leads_scan(&leads, memory, address, sizeof memory);
-    bool taken = leads_take(&leads, library.low);
-    CU_ASSERT_EQUAL(leads.count, taken ? 0 : 1);
+    bool found = leads_found(&leads, library.low);
+    leads_drop(&leads, library.low);
+    CU_ASSERT_EQUAL(leads.count, 0);
+    CU_ASSERT_FALSE(leads_found(&leads, library.low));
     leads_done(&leads);
     elf_file_close(elf);
-    return taken;
+    return found;
 }
 
 #define HEAP 0x100000u
@@ -89,11 +91,11 @@ static bool keeps_something(void)
     watch();
     CU_ASSERT_EQUAL_FATAL(maps_text(getpid(), &maps, &error), PCERE_OK);
     leads_look(&leads, getpid(), maps);
-    bool taken = leads_take(&leads, library.low);
+    bool found = leads_found(&leads, library.low);
     free(maps);
     leads_done(&leads);
     elf_file_close(elf);
-    return taken;
+    return found;
 }
 
 static void keeps(void)
