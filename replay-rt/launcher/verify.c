@@ -27,16 +27,17 @@ struct subject {                          /* one codelet */
 };
 
 /* One thread and the original's code add in the original's order. */
-static struct difference_bound bound_choose(const struct replay_session *session, const struct store_codelet *codelet, uint32_t threads)
+static struct difference_bound bound_choose(const struct replay_session *session, const struct store_codelet *codelet, uint32_t team)
 {
     const struct replay_options *options = session->options;
-    uint32_t captured = store_manifest(session->store)->threads;
+    const struct store_manifest *manifest = store_manifest(session->store);
+    uint32_t captured = replay_team(codelet, manifest, manifest->threads);
     double given = options->tolerance_ratio;
     struct difference_bound bound = {given, given, given};
     if (given >= 0)
         return bound;
     bound = (struct difference_bound){0};
-    if (threads > 1 || captured > 1 || (options->flags && *options->flags))
+    if (team > 1 || captured > 1 || (options->flags && *options->flags))
         difference_bound_for_terms(TERMS_PER_NS * (double)codelet->in_vivo_ns * (captured > 1 ? captured : 1), &bound);
     return bound;
 }
@@ -190,7 +191,7 @@ static enum pcere_status codelet_verify(struct verifier *verifier, struct subjec
         wanted = !status && lists[run].different_bytes ? RUNS : wanted;
     }
     struct difference_source source = {.codelet = &subject->codelet, .view = &subject->view,
-                                       .bound = bound_choose(&verifier->session, &subject->codelet, result->threads)};
+                                       .bound = bound_choose(&verifier->session, &subject->codelet, team)};
     result->bound_ratio = source.bound.double_ratio;
     if (!status && result->different_bytes) {
         status = objects_prepare(verifier, subject, error);

@@ -257,5 +257,7 @@ says "it is replayed as it is whatever is asked" 0 out 'its team has 2 threads'
 run "$PCERE" predict --threads 2,4 sets.pcere
 says "of others a prediction says that they lack" 0 out '^MISSING with 2 threads: .* was not replayed with 2 threads'
 holds "and calls none too many" test "$(grep -cE 'cannot run with|MISSING with 4' .out)" = 0
+run "$PCERE" verify --json --threads 1 sets.pcere
+holds "its threads add in any order, whatever is asked: a bound for rounding" jq -e 'all(.codelets[]; .bound_ratio > 0)' .out
 
 finish
