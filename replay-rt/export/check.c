@@ -93,6 +93,7 @@ static size_t gap_check(const struct range *gap)
 
 int memory_check(void)
 {
+    memory_open();
     state_settle();
     size_t different = thread_locals_check();
     for (size_t i = 0; i < page_count; i++)

@@ -47,6 +47,8 @@ struct page *page_of(const void *address);          /* NULL: no such page */
 bool is_captured(const void *address);
 bool captured_between(const char *start, const char *end);      /* any of it */
 void memory_drop(char *start, char *end, bool unmapped);        /* reads as zeros until it is restored; not unmapped: where the program would have read them */
+void memory_changes_rights(void);                   /* the region does, and begins with the program's each time */
+void memory_open(void);                             /* after a run: what it protected can be read and written */
 bool range_holds(const struct range *ranges, size_t count, const char *address);
 
 /* ---- team.c: what the OpenMP runtime knew --------------------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* mappings.c - a region may give back the contents of captured memory (madvise), unmap and move it (munmap, mremap), although its addresses must stay
  * mapped here, to be restored.
  *
- * Dropped and unmapped: reads as zeros until it is restored. Moved or grown: its content is copied to memory of this process.
+ * Dropped and unmapped: reads as zeros until it is restored. Moved or grown: its content is copied to memory of this process. Protected (mprotect): until
+ * the region is over; it begins again with what the program had.
  */
 #define _GNU_SOURCE
 #include "codelet.h"
@@ -30,6 +31,13 @@ int madvise(void *start, size_t bytes, int advice)
         return (int)syscall(SYS_madvise, start, bytes, advice);
     memory_drop(start, (char *)start + whole_pages(bytes), false);
     return 0;
+}
+
+int mprotect(void *start, size_t bytes, int protection)
+{
+    if (has_captured(start, bytes))
+        memory_changes_rights();
+    return (int)syscall(SYS_mprotect, start, bytes, protection);
 }
 
 int munmap(void *start, size_t bytes)

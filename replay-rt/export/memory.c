@@ -24,6 +24,7 @@
 
 static struct range mappings[MAPPING_COUNT];
 static int rights[MAPPING_COUNT];
+static _Atomic bool rights_changed;                 /* by the region */
 static bool reads_zeros[MAPPING_COUNT];
 struct page pages[PAGE_COUNT];
 static struct same { char *start, *end, *original; } sames[SAME_COUNT + 1];
@@ -167,10 +168,26 @@ bool memory_map(void)
     return true;
 }
 
+static void rights_set(int more)
+{
+    for (size_t i = 0; i < mapping_count; i++)      /* not as the region does it (mappings.c) */
+        syscall(SYS_mprotect, mappings[i].start, (size_t)(mappings[i].end - mappings[i].start), rights[i] | more);
+}
+
 void memory_protect(void)
 {
-    for (size_t i = 0; i < mapping_count; i++)
-        mprotect(mappings[i].start, (size_t)(mappings[i].end - mappings[i].start), rights[i]);
+    rights_set(0);
+}
+
+void memory_changes_rights(void)
+{
+    rights_changed = true;
+}
+
+void memory_open(void)
+{
+    if (rights_changed)
+        rights_set(PROT_READ | PROT_WRITE);
 }
 
 /* What is read to restore memory would push what the region uses out of the caches. */
@@ -194,6 +211,7 @@ static void pages_drop(char *start, char *end)
 
 void memory_restore(void)
 {
+    memory_open();
     for (size_t i = 0; i < gap_count; i++)
         pages_drop(gaps[i].start, gaps[i].end);
 #pragma omp parallel for schedule(static)           /* by all threads: what one thread brought to its cache alone is slow for the others */
@@ -201,6 +219,8 @@ void memory_restore(void)
         memcpy(written[i]->address, written[i]->before, PAGE_BYTES);
         page_leave(written[i]->before);
     }
+    if (rights_changed)
+        memory_protect();
 }
 
 void memory_patch(uint64_t address, const void *bytes, const void *mask, size_t count)
@@ -219,6 +239,7 @@ void memory_patch(uint64_t address, const void *bytes, const void *mask, size_t 
 
 void written_find(void)
 {
+    memory_open();
     written_count = 0;
     for (size_t i = 0; i < page_count; i++)
         if (pages[i].before && memcmp(pages[i].address, pages[i].before, PAGE_BYTES))

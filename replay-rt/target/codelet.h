@@ -398,6 +398,10 @@ void pcere_mappings_protect(const struct plan_mapping *mappings, size_t count);
 const struct plan_mapping *pcere_mapping_at(uint64_t address);
 /* Did the region drop or unmap captured memory in this process? Then pages that are absent may have lost their content. */
 bool pcere_mappings_replaced(void);
+/* May the region have changed how this is protected? */
+bool pcere_mapping_changes_protection(const struct plan_mapping *mapping);
+/* The region is over: what it protected can be read and written. False: it protected nothing. */
+bool pcere_mappings_open(void);
 
 /* malloc and the like of a codelet whose program has an allocator in its executable. */
 void *pcere_served_malloc(size_t bytes);

@@ -208,7 +208,7 @@ void pcere_memory_compare(struct memory *memory)
     pcere_pagemap_refresh();
     for (uint64_t i = 0; i < plan->mappings.count; i++) {
         const struct plan_mapping *mapping = &memory->mappings[i];
-        if (!(mapping->protection & PROT_READ))
+        if (!(pcere_memory_protection(memory, mapping->start) & PROT_READ))
             continue;
         for (uint64_t address = mapping->start; address < mapping->end; address += plan->page_bytes) {
             if (pcere_aliases_hold(memory, address))

@@ -2,6 +2,8 @@
  * it is mapped in another way here: as private pages of a file, which dropping would bring back, and at addresses that restoring needs.
  *
  * Dropped and unmapped: fresh zero pages take its place until it is restored. Moved or grown: its content is copied to memory of this process.
+ * Protected in another way (mprotect): so it stays until the region is over; then it can be compared and restored, and has the capture's protection when
+ * the region begins again.
  */
 #include "replay-rt/ranges.h"
 #include "replay-rt/target/codelet.h"
@@ -17,6 +19,7 @@
 static const struct plan_mapping *captured;
 static size_t captured_count;
 static atomic_bool replaced;
+static _Atomic uint64_t changed_start = UINT64_MAX, changed_end;      /* from the first to the last page whose protection a region changed */
 
 bool pcere_mappings_replaced(void)
 {
@@ -60,6 +63,35 @@ __attribute__((visibility("default"))) int madvise(void *start, size_t bytes, in
     if (!dropped || low % page_bytes || end < low || !is_captured(low, end))
         return (int)syscall(SYS_madvise, start, bytes, advice);
     return zero(low, end, PLAN_MAPPING_FRESH) ? 0 : -1;
+}
+
+static void protection_changes(uint64_t start, uint64_t end)
+{
+    for (uint64_t known = changed_start; start < known && !atomic_compare_exchange_weak(&changed_start, &known, start);)
+        ;
+    for (uint64_t known = changed_end; end > known && !atomic_compare_exchange_weak(&changed_end, &known, end);)
+        ;
+}
+
+bool pcere_mapping_changes_protection(const struct plan_mapping *mapping)
+{
+    return mapping->start < atomic_load_explicit(&changed_end, memory_order_relaxed) && mapping->end > atomic_load_explicit(&changed_start, memory_order_relaxed);
+}
+
+bool pcere_mappings_open(void)
+{
+    uint64_t start = changed_start, end = changed_end;
+    for (size_t i = plan_mapping_from(captured, captured_count, start); i < captured_count && captured[i].start < end; i++)
+        syscall(SYS_mprotect, captured[i].start, captured[i].end - captured[i].start, PROT_READ | PROT_WRITE | (captured[i].protection & PROT_EXEC));
+    return start < end;
+}
+
+__attribute__((visibility("default"))) int mprotect(void *start, size_t bytes, int protection)
+{
+    uint64_t low = (uint64_t)start, page_bytes = (uint64_t)getpagesize(), end = (low + bytes + page_bytes - 1) & ~(page_bytes - 1);
+    if (low % page_bytes == 0 && end > low && is_captured(low, end))
+        protection_changes(low, end);
+    return (int)syscall(SYS_mprotect, start, bytes, protection);
 }
 
 __attribute__((visibility("default"))) int munmap(void *start, size_t bytes)

@@ -478,7 +478,9 @@ bool pcere_memory_is_mapped(const struct memory *memory, uint64_t address)
 uint32_t pcere_memory_protection(const struct memory *memory, uint64_t address)
 {
     uint64_t i = mapping_of(memory, address);
-    return i < memory->codelet->plan->mappings.count ? memory->mappings[i].protection : 0;
+    if (i == memory->codelet->plan->mappings.count)
+        return 0;
+    return memory->mappings[i].protection | (pcere_mapping_changes_protection(&memory->mappings[i]) ? PROT_READ | PROT_WRITE : 0);
 }
 
 const struct plan_copy *pcere_memory_copy(const struct memory *memory, uint64_t address)

@@ -46,6 +46,7 @@ struct run {
     enum chain_learning learning;     /* of the walk that goes on */
     bool timing;                      /* ... and counts */
     bool cooled;                      /* pages that shots need were made the process's own, and caches were emptied after that */
+    bool opened;                      /* the region changed how memory is protected, and a run begins with the capture's protection */
     bool warm;                        /* a run with another number of threads was all the warming that the only timed one needs */
     bool walked;                      /* what steps lay down is known from another number of threads, and no loop's data decide anything: no walk need learn it */
     void (*mark)(uint64_t on);        /* tells who records this process of timed runs, or NULL */
@@ -144,6 +145,8 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
 {
     uint64_t waited_ns = 0;
     bool waits_known = pcere_waits_so_far(&waited_ns);
+    if (run->opened)
+        pcere_memory_protect(&run->memory);
     pcere_threads_restore(run->threads);
     pcere_team_wake();                            /* the team is awake, as after the program's previous region */
     uint32_t switches = switches_so_far();
@@ -161,6 +164,7 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
     if (run->mark)
         run->mark(0);
     uint64_t end_ns = clock_ns();
+    run->opened = pcere_mappings_open();
     struct cost cost = {end_ns - start_ns, pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, 0, switches_so_far() - switches};
     uint64_t end_waited_ns = 0, threads = run->codelet->plan->result.threads;
     team_ns = pcere_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - team_ns;
