@@ -194,21 +194,8 @@ static int number_order(const void *left, const void *right)
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
-#define HUGE_BYTES ((size_t)2 << 20)
 
-/* For a run's invocations, which are many megabytes: a fault for each page would take as long as filling them. */
-static void *large_new(size_t count, size_t bytes)
-{
-    if (count < HUGE_BYTES / bytes)
-        return calloc(count ? count : 1, bytes);
-    size_t whole = (count * bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
-    void *memory = count <= (SIZE_MAX - HUGE_BYTES) / bytes ? aligned_alloc(HUGE_BYTES, whole) : NULL;
-    if (memory)
-        madvise(memory, whole, MADV_HUGEPAGE);
-    return memory;
-}
-
-/* Likewise; a kernel that cannot (before 5.14) finds them one by one. */
+/* Pages of the log by dozens: each would cost a fault of its own. A kernel that cannot (before 5.14) gives them one by one. */
 static void records_prepare(const struct shared_log *shared, size_t count)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (count * sizeof(struct capture_record) + page - 1) / page * page;
@@ -223,7 +210,7 @@ static enum pcere_status invocations_read(const struct shared_log *shared, struc
     uint64_t attempted = log->record_count;
     size_t count = attempted < log->records_max ? attempted : log->records_max;
     run->dropped = attempted - count;
-    run->invocations = large_new(count, sizeof *run->invocations);
+    run->invocations = calloc(count ? count : 1, sizeof *run->invocations);
     if (!run->invocations)
         return pcere_fail_memory(error, "the invocations");
     records_prepare(shared, count);
