@@ -2,6 +2,7 @@
 #include "cli/measure_store.h"
 #include "capture-rt/tracer/capture.h"
 #include "cli/interrupt.h"
+#include "cli/lines.h"
 #include "cli/program_stage.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -77,7 +78,7 @@ static enum pcere_status classes_append(const struct cli *cli, const struct prog
     return status;
 }
 
-enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const char *settings, const struct capture_run *run,
+enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const char *settings, const struct capture_run *run, uint64_t line_ns,
                                        struct pcere_error *error)
 {
     enum pcere_status status = PCERE_OK;
@@ -89,7 +90,7 @@ enum pcere_status measure_store_append(const struct store *store, const char *ho
             .kind = kind, .host_name = (char *)(uintptr_t)host_name, .host = (char *)(uintptr_t)host, .region = region ? region->name : NULL,
             .threads = run->threads, .warmup = none, .flags = none, .settings = (char *)(uintptr_t)settings,
             .samples_ns = &time_ns, .sample_count = 1, .cost_ns = run->wall_ns,
-            .wall_ns = region ? 0 : run->wall_ns, .serial_ns = region ? 0 : run->serial_ns, .when_s = (uint64_t)time(NULL),
+            .line_ns = region ? 0 : line_ns, .wall_ns = region ? 0 : run->wall_ns, .serial_ns = region ? 0 : run->serial_ns, .when_s = (uint64_t)time(NULL),
         };
         status = store_sample_append(store, &sample, error);
     }
@@ -100,12 +101,15 @@ static enum pcere_status run_once(struct cli *cli, const struct program_stage *s
                                   uint64_t *ret_wall_ns, struct pcere_error *error)
 {
     struct capture_run run;
+    uint64_t before_ns = cli_line_ns(options->threads);
     enum pcere_status status = capture_measure(options, &run, error);
     if (status != PCERE_OK)
         return status;
+    uint64_t line_ns = cli_line_ns(options->threads);
+    line_ns = line_ns > before_ns ? line_ns : before_ns;
     status = cli_program_judge(cli, run.program_status, error);
     if (status == PCERE_OK)
-        status = measure_store_append(cli->store, stage->host_name, stage->host, settings, &run, error);
+        status = measure_store_append(cli->store, stage->host_name, stage->host, settings, &run, line_ns, error);
     if (status == PCERE_OK && !*settings && run.threads != store_manifest(cli->store)->threads)
         status = classes_append(cli, stage, &run, error);
     *ret_wall_ns = run.wall_ns;

@@ -25,8 +25,8 @@ struct capture_run;
 struct store;
 
 /* Append a run that this machine made: a line for the whole program, and one for each region (its invocations together). `settings`: "" for the
- * original's. */
-enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const char *settings, const struct capture_run *run,
+ * original's. line_ns: how far the processors lay apart (cli/lines.h), or 0. */
+enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const char *settings, const struct capture_run *run, uint64_t line_ns,
                                        struct pcere_error *error);
 
 #endif

@@ -342,6 +342,13 @@ static json_t *parts_value(const struct predict_point *point, bool *failed)
     return value;
 }
 
+static json_t *lines_value(const struct predict_request *request, uint32_t threads)
+{
+    uint64_t low_ns, high_ns;
+    replays_lines(request, threads, &low_ns, &high_ns);
+    return low_ns ? json_pack("[I, I]", (json_int_t)low_ns, (json_int_t)high_ns) : json_null();
+}
+
 static json_t *point_value(const struct prediction *prediction, const struct predict_point *point, bool *failed)
 {
     json_t *value = json_object(), *regions = json_array();
@@ -367,6 +374,7 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "missing", json_from_u64(point->missing_count), failed);
     json_put(value, "missing_ns", json_from_u64(point->missing_ns), failed);
     json_put(value, "preempted_ratio", json_real(point->preempted_ratio), failed);
+    json_put(value, "line_ns", lines_value(&prediction->request, point->threads), failed);
     struct own_spread spread = {0};
     *failed |= own_spread_find(&prediction->request, point->threads, &spread, NULL) != PCERE_OK;
     json_put(value, "process_ratio", spread.processes ? json_real(spread.process_ratio) : json_null(), failed);

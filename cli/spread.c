@@ -27,7 +27,7 @@ enum pcere_status spread_append(const struct store *store, const struct capture_
     if (status == PCERE_OK && !(host = json_dumps(description, JSON_COMPACT)))
         status = pcere_fail_memory(error, "the machine's description");
     for (size_t i = 0; status == PCERE_OK && i < result->more_count; i++)
-        status = measure_store_append(store, name, host, "", &result->more[i], error);
+        status = measure_store_append(store, name, host, "", &result->more[i], 0, error);
     json_decref(description);
     free(name);
     free(host);

@@ -7,6 +7,7 @@
 #include "core/host.h"
 #include "core/region_name.h"
 #include "core/units.h"
+#include "predictor/replays.h"
 #include "store/store.h"
 
 #include <math.h>
@@ -248,6 +249,22 @@ static void busy_print(const struct prediction *prediction)
     }
 }
 
+#define APART_FACTOR 2
+
+/* Where replays and runs met processors that lay differently far apart. */
+static void apart_print(const struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        uint32_t threads = prediction->result.points[i].threads;
+        uint64_t low_ns, high_ns;
+        replays_lines(&prediction->request, threads, &low_ns, &high_ns);
+        if (high_ns >= APART_FACTOR * low_ns && low_ns)
+            printf("APART with %u threads: a cache line took %llu to %llu ns from one thread to the next, from one replay or real run to another. The processors of this machine do not always lie equally far apart "
+                   "(a virtual one's may be moved), and what threads hand to each other takes as much longer: line_ns of pcere replay --json says which replay met what\n",
+                   threads, (unsigned long long)low_ns, (unsigned long long)high_ns);
+    }
+}
+
 static void absent_print(const struct prediction *prediction)
 {
     for (size_t i = 0; i < prediction->result.absent_count; i++) {
@@ -399,6 +416,7 @@ static void prediction_print(const struct prediction *prediction)
     alien_print(prediction);
     guessed_print(prediction);
     busy_print(prediction);
+    apart_print(prediction);
     members_print(prediction);
     if (prediction->by_model)
         model_print(prediction);

@@ -129,6 +129,19 @@ double replays_loud_ratio(const struct predict_request *request, uint32_t thread
     return count ? sum / (double)count : 0;
 }
 
+void replays_lines(const struct predict_request *request, uint32_t threads, uint64_t *ret_low_ns, uint64_t *ret_high_ns)
+{
+    *ret_low_ns = *ret_high_ns = 0;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        bool counts = replays_sample_is(sample, "replay", request->arch) || replays_sample_is(sample, "run", request->arch);
+        if (!counts || sample->threads != threads || !sample->line_ns)
+            continue;
+        *ret_low_ns = !*ret_low_ns || sample->line_ns < *ret_low_ns ? sample->line_ns : *ret_low_ns;
+        *ret_high_ns = sample->line_ns > *ret_high_ns ? sample->line_ns : *ret_high_ns;
+    }
+}
+
 static bool tells_preempted(const struct predict_request *request, const struct store_sample *sample, uint32_t threads)
 {
     return replays_sample_is(sample, "replay", request->arch) && sample->threads == threads && !(sample->sampled_ratio > 0) && sample->switches && sample->cpu_ns;

@@ -43,6 +43,10 @@ double replays_preempted_ratio(const struct predict_request *request, uint32_t t
 /* By how much slower the host's processors were than at full speed in its codelets at these threads, in the mean over all samples; those that do not count included. */
 double replays_loud_ratio(const struct predict_request *request, uint32_t threads);
 
+/* What a cache line took from one thread to the next, least and most over all of the host's replays and real runs at these threads that know it: where the most is a multiple, the
+ * machine's processors do not always lie equally far apart. 0: none knows. */
+void replays_lines(const struct predict_request *request, uint32_t threads, uint64_t *ret_low_ns, uint64_t *ret_high_ns);
+
 /* What one run takes by these replays, at least one, whose `count` repetitions are `values`, which are sorted: their median; the mean of shots, since each has
  * seen other iterations. */
 double replays_vitro_ns(const struct replays *replays, double *values, size_t count);

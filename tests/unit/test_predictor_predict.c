@@ -922,6 +922,23 @@ static void other_work_is_told(void)
     CU_ASSERT_EQUAL(replays_preempted_ratio(&asked, 4), 0);
 }
 
+static void processors_apart_are_told(void)
+{
+    static const uint32_t threads[] = {2};
+    struct store_sample samples[] = {
+        {.kind = "replay", .host_name = "home", .threads = 2, .line_ns = 30}, {.kind = "run", .host_name = "home", .threads = 2, .line_ns = 160},
+        {.kind = "replay", .host_name = "home", .threads = 2}, {.kind = "replay", .host_name = "home", .threads = 4, .line_ns = 20},
+        {.kind = "replay", .host_name = "away", .threads = 2, .line_ns = 10}, {.kind = "calibration", .host_name = "home", .threads = 2, .line_ns = 500}};
+    struct predict_request asked = request(samples, sizeof samples / sizeof *samples, "home", threads, 1);
+    uint64_t low_ns, high_ns;
+    replays_lines(&asked, 2, &low_ns, &high_ns);
+    CU_ASSERT_EQUAL(low_ns, 30);
+    CU_ASSERT_EQUAL(high_ns, 160);
+    replays_lines(&asked, 1, &low_ns, &high_ns);
+    CU_ASSERT_EQUAL(low_ns, 0);
+    CU_ASSERT_EQUAL(high_ns, 0);
+}
+
 static void refusals(void)
 {
     static const uint32_t threads[] = {1, 0};
@@ -969,6 +986,7 @@ static const struct unit_test tests[] = {
     {"what runs inside other regions counts there only, and needs no replay", nested_regions},
     {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
     {"what other work took from replays is told", other_work_is_told},
+    {"processors that lie differently far apart are told", processors_apart_are_told},
     {"interrupted repetitions alone count without what their threads waited, up to what they took", interrupted_repetitions},
     {"samples of slow processors reach down to what full speed may be", slow_processors},
     {"impossible requests are refused", refusals},
