@@ -139,10 +139,14 @@ static enum pcere_status limits_find(struct cli *cli, struct store *store, struc
     struct pcere_error failure = {0};
     struct store_limit *limits = NULL;
     size_t count = 0;
+    uint64_t large = 0;
     char *libraries = NULL;
     enum pcere_status status = replay_library_directory(&libraries, &failure);
     if (!status)
-        status = together_find(store, getenv("PATH"), libraries, &limits, &count, &failure);
+        status = together_find(store, getenv("PATH"), libraries, &limits, &count, &large, &failure);
+    if (large)
+        cli_note(cli, "files with %.3g MiB of bitcode were not looked at together, which would take longer than captures do: memory that one of them sizes by the number of threads is not "
+                 "known to regions in another, which may crash or differ in replays with more threads than the capture's; --threads captures with more", (double)large / (1 << 20));
     if (status)
         cli_note(cli, "the program's files were not looked at together, so memory that one of them sizes by the number of threads is not known to regions in another: %s", failure.message);
     else

@@ -49,7 +49,7 @@ static bool asks_for(const struct loaded_image *image, const char *const *names,
 }
 
 /* As in passes/Threads.cpp. */
-static bool may_have_findings(const struct loaded_image *image)
+static bool may_have_findings(const struct loaded_image *image, uint64_t *large)
 {
     static const char *const counts[] = {"omp_get_max_threads", "omp_get_num_threads", "omp_get_num_procs", "omp_get_team_size", "omp_get_thread_limit",
                                          "omp_get_num_places", "get_nprocs", "get_nprocs_conf", "sysconf", "getenv", "_ZNSt6thread20hardware_concurrencyEv"};
@@ -59,7 +59,11 @@ static bool may_have_findings(const struct loaded_image *image)
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++)
         bytes += units[i].header.raw_bytes;
-    return count > 1 && bytes <= BITCODE_BYTES_MOST && asks_for(image, number, 1) && asks_for(image, counts, sizeof counts / sizeof *counts);
+    if (count < 2 || !asks_for(image, number, 1) || !asks_for(image, counts, sizeof counts / sizeof *counts))
+        return false;
+    if (bytes > BITCODE_BYTES_MOST)
+        *large = bytes;
+    return bytes <= BITCODE_BYTES_MOST;
 }
 
 /* ---- files that are gone with this process ---------------------------------------------------------------------------------------------- */
@@ -200,15 +204,16 @@ static enum pcere_status image_look(struct work *work, const struct compilers *c
 }
 
 enum pcere_status together_find(const struct store *store, const char *search_path, const char *library_directory, struct store_limit **ret_limits, size_t *ret_count,
-                                struct pcere_error *error)
+                                uint64_t *ret_large, struct pcere_error *error)
 {
     struct images images = {0};
     struct compilers compilers = {0};
     struct work work = {0};
     bool looking = false;
+    uint64_t large = 0;
     enum pcere_status status = images_open(store, &images, error);
     for (size_t i = 0; !status && i < images.count; i++) {
-        if (!may_have_findings(&images.items[i]))
+        if (!may_have_findings(&images.items[i], &large))
             continue;
         if (!looking)
             status = compilers_find(NULL, search_path, library_directory, &compilers, error);
@@ -224,5 +229,6 @@ enum pcere_status together_find(const struct store *store, const char *search_pa
     }
     *ret_limits = work.limits;
     *ret_count = work.limit_count;
+    *ret_large = large;
     return PCERE_OK;
 }

@@ -114,6 +114,13 @@ for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
 done
 run env "PATH=$work/none" "$PCERE" capture --force --all-classes ./apart
 says "without a compiler the program is captured" 0 err 'not looked at together.*there is no'
+head -c 9000000 /dev/zero | tr '\0' '\377' >large
+echo 'const unsigned char large[] = {
+#embed "large"
+};' >apart_large.c
+"$CLANG" -w -O0 -fopenmp "-fpass-plugin=$(plugin)" apart.c apart_count.c apart_regions.c apart_large.c -o apart || exit 1
+captured apart --force
+says "that a program is too large to be looked at as one is told" 0 err 'files with [0-9.]* MiB of bitcode were not looked at together.*--threads'
 # Calls of one function are told apart: by the region that runs them, and by where they stand. Recursion keeps the functions from moving into their callers.
 compile calls <<'END'
 #include <omp.h>
