@@ -111,7 +111,7 @@ struct lack {
 #define LEFT_NS 20000u                   /* however short the program is */
 #define UNCERTAIN_RATIO 0.01             /* of the run: as much of uncertain times is worth another one, too */
 #define RUNS_MOST 6u
-#define RUNS_LATER_MOST 3u               /* of a program that takes longer, and only if the second ended before its time */
+#define RUNS_LATER_MOST 3u               /* of a program that takes longer, and only if the second ended before its time, or brought something and not all */
 #define IDLE_MOST 2u                     /* runs one after another that brought nothing */
 #define RUNS_ALL_NS 2000000000u          /* more than two runs take no longer than this together */
 
@@ -325,12 +325,12 @@ static bool is_idle(const struct progress *before, const struct progress *now)
     return now->kept == before->kept && now->restless == before->restless && now->chance_ns >= before->chance_ns;
 }
 
-/* A third run, and those after it: where the program is short and runs bring something, or the last one came to an end of its own. */
+/* A third run, and those after it: where runs bring something, or the last one came to an end of its own. */
 static bool is_worth_more(const struct session *session, const struct lack *lack, unsigned idle, bool differs)
 {
     const struct capture_result *result = session->result;
     bool is_short = result->timing.wall_ns < SHORT_NS && result->runs_wall_ns + result->timing.wall_ns < RUNS_ALL_NS;
-    unsigned most = is_short && idle < IDLE_MOST ? RUNS_MOST : differs ? RUNS_LATER_MOST : 2;
+    unsigned most = is_short && idle < IDLE_MOST ? RUNS_MOST : differs || !idle ? RUNS_LATER_MOST : 2;
     return (lack->worth_codelets || lack->by_chance) && result->runs < most && !result->timing.randomized && !is_broken(session, lack);
 }
 
