@@ -114,12 +114,34 @@ static bool is_repeated(const struct elf_symbol *symbol, const struct elf_symbol
            (symbol->unit_id == before->unit_id || (symbol->kind != PCERE_SYMBOL_FUNCTION && !symbol->local && !before->local));
 }
 
-/* Names that serve the library's own code alone serve nobody where nothing of it is rebuilt. Among the codelet's they would stand before those of the machine's
- * own copy, which libraries that are not captured may bring along, and whose constructors run before captured code is there. */
-static bool serves_others(const struct loaded_image *image)
+static bool is_rebuilt(const struct loaded_image *image)
 {
     const struct elf_unit *units;
-    return image->global || elf_file_units(image->elf, &units) > 0;
+    return image->elf && elf_file_units(image->elf, &units) > 0;
+}
+
+static bool refers_to(const struct images *images, size_t from, size_t index)
+{
+    const struct image *file = &images->items[from].file;
+    const struct image_export *found;
+    for (size_t i = 0; i < file->relocation_count; i++) {
+        const struct image_relocation *relocation = &file->relocations[i];
+        if (!image_export_find(&images->items[index].file, relocation->name))
+            continue;
+        if (relocation->kind == IMAGE_RELOCATION_COPY || images_resolve(images, from, relocation->name, &found) == index)
+            return true;
+    }
+    return false;
+}
+
+/* Captured code is bound already: names of a library of which nothing is rebuilt serve rebuilt code elsewhere, or nobody. Among the codelet's they would stand
+ * before those of the machine's own copy, which libraries that are not captured may bring along, and whose constructors run before captured code is there. */
+static bool serves_others(const struct images *images, size_t index)
+{
+    bool serves = is_rebuilt(&images->items[index]);
+    for (size_t i = 0; !serves && images->items[index].global && i < images->count; i++)
+        serves = is_rebuilt(&images->items[i]) && refers_to(images, i, index);
+    return serves;
 }
 
 enum pcere_status link_image_write(const struct images *images, size_t index, struct text *assembly, struct text *script,
@@ -141,7 +163,7 @@ enum pcere_status link_image_write(const struct images *images, size_t index, st
             good = unit_symbol_write(image, sorted[i], &name, assembly, script);
     free(sorted);
     text_done(&name);
-    bool serves = serves_others(image);
+    bool serves = serves_others(images, index);
     for (size_t i = 0; good && serves && i < image->file.export_count; i++)
         export_write(image, &image->file.exports[i], assembly);
     if (image->file.tls_bytes)

@@ -282,6 +282,35 @@ END
 run "$PCERE" capture --all-classes ./brings; says "a plugin with libraries of its own is captured" 0 out '^189$'
 run "$PCERE" verify brings.pcere; says "and replayed beside the machine's own copies of them" 0 out 'main@brings.c.*identical'
 
+# The same of a library that the program is linked with: its names would serve all, but the program's own code has none of them.
+cat >held.c <<'END'
+#include <stddef.h>
+void *__libc_malloc(size_t);
+void __libc_free(void *);
+long start_count(void);
+void *malloc(size_t bytes) { return __libc_malloc(bytes); }
+void free(void *block) { __libc_free(block); }
+long held_count(void) { return start_count(); }
+END
+cat >holds.c <<'END'
+#include <stdio.h>
+long held_count(void);
+static long values[64];
+int main(void) {
+    for (int turn = 0; turn < 3; turn++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 64; i++) values[i] += held_count() > 40 ? i : 0;
+    }
+    printf("%ld\n", values[63]);
+    return 0;
+}
+END
+"$CLANG" -O2 -shared -fPIC held.c -o brought/libheld.so -Lbrought -lstart '-Wl,-rpath,$ORIGIN' &&
+    "$CLANG" -O2 -g -fopenmp "$pass" holds.c -o holds -Lbrought -lheld '-Wl,-rpath,$ORIGIN/brought' || { echo "NOT OK: the program with a library that needs a captured one does not build"; exit 1; }
+run "$PCERE" capture --all-classes ./holds; says "a library that the program needs for one that is not captured is captured" 0 out '^189$'
+is "and that one not" "$(jq -r '[.images[].library] | join(" ")' holds.pcere/manifest.json)" libstart.so
+run "$PCERE" verify holds.pcere; says "and beside it the machine's own copy works" 0 out 'main@holds.c.*identical'
+
 # A library of the system that needs a captured one: had anew, it would bring the machine's own copy of that, whose constructors may call by names that lead
 # to captured code before this is there (libX11 does). So it is captured as well.
 "$CLANG" -O2 -g -fopenmp "$pass" packs.c -o reads -llz4 -Wl,--no-as-needed -lhwloc || { echo "NOT OK: the program with a library that needs others does not build"; exit 1; }
