@@ -111,7 +111,7 @@ static void result_row(struct cli_table *table, const struct verify_result *resu
     if (result->error.status != PCERE_OK || !result->identical)
         asks_add(result, true, ": what that saves (registers, addresses in code and on stacks) is another in each process", &note);
     if (result->renamed_pointers)
-        text_addf(&note, "%s%llu pointer%s to blocks that it allocates, or to libraries", note.length ? "; " : "",
+        text_addf(&note, "%s%llu pointer%s to blocks that it allocates, to libraries, or to equal constants", note.length ? "; " : "",
                   (unsigned long long)result->renamed_pointers, result->renamed_pointers == 1 ? "" : "s");
     char *name = replay_target_name(result->target), *reason = text_take(&note);
     const char *cells[] = {name, cli_thread_count_text(threads, result->threads, cli_processors(), marked),

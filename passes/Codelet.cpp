@@ -343,6 +343,15 @@ public:
     V.setDSOLocal(true);
   }
 
+  /// Where code takes the address of one of these, it is not the captured one.
+  void ownConstants(ArrayRef<GlobalVariable *> Own) {
+    SmallVector<Constant *, 64> Entries;
+    for (GlobalVariable *V : Own)
+      Entries.push_back(ConstantStruct::getAnon({V, ConstantInt::get(Int64, M.getDataLayout().getTypeAllocSize(V->getValueType()))}));
+    if (!Entries.empty())
+      tableEntry("pcere_constants", ConstantArray::get(ArrayType::get(Entries[0]->getType(), Entries.size()), Entries));
+  }
+
   void threadLocal(GlobalVariable &V) {
     auto *Address = Function::Create(FunctionType::get(Pointer, false), GlobalValue::InternalLinkage, "pcere.tls", M);
     IRBuilder<> Builder(BasicBlock::Create(Context, "entry", Address));
@@ -430,7 +439,7 @@ void finishCodelet(Module &M, bool Library) {
 
   CodeletBuilder Builder(M);
   SmallVector<Function *, 64> Functions;
-  SmallVector<GlobalVariable *, 64> Variables, Constants, Caches;
+  SmallVector<GlobalVariable *, 64> Variables, Constants, OwnConstants, Caches;
   for (Function &F : M)
     if (!F.isDeclarationForLinker()) {
       if (F.hasLocalLinkage())
@@ -442,6 +451,8 @@ void finishCodelet(Module &M, bool Library) {
       Variables.push_back(&V);
     else if (isPlacedConstant(V))
       Constants.push_back(&V);
+    else if (isOwnConstant(V))
+      OwnConstants.push_back(&V);
     else if (!V.isDeclaration() && isThreadprivateCache(V))
       Caches.push_back(&V);
   for (GlobalVariable *V : Caches)
@@ -470,6 +481,7 @@ void finishCodelet(Module &M, bool Library) {
   for (Function *F : Functions)
     if (isAllocator(*F))
       Builder.allocator(*F, Library);
+  Builder.ownConstants(OwnConstants);
   for (GlobalVariable *V : Constants)
     Builder.yield(*V);
   for (GlobalVariable *V : Variables)

@@ -18,6 +18,12 @@ inline bool isPlacedConstant(const llvm::GlobalVariable &V) {
          !(V.hasLocalLinkage() && V.hasGlobalUnnamedAddr()) && !V.getName().starts_with("llvm.") && !V.getName().starts_with(".pcere") && !isRuntimeState(V);
 }
 
+/// Text or numbers that are each unit's own. No addresses: a table of such constants must keep nothing else alive.
+inline bool isOwnConstant(const llvm::GlobalVariable &V) {
+  return V.isConstant() && V.hasInitializer() && llvm::isa<llvm::ConstantDataSequential, llvm::ConstantAggregateZero>(V.getInitializer()) &&
+         !isPlacedConstant(V) && V.hasLocalLinkage() && !V.isThreadLocal() && !V.hasComdat() && !V.hasSection() && !V.getName().starts_with("llvm.");
+}
+
 /// Does this use of a function take its address other than to call it or to tell the OpenMP runtime? Addresses are told apart by comparing them.
 inline bool takesAddress(const llvm::Use &U) {
   if (auto *Call = llvm::dyn_cast<llvm::CallBase>(U.getUser()))

@@ -264,7 +264,7 @@ struct plan_result {
     _Atomic uint64_t heap_releases; /* captured blocks that were freed or grown */
     _Atomic uint64_t asked;         /* PLAN_VERIFY: a bit for each enum plan_ask that the region called */
     uint64_t compared_bytes, different_bytes;
-    uint64_t renamed_pointers;      /* to blocks that the region allocated, or into libraries: where these lie now */
+    uint64_t renamed_pointers;      /* to blocks that the region allocated, into libraries, or to equal constants: where these lie now */
     uint64_t spilled_count;         /* struct plan_difference from plan->bytes on, in the plan's file: those found first */
     uint64_t difference_count;      /* entries of differences: those found later */
     struct plan_rates rates;

@@ -7,7 +7,7 @@
  *     The launcher defines these as absolute symbols: the captured addresses, from .pcere.sym;
  *   - locks of critical constructs (.gomp_critical_user_*) and threadprivate caches stay definitions: they belong to the new process;
  *   - malloc and the like, where the program's executable defines them, are called pcere_program_malloc, ...;
- *   - four tables lie in sections whose start and end the linker provides (__start_NAME, __stop_NAME).
+ *   - five tables lie in sections whose start and end the linker provides (__start_NAME, __stop_NAME).
  * The units of a shared library (-mllvm -pcere-codelet-library) become a shared object of their own, linked where the captured library is near. In
  * them thread-local variables, too, are undefined symbols of these names: the launcher gives the object a TLS block like the original's.
  * The object offers its tables in a struct codelet_image called __pcere_image_NUMBER.
@@ -50,11 +50,17 @@ struct codelet_tls {             /* section pcere_tls: each thread-local variabl
     uint64_t bytes;
 };
 
+struct codelet_constant {        /* section pcere_constants: each string and array of numbers that no name tells where the program has it */
+    const void *here;
+    uint64_t bytes;
+};
+
 struct codelet_image {
     const struct codelet_region *regions, *regions_end;
     const struct codelet_function *functions, *functions_end;
     const struct codelet_tls *tls, *tls_end;
     const struct codelet_cache *caches, *caches_end;
+    const struct codelet_constant *constants, *constants_end;
 };
 
 /* Called in place of a function that only the program's processor can run, where the codelet is built for another one (-mllvm -pcere-codelet-processor). */

@@ -65,7 +65,7 @@ static void block_write(const struct image *file, struct text *out)
 
 static void tables_write(size_t index, struct text *out)
 {
-    static const char *const tables[] = {"regions", "functions", "tls", "caches"};
+    static const char *const tables[] = {"regions", "functions", "tls", "caches", "constants"};
     text_addf(out, ".section .data.rel.ro.pcere,\"awR\",@progbits\n.p2align 3\n.globl __pcere_image_%zu\n.type __pcere_image_%zu, @object\n"
                    "__pcere_image_%zu:\n", index, index, index);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)

@@ -254,6 +254,13 @@ void pcere_images_unwind(struct codelet *codelet, const struct memory *memory);
 /* The dynamic linker's number of its thread-local variables, or 0. */
 uint64_t pcere_image_module(size_t index);
 
+/* ---- constants.c: string literals and the like, of which each rebuilt unit has its own ------------------------------------------ */
+
+/* For pcere_constants_are_alike: take the images' tables. */
+void pcere_constants_open(struct codelet *codelet);
+/* Does `here` lead into one of a rebuilt unit, and `captured` into read-only captured memory, where the same stands as far as that constant goes? */
+bool pcere_constants_are_alike(const struct memory *memory, uint64_t captured, uint64_t here);
+
 /* ---- overlay.c: new code beneath old addresses ------------------------------------------------------------------------------ */
 
 /* Look up the library symbols that the overlay needs. To be called while the process has its first stack: the dynamic linker's

@@ -77,7 +77,7 @@ static bool is_dead_pointer(const struct memory *memory, uint64_t pointer)
     return pointer < stack && stack - pointer < DEAD_STACK_BYTES && pcere_memory_is_mapped(memory, pointer);
 }
 
-/* What the region allocates lies elsewhere in a replay, as libraries do: a pointer out of the captured memory is as good as another. */
+/* What the region allocates lies elsewhere in a replay, as libraries do: a pointer out of the captured memory is as good as another. So do constants without a name. */
 static bool is_renamed_pointer(const struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found,
                                uint64_t bytes)
 {
@@ -87,6 +87,8 @@ static bool is_renamed_pointer(const struct memory *memory, uint64_t address, co
     memcpy(&pointers[0], expected, sizeof *pointers);
     memcpy(&pointers[1], found, sizeof *pointers);
     if (is_dead_pointer(memory, pointers[0]) && is_dead_pointer(memory, pointers[1]))
+        return true;
+    if (pcere_constants_are_alike(memory, pointers[0], pointers[1]))
         return true;
     for (int i = 0; i < 2; i++)
         if (pointers[i] < 1u << 16 || pointers[i] >= UINT64_C(1) << 47 || pcere_memory_is_mapped(memory, pointers[i]))

@@ -15,6 +15,8 @@ extern const struct codelet_tls __start_pcere_tls[] __attribute__((weak, visibil
 extern const struct codelet_tls __stop_pcere_tls[] __attribute__((weak, visibility("hidden")));
 extern const struct codelet_cache __start_pcere_caches[] __attribute__((weak, visibility("hidden")));
 extern const struct codelet_cache __stop_pcere_caches[] __attribute__((weak, visibility("hidden")));
+extern const struct codelet_constant __start_pcere_constants[] __attribute__((weak, visibility("hidden")));
+extern const struct codelet_constant __stop_pcere_constants[] __attribute__((weak, visibility("hidden")));
 
 static struct codelet_image *images;
 static uint64_t *modules;
@@ -59,7 +61,8 @@ void pcere_images_open(struct codelet *codelet)
         pcere_plan_end(codelet, PLAN_FAILED, "no memory for the list of libraries");
     image_count = count;
     images[0] = (struct codelet_image){__start_pcere_regions, __stop_pcere_regions, __start_pcere_functions, __stop_pcere_functions,
-                                       __start_pcere_tls, __stop_pcere_tls, __start_pcere_caches, __stop_pcere_caches};
+                                       __start_pcere_tls, __stop_pcere_tls, __start_pcere_caches, __stop_pcere_caches,
+                                       __start_pcere_constants, __stop_pcere_constants};
     for (size_t i = 1; i < count; i++)
         if (from[i].present)
             image_open(codelet, i, &from[i]);

@@ -66,6 +66,26 @@ says "under a tolerance of the user's nothing else counts, and it is called so, 
 run "$PCERE" verify --threads 2 --tolerance "$(sed -n 's/.*--tolerance \([^ ]*\) takes.*/\1/p' .err)" cancels.pcere right@
 says "with the tolerance that is named it is rounding" 0 out 'equal but for rounding'
 
+# ---- constants without a name ------------------------------------------------------------------------------------------------------------
+# The codelet has its own of each string literal. The second time all of it is a shared library.
+flags=-O2
+program literals literals.c
+captured literals
+literals_told() {
+    run "$PCERE" verify --threads 1,2 --json literals.pcere
+    holds "$1: pointers to equal constants are equal" jq -e '[.codelets[] | select(.threads == 1 or (.region | test("^(alike|length)@"))) | .verdict == "identical"] | length >= 7 and all' .out
+    holds "$1: as many as the region stores, or fewer where they were there before" jq -e '[.codelets[] | select(.region | test("^alike@")) | .renamed_pointers] | max == 320' .out
+    holds "$1: pointers to other constants are different, also where these begin alike" jq -e '[.codelets[] | select(.threads == 2 and (.region | test("^(other_kind|longer|other_wide)@")))
+        | .verdict == "different" and .different_bytes > 0 and (.causes | map(.name) | . == ["kinds[]"] or . == ["wide[]"])] | length == 3 and all' .out
+}
+literals_told "a program"
+run "$PCERE" replay --threads 1,2 --warmup preceded --repeat 2 --json literals.pcere length@
+holds "who reads through them after who stored them finds the strings" jq -e '.replays | length >= 2 and ([.[] | .reason == null and (.samples_ns | length) >= 2] | all)' .out
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -fPIC -shared -Dmain=work "$programs/literals.c" -o libliterals.so &&
+    "$CLANG" -x c - -L. -lliterals -fopenmp "-Wl,-rpath,$PWD" -o literals <<<'int work(void); int main(void) { return work(); }' || exit 1
+captured literals --force
+literals_told "a library"
+
 # ---- the program itself as the truth --------------------------------------------------------------------------------------------------
 mkdir moment
 in_vivo() { run env TMPDIR="$PWD/moment" "$PCERE" verify --in-vivo "$@"; }
