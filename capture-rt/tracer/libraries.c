@@ -11,11 +11,14 @@
 
 static bool every_machine_has_it(const char *name)
 {
-    static const char *const prefixes[] = {"ld-linux", "ld-", "libc.so", "libc-", "libm.so", "libm-", "libmvec.so", "libpthread", "libdl",
-                                           "librt", "libutil", "libresolv", "libanl", "libnss_", "libgcc_s.so", "libstdc++.so", "libomp.so",
-                                           "libomp-", "libiomp5", "libgomp", "libarcher", "libomptarget", "libpcere-"};
+    static const char *const prefixes[] = {"ld-linux", "ld-", "libc.so", "libc-", "libm.so", "libm-", "libmvec.so", "libnss_", "libgcc_s.so",
+                                           "libstdc++.so", "libomp.so", "libomp-", "libiomp5", "libgomp", "libarcher", "libomptarget", "libpcere-"};
+    static const char *const whole[] = {"libpthread", "libdl", "librt", "libutil", "libresolv", "libanl"};    /* not libutils, librtmp */
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (strcspn(name, ".-") == strlen(whole[i]) && strncmp(name, whole[i], strlen(whole[i])) == 0)
             return true;
     return false;
 }

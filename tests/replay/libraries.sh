@@ -356,6 +356,12 @@ END
 run "$PCERE" capture --all-classes ./keyed; says "a program with keys of pthread_setspecific beside those of a library that is not captured" 0
 run "$PCERE" verify keyed.pcere; says "has its own in replays, and the library its" 0 out 'main@keyed.c.*identical'
 
+# A library of the user's whose name begins as one of the C library's does (libutil).
+"$CLANG" -O2 -g -fopenmp "$pass" -shared -fPIC part.c -o lib/libutils.so && "$CLANG" -O2 uses.c -o utils -Llib -lutils '-Wl,-rpath,$ORIGIN/lib' ||
+    { echo "NOT OK: the program with libutils does not build"; exit 1; }
+run "$PCERE" capture --all-classes ./utils; says "a library called libutils is no runtime" 0
+run "$PCERE" verify utils.pcere; says "and its region is replayed" 0 out 'part_sum@part.c.*identical'
+
 run "$PCERE" capture --all-classes ./twice; says "a program with the same object twice is captured" 0
 run "$PCERE" verify twice.pcere; says "that nobody knows which copy ran is said" 1 out 'linked twice'
 run "$PCERE" replay twice.pcere --repeat 2; says "in replays, too" 1 err 'linked twice' err 'hint: link that object once'
