@@ -45,6 +45,7 @@ void written_find(void);                            /* after a run: from now on 
 void memory_patch(uint64_t address, const void *bytes, const void *mask, size_t count);  /* for good, behind the region as well; NULL: all bits */
 struct page *page_of(const void *address);          /* NULL: no such page */
 bool is_captured(const void *address);
+bool is_read_only(const char *start, size_t bytes);             /* to the program, all of it, in one mapping */
 bool captured_between(const char *start, const char *end);      /* any of it */
 void memory_drop(char *start, char *end, bool unmapped);        /* reads as zeros until it is restored; not unmapped: where the program would have read them */
 void memory_changes_rights(void);                   /* the region does, and begins with the program's each time */

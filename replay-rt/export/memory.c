@@ -271,6 +271,13 @@ bool is_captured(const void *address)
     return range_holds(mappings, mapping_count, address);
 }
 
+bool is_read_only(const char *start, size_t bytes)
+{
+    size_t index = range_above(mappings, mapping_count, start);
+    return index < mapping_count && mappings[index].start <= start && bytes <= (size_t)(mappings[index].end - start)
+           && (rights[index] & (PROT_READ | PROT_WRITE)) == PROT_READ;
+}
+
 bool captured_between(const char *start, const char *end)
 {
     size_t index = range_above(mappings, mapping_count, start);

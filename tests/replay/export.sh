@@ -104,6 +104,16 @@ exports told.pcere "$region"
 run bash "$SOURCE/scripts/compare-code" out/region.o told.pcere/build/*/"$(unit_of told.told.o)".o
 says "its code is the codelet's" 0 out '[1-9][0-9]* identical, 0 different'
 
+# Pointers to string literals, of which the exported unit has its own.
+program literals literals.c
+captured literals
+exports literals.pcere "alike@literals.c:$(sed -n '/alike(int/,/pragma/=' "$programs/literals.c" | tail -1)"
+run "$PCERE" export literals.pcere longer@ -o longer
+alone make -s -C longer check THREADS=1
+says "a pointer to an equal constant is as good" 0 out '^check: identical' out '[0-9]+ pointers to .*equal constants'
+alone make -s -C longer check THREADS=2
+says "one to a constant that begins alike is not" 2 out '^check: [0-9]+ of .* differ'
+
 # The C++ library and the unwinder inside the program: exceptions cross captured machine code, streams are as they were.
 "${CLANG/clang/clang++}" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -I"$SOURCE/tests/constructs" -static-libstdc++ -static-libgcc \
     "$SOURCE/tests/constructs/cpp_static_runtime.cpp" -o runtime || exit 1

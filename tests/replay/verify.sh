@@ -74,7 +74,7 @@ captured literals
 literals_told() {
     run "$PCERE" verify --threads 1,2 --json literals.pcere
     holds "$1: pointers to equal constants are equal" jq -e '[.codelets[] | select(.threads == 1 or (.region | test("^(alike|length)@"))) | .verdict == "identical"] | length >= 7 and all' .out
-    holds "$1: as many as the region stores, or fewer where they were there before" jq -e '[.codelets[] | select(.region | test("^alike@")) | .renamed_pointers] | max == 320' .out
+    holds "$1: and as many as the region stores are counted" jq -e '[.codelets[] | select(.region | test("^alike@")) | .renamed_pointers >= 320] | length >= 2 and all' .out
     holds "$1: pointers to other constants are different, also where these begin alike" jq -e '[.codelets[] | select(.threads == 2 and (.region | test("^(other_kind|longer|other_wide)@")))
         | .verdict == "different" and .different_bytes > 0 and (.causes | map(.name) | . == ["kinds[]"] or . == ["wide[]"])] | length == 3 and all' .out
 }
