@@ -14,6 +14,12 @@
 #define PCERE_CAPTURE_PROTOCOL_H
 
 #include <stdint.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE                     /* both sides prepare pages of the log; kernels before 5.14 refuse, and older headers do not know it */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
 #define CAPTURE_VERSION 19u

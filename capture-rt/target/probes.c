@@ -21,10 +21,6 @@
 #include "include/pcere/rt_abi.inc"
 #undef PCERE_RT_CALL
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 #define COSTLY_NS 100000u               /* regions at least this long can bear system calls beside them */
 
 uint64_t target_clock_ns(void)

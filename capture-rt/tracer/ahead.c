@@ -10,10 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 #define AHEAD_RECORDS 16384u             /* a MiB: of regions of half a microsecond so many come in twice the time that is slept */
 #define AHEAD_STEP 4096u                 /* whole pages, whatever their size */
 #define AHEAD_SLEEP_NS 4000000

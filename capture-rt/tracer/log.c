@@ -191,10 +191,6 @@ static int number_order(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#endif
-
 /* Pages of the log by dozens: each would cost a fault of its own. A kernel that cannot (before 5.14) gives them one by one. */
 static void records_prepare(const struct shared_log *shared, size_t count)
 {
