@@ -2,8 +2,6 @@
 
 #include "capture-rt/protocol.h"
 
-#define REACH 256                       /* how far away an invocation's like are looked for */
-
 uint64_t nearby_measured_ns(const struct capture_invocation *invocation, uint64_t probe_ns)
 {
     uint64_t time_ns = invocation->end_ns - invocation->begin_ns;
@@ -47,7 +45,7 @@ static inline __attribute__((always_inline)) size_t places_walk(const struct cap
                                                                 size_t most, size_t *places)
 {
     size_t count = 0, reach = after ? region->list_count - 1 - at : at;
-    for (size_t away = 1; away <= reach && away <= REACH && count < most; away++) {
+    for (size_t away = 1; away <= reach && away <= NEARBY_REACH && count < most; away++) {
         size_t other = after ? at + away : at - away;
         if (is_like(&region->list[at], &region->list[other], probe_ns))
             places[count++] = other;

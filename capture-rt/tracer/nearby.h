@@ -4,6 +4,7 @@
 
 #include "capture-rt/tracer/capture.h"
 
+#define NEARBY_REACH 256                /* how far away an invocation's like are looked for, */
 #define NEARBY_SIDE 40                  /* so many to either side at most */
 #define NEARBY_MOST (2 * NEARBY_SIDE)
 #define NEARBY_LIKE_LEAST 2             /* so many make a kind */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REACH 256                       /* how far away one with the same words is looked for */
 #define SLOWER_MOST 3                   /* times what it takes, besides faults: caches that are cold, memory that others use, */
 #define COLD_MOST_NS 20000000.0         /* ... but to fetch all that caches hold again takes no longer than this, */
 #define SHARED_MOST_RATIO 0.5           /* ... and others that use the memory meanwhile cost this share of it at most */
@@ -199,7 +198,7 @@ static bool stops_between(const struct stops *stops, uint64_t low_ns, uint64_t h
 /* The last one before it with the same words; else the last one; else `at`: it is the first. */
 static size_t before_find(const struct capture_region *region, size_t at)
 {
-    for (size_t i = at; i-- > 0 && at - i <= REACH;)
+    for (size_t i = at; i-- > 0 && at - i <= NEARBY_REACH;)
         if (region->list[i].words_hash == region->list[at].words_hash)
             return i;
     return at ? at - 1 : 0;
