@@ -22,9 +22,9 @@ static enum pcere_status plugin_find(uint64_t llvm, char **ret_path, struct pcer
 static enum pcere_status linked_print(struct cli *cli, struct pcere_error *error)
 {
     char *object = NULL, *wraps = NULL;
-    enum pcere_status status = cli_file_find("pcere-capture.o", &object, error);
+    enum pcere_status status = cli_file_find("pcere-static.o", &object, error);
     if (status == PCERE_OK)
-        status = cli_file_find("pcere-capture.wrap", &wraps, error);
+        status = cli_file_find("pcere-static.wrap", &wraps, error);
     if (status == PCERE_OK && cli->json)
         json_object_update_new(cli->document, json_pack("{ss ss}", "object", object, "wraps", wraps));
     else if (status == PCERE_OK)
@@ -60,7 +60,7 @@ static const struct cli_option options[] = {
     {"plugin", 0, CLI_FLAG, offsetof(struct version_options, plugin), NULL,
      "Print the path of the compiler plugin alone, for -fpass-plugin=$(pcere version --plugin).", 0, 0},
     {"static", 0, CLI_FLAG, offsetof(struct version_options, linked), NULL,
-     "Print what a program that is linked statically needs to be captured: words that end the command that links it.", 0, 0},
+     "Print what a program that is linked statically needs to be captured and profiled: words that end the command that links it.", 0, 0},
     {"llvm", 0, CLI_NUMBER, offsetof(struct version_options, llvm), "MAJOR",
      "Print the path of the plugin for this version of LLVM alone; the other one finds it by itself.", 1, 999},
 };

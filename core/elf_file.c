@@ -503,3 +503,13 @@ size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **r
     *ret_symbols = file->symbols.items;
     return file->symbols.count;
 }
+
+const struct elf_symbol *elf_file_symbol(const struct elf_file *file, const char *name)
+{
+    const struct elf_symbol *symbols;
+    size_t count = elf_file_symbols(file, &symbols);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(symbols[i].name, name) == 0)
+            return &symbols[i];
+    return NULL;
+}

@@ -70,6 +70,7 @@ size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **re
 size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols);  /* global and weak defined symbols of
                                                                       .symtab (else .dynsym), and thread-local ones, .gomp_critical_user_*, *.llvm.* and ELF_FRAMES_OBJECT of any binding;
                                                                       in the file's order */
+const struct elf_symbol *elf_file_symbol(const struct elf_file *file, const char *name);      /* the first of these by that name, or NULL */
 /* Constructs in the order of the units. Several units may bring one id: inline functions, and templates. */
 size_t elf_file_constructs(const struct elf_file *file, const struct elf_construct **ret_constructs);
 /* The construct with this id, or NULL. */

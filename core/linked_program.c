@@ -3,19 +3,9 @@
 
 #include <string.h>
 
-static const struct elf_symbol *symbol_find(const struct elf_file *file, const char *name)
-{
-    const struct elf_symbol *symbols;
-    size_t count = elf_file_symbols(file, &symbols);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(symbols[i].name, name) == 0)
-            return &symbols[i];
-    return NULL;
-}
-
 static struct elf_range from_mark(const struct elf_file *file, const char *mark, uint64_t end)
 {
-    const struct elf_symbol *symbol = symbol_find(file, mark);
+    const struct elf_symbol *symbol = elf_file_symbol(file, mark);
     return symbol && symbol->address < end ? (struct elf_range){symbol->address, end - symbol->address} : (struct elf_range){0};
 }
 
@@ -67,7 +57,7 @@ static struct elf_range frames_find(const struct elf_file *file)
 
 bool linked_program_find(const struct elf_file *file, struct linked_program *ret_program)
 {
-    if (!elf_file_is_static(file) || !symbol_find(file, LINKED_MARK))
+    if (!elf_file_is_static(file) || !elf_file_symbol(file, LINKED_MARK))
         return false;
     uint64_t low, high;
     elf_file_span(file, &low, &high);

@@ -66,7 +66,7 @@ struct trace_header {           /* at the file's start, in TRACE_HEADER_BYTES */
     uint32_t wanted;            /* enum trace_want: what a profile has no use for */
     uint64_t bytes_most;        /* the file grows no larger */
     uint64_t device, inode;     /* of the file, by which the target knows its descriptor */
-    char library[4096];         /* the path that was put before LD_PRELOAD */
+    char library[4096];         /* the path that was put before LD_PRELOAD; "": the program has the library in itself */
     struct trace_event events[TRACE_EVENTS_MOST];
 
     /* by the target */

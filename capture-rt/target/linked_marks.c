@@ -1,6 +1,6 @@
-/* capture-rt/target/linked_marks.c - where the capture object begins in a statically linked program, whose runtimes follow it.
+/* capture-rt/target/linked_marks.c - where our object begins in a statically linked program, whose runtimes follow it.
  *
- *   each section:   | start files | the program's objects and archives | pcere-capture.o | OpenMP, C++, C runtimes |
+ *   each section:   | start files | the program's objects and archives | pcere-static.o | OpenMP, C++, C runtimes |
  *                                                                      ^ mark
  *
  * These are the first bytes of the object, which is made of this file first. core/linked_program.h reads the marks. Linkers

@@ -35,15 +35,18 @@ static bool needs(const struct elf_file *file, const char *beginning)
     return false;
 }
 
-static enum pcere_status program_check(const char *program, struct pcere_error *error)
+/* *ret_static: it has the library in itself, which its symbols tell. */
+static enum pcere_status program_check(const char *program, bool *ret_static, struct pcere_error *error)
 {
     struct elf_file *file;
     enum pcere_status status = elf_file_open(program, &file, error);
     if (status != PCERE_OK)
         return status;
     struct stat facts;
-    if (elf_file_is_static(file))
-        status = pcere_fail(error, PCERE_REFUSED, 0, "link it dynamically", "'%s' is statically linked: the profiler's library cannot be brought in", program);
+    *ret_static = elf_file_is_static(file);
+    if (*ret_static && !elf_file_symbol(file, TRACE_MARK_FUNCTION))
+        status = pcere_fail(error, PCERE_REFUSED, 0, "end the command that links it with $(pcere version --static) and do not strip it, or link it without -static",
+                            "'%s' is statically linked: the profiler's library cannot be brought in, and it does not have it in itself", program);
     else if (needs(file, "libgomp.so") && !needs(file, "libomp.so"))
         status = pcere_fail(error, PCERE_DATA, 0, "build it with clang -fopenmp, or link it with -lomp in place of -lgomp",
                             "'%s' uses gcc's OpenMP runtime (libgomp), which has no tool interface", program);
@@ -62,7 +65,8 @@ static struct environment environment_make(const struct recording_options *optio
     if (options->threads)
         environment_set(&result, "OMP_NUM_THREADS=%u", options->threads);
     environment_set(&result, TRACE_ENVIRONMENT "=%d", trace);
-    environment_preload(&result, options->library);
+    if (*options->library)
+        environment_preload(&result, options->library);
     return result;
 }
 
@@ -155,7 +159,12 @@ enum pcere_status recording_trace_make(const struct recording_options *options, 
 enum pcere_status recording_make(const struct recording_options *options, struct recording *ret_recording, struct pcere_error *error)
 {
     int trace;
-    enum pcere_status status = program_check(options->program, error);
+    bool is_static = false;
+    enum pcere_status status = program_check(options->program, &is_static, error);
+    struct recording_options inside = *options;
+    if (is_static)
+        inside.library = "";
+    options = &inside;
     if (status == PCERE_OK && options->event_count > TRACE_EVENTS_MOST)
         status = pcere_fail(error, PCERE_USAGE, 0, "ask for fewer, in several runs", "more than %u events", TRACE_EVENTS_MOST);
     if (status == PCERE_OK)
@@ -188,6 +197,8 @@ enum pcere_status recording_make(const struct recording_options *options, struct
 
 enum pcere_status recording_judge(const struct trace_header *header, const char *to_do, struct pcere_error *error)
 {
+    if (header->attached != TRACE_VERSION && !header->library[0])
+        return pcere_fail(error, PCERE_REFUSED, 0, "link it again: the command ends with $(pcere version --static)", "the profiler in the program is another version's");
     if (header->attached != TRACE_VERSION)
         return pcere_fail(error, PCERE_REFUSED, 0, "LD_PRELOAD must be honoured: no setuid program, no script", "the profiler's library did not come into the program");
     if (!header->tool_started && header->foreign_runtime)

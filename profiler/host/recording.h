@@ -13,7 +13,7 @@ struct recording_options {       /* all pointers borrowed */
     const char *program;         /* a path; never searched in PATH */
     char *const *arguments;      /* NULL-terminated, without the program itself; NULL: none */
     char *const *environment;    /* NULL-terminated */
-    const char *library;         /* absolute path of libpcere-profiler.so */
+    const char *library;         /* absolute path of libpcere-profiler.so; "": the program has it in itself */
     const char *trace;           /* path of the file to make; it must not exist */
     bool kept;                   /* who reads it may want a part of it: it gets the tables for that */
     uint32_t threads;            /* OMP_NUM_THREADS; 0: as the environment has it */
@@ -34,7 +34,7 @@ enum pcere_status recording_trace_make(const struct recording_options *options, 
 
 /* Run it to its end and seal the trace. While it runs SIGINT and SIGQUIT are ignored here as system(3) does it. Not thread-safe.
  * PCERE_USAGE: the program does not exist or cannot be executed. PCERE_DATA: it is no ELF executable, or one of gcc's OpenMP. PCERE_REFUSED: it is
- * statically linked, or runs privileged: no library can be brought in. A program that fails is no failure of this. */
+ * statically linked without the library, or runs privileged: none can be brought in. A program that fails is no failure of this. */
 enum pcere_status recording_make(const struct recording_options *options, struct recording *ret_recording, struct pcere_error *error);
 
 /* What the trace's header says of a run that tells nothing; `to_do` ("profile") is for the sentence. PCERE_REFUSED: the library did not come in.

@@ -74,10 +74,13 @@ static int runtime_visit(struct dl_phdr_info *info, size_t bytes, void *context)
     return 0;
 }
 
+extern const char __pcere_linked_text[] __attribute__((weak));      /* in a statically linked program: the runtimes' code is behind it */
+
 static void runtime_find(struct recorder_state *state)
 {
-    struct runtimes runtimes = {0};
-    dl_iterate_phdr(runtime_visit, &runtimes);
+    struct runtimes runtimes = {.low = (uintptr_t)__pcere_linked_text, .high = UINTPTR_MAX};
+    if (!runtimes.low)
+        dl_iterate_phdr(runtime_visit, &runtimes);
     state->runtime_low = runtimes.low;
     state->runtime_high = runtimes.high;
     state->header->foreign_runtime = runtimes.foreign && !runtimes.low;
@@ -111,7 +114,8 @@ static void fork_note(void)
         __atomic_fetch_add(&recorder_state->header->forks, 1, __ATOMIC_RELAXED);
 }
 
-__attribute__((constructor)) static void attach(void)
+/* In a statically linked program it is one constructor among the program's own, which may use the OpenMP runtime: theirs come later, and their destructors before ours. */
+__attribute__((constructor(101))) static void attach(void)
 {
     char **slot = preloaded_slot(TRACE_ENVIRONMENT);
     if (!slot)
@@ -172,7 +176,7 @@ RECORDER_EXPORT void __pcere_iteration(uint64_t number)
         recorder_put(recorder, TRACE_WORD(TRACE_ITERATION, 0, 0), number);
 }
 
-__attribute__((destructor)) static void detach(void)
+__attribute__((destructor(101))) static void detach(void)
 {
     struct recorder_state *state = recorder_state;
     if (!state->active)

@@ -19,7 +19,7 @@ typedef struct recorder_ident ident;
     X(__kmpc_dispatch_next_4) X(__kmpc_dispatch_next_4u) X(__kmpc_dispatch_next_8) X(__kmpc_dispatch_next_8u)                   \
     X(__kmpc_single) X(__kmpc_end_single) X(__kmpc_master) X(__kmpc_end_master) X(__kmpc_masked) X(__kmpc_end_masked)           \
     X(__kmpc_omp_task) X(__kmpc_omp_task_with_deps) X(__kmpc_omp_wait_deps) X(__kmpc_omp_taskwait_deps_51) X(__kmpc_omp_task_begin_if0) X(__kmpc_taskloop) X(__kmpc_taskloop_5)        \
-    X(__kmpc_serialized_parallel) X(__kmpc_fork_call_if)
+    X(__kmpc_serialized_parallel)
 
 #define NUMBER(name) NEXT_##name,
 enum next_number { ENTRIES(NUMBER) NEXT_COUNT };
@@ -399,33 +399,28 @@ RECORDER_EXPORT void __kmpc_serialized_parallel(ident *where, int32_t thread)
     NEXT(__kmpc_serialized_parallel)(where, thread);
 }
 
-RECORDER_EXPORT void __kmpc_fork_call_if(ident *, int32_t, void *, int32_t, void *);
-RECORDER_EXPORT void __kmpc_fork_call_if(ident *where, int32_t count, void *microtask, int32_t condition, void *arguments)
+enum fork { FORK_CALL, FORK_CALL_IF, FORK_TEAMS, FORKS };
+
+/* Called by those below, which take any number of arguments and therefore only look and jump on: whoever stands behind sees the program's call. */
+void (*recorder_fork_note(const ident *where, const void *address, enum fork fork))(void) __attribute__((visibility("hidden"), used));
+void (*recorder_fork_note(const ident *where, const void *address, enum fork fork))(void)
 {
-    parallel_note(where, CALLER, TRACE_PARALLEL);
-    NEXT(__kmpc_fork_call_if)(where, count, microtask, condition, arguments);
+    static const struct { const char *name; uint32_t kind; } forks[FORKS] = {{"__kmpc_fork_call", TRACE_PARALLEL}, {"__kmpc_fork_call_if", TRACE_PARALLEL},
+                                                                            {"__kmpc_fork_teams", TRACE_TEAMS}};
+    static void (*functions[FORKS])(void);
+    parallel_note(where, address, forks[fork].kind);
+    return recorder_next_once(&functions[fork], forks[fork].name);
 }
 
-/* Called by the two below, which take any number of arguments and therefore only look and jump on. */
-void (*recorder_fork_note(const ident *where, const void *address, uint32_t kind))(void) __attribute__((visibility("hidden"), used));
-void (*recorder_fork_note(const ident *where, const void *address, uint32_t kind))(void)
-{
-    static void (*functions[2])(void);
-    void (**function)(void) = &functions[kind == TRACE_TEAMS];
-    if (!*function)
-        *function = recorder_next(kind == TRACE_TEAMS ? "__kmpc_fork_teams" : "__kmpc_fork_call");
-    parallel_note(where, address, kind);
-    return *function;
-}
-
-#define FORK(name, kind)                                                                                                       \
+#define FORK(name, number)                                                                                                     \
     __asm__(".pushsection .text\n.globl " name "\n.type " name ",@function\n.balign 16\n" name ":\n"                           \
             ".cfi_startproc\n"                                                                                                 \
             "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset 6, -16\nmov %rsp, %rbp\n.cfi_def_cfa_register 6\n"                  \
             "push %rdi\npush %rsi\npush %rdx\npush %rcx\npush %r8\npush %r9\npush %rax\npush %rax\n"                            \
-            "mov 8(%rbp), %rsi\nmov $" kind ", %edx\ncall recorder_fork_note\nmov %rax, %r11\n"                                 \
+            "mov 8(%rbp), %rsi\nmov $" number ", %edx\ncall recorder_fork_note\nmov %rax, %r11\n"                                \
             "pop %rax\npop %rax\npop %r9\npop %r8\npop %rcx\npop %rdx\npop %rsi\npop %rdi\n"                                    \
             "pop %rbp\n.cfi_def_cfa 7, 8\njmp *%r11\n.cfi_endproc\n.size " name ", .-" name "\n.popsection\n")
-FORK("__kmpc_fork_call", "1");
-FORK("__kmpc_fork_teams", "9");
-_Static_assert(TRACE_PARALLEL == 1 && TRACE_TEAMS == 9, "the numbers in the assembly above");
+FORK("__kmpc_fork_call", "0");
+FORK("__kmpc_fork_call_if", "1");
+FORK("__kmpc_fork_teams", "2");
+_Static_assert(FORK_CALL == 0 && FORK_CALL_IF == 1 && FORK_TEAMS == 2, "the numbers in the assembly above");

@@ -12,7 +12,7 @@ DESTDIR=$work/stage run cmake --install "$BUILD" --prefix /opt/pcere
 says "cmake --install" 0
 mv stage/opt/pcere moved
 run moved/bin/pcere version --plugin; says "the command finds its plugin wherever it lies" 0 out "^$work/moved/bin/\.\./|^$work/moved/lib"
-run moved/bin/pcere version --static; says "and what static programs are linked with" 0 out "^$work/moved/.*/pcere-capture.o -Wl,@$work/moved/.*/pcere-capture.wrap$"
+run moved/bin/pcere version --static; says "and what static programs are linked with" 0 out "^$work/moved/.*/pcere-static.o -Wl,@$work/moved/.*/pcere-static.wrap$"
 holds "a link makes the plugin known to the loader under its bare name" test "$(readlink moved/lib*/libPCEREPass.so moved/lib/*/libPCEREPass.so 2>/dev/null | head -n 1)" = PCEREPass.so
 is "the plugin calls itself so" "$(readelf -d moved/lib*/PCEREPass.so moved/lib/*/PCEREPass.so 2>/dev/null | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' | head -n 1)" PCEREPass.so
 holds "there is a manual page for each verb" test "$(ls moved/share/man/man1/pcere*.1 | wc -l)" -ge 10

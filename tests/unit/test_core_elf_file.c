@@ -111,16 +111,6 @@ static void test_tables(void)
     elf_file_close(file);
 }
 
-static const struct elf_symbol *find_symbol(const struct elf_file *file, const char *name)
-{
-    const struct elf_symbol *symbols;
-    size_t count = elf_file_symbols(file, &symbols);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(symbols[i].name, name) == 0)
-            return &symbols[i];
-    return NULL;
-}
-
 static void test_constructs(void)
 {
     struct elf_file *file = open_self();
@@ -144,8 +134,8 @@ static void test_constructs(void)
 static void test_symbols_and_tls(void)
 {
     struct elf_file *file = open_self();
-    const struct elf_symbol *variable = find_symbol(file, "elf_test_variable"), *first = find_symbol(file, "elf_test_tls_first");
-    const struct elf_symbol *function = find_symbol(file, "main");
+    const struct elf_symbol *variable = elf_file_symbol(file, "elf_test_variable"), *first = elf_file_symbol(file, "elf_test_tls_first");
+    const struct elf_symbol *function = elf_file_symbol(file, "main");
     CU_ASSERT_TRUE_FATAL(variable && first && function);
     CU_ASSERT_EQUAL(variable->address + load_bias(), (uint64_t)(uintptr_t)elf_test_variable);
     CU_ASSERT_TRUE(variable->size >= sizeof elf_test_variable);   /* sanitizers add room */
@@ -155,7 +145,7 @@ static void test_symbols_and_tls(void)
     __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
     CU_ASSERT_EQUAL(thread_pointer - elf_file_tls_offset(file) + first->address, (uint64_t)(uintptr_t)elf_test_tls_first);
     CU_ASSERT_TRUE(elf_file_tls_bytes(file) >= sizeof elf_test_tls_first + 1);
-    CU_ASSERT_PTR_NULL(find_symbol(file, "load_bias"));
+    CU_ASSERT_PTR_NULL(elf_file_symbol(file, "load_bias"));
     elf_file_close(file);
 }
 
