@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 19u
+#define CAPTURE_VERSION 20u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -36,6 +36,7 @@
 #define CAPTURE_PLAN_MAX 65536u
 #define CAPTURE_LOCK_SLOTS (1u << 20)           /* a power of two */
 #define CAPTURE_LOCK_BLOCK 64u                  /* slots that one bit of lock_blocks stands for */
+#define CAPTURE_CRITICALS 1024u                 /* a power of two */
 #define CAPTURE_INDIRECT_MAX 8192u
 #define CAPTURE_RANDOM_BYTES 256u
 #define CAPTURE_NAME_BYTES 1024u
@@ -331,6 +332,7 @@ struct capture_log {
     struct capture_stop stop;
     uint64_t lock_blocks[CAPTURE_LOCK_SLOTS / CAPTURE_LOCK_BLOCK / 64];     /* a bit for each block of slots that was ever used */
     struct capture_lock locks[CAPTURE_LOCK_SLOTS];
+    uint64_t criticals[CAPTURE_CRITICALS];      /* addresses of the locks of critical constructs and reductions that were still zero when they were first met; 0: free */
     struct capture_history histories[CAPTURE_REGIONS_MAX];
     struct capture_context contexts[CAPTURE_CONTEXTS];
 };

@@ -174,7 +174,7 @@ static const char *check_rest(const struct store_codelet *codelet)
         if (codelet->threads[i].tls_bytes > UINT64_MAX - codelet->threads[i].tls_address)
             return "a thread's TLS block wraps around";
     for (size_t i = 0; i < codelet->lock_count; i++)
-        if (codelet->locks[i].kind > 1)
+        if (codelet->locks[i].kind > STORE_LOCK_CRITICAL)
             return "a lock is of unknown kind";
     for (size_t i = 0; i < codelet->random_count; i++)
         if (codelet->randoms[i].kind < STORE_RANDOM_TABLE || codelet->randoms[i].kind > STORE_RANDOM_48 ||

@@ -68,7 +68,7 @@ struct codelet_header {                            /* 408 bytes, then eighteen a
     uint64_t counts[19];                           /* enum codelet_part */
 };
 #define CODELET_MAGIC "PCERECL1"
-#define CODELET_VERSION 7u
+#define CODELET_VERSION 8u
 #define CODELET_HAS_AFTER 1u
 #define CODELET_DOES_IO 2u
 enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFORE, PART_AFTER, PART_THREADS, PART_LOCKS,

@@ -142,9 +142,10 @@ struct store_thread {            /* thread `number` of the team-to-be: 0 is the 
 };
 
 #define STORE_LOCK_GONE UINT32_MAX
+enum store_lock_kind { STORE_LOCK_SIMPLE, STORE_LOCK_NESTED, STORE_LOCK_CRITICAL /* of a construct, told by no name: a replay clears it */ };
 struct store_lock {              /* a live OpenMP lock */
     uint64_t address;
-    uint32_t kind;               /* 0 simple, 1 nested */
+    uint32_t kind;               /* enum store_lock_kind */
     uint32_t hint;
     uint32_t held, owner;        /* how often it is held at the region's start, and the number of the thread that holds it; 0, 0: free */
     uint32_t held_after, owner_after;   /* and at its end; STORE_LOCK_GONE, 0: unknown, or it is no more */

@@ -2,7 +2,8 @@
  * makes each anew; and which of them are held where a region starts and ends.
  *
  * The calls that make and destroy locks are forwarded to the runtime; the table lies in the shared log, and is kept only in a capturing run.
- * Setting a lock passes nothing of this: who holds one is found at a stop, by trying.
+ * Setting a lock passes nothing of this: who holds one is found at a stop, by trying. The locks of critical constructs are the compiler's: no call makes them, and
+ * stripped programs may have no name for them, so that each is noted when it is met before the runtime filled it.
  */
 #include "capture-rt/target/target.h"
 
@@ -18,6 +19,13 @@ static lock_call *next_init, *next_init_nest, *next_destroy, *next_destroy_nest;
 static lock_hint_call *next_init_hint, *next_init_nest_hint;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
+typedef void critical_call(void *ident, int32_t thread, void *lock);
+typedef void critical_hint_call(void *ident, int32_t thread, void *lock, uint32_t hint);
+typedef int32_t reduce_call(void *ident, int32_t thread, int32_t count, size_t bytes, void *data, void (*combine)(void *, void *), void *lock);
+critical_call *next_critical __attribute__((visibility("hidden")));              /* for assembly */
+critical_hint_call *next_critical_hint __attribute__((visibility("hidden")));
+static reduce_call *next_reduce, *next_reduce_nowait;
+
 static int (*test_lock)(void *lock), (*test_nest_lock)(void *lock);
 static lock_call *unset_lock, *unset_nest_lock;
 
@@ -27,6 +35,10 @@ TARGET_EXPORT void omp_destroy_lock(void *lock);
 TARGET_EXPORT void omp_destroy_nest_lock(void *lock);
 TARGET_EXPORT void omp_init_lock_with_hint(void *lock, uintptr_t hint);
 TARGET_EXPORT void omp_init_nest_lock_with_hint(void *lock, uintptr_t hint);
+TARGET_EXPORT void __kmpc_critical(void *ident, int32_t thread, void *lock);
+TARGET_EXPORT void __kmpc_critical_with_hint(void *ident, int32_t thread, void *lock, uint32_t hint);
+TARGET_EXPORT int32_t __kmpc_reduce(void *ident, int32_t thread, int32_t count, size_t bytes, void *data, void (*combine)(void *, void *), void *lock);
+TARGET_EXPORT int32_t __kmpc_reduce_nowait(void *ident, int32_t thread, int32_t count, size_t bytes, void *data, void (*combine)(void *, void *), void *lock);
 
 static void resolve(void *ret_function, const char *name, const void *own)
 {
@@ -42,6 +54,10 @@ void target_locks_resolve(void)
     resolve(&next_destroy_nest, "omp_destroy_nest_lock", TARGET_ADDRESS(omp_destroy_nest_lock));
     resolve(&next_init_hint, "omp_init_lock_with_hint", TARGET_ADDRESS(omp_init_lock_with_hint));
     resolve(&next_init_nest_hint, "omp_init_nest_lock_with_hint", TARGET_ADDRESS(omp_init_nest_lock_with_hint));
+    resolve(&next_critical, "__kmpc_critical", TARGET_ADDRESS(__kmpc_critical));
+    resolve(&next_critical_hint, "__kmpc_critical_with_hint", TARGET_ADDRESS(__kmpc_critical_with_hint));
+    resolve(&next_reduce, "__kmpc_reduce", TARGET_ADDRESS(__kmpc_reduce));
+    resolve(&next_reduce_nowait, "__kmpc_reduce_nowait", TARGET_ADDRESS(__kmpc_reduce_nowait));
     resolve(&test_lock, "omp_test_lock", NULL);
     resolve(&test_nest_lock, "omp_test_nest_lock", NULL);
     resolve(&unset_lock, "omp_unset_lock", NULL);
@@ -195,6 +211,64 @@ void target_locks_probe(struct target_state *state, bool alone, int32_t num_thre
     pthread_mutex_unlock(&mutex);
     if (others)
         target_runtime_each(locks_claim, num_threads, proc_bind);
+}
+
+/* ---- of critical constructs ------------------------------------------------------------------------------------------------- */
+
+static void critical_note(void *lock)
+{
+    struct capture_log *log = table();
+    uint64_t address = (uintptr_t)lock;
+    uint32_t slot = slot_of(address) % CAPTURE_CRITICALS;
+    for (uint32_t probes = 0; log && probes < CAPTURE_CRITICALS; probes++, slot = (slot + 1) % CAPTURE_CRITICALS) {
+        uint64_t there = 0;
+        if (__atomic_load_n(&log->criticals[slot], __ATOMIC_RELAXED) == address ||
+            __atomic_compare_exchange_n(&log->criticals[slot], &there, address, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) || there == address)
+            return;
+    }
+}
+
+/* For the assembly below. */
+void critical_see(void *lock, const void *caller) __attribute__((visibility("hidden")));
+void critical_see(void *lock, const void *caller)
+{
+    target_runtime_attach(caller);
+    if (lock && !__atomic_load_n((void **)lock, __ATOMIC_RELAXED))
+        critical_note(lock);
+}
+
+/* One that the runtime filled has been noted, or was filled before anybody looked, when names must tell it: that costs two comparisons. These jump on: nothing of
+ * ours lies on the stack of a thread that waits. */
+#define CRITICAL(name, next)                                                                    \
+    __asm__(".text\n.globl " name "\n.type " name ", @function\n.p2align 4\n" name ":\n"       \
+            ".cfi_startproc\n"                                                                  \
+            "    cmpq $0, (%rdx)\n"                                                             \
+            "    je 1f\n"                                                                       \
+            "    cmpq $0, " next "(%rip)\n"                                                     \
+            "    je 1f\n"                                                                       \
+            "2:  jmp *" next "(%rip)\n"                                                         \
+            "1:  pushq %rdi\n    pushq %rsi\n    pushq %rdx\n    pushq %rcx\n    subq $8, %rsp\n" \
+            "    .cfi_def_cfa_offset 48\n"                                                      \
+            "    movq %rdx, %rdi\n"                                                             \
+            "    movq 40(%rsp), %rsi\n"                                                         \
+            "    call critical_see\n"                                                           \
+            "    addq $8, %rsp\n    popq %rcx\n    popq %rdx\n    popq %rsi\n    popq %rdi\n"    \
+            "    .cfi_def_cfa_offset 8\n"                                                       \
+            "    jmp 2b\n"                                                                      \
+            "    .cfi_endproc\n.size " name ", . - " name "\n")
+CRITICAL("__kmpc_critical", "next_critical");
+CRITICAL("__kmpc_critical_with_hint", "next_critical_hint");
+
+int32_t __kmpc_reduce(void *ident, int32_t thread, int32_t count, size_t bytes, void *data, void (*combine)(void *, void *), void *lock)
+{
+    critical_see(lock, __builtin_return_address(0));
+    return next_reduce(ident, thread, count, bytes, data, combine, lock);
+}
+
+int32_t __kmpc_reduce_nowait(void *ident, int32_t thread, int32_t count, size_t bytes, void *data, void (*combine)(void *, void *), void *lock)
+{
+    critical_see(lock, __builtin_return_address(0));
+    return next_reduce_nowait(ident, thread, count, bytes, data, combine, lock);
 }
 
 /* ---- the calls --------------------------------------------------------------------------------------------------------------- */

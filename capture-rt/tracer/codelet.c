@@ -11,6 +11,7 @@
 #define THREAD_SLACK_BYTES 8192u
 #define GIVEN_STACK_BYTES (1u << 20)     /* taken to be the region's, below its frame, of a stack amid other memory */
 #define LOCK_BYTES 8u            /* omp_lock_t and omp_nest_lock_t */
+#define CRITICAL_BYTES 32u       /* kmp_critical_name */
 
 void range_list_add(struct range_list *list, uint64_t start, uint64_t end)
 {
@@ -144,7 +145,7 @@ static enum pcere_status locks_fill(const struct capture_log *log, pid_t pid, st
         if (!array_reserve(&codelet->locks, &capacity, codelet->lock_count + 1, sizeof *codelet->locks))
             return pcere_fail_memory(error, "the locks");
         codelet->locks[codelet->lock_count++] = (struct store_lock){
-            .address = lock.address, .kind = lock.kind ? 1 : 0, .hint = lock.hint,
+            .address = lock.address, .kind = lock.kind ? STORE_LOCK_NESTED : STORE_LOCK_SIMPLE, .hint = lock.hint,
             .held = lock.held == CAPTURE_LOCK_UNKNOWN ? 0 : lock.held, .owner = lock.owner, .held_after = STORE_LOCK_GONE};
     }
     if (codelet->lock_count)
@@ -497,6 +498,32 @@ static void runtimes_ignore(const struct capture_log *log, const struct elf_file
             block_ignore(&linked, log->runtime_threads[i] - offset, list);
 }
 
+static bool list_holds(const struct range_list *list, uint64_t address)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (address - list->ranges[i].address < list->ranges[i].bytes)
+            return true;
+    return false;
+}
+
+/* Locks of critical constructs that no symbol tells, in stripped programs: `named` is what symbols tell of. */
+static bool criticals_add(const struct capture_log *log, const struct range_list *named, struct store_codelet *codelet)
+{
+    size_t capacity = codelet->lock_count;
+    for (size_t i = 0; i < CAPTURE_CRITICALS; i++) {
+        uint64_t address = __atomic_load_n(&log->criticals[i], __ATOMIC_RELAXED);
+        const struct store_mapping *mapping = address ? mapping_of(codelet, address) : NULL;
+        if (!mapping || (mapping->role != STORE_ROLE_IMAGE && mapping->role != STORE_ROLE_LIBRARY) || list_holds(named, address))
+            continue;
+        if (!array_reserve(&codelet->locks, &capacity, codelet->lock_count + 1, sizeof *codelet->locks))
+            return false;
+        codelet->locks[codelet->lock_count++] = (struct store_lock){.address = address, .kind = STORE_LOCK_CRITICAL, .held_after = STORE_LOCK_GONE};
+    }
+    if (codelet->lock_count)
+        qsort(codelet->locks, codelet->lock_count, sizeof *codelet->locks, lock_compare);
+    return true;
+}
+
 enum pcere_status codelet_finish(const struct capture_log *log, const struct capture_thread *threads, const struct elf_file *elf,
                                  const struct libraries *libraries, uint64_t end_stack_pointer, struct store_codelet *codelet, struct pcere_error *error)
 {
@@ -516,6 +543,7 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct cap
         count = elf_file_tables(image->elf, &symbols);
         symbols_ignore(symbols, count, image->bias, &list);
     }
+    list.failed |= !criticals_add(log, &list, codelet);
     threads_ignore(log, threads, elf, codelet, &list);
     runtimes_ignore(log, elf, codelet, &list);
     runtime_threads_ignore(log, threads[0].thread_pointer, elf, codelet, &list);
@@ -532,7 +560,7 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct cap
         range_list_add(&list, cookie, cookie + sizeof(void *));
     }
     for (size_t i = 0; i < codelet->lock_count; i++)
-        range_list_add(&list, codelet->locks[i].address, codelet->locks[i].address + LOCK_BYTES);
+        range_list_add(&list, codelet->locks[i].address, codelet->locks[i].address + (codelet->locks[i].kind == STORE_LOCK_CRITICAL ? CRITICAL_BYTES : LOCK_BYTES));
     if (list.failed) {
         free(list.ranges);
         return pcere_fail_memory(error, "the ranges that are not compared");

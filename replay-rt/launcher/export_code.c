@@ -213,8 +213,9 @@ static void locks_write(const struct export_work *work, struct text *out)
 {
     text_add(out, "\n/* OpenMP locks that were initialised: kind, address, hint, how often it is held, by which thread. */\n#define LOCKS(X)");
     for (size_t i = 0; i < work->codelet.lock_count; i++)
-        text_addf(out, " \\\n    X(%s, 0x%" PRIx64 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 ")", work->codelet.locks[i].kind ? "nest_lock" : "lock",
-                  work->codelet.locks[i].address, work->codelet.locks[i].hint, work->codelet.locks[i].held, work->codelet.locks[i].owner);
+        if (work->codelet.locks[i].kind != STORE_LOCK_CRITICAL)
+            text_addf(out, " \\\n    X(%s, 0x%" PRIx64 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 ")", work->codelet.locks[i].kind ? "nest_lock" : "lock",
+                      work->codelet.locks[i].address, work->codelet.locks[i].hint, work->codelet.locks[i].held, work->codelet.locks[i].owner);
     text_add(out, "\n");
 }
 

@@ -14,8 +14,8 @@
 
 #define CRITICAL_PREFIX ".gomp_critical_user_"
 #define CRITICAL_BYTES 32u                /* kmp_critical_name */
-#define LOCK_BYTES 8u                     /* omp_lock_t */
-#define NEST_LOCK_BYTES 16u               /* omp_nest_lock_t */
+
+static const uint64_t lock_bytes[] = {[STORE_LOCK_SIMPLE] = 8 /* omp_lock_t */, [STORE_LOCK_NESTED] = 16 /* omp_nest_lock_t */, [STORE_LOCK_CRITICAL] = CRITICAL_BYTES};
 
 struct ranges { struct plan_range *items; size_t count, capacity; bool failed; };
 
@@ -43,7 +43,7 @@ static void ignored_collect(const struct store_codelet *codelet, struct ranges *
     for (size_t i = 0; i < codelet->ignored_count; i++)
         range_add(ranges, codelet->ignored[i].address, codelet->ignored[i].bytes);
     for (size_t i = 0; i < codelet->lock_count; i++)
-        range_add(ranges, codelet->locks[i].address, codelet->locks[i].kind ? NEST_LOCK_BYTES : LOCK_BYTES);
+        range_add(ranges, codelet->locks[i].address, lock_bytes[codelet->locks[i].kind]);
     for (size_t i = 0; i < codelet->thread_count; i++)
         range_add(ranges, codelet->threads[i].tls_address, codelet->threads[i].tls_bytes);
     range_add(ranges, codelet->stack_pointer, outgoing_bytes(codelet));
@@ -59,6 +59,14 @@ static void zeroed_collect(const struct loaded_image *image, struct ranges *rang
         for (size_t i = 0; i < counts[list]; i++)
             if (!strncmp(lists[list][i].name, CRITICAL_PREFIX, sizeof CRITICAL_PREFIX - 1))
                 range_add(ranges, lists[list][i].address + image->bias, CRITICAL_BYTES);
+}
+
+/* In stripped programs without that table the capture tells. */
+static void criticals_collect(const struct store_codelet *codelet, struct ranges *ranges)
+{
+    for (size_t i = 0; i < codelet->lock_count; i++)
+        if (codelet->locks[i].kind == STORE_LOCK_CRITICAL)
+            range_add(ranges, codelet->locks[i].address, CRITICAL_BYTES);
 }
 
 static struct plan_table table_add(struct text *out, const void *items, size_t count, size_t item_bytes)
@@ -86,6 +94,8 @@ static struct plan_table locks_add(struct text *out, const struct store_codelet 
     struct plan_table table = table_add(out, NULL, 0, 0);
     for (size_t i = 0; i < codelet->lock_count; i++) {
         const struct store_lock *from = &codelet->locks[i];
+        if (from->kind == STORE_LOCK_CRITICAL)
+            continue;
         struct plan_lock lock = {from->address, from->kind, from->hint, from->held, from->owner, from->held_after, from->owner_after};
         text_add_bytes(out, &lock, sizeof lock);
         table.count++;
@@ -309,6 +319,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     for (size_t i = 0; i < images->count; i++)
         if (image_is_present(images, i, codelet))
             zeroed_collect(&images->items[i], &zeroed);
+    criticals_collect(codelet, &zeroed);
     zeroed.count = plan_ranges_merge(zeroed.items, zeroed.count);
     text_add_bytes(&out, plan, sizeof *plan);
     plan->words = table_add(&out, codelet->words, codelet->word_count, sizeof *codelet->words);

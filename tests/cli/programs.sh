@@ -322,4 +322,26 @@ done <<'END'
 -s
 END
 
+# Without symbols, and without the table of addresses, which the GNU linker drops: the locks are told as they are met.
+compile locks -fuse-ld=bfd -ffunction-sections -fdata-sections -Wl,--gc-sections -s <<'C'
+int main(void) {
+    long sum = 0, most = 0;
+    #pragma omp parallel for
+    for (int i = 0; i < 2000; i++) {
+        #pragma omp critical
+        sum += i;
+    }
+    #pragma omp parallel for
+    for (int i = 0; i < 1000; i++) {
+        #pragma omp critical
+        most = i > most ? i : most;
+    }
+    return sum + most == 1;
+}
+C
+run "$PCERE" capture --all-classes ./locks; says "a program without symbols and without a table of addresses is captured" 0 err "nothing tells where the program's own variables lie"
+run "$PCERE" verify --json --threads 1,2 locks.pcere
+is "the lock of an unnamed critical construct is cleared before a replay, and not compared: where it was zero, and where it was not" \
+    "$(json '[.codelets[] | "\(.region[13:]) \(.threads) \(.identical)"] | sort | join(", ")')" "3 1 true, 3 2 true, 8 1 true, 8 2 true"
+
 finish
