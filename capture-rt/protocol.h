@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 20u
+#define CAPTURE_VERSION 21u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -36,6 +36,7 @@
 #define CAPTURE_PLAN_MAX 65536u
 #define CAPTURE_LOCK_SLOTS (1u << 20)           /* a power of two */
 #define CAPTURE_LOCK_BLOCK 64u                  /* slots that one bit of lock_blocks stands for */
+#define CAPTURE_FRAME_WORDS 32u
 #define CAPTURE_CRITICALS 1024u                 /* a power of two */
 #define CAPTURE_INDIRECT_MAX 8192u
 #define CAPTURE_RANDOM_BYTES 256u
@@ -198,7 +199,8 @@ struct capture_stop {           /* filled by the target just before it sends a m
     struct capture_level levels[CAPTURE_LEVELS_MAX];    /* outermost first, as far as they fit */
     uint64_t linker_words[CAPTURE_LINKER_WORDS_MAX];    /* addresses of words of the dynamic linker's, amid the program's memory perhaps */
     uint32_t linker_word_count;
-    uint32_t reserved_word;
+    uint32_t frame_word_count;
+    uint64_t frame_words[CAPTURE_FRAME_WORDS];  /* at a region's end: addresses of words of the calling function's that it wrote between the region's begin and its fork */
     uint32_t random_count;
     uint32_t indirect_count;
     uint32_t teams;             /* of the league around the region, whose initial threads work at the same time; 1: none */

@@ -26,21 +26,30 @@ void fork_forward(target_fork_call *next, struct fork_ident *ident, uint64_t arg
 target_fork_call *fork_next __attribute__((visibility("hidden")));
 TARGET_EXPORT void __kmpc_fork_call(struct fork_ident *ident, int32_t argc, target_microtask *microtask, ...);
 
+_Static_assert(TARGET_FORK_DUE == 1 && TARGET_FORK_FRAME > TARGET_FORK_DUE, "the number in the assembly below");
 /* fork_forward: the first three words go into registers, the others onto a stack that stays aligned. `words` holds at least three. */
 __asm__(".text\n"
         ".globl __kmpc_fork_call\n"
         ".type __kmpc_fork_call, @function\n"
         "__kmpc_fork_call:\n"
         "    .cfi_startproc\n"
+        "0:\n"
         "    movq target_fork_due@gottpoff(%rip), %r11\n"
-        "    cmpl $0, %fs:(%r11)\n"
-        "    je 1f\n"
+        "    cmpl $1, %fs:(%r11)\n"
+        "    jb 1f\n"
+        "    ja 2f\n"
         "    movq fork_next(%rip), %r10\n"
         "    testq %r10, %r10\n"
         "    je 1f\n"
         "    movl $0, %fs:(%r11)\n"
         "    jmp *%r10\n"
         "1:  jmp fork_plain\n"
+        "2:  pushq %rdi\n    pushq %rsi\n    pushq %rdx\n    pushq %rcx\n    pushq %r8\n    pushq %r9\n    pushq %rax\n"
+        "    .cfi_def_cfa_offset 64\n"
+        "    call target_frame_compare\n"
+        "    popq %rax\n    popq %r9\n    popq %r8\n    popq %rcx\n    popq %rdx\n    popq %rsi\n    popq %rdi\n"
+        "    .cfi_def_cfa_offset 8\n"
+        "    jmp 0b\n"
         "    .cfi_endproc\n"
         ".size __kmpc_fork_call, . - __kmpc_fork_call\n"
         ".globl fork_forward\n"
@@ -139,6 +148,8 @@ static bool plain_begin(const void *code, const char *source, const void *frame,
 static bool fork_was_due(void)
 {
     bool due = target_fork_due;
+    if (target_fork_due == TARGET_FORK_FRAME)
+        target_frame_compare();
     target_fork_due = 0;
     return due;
 }

@@ -121,6 +121,7 @@ static void capture_end(struct target_state *state, const struct target_open *op
     bool forget = seen && choosing && state->log->after &&
                   (open->forgotten || !target_choice_keep(state, &open->choice, record->end_ns - record->begin_ns));
     if (told && (!seen || state->log->after)) {
+        target_frame_tell(state, open);
         struct capture_message message = {
             .type = forget ? CAPTURE_MESSAGE_FORGET : seen ? CAPTURE_MESSAGE_END : CAPTURE_MESSAGE_LEFT, .region = record->region,
             .invocation = open->captured_as, .stack_pointer = stack_pointer, .thread_pointer = target_thread_pointer(),
@@ -266,6 +267,7 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
         .type = CAPTURE_MESSAGE_BEGIN, .region = record->region, .invocation = open->captured_as, .path = record->path,
         .num_threads = record->num_threads, .proc_bind = proc_bind, .word_count = words, .words_hash = hash,
         .unit_id = site->unit_id, .stack_pointer = open->stack_pointer, .thread_pointer = target_thread_pointer()};
+    target_frame_tell(state, NULL);
     bool captured = target_stop(state, &message);
     record->flags |= CAPTURE_RECORD_STOPPED;
     if (log->mode == CAPTURE_MODE_CHOOSING)
@@ -362,7 +364,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
                                         int32_t argc, ...)
 {
     struct target_state *state = target_state;
-    target_fork_due = path != PCERE_PATH_SERIALIZED;
+    target_fork_due = path != PCERE_PATH_SERIALIZED ? TARGET_FORK_DUE : 0;
     if (!state->active)
         return;
     target_runtime_attach(__builtin_return_address(0));
@@ -389,6 +391,8 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     uint64_t stops_before = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
     open->captured = capture_begin(state, site, open, proc_bind, argc < 0 ? 0 : (uint32_t)argc, arguments);
     va_end(arguments);
+    if (open->captured)
+        target_frame_keep(state, open);
     open_start(state, thread, open, stops_before);
     probing_end(state, &probing, open->record.begin_ns);
 }

@@ -80,6 +80,16 @@ struct target_open {                /* a region that a thread began and has not 
     uint64_t captured_as;           /* its number for the tracer: that of the planned invocation that it stands for, else its own */
 };
 
+#define TARGET_FRAME_BYTES 4096u        /* of a function's frame: what is spilled lies lowest */
+#define TARGET_STACK_MOST (UINT64_C(1) << 32)
+struct target_frame {               /* of the function that a captured region was begun in last */
+    const struct target_open *open; /* whose; NULL: unknown */
+    size_t bytes;                   /* from its stack pointer on */
+    uint32_t word_count;
+    uint64_t words[CAPTURE_FRAME_WORDS];
+    char copy[TARGET_FRAME_BYTES];
+};
+
 struct target_thread {
     uintptr_t thread_pointer;
     uint32_t depth;                 /* open regions */
@@ -107,6 +117,7 @@ struct target_state {
     uint64_t light_ns;              /* regions that took less so far are neither learnt about nor stopped at by themselves */
     uint64_t least_ns, least_at_ns; /* nor beside others, if they took less than this; when that was found out */
     uint64_t gathering_ns;          /* passed in regions that wait for others' stops, since the last stop that was made for itself */
+    struct target_frame frame;
     pthread_mutex_t claiming;       /* threads[thread_count] */
     uint32_t thread_count;
     struct target_thread threads[CAPTURE_THREADS_MAX];
@@ -159,7 +170,8 @@ uint32_t target_site_region(struct capture_log *log, struct pcere_site *site);
 struct pcere_site *target_plain_site(struct target_state *state, const void *code, const char *source);
 
 /* fork.c: the probe was here just before, so that this thread's next entry of a region is followed already. */
-extern __thread uint32_t target_fork_due __attribute__((visibility("hidden")));
+enum { TARGET_FORK_DUE = 1, TARGET_FORK_FRAME = 2 /* and target_frame_compare before it */ };
+extern __thread uint32_t target_fork_due __attribute__((visibility("hidden")));     /* 0: the next fork of this thread is of a region without probes */
 typedef void target_microtask(int32_t *global_number, int32_t *number, ...);
 typedef void target_fork_call(void *ident, int32_t argc, target_microtask *microtask, ...);
 target_fork_call *target_fork_next(void);       /* the OpenMP runtime's own, or NULL */
@@ -290,5 +302,11 @@ void target_locale_fill(struct capture_stop *stop);
  * import, the state of random numbers that the C library keeps (log->stop.randoms), which can be asked while no other thread draws any: `alone`.
  * At a stop; stop.ranges is filled. */
 void target_symbols_fill(struct capture_stop *stop, bool alone);
+
+/* frame.c: keep the frame of the function that begins a captured region, at the end of the begin probe; note what is another thing in it at the fork; fill
+ * the log's stop with that at the region's end (NULL: with none). */
+void target_frame_keep(struct target_state *state, const struct target_open *open);
+void target_frame_compare(void) __attribute__((visibility("hidden")));
+void target_frame_tell(struct target_state *state, const struct target_open *open);
 
 #endif

@@ -550,6 +550,8 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct cap
     range_list_add(&list, log->plt_low, log->plt_high);
     for (uint32_t i = 0; i < log->stop.linker_word_count && i < CAPTURE_LINKER_WORDS_MAX; i++)
         range_list_add(&list, log->stop.linker_words[i], log->stop.linker_words[i] + sizeof(uint64_t));
+    for (uint32_t i = 0; i < log->stop.frame_word_count && i < CAPTURE_FRAME_WORDS; i++)
+        range_list_add(&list, log->stop.frame_words[i], log->stop.frame_words[i] + sizeof(uint64_t));
     range_list_add(&list, log->copies_low, log->copies_high);
     const struct store_mapping *stack = mapping_of(codelet, codelet->stack_pointer);
     if (stack)

@@ -344,4 +344,24 @@ run "$PCERE" verify --json --threads 1,2 locks.pcere
 is "the lock of an unnamed critical construct is cleared before a replay, and not compared: where it was zero, and where it was not" \
     "$(json '[.codelets[] | "\(.region[13:]) \(.threads) \(.identical)"] | sort | join(", ")')" "3 1 true, 3 2 true, 8 1 true, 8 2 true"
 
+# ---- what the calling function stores between a region's begin probe and its fork, as compilers do under register pressure: here by hand --------------
+cat >spill.c <<'C'
+int main(void) {
+    long words[8] = {0}, sum = 0;
+    __asm__ volatile("# word %1" : : "r"(words), "m"(words[3]) : "memory");
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 3000; i++)
+        sum += i;
+    __asm__ volatile("" : : "r"(words) : "memory");
+    return sum != 4498500;
+}
+C
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -S spill.c -o spill.s
+word=$(sed -n 's/.*# word //p' spill.s | head -n 1)
+sed -i "s/^[[:space:]]*callq*[[:space:]].*__kmpc_fork_call/\tmovq %rsp, $word\n&/" spill.s
+is "a store stands before the fork" "$(grep -c "^.movq %rsp, $word" spill.s)" 1
+"$CLANG" -fopenmp spill.s -o spill
+run "$PCERE" capture --all-classes ./spill; says "it is captured" 0
+run "$PCERE" verify --json --threads 1,2 spill.pcere; is "that word is not the region's" "$(json '[.codelets[].identical] | join(" ")')" "true true"
+
 finish
