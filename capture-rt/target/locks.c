@@ -233,6 +233,8 @@ void critical_see(void *lock, const void *caller) __attribute__((visibility("hid
 void critical_see(void *lock, const void *caller)
 {
     target_runtime_attach(caller);
+    if (!next_critical)         /* another thread is about to find it */
+        target_locks_resolve();
     if (lock && !__atomic_load_n((void **)lock, __ATOMIC_RELAXED))
         critical_note(lock);
 }

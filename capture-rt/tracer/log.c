@@ -305,8 +305,10 @@ enum pcere_status shared_log_read(const struct shared_log *log, struct child *ch
     if (log->log->attached != CAPTURE_VERSION && WIFEXITED(child->status) && WEXITSTATUS(child->status) == LOADER_FAILED)
         return pcere_fail(error, PCERE_NO, 0, "run it by itself: a library may be missing, or memory too little (ulimit -v, ulimit -d)",
                           "'%s' did not start (status %d)", options->program, LOADER_FAILED);
+    bool is_static = log->log->linked.text_high > 0;
     if (log->log->attached != CAPTURE_VERSION)
-        return pcere_fail(error, PCERE_REFUSED, 0, "programs that gain rights when they start cannot be captured",
+        return pcere_fail(error, PCERE_REFUSED, 0, is_static ? "it may have that of another version: link it again, with $(pcere version --static) at the end of the command"
+                                                             : "programs that gain rights when they start cannot be captured",
                           "the capture library did not come to life inside '%s'", options->program);
     if (log->log->abi_mismatch)
         return pcere_fail(error, PCERE_DATA, 0, "compile it again with this version's plugin",
