@@ -412,10 +412,11 @@ static double like_ns(const struct capture_run *run, const struct capture_region
     return count < NEARBY_LIKE_LEAST ? 0 : (double)times[count / 2];
 }
 
-/* Does it stand out from its like here, and from what it takes in the other run? Then it was the machine that stretched it. */
+/* Does it stand out from its like here, and from the most that it may take in the other run? Then it was the machine that stretched it. */
 static bool is_stretched(const struct capture_run *run, const struct capture_region *region, size_t at, const struct capture_invocation *same)
 {
-    double own_ns = (double)region->list[at].time_ns, usual_ns = own_ns < STRETCHED_RATIO * (double)same->time_ns ? 0 : like_ns(run, region, at);
+    double own_ns = (double)region->list[at].time_ns, most_ns = (double)same->time_ns + (double)same->uncertain_ns;
+    double usual_ns = own_ns < STRETCHED_RATIO * most_ns ? 0 : like_ns(run, region, at);
     return usual_ns > 0 && own_ns >= STRETCHED_RATIO * usual_ns;
 }
 
@@ -425,7 +426,7 @@ static bool is_better(const struct capture_run *run, size_t region, size_t at, c
     const struct capture_region *here = &run->regions[region], *there = &other->regions[region];
     const struct capture_invocation *one = &here->list[at], *two = &there->list[other_at];
     if (!nearby_is_disturbed(one))
-        return !two->uncertain_ns && is_stretched(run, here, at, two);
+        return is_stretched(run, here, at, two);
     if (nearby_is_disturbed(two))
         return two->uncertain_ns < one->uncertain_ns && two->time_ns < one->time_ns;
     return !is_stretched(other, there, other_at, one);

@@ -23,7 +23,8 @@ typedef uint64_t undisturbed_pages_fn(const void *context, size_t region, uint64
 void undisturbed_fill(struct capture_run *run, undisturbed_pages_fn *pages, const void *context);
 
 /* `other` is a run of the same program, filled in as well, with the same numbers of regions: what was disturbed in `run` and not in `other` takes as long as there,
- * and so does what stands out from its like in `run` and not in `other`. The time outside regions is the lesser of both, since stops only add to it. */
+ * and so does what stands out from its like in `run` and not in `other`, where a stop there leaves it uncertain by less than it stands out here. The time outside
+ * regions is the lesser of both, since stops only add to it. */
 void undisturbed_take(struct capture_run *run, const struct capture_run *other);
 
 #endif

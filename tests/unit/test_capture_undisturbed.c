@@ -296,6 +296,29 @@ static void machine_stretched(void)
     CU_ASSERT_EQUAL(one.run.wall_ns, one.run.serial_ns + one.region.time_ns);
 }
 
+/* The machine stood still in one of many short ones: it weighs, so that the next run stops at it, and can tell what it takes but roughly. */
+static void stood_still_where_the_next_run_stops(void)
+{
+    struct fixture one, two;
+    plain_runs(&one, &two);
+    two.run.stopped = true;
+    for (int i = 0; i < 20; i++) {
+        add(&one, i == 9 ? 400000 : i == 14 ? 20 : 2, 7);
+        struct capture_invocation *b = add(&two, i == 9 || i == 14 ? 40 : 2, 7);
+        b->stopped = i == 9 || i == 14;
+        b->faults = b->stopped ? 10 : 0;
+    }
+    undisturbed_fill(&one.run, NULL, NULL);
+    undisturbed_fill(&two.run, NULL, NULL);
+    uint64_t uncertain_ns = two.list[9].uncertain_ns;
+    CU_ASSERT(uncertain_ns > 0);
+    undisturbed_take(&one.run, &two.run);
+    CU_ASSERT(us_of(&one, 10) >= 10 && us_of(&one, 10) <= 40);
+    CU_ASSERT_EQUAL(us_of(&one, 15), 20);                        /* not beyond what it may take there */
+    CU_ASSERT_EQUAL(one.run.uncertain_ns, uncertain_ns);
+    CU_ASSERT_EQUAL(one.run.wall_ns, one.run.serial_ns + one.region.time_ns);
+}
+
 static void stretched_elsewhere(void)
 {
     struct fixture one, two;
@@ -345,6 +368,7 @@ static const struct unit_test tests[] = {
     {"an invocation of another course of the program mends nothing", other_run_of_another_course},
     {"what stands out from its like in one run alone takes what it takes in the other", machine_stretched},
     {"what stands out in the other run mends nothing", stretched_elsewhere},
+    {"an invocation in which the machine stood still is told by the next run, though that stopped at it", stood_still_where_the_next_run_stops},
     {"where threads take turns in another order, argument words tell which is which", other_order},
 };
 
