@@ -55,9 +55,7 @@ struct predictor {
 /* Draws of the mean of all shots. */
 static void shots_measure(struct predictor *predictor, size_t count)
 {
-    double mean = statistics_mean(predictor->values, count), half = 0;
-    if (count > 1)
-        half = statistics_mean_interval(predictor->values, count, 0.95).high - mean;
+    double mean = statistics_mean(predictor->values, count), half = statistics_shots_half(predictor->values, count);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
         predictor->draws[d] = mean + half / 1.96 * random_normal(&predictor->state);
 }

@@ -22,7 +22,7 @@
  * Intervals (95 %): of the time that one real run takes; quantiles of PREDICT_DRAWS draws of the sum, in which vary
  *   - what was measured in vitro: each class's median drawn anew over processes and over the repetitions in them (statistics_bootstrap_medians), and of a single
  *     one by STATISTICS_SINGLE_RATIO; for
- *     shots, normal with the standard error of their mean, widened by Student's t. Fewer than five processes cannot show how much processes
+ *     shots, normal with the half width of statistics_shots_half. Fewer than five processes cannot show how much processes
  *     differ: then each draw is also scaled by a normal factor of standard deviation PREDICT_PROCESS_RATIO / sqrt(processes);
  *   - samples that were all made on slow processors: from what they say to that divided by 1 + slow_ratio (store_sample), evenly by the logarithm;
  *   - slow processors that the program will meet as the replays did, whether these count or not: from nothing to the mean loud_ratio of all samples at these threads, evenly;

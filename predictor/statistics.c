@@ -170,19 +170,17 @@ double statistics_student_quantile(size_t freedom)
     return z + (z * z * z + z) / (4 * (double)freedom);
 }
 
-struct statistics_interval statistics_mean_interval(const double *values, size_t count, double confidence)
+double statistics_shots_half(const double *values, size_t count)
 {
-    assert(count > 0 && confidence > 0.9499 && confidence < 0.9501);
-    double mean = statistics_mean(values, count);
-    double half = count < 2 ? INFINITY : statistics_student_quantile(count - 1) * statistics_variation_ratio(values, count) * fabs(mean) / sqrt((double)count);
-    return (struct statistics_interval){.low = mean - half, .high = mean + half, .confidence = confidence};
+    assert(count > 0);
+    double mean = statistics_mean(values, count), own = statistics_variation_ratio(values, count), freedom = (double)(count - 1);
+    double variance = (STATISTICS_SHOT_ASSUMED * STATISTICS_SHOT_RATIO * STATISTICS_SHOT_RATIO + freedom * own * own) / (STATISTICS_SHOT_ASSUMED + freedom);
+    return statistics_student_quantile(STATISTICS_SHOT_ASSUMED + count - 1) * sqrt(variance / (double)count) * fabs(mean);
 }
 
 struct statistics_interval statistics_shots_interval(const double *values, size_t count)
 {
-    struct statistics_interval interval = statistics_mean_interval(values, count, 0.95);
-    double mean = statistics_mean(values, count), half = interval.high - mean, process = 1.96 * STATISTICS_PROCESS_RATIO * mean;
-    half = count < 2 ? fabs(mean) : sqrt(half * half + process * process);
+    double mean = statistics_mean(values, count), half = hypot(statistics_shots_half(values, count), 1.96 * STATISTICS_PROCESS_RATIO * mean);
     return (struct statistics_interval){.low = fmax(mean - half, 0), .high = mean + half, .confidence = 0.95};
 }
 

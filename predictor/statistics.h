@@ -54,10 +54,14 @@ struct statistics_interval statistics_median_interval(const double *sorted, size
 /* Quantile 0.975 of Student's t: a table up to 15 degrees of freedom, then Cornish and Fisher's expansion. 0 of them: infinity. */
 double statistics_student_quantile(size_t freedom);
 
-/* Interval for the mean of normal values by Student's t. One value: minus to plus infinity. `confidence` must be 0.95: that is the table there is. */
-struct statistics_interval statistics_mean_interval(const double *values, size_t count, double confidence);
+/* Half of the 95 % interval of the mean of a region's shots, by Student's t. Two or three say next to nothing of how much shots scatter (those of one codelet 0.2 % in one replay and 31 % in
+ * another), so that STATISTICS_SHOT_RATIO of the mean is taken for it, too, and counts as STATISTICS_SHOT_ASSUMED degrees of freedom beside their own (moderated t, Smyth 2004): what
+ * variances of MG's and FT's codelets scatter around, and how far. A single shot has that alone. */
+#define STATISTICS_SHOT_RATIO 0.05
+#define STATISTICS_SHOT_ASSUMED 2
+double statistics_shots_half(const double *values, size_t count);
 
-/* A normal value stands for each of a region's shots: its mean, with the interval of its spread, widened by what processes differ of themselves
+/* The interval of that mean, widened by what processes differ of themselves
  * (STATISTICS_PROCESS_RATIO of the mean as standard deviation: 36 codelets in 26 replays each differed by 2.3 to 4.6 % in the median, at one and two threads), since shots of one
  * process share that. */
 #define STATISTICS_PROCESS_RATIO 0.035

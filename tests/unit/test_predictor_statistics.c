@@ -186,34 +186,53 @@ static void bootstrap_sees_groups(void)
     CU_ASSERT_EQUAL(draws[9], 5);
 }
 
-static void mean_intervals(void)
+/* Sum of twelve, less six: nearly standard normal. */
+static double normal(uint64_t *state)
 {
-    /* R: t.test(c(9, 10, 11, 12, 13))$conf.int */
-    const double five[] = {9, 10, 11, 12, 13}, one[] = {4};
-    struct statistics_interval interval = statistics_mean_interval(five, 5, 0.95);
-    CU_ASSERT_DOUBLE_EQUAL(interval.low, 9.036757, 1e-3);
-    CU_ASSERT_DOUBLE_EQUAL(interval.high, 12.963243, 1e-3);
-    CU_ASSERT(isinf(statistics_mean_interval(one, 1, 0.95).high));
-    struct statistics_interval shots = statistics_shots_interval(five, 5);
-    CU_ASSERT(shots.low < interval.low && shots.high > interval.high && shots.low > interval.low - 0.2);
-    CU_ASSERT_EQUAL(statistics_shots_interval(one, 1).low, 0);
+    double sum = 0;
+    for (size_t k = 0; k < 12; k++)
+        sum += (double)random_below(state, 1000) / 1000 - 0.4995;
+    return sum;
+}
+
+/* Codelets whose shots scatter by 2, 5 or 10 % around what a process, off by 3.5 %, takes. Two by themselves would say 40 % in the mean, and next to nothing where they happen to agree. */
+static void few_shots_borrow_what_others_scatter(void)
+{
+    static const double scatters[] = {0.02, 0.05, 0.1};
     uint64_t state = 3;
-    size_t covered = 0;
-    for (size_t trial = 0; trial < 2000; trial++) {
-        double values[8];
-        for (size_t i = 0; i < 8; i++) {
-            values[i] = 0;
-            for (size_t k = 0; k < 12; k++)
-                values[i] += (double)random_below(&state, 1000) / 1000;
+    for (size_t count = 1; count <= 5; count++) {
+        size_t covered = 0, tried = 6000;
+        double widths = 0, narrowest = INFINITY;
+        for (size_t t = 0; t < tried; t++) {
+            double values[5], process = 1000 * (1 + STATISTICS_PROCESS_RATIO * normal(&state));
+            for (size_t i = 0; i < count; i++)
+                values[i] = process * (1 + scatters[t % 3] * normal(&state));
+            struct statistics_interval interval = statistics_shots_interval(values, count);
+            double half = (interval.high - interval.low) / 2;
+            covered += interval.low <= 1000 && 1000 <= interval.high;
+            widths += half;
+            narrowest = fmin(narrowest, half / (interval.high - half));
         }
-        interval = statistics_mean_interval(values, 8, 0.95);
-        covered += interval.low <= 5.994 && interval.high >= 5.994;
+        CU_ASSERT(covered * 1000 >= tried * 940);
+        CU_ASSERT(narrowest > 1.96 * STATISTICS_PROCESS_RATIO && widths < 230 * (double)tried);
     }
-    CU_ASSERT(covered > 1870 && covered < 1930);
+}
+
+static void shots(void)
+{
+    const double one[] = {1000}, alike[] = {1000, 1000}, five[] = {900, 1000, 1100, 1200, 1300};
+    CU_ASSERT_DOUBLE_EQUAL(statistics_shots_half(one, 1), 4.303 * 50, 1e-6);               /* t of 2 degrees of freedom */
+    CU_ASSERT_DOUBLE_EQUAL(statistics_shots_half(alike, 2), 3.182 * 50 * sqrt(2.0 / 3) / sqrt(2), 1e-6);
+    /* of their own 4 degrees of freedom and 2 more: squares of 2 (0.05 * 1100)^2 + 100000 */
+    CU_ASSERT_DOUBLE_EQUAL(statistics_shots_half(five, 5), 2.447 * sqrt((2 * 55.0 * 55 + 100000) / 6) / sqrt(5), 1e-6);
+    struct statistics_interval interval = statistics_shots_interval(one, 1);
+    CU_ASSERT_DOUBLE_EQUAL(interval.high - 1000, hypot(4.303 * 50, 1.96 * 35), 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(interval.low, 2000 - interval.high, 1e-9);
 }
 
 static const struct unit_test tests[] = {
-    {"a mean's interval is Student's, and covers the mean as often as it says", mean_intervals},
+    {"shots have the interval of Student's t, with what shots scatter by as a rule beside their own", shots},
+    {"so few of them are neither certain nor worth nothing", few_shots_borrow_what_others_scatter},
     {"medians and quantiles are R's", medians_and_quantiles},
     {"selection finds what sorting finds", selection_equals_sorting},
     {"selection is quick on sorted, reversed, folded and constant values", selection_is_linear},
