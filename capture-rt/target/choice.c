@@ -20,6 +20,7 @@
 #define PATH_WORDS 64u                  /* of the stack, looked through for return addresses */
 #define NEAR_NS 2000000u                /* after a stop, in which little is written: another one costs less */
 #define HURRY_PART 4u                   /* of what is granted at once: until so much is spent, nothing waits */
+#define KEPT_PART 2u                    /* what turns out to weigh nothing is forgotten when more than this part of its purse is spent */
 #define LIGHT_FROM_NS 100000000u        /* when so much time has passed, */
 #define LIGHT_AFTER 4u                  /* and a region was entered so often, */
 #define LIGHT_PART 2u                   /* it is left alone while it weighs less than this part of what is worth a stop */
@@ -287,7 +288,7 @@ static bool is_worth(struct target_state *state, struct target_choice *choice, u
     if (!heavy && elapsed_ns >= LIGHT_FROM_NS)
         return false;
     if (choice->settled)            /* heavy, but not so much yet as a stop costs: only from what is granted at once */
-        return (free || affordable(state, choice->purse, !heavy || 2 * spent_ns >= cost_ns, 1, cost_ns, elapsed_ns)) &&
+        return (free || affordable(state, choice->purse, !heavy || 2 * spent_ns >= cost_ns, heavy ? 1 : KEPT_PART, cost_ns, elapsed_ns)) &&
                !is_put_off(state, choice, cost_ns);
     if (!heavy || spent_ns < FREE_TIMES * cost_ns || is_covered(history, choice->magnitude, false))
         return false;           /* one that comes later represents its kind better, and takes this one's place */
@@ -324,10 +325,10 @@ bool target_choice_keep(struct target_state *state, const struct target_choice *
     uint64_t elapsed_ns = elapsed_of(state, target_clock_ns());
     if (choice->purse != CAPTURE_PURSE_EARLY || time_ns >= elapsed_ns / 1000000 * log->policy.weight_ppm)
         return true;
-    return affordable(state, CAPTURE_PURSE_EARLY, true, 2, state->end_cost_ns, elapsed_ns);
+    return affordable(state, CAPTURE_PURSE_EARLY, true, KEPT_PART, state->end_cost_ns, elapsed_ns);
 }
 
-static void end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured)
+static void end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured, bool kept)
 {
     struct capture_log *log = state->log;
     struct capture_history *history = &log->histories[choice->region];
@@ -337,9 +338,9 @@ static void end(struct target_state *state, const struct target_choice *choice, 
     for (int i = 0; i < TARGET_CONTEXTS; i++)
         context_learn(log, choice->keys[i], magnitude, usual);
     if (captured) {
-        if (record->invocation > 1)     /* the first one touches memory first: nothing is known of the others yet */
+        if (kept && record->invocation > 1)     /* the first one touches memory first: nothing is known of the others yet */
             cover(history, magnitude, choice->settled);
-        if (choice->known)          /* taken to be what was foretold, unless it is faster */
+        if (kept && choice->known)  /* taken to be what was foretold, unless it is faster */
             cover(history, choice->magnitude, choice->settled && choice->magnitude <= magnitude + CAPTURE_MAGNITUDE_NEAR);
         history->captured++;
     } else {
@@ -394,14 +395,15 @@ static void end_light(struct target_state *state, const struct target_choice *ch
         __atomic_fetch_add(&state->gathering_ns, time_ns, __ATOMIC_RELAXED);
 }
 
-void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured)
+/* One that is captured and not kept is forgotten: its region has nothing by it. */
+void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured, bool kept)
 {
     if (choice->light)
         end_light(state, choice, record, captured);
     else if (!choice->made)
         record->flags |= CAPTURE_RECORD_NEAR;
     else if (pthread_mutex_trylock(&state->choosing) == 0) {
-        end(state, choice, record, captured);
+        end(state, choice, record, captured, kept);
         pthread_mutex_unlock(&state->choosing);
     }
 }

@@ -101,25 +101,22 @@ static void depth_set(struct target_thread *thread, uint32_t depth)
     thread->depth_beyond = 0;
 }
 
-/* A captured invocation has ended: what a handler wrote in it is none of the region's work, and others may be without. */
-static void alarm_look(struct target_state *state, struct target_open *open)
+/* A captured invocation has ended: what a handler wrote in it is none of the region's work, and others may be without. True: it is given up. */
+static bool alarm_look(const struct target_state *state, struct target_open *open)
 {
     struct capture_history *history = &state->log->histories[open->record.region];
-    open->forgotten = false;
     open->alarmed = target_timers_ran(&open->alarms, &open->alarmed_rarely);
     if (state->log->mode != CAPTURE_MODE_CHOOSING || !open->alarmed || !open->alarmed_rarely || history->alarmed >= CAPTURE_ALARMED_MOST)
-        return;
+        return false;
     history->alarmed++;
-    open->forgotten = true;
+    return true;
 }
 
 /* The end of a captured invocation: `seen`, or it was left in some other way. */
 static void capture_end(struct target_state *state, const struct target_open *open, uintptr_t stack_pointer, bool seen)
 {
     const struct capture_record *record = &open->record;
-    bool told = target_stop_enter(state, false), choosing = state->log->mode == CAPTURE_MODE_CHOOSING;
-    bool forget = seen && choosing && state->log->after &&
-                  (open->forgotten || !target_choice_keep(state, &open->choice, record->end_ns - record->begin_ns));
+    bool told = target_stop_enter(state, false), forget = seen && state->log->after && open->forgotten;
     if (told && (!seen || state->log->after)) {
         target_frame_tell(state, open);
         struct capture_message message = {
@@ -127,7 +124,7 @@ static void capture_end(struct target_state *state, const struct target_open *op
             .invocation = open->captured_as, .stack_pointer = stack_pointer, .thread_pointer = target_thread_pointer(),
             .alarmed = seen ? open->alarmed : 0, .alarmed_rarely = seen && open->alarmed_rarely};
         target_stop(state, &message);
-        if (choosing && seen && !forget)
+        if (state->log->mode == CAPTURE_MODE_CHOOSING && seen && !forget)
             target_choice_paid(state, &open->choice, false);
     }
     target_fresh_close();
@@ -432,16 +429,17 @@ static void open_close(struct target_state *state, struct target_open *open, uin
         if (many)
             __atomic_store_n(&region->faulted, 1, __ATOMIC_RELAXED);
     }
-    if (open->captured)
-        alarm_look(state, open);
+    bool given_up = open->captured && alarm_look(state, open), choosing = state->log->mode == CAPTURE_MODE_CHOOSING;
     uint64_t time_ns = record->end_ns - record->begin_ns, stops = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
     if (stops != open->stops_before)
         record->flags |= CAPTURE_RECORD_NEAR;
     __atomic_store_n(&region->stops_seen, stops, __ATOMIC_RELAXED);
     __atomic_store_n(&region->last_ns, time_ns, __ATOMIC_RELAXED);
     __atomic_fetch_add(open->nested ? &region->nested_ns : &region->time_ns, time_ns, __ATOMIC_RELAXED);
-    if (state->socket >= 0 && state->log->mode == CAPTURE_MODE_CHOOSING)
-        target_choice_end(state, &open->choice, record, open->captured && !open->forgotten);
+    /* Known before it counts as one that its region has: else no other would be captured in its place. */
+    open->forgotten = given_up || (open->captured && choosing && state->log->after && !target_choice_keep(state, &open->choice, time_ns));
+    if (state->socket >= 0 && choosing)
+        target_choice_end(state, &open->choice, record, open->captured && !given_up, !open->forgotten);
     record_write(state, record);
 }
 

@@ -75,7 +75,7 @@ struct target_open {                /* a region that a thread began and has not 
     bool sampled;                   /* they are short, and timed for many others as well */
     uint32_t alarmed;               /* as in struct capture_message, */
     bool alarmed_rarely;
-    bool forgotten;                 /* and therefore it is not to be captured after all */
+    bool forgotten;                 /* it is not to be captured after all: for that, or since it is of no use */
     struct target_alarms alarms;    /* as of the stop before it, if it is captured */
     uint64_t captured_as;           /* its number for the tracer: that of the planned invocation that it stands for, else its own */
 };
@@ -209,7 +209,7 @@ uint32_t target_timers_ran(const struct target_alarms *before, bool *ret_rarely)
 bool target_choice_begin(struct target_state *state, struct target_choice *choice, struct capture_record *record, uintptr_t stack_pointer);
 void target_choice_paid(struct target_state *state, const struct target_choice *choice, bool begins);
 bool target_choice_keep(struct target_state *state, const struct target_choice *choice, uint64_t time_ns);
-void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured);
+void target_choice_end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured, bool kept);
 
 /* runtime.c: find what the OpenMP runtime answers; else all below do nothing, and know nothing. */
 void target_runtime_resolve(void);
