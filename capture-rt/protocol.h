@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 21u
+#define CAPTURE_VERSION 22u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -218,6 +218,7 @@ enum capture_purse {
     CAPTURE_PURSE_EARLY,        /* stops whose use is not known yet: regions that were never seen */
     CAPTURE_PURSE_HEAVY,        /* for classes that are known to weigh */
     CAPTURE_PURSE_LIGHT,        /* for regions that weigh something only together */
+    CAPTURE_PURSE_ALONE,        /* for invocations that take long, and may be like no other */
     CAPTURE_PURSES
 };
 struct capture_policy {

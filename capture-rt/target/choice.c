@@ -13,6 +13,7 @@
 #define SURE_DOUBT 6u                   /* magnitudes that a context is off at most for its word to be taken */
 #define SETTLED_COUNT 3u                /* so many of a kind come before the one that represents it */
 #define LONG_TIMES 8u                   /* one of the first of its kind: where it takes this many times what the stop costs */
+#define ALONE_TIMES 16u                 /* where invocations take this many times what a stop costs, each may have one that may be like no other */
 #define FREE_TIMES 4u                   /* a class that took this many times what a stop costs may have it, whatever is left in the purse, or before it settled */
 #define COARSE 8u                       /* half octaves: so that the same pattern is recognised although times scatter */
 #define CAPTURED_ONE_IN 3u              /* invocations of a region at most, */
@@ -301,6 +302,27 @@ static bool worth(struct target_state *state, struct target_choice *choice, uint
            (invocation > LIGHT_AFTER && elapsed_of(state, now_ns) >= LIGHT_FROM_NS && gather(state, choice, now_ns));
 }
 
+/* Beside invocations that take long a stop costs little: one that was not surely foretold to be like a captured one has it, however many were captured
+ * before, since what it takes is known too late. */
+static bool is_worth_alone(struct target_state *state, struct target_choice *choice, uint64_t invocation)
+{
+    const struct capture_log *log = state->log;
+    const struct capture_history *history = &log->histories[choice->region];
+    uint64_t region_ns = log->counts[choice->region].time_ns + log->counts[choice->region].nested_ns, count, like_ns;
+    uint64_t long_ns = ALONE_TIMES * stop_cost_ns(state, false), told_ns = choice->known ? capture_magnitude_ns(choice->magnitude) : 0;
+    if (invocation == 1 || (region_ns / (invocation - 1) < long_ns && told_ns < long_ns))
+        return false;
+    if (choice->known && choice->sure && is_covered(history, choice->magnitude, false))
+        return false;
+    uint64_t now_ns = target_clock_ns(), elapsed_ns = elapsed_of(state, now_ns);
+    choice->near = state->stopped_ns && now_ns - state->stopped_ns < NEAR_NS;
+    choice->purse = CAPTURE_PURSE_ALONE;
+    like(history, choice->magnitude, &count, &like_ns);
+    choice->settled = count >= SETTLED_COUNT;
+    return region_ns >= elapsed_ns / 1000000 * log->policy.weight_ppm &&
+           affordable(state, CAPTURE_PURSE_ALONE, true, 1, stop_cost_ns(state, choice->near), elapsed_ns);
+}
+
 static bool begin(struct target_state *state, struct target_choice *choice, struct capture_record *record, uintptr_t stack_pointer)
 {
     struct capture_log *log = state->log;
@@ -312,11 +334,12 @@ static bool begin(struct target_state *state, struct target_choice *choice, stru
     bool known = foretell(log, choice);
     record->expected = (uint16_t)(known && choice->sure ? choice->magnitude : 0);
     bool often = log->policy.weight_ppm && CAPTURED_ONE_IN * history->captured > record->invocation + CAPTURED_MORE;
-    if (history->unwanted || often || history->covered_count >= CAPTURE_COVERED_MAX ||
-        (record->invocation > 1 && known && is_covered(history, choice->magnitude, true)))
+    bool covered = record->invocation > 1 && known && is_covered(history, choice->magnitude, true);
+    if (history->unwanted || history->covered_count >= CAPTURE_COVERED_MAX)
         return false;
     choice->known = known;
-    return worth(state, choice, record->invocation, known, target_clock_ns());
+    return (!often && !covered && worth(state, choice, record->invocation, known, target_clock_ns())) ||
+           is_worth_alone(state, choice, record->invocation);
 }
 
 bool target_choice_keep(struct target_state *state, const struct target_choice *choice, uint64_t time_ns)
@@ -328,19 +351,20 @@ bool target_choice_keep(struct target_state *state, const struct target_choice *
     return affordable(state, CAPTURE_PURSE_EARLY, true, KEPT_PART, state->end_cost_ns, elapsed_ns);
 }
 
+/* What takes long beside a stop is hardly disturbed by one: it tells of those to come, though many are captured one after the other. */
 static void end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured, bool kept)
 {
     struct capture_log *log = state->log;
     struct capture_history *history = &log->histories[choice->region];
     uint64_t time_ns = record->end_ns - record->begin_ns;
     uint32_t magnitude = capture_magnitude(time_ns);
-    bool usual = !(record->flags & (CAPTURE_RECORD_NEAR | CAPTURE_RECORD_STOPPED));
+    bool usual = !(record->flags & (CAPTURE_RECORD_NEAR | CAPTURE_RECORD_STOPPED)) || time_ns >= ALONE_TIMES * stop_cost_ns(state, false);
     for (int i = 0; i < TARGET_CONTEXTS; i++)
         context_learn(log, choice->keys[i], magnitude, usual);
     if (captured) {
         if (kept && record->invocation > 1)     /* the first one touches memory first: nothing is known of the others yet */
             cover(history, magnitude, choice->settled);
-        if (kept && choice->known)  /* taken to be what was foretold, unless it is faster */
+        if (kept && choice->known && (choice->sure || choice->purse != CAPTURE_PURSE_ALONE))    /* taken to be what was foretold, unless it is faster */
             cover(history, choice->magnitude, choice->settled && choice->magnitude <= magnitude + CAPTURE_MAGNITUDE_NEAR);
         history->captured++;
     } else {

@@ -142,6 +142,8 @@ bool session_plan_replace(struct session *session, const struct capture_message 
 #define HEAVY_PPM 35000u
 #define LIGHT_NS 25000000u
 #define LIGHT_PPM 20000u
+#define ALONE_NS 20000000u
+#define ALONE_PPM 30000u
 #define LEFT_PPM 6000u                   /* so that 99 % are left when other things go wrong */
 #define EARLY_REGIONS 150u               /* a program with more has less for first invocations, by the square: most could not be had anyway, and weigh less */
 #define WEIGHT_PPM 4500u                 /* a little less than what makes a class worth having: the rest of the run may weigh less than what was */
@@ -158,10 +160,11 @@ static size_t regions_count(const struct elf_file *elf)
 struct capture_policy session_policy(const struct session *session)
 {
     if (session->options->every_class)
-        return (struct capture_policy){.purses = {{UINT64_MAX / 4, 0}, {UINT64_MAX / 4, 0}, {UINT64_MAX / 4, 0}}};
+        return (struct capture_policy){.purses = {{UINT64_MAX / 4, 0}, {UINT64_MAX / 4, 0}, {UINT64_MAX / 4, 0}, {UINT64_MAX / 4, 0}}};
     uint64_t regions = regions_count(session->elf), many = regions > EARLY_REGIONS ? regions * regions / EARLY_REGIONS : EARLY_REGIONS;
     return (struct capture_policy){{[CAPTURE_PURSE_EARLY] = {EARLY_NS * (uint64_t)EARLY_REGIONS / many, EARLY_PPM * (uint64_t)EARLY_REGIONS / many},
-                                    [CAPTURE_PURSE_HEAVY] = {HEAVY_NS, HEAVY_PPM}, [CAPTURE_PURSE_LIGHT] = {LIGHT_NS, LIGHT_PPM}},
+                                    [CAPTURE_PURSE_HEAVY] = {HEAVY_NS, HEAVY_PPM}, [CAPTURE_PURSE_LIGHT] = {LIGHT_NS, LIGHT_PPM},
+                                    [CAPTURE_PURSE_ALONE] = {ALONE_NS, ALONE_PPM}},
                                    WEIGHT_PPM, LEFT_PPM};
 }
 
