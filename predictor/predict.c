@@ -91,7 +91,7 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
             predictor->draws[d] *= 1 + STATISTICS_SINGLE_RATIO * random_normal(&predictor->state);
     if (processes < PROCESSES_ENOUGH)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
-            predictor->draws[d] *= 1 + PREDICT_PROCESS_RATIO / sqrt((double)processes) * random_normal(&predictor->state);
+            predictor->draws[d] *= 1 + STATISTICS_PROCESS_RATIO / sqrt((double)processes) * random_normal(&predictor->state);
     disturbed_spread(predictor);
     ret_class->basis = shots ? PREDICT_SAMPLE : PREDICT_REPLAY;
     ret_class->vitro_ns = whole_ns(replays_vitro_ns(replays, predictor->values, filled));

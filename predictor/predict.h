@@ -23,7 +23,7 @@
  *   - what was measured in vitro: each class's median drawn anew over processes and over the repetitions in them (statistics_bootstrap_medians), and of a single
  *     one by STATISTICS_SINGLE_RATIO; for
  *     shots, normal with the half width of statistics_shots_half. Fewer than five processes cannot show how much processes
- *     differ: then each draw is also scaled by a normal factor of standard deviation PREDICT_PROCESS_RATIO / sqrt(processes);
+ *     differ: then each draw is also scaled by a normal factor of standard deviation STATISTICS_PROCESS_RATIO / sqrt(processes);
  *   - samples that were all made on slow processors: from what they say to that divided by 1 + slow_ratio (store_sample), evenly by the logarithm;
  *   - slow processors that the program will meet as the replays did, whether these count or not: from nothing to the mean loud_ratio of all samples at these threads, evenly;
  *   - what the warm-up left: each class by (1 + |residual|)^(u + v), negative residuals the other way round, u and v standard normal, u the same for all classes of a draw, since what makes one
@@ -53,7 +53,6 @@
 #include <stdint.h>
 
 #define PREDICT_DRAWS 1000
-#define PREDICT_PROCESS_RATIO 0.02
 #define PREDICT_UNKNOWN_RATIO 0.03
 #define PREDICT_RUN_RATIO 0.02
 #define PREDICT_RUN_ASSUMED 3

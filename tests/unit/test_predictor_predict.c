@@ -1,6 +1,7 @@
 /* tests/unit/test_predictor_predict.c - predictions from made-up manifests and samples whose sums are known. */
 #include "predictor/predict.h"
 #include "predictor/replays.h"
+#include "predictor/statistics.h"
 
 #include "predictor/random.h"
 #include "unit.h"
@@ -692,7 +693,7 @@ static void one_region_is_compared_with_itself(void)
     struct predict_region region;
     uint64_t cost_ns;
     CU_ASSERT_EQUAL_FATAL(predict_one_region(&asked, 2, &region, &cost_ns, NULL), PCERE_OK);
-    CU_ASSERT_DOUBLE_EQUAL((double)(region.high_ns - region.low_ns), 2 * 1.96 * 0.02 * 2.75e6, 2e4);
+    CU_ASSERT_DOUBLE_EQUAL((double)(region.high_ns - region.low_ns), 2 * 1.96 * STATISTICS_PROCESS_RATIO * 2.75e6, 4e4);
     free(region.classes);
 }
 
@@ -839,7 +840,7 @@ static void sampled_regions(void)
     CU_ASSERT_EQUAL(region->classes[1].basis, PREDICT_REPLAY);
     CU_ASSERT_EQUAL(region->in_vivo_ns, 70000);
     double half = (double)(region->high_ns - region->low_ns) / 2;
-    CU_ASSERT(half > 0.06 * 99900000 && half < 0.16 * 99900000);
+    CU_ASSERT(half > 0.07 * 99900000 && half < 0.17 * 99900000);
     CU_ASSERT_STRING_EQUAL(predict_basis_name(PREDICT_SAMPLE), "sample");
     predict_result_done(&result);
     samples[0].when_s = 100;           /* now the whole one is newer */
