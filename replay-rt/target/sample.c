@@ -12,6 +12,9 @@
 
 #define TINY_NS 20000.0                   /* instances of a loop below this are run whole: a fixed cost would be scaled */
 #define GAIN_LEAST 6.0                    /* the region's time over that of a shot: below this several shots save nothing */
+#define CHUNK_LONG_NS 1000000.0           /* chunks of a dynamic schedule from which on one is its own warm-up: it stands alone, behind no untimed one */
+#define UNTIMED_NS 5000.0                 /* else chunks of about this long come before each block, untimed, ... */
+#define TIMED_NS 50000.0                  /* ... and so long are those of a block that count: what they fetch for their neighbours is then as in the loop */
 #define STEPS_LEAST 16u                   /* instances of a loop in one run of the region: its time steps */
 #define PAGE_NS 3000u                     /* what a page costs that a shot finds missing */
 #define PAGES_PARTS 100u
@@ -170,19 +173,20 @@ static bool phases_agree(const struct sample_shot *shot)
     return true;
 }
 
-/* A dynamic schedule gives each thread about the same share of the iterations that are left out. */
-static void shared_spread(struct sample_shot *shot)
+/* A dynamic schedule gives each thread about the same share of the iterations that are left out: those that count tell what all take together. False: none counts. */
+static bool shared_spread(struct sample_shot *shot)
 {
     for (uint32_t i = 0; i < shot->threads[0].shared_count; i++) {
         uint64_t run = 0, iterations = shot->threads[0].shared[i].iterations;
-        double sum_ns = 0;
+        double sum_ns = 0, timed_ns = 0;
         for (uint32_t t = 0; t < shot->team; t++) {
             run += shot->threads[t].shared[i].run;
             sum_ns += (double)shot->threads[t].shared[i].loop_ns;
+            timed_ns += (double)shot->threads[t].shared[i].timed_ns;
         }
         if (!run)
-            continue;
-        double rest_ns = sum_ns / shot->team * ((double)iterations / (double)run - 1);
+            return false;
+        double rest_ns = (timed_ns * ((double)iterations / (double)run) - sum_ns) / shot->team;
         for (uint32_t t = 0; t < shot->team; t++) {
             struct sample_thread *thread = &shot->threads[t];
             thread->phases[thread->shared[i].phase].work_ns += rest_ns;
@@ -191,6 +195,7 @@ static void shared_spread(struct sample_shot *shot)
         shot->threads[0].iterations += iterations;
         shot->threads[0].run += run;
     }
+    return true;
 }
 
 /* Instances that were not timed take what those did that were, thread by thread. False: a thread has timed none. */
@@ -250,8 +255,9 @@ static void outcome_take(struct sample_shot *shot, uint64_t end_ns, struct outco
         snprintf(outcome.refusal, sizeof outcome.refusal, "%s", refusal);
     else if (!*outcome.refusal && shot->tasks)
         outcome.time_ns += (double)(end_ns - last_ns);
+    else if (!*outcome.refusal && !shared_spread(shot))
+        snprintf(outcome.refusal, sizeof outcome.refusal, "no thread has two chunks that follow each other");
     else if (!*outcome.refusal) {
-        shared_spread(shot);
         outcome.time_ns = phases_sum(shot) + (double)(end_ns - last_ns);
         for (uint32_t t = 0; t < shot->team; t++) {
             outcome.iterations += shot->threads[t].iterations;
@@ -288,6 +294,27 @@ static bool steps_find(struct sample_shot *shot)
             shot->steps = instances;
     }
     return shot->steps > 0;
+}
+
+/* Chunks of dynamically scheduled loops that are so short that it matters what the one before left in the caches are run in blocks from now on. A shot that made more of the region's time
+ * than the program took, `region_ns` unless that is 0, had pages to make its own meanwhile. True: there are such. */
+static bool bundles_find(struct sample_shot *shot, double time_ns, uint64_t region_ns)
+{
+    bool found = false;
+    double share = region_ns && (double)region_ns < time_ns ? (double)region_ns / time_ns : 1;
+    for (uint32_t s = 0; s < SAMPLE_SITES_MOST; s++) {
+        double chunks = 0, chunks_ns = 0;
+        for (uint32_t t = 0; t < shot->team; t++) {
+            chunks += shot->threads[t].site_chunks[s];
+            chunks_ns += (double)shot->threads[t].site_chunks_ns[s];
+        }
+        double each_ns = chunks > 0 ? chunks_ns / chunks * share : 0;
+        if (!(each_ns > 0) || each_ns >= CHUNK_LONG_NS || shot->tiny[s] || shot->stepped[s])
+            continue;
+        shot->bundles[s] = (struct sample_bundle){(uint32_t)(UNTIMED_NS / each_ns) + 1, (uint32_t)(TIMED_NS / each_ns) + 1};
+        found = true;
+    }
+    return found;
 }
 
 static void thread_reset(struct sample_thread *thread)
@@ -468,7 +495,8 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
         if (*outcome.refusal)
             return refuse(codelet, outcome.refusal);
         bool tiny = !number && tiny_find(&pcere_sample_shot), steps = !number && steps_find(&pcere_sample_shot);
-        if (tiny || steps) {
+        bool bundles = !number && bundles_find(&pcere_sample_shot, outcome.time_ns, policy->sample_region_ns);
+        if (tiny || steps || bundles) {
             series->first = 1;        /* it sampled loops in a way that does not suit them */
             continue;
         }

@@ -47,9 +47,9 @@ struct sample_share {                 /* of a loop's iterations, that one thread
  * a loop, and find the pages that they need. Blocks lie in the share, from 0; shape->blocks at most SAMPLE_BLOCKS_MOST / SAMPLE_PARTS_MOST. */
 uint32_t pcere_sample_place_parts(const struct sample_shape *shape, uint32_t shot, uint64_t key, const struct sample_share *share,
                                   struct sample_block ret_blocks[SAMPLE_BLOCKS_MOST]);
-/* Of `chunks` chunks, the one that stands for number `number` of the `count` (at most `chunks`) that a shot runs: a random one of its stratum, so
- * that no stride meets a pattern of the data. Ascending with `number`; another one in each of `shots` shots (at most SAMPLE_SHOTS_MOST), if the stratum has as many. */
-uint64_t pcere_sample_stratum(uint32_t shots, uint32_t shot, uint64_t key, uint64_t number, uint64_t count, uint64_t chunks);
+/* Of `chunks` chunks, the first of block `number` of the `count` blocks of `length` (at most `chunks` together) that a shot runs: a random one of its stratum, so
+ * that no stride meets a pattern of the data. Ascending with `number`, not overlapping; other ones in each of `shots` shots (at most SAMPLE_SHOTS_MOST), if the stratum has as many. */
+uint64_t pcere_sample_stratum(uint32_t shots, uint32_t shot, uint64_t key, uint64_t number, uint64_t count, uint64_t chunks, uint64_t length);
 uint64_t pcere_sample_mix(uint64_t value);
 
 /* ---- sample_agree.c: do shots agree? ------------------------------------------------------------------------------------------ */
@@ -102,7 +102,9 @@ struct sample_phase { double work_ns; uint64_t wait_ns; double unit_ns; };    /*
 struct sample_shared {                /* one dynamically scheduled loop, as one thread saw it */
     uint32_t phase;
     uint32_t site;
-    uint64_t loop_ns, run, iterations;
+    uint64_t loop_ns;                 /* all of it */
+    uint64_t timed_ns, run;           /* iterations that count, and what they took */
+    uint64_t iterations;              /* of the loop */
 };
 
 struct sample_jump {                  /* as the assembly has it: where a loop began */
@@ -141,12 +143,22 @@ struct sample_loop {                  /* the statically scheduled loop that a th
     uint64_t run, elapsed_ns;         /* timed iterations and their time */
 };
 
+struct sample_bundle {                /* chunks of a dynamically scheduled loop that a thread runs one after the other, so that they find its caches as chunks do */
+    uint32_t untimed, timed;          /* the first ones of a block, and those behind it; 0 and 0: chunks are so long that each stands alone */
+};
+
 struct sample_dispatch {              /* the dynamically scheduled loop that a thread is in */
     bool active;
     uint64_t first, increment, iterations, chunk;
     uint64_t chunks, count;           /* real ones, and those that are run */
+    uint64_t blocks, block_chunks;    /* in so many blocks of so many */
+    uint64_t untimed;                 /* chunks of a thread in a block that come before those that count */
     uint64_t next, end;               /* numbers that this thread has yet to hand out */
-    uint64_t key, run, start_ns;
+    uint64_t block_begin, block_first;        /* of the block that the thread is in: its first number, and what chunk that is */
+    uint64_t left;                    /* chunks of this thread in this block that do not count */
+    uint64_t key, start_ns;
+    bool timing;                      /* what runs counts, since timing_ns */
+    uint64_t timing_ns, timed_ns, run;        /* run: iterations that count */
     bool fixed;                       /* each thread has chunks of its own, whoever is done first: */
     uint64_t own, own_first, own_distance, own_iterations;    /* chunks of this thread: their number, the first, from one to the next; all their iterations */
     uint32_t site;
@@ -168,6 +180,8 @@ struct sample_thread {
     uint32_t site_instances[SAMPLE_SITES_MOST];
     double site_ns[SAMPLE_SITES_MOST];        /* extrapolated; of stepped sites: of the instances that were timed */
     uint32_t site_timed[SAMPLE_SITES_MOST];   /* these instances */
+    double site_chunks[SAMPLE_SITES_MOST];    /* of dynamically scheduled loops, that count, */
+    uint64_t site_chunks_ns[SAMPLE_SITES_MOST];       /* and what they took */
     uint64_t iterations, run;         /* of loops: all, and those that were run */
     struct header *task;              /* that it executes; NULL: none */
     uint64_t tasks;                   /* begun */
@@ -189,6 +203,7 @@ struct sample_shot {                  /* what the hooks read while a shot runs *
     struct sample_thread *threads;
     uint64_t sites[SAMPLE_SITES_MOST];        /* return addresses: where loops begin */
     bool tiny[SAMPLE_SITES_MOST];     /* their instances are too short to be sampled */
+    struct sample_bundle bundles[SAMPLE_SITES_MOST];
     uint32_t steps;                   /* the region repeats loops in so many steps: whole steps are sampled; 0: it does not */
     uint32_t stepped[SAMPLE_SITES_MOST];      /* instances of loops that take part in steps; 0: it does not */
     uint32_t step_count;

@@ -1,7 +1,18 @@
-/* replay-rt/target/sample_dispatch.c - loops that ask for chunks, of which some are run: in place of the loop's chunks the runtime hands out numbers. */
+/* replay-rt/target/sample_dispatch.c - loops that ask for chunks, of which some are run: in place of the loop's chunks the runtime hands out numbers.
+ *
+ * Where chunks are short, what a thread finds in its caches is what the chunk before left there, and so it is here: numbers stand for blocks of chunks that
+ * follow each other, and in each block a thread's first ones are not timed.
+ *
+ *   the loop's chunks   |.|.|.|u|t|t|t|t|.|.|.|.|.|.|u|t|t|t|t|.|.|.|       u: untimed, t: timed, of one thread
+ *   numbers                    0 1 2 3 4             5 6 7 8 9
+ *
+ * The runtime hands them out as it does the loop's own chunks, to whoever asks, one for each chunk: what that costs is in the time, and so is waiting for others who ask.
+ * With one thread it gives all at once, as it would give all chunks, and a block's chunks are one.
+ */
 #include "replay-rt/target/sample_hooks.h"
 
-enum { PIECES = 64 };                     /* blocks for each thread where a schedule has no chunks of its own */
+enum { PIECES = 512,                      /* blocks for each thread where a schedule has no chunks of its own */
+       BUNDLE_LEAST = 4 };                /* chunks of a block that are timed, if more were wanted */
 
 typedef void dispatch_init_fn(const struct location *, int32_t, int32_t, uint64_t, uint64_t, uint64_t, uint64_t);
 typedef int dispatch_next_fn(const struct location *, int32_t, int32_t *, void *, void *, void *);
@@ -29,9 +40,14 @@ bool pcere_sample_dispatch_ready(void)
     return ready;
 }
 
-/* What the runtime's settings make of the schedule, and the iterations of one chunk; false: such loops are run whole. */
-static bool chunk_choose(uint32_t *schedule, uint64_t *chunk, uint64_t iterations)
+/* How a loop is divided: its kind (enum above), what goes with it (SAMPLE_MODIFIERS), and the iterations of one chunk. */
+struct division { uint32_t schedule, modifiers; uint64_t chunk; };
+
+/* What the runtime's settings make of the schedule; false: such loops are run whole. */
+static bool division_choose(struct division *division, uint64_t iterations)
 {
+    uint32_t *schedule = &division->schedule;
+    uint64_t *chunk = &division->chunk;
     if (*schedule == RUNTIME || *schedule == AUTO) {
         static const uint32_t known[] = {0, STATIC, DYNAMIC, GUIDED, STATIC};
         int kind = 0, given = 0;
@@ -41,11 +57,13 @@ static bool chunk_choose(uint32_t *schedule, uint64_t *chunk, uint64_t iteration
             return false;
         *schedule = known[plain] == STATIC && given > 0 && plain == 1 ? STATIC_CHUNKED : known[plain];
         *chunk = given > 0 ? (uint64_t)given : 1;
+        division->modifiers = 0;
     }
     uint64_t pieces = (uint64_t)omp_get_num_threads() * PIECES, piece = iterations / pieces;
     *chunk = (int64_t)*chunk > 0 ? *chunk : 1;
     if (*schedule == GUIDED || *schedule == STEAL) {
         *schedule = DYNAMIC;
+        division->modifiers = SAMPLE_NONMONOTONIC;         /* a thread's pieces follow each other, as in its large chunks */
         *chunk = *chunk > piece ? *chunk : piece;
     } else if (*schedule == STATIC) {
         *chunk = piece;
@@ -71,13 +89,24 @@ static void own_find(struct sample_dispatch *dispatch, uint32_t schedule, uint64
     }
     bool last = dispatch->own && dispatch->own_first + (dispatch->own - 1) * dispatch->own_distance == dispatch->chunks - 1;
     dispatch->own_iterations = dispatch->own * dispatch->chunk - (last ? dispatch->chunks * dispatch->chunk - dispatch->iterations : 0);
-    dispatch->count = dispatch->count / threads ? dispatch->count / threads : 1;
-    dispatch->next = 0;
-    dispatch->end = dispatch->count < dispatch->own ? dispatch->count : dispatch->own;
 }
 
-static bool dispatch_begin(struct sample_thread *thread, uint32_t *schedule, uint64_t low, uint64_t high, uint64_t increment, uint64_t chunk, uint32_t kind,
-                           uint64_t address)
+/* How many blocks of the loop's chunks are run, and how long they are, where threads share `sharers` to a block. False: it is run whole. */
+static bool blocks_choose(struct sample_dispatch *dispatch, const struct sample_bundle *bundle, uint64_t chunks, uint64_t blocks_least, uint64_t sharers)
+{
+    uint64_t wanted = (uint64_t)((double)chunks * pcere_sample_shot.shape.fraction) + 1, timed = bundle->timed ? bundle->timed : 1;
+    if (timed > BUNDLE_LEAST && timed * blocks_least > wanted)
+        timed = wanted / blocks_least > BUNDLE_LEAST ? wanted / blocks_least : BUNDLE_LEAST;
+    dispatch->untimed = bundle->untimed;
+    dispatch->block_chunks = (timed + dispatch->untimed) * sharers;
+    uint64_t blocks = wanted / (timed * sharers);
+    dispatch->blocks = blocks < blocks_least ? blocks_least : blocks;         /* at least one each */
+    dispatch->count = dispatch->blocks * dispatch->block_chunks;
+    dispatch->block_begin = UINT64_MAX / 2;       /* in none yet */
+    return dispatch->count * 2 <= chunks;
+}
+
+static bool dispatch_begin(struct sample_thread *thread, struct division *division, uint64_t low, uint64_t high, uint64_t increment, uint32_t kind, uint64_t address)
 {
     if (pcere_sample_shot.tasks)
         return false;
@@ -89,20 +118,29 @@ static bool dispatch_begin(struct sample_thread *thread, uint32_t *schedule, uin
         thread->dispatch = (struct sample_dispatch){.active = true, .iterations = iterations, .site = site, .instance = instance};
         return true;
     }
-    if (!iterations || pcere_sample_shot.tiny[site] || thread->shared_count == SAMPLE_DISPATCHES_MOST || !chunk_choose(schedule, &chunk, iterations)) {
+    if (!iterations || pcere_sample_shot.tiny[site] || thread->shared_count == SAMPLE_DISPATCHES_MOST || !division_choose(division, iterations)) {
         if (thread->shared_count == SAMPLE_DISPATCHES_MOST)
             pcere_sample_shot.overflow = true;
         return false;
     }
-    uint64_t chunks = (iterations - 1) / chunk + 1, threads = (uint64_t)omp_get_num_threads();
-    uint64_t count = (uint64_t)((double)chunks * pcere_sample_shot.shape.fraction) + 1;
-    count = count < threads ? threads : count;            /* at least one each */
-    if (count * 2 > chunks)
-        return false;
-    thread->dispatch = (struct sample_dispatch){.active = true, .first = low, .increment = increment, .iterations = iterations, .chunk = chunk, .chunks = chunks,
-                                                .count = count, .key = instance_key(thread, site, address), .site = site};
-    if (*schedule == STATIC || *schedule == STATIC_CHUNKED)
-        own_find(&thread->dispatch, *schedule, threads);
+    uint64_t chunks = (iterations - 1) / division->chunk + 1, threads = (uint64_t)omp_get_num_threads();
+    struct sample_dispatch dispatch = {.first = low, .increment = increment, .iterations = iterations, .chunk = division->chunk, .chunks = chunks,
+                                       .key = instance_key(thread, site, address), .site = site};
+    const struct sample_bundle *bundle = &pcere_sample_shot.bundles[site];
+    if (division->schedule == STATIC || division->schedule == STATIC_CHUNKED) {
+        own_find(&dispatch, division->schedule, threads);
+        if (!blocks_choose(&dispatch, bundle, chunks / threads, 1, 1))
+            return false;
+        dispatch.next = 0;
+        dispatch.end = dispatch.count < dispatch.own ? dispatch.count : dispatch.own;
+    } else {
+        /* Where the compiler leaves it free to, the runtime gives each thread the chunks of a part of the loop, one after the other, until others are left with more. */
+        bool parts = division->modifiers & SAMPLE_NONMONOTONIC || !bundle->untimed;
+        if (!blocks_choose(&dispatch, bundle, chunks, parts ? threads : 1, parts ? 1 : threads))
+            return false;
+    }
+    dispatch.active = true;
+    thread->dispatch = dispatch;
     return true;
 }
 
@@ -110,9 +148,9 @@ static void dispatch_init(const struct location *location, int32_t number, int32
                           uint64_t chunk, uint32_t kind, uint64_t address)
 {
     struct sample_thread *thread = pcere_sample_own;
-    uint32_t plain = (uint32_t)schedule & ~SAMPLE_MODIFIERS;
+    struct division division = {(uint32_t)schedule & ~SAMPLE_MODIFIERS, (uint32_t)schedule & SAMPLE_MODIFIERS, increment_of(chunk, kind)};
     if (!thread || thread->loop.iterations || thread->dispatch.active
-        || !dispatch_begin(thread, &plain, widened(low, kind), widened(high, kind), increment_of(increment, kind), increment_of(chunk, kind), kind, address)) {
+        || !dispatch_begin(thread, &division, widened(low, kind), widened(high, kind), increment_of(increment, kind), kind, address)) {
         real.init[kind](location, number, schedule, low, high, increment, chunk);
         return;
     }
@@ -121,21 +159,36 @@ static void dispatch_init(const struct location *location, int32_t number, int32
     else if (thread->dispatch.instance != SAMPLE_INSTANCE_ITERATIONS)
         real.init[kind](location, number, schedule, low, high, increment, chunk);
     else
-        real.init[kind](location, number, (int32_t)plain, 0, thread->dispatch.count - 1, 1, 1);
+        real.init[kind](location, number, (int32_t)(division.schedule | division.modifiers), 0, thread->dispatch.count - 1, 1, 1);
     pcere_sample_other(thread);
     thread->dispatch.start_ns = thread->mark_ns;
+}
+
+/* ---- chunk after chunk --------------------------------------------------------------------------------------------------------------- */
+
+static void timing_begin(struct sample_thread *thread)
+{
+    thread->dispatch.timing = true;
+    thread->dispatch.timing_ns = pcere_sample_clock_ns(&thread->clock);
+}
+
+static void timing_end(struct sample_thread *thread)
+{
+    struct sample_dispatch *dispatch = &thread->dispatch;
+    if (dispatch->timing)
+        dispatch->timed_ns += pcere_sample_clock_ns(&thread->clock) - dispatch->timing_ns;
+    dispatch->timing = false;
 }
 
 static void fixed_end(struct sample_thread *thread)
 {
     struct sample_dispatch *dispatch = &thread->dispatch;
-    uint64_t now_ns = pcere_sample_clock_ns(&thread->clock);
-    double loop_ns = (double)(now_ns - dispatch->start_ns) * (dispatch->run ? (double)dispatch->own_iterations / (double)dispatch->run : 1);
+    double loop_ns = dispatch->run ? (double)dispatch->timed_ns * ((double)dispatch->own_iterations / (double)dispatch->run) : 0;
     thread->phases[thread->phase].work_ns += loop_ns;
     thread->site_ns[dispatch->site] += loop_ns;
     thread->iterations += dispatch->own_iterations;
     thread->run += dispatch->run;
-    thread->mark_ns = now_ns;
+    thread->mark_ns = pcere_sample_clock_ns(&thread->clock);
     dispatch->active = false;
 }
 
@@ -148,14 +201,49 @@ static void dispatch_end(struct sample_thread *thread)
         dispatch->active = false;
         return;
     }
+    timing_end(thread);
+    thread->site_chunks[dispatch->site] += (double)dispatch->run / (double)dispatch->chunk;
+    thread->site_chunks_ns[dispatch->site] += dispatch->timed_ns;
     if (dispatch->fixed) {
         fixed_end(thread);
         return;
     }
     pcere_sample_other(thread);               /* what was run counts as it is; shared_spread adds the rest */
-    thread->shared[thread->shared_count++] = (struct sample_shared){
-        .phase = thread->phase, .site = dispatch->site, .loop_ns = thread->mark_ns - dispatch->start_ns, .run = dispatch->run, .iterations = dispatch->iterations};
+    thread->shared[thread->shared_count++] = (struct sample_shared){.phase = thread->phase, .site = dispatch->site, .loop_ns = thread->mark_ns - dispatch->start_ns,
+                                                                    .timed_ns = dispatch->timed_ns, .run = dispatch->run, .iterations = dispatch->iterations};
     dispatch->active = false;
+}
+
+static void block_enter(struct sample_thread *thread, uint64_t number)
+{
+    struct sample_dispatch *dispatch = &thread->dispatch;
+    if (dispatch->untimed)
+        timing_end(thread);
+    uint64_t block = number / dispatch->block_chunks;
+    dispatch->block_begin = block * dispatch->block_chunks;
+    dispatch->block_first = pcere_sample_stratum(pcere_sample_shot.shape.shots, pcere_sample_shot.number, dispatch->key, block, dispatch->blocks,
+                                                 dispatch->fixed ? dispatch->own : dispatch->chunks, dispatch->block_chunks);
+    dispatch->left = dispatch->untimed;
+    if (!dispatch->untimed && !dispatch->timing)
+        timing_begin(thread);
+}
+
+/* The numbers that the thread has next, as chunks that follow each other in one block and are timed, or not, together: so many of them, from *ret_chunk. */
+static uint64_t piece_take(struct sample_thread *thread, uint64_t *ret_chunk)
+{
+    struct sample_dispatch *dispatch = &thread->dispatch;
+    if (dispatch->next - dispatch->block_begin >= dispatch->block_chunks)
+        block_enter(thread, dispatch->next);
+    uint64_t offset = dispatch->next - dispatch->block_begin, most = dispatch->block_chunks - offset, count = dispatch->end - dispatch->next;
+    if (count > most)
+        count = most;
+    if (dispatch->own_distance > 1)
+        count = 1;                    /* of fixed chunks that lie apart */
+    if (dispatch->left && count > dispatch->left)
+        count = dispatch->left;
+    *ret_chunk = dispatch->block_first + offset;
+    dispatch->next += count;
+    return count;
 }
 
 static int dispatch_next(const struct location *location, int32_t number, int32_t *last, void *lower, void *upper, void *stride, uint32_t kind)
@@ -179,18 +267,24 @@ static int dispatch_next(const struct location *location, int32_t number, int32_
         dispatch->next = widened(low, kind);
         dispatch->end = widened(high, kind) + 1;
     }
-    uint64_t chunk = pcere_sample_stratum(pcere_sample_shot.shape.shots, pcere_sample_shot.number, dispatch->key, dispatch->next++,
-                                          dispatch->count, dispatch->fixed ? dispatch->own : dispatch->chunks);
+    uint64_t chunk, chunks = piece_take(thread, &chunk);
     if (dispatch->fixed)
         chunk = dispatch->own_first + chunk * dispatch->own_distance;
-    uint64_t first = chunk * dispatch->chunk;
-    uint64_t count = dispatch->iterations - first < dispatch->chunk ? dispatch->iterations - first : dispatch->chunk;
-    dispatch->run += count;
+    uint64_t first = chunk * dispatch->chunk, count = chunks * dispatch->chunk;
+    if (count > dispatch->iterations - first)
+        count = dispatch->iterations - first;
     value_put(lower, kind, dispatch->first + first * dispatch->increment);
     value_put(upper, kind, dispatch->first + (first + count - 1) * dispatch->increment);
     value_put(stride, kind, dispatch->increment);
     if (last)
         *last = first + count == dispatch->iterations;
+    if (dispatch->left)
+        dispatch->left -= chunks;
+    else {
+        dispatch->run += count;
+        if (!dispatch->timing)
+            timing_begin(thread);
+    }
     return 1;
 }
 

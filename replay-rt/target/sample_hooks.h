@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define HOOK __attribute__((visibility("default")))
+#define SAMPLE_NONMONOTONIC (1u << 30)
 #define SAMPLE_MODIFIERS (3u << 29)       /* of a schedule: monotonic, nonmonotonic */
 
 enum { STATIC_CHUNKED = 33, STATIC = 34, DYNAMIC = 35, GUIDED = 36, RUNTIME = 37, AUTO = 38, STEAL = 44 };

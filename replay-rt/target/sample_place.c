@@ -98,12 +98,13 @@ uint32_t pcere_sample_place_parts(const struct sample_shape *shape, uint32_t sho
     return count;
 }
 
-uint64_t pcere_sample_stratum(uint32_t shots, uint32_t shot, uint64_t key, uint64_t number, uint64_t count, uint64_t chunks)
+uint64_t pcere_sample_stratum(uint32_t shots, uint32_t shot, uint64_t key, uint64_t number, uint64_t count, uint64_t chunks, uint64_t length)
 {
-    uint64_t low = (uint64_t)((uint128)number * chunks / count), high = (uint64_t)((uint128)(number + 1) * chunks / count), length = high - low;
+    uint64_t low = (uint64_t)((uint128)number * chunks / count), places = (uint64_t)((uint128)(number + 1) * chunks / count) - low - length + 1;
     uint64_t stratum_key = pcere_sample_mix(key ^ number);
-    if (length < shots)
-        return low + random_below(stratum_key + shot, length);
-    uint64_t cell = cell_of(shot, stratum_key, shots), begin = (uint64_t)((uint128)cell * length / shots), end = (uint64_t)((uint128)(cell + 1) * length / shots);
-    return low + begin + random_below(stratum_key + shot, end - begin);
+    if (places < shots)
+        return low + random_below(stratum_key + shot, places);
+    uint64_t cell = cell_of(shot, stratum_key, shots), begin = (uint64_t)((uint128)cell * places / shots), end = (uint64_t)((uint128)(cell + 1) * places / shots);
+    uint64_t free = end - begin > length ? end - begin - length + 1 : 1;
+    return low + begin + random_below(stratum_key + shot, free);
 }

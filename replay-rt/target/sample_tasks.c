@@ -473,7 +473,7 @@ void pcere_sample_tasks_shot(const struct sample_shape *shape, uint32_t shot)
     memset(tree.chosen, 0, tree.units);
     tree.chosen_units = wanted;
     for (uint64_t i = 0; i < wanted; i++) {
-        uint64_t at = tree.order[pcere_sample_stratum(shape->shots, shot, 0x7461736b, i, wanted, tree.units)];
+        uint64_t at = tree.order[pcere_sample_stratum(shape->shots, shot, 0x7461736b, i, wanted, tree.units, 1)];
         tree.chosen[at] = SAMPLE_TASK_UNIT + 1;
     }
     for (uint64_t at = 1; at < tree.units; at++)

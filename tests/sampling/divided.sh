@@ -1,4 +1,4 @@
-# Sampled replays of what threads divide beforehand, and of tasks: near the whole time, or refused with the reason.
+# Sampled replays of what threads divide beforehand or while they work, and of tasks: near the whole time, or refused with the reason.
 source "$(dirname "$0")/common.sh"
 
 # Each thread has chunks of its own, so two threads tell more than one. Where others use the machine, shots may have a trend by chance.
@@ -16,6 +16,18 @@ if [ "$(nproc)" -gt 1 ]; then
     says "with two threads, too" 0
     whole "chunks that are shorter than the way from one to the next are replayed whole" slivers 'shorter than the way|faster than the one before'
 fi
+
+# Chunks that go to whoever asks are sampled in blocks.
+build dynamic dynamic
+for threads in $(seq $(($(nproc) > 1 ? 2 : 1))); do
+    run "$PCERE" replay --sample 0.06 --threads "$threads" --json dynamic.pcere
+    says "loops with a dynamic schedule are replayed with $threads threads" 0
+    for region in slivers pieces growing@ growing_guided rows@ rows_in_turn rows_guided lookups; do
+        holds "$region is sampled, or was disturbed" jq -e --arg region "$region" \
+            '[.replays[] | select(.region | startswith($region))] | length == 1
+             and all(.basis == "sample" and .sampled_ratio > 0.01 and .sampled_ratio < 0.28 or (.sample_refusal // "" | test("faster than the one before")))' .out
+    done
+done
 
 # Which subtrees a shot meets is the same each time, how long they take is not.
 build tasks tasks

@@ -1,6 +1,5 @@
-/* tests/unit/test_replay_chunks.c - loops with a static schedule, also one that is found at run time, as compiled code runs them, whose blocks are chosen
- * while they run: with a clock that stands but for what iterations and ways back take, so that times come out exactly. */
-#include "replay-rt/target/sample_dispatch.c"
+/* tests/unit/test_replay_chunks.c - loops with a static schedule, as compiled code runs them, whose blocks are chosen while they run: with a clock that stands
+ * but for what iterations and ways back take, so that times come out exactly. */
 #include "replay-rt/target/sample_place.c"
 #include "replay-rt/target/sample_static.c"
 #include "unit.h"
@@ -179,82 +178,6 @@ static void times_come_out_exactly(void)
         }
 }
 
-/* ---- schedule(runtime) ---------------------------------------------------------------------------------------------------------------- */
-
-static int runtime_chunk;
-
-void omp_get_schedule(int *kind, int *chunk)
-{
-    *kind = 1;
-    *chunk = runtime_chunk;
-}
-int omp_get_num_threads(void) { return (int)team; }
-int omp_get_thread_num(void) { return (int)number; }
-void pcere_sample_find(void *slot, const char *name)
-{
-    (void)slot;
-    (void)name;
-}
-
-/* Of what the hooks hand out themselves the runtime has nothing. */
-static void runtime_dispatch_init(const struct location *location, int32_t thread, int32_t schedule, uint64_t low, uint64_t high, uint64_t increment, uint64_t chunk)
-{
-    (void)location;
-    (void)thread;
-    (void)schedule;
-    (void)increment;
-    (void)chunk;
-    CU_ASSERT(low > high);
-}
-static int runtime_dispatch_next(const struct location *location, int32_t thread, int32_t *last, void *lower, void *upper, void *stride)
-{
-    (void)location;
-    (void)thread;
-    (void)last;
-    (void)lower;
-    (void)upper;
-    (void)stride;
-    return 0;
-}
-
-/* Chunks of the first thread are dear. */
-static void schedules_of_the_run_keep_to_their_threads(void)
-{
-    enum { COUNT = 24000 };
-    static unsigned char runs[COUNT];
-    real.init[SAMPLE_INT32] = runtime_dispatch_init;
-    real.next[SAMPLE_INT32] = runtime_dispatch_next;
-    runtime_chunk = 3;
-    team = 2;
-    for (uint32_t shot = 0; shot < 16; shot++) {
-        pcere_sample_shot = (struct sample_shot){.shape = {.shots = 16, .blocks = 4, .fraction = 0.01}, .number = shot, .team = team};
-        for (number = 0; number < team; number++) {
-            struct sample_thread *thread = aligned_alloc(128, sizeof *thread);
-            struct sample_phase phase = {0};
-            int32_t low = 0, high = 0, step = 0, last = 0;
-            if (!thread)
-                abort();
-            memset(thread, 0, sizeof *thread);
-            thread->phases = &phase;
-            pcere_sample_own = thread;
-            dispatch_init(NULL, 0, RUNTIME, 0, COUNT - 1, 1, 0, SAMPLE_INT32, 4711);
-            while (dispatch_next(NULL, 0, &last, &low, &high, &step, SAMPLE_INT32))
-                for (int32_t i = low; i <= high; i++) {
-                    CU_ASSERT_EQUAL_FATAL((uint32_t)(i / 3) % team, number);
-                    CU_ASSERT_EQUAL_FATAL(runs[i], 0);
-                    runs[i] = 1;
-                    now_ns += number ? 100 : 700;
-                }
-            CU_ASSERT_DOUBLE_EQUAL(phase.work_ns, number ? COUNT / 2 * 100.0 : COUNT / 2 * 700.0, 1);
-            CU_ASSERT_EQUAL(thread->iterations, COUNT / 2);
-            CU_ASSERT(thread->run > 0 && thread->run < 1000);
-            CU_ASSERT_FALSE(thread->dispatch.active);
-            free(thread);
-        }
-    }
-    pcere_sample_own = NULL;
-}
-
 static void slivers_are_told(void)
 {
     static unsigned char runs[MOST];
@@ -314,7 +237,6 @@ static const struct unit_test tests[] = {
     {"a loop whose iterations take equally long takes as long as it is extrapolated to, for any chunk and team", times_come_out_exactly},
     {"chunks that are shorter than the way from one to the next are told", slivers_are_told},
     {"shots have no chunk in common", shots_have_no_chunk_in_common},
-    {"of a schedule that is found at run time, static by it, each thread's own chunks tell its time", schedules_of_the_run_keep_to_their_threads},
     {"of a step that is skipped nothing is run, and all of its iterations are counted", skipped_steps_run_nothing},
 };
 

@@ -137,12 +137,12 @@ static void chunks_ascend(void)
     for (uint32_t shot = 0; shot < 16; shot++) {
         uint64_t last = 0;
         for (uint64_t number = 0; number < 100; number++) {
-            uint64_t chunk = pcere_sample_stratum(16, shot, 5, number, 100, 7331);
+            uint64_t chunk = pcere_sample_stratum(16, shot, 5, number, 100, 7331, 1);
             CU_ASSERT_FATAL(chunk < 7331 && (number == 0 || chunk > last));
             last = chunk;
         }
     }
-    CU_ASSERT_EQUAL(pcere_sample_stratum(16, 0, 5, 9, 10, 10), 9);
+    CU_ASSERT_EQUAL(pcere_sample_stratum(16, 0, 5, 9, 10, 10, 1), 9);
 }
 
 static void chunks_of_two_shots_differ(void)
@@ -150,7 +150,7 @@ static void chunks_of_two_shots_differ(void)
     static bool seen[7331];
     for (uint32_t shot = 0; shot < 16; shot++)
         for (uint64_t number = 0; number < 100; number++) {
-            uint64_t chunk = pcere_sample_stratum(16, shot, 9, number, 100, 7331);
+            uint64_t chunk = pcere_sample_stratum(16, shot, 9, number, 100, 7331, 1);
             CU_ASSERT_FATAL(!seen[chunk]);
             seen[chunk] = true;
         }
