@@ -1,8 +1,11 @@
 /* core/elf_code.c - walks .symtab, where local symbols follow the STT_FILE symbol of their unit. */
 #include "core/elf_code.h"
 
+#include "core/text.h"
+
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,4 +43,90 @@ void elf_code_name(const char *path, uint64_t address, char **ret_function, char
         elf_end(elf);
     if (descriptor >= 0)
         close(descriptor);
+}
+
+/* ---- many addresses -------------------------------------------------------------------------------------------------------- */
+
+struct code_function { uint64_t start; const char *name; size_t place; };       /* place: in the file, of several that begin at one address the first is told */
+
+struct elf_code {
+    int descriptor;
+    Elf *elf;
+    struct code_function *functions;
+    size_t count, capacity;
+};
+
+static int function_order(const void *left, const void *right)
+{
+    const struct code_function *a = left, *b = right;
+    return a->start != b->start ? (a->start > b->start) - (a->start < b->start) : (a->place > b->place) - (a->place < b->place);
+}
+
+static bool functions_add(struct elf_code *code, Elf_Scn *section, const GElf_Shdr *header)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    GElf_Sym symbol;
+    for (int i = 1; data && gelf_getsym(data, i, &symbol); i++) {
+        const char *name = GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF ? elf_strptr(code->elf, header->sh_link, symbol.st_name) : NULL;
+        if (!name || !*name)
+            continue;
+        if (!array_reserve(&code->functions, &code->capacity, code->count + 1, sizeof *code->functions))
+            return false;
+        code->functions[code->count] = (struct code_function){symbol.st_value, name, code->count};
+        code->count++;
+    }
+    return true;
+}
+
+struct elf_code *elf_code_open(const char *path)
+{
+    struct elf_code *code = calloc(1, sizeof *code);
+    Elf_Scn *section = NULL;
+    if (!code)
+        return NULL;
+    elf_version(EV_CURRENT);
+    code->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    code->elf = code->descriptor >= 0 ? elf_begin(code->descriptor, ELF_C_READ_MMAP, NULL) : NULL;
+    bool good = code->elf && elf_kind(code->elf) == ELF_K_ELF;
+    while (good && (section = elf_nextscn(code->elf, section))) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+            good = functions_add(code, section, &header);
+    }
+    if (good && code->count) {
+        qsort(code->functions, code->count, sizeof *code->functions, function_order);
+        return code;
+    }
+    elf_code_close(code);
+    return NULL;
+}
+
+const char *elf_code_function(const struct elf_code *code, uint64_t address, uint64_t *ret_start)
+{
+    size_t low = 0, high = code->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (code->functions[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low > 1 && code->functions[low - 2].start == code->functions[low - 1].start)
+        low--;
+    if (!low)
+        return NULL;
+    *ret_start = code->functions[low - 1].start;
+    return code->functions[low - 1].name;
+}
+
+void elf_code_close(struct elf_code *code)
+{
+    if (!code)
+        return;
+    if (code->elf)
+        elf_end(code->elf);
+    if (code->descriptor >= 0)
+        close(code->descriptor);
+    free(code->functions);
+    free(code);
 }

@@ -11,4 +11,11 @@
  * STT_FILE). Both malloc'ed; NULL where the file does not tell: it is stripped, the function is a global one, or there is no such file. */
 void elf_code_name(const char *path, uint64_t address, char **ret_function, char **ret_unit);
 
+/* The functions of one file, for many addresses. */
+struct elf_code;
+struct elf_code *elf_code_open(const char *path);        /* NULL: it tells of none */
+/* The function that begins last at or below a link-time address, as unwinders name it, and where it begins; NULL: none does. The name is borrowed. */
+const char *elf_code_function(const struct elf_code *code, uint64_t address, uint64_t *ret_start);
+void elf_code_close(struct elf_code *code);              /* accepts NULL */
+
 #endif

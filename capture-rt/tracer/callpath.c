@@ -193,12 +193,30 @@ static const struct store_frame *known_find(const struct callpath *callpath, uin
     return NULL;
 }
 
+void callpath_program(struct callpath *callpath, const char *path, const struct map_facts *facts, uint64_t bias)
+{
+    elf_code_close(callpath->code);
+    callpath->code = elf_code_open(path);
+    callpath->low = facts->image_low;
+    callpath->high = facts->image_high;
+    callpath->bias = bias;
+}
+
+/* A return address may lie just behind its function when the call was the last thing in it. */
+static bool frame_name_own(const struct callpath *callpath, struct store_frame *frame)
+{
+    uint64_t start, at = frame->address - 1;
+    const char *name = callpath->code && at >= callpath->low && at < callpath->high ? elf_code_function(callpath->code, at - callpath->bias, &start) : NULL;
+    if (name)
+        snprintf(frame->symbol, sizeof frame->symbol, "%.*s+0x%" PRIx64, (int)sizeof frame->symbol - 25, name, frame->address - callpath->bias - start);
+    return name != NULL;
+}
+
 /* Names are asked of a process of their own kind: what unwinding has cached is for the stopped thread. */
 static void frame_name(void *space, void *process, struct store_frame *frame)
 {
     char name[sizeof frame->symbol - 24] = "";
     unw_word_t offset = 0;
-    /* A return address may lie just behind its function when the call was the last thing in it. */
     if (!space || !process || _UPT_get_proc_name(space, frame->address - 1, name, sizeof name, &offset, process) < 0)
         strcpy(name, "?");
     else
@@ -215,7 +233,7 @@ void callpath_name(struct callpath *callpath, pid_t pid, struct store_frame *fra
         const struct store_frame *known = known_find(callpath, frames[i].address);
         if (known)
             frames[i] = *known;
-        else {
+        else if (!frame_name_own(callpath, &frames[i])) {
             space = space ? space : unw_create_addr_space(&_UPT_accessors, 0);
             process = process ? process : _UPT_create(pid);
             frame_name(space, process, &frames[i]);
@@ -238,6 +256,7 @@ void callpath_done(struct callpath *callpath)
         _UPT_destroy(callpath->process);
     if (callpath->space)
         unw_destroy_addr_space(callpath->space);
+    elf_code_close(callpath->code);
     free(callpath->names);
     free(callpath->memory);
     *callpath = (struct callpath){0};

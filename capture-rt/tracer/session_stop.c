@@ -63,6 +63,7 @@ static enum pcere_status facts_update(struct session *session, struct pcere_erro
     elf_file_span(session->elf, &session->facts.image_low, &session->facts.image_high);
     session->facts.image_low += log->image_bias;
     session->facts.image_high += log->image_bias;
+    callpath_program(&session->callpath, session->options->program, &session->facts, log->image_bias);
     session->facts.runtimes = (struct store_range){log->linked.text_low + log->image_bias, log->linked.text_high - log->linked.text_low};
     return maps_process_facts(session->child.pid, &session->facts, error);
 }

@@ -64,9 +64,30 @@ static void nothing_is_made_up(void)
     is_unnamed("/tmp", 0x1000);
 }
 
+static void many_are_named(void)
+{
+    uint64_t start = 0;
+    struct elf_code *code = elf_code_open("/proc/self/exe");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(code);
+    const char *local = elf_code_function(code, link_address(elf_code_local) + 1, &start);
+    CU_ASSERT_TRUE(local && strcmp(local, "elf_code_local") == 0);
+    CU_ASSERT_EQUAL(start, link_address(elf_code_local));
+    const char *global = elf_code_function(code, link_address(elf_code_global), &start);
+    CU_ASSERT_TRUE(global && strcmp(global, "elf_code_global") == 0);
+    CU_ASSERT_EQUAL(start, link_address(elf_code_global));
+    CU_ASSERT_PTR_NULL(elf_code_function(code, 0, &start));
+    CU_ASSERT_PTR_NOT_NULL(elf_code_function(code, UINT64_MAX, &start));        /* the last one */
+    elf_code_close(code);
+    elf_code_close(NULL);
+    CU_ASSERT_PTR_NULL(elf_code_open("/etc/passwd"));
+    CU_ASSERT_PTR_NULL(elf_code_open("/nonexistent"));
+    CU_ASSERT_PTR_NULL(elf_code_open("/tmp"));
+}
+
 static const struct unit_test tests[] = {
     {"functions are named by their addresses, local ones with their unit", functions_are_named},
     {"other addresses, and files that tell nothing, have no names", nothing_is_made_up},
+    {"many addresses are named by the functions that begin last below them", many_are_named},
 };
 
 UNIT_MAIN("core: elf code", tests)
