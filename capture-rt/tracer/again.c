@@ -45,20 +45,37 @@ static uint64_t kept_pages(const void *context, size_t region, uint64_t invocati
     return kept ? kept->rewritten_pages : 0;
 }
 
+static struct capture_invocation *invocation_of(struct capture_run *run, const struct kept *kept)
+{
+    struct capture_region *region = kept->region < run->region_count ? &run->regions[kept->region] : NULL;
+    for (size_t i = 0; region && i < region->list_count; i++)
+        if (region->list[i].number == kept->invocation)
+            return &region->list[i];
+    return NULL;
+}
+
+static void waits_mark(const struct session *session, struct capture_run *run)
+{
+    for (size_t i = 0; i < session->kept_count; i++) {
+        struct capture_invocation *invocation = session->kept[i].waited_ns ? invocation_of(run, &session->kept[i]) : NULL;
+        if (invocation && invocation->stopped)
+            invocation->waited_ns = session->kept[i].waited_ns;
+    }
+}
+
 void again_times(struct session *session, struct capture_run *run)
 {
     run->stopped = true;
+    waits_mark(session, run);
     undisturbed_fill(run, kept_pages, session);
 }
 
 static void captured_mark(const struct session *session, struct capture_run *run)
 {
     for (size_t i = 0; i < session->kept_count; i++) {
-        const struct kept *kept = &session->kept[i];
-        struct capture_region *region = kept->region < run->region_count ? &run->regions[kept->region] : NULL;
-        for (size_t j = 0; region && j < region->list_count; j++)
-            if (region->list[j].number == kept->invocation)
-                region->list[j].captured = true;
+        struct capture_invocation *invocation = invocation_of(run, &session->kept[i]);
+        if (invocation)
+            invocation->captured = true;
     }
 }
 

@@ -32,8 +32,9 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     int32_t num_threads;         /* the clause, as in rt_abi.inc */
     uint32_t path;               /* enum pcere_path */
     size_t region;               /* in the run's regions */
-    bool nested;                 /* inside another parallel region */
     size_t parent;               /* that one, in the run's regions; SIZE_MAX: none, or unknown */
+    uint64_t waited_ns;          /* of one that was stopped at: how long a thread of the program waited for a processor meanwhile, at most; 0: unknown, or it did not */
+    bool nested;                 /* inside another parallel region */
     bool captured;               /* there is a codelet of it */
     bool stopped;                /* the program was stopped at its beginning */
     bool near;                   /* the first of its region, or with its words, after a stop, or one came while it ran */

@@ -107,6 +107,7 @@ static void kinds_make(struct nearby_kinds *kinds)
             continue;
         kinds->apart |= highest_ns && (double)least_ns > NEARBY_STEP_RATIO * (double)highest_ns;
         highest_ns = kinds->times[end - 1].time_ns;
+        kinds->sizes[kinds->count] = end - first;
         kinds->medians[kinds->count++] = kinds->times[first + (end - first) / 2].time_ns;
     }
 }

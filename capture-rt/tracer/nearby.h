@@ -36,6 +36,7 @@ struct nearby_kinds {
     uint64_t words_hash;                /* of the invocation that asked */
     bool nested;
     uint64_t medians[NEARBY_MOST];      /* of the kinds, ascending */
+    size_t sizes[NEARBY_MOST];          /* how many are of each */
     size_t count;
     bool apart;                         /* nothing lies between some of them; else times change steadily, or all are of one kind */
 };

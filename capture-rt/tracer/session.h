@@ -6,7 +6,7 @@
 #include "capture-rt/tracer/codelet.h"
 #include "capture-rt/tracer/externals.h"
 #include "capture-rt/tracer/files.h"
-#include "capture-rt/tracer/freeze.h"
+#include "capture-rt/tracer/delays.h"
 #include "capture-rt/tracer/hold.h"
 #include "capture-rt/tracer/libraries.h"
 #include "capture-rt/tracer/log.h"
@@ -94,7 +94,8 @@ struct pending {
     uint64_t read_bytes, written_bytes;
     char *io, *reason;               /* see struct kept */
     uint32_t alarmed;
-    uint64_t rewritten_pages;
+    uint64_t rewritten_pages, waited_ns;
+    struct delays delays;            /* as of its beginning */
 };
 
 struct kept {                        /* a captured invocation that has ended */
@@ -108,6 +109,7 @@ struct kept {                        /* a captured invocation that has ended */
     char *reason;                    /* why it cannot be replayed, or NULL */
     uint32_t alarmed;                /* handlers of timers ran in it: as in struct capture_message */
     uint64_t rewritten_pages;        /* that were there before and were written: each cost a fault, for tracking */
+    uint64_t waited_ns;              /* see struct capture_invocation */
 };
 
 /* ---- pending.c ----------------------------------------------------------------------------------------------------------- */

@@ -419,6 +419,7 @@ static enum pcere_status begin_serve(struct session *session, const struct captu
     status = begin_read(session, message, tracking_take(session, tracking), error);
     if (status == PCERE_OK) {
         hold_begin(session, &session->pending[session->pending_count - 1], hold);
+        delays_look(session->child.pid, &session->freeze, &session->pending[session->pending_count - 1].delays);
         session_answer(session, CAPTURE_ANSWER_GO);     /* before it can run: so it wakes up once */
     }
     thawed(session);
@@ -460,6 +461,9 @@ static enum pcere_status end_serve(struct session *session, const struct capture
         pending_drop(session, pending);
         return PCERE_OK;
     }
+    struct delays delays;
+    delays_look(session->child.pid, &session->freeze, &delays);
+    pending->waited_ns = delays_between(&pending->delays, &delays);
     status = snapshot(session, message, tracking, error);
     codelet_end(session->log.log, &pending->codelet);
     if (status == PCERE_OK)

@@ -13,6 +13,7 @@
 #define COLD_MOST_NS 20000000.0         /* ... but to fetch all that caches hold again takes no longer than this, */
 #define SHARED_MOST_RATIO 0.5           /* ... and others that use the memory meanwhile cost this share of it at most */
 #define CLOSE_MOST 2                    /* to either side: neighbours, which speak for one more where they agree, though times change steadily */
+#define RESUMED_MOST_NS 200000.0        /* behind a stop the region's team is gathered anew: threads run again one after the other, some were asleep */
 #define LEVEL_RATIO 1.03                /* within this of what its like take, an invocation is back from a stop */
 #define LEVEL_LEAST 4                   /* to either side, to tell what its like take */
 #define STEADY_LEAST 12                 /* to one side alone, */
@@ -41,17 +42,25 @@ static uint64_t median_of(uint64_t *times, size_t count)
     return times[count / 2];
 }
 
-/* Could an invocation have taken own_ns that takes like_ns by itself, with faults that cost so much? What a stop leaves is soon over: of an invocation of
- * 250 ms that only says that it is none of 120. */
-static bool explains(uint64_t like_ns, uint64_t own_ns, double cost_ns)
+/* What an invocation was disturbed by: faults that cost so much; that a thread waited for a processor, so long at most; that its team was gathered anew, likewise. */
+struct disturbance { double cost_ns, waited_ns, resumed_ns; };
+
+static struct disturbance disturbance_of(const struct capture_invocation *invocation, uint64_t faults, uint64_t fault_ns)
 {
-    double more_ns = (double)own_ns - (double)like_ns;
+    return (struct disturbance){(double)(faults * fault_ns), (double)invocation->waited_ns, invocation->stopped ? RESUMED_MOST_NS : 0};
+}
+
+/* Could an invocation have taken own_ns that takes like_ns by itself, so disturbed? What a stop leaves is soon over: of an invocation of
+ * 250 ms that only says that it is none of 120. */
+static bool explains(uint64_t like_ns, uint64_t own_ns, struct disturbance disturbed)
+{
+    double more_ns = (double)own_ns - (double)like_ns - disturbed.waited_ns - disturbed.resumed_ns;
     double slower_ns = (SLOWER_MOST - 1) * (double)like_ns, soon_ns = COLD_MOST_NS + SHARED_MOST_RATIO * (double)like_ns;
-    return (double)like_ns <= LEVEL_RATIO * (double)own_ns && more_ns <= (slower_ns < soon_ns ? slower_ns : soon_ns) + (1 + FAULT_MISFIT) * cost_ns;
+    return (double)like_ns <= LEVEL_RATIO * (double)own_ns && more_ns <= (slower_ns < soon_ns ? slower_ns : soon_ns) + (1 + FAULT_MISFIT) * disturbed.cost_ns;
 }
 
 /* The neighbours with the same words, if they agree and explain what it took; else 0. */
-static uint64_t close_ns(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns, double cost_ns)
+static uint64_t close_ns(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns, struct disturbance disturbed)
 {
     uint64_t times[2 * CLOSE_MOST], sum_ns = 0;
     size_t count = nearby_side(region, at, false, probe_ns, NEARBY_SAME, CLOSE_MOST, times);
@@ -62,7 +71,7 @@ static uint64_t close_ns(const struct capture_region *region, size_t at, uint64_
     for (size_t i = 0; i < count; i++)
         sum_ns += times[i];
     bool agree = (double)times[count - 1] <= NEARBY_STEP_RATIO * (double)times[0];
-    return agree && explains(sum_ns / count, own_ns, cost_ns) ? sum_ns / count : 0;
+    return agree && explains(sum_ns / count, own_ns, disturbed) ? sum_ns / count : 0;
 }
 
 /* The median of those nearby that took about as long as was expected of this one, or 0. */
@@ -73,22 +82,32 @@ static uint64_t foretold_ns(const struct capture_region *region, size_t at, uint
     return count ? times[count / 2] : 0;
 }
 
-/* Of the kinds that it can be one of, that which explains best what it took, with faults of tracking that cost so much; 0: none. Faults that would cost more than
- * it took altogether were not all its own, and tell nothing: the slowest kind then. *ret_many: it could be of more than one. */
-static uint64_t kind_pick(const struct nearby_kinds *kinds, uint64_t own_ns, double cost_ns, bool *ret_many)
+/* How far what an invocation took is from what one of that kind would have taken. Faults that would cost more than it took altogether were not all its own, and
+ * tell nothing. */
+static double off_by(uint64_t kind_ns, uint64_t own_ns, struct disturbance disturbed)
+{
+    double cost_ns = disturbed.cost_ns > (double)own_ns ? 0 : disturbed.cost_ns, more_ns = (double)own_ns - (double)kind_ns - cost_ns;
+    return more_ns <= 0 ? -more_ns : more_ns > disturbed.waited_ns ? more_ns - disturbed.waited_ns : 0;
+}
+
+/* Of the kinds that it can be one of, that which explains best what it took; of those that do so as well, the one that most are of; 0: none. *ret_many: it
+ * could be of more than one. */
+static uint64_t kind_pick(const struct nearby_kinds *kinds, uint64_t own_ns, struct disturbance disturbed, bool *ret_many)
 {
     double least = 0;
     uint64_t best_ns = 0;
+    size_t best_size = 0;
     *ret_many = false;
     for (size_t i = 0; i < kinds->count; i++) {
         uint64_t kind_ns = kinds->medians[i];
-        double off = cost_ns > (double)own_ns ? (double)own_ns - (double)kind_ns : fabs((double)own_ns - (double)kind_ns - cost_ns);
-        if (!explains(kind_ns, own_ns, cost_ns))
+        double off = off_by(kind_ns, own_ns, disturbed);
+        if (!explains(kind_ns, own_ns, disturbed))
             continue;
         *ret_many = best_ns != 0;
-        if (best_ns && off >= least)
+        if (best_ns && (off > least || (off >= least && kinds->sizes[i] <= best_size)))
             continue;
         best_ns = kind_ns;
+        best_size = kinds->sizes[i];
         least = off;
     }
     return best_ns;
@@ -120,24 +139,26 @@ static struct estimate estimate(const struct capture_region *region, size_t at, 
 {
     const struct capture_invocation *invocation = &region->list[at];
     uint64_t own_ns = nearby_measured_ns(invocation, probe_ns), like_ns = 0;
-    double cost_ns = (double)(faults * fault_ns);
+    struct disturbance disturbed = disturbance_of(invocation, faults, fault_ns);
     bool many;
     if (!invocation->fresh) {
         nearby_kinds_find(region, at, probe_ns, NEARBY_SAME, &nearby->same);
-        like_ns = nearby->same.apart ? 0 : close_ns(region, at, own_ns, probe_ns, cost_ns);
+        like_ns = nearby->same.apart ? 0 : close_ns(region, at, own_ns, probe_ns, disturbed);
         if (!like_ns) {
-            like_ns = kind_pick(&nearby->same, own_ns, cost_ns, &many);
+            like_ns = kind_pick(&nearby->same, own_ns, disturbed, &many);
             uint64_t foretold = !like_ns || many ? foretold_ns(region, at, probe_ns) : 0;
-            like_ns = foretold && explains(foretold, own_ns, cost_ns) ? foretold : like_ns;
+            like_ns = foretold && explains(foretold, own_ns, disturbed) ? foretold : like_ns;
         }
         if (!like_ns) {
             nearby_kinds_find(region, at, probe_ns, NEARBY_USUAL, &nearby->usual);
-            like_ns = kind_pick(&nearby->usual, own_ns, cost_ns, &many);
+            like_ns = kind_pick(&nearby->usual, own_ns, disturbed, &many);
         }
     }
     if (like_ns)
         return (struct estimate){like_ns < own_ns || invocation->stopped ? like_ns : own_ns, 0};
-    uint64_t most_ns = own_ns - own_ns / 4, off_ns = cost_ns < (double)most_ns ? (uint64_t)cost_ns : most_ns;
+    bool alone = !invocation->fresh && !nearby->same.count && !nearby->usual.count;      /* else it takes no longer than its like, whoever waited */
+    double off = disturbed.cost_ns + (alone ? disturbed.waited_ns : 0);
+    uint64_t most_ns = own_ns - own_ns / 4, off_ns = off < (double)most_ns ? (uint64_t)off : most_ns;
     bool known = invocation->measured_cpu || invocation->stopped;
     return (struct estimate){own_ns - off_ns, known ? (uint64_t)(FAULT_DOUBT * (double)off_ns) : own_ns / 2};
 }

@@ -162,6 +162,42 @@ static void faults_that_cannot_be(void)
     CU_ASSERT_EQUAL(us_of(&f, 32), 2);
 }
 
+/* Of 2 us by itself, and of a team that had no processor for a while behind the stop: the kernel tells that. */
+static void waiting_for_processors(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < 60; i++)
+        add(&f, i == 29 ? 4202 : i == 44 ? 4300 : i % 3 == 2 ? 5 : 2, 7)->stopped = i == 29 || i == 44;
+    f.list[29].waited_ns = 4200000;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 30), 2);                          /* most are of that kind */
+    CU_ASSERT_TRUE(us_of(&f, 45) >= 4000);                      /* nobody waited: that is its work */
+}
+
+/* Threads that were asleep are woken, one after the other. */
+static void team_gathered_anew(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < 60; i++)
+        add(&f, i == 29 ? 150 : 2, 7)->stopped = i == 29;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 30), 2);
+}
+
+/* Nothing is like it: what a thread waited is taken off, and doubtful. */
+static void waited_alone(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    add(&f, 100000, 7)->stopped = true;
+    f.list[0].waited_ns = 10000000;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 1), 90000);
+    CU_ASSERT_EQUAL(f.run.uncertain_ns, 3000000);
+}
+
 static void first_touch_stays(void)
 {
     struct fixture f;
@@ -359,6 +395,9 @@ static const struct unit_test tests[] = {
     {"faults of tracking far from a stop are found and taken off", faults_out_of_place},
     {"where times change steadily, neighbours speak for a captured invocation, and those after it stay", steady_change},
     {"of two kinds with the same words, the one is taken that explains the time", two_levels},
+    {"what threads waited for processors behind a stop is none of a captured invocation's time", waiting_for_processors},
+    {"nor is what it takes to gather its team anew", team_gathered_anew},
+    {"where nothing is like it, waits are taken off and leave a doubt", waited_alone},
     {"faults that would cost more than an invocation took make it none of a fast kind", faults_that_cannot_be},
     {"memory that is touched for the first time costs what it costs", first_touch_stays},
     {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
