@@ -52,6 +52,20 @@ static void units_add(const struct builder *builder, size_t image, struct argume
             arguments_addf(arguments, "%s/%s.o", builder->folder, builder->units[i].name);
 }
 
+/* Names of libraries of which nothing is rebuilt (link_image.h). */
+static void wraps_add(const struct builder *builder, size_t image, struct arguments *arguments)
+{
+    const struct image *file = &builder->images->items[image].file;
+    for (size_t i = 0; i < file->relocation_count; i++) {
+        size_t owner;
+        const char *name = link_image_wrapped(builder->images, image, &file->relocations[i], &owner);
+        if (!name)
+            continue;
+        arguments_add(arguments, "-Xlinker");    /* -Wl would part it at commas */
+        arguments_addf(arguments, "--wrap=%s", name);
+    }
+}
+
 static enum pcere_status program_link(const struct builder *builder, const char *extra_object, const char *log, int *ret_code,
                                       struct pcere_error *error)
 {
@@ -70,6 +84,7 @@ static enum pcere_status program_link(const struct builder *builder, const char 
     arguments_add(&arguments, "-o");
     arguments_addf(&arguments, "%s/codelet", builder->folder);
     units_add(builder, 0, &arguments);
+    wraps_add(builder, 0, &arguments);
     arguments_addf(&arguments, "%s/symbols.o", builder->folder);
     if (extra_object)
         arguments_addf(&arguments, "%s/%s.o", builder->folder, extra_object);
@@ -110,6 +125,7 @@ static enum pcere_status library_link(const struct builder *builder, size_t inde
     arguments_add(&arguments, "-o");
     arguments_addf(&arguments, "%s/image-%zu.so", builder->folder, index);
     units_add(builder, index, &arguments);
+    wraps_add(builder, index, &arguments);
     arguments_addf(&arguments, "%s/symbols-%zu.o", builder->folder, index);
     arguments_addf(&arguments, "%s/symbols-%zu.ld", builder->folder, index);
     link_libraries_add(&arguments, builder->store, builder->images, index, false, builder->folder);

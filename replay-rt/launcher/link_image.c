@@ -28,17 +28,26 @@ bool link_image_allocates(const char *name)
     return !strncmp(name, "__libc_", 7);
 }
 
-static void export_write(const struct loaded_image *image, const struct image_export *symbol, struct text *out)
+static bool is_offered(const char *name)
 {
-    if (belongs_to_runtime(symbol->name) || link_image_allocates(symbol->name) || !link_symbol_is_writable(symbol->name))
+    return !belongs_to_runtime(name) && !link_image_allocates(name) && link_symbol_is_writable(name);
+}
+
+static void export_write(const struct loaded_image *image, const struct image_export *symbol, const char *prefix, struct text *out)
+{
+    if (!is_offered(symbol->name))
         return;
-    const char *name = symbol->name;
+    struct text name = {0};
+    text_addf(&name, "%s%s", prefix, symbol->name);
+    const char *word = name.failed ? "" : name.data;
+    out->failed |= name.failed;
     if (symbol->kind == PCERE_SYMBOL_TLS)
-        text_addf(out, ".globl \"%s\"\n.type \"%s\", @object\n.set \"%s\", " BLOCK "+%llu\n.size \"%s\", %llu\n", name, name, name,
-                  (unsigned long long)symbol->address, name, (unsigned long long)symbol->bytes);
+        text_addf(out, ".globl \"%s\"\n.type \"%s\", @object\n.set \"%s\", " BLOCK "+%llu\n.size \"%s\", %llu\n", word, word, word,
+                  (unsigned long long)symbol->address, word, (unsigned long long)symbol->bytes);
     else    /* a unit's function comes before the captured one, the captured constant before a unit's */
-        text_addf(out, ".%s \"%s\"\n.type \"%s\", %s\n.set \"%s\", 0x%llx\n", symbol->kind == PCERE_SYMBOL_FUNCTION ? "weak" : "globl", name, name,
-                  symbol->kind == PCERE_SYMBOL_FUNCTION ? "@function" : "@object", name, (unsigned long long)(symbol->address + image->bias));
+        text_addf(out, ".%s \"%s\"\n.type \"%s\", %s\n.set \"%s\", 0x%llx\n", symbol->kind == PCERE_SYMBOL_FUNCTION ? "weak" : "globl", word, word,
+                  symbol->kind == PCERE_SYMBOL_FUNCTION ? "@function" : "@object", word, (unsigned long long)(symbol->address + image->bias));
+    text_done(&name);
 }
 
 void link_image_block_write(const struct image *file, struct text *out)
@@ -120,28 +129,38 @@ static bool is_rebuilt(const struct loaded_image *image)
     return image->elf && elf_file_units(image->elf, &units) > 0;
 }
 
-static bool refers_to(const struct images *images, size_t from, size_t index)
+const char *link_image_wrapped(const struct images *images, size_t from, const struct image_relocation *relocation, size_t *ret_index)
 {
-    const struct image *file = &images->items[from].file;
     const struct image_export *found;
-    for (size_t i = 0; i < file->relocation_count; i++) {
-        const struct image_relocation *relocation = &file->relocations[i];
-        if (!image_export_find(&images->items[index].file, relocation->name))
-            continue;
-        if (relocation->kind == IMAGE_RELOCATION_COPY || images_resolve(images, from, relocation->name, &found) == index)
-            return true;
-    }
-    return false;
+    if (!*relocation->name || relocation->kind == IMAGE_RELOCATION_COPY || !is_rebuilt(&images->items[from]) || !is_offered(relocation->name))
+        return NULL;
+    size_t index = images_resolve(images, from, relocation->name, &found);
+    if (index == SIZE_MAX || !index || index == from || is_rebuilt(&images->items[index]))
+        return NULL;
+    *ret_index = index;
+    return found->name;
 }
 
 /* Captured code is bound already: names of a library of which nothing is rebuilt serve rebuilt code elsewhere, or nobody. Among the codelet's they would stand
- * before those of the machine's own copy, which libraries that are not captured may bring along, and whose constructors run before captured code is there. */
-static bool serves_others(const struct images *images, size_t index)
+ * before those of the machine's own copy, which libraries that are not captured may bring along, and whose constructors run before captured code is there. So
+ * rebuilt code has names of its own for them. Where the executable has a copy of a variable, all have that. */
+static void apart_write(const struct images *images, size_t index, struct text *out)
 {
-    bool serves = is_rebuilt(&images->items[index]);
-    for (size_t i = 0; !serves && images->items[index].global && i < images->count; i++)
-        serves = is_rebuilt(&images->items[i]) && refers_to(images, i, index);
-    return serves;
+    const struct loaded_image *image = &images->items[index];
+    bool *used = calloc(image->file.export_count + 1, sizeof *used);
+    out->failed |= !used;
+    for (size_t i = 0; used && image->global && i < images->count; i++)
+        for (size_t k = 0; k < images->items[i].file.relocation_count; k++) {
+            size_t owner = SIZE_MAX;
+            const char *name = link_image_wrapped(images, i, &images->items[i].file.relocations[k], &owner);
+            const struct image_export *found = name && owner == index ? image_export_find(&image->file, name) : NULL;
+            if (found)
+                used[found - image->file.exports] = true;
+        }
+    for (size_t i = 0; used && i < image->file.export_count; i++)
+        if (used[i])
+            export_write(image, &image->file.exports[i], LINK_IMAGE_WRAPPER, out);
+    free(used);
 }
 
 enum pcere_status link_image_write(const struct images *images, size_t index, struct text *assembly, struct text *script,
@@ -163,9 +182,10 @@ enum pcere_status link_image_write(const struct images *images, size_t index, st
             good = unit_symbol_write(image, sorted[i], &name, assembly, script);
     free(sorted);
     text_done(&name);
-    bool serves = serves_others(images, index);
-    for (size_t i = 0; good && serves && i < image->file.export_count; i++)
-        export_write(image, &image->file.exports[i], assembly);
+    if (good && !is_rebuilt(image))
+        apart_write(images, index, assembly);
+    for (size_t i = 0; good && is_rebuilt(image) && i < image->file.export_count; i++)
+        export_write(image, &image->file.exports[i], "", assembly);
     if (image->file.tls_bytes)
         block_write(&image->file, assembly);
     tables_write(index, assembly);

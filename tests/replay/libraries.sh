@@ -332,6 +332,31 @@ run "$PCERE" capture --all-classes ./holds; says "a library that the program nee
 is "and that one not" "$(jq -r '[.images[].library] | join(" ")' holds.pcere/manifest.json)" libstart.so
 run "$PCERE" verify holds.pcere; says "and beside it the machine's own copy works" 0 out 'main@holds.c.*identical'
 
+# The program's own code uses the captured library as well: it has that, and the one which is not captured has the machine's own, whose constructor must not find captured names.
+cat >both.c <<'END'
+#include <stdio.h>
+long held_count(void), start_count(void);
+extern long started;
+static long (*volatile again)(void) = start_count;
+static long values[64];
+int main(void) {
+    started = 1000;
+    for (int turn = 0; turn < 3; turn++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 64; i++) values[i] += held_count() > 40 && start_count() == 1000 && again() == 1000 && started == 1000 ? i : 0;
+    }
+    printf("%ld\n", values[63]);
+    return 0;
+}
+END
+for kind in "-fPIE -pie" "-fno-pie -no-pie"; do
+    # shellcheck disable=SC2086
+    "$CLANG" -O2 -g $kind -fopenmp "$pass" both.c -o both -Lbrought -lheld -lstart '-Wl,-rpath,$ORIGIN/brought' || { echo "NOT OK: the program that uses a captured library itself does not build"; exit 1; }
+    run "$PCERE" capture --force --all-classes ./both; says "$kind: a program that uses what a library that is not captured needs is captured" 0 out '^189$'
+    is "$kind: without that one" "$(jq -r '[.images[].library] | join(" ")' both.pcere/manifest.json)" libstart.so
+    run "$PCERE" verify both.pcere; says "$kind: its own code has the captured library, the other one the machine's own" 0 out 'main@both.c.*identical'
+done
+
 # A library of the system that needs a captured one: had anew, it would bring the machine's own copy of that, whose constructors may call by names that lead
 # to captured code before this is there (libX11 does). So it is captured as well.
 "$CLANG" -O2 -g -fopenmp "$pass" packs.c -o reads -llz4 -Wl,--no-as-needed -lhwloc || { echo "NOT OK: the program with a library that needs others does not build"; exit 1; }
