@@ -1,4 +1,4 @@
-//===- passes/MemoryClasses.h - values and memory in classes that may be one, and what is known of each -------------------------===//
+//===- passes/MemoryClasses.h - values and memory in classes that may be one ----------------------------------------------------===//
 //
 // Unification (Steensgaard, Points-to analysis in almost linear time, POPL 1996), with a class of its own for each constant distance from a pointer.
 //
@@ -6,23 +6,12 @@
 #ifndef PCERE_PASSES_MEMORYCLASSES_H
 #define PCERE_PASSES_MEMORYCLASSES_H
 
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/IR/Instruction.h"
 
 #include <map>
 #include <vector>
 
 namespace pcere {
-
-/// What is known of a value or of a class of memory.
-struct Facts {
-  llvm::BitVector Count;                      ///< it depends on a thread count that was asked for by these owners
-  llvm::BitVector Sized;                      ///< it points into memory whose size does
-  bool Number = false;                        ///< it depends on a thread's number
-  const llvm::Instruction *Asked = nullptr;   ///< one of the calls that gave Count
-  const llvm::Instruction *Allocated = nullptr;
-};
 
 /// Classes by number. A number stays good when its class becomes part of another one: find() tells which.
 class MemoryClasses {
@@ -31,12 +20,11 @@ protected:
     unsigned Parent;
     int Content = -1;                   ///< what a pointer of this class leads to
     std::map<int64_t, unsigned> Fields; ///< pointers at a constant distance
-    Facts F;
   };
   std::vector<Node> Nodes;
 
   unsigned fresh() {
-    Nodes.push_back({static_cast<unsigned>(Nodes.size()), -1, {}, {}});
+    Nodes.push_back({static_cast<unsigned>(Nodes.size()), -1, {}});
     return static_cast<unsigned>(Nodes.size() - 1);
   }
 

@@ -22,17 +22,25 @@ inline bool asksForThreadCount(const llvm::CallBase &Call) {
   Name.consume_back("_"); // Fortran's
   static constexpr llvm::StringLiteral Known[] = {
       "omp_get_max_threads", "omp_get_num_threads", "omp_get_num_procs", "omp_get_team_size", "omp_get_thread_limit", "omp_get_num_places", "get_nprocs",
-      "get_nprocs_conf", "_ZNSt6thread20hardware_concurrencyEv"};
+      "get_nprocs_conf", "_ZNSt6thread20hardware_concurrencyEv", "__sched_cpucount"};
   return llvm::is_contained(Known, Name);
+}
+
+/// The number that \p Call makes a team's, or null: whatever has that number has as many parts as the team has threads.
+inline const llvm::Value *asksForTeam(const llvm::CallBase &Call) {
+  llvm::StringRef Name = calleeName(Call);
+  if (Name == "omp_set_num_threads" && Call.arg_size() == 1)
+    return Call.getArgOperand(0);
+  return Name.starts_with("__kmpc_push_num_threads") && Call.arg_size() >= 3 ? Call.getArgOperand(2) : nullptr;
 }
 
 inline bool asksForThreadNumber(llvm::StringRef Name) {
   Name.consume_back("_");
-  return Name == "omp_get_thread_num";
+  return Name == "omp_get_thread_num" || Name == "omp_get_ancestor_thread_num";
 }
 
 inline bool readsThreadVariable(const llvm::CallBase &Call) {
-  if (calleeName(Call) != "getenv" || Call.arg_size() != 1)
+  if ((calleeName(Call) != "getenv" && calleeName(Call) != "secure_getenv") || Call.arg_size() != 1)
     return false;
   auto *Variable = llvm::dyn_cast<llvm::GlobalVariable>(Call.getArgOperand(0)->stripPointerCasts());
   auto *Data = Variable && Variable->hasInitializer() ? llvm::dyn_cast<llvm::ConstantDataSequential>(Variable->getInitializer()) : nullptr;
@@ -44,6 +52,14 @@ inline bool readsNumber(llvm::StringRef Name) {
   static constexpr llvm::StringLiteral Known[] = {"atoi", "atol", "atoll", "strtol", "strtoul", "strtoll", "strtoull"};
   return llvm::is_contained(Known, Name);
 }
+
+/// What it reads goes where its third argument and later ones lead.
+inline bool scansNumbers(llvm::StringRef Name) {
+  return Name == "sscanf" || Name == "__isoc99_sscanf" || Name == "__isoc23_sscanf";
+}
+
+/// Of a library's function that has no known name: fftw_malloc, numa_alloc_local, gsl_vector_alloc.
+inline bool namesAllocator(llvm::StringRef Name) { return Name.contains_insensitive("alloc"); }
 
 /// Arguments of an allocation that make its size: first, and how many; 0: it is none.
 inline std::pair<unsigned, unsigned> allocationSize(llvm::StringRef Name) {

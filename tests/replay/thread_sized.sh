@@ -21,6 +21,21 @@ for flags in -O0 -O3; do
     says "$flags: a prediction says what is missing, and why" 0 out '^MISSING with 4 threads' out 'cannot run with 4 threads, since it uses .*pcere capture --threads 4'
 done
 
+# Other ways to one part per thread: made once and kept, numbers that threads keep or draw, as many turns as the team has threads, blocks that begin behind their own length, counts read
+# from text or asked for. Not: memory of each invocation, and work that any team shares.
+for flags in -O0 -O2; do
+    program ways thread_ways.cpp
+    run env OMP_NUM_THREADS=2 "$PCERE" capture --force --all-classes --threads 2 ./ways 2
+    says "$flags: ways runs and is captured" 0 out '^PASS'
+    run "$PCERE" regions --json ways.pcere
+    is "$flags: what was made for the threads is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
+        "allowed_processors asked_by_a_variable kept_by_a_static kept_from_the_first numbers_drawn parts_with_owners read_from_text registered_threads turns_of_the_team"
+    run "$PCERE" replay --repeat 1 --threads 4 ways.pcere kept_from_the_first
+    says "$flags: what a region keeps is refused with more threads" 1 err 'holds for at most 2 threads.*sized by omp_get_num_threads at thread_ways.cpp'
+    run "$PCERE" verify --threads 1,4 ways.pcere made_each_time queue_of_chunks
+    says "$flags: the others run, and are right" 0
+done
+
 # Files that are compiled apart: one knows how many threads there are, another one allocates, a third has the regions.
 cat >apart.h <<'END'
 enum { PARTS_MOST = 64 };

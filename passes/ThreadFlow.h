@@ -1,0 +1,147 @@
+//===- passes/ThreadFlow.h - where numbers of threads go, from the calls that ask for them into sizes and indices ----------------===//
+//
+// Memory is divided into classes (MemoryClasses.h); numbers flow along directed edges. The calls of a function are told apart by who runs them, a
+// region or what lies outside of all, and by where they stand: a matrix product that asks for the threads and is called inside a region, too, has made
+// nothing there before that region.
+//
+//   ThreadWalk.cpp   instructions become classes and edges     ThreadSources.cpp   what is a number of threads, or a thread's
+//   ThreadRules.cpp  loops, and what outlives an invocation    Threads.cpp         what regions do with it
+//
+//===------------------------------------------------------------------------------------------------------------------------===//
+#ifndef PCERE_PASSES_THREADFLOW_H
+#define PCERE_PASSES_THREADFLOW_H
+
+#include "MemoryClasses.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Metadata.h"
+#include "llvm/IR/Module.h"
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace pcere {
+
+inline bool carriesNothing(const llvm::Value *V) {
+  return llvm::isa<llvm::ConstantData>(V) || llvm::isa<llvm::BasicBlock>(V) || llvm::isa<llvm::MetadataAsValue>(V) || llvm::isa<llvm::InlineAsm>(V);
+}
+
+class ThreadFlow : MemoryClasses {
+public:
+  explicit ThreadFlow(llvm::Module &M) : M(M) {}
+
+  /// False: there is no region, or nobody asks for a thread count.
+  bool run();
+
+  size_t regions() const { return Microtasks.size(); }
+  llvm::Function &microtask(size_t K) const { return *Microtasks[K].F; }
+
+  /// Why the region's memory holds for the captured thread count only, or "".
+  std::string reason(size_t K);
+
+private:
+  /// What is known of a value or of a class of memory.
+  struct Facts {
+    llvm::BitVector Count;                      ///< it depends on a thread count that was asked for by these owners
+    llvm::BitVector Sized;                      ///< it points into memory whose size does
+    bool Number = false;                        ///< it depends on a thread's number
+    const llvm::Instruction *Asked = nullptr;   ///< one of the calls that gave Count
+    const llvm::Instruction *Allocated = nullptr;
+  };
+
+  /// A function as a call of it sees it: its values have nodes of their own. Memory is one, through what points to it. The outer one
+  /// entered the owner's region, which is told apart from where others entered it.
+  struct Instance { const llvm::Function *F; unsigned Owner, Outer; };
+  using Key = std::tuple<const llvm::Function *, unsigned, unsigned, const llvm::CallBase *>;
+  struct Edge {
+    unsigned From, To;
+    const llvm::Instruction *Allocation; ///< To is memory of as many bytes as From says; or null
+    bool Copy;                           ///< To is From, or one of several that may be
+  };
+  struct Microtask { llvm::Function *F; llvm::SetVector<llvm::Function *> Reached; };
+  struct Seen { unsigned In; const llvm::Instruction *I; };
+
+  // ThreadWalk.cpp
+  unsigned node(const llvm::Value *V);
+  unsigned nodeIn(unsigned Other, const llvm::Value *V);
+  unsigned returned(unsigned Of);
+  void edge(unsigned From, unsigned To, bool Copy) { Edges.push_back({From, To, nullptr, Copy}); }
+  void flow(const llvm::Value *From, unsigned To, bool Pointer, bool Copy);
+  void address(const llvm::GetElementPtrInst &I);
+  void callArguments(const llvm::CallBase &Call, unsigned From, unsigned Callee, unsigned To);
+  void call(const llvm::CallBase &Call);
+  bool callOfRuntime(const llvm::CallBase &Call, llvm::StringRef Name);
+  bool callThatAllocates(const llvm::CallBase &Call, llvm::StringRef Name);
+  bool callThatReads(const llvm::CallBase &Call, llvm::StringRef Name);
+  void instruction(const llvm::Instruction &I);
+  Key key(const Instance &I, const llvm::CallBase *Site) const;
+  unsigned instance(const Instance &I, const llvm::CallBase *Site);
+  unsigned calledHere(const llvm::Function &F, const llvm::CallBase &Call);
+  void walk();
+  void findMakers();
+  void choosePrecision();
+
+  // ThreadSources.cpp
+  bool asks() const;
+  void addSources();
+  void addOwnNumbers();
+  void addTickets();
+  void addTeams();
+  void addThreadLocals();
+
+  // ThreadRules.cpp
+  void order();
+  bool pass(const Edge &E);
+  bool passSize(unsigned N, unsigned Field);
+  void settle();
+  void allocates(const llvm::Instruction &I, const Facts &Bound);
+  void followLoops();
+  void followLoop(const llvm::Loop &L, const llvm::Value &Limit, const llvm::Value &Other);
+  void keepOlder();
+  void keepOlderIn(unsigned In);
+  void keepOlderOf(unsigned In, const llvm::Instruction &I, int Class, unsigned Depth);
+
+  // Threads.cpp
+  void reach(Microtask &R);
+  void findOwners();
+  llvm::BitVector owners(const Instance &I) const;
+  unsigned ownerOfMicrotask(const llvm::Function &F) const;
+  std::string reasonIn(unsigned In, const llvm::BitVector &Others);
+
+  Facts &facts(unsigned N);
+  const Facts *known(unsigned N);               ///< null: nothing
+  void changed(unsigned N) { Changed.insert(find(N)); }
+  unsigned older() const { return static_cast<unsigned>(Microtasks.size()) + 1; } ///< the owner that stands for earlier invocations of the same region
+
+  llvm::Module &M;
+  enum { ByFunction, ByOwner, ByCall } Apart = ByFunction; ///< what has instances of its own
+  llvm::DenseSet<const llvm::Function *> Makers;            ///< small functions that allocate: by call in any case
+  std::vector<Instance> Instances{{nullptr, 0, 0}};        ///< the first is of what is no function's: variables and constants
+  std::map<Key, unsigned> InstanceOf;
+  llvm::DenseSet<std::pair<const llvm::Function *, unsigned>> Begun; ///< functions with an instance of that owner
+  unsigned Here = 0;                                       ///< the instance that is looked at
+  llvm::DenseMap<std::pair<unsigned, const llvm::Value *>, unsigned> Known;
+  llvm::DenseMap<unsigned, unsigned> Returned;
+  std::vector<Edge> Edges;
+  std::vector<unsigned> FirstOut, Out;                     ///< edges by the class that they leave
+  std::vector<Microtask> Microtasks;                       ///< owner I + 1; owner 0 is everything else
+  llvm::SetVector<llvm::Function *> Serial;                ///< whatever runs outside of regions
+  llvm::DenseMap<const llvm::Function *, llvm::BitVector> Owners;
+  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares;
+  std::vector<int> FactsOf;                                ///< by class, or -1
+  std::deque<Facts> AllFacts;
+  llvm::SetVector<unsigned> Changed;
+};
+
+} // namespace pcere
+
+#endif

@@ -1,0 +1,251 @@
+//===- passes/ThreadRules.cpp - how numbers of threads spread: along edges, into what loops allocate, and from one invocation to the next -===//
+
+#include "ThreadCalls.h"
+#include "ThreadFlow.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+
+using namespace llvm;
+
+namespace pcere {
+
+ThreadFlow::Facts &ThreadFlow::facts(unsigned N) {
+  N = find(N);
+  if (N >= FactsOf.size())
+    FactsOf.resize(Nodes.size(), -1);
+  if (FactsOf[N] < 0) {
+    FactsOf[N] = static_cast<int>(AllFacts.size());
+    AllFacts.emplace_back();
+    AllFacts.back().Count.resize(older() + 1);
+    AllFacts.back().Sized.resize(older() + 1);
+  }
+  return AllFacts[static_cast<size_t>(FactsOf[N])];
+}
+
+const ThreadFlow::Facts *ThreadFlow::known(unsigned N) {
+  N = find(N);
+  return N < FactsOf.size() && FactsOf[N] >= 0 ? &AllFacts[static_cast<size_t>(FactsOf[N])] : nullptr;
+}
+
+/// Once classes do not become one any more.
+void ThreadFlow::order() {
+  FirstOut.assign(Nodes.size() + 1, 0);
+  for (const Edge &E : Edges)
+    FirstOut[find(E.From) + 1]++;
+  for (size_t N = 1; N < FirstOut.size(); ++N)
+    FirstOut[N] += FirstOut[N - 1];
+  Out.resize(Edges.size());
+  std::vector<unsigned> Next(FirstOut.begin(), FirstOut.end() - 1);
+  for (unsigned E = 0; E < Edges.size(); ++E)
+    Out[Next[find(Edges[E].From)]++] = E;
+}
+
+static bool join(BitVector &To, const BitVector &From) {
+  if (!From.test(To))
+    return false;
+  To |= From;
+  return true;
+}
+
+bool ThreadFlow::pass(const Edge &E) {
+  const Facts *From = known(E.From);
+  if (!From || find(E.From) == find(E.To) || (E.Allocation && From->Count.none()))
+    return false;
+  Facts &To = facts(E.To);
+  if (E.Allocation) {
+    bool Grown = join(To.Sized, From->Count);
+    if (Grown && !To.Allocated)
+      To.Allocated = E.Allocation, To.Asked = From->Asked;
+    return Grown;
+  }
+  bool Count = join(To.Count, From->Count), Sized = join(To.Sized, From->Sized), Number = From->Number && !To.Number;
+  To.Number |= From->Number;
+  if ((Count || Sized) && !To.Asked)
+    To.Asked = From->Asked;
+  if (Sized && !To.Allocated)
+    To.Allocated = From->Allocated;
+  return Count || Sized || Number;
+}
+
+bool ThreadFlow::passSize(unsigned N, unsigned Field) {
+  const Facts &From = *known(N);
+  if (From.Sized.none() || find(Field) == N)
+    return false;
+  Facts &To = facts(Field);
+  if (!join(To.Sized, From.Sized))
+    return false;
+  if (!To.Allocated)
+    To.Allocated = From.Allocated, To.Asked = From.Asked;
+  return true;
+}
+
+void ThreadFlow::settle() {
+  while (!Changed.empty()) {
+    unsigned N = Changed.pop_back_val();
+    for (auto [Offset, Field] : Nodes[N].Fields) // pointers into the same memory
+      if (passSize(N, Field))
+        changed(Field);
+    if (N + 1 >= FirstOut.size())
+      continue;
+    for (unsigned K = FirstOut[N]; K < FirstOut[N + 1]; ++K)
+      if (pass(Edges[Out[K]]))
+        changed(Edges[Out[K]].To);
+  }
+}
+
+/// Whatever is allocated by this instruction of the instance, or by what it calls, has a size that follows \p Bound.
+void ThreadFlow::allocates(const Instruction &I, const Facts &Bound) {
+  SetVector<unsigned> Called;
+  auto Look = [&](unsigned In, const Instruction &At) {
+    auto *Call = dyn_cast<CallBase>(&At);
+    if (!Call || forkPath(*Call) >= 0)
+      return;
+    if (allocationSize(calleeName(*Call)).second > 0) {
+      unsigned N = nodeIn(In, &At);
+      Facts &To = facts(N);
+      if (join(To.Sized, Bound.Count)) {
+        changed(N);
+        if (!To.Allocated)
+          To.Allocated = &I, To.Asked = Bound.Asked;
+      }
+    }
+    const Function *Callee = Call->getCalledFunction();
+    if (Callee && Callee == Instances[In].F)
+      Called.insert(In);
+    else if (Callee && !Callee->isDeclaration())
+      for (const CallBase *Site : {Call, static_cast<const CallBase *>(nullptr)}) // an allocator of the program's own is not followed as a call
+        if (auto Slot = InstanceOf.find(key({Callee, Instances[In].Owner, Instances[In].Outer}, Site)); Slot != InstanceOf.end())
+          Called.insert(Slot->second);
+  };
+  Look(Here, I);
+  for (size_t K = 0; K < Called.size(); ++K)
+    for (const Instruction &At : instructions(*Instances[Called[K]].F))
+      Look(Called[K], At);
+}
+
+/// Loops that run once per thread make one part per thread too, say by push_back, and count up to its number. Also what an earlier invocation left.
+void ThreadFlow::followLoops() {
+  MapVector<Function *, SmallVector<unsigned, 4>> OfFunction;
+  for (unsigned K = 1; K < Instances.size(); ++K)
+    OfFunction[const_cast<Function *>(Instances[K].F)].push_back(K);
+  for (auto &[F, In] : OfFunction) {
+    DominatorTree Dominators(*F);
+    LoopInfo Loops(Dominators);
+    for (Loop *L : Loops.getLoopsInPreorder()) {
+      SmallVector<BasicBlock *, 4> Exiting;
+      L->getExitingBlocks(Exiting);
+      for (BasicBlock *Block : Exiting) {
+        auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
+        auto *Compare = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
+        if (!Compare)
+          continue;
+        for (unsigned K : In)
+          for (unsigned Limit = 0; Limit < 2; ++Limit) {
+            Here = K;
+            followLoop(*L, *Compare->getOperand(Limit), *Compare->getOperand(1 - Limit));
+          }
+      }
+    }
+  }
+}
+
+/// What the loop counts in, or null: the instruction whose class all its values are of.
+static const Instruction *counter(const Loop &L, const Value &V) {
+  auto *I = dyn_cast<Instruction>(&V);
+  while (I && (isa<CastInst>(I) || (I->getOpcode() == Instruction::Add && isa<ConstantInt>(I->getOperand(1)))))
+    I = dyn_cast<Instruction>(I->getOperand(0));
+  if (!I || !L.contains(I))
+    return nullptr;
+  auto *Load = dyn_cast<LoadInst>(I);
+  return (isa<PHINode>(I) && I->getParent() == L.getHeader()) || (Load && isa<AllocaInst>(Load->getPointerOperand())) ? I : nullptr;
+}
+
+void ThreadFlow::followLoop(const Loop &L, const Value &Limit, const Value &Other) {
+  const Facts *Bound = carriesNothing(&Limit) ? nullptr : known(node(&Limit));
+  if (!Bound || Bound->Count.none())
+    return;
+  for (const BasicBlock *Inside : L.blocks())
+    for (const Instruction &I : *Inside)
+      allocates(I, *Bound);
+  const Instruction *Counter = counter(L, Other);
+  if (!Counter || !Bound->Count.test(Instances[Here].Owner) || !Instances[Here].Owner)
+    return;
+  auto *Load = dyn_cast<LoadInst>(Counter);
+  unsigned N = Load ? content(node(Load->getPointerOperand())) : node(Counter);
+  facts(N).Number = true;               // one thread's turn after another's
+  changed(N);
+}
+
+/// The block that is entered only where \p Branch goes that way.
+static const BasicBlock *onlyWay(const BranchInst &Branch, unsigned Way) {
+  const BasicBlock *To = Branch.getSuccessor(Way);
+  return To->getSinglePredecessor() && Branch.getSuccessor(0) != Branch.getSuccessor(1) ? To : nullptr;
+}
+
+/// Of a variable that the C++ compiler makes for a static one's initialisation: has that been done?
+static bool isGuard(const Value *V) {
+  if (auto *Compare = dyn_cast<ICmpInst>(V))
+    V = Compare->getOperand(0);
+  auto *Call = dyn_cast<CallBase>(V);
+  return Call && calleeName(*Call) == "__cxa_guard_acquire";
+}
+
+/// Memory that a region allocates once, for the threads of that time, and finds in later invocations.
+void ThreadFlow::keepOlder() {
+  for (unsigned In = 1; In < Instances.size(); ++In)
+    if (Instances[In].Owner)
+      keepOlderIn(In);
+}
+
+void ThreadFlow::keepOlderIn(unsigned In) {
+  const Function &F = *Instances[In].F;
+  SmallVector<std::pair<const BasicBlock *, const Value *>, 4> Once; // a block, and the pointer that is null where it is entered
+  for (const BasicBlock &Block : F) {
+    auto *Branch = dyn_cast<BranchInst>(Block.getTerminator());
+    if (!Branch || !Branch->isConditional())
+      continue;
+    auto *Compare = dyn_cast<ICmpInst>(Branch->getCondition());
+    if (isGuard(Branch->getCondition())) {
+      if (const BasicBlock *To = onlyWay(*Branch, Compare && Compare->getPredicate() == ICmpInst::ICMP_EQ ? 1 : 0))
+        Once.push_back({To, nullptr});
+    } else if (Compare && Compare->isEquality() && isa<ConstantPointerNull>(Compare->getOperand(1)) && !carriesNothing(Compare->getOperand(0))) {
+      if (const BasicBlock *To = onlyWay(*Branch, Compare->getPredicate() == ICmpInst::ICMP_EQ ? 0 : 1))
+        Once.push_back({To, Compare->getOperand(0)});
+    }
+  }
+  if (Once.empty())
+    return;
+  DominatorTree Dominators(*const_cast<Function *>(&F));
+  for (auto [First, Pointer] : Once)
+    for (const BasicBlock &Block : F)
+      if (Dominators.dominates(First, &Block))
+        for (const Instruction &I : Block)
+          keepOlderOf(In, I, Pointer ? static_cast<int>(find(nodeIn(In, Pointer))) : -1, 0);
+}
+
+/// Of what \p I allocates, or what is called there; \p Class: memory of that class alone.
+void ThreadFlow::keepOlderOf(unsigned In, const Instruction &I, int Class, unsigned Depth) {
+  static constexpr unsigned DepthMost = 3;
+  auto *Call = dyn_cast<CallBase>(&I);
+  if (!Call || forkPath(*Call) >= 0)
+    return;
+  if (Call->getType()->isPointerTy()) {
+    unsigned N = find(nodeIn(In, Call));
+    const Facts *Made = known(N);
+    if (Made && Made->Sized.test(Instances[In].Owner) && (Class < 0 || N == static_cast<unsigned>(Class))) {
+      facts(N).Sized.set(older());
+      changed(N);
+    }
+  }
+  const Function *Callee = Call->getCalledFunction();
+  if (!Callee || Callee->isDeclaration() || Depth == DepthMost)
+    return;
+  for (const CallBase *Site : {Call, static_cast<const CallBase *>(nullptr)})
+    if (auto Slot = InstanceOf.find(key({Callee, Instances[In].Owner, Instances[In].Outer}, Site)); Slot != InstanceOf.end())
+      for (const Instruction &At : instructions(*Callee))
+        keepOlderOf(Slot->second, At, Class, Depth + 1);
+}
+
+} // namespace pcere

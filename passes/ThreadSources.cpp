@@ -1,0 +1,126 @@
+//===- passes/ThreadSources.cpp - what is a number of threads, and what is one thread's own number --------------------------------===//
+
+#include "ThreadCalls.h"
+#include "ThreadFlow.h"
+
+#include "llvm/IR/InstIterator.h"
+
+using namespace llvm;
+
+namespace pcere {
+
+static bool isOwnNumber(const GlobalVariable &V) { return V.isThreadLocal() && (V.getValueType()->isIntegerTy() || V.getValueType()->isStructTy()); }
+
+bool ThreadFlow::asks() const {
+  for (const Function &F : M)
+    for (const Instruction &I : instructions(F))
+      if (auto *Call = dyn_cast<CallBase>(&I)) {
+        const Value *Team = asksForTeam(*Call);
+        if (asksForThreadCount(*Call) || readsThreadVariable(*Call) || (Team && !carriesNothing(Team)))
+          return true;
+      }
+  return false;
+}
+
+/// Numbers of threads themselves.
+void ThreadFlow::addSources() {
+  for (auto [In, I] : Sources) {
+    unsigned N = nodeIn(In, I);
+    for (unsigned At : {N, I->getType()->isPointerTy() ? content(N) : N}) {
+      Facts &F = facts(At);
+      F.Count |= owners(Instances[In]);
+      F.Asked = I;
+      changed(At);
+    }
+  }
+  addTeams();
+}
+
+/// A team gets as many threads as this variable says: so what else has its value, or gets it, has a thread count, too. Back along copies alone, since a number that it
+/// was computed from is another one.
+void ThreadFlow::addTeams() {
+  if (Teams.empty())
+    return;
+  std::vector<std::vector<unsigned>> In(Nodes.size());
+  for (const Edge &E : Edges)
+    if (E.Copy)
+      In[find(E.To)].push_back(find(E.From));
+  for (auto [At, I] : Teams) {
+    Here = At;
+    SetVector<unsigned> Same;
+    Same.insert(find(node(asksForTeam(*cast<CallBase>(I)))));
+    for (size_t K = 0; K < Same.size(); ++K)
+      if (Same[K] < In.size())
+        for (unsigned From : In[Same[K]])
+          Same.insert(From);
+    for (unsigned N : Same) {
+      Facts &F = facts(N);
+      F.Count |= owners(Instances[At]);
+      if (!F.Asked)
+        F.Asked = I;
+      changed(N);
+    }
+  }
+}
+
+/// Numbers of single threads, however these got them.
+void ThreadFlow::addOwnNumbers() {
+  auto Add = [&](unsigned N) {
+    facts(N).Number = true;
+    changed(N);
+  };
+  for (auto [In, I] : Numbers)
+    Add(nodeIn(In, I));
+  addThreadLocals();
+  addTickets();
+}
+
+/// A whole number that each thread keeps for itself.
+void ThreadFlow::addThreadLocals() {
+  Here = 0;
+  for (const GlobalVariable &V : M.globals()) {
+    if (!isOwnNumber(V) || !Known.count({0, &V}))
+      continue;
+    unsigned N = find(node(&V));
+    SmallVector<unsigned, 4> Places{N};
+    for (auto [Offset, Field] : Nodes[N].Fields)
+      Places.push_back(Field);
+    for (unsigned Place : Places) {
+      unsigned Content = content(Place);
+      facts(Content).Number = true;
+      changed(Content);
+    }
+  }
+}
+
+/// What a region draws from a counter is a number for each thread, unless it is compared with a limit: then it is a piece of work's.
+void ThreadFlow::addTickets() {
+  static constexpr size_t Most = 256;
+  if (Tickets.empty() || Tickets.size() > Most)
+    return;
+  DenseSet<unsigned> Compared;
+  for (auto [In, I] : Compares)
+    for (const Use &U : I->operands())
+      if (!carriesNothing(U))
+        Compared.insert(find(nodeIn(In, U)));
+  for (auto [In, I] : Tickets) {
+    if (!Instances[In].Owner)
+      continue;
+    bool Bounded = false;
+    SetVector<unsigned> After;
+    After.insert(find(nodeIn(In, I)));
+    for (size_t K = 0; K < After.size() && !Bounded; ++K) {
+      Bounded = Compared.count(After[K]);
+      if (After[K] + 1 < FirstOut.size())
+        for (unsigned E = FirstOut[After[K]]; E < FirstOut[After[K] + 1]; ++E)
+          if (!Edges[Out[E]].Allocation)
+            After.insert(find(Edges[Out[E]].To));
+    }
+    if (!Bounded) {
+      facts(After[0]).Number = true;
+      changed(After[0]);
+    }
+  }
+}
+
+} // namespace pcere

@@ -1,0 +1,308 @@
+//===- passes/ThreadWalk.cpp - instructions as classes of memory and edges along which numbers go ----------------------------------===//
+
+#include "ThreadCalls.h"
+#include "ThreadFlow.h"
+
+#include "include/pcere/rt_abi.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace pcere {
+
+unsigned ThreadFlow::node(const Value *V) {
+  int64_t Distance = 0;
+  if (isa<ConstantExpr>(V) && V->getType()->isPointerTy()) {
+    APInt Offset(M.getDataLayout().getIndexTypeSizeInBits(V->getType()), 0);
+    V = V->stripAndAccumulateConstantOffsets(M.getDataLayout(), Offset, /*AllowNonInbounds=*/true);
+    Distance = Offset.getSExtValue();
+  }
+  auto [Slot, New] = Known.try_emplace({isa<Constant>(V) ? 0 : Here, V}, 0);
+  if (New)
+    Slot->second = fresh();
+  return field(Slot->second, Distance);
+}
+
+unsigned ThreadFlow::nodeIn(unsigned Other, const Value *V) {
+  std::swap(Here, Other);
+  unsigned N = node(V);
+  Here = Other;
+  return N;
+}
+
+void ThreadFlow::flow(const Value *From, unsigned To, bool Pointer, bool Copy) {
+  if (carriesNothing(From))
+    return;
+  if (Pointer && From->getType()->isPointerTy())
+    unify(node(From), To);
+  else
+    edge(node(From), To, Copy);
+}
+
+unsigned ThreadFlow::returned(unsigned Of) {
+  auto [Slot, New] = Returned.try_emplace(Of, 0);
+  if (New)
+    Slot->second = fresh();
+  return Slot->second;
+}
+
+ThreadFlow::Key ThreadFlow::key(const Instance &I, const CallBase *Site) const {
+  return {I.F, Apart >= ByOwner ? I.Owner : 0, Apart >= ByOwner ? I.Outer : 0, Apart >= ByCall || Makers.count(I.F) ? Site : nullptr};
+}
+
+/// \p Site is null for what others than direct calls begin.
+unsigned ThreadFlow::instance(const Instance &I, const CallBase *Site) {
+  auto [Slot, New] = InstanceOf.try_emplace(key(I, Site), static_cast<unsigned>(Instances.size()));
+  if (New) {
+    Instances.push_back(I);
+    Begun.insert({I.F, Apart >= ByOwner ? I.Owner : 0});
+  }
+  return Slot->second;
+}
+
+/// Of what \p Call, which stands here, calls. A function that calls itself does so within one instance, or the first call's sites would be lost.
+unsigned ThreadFlow::calledHere(const Function &F, const CallBase &Call) {
+  return Instances[Here].F == &F ? Here : instance({&F, Instances[Here].Owner, Instances[Here].Outer}, &Call);
+}
+
+void ThreadFlow::address(const GetElementPtrInst &I) {
+  APInt Offset(M.getDataLayout().getIndexTypeSizeInBits(I.getType()), 0);
+  if (!I.getType()->isPointerTy())
+    return;
+  if (I.accumulateConstantOffset(M.getDataLayout(), Offset)) {
+    const Value *Root = I.getPointerOperand()->stripAndAccumulateConstantOffsets(M.getDataLayout(), Offset, true);
+    if (!carriesNothing(Root))
+      unify(field(node(Root), Offset.getSExtValue()), node(&I));
+  } else if (!carriesNothing(I.getPointerOperand()) && I.getPointerOperandType()->isPointerTy())
+    unify(node(I.getPointerOperand()), node(&I));
+}
+
+void ThreadFlow::callArguments(const CallBase &Call, unsigned From, unsigned Callee, unsigned To) {
+  const Function &F = *Instances[Callee].F;
+  for (unsigned A = From; A < Call.arg_size() && To < F.arg_size(); ++A, ++To)
+    flow(Call.getArgOperand(A), nodeIn(Callee, F.getArg(To)), F.getArg(To)->getType()->isPointerTy(), /*Copy=*/true);
+}
+
+bool ThreadFlow::callOfRuntime(const CallBase &Call, StringRef Name) {
+  if (forkPath(Call) >= 0 && Call.arg_size() >= 3) {
+    if (auto *F = dyn_cast<Function>(Call.getArgOperand(2)->stripPointerCasts()))
+      callArguments(Call, forkPath(Call) == PCERE_PATH_FORK_IF ? 4 : 3, instance({F, ownerOfMicrotask(*F), Instances[Here].Owner}, &Call), 2);
+  } else if (Name == "__kmpc_omp_task_alloc" && Call.arg_size() >= 6) {
+    auto *F = dyn_cast<Function>(Call.getArgOperand(5)->stripPointerCasts());
+    if (F && F->arg_size() > 1)
+      flow(&Call, nodeIn(calledHere(*F, Call), F->getArg(1)), true, false);
+  } else if (Name == "__kmpc_threadprivate_cached" && Call.arg_size() >= 3) {
+    flow(Call.getArgOperand(2), node(&Call), true, false);
+  } else if (asksForThreadCount(Call) || readsThreadVariable(Call)) {
+    Sources.push_back({Here, &Call});
+  } else if (asksForThreadNumber(Name)) {
+    Numbers.push_back({Here, &Call});
+  } else if (const Value *Team = asksForTeam(Call)) {
+    if (!carriesNothing(Team))
+      Teams.push_back({Here, &Call});
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool ThreadFlow::callThatAllocates(const CallBase &Call, StringRef Name) {
+  auto Size = [&](const Value *V, unsigned Memory) {
+    if (!carriesNothing(V))
+      Edges.push_back({node(V), Memory, &Call, false});
+  };
+  auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCasts());
+  if (Name.starts_with("_FortranAAllocatableSetBounds") && Call.arg_size() >= 4) { // the descriptor begins with the address
+    Size(Call.getArgOperand(3), content(node(Call.getArgOperand(0))));
+  } else if (auto [First, Count] = allocationSize(Name); Count > 0 && Call.arg_size() >= First + Count) {
+    for (unsigned A = First; A < First + Count; ++A)
+      Size(Call.getArgOperand(A), Name == "posix_memalign" ? content(node(Call.getArgOperand(0))) : node(&Call));
+    if (Name.starts_with("realloc"))
+      flow(Call.getArgOperand(0), node(&Call), true, true);
+  } else if (Callee && Callee->isDeclaration() && namesAllocator(Name) && Call.getType()->isPointerTy()) {
+    for (const Use &U : Call.args())
+      if (U->getType()->isIntegerTy())
+        Size(U, node(&Call));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Text that becomes a number.
+bool ThreadFlow::callThatReads(const CallBase &Call, StringRef Name) {
+  bool Scans = scansNumbers(Name);
+  if ((!Scans && !readsNumber(Name)) || !Call.arg_size() || carriesNothing(Call.getArgOperand(0)))
+    return false;
+  unsigned Text = node(Call.getArgOperand(0));
+  for (unsigned From : {Text, content(Text)}) { // of getenv, the pointer is known; of a string with its copy, what it leads to
+    if (!Scans)
+      edge(From, node(&Call), false);
+    for (unsigned A = 2; Scans && A < Call.arg_size(); ++A)
+      if (!carriesNothing(Call.getArgOperand(A)))
+        edge(From, content(node(Call.getArgOperand(A))), false);
+  }
+  return true;
+}
+
+static bool chooses(Intrinsic::ID ID) {
+  return ID == Intrinsic::smin || ID == Intrinsic::smax || ID == Intrinsic::umin || ID == Intrinsic::umax;
+}
+
+void ThreadFlow::call(const CallBase &Call) {
+  StringRef Name = calleeName(Call);
+  auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCasts());
+  auto *Own = dyn_cast<IntrinsicInst>(&Call);
+  if (callOfRuntime(Call, Name) || callThatAllocates(Call, Name) || callThatReads(Call, Name))
+    return;
+  if (isa<MemTransferInst>(Call)) {
+    if (!carriesNothing(Call.getArgOperand(0)) && !carriesNothing(Call.getArgOperand(1)))
+      unify(content(node(Call.getArgOperand(0))), content(node(Call.getArgOperand(1))));
+  } else if (Callee && !Callee->isDeclaration()) {
+    unsigned Called = calledHere(*Callee, Call);
+    callArguments(Call, 0, Called, 0);
+    if (Call.getType()->isPointerTy())
+      unify(returned(Called), node(&Call));
+    else if (!Call.getType()->isVoidTy())
+      edge(returned(Called), node(&Call), true);
+  } else if (Own && !Call.getType()->isVoidTy()) {
+    for (const Use &U : Call.args())
+      flow(U, node(&Call), Own->getIntrinsicID() == Intrinsic::threadlocal_address, chooses(Own->getIntrinsicID()));
+  }
+}
+
+void ThreadFlow::instruction(const Instruction &I) {
+  if (auto *Load = dyn_cast<LoadInst>(&I)) {
+    if (carriesNothing(Load->getPointerOperand()))
+      return;
+    unsigned Content = content(node(Load->getPointerOperand()));
+    if (I.getType()->isPointerTy())
+      unify(Content, node(&I));
+    else
+      edge(Content, node(&I), true);
+  } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
+    if (!carriesNothing(Store->getPointerOperand()))
+      flow(Store->getValueOperand(), content(node(Store->getPointerOperand())), true, true);
+  } else if (auto *Address = dyn_cast<GetElementPtrInst>(&I)) {
+    address(*Address);
+  } else if (auto *Call = dyn_cast<CallBase>(&I)) {
+    call(*Call);
+  } else if (auto *Return = dyn_cast<ReturnInst>(&I)) {
+    if (const Value *V = Return->getReturnValue())
+      flow(V, returned(Here), true, true);
+  } else if (auto *Alloca = dyn_cast<AllocaInst>(&I)) {
+    if (!carriesNothing(Alloca->getArraySize()))
+      Edges.push_back({node(Alloca->getArraySize()), node(&I), &I, false});
+  } else if (auto *Compare = dyn_cast<ICmpInst>(&I)) {
+    if (Compare->isRelational())
+      Compares.push_back({Here, &I});
+  } else if (auto *Atomic = dyn_cast<AtomicRMWInst>(&I)) {
+    if (Atomic->getOperation() == AtomicRMWInst::Add || Atomic->getOperation() == AtomicRMWInst::Sub)
+      Tickets.push_back({Here, &I});
+    if (carriesNothing(Atomic->getPointerOperand()))
+      return;
+    unsigned Content = content(node(Atomic->getPointerOperand()));
+    if (I.getType()->isPointerTy())
+      unify(Content, node(&I));
+    else
+      edge(Content, node(&I), true);
+    flow(Atomic->getValOperand(), Content, true, false);
+  } else if (!isa<CmpInst>(I) && !I.getType()->isVoidTy()) {
+    bool Copy = isa<CastInst>(I) || isa<PHINode>(I) || isa<SelectInst>(I) || isa<FreezeInst>(I);
+    for (const Use &U : I.operands())
+      if (!(isa<SelectInst>(I) && U.getOperandNo() == 0))
+        flow(U, node(&I), I.getType()->isPointerTy(), Copy);
+  }
+}
+
+/// Begin with what is called from nowhere, or by nobody knows whom.
+void ThreadFlow::walk() {
+  size_t Done = 1;
+  auto From = [&](const Function &F, unsigned Owner) {
+    if (Begun.count({&F, Apart >= ByOwner ? Owner : 0}))
+      return;
+    instance({&F, Owner, 0}, nullptr);
+    for (; Done < Instances.size(); ++Done) {
+      Here = static_cast<unsigned>(Done);
+      for (const Instruction &I : instructions(*Instances[Done].F))
+        instruction(I);
+    }
+  };
+  for (const Function *F : Serial)
+    if (!F->hasLocalLinkage() || F->hasAddressTaken())
+      From(*F, 0);
+  for (const Function *F : Serial)
+    From(*F, 0);
+  for (unsigned K = 0; K < Microtasks.size(); ++K)
+    for (const Function *F : Microtasks[K].Reached)
+      From(*F, K + 1);
+}
+
+/// Functions that are told apart by their calls even in large programs: those whose result is memory that they, or another one of them, allocate.
+void ThreadFlow::findMakers() {
+  static constexpr unsigned InstructionsMost = 100;
+  for (bool Grown = true; Grown;) {
+    Grown = false;
+    for (const Function &F : M) {
+      if (F.isDeclaration() || !F.getReturnType()->isPointerTy() || F.getInstructionCount() > InstructionsMost || Makers.count(&F))
+        continue;
+      for (const Instruction &I : instructions(F)) {
+        auto *Call = dyn_cast<CallBase>(&I);
+        auto *Callee = Call ? Call->getCalledFunction() : nullptr;
+        if (Call && (allocationSize(calleeName(*Call)).second > 0 || (Callee && Callee != &F && Makers.count(Callee)))) {
+          Makers.insert(&F);
+          Grown = true;
+          break;
+        }
+      }
+    }
+  }
+}
+
+/// As much is told apart as can be looked at in a second or two.
+void ThreadFlow::choosePrecision() {
+  static constexpr uint64_t InstructionsMost = 400000;
+  DenseMap<const Function *, uint64_t> Own, WithCallees;
+  DenseMap<const Function *, SmallVector<const Function *, 2>> Forks;
+  for (const Function &F : M)
+    Own[&F] = F.getInstructionCount();
+  for (const Function &F : M) {
+    WithCallees[&F] = Own[&F];
+    for (const Instruction &I : instructions(F)) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      auto *Callee = Call ? Call->getCalledFunction() : nullptr;
+      if (Call && forkPath(*Call) >= 0 && Call->arg_size() >= 3)
+        Callee = dyn_cast<Function>(Call->getArgOperand(2)->stripPointerCasts()), Forks[&F].push_back(Callee);
+      if (Callee)
+        WithCallees[&F] += Own[Callee];
+    }
+  }
+  DenseMap<const Function *, uint64_t> Entered; // by how many owners
+  auto Enter = [&](const SetVector<Function *> &By) {
+    DenseSet<const Function *> All;
+    for (const Function *F : By)
+      if (auto Slot = Forks.find(F); Slot != Forks.end())
+        All.insert(Slot->second.begin(), Slot->second.end());
+    for (const Function *F : All)
+      Entered[F]++;
+  };
+  uint64_t Owners = 0, Calls = 0;
+  auto Add = [&](const SetVector<Function *> &Functions, uint64_t Times) {
+    for (const Function *F : Functions) {
+      Owners += Times * Own[F];
+      Calls += Times * WithCallees[F];
+    }
+  };
+  Enter(Serial);
+  for (const Microtask &R : Microtasks)
+    Enter(R.Reached);
+  Add(Serial, 1);
+  for (const Microtask &R : Microtasks)
+    Add(R.Reached, std::max<uint64_t>(Entered[R.F], 1));
+  Apart = Calls <= InstructionsMost ? ByCall : Owners <= InstructionsMost ? ByOwner : ByFunction;
+}
+
+} // namespace pcere

@@ -1,0 +1,169 @@
+// Ways in which programs come to one part per thread, each a region of its own; and some that any team may run.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <omp.h>
+#include <sched.h>
+#include <vector>
+
+enum { N = 1000, LINE = 8 };
+
+static double *kept, *by_text, *by_processors, *by_variable, *counted, *made;
+static double sum;
+
+static void kept_from_the_first() {
+#pragma omp parallel
+  {
+#pragma omp single
+    if (!kept)
+      kept = new double[LINE * omp_get_num_threads()]();
+#pragma omp for
+    for (int i = 0; i < N; i++)
+      kept[LINE * omp_get_thread_num()] += i;
+  }
+}
+
+static std::vector<double> &slots() {
+  static std::vector<double> all(LINE * omp_get_num_threads());
+  return all;
+}
+
+static void kept_by_a_static() {
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+    slots()[LINE * omp_get_thread_num()] += i;
+}
+
+static std::vector<double> registry;
+static std::atomic<int> registered{0};
+static thread_local int place = -1;
+
+static void registered_threads() {
+#pragma omp parallel for
+  for (int i = 0; i < N; i++) {
+    if (place < 0)
+      place = LINE * registered++;
+    registry[place] += i;
+  }
+}
+
+static void numbers_drawn() {
+  int next = 0;
+#pragma omp parallel
+  {
+    int me;
+#pragma omp atomic capture
+    me = next++;
+#pragma omp for
+    for (int i = 0; i < N; i++)
+      by_text[LINE * me] += i;
+  }
+}
+
+static void turns_of_the_team() {
+#pragma omp parallel
+  {
+    int threads = omp_get_num_threads();
+#pragma omp for
+    for (int t = 0; t < threads; t++)
+      counted[LINE * t] += t + 1;
+  }
+}
+
+static std::unique_ptr<std::unique_ptr<double[]>[]> owners;
+
+static void parts_with_owners() {
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+    owners[omp_get_thread_num()][i % LINE] += i;
+}
+
+static void read_from_text() {
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+    by_text[LINE * omp_get_thread_num()] += i;
+}
+
+static void allowed_processors() {
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+    by_processors[LINE * omp_get_thread_num()] += i;
+}
+
+static void asked_by_a_variable(int threads) {
+#pragma omp parallel for num_threads(threads)
+  for (int i = 0; i < N; i++)
+    by_variable[LINE * omp_get_thread_num()] += i;
+}
+
+static void made_each_time() {
+#pragma omp parallel
+  {
+#pragma omp single
+    made = new double[LINE * omp_get_num_threads()]();
+#pragma omp for
+    for (int i = 0; i < N; i++)
+      made[LINE * omp_get_thread_num()] += i;
+#pragma omp single
+    {
+      for (int t = 0; t < omp_get_num_threads(); t++)
+        sum += made[LINE * t];
+      delete[] made;
+    }
+  }
+}
+
+static int chunks;
+static double *results;
+
+static void queue_of_chunks() {
+  int next = 0;
+#pragma omp parallel
+  {
+    for (;;) {
+      int mine;
+#pragma omp atomic capture
+      mine = next++;
+      if (mine >= chunks)
+        break;
+      for (int i = 0; i < N; i++)
+        results[mine] += i;
+    }
+#pragma omp barrier
+#pragma omp single
+    next = 0;
+  }
+}
+
+int main(int, char **words) {
+  int threads = omp_get_max_threads(), told = 1, wanted = atoi(words[1]);
+  const char *text = getenv("OMP_NUM_THREADS");
+  cpu_set_t allowed;
+  if (!text || sscanf(text, "%d", &told) != 1 || sched_getaffinity(0, sizeof allowed, &allowed))
+    return 1;
+  by_text = static_cast<double *>(calloc(LINE * told, sizeof(double)));
+  by_processors = static_cast<double *>(calloc(LINE * (CPU_COUNT(&allowed) + 64), sizeof(double)));
+  by_variable = static_cast<double *>(calloc(LINE * wanted, sizeof(double)));
+  counted = static_cast<double *>(calloc(LINE * threads, sizeof(double)));
+  chunks = 4 * threads;
+  results = static_cast<double *>(calloc(chunks, sizeof(double)));
+  registry.resize(LINE * threads);
+  owners = std::make_unique<std::unique_ptr<double[]>[]>(threads);
+  for (int t = 0; t < threads; t++)
+    owners[t] = std::make_unique<double[]>(LINE);
+  for (int step = 0; step < 3; step++) {
+    kept_from_the_first();
+    kept_by_a_static();
+    registered_threads();
+    numbers_drawn();
+    turns_of_the_team();
+    parts_with_owners();
+    read_from_text();
+    allowed_processors();
+    asked_by_a_variable(wanted);
+    made_each_time();
+    queue_of_chunks();
+  }
+  return std::puts(sum == 3.0 * N * (N - 1) / 2 ? "PASS" : "FAIL") < 0;
+}
