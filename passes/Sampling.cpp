@@ -5,7 +5,8 @@
 // (branch, index, length, argument of a call that is not seen) values are followed back through operands, arguments and memory:
 //
 //   decision outside the sampled loops   must not depend on anything that is written inside of them
-//   decision inside                      must not depend on memory that other iterations write; a thread's own memory is fine
+//   decision inside                      must not depend on memory that other iterations write; a thread's own memory is fine, and so is an index that is a counter, stepped by a
+//                                        loop with a dynamic schedule: part of its iterations, once each, are what a legal execution begins with
 //
 // Memory is told apart by the optimiser's alias analyses within a function, and by types and objects between functions. Other units are not seen:
 // calls to them make the region run whole, but for what is known to be harmless.
@@ -40,14 +41,15 @@ bool endsProgram(const Function &F) { return F.doesNotReturn() && F.doesNotThrow
 class Judge {
   FunctionAnalysisManager &Analyses;
   Function &Microtask;
-  SetVector<Function *> Reached, Tasks;
+  SetVector<Function *> Reached, Tasks, Combiners;    ///< Combiners: join private copies of a reduction
   DenseMap<Function *, SmallVector<CallBase *, 4>> Callers;
   DenseSet<const Instruction *> Inside;      ///< of a sampled loop
+  DenseSet<const Instruction *> InsideChunks;        ///< of one that asks for chunks
   DenseSet<const Value *> Bounds;            ///< variables that the runtime's calls fill with a loop's bounds
   struct Write { Instruction *I; const Value *Pointer; MemoryLocation Location; bool Inside, Own; };
   SmallVector<Write, 64> Writes;
   Sampling Result;
-  bool HasLoop = false;
+  bool HasLoop = false, Index = false;       ///< Index: what is followed is one, inside of a loop
 
   bool isBound(const Value *V) const { return Bounds.contains(getUnderlyingObject(V)); }
 
@@ -73,6 +75,8 @@ class Judge {
       return V->isThreadLocal();
     if (auto *Call = dyn_cast<IntrinsicInst>(Object))
       return Call->getIntrinsicID() == Intrinsic::threadlocal_address;
+    if (auto *Load = dyn_cast<LoadInst>(Object); Load && Combiners.contains(const_cast<Function *>(Load->getFunction())))
+      return isa<Argument>(getUnderlyingObject(Load->getPointerOperand(), 0)); // a list of private copies
     if (auto *A = dyn_cast<Argument>(Object)) { // of a function that all callers give such memory
       Function *F = const_cast<Function *>(A->getParent());
       auto Calls = Callers.find(F);
@@ -111,8 +115,10 @@ class Judge {
             }
         // What combines private copies of a reduction is called back by the runtime.
         if (Name.starts_with("__kmpc_reduce") && Call->arg_size() > 5)
-          if (auto *Combine = dyn_cast<Function>(Call->getArgOperand(5)->stripPointerCasts()); Combine && !Combine->isDeclaration())
+          if (auto *Combine = dyn_cast<Function>(Call->getArgOperand(5)->stripPointerCasts()); Combine && !Combine->isDeclaration()) {
             Reached.insert(Combine);
+            Combiners.insert(Combine);
+          }
       }
   }
 
@@ -154,6 +160,8 @@ class Judge {
         }
         if (!Inside.insert(I).second)
           break;
+        if (Chunks)
+          InsideChunks.insert(I);
         if (I->isTerminator())
           for (BasicBlock *Next : successors(I))
             if (!Outside.contains(Next))
@@ -449,6 +457,22 @@ class Judge {
     return A && A->getArgNo() == 1 && Tasks.contains(const_cast<Function *>(A->getParent())) && !PointerMayBeCaptured(A, /*ReturnCaptures=*/true, /*StoreCaptures=*/true);
   }
 
+  /// The constant by which a store steps what was read from there; null: it does something else.
+  static const ConstantInt *stepOf(const Instruction *I) {
+    auto *Store = dyn_cast<StoreInst>(I);
+    auto *Step = Store ? dyn_cast<BinaryOperator>(Store->getValueOperand()) : nullptr;
+    auto *Read = Step && Step->getOpcode() == Instruction::Add ? dyn_cast<LoadInst>(Step->getOperand(0)) : nullptr;
+    return Read && Read->getPointerOperand() == Store->getPointerOperand() ? dyn_cast<ConstantInt>(Step->getOperand(1)) : nullptr;
+  }
+
+  /// Read to be stepped by \p W, or by another store with the same step, in a loop with a dynamic schedule.
+  bool isCounter(const Instruction &Read, const Write &W) const {
+    const ConstantInt *Step = InsideChunks.contains(&Read) && InsideChunks.contains(W.I) ? stepOf(W.I) : nullptr;
+    return Step && any_of(Read.users(), [&](const User *U) {
+             return any_of(U->users(), [&](const User *Use) { return isa<Instruction>(Use) && stepOf(cast<Instruction>(Use)) == Step && cast<StoreInst>(Use)->getPointerOperand() == Read.getOperand(0); });
+           });
+  }
+
   /// A value comes out of memory: who wrote it?
   template <typename AddFn>
   Fault memory(const Instruction &Read, const Value *Pointer, const MemoryLocation &Location, bool DecisionInside, AddFn Add) {
@@ -464,6 +488,10 @@ class Judge {
         continue;
       if (W.Inside && DecisionInside && Own)
         continue;                     // the same thread's, from an iteration before
+      if (Index && isCounter(Read, W)) {
+        Result.Once = true;
+        continue;
+      }
       if (auto *Store = dyn_cast<StoreInst>(W.I); Store && DecisionInside && (isTask(W.Pointer) || (Itself && isTaskItself(W.Pointer)))) {
         Add(Store->getValueOperand()); // what a task was given when it was made
         continue;
@@ -491,6 +519,7 @@ class Judge {
     if (isa<Constant>(V) || !Result.Whole.empty())
       return;
     bool DecisionInside = Inside.contains(&I);
+    Index = isa<GetElementPtrInst>(I) && DecisionInside;
     if (Fault F = follow(V, DecisionInside); F.Source)
       refuse(Twine(What) + place(I) + " depends on " + (F.Name.empty() ? "what its loops compute" : F.Name + ", which it changes") +
              (F.Source != &I ? place(*F.Source) : ""));
@@ -549,7 +578,7 @@ void judgeSampling(Module &M, FunctionAnalysisManager &Analyses) {
       continue;
     Sampling S = judgeSampling(F, Analyses);
     Metadata *Fields[] = {MDString::get(Context, S.Whole), ConstantAsMetadata::get(ConstantInt::getBool(Context, S.OneBlock)),
-                          ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Tasks))};
+                          ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Tasks)), ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Once))};
     F.setMetadata(SamplingMetadata, MDNode::get(Context, Fields));
   }
 }
@@ -559,7 +588,7 @@ Sampling samplingOf(const Function &Microtask) {
   if (!Node)
     return {.Whole = "it was not examined", .OneBlock = true};
   auto Flag = [&](unsigned At) { return !mdconst::extract<ConstantInt>(Node->getOperand(At))->isZero(); };
-  return {.Whole = cast<MDString>(Node->getOperand(0))->getString().str(), .Tasks = Flag(2), .OneBlock = Flag(1)};
+  return {.Whole = cast<MDString>(Node->getOperand(0))->getString().str(), .Tasks = Flag(2), .OneBlock = Flag(1), .Once = Flag(3)};
 }
 
 Sampling judgeSampling(Function &Microtask, FunctionAnalysisManager &Analyses) {

@@ -207,14 +207,25 @@ static void rehearsal_end(void *context)
     pcere_plan_progress(run->codelet);
 }
 
-/* The same where runs are shots: what these find in memory decides nothing (the pass says so), so that it need not be put back. */
+/* What shots left in memory decides nothing (the pass says so), so that it need not be put back; but where they step counters. */
+static void shots_forget(struct run *run)
+{
+    if (run->region->sampling & CODELET_SAMPLE_ONCE) {
+        pcere_memory_learn(&run->memory);
+        pcere_memory_restore(&run->memory);
+    } else {
+        pcere_memory_learn_drops(&run->memory);
+        pcere_memory_drop(&run->memory);
+    }
+}
+
+/* The same where runs are shots. */
 static void shots_rehearsed(void *context)
 {
     struct run *run = context;
     pcere_plan_phase(run->codelet, PLAN_PHASE_REHEARSE);
     pcere_plan_await(run->codelet, PLAN_PHASE_REHEARSE);
-    pcere_memory_learn_drops(&run->memory);
-    pcere_memory_drop(&run->memory);
+    shots_forget(run);
     pcere_plan_phase(run->codelet, PLAN_PHASE_RESTORE);
     pcere_memory_cool(&run->memory);
     run->cooled = true;
@@ -508,8 +519,7 @@ static void turn_begin(struct run *run)
     run->walked = run->chain && run->tours && !run->data_decides;
     pcere_plan_phase(codelet, PLAN_PHASE_PREPARE);
     if (run->samples) {
-        pcere_memory_learn_drops(&run->memory);
-        pcere_memory_drop(&run->memory);
+        shots_forget(run);
         pcere_plan_phase(codelet, PLAN_PHASE_RESTORE);
         if (run->cooled)
             pcere_memory_cool(&run->memory);

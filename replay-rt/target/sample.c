@@ -246,6 +246,8 @@ static void outcome_take(struct sample_shot *shot, uint64_t end_ns, struct outco
         snprintf(outcome.refusal, sizeof outcome.refusal, "it has more than %d barriers, or too many loops", SAMPLE_PHASES_MOST);
     else if (shot->slivers)
         snprintf(outcome.refusal, sizeof outcome.refusal, "its chunks are shorter than the way from one to the next");
+    else if (shot->twice)
+        snprintf(outcome.refusal, sizeof outcome.refusal, "its iterations step counters that are indices, and it has too few for no two shots to run the same");
     else if (!phases_agree(shot))
         snprintf(outcome.refusal, sizeof outcome.refusal, "its threads meet different barriers");
     else if (!steps_spread(shot))
@@ -335,7 +337,7 @@ static void thread_reset(struct sample_thread *thread)
 static uint64_t region_watch(struct codelet *codelet, sample_run_fn *run, void *context)
 {
     struct sample_shot *shot = &pcere_sample_shot;
-    shot->nested_region = shot->overflow = shot->slivers = false;
+    shot->nested_region = shot->overflow = shot->slivers = shot->twice = false;
     for (uint32_t t = 0; t < shot->team; t++)
         thread_reset(&shot->threads[t]);
     run(context);
@@ -394,6 +396,7 @@ static bool shot_prepare(struct codelet *codelet, const struct codelet_region *r
     shot->origin = (uint64_t)(region->fork ? region->fork : region->serial);
     shot->tasks = region->sampling & CODELET_SAMPLE_TASKS;
     shot->one_block = region->sampling & CODELET_SAMPLE_ONE_BLOCK;
+    shot->once = region->sampling & CODELET_SAMPLE_ONCE;
     shot->threads = aligned_alloc(128, shot->team * sizeof *shot->threads);
     bool complete = shot->threads;
     for (uint32_t t = 0; complete && t < shot->team; t++) {
@@ -449,8 +452,8 @@ static bool refuse(struct codelet *codelet, const char *reason)
     return false;
 }
 
-/* Numbers of shots: the first, and behind the last. `all`: none counts before all were rehearsed. */
-struct series { uint32_t first, end, samples_most; bool rehearsal, all; };
+/* Numbers of shots: the first, and behind the last. `all`: none counts before all were rehearsed. `forget`: puts memory back; NULL: it cannot be. */
+struct series { uint32_t first, end, samples_most; bool rehearsal, all; sample_run_fn *forget; };
 
 /* Of this process, with other numbers of threads as well: which shots ran, and how many faults each still had when it was timed, of pages that are absent each time. */
 static struct { uint32_t end; uint64_t faults[SAMPLE_SHOTS_MOST]; } earlier;
@@ -498,6 +501,10 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
         bool bundles = !number && bundles_find(&pcere_sample_shot, outcome.time_ns, policy->sample_region_ns);
         if (tiny || steps || bundles) {
             series->first = 1;        /* it sampled loops in a way that does not suit them */
+            if (pcere_sample_shot.once && !series->forget)
+                return refuse(codelet, "its iterations step counters that are indices, and its memory cannot be put back between shots");
+            if (pcere_sample_shot.once)
+                series->forget(context);
             continue;
         }
         if (!result->sample_count && policy->sample_gain && outcome.time_ns < GAIN_LEAST * (double)outcome.real_ns) {
@@ -554,7 +561,7 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
     const char *uncounted = pcere_sample_shot.tasks ? pcere_sample_tasks_begin(census_run, &census, &result->sample_real_ns, policy->sample_census_ns) : NULL;
     if (uncounted)
         return refuse(codelet, uncounted);
-    struct series series = {.end = policy->sample_shots, .samples_most = policy->sample_shots / 2};    /* more only where they do not agree */
+    struct series series = {.end = policy->sample_shots, .samples_most = policy->sample_shots / 2, .forget = rehearsed};    /* more only where they do not agree */
     for (bool settled = false; !settled;) {
         series.rehearsal = rehearsed != NULL;
         if (!series_run(codelet, &series, run, context))

@@ -197,6 +197,7 @@ struct sample_shot {                  /* what the hooks read while a shot runs *
     uint32_t parts;                   /* as struct sample_share has it */
     uint64_t origin;                  /* an address in the code of the region's unit */
     bool tasks;                       /* subtrees of tasks are sampled, and loops are run whole */
+    bool once;                        /* no iteration may run twice without memory being put back */
     bool one_block;                   /* the region allocates inside loops: its frame must not go back in time */
     uint64_t start_ns;                /* raw */
     uint32_t team;
@@ -209,6 +210,7 @@ struct sample_shot {                  /* what the hooks read while a shot runs *
     uint32_t step_count;
     struct sample_block step_blocks[SAMPLE_BLOCKS_MOST];     /* steps that are timed in this shot, each block behind a warm one */
     _Atomic bool nested_region, overflow, slivers;     /* slivers: chunks that are shorter than the way from one to the next */
+    _Atomic bool twice;               /* `once` could not be kept */
 };
 
 extern struct sample_shot pcere_sample_shot;

@@ -103,7 +103,7 @@ static bool blocks_choose(struct sample_dispatch *dispatch, const struct sample_
     dispatch->blocks = blocks < blocks_least ? blocks_least : blocks;         /* at least one each */
     dispatch->count = dispatch->blocks * dispatch->block_chunks;
     dispatch->block_begin = UINT64_MAX / 2;       /* in none yet */
-    return dispatch->count * 2 <= chunks;
+    return dispatch->count * 2 <= chunks && (!pcere_sample_shot.once || dispatch->count * 2 * pcere_sample_shot.shape.shots <= chunks);
 }
 
 static bool dispatch_begin(struct sample_thread *thread, struct division *division, uint64_t low, uint64_t high, uint64_t increment, uint32_t kind, uint64_t address)
@@ -148,12 +148,15 @@ static void dispatch_init(const struct location *location, int32_t number, int32
                           uint64_t chunk, uint32_t kind, uint64_t address)
 {
     struct sample_thread *thread = pcere_sample_own;
+    bool once = thread && pcere_sample_shot.once;
     struct division division = {(uint32_t)schedule & ~SAMPLE_MODIFIERS, (uint32_t)schedule & SAMPLE_MODIFIERS, increment_of(chunk, kind)};
     if (!thread || thread->loop.iterations || thread->dispatch.active
         || !dispatch_begin(thread, &division, widened(low, kind), widened(high, kind), increment_of(increment, kind), kind, address)) {
+        pcere_sample_shot.twice |= once;      /* whole, in this shot and in others */
         real.init[kind](location, number, schedule, low, high, increment, chunk);
         return;
     }
+    pcere_sample_shot.twice |= once && thread->dispatch.instance != SAMPLE_INSTANCE_ITERATIONS;
     if (thread->dispatch.instance == SAMPLE_INSTANCE_SKIPPED || thread->dispatch.fixed)
         real.init[kind](location, number, schedule, 1, 0, 1, chunk);       /* no iteration */
     else if (thread->dispatch.instance != SAMPLE_INSTANCE_ITERATIONS)

@@ -22,7 +22,7 @@ build dynamic dynamic
 for threads in $(seq $(($(nproc) > 1 ? 2 : 1))); do
     run "$PCERE" replay --sample 0.06 --threads "$threads" --json dynamic.pcere
     says "loops with a dynamic schedule are replayed with $threads threads" 0
-    for region in slivers pieces growing@ growing_guided rows@ rows_in_turn rows_guided lookups; do
+    for region in slivers pieces growing@ growing_guided rows@ rows_in_turn rows_guided lookups spread; do
         holds "$region is sampled, or was disturbed" jq -e --arg region "$region" \
             '[.replays[] | select(.region | startswith($region))] | length == 1
              and all(.basis == "sample" and .sampled_ratio > 0.01 and .sampled_ratio < 0.28 or (.sample_refusal // "" | test("faster than the one before")))' .out

@@ -39,6 +39,7 @@ run "$PCERE" replay --sample 0.05 --threads 1 --json dependent.pcere
 says "loops that are not independent are replayed" 0
 whole "prefix sums are replayed whole" prefix_sums 'depends on'
 whole "a histogram of what the loop changes is" histogram 'depends on'
+whole "counters that are indices and have steps of two lengths are" two_strides 'an index.*depends on|less than 2 ms'
 whole "sweeps until convergence are" converge 'depends on'
 whole "particles that look for their cell are" particles 'depends on'
 whole "threads that wait for flags are" pipeline 'flags|depends on'

@@ -199,6 +199,29 @@ static void short_loops_have_short_blocks(void)
     CU_ASSERT_FALSE(blocks_choose(&dispatch, &pcere_sample_shot.bundles[SITE % SAMPLE_SITES_MOST], 16, 2, 1));
 }
 
+/* Counters that are indices: with 16 shots of 2 x 5 chunks a loop of 640 may have each at most once, one of 100 not. */
+static void no_iteration_runs_twice_where_that_matters(void)
+{
+    struct sample_thread *thread = aligned_alloc(128, sizeof *thread);
+    if (!thread)
+        abort();
+    team = 2;
+    number = 0;
+    shape_take(0.0125, &(struct sample_bundle){1, 4});
+    pcere_sample_own = thread;
+    for (uint64_t count = 640; count; count = count == 640 ? 100 : 0)
+        for (int once = 0; once < 2; once++) {
+            memset(thread, 0, sizeof *thread);
+            pcere_sample_shot.once = once;
+            pcere_sample_shot.twice = false;
+            dispatch_init(NULL, 0, DYNAMIC | SAMPLE_NONMONOTONIC, 0, count - 1, 1, 1, SAMPLE_INT32, SITE);
+            CU_ASSERT_EQUAL(thread->dispatch.active, count == 640 || !once);
+            CU_ASSERT_EQUAL(pcere_sample_shot.twice, count == 100 && once);
+        }
+    pcere_sample_own = NULL;
+    free(thread);
+}
+
 /* ---- schedule(runtime) ---------------------------------------------------------------------------------------------------------------- */
 
 /* Chunks of the first thread are dear. */
@@ -248,6 +271,7 @@ static const struct unit_test tests[] = {
     {"chunks that are said to be long stand alone", chunks_that_stand_alone_are_cold},
     {"shots have no chunk in common", shots_have_no_chunk_in_common},
     {"short loops have short blocks, or run whole", short_loops_have_short_blocks},
+    {"where an iteration may run once only, loops that are too short for that say so", no_iteration_runs_twice_where_that_matters},
     {"of a schedule that is found at run time, static by it, each thread's own chunks tell its time", schedules_of_the_run_keep_to_their_threads},
 };
 

@@ -33,6 +33,19 @@ static void prefix_sums(int count, const int *keys, int bins, int *counts, int *
     }
 }
 
+static int run_begin[1025], pairs[1 << 20], pair_next[1024], pair_places[1 << 22];
+
+/* Counters that are indices have steps of two lengths: part of them could lead where all of them never do. */
+static void two_strides(void)
+{
+#pragma omp parallel for schedule(dynamic)
+    for (int run = 0; run < 1024; run++)
+        for (int k = run_begin[run]; k < run_begin[run + 1]; k++) {
+            pair_places[pair_next[run]++] = k;
+            pair_places[pair_next[pairs[k]] += 2] = k;
+        }
+}
+
 static void histogram(int count, int *keys, int *bins)
 {
 #pragma omp parallel for
@@ -167,6 +180,14 @@ int main(int argc, char **argv)
     for (int i = 1; i < count; i++)
         ordered &= sorted[i - 1] <= sorted[i];
     histogram(count, keys, bins);
+    for (int i = 0; i < 1 << 20; i++)
+        pairs[i] = i >> 10;
+    for (int i = 0; i <= 1024; i++)
+        run_begin[i] = i << 10;
+    for (int i = 0; i < 1024; i++)
+        pair_next[i] = i << 12;
+    two_strides();
+    ordered &= pair_places[3] == 1;
     int width = (int)(20000 * sqrt(size));
     double *from = calloc((size_t)width, sizeof *from), *to = calloc((size_t)width, sizeof *to);
     from[width / 2] = 1;

@@ -86,6 +86,36 @@ static void lookups(int count, const double *table, double *result)
     }
 }
 
+enum { BUCKETS = 4096, EACH = 2048, KEYS = 64 };
+static int bucket_begin[BUCKETS + 1], keys[BUCKETS * EACH], next[BUCKETS * KEYS], places[BUCKETS * EACH];
+
+/* Keys go to where the next one of their kind lies: counters are stepped, and are indices. */
+static void spread(int buckets)
+{
+#pragma omp parallel for schedule(dynamic)
+    for (int bucket = 0; bucket < buckets; bucket++)
+        for (int k = bucket_begin[bucket]; k < bucket_begin[bucket + 1]; k++)
+            places[next[keys[k]]++] = k;
+}
+
+/* 1: each key went to its bucket. */
+static int spread_check(int buckets)
+{
+    int wrong = 0;
+    for (int i = 0; i < BUCKETS * KEYS; i++)
+        next[i] = i * (EACH / KEYS);
+    for (int i = 0; i < BUCKETS * EACH; i++)
+        keys[i] = i / EACH * KEYS + i * 29 % KEYS;
+    for (int i = 0; i <= BUCKETS; i++)
+        bucket_begin[i] = i * EACH;
+    spread(buckets);
+    for (int i = 0; i < buckets * KEYS; i++)
+        wrong += next[i] != (i + 1) * (EACH / KEYS);
+    for (int i = 0; i < buckets * EACH; i++)
+        wrong += places[i] / EACH != i / EACH;
+    return !wrong;
+}
+
 int main(int argc, char **argv)
 {
     double size = argc > 1 ? atof(argv[1]) : 1;
@@ -106,8 +136,9 @@ int main(int argc, char **argv)
     rows_in_turn(lines, columns, from, to);
     rows_guided(lines, columns, from, to);
     lookups(count / 5, table, result);
+    int counted = spread_check(size < 2 ? (int)(BUCKETS / 2 * size) : BUCKETS);
     for (int i = 0; i < count; i++)
         sum += result[i];
-    printf("%s %.3f\n", isfinite(sum + to[columns + 1]) ? "PASS" : "FAIL", sum);
+    printf("%s %.3f\n", counted && isfinite(sum + to[columns + 1]) ? "PASS" : "FAIL", sum);
     return 0;
 }
