@@ -75,11 +75,11 @@ void verify(Module &M) {
 struct StartPass : PassInfoMixin<StartPass> {
   OptimizationLevel Level;
   explicit StartPass(OptimizationLevel Level) : Level(Level) {}
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &Analyses) {
     if (!ExportFile.empty()) {
       pcere::exportUnit(M, ExportFile, ExportSuffix);
     } else if (!ThreadsFile.empty()) {
-      pcere::joinUnits(M, ThreadsUnits);
+      pcere::joinUnits(M, ThreadsUnits, Analyses);
     } else if (CodeletMode) {
       if (OtherProcessor)
         pcere::changeProcessor(M);

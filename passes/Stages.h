@@ -11,6 +11,7 @@
 
 #include "Regions.h"
 
+#include "llvm/IR/PassManager.h"
 #include "llvm/Passes/OptimizationLevel.h"
 
 #include <cstdint>
@@ -39,8 +40,8 @@ void rememberName(llvm::Function &Microtask, llvm::StringRef Name);
 /// As flagThreadSized, of a module whose outlined functions have names: a line "REGION\tREASON" each into \p File.
 void writeThreadSized(llvm::Module &M, llvm::StringRef File);
 
-/// Link the units into \p M whose bitcode files \p List names, a line each.
-void joinUnits(llvm::Module &M, llvm::StringRef List);
+/// Link the units into \p M whose bitcode files \p List names, a line each, and simplify what comes of it, without the compiler's own pipeline.
+void joinUnits(llvm::Module &M, llvm::StringRef List, llvm::ModuleAnalysisManager &Analyses);
 
 /// Fill in pcere_site::thread_sized.
 void setThreadSized(llvm::GlobalVariable &Site, llvm::StringRef Reason);

@@ -1,15 +1,24 @@
 //===- passes/Together.cpp - the units of a program in one module, to follow thread counts from one to another -----------------===//
 //
 // A count that one file asks for may size memory that a second one allocates, and a region of a third divides. Each unit is compiled alone, so this is
-// seen once their bitcode is at hand: linked, optimised as one program (which takes most wrappers away), and looked at as single units are.
+// seen once their bitcode is at hand: linked, simplified as one program, and looked at as single units are. Of an optimiser's work it needs little: variables in
+// registers, and small functions where they are called, which takes wrappers and containers away.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
 #include "Stages.h"
 
+#include "llvm/Analysis/InlineCost.h"
+#include "llvm/Analysis/ProfileSummaryInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/IPO/Inliner.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 using namespace llvm;
 
@@ -21,6 +30,7 @@ static void prepare(Module &M) {
   for (Function &F : M)
     dropFlags(F);
   M.setModuleInlineAsm("");
+  stripNonLineTableDebugInfo(M); // places of calls are all that is asked for
 }
 
 static std::unique_ptr<MemoryBuffer> read(StringRef Path) {
@@ -43,7 +53,27 @@ static void makeInternal(Module &M) {
     }
 }
 
-void joinUnits(Module &M, StringRef List) {
+static FunctionPassManager simplifier() {
+  FunctionPassManager Passes;
+  Passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+  Passes.addPass(EarlyCSEPass());
+  Passes.addPass(SimplifyCFGPass());
+  return Passes;
+}
+
+static void simplify(Module &M, ModuleAnalysisManager &Analyses) {
+  ModulePassManager Passes;
+  Passes.addPass(GlobalDCEPass());
+  Passes.addPass(createModuleToFunctionPassAdaptor(simplifier()));
+  ModuleInlinerWrapperPass Inliner(getInlineParams(/*OptLevel=*/2, /*SizeOptLevel=*/0));
+  Inliner.addModulePass(RequireAnalysisPass<ProfileSummaryAnalysis, Module>());
+  Inliner.getPM().addPass(createCGSCCToFunctionPassAdaptor(simplifier()));
+  Passes.addPass(std::move(Inliner));
+  Passes.addPass(GlobalDCEPass());
+  Passes.run(M, Analyses);
+}
+
+void joinUnits(Module &M, StringRef List, ModuleAnalysisManager &Analyses) {
   prepare(M);
   Linker Program(M);
   std::unique_ptr<MemoryBuffer> Names = read(List);
@@ -59,6 +89,7 @@ void joinUnits(Module &M, StringRef List) {
       report_fatal_error(Twine("error: cannot link ") + Path, /*gen_crash_diag=*/false);
   }
   makeInternal(M);
+  simplify(M, Analyses);
 }
 
 } // namespace pcere

@@ -111,7 +111,7 @@ static enum pcere_status units_write(struct work *work, const struct elf_unit *u
 
 static enum pcere_status units_look(const struct work *work, struct pcere_error *error)
 {
-    static const char *const fixed[] = {"-O2", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops", "-Wno-everything", "-c", "-emit-llvm", "-o", "/dev/null", "-x", "ir"};
+    static const char *const fixed[] = {"-O0", "-Wno-everything", "-c", "-emit-llvm", "-o", "/dev/null", "-x", "ir"};
     const int *files = work->files + work->unit_count;
     struct arguments arguments = {0};
     struct text input = {0}, units = {0}, answer = {0}, log = {0};
