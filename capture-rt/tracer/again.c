@@ -57,9 +57,11 @@ static struct capture_invocation *invocation_of(struct capture_run *run, const s
 static void waits_mark(const struct session *session, struct capture_run *run)
 {
     for (size_t i = 0; i < session->kept_count; i++) {
-        struct capture_invocation *invocation = session->kept[i].waited_ns ? invocation_of(run, &session->kept[i]) : NULL;
-        if (invocation && invocation->stopped)
+        struct capture_invocation *invocation = session->kept[i].gathered ? invocation_of(run, &session->kept[i]) : NULL;
+        if (invocation && invocation->stopped) {
             invocation->waited_ns = session->kept[i].waited_ns;
+            invocation->gathered = true;
+        }
     }
 }
 

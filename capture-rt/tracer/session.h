@@ -95,6 +95,7 @@ struct pending {
     char *io, *reason;               /* see struct kept */
     uint32_t alarmed;
     uint64_t rewritten_pages, waited_ns;
+    bool gathered;
     struct delays delays;            /* as of its beginning */
 };
 
@@ -110,6 +111,7 @@ struct kept {                        /* a captured invocation that has ended */
     uint32_t alarmed;                /* handlers of timers ran in it: as in struct capture_message */
     uint64_t rewritten_pages;        /* that were there before and were written: each cost a fault, for tracking */
     uint64_t waited_ns;              /* see struct capture_invocation */
+    bool gathered;                   /* likewise */
 };
 
 /* ---- pending.c ----------------------------------------------------------------------------------------------------------- */

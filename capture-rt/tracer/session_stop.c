@@ -464,6 +464,7 @@ static enum pcere_status end_serve(struct session *session, const struct capture
     struct delays delays;
     delays_look(session->child.pid, &session->freeze, &delays);
     pending->waited_ns = delays_between(&pending->delays, &delays);
+    pending->gathered = pending->delays.count > 1;
     status = snapshot(session, message, tracking, error);
     codelet_end(session->log.log, &pending->codelet);
     if (status == PCERE_OK)

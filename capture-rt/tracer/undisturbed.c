@@ -13,7 +13,7 @@
 #define COLD_MOST_NS 20000000.0         /* ... but to fetch all that caches hold again takes no longer than this, */
 #define SHARED_MOST_RATIO 0.5           /* ... and others that use the memory meanwhile cost this share of it at most */
 #define CLOSE_MOST 2                    /* to either side: neighbours, which speak for one more where they agree, though times change steadily */
-#define RESUMED_MOST_NS 200000.0        /* behind a stop the region's team is gathered anew: threads run again one after the other, some were asleep */
+#define RESUMED_MOST_NS 200000.0        /* behind a stop of several threads the region's team is gathered anew: threads run again one after the other, some were asleep */
 #define LEVEL_RATIO 1.03                /* within this of what its like take, an invocation is back from a stop */
 #define LEVEL_LEAST 4                   /* to either side, to tell what its like take */
 #define STEADY_LEAST 12                 /* to one side alone, */
@@ -47,7 +47,8 @@ struct disturbance { double cost_ns, waited_ns, resumed_ns; };
 
 static struct disturbance disturbance_of(const struct capture_invocation *invocation, uint64_t faults, uint64_t fault_ns)
 {
-    return (struct disturbance){(double)(faults * fault_ns), (double)invocation->waited_ns, invocation->stopped ? RESUMED_MOST_NS : 0};
+    bool gathered = invocation->gathered && invocation->number > 1;      /* the first one takes longer by itself */
+    return (struct disturbance){(double)(faults * fault_ns), (double)invocation->waited_ns, gathered ? RESUMED_MOST_NS : 0};
 }
 
 /* Could an invocation have taken own_ns that takes like_ns by itself, so disturbed? What a stop leaves is soon over: of an invocation of
