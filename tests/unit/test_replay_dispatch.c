@@ -157,7 +157,7 @@ static void chunks_in_blocks_take_what_they_take_in_the_loop(void)
                 shape_take(0.02, &(struct sample_bundle){2, 20});
                 for (uint32_t shot = 1; shot < 4; shot++)
                     shot_take(schedules[s], chunk, shot, &seen);
-                double each_ns = ITERATION_NS + (team > 1 ? (double)ASK_NS / chunk : 0);
+                double each_ns = (double)ITERATION_NS + (team > 1 ? (double)ASK_NS / chunk : 0);
                 CU_ASSERT_DOUBLE_EQUAL((double)seen.timed_ns / (double)seen.run / each_ns, 1, 0.004);
             }
 }
