@@ -7,10 +7,59 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
 
 #include <unistd.h>
 
 namespace pcere {
+
+/// The function that all direct callers of its function give for \p Parameter, or null.
+inline const llvm::Function *givenFunction(const llvm::Argument &Parameter) {
+  const llvm::Function *Given = nullptr;
+  for (const llvm::Use &U : Parameter.getParent()->uses()) {
+    auto *Call = llvm::dyn_cast<llvm::CallBase>(U.getUser());
+    if (!Call || !Call->isCallee(&U) || Parameter.getArgNo() >= Call->arg_size())
+      return nullptr;
+    auto *F = llvm::dyn_cast<llvm::Function>(Call->getArgOperand(Parameter.getArgNo())->stripPointerCasts());
+    if (!F || (Given && F != Given))
+      return nullptr;
+    Given = F;
+  }
+  return Given;
+}
+
+/// What a local variable is given once and for all, or null.
+inline const llvm::Value *onlyValue(const llvm::AllocaInst &Variable) {
+  const llvm::Value *Only = nullptr;
+  for (const llvm::User *U : Variable.users())
+    if (auto *Store = llvm::dyn_cast<llvm::StoreInst>(U)) {
+      if (Only || Store->getPointerOperand() != &Variable)
+        return nullptr;
+      Only = Store->getValueOperand();
+    }
+  return Only;
+}
+
+/// The function that \p Call enters, as far as can be told, or null. Through a variable, what that begins with, though the program may let it be another one: an
+/// allocator that users may replace is one all the same. Through a parameter, what is always given for it (a parser of text).
+inline const llvm::Function *likelyCallee(const llvm::CallBase &Call) {
+  const llvm::Value *Called = Call.getCalledOperand()->stripPointerCasts();
+  if (auto *Load = llvm::dyn_cast<llvm::LoadInst>(Called)) {
+    const llvm::Value *From = Load->getPointerOperand()->stripPointerCasts();
+    if (auto *Variable = llvm::dyn_cast<llvm::GlobalVariable>(From); Variable && Variable->hasInitializer())
+      Called = Variable->getInitializer()->stripPointerCasts();
+    else if (auto *Local = llvm::dyn_cast<llvm::AllocaInst>(From)) // nothing was optimised
+      Called = onlyValue(*Local);
+  }
+  if (auto *Parameter = llvm::dyn_cast_or_null<llvm::Argument>(Called))
+    return givenFunction(*Parameter);
+  return llvm::dyn_cast_or_null<llvm::Function>(Called);
+}
+
+inline llvm::StringRef likelyName(const llvm::CallBase &Call) {
+  const llvm::Function *Callee = likelyCallee(Call);
+  return Callee ? Callee->getName() : llvm::StringRef();
+}
 
 /// Of threads, or of what programs take for as many: processors, places.
 inline bool asksForThreadCount(const llvm::CallBase &Call) {

@@ -103,7 +103,7 @@ private:
   bool pass(const Edge &E);
   bool passSize(unsigned N, unsigned Field);
   void settle();
-  void allocates(const llvm::Instruction &I, const Facts &Bound);
+  void allocates(const llvm::Loop &L, const Facts &Bound);
   void followLoops();
   void followLoop(const llvm::Loop &L, const llvm::Value &Limit, const llvm::Value &Other);
   void keepOlder();

@@ -95,34 +95,38 @@ void ThreadFlow::settle() {
   }
 }
 
-/// Whatever is allocated by this instruction of the instance, or by what it calls, has a size that follows \p Bound.
-void ThreadFlow::allocates(const Instruction &I, const Facts &Bound) {
-  SetVector<unsigned> Called;
-  auto Look = [&](unsigned In, const Instruction &At) {
+/// Whatever is allocated in this loop of the instance, or by what it calls, has a size that follows \p Bound.
+void ThreadFlow::allocates(const Loop &L, const Facts &Bound) {
+  MapVector<unsigned, const Instruction *> Called; // instances, and the loop's instruction by which each is reached first
+  auto Look = [&](unsigned In, const Instruction &At, const Instruction &By) {
     auto *Call = dyn_cast<CallBase>(&At);
     if (!Call || forkPath(*Call) >= 0)
       return;
-    if (allocationSize(calleeName(*Call)).second > 0) {
+    if (allocationSize(likelyName(*Call)).second > 0) {
       unsigned N = nodeIn(In, &At);
       Facts &To = facts(N);
       if (join(To.Sized, Bound.Count)) {
         changed(N);
         if (!To.Allocated)
-          To.Allocated = &I, To.Asked = Bound.Asked;
+          To.Allocated = &By, To.Asked = Bound.Asked;
       }
     }
-    const Function *Callee = Call->getCalledFunction();
+    const Function *Callee = likelyCallee(*Call);
     if (Callee && Callee == Instances[In].F)
-      Called.insert(In);
+      Called.insert({In, &By});
     else if (Callee && !Callee->isDeclaration())
       for (const CallBase *Site : {Call, static_cast<const CallBase *>(nullptr)}) // an allocator of the program's own is not followed as a call
         if (auto Slot = InstanceOf.find(key({Callee, Instances[In].Owner, Instances[In].Outer}, Site)); Slot != InstanceOf.end())
-          Called.insert(Slot->second);
+          Called.insert({Slot->second, &By});
   };
-  Look(Here, I);
-  for (size_t K = 0; K < Called.size(); ++K)
-    for (const Instruction &At : instructions(*Instances[Called[K]].F))
-      Look(Called[K], At);
+  for (const BasicBlock *Inside : L.blocks())
+    for (const Instruction &I : *Inside)
+      Look(Here, I, I);
+  for (size_t K = 0; K < Called.size(); ++K) {
+    auto [In, By] = *(Called.begin() + static_cast<ptrdiff_t>(K));
+    for (const Instruction &At : instructions(*Instances[In].F))
+      Look(In, At, *By);
+  }
 }
 
 /// Loops that run once per thread make one part per thread too, say by push_back, and count up to its number. Also what an earlier invocation left.
@@ -166,9 +170,7 @@ void ThreadFlow::followLoop(const Loop &L, const Value &Limit, const Value &Othe
   const Facts *Bound = carriesNothing(&Limit) ? nullptr : known(node(&Limit));
   if (!Bound || Bound->Count.none())
     return;
-  for (const BasicBlock *Inside : L.blocks())
-    for (const Instruction &I : *Inside)
-      allocates(I, *Bound);
+  allocates(L, *Bound);
   const Instruction *Counter = counter(L, Other);
   if (!Counter || !Bound->Count.test(Instances[Here].Owner) || !Instances[Here].Owner)
     return;
@@ -239,7 +241,7 @@ void ThreadFlow::keepOlderOf(unsigned In, const Instruction &I, int Class, unsig
       changed(N);
     }
   }
-  const Function *Callee = Call->getCalledFunction();
+  const Function *Callee = likelyCallee(*Call);
   if (!Callee || Callee->isDeclaration() || Depth == DepthMost)
     return;
   for (const CallBase *Site : {Call, static_cast<const CallBase *>(nullptr)})

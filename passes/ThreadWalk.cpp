@@ -114,7 +114,7 @@ bool ThreadFlow::callThatAllocates(const CallBase &Call, StringRef Name) {
     if (!carriesNothing(V))
       Edges.push_back({node(V), Memory, &Call, false});
   };
-  auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCasts());
+  const Function *Callee = likelyCallee(Call);
   if (Name.starts_with("_FortranAAllocatableSetBounds") && Call.arg_size() >= 4) { // the descriptor begins with the address
     Size(Call.getArgOperand(3), content(node(Call.getArgOperand(0))));
   } else if (auto [First, Count] = allocationSize(Name); Count > 0 && Call.arg_size() >= First + Count) {
@@ -153,8 +153,8 @@ static bool chooses(Intrinsic::ID ID) {
 }
 
 void ThreadFlow::call(const CallBase &Call) {
-  StringRef Name = calleeName(Call);
-  auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCasts());
+  StringRef Name = likelyName(Call);
+  const Function *Callee = likelyCallee(Call);
   auto *Own = dyn_cast<IntrinsicInst>(&Call);
   if (callOfRuntime(Call, Name) || callThatAllocates(Call, Name) || callThatReads(Call, Name))
     return;
@@ -251,8 +251,8 @@ void ThreadFlow::findMakers() {
         continue;
       for (const Instruction &I : instructions(F)) {
         auto *Call = dyn_cast<CallBase>(&I);
-        auto *Callee = Call ? Call->getCalledFunction() : nullptr;
-        if (Call && (allocationSize(calleeName(*Call)).second > 0 || (Callee && Callee != &F && Makers.count(Callee)))) {
+        const Function *Callee = Call ? likelyCallee(*Call) : nullptr;
+        if (Call && (allocationSize(likelyName(*Call)).second > 0 || (Callee && Callee != &F && Makers.count(Callee)))) {
           Makers.insert(&F);
           Grown = true;
           break;
@@ -273,7 +273,7 @@ void ThreadFlow::choosePrecision() {
     WithCallees[&F] = Own[&F];
     for (const Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallBase>(&I);
-      auto *Callee = Call ? Call->getCalledFunction() : nullptr;
+      const Function *Callee = Call ? likelyCallee(*Call) : nullptr;
       if (Call && forkPath(*Call) >= 0 && Call->arg_size() >= 3)
         Callee = dyn_cast<Function>(Call->getArgOperand(2)->stripPointerCasts()), Forks[&F].push_back(Callee);
       if (Callee)

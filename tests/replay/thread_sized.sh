@@ -29,7 +29,7 @@ for flags in -O0 -O2; do
     says "$flags: ways runs and is captured" 0 out '^PASS'
     run "$PCERE" regions --json ways.pcere
     is "$flags: what was made for the threads is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
-        "allowed_processors asked_by_a_variable kept_by_a_static kept_from_the_first numbers_drawn parts_with_owners read_from_text registered_threads turns_of_the_team"
+        "allocated_through_a_variable allowed_processors asked_by_a_variable kept_by_a_static kept_from_the_first numbers_drawn parts_with_owners read_by_a_parser read_from_text registered_threads turns_of_the_team"
     run "$PCERE" replay --repeat 1 --threads 4 ways.pcere kept_from_the_first
     says "$flags: what a region keeps is refused with more threads" 1 err 'holds for at most 2 threads.*sized by omp_get_num_threads at thread_ways.cpp'
     run "$PCERE" verify --threads 1,4 ways.pcere made_each_time queue_of_chunks

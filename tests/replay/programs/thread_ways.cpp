@@ -9,7 +9,7 @@
 
 enum { N = 1000, LINE = 8 };
 
-static double *kept, *by_text, *by_processors, *by_variable, *counted, *made;
+static double *kept, *by_text, *by_parser, *by_allocator, *by_processors, *by_variable, *counted, *made;
 static double sum;
 
 static void kept_from_the_first() {
@@ -79,6 +79,24 @@ static void parts_with_owners() {
     owners[omp_get_thread_num()][i % LINE] += i;
 }
 
+static int converted(long (*parser)(const char *, char **, int), const char *text) { return static_cast<int>(parser(text, nullptr, 10)); }
+
+static void *(*allocator)(size_t) = std::malloc;
+
+void use_allocator(void *(*other)(size_t)) { allocator = other; }
+
+static void allocated_through_a_variable() {
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+    by_allocator[LINE * omp_get_thread_num()] += i;
+}
+
+static void read_by_a_parser() {
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+    by_parser[LINE * omp_get_thread_num()] += i;
+}
+
 static void read_from_text() {
 #pragma omp parallel for
   for (int i = 0; i < N; i++)
@@ -143,6 +161,10 @@ int main(int, char **words) {
   if (!text || sscanf(text, "%d", &told) != 1 || sched_getaffinity(0, sizeof allowed, &allowed))
     return 1;
   by_text = static_cast<double *>(calloc(LINE * told, sizeof(double)));
+  by_parser = static_cast<double *>(calloc(LINE * converted(std::strtol, text), sizeof(double)));
+  by_allocator = static_cast<double *>(allocator(LINE * threads * sizeof(double)));
+  for (int i = 0; i < LINE * threads; i++)
+    by_allocator[i] = 0;
   by_processors = static_cast<double *>(calloc(LINE * (CPU_COUNT(&allowed) + 64), sizeof(double)));
   by_variable = static_cast<double *>(calloc(LINE * wanted, sizeof(double)));
   counted = static_cast<double *>(calloc(LINE * threads, sizeof(double)));
@@ -159,6 +181,8 @@ int main(int, char **words) {
     numbers_drawn();
     turns_of_the_team();
     parts_with_owners();
+    allocated_through_a_variable();
+    read_by_a_parser();
     read_from_text();
     allowed_processors();
     asked_by_a_variable(wanted);
