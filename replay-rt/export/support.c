@@ -217,10 +217,8 @@ static void externals_place(void)
             continue;
         start = start < mapped ? mapped : start;
         if (start < end && mmap((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != (void *)start) {
-            fprintf(messages, "addresses of the capture's libraries are taken: run again\n");
-            exit(1);
-        }
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != (void *)start)
+            process_again("addresses of the capture's libraries are taken");
         mapped = end > mapped ? end : mapped;
         used = external_end(external);
         memcpy((void *)external->address, external->bytes ? external->symbol : (const char *)jump, external->bytes ? external->bytes : sizeof jump);

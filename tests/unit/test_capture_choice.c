@@ -37,6 +37,8 @@ static void simulated_init(struct simulated *simulated, uint64_t begin_cost_ns, 
     clock_now_ns = 1000 * (uint64_t)MS;
     simulated->state->log = simulated->log;
     simulated->state->attached_ns = clock_now_ns;
+    simulated->state->begin_cost_ns = begin_cost_ns;      /* else it is foretold from this process's memory */
+    simulated->state->end_cost_ns = end_cost_ns;
     pthread_mutex_init(&simulated->state->choosing, NULL);
 }
 
