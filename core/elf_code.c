@@ -9,6 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The next symbol table behind `section` (NULL: the first), or NULL. */
+static Elf_Scn *symbols_next(Elf *elf, Elf_Scn *section, GElf_Shdr *ret_header)
+{
+    while ((section = elf_nextscn(elf, section)))
+        if (gelf_getshdr(section, ret_header) && (ret_header->sh_type == SHT_SYMTAB || ret_header->sh_type == SHT_DYNSYM))
+            return section;
+    return NULL;
+}
+
 static void symbols_search(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, uint64_t address, char **ret_function, char **ret_unit)
 {
     Elf_Data *data = elf_getdata(section, NULL);
@@ -34,11 +43,9 @@ void elf_code_name(const char *path, uint64_t address, char **ret_function, char
     elf_version(EV_CURRENT);
     Elf *elf = descriptor >= 0 ? elf_begin(descriptor, ELF_C_READ_MMAP, NULL) : NULL;
     Elf_Scn *section = NULL;
-    while (elf && elf_kind(elf) == ELF_K_ELF && !*ret_function && (section = elf_nextscn(elf, section))) {
-        GElf_Shdr header;
-        if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-            symbols_search(elf, section, &header, address, ret_function, ret_unit);
-    }
+    GElf_Shdr header;
+    while (elf && elf_kind(elf) == ELF_K_ELF && !*ret_function && (section = symbols_next(elf, section, &header)))
+        symbols_search(elf, section, &header, address, ret_function, ret_unit);
     if (elf)
         elf_end(elf);
     if (descriptor >= 0)
@@ -88,11 +95,9 @@ struct elf_code *elf_code_open(const char *path)
     code->descriptor = open(path, O_RDONLY | O_CLOEXEC);
     code->elf = code->descriptor >= 0 ? elf_begin(code->descriptor, ELF_C_READ_MMAP, NULL) : NULL;
     bool good = code->elf && elf_kind(code->elf) == ELF_K_ELF;
-    while (good && (section = elf_nextscn(code->elf, section))) {
-        GElf_Shdr header;
-        if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-            good = functions_add(code, section, &header);
-    }
+    GElf_Shdr header;
+    while (good && (section = symbols_next(code->elf, section, &header)))
+        good = functions_add(code, section, &header);
     if (good && code->count) {
         qsort(code->functions, code->count, sizeof *code->functions, function_order);
         return code;

@@ -153,8 +153,8 @@ static bool chooses(Intrinsic::ID ID) {
 }
 
 void ThreadFlow::call(const CallBase &Call) {
-  StringRef Name = likelyName(Call);
   const Function *Callee = likelyCallee(Call);
+  StringRef Name = Callee ? Callee->getName() : StringRef();
   auto *Own = dyn_cast<IntrinsicInst>(&Call);
   if (callOfRuntime(Call, Name) || callThatAllocates(Call, Name) || callThatReads(Call, Name))
     return;

@@ -308,11 +308,11 @@ static bool is_worth_alone(struct target_state *state, struct target_choice *cho
 {
     const struct capture_log *log = state->log;
     const struct capture_history *history = &log->histories[choice->region];
+    if (invocation == 1 || (choice->known && choice->sure && is_covered(history, choice->magnitude, false)))
+        return false;           /* most */
     uint64_t region_ns = log->counts[choice->region].time_ns + log->counts[choice->region].nested_ns, count, like_ns;
     uint64_t long_ns = ALONE_TIMES * stop_cost_ns(state, false), told_ns = choice->known ? capture_magnitude_ns(choice->magnitude) : 0;
-    if (invocation == 1 || (region_ns / (invocation - 1) < long_ns && told_ns < long_ns))
-        return false;
-    if (choice->known && choice->sure && is_covered(history, choice->magnitude, false))
+    if (region_ns / (invocation - 1) < long_ns && told_ns < long_ns)
         return false;
     uint64_t now_ns = target_clock_ns(), elapsed_ns = elapsed_of(state, now_ns);
     choice->near = state->stopped_ns && now_ns - state->stopped_ns < NEAR_NS;
