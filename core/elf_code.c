@@ -2,6 +2,7 @@
 #include "core/elf_code.h"
 
 #include "core/text.h"
+#include "include/pcere/bisect.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -108,14 +109,7 @@ struct elf_code *elf_code_open(const char *path)
 
 const char *elf_code_function(const struct elf_code *code, uint64_t address, uint64_t *ret_start)
 {
-    size_t low = 0, high = code->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (code->functions[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, code->count, i, code->functions[i].start <= address);
     while (low > 1 && code->functions[low - 2].start == code->functions[low - 1].start)
         low--;
     if (!low)

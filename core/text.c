@@ -1,4 +1,5 @@
 #include "core/text.h"
+#include "include/pcere/bisect.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -114,13 +115,6 @@ const char *names_next(const char *name)
 
 size_t array_lower_bound(const uint64_t *values, size_t count, uint64_t value)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (values[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, count, i, values[i] < value);
     return low;
 }

@@ -3,6 +3,7 @@
 #define PCERE_REPLAY_RT_RANGES_H
 
 #include "replay-rt/protocol.h"
+#include "include/pcere/bisect.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -33,28 +34,14 @@ static inline size_t plan_ranges_merge(struct plan_range *ranges, size_t count)
 /* The alias that holds the address, or NULL: the address is no alias. */
 static inline const struct plan_alias *plan_alias_at(const struct plan_alias *aliases, size_t count, uint64_t address)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (aliases[middle].address + aliases[middle].bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, count, i, aliases[i].address + aliases[i].bytes <= address);
     return low < count && aliases[low].address <= address ? &aliases[low] : NULL;
 }
 
 /* The first mapping that ends behind the address; count: none does. */
 static inline size_t plan_mapping_from(const struct plan_mapping *mappings, size_t count, uint64_t address)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (mappings[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, count, i, mappings[i].end <= address);
     return low;
 }
 

@@ -1,5 +1,6 @@
 /* store/codelet.c - the bytes of a codelet file and the rules that a codelet keeps, the same for writing and reading. */
 #include "core/text.h"
+#include "include/pcere/bisect.h"
 #include "store/format.h"
 
 #include <stdlib.h>
@@ -102,14 +103,7 @@ static const char *check_covered(const struct store_codelet *codelet, uint64_t p
 
 static bool is_mapped(const struct store_codelet *codelet, uint64_t start, uint64_t end)
 {
-    size_t low = 0, high = codelet->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (codelet->mappings[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, codelet->mapping_count, i, codelet->mappings[i].end <= start);
     for (; start < end && low < codelet->mapping_count && codelet->mappings[low].start <= start; low++)
         start = codelet->mappings[low].end;
     return start >= end;
@@ -118,14 +112,7 @@ static bool is_mapped(const struct store_codelet *codelet, uint64_t start, uint6
 /* The first alias that ends above the address. */
 static size_t alias_above(const struct store_codelet *codelet, uint64_t address)
 {
-    size_t low = 0, high = codelet->alias_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (codelet->aliases[middle].address + codelet->aliases[middle].bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, codelet->alias_count, i, codelet->aliases[i].address + codelet->aliases[i].bytes <= address);
     return low;
 }
 

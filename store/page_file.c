@@ -2,6 +2,7 @@
 
 #include "core/faults.h"
 #include "core/text.h"
+#include "include/pcere/bisect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -235,15 +236,8 @@ uint64_t page_file_count(const struct page_file *file)
 
 static size_t find_block(const struct block_index *index, uint64_t page)
 {
-    size_t low = 0, high = index->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (index->blocks[middle].first_page <= page)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    BISECT(next, 1, index->count, i, index->blocks[i].first_page <= page);
+    return next - 1;
 }
 
 /* ---- one block ----------------------------------------------------------------------------------------------------------- */

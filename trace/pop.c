@@ -1,5 +1,6 @@
 /* trace/pop.c - see pop.h. */
 #include "trace/pop.h"
+#include "include/pcere/bisect.h"
 
 #include <stdlib.h>
 
@@ -99,14 +100,7 @@ static bool supply_make(const struct timeline *timeline, const struct graph *gra
 
 static void supply_until(const struct supply *supply, int64_t at_ns, uint64_t *ret_ready_ns, uint64_t *ret_blocked_ns)
 {
-    size_t low = 0, high = supply->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (supply->changes[middle].at_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, supply->count, i, supply->changes[i].at_ns <= at_ns);
     *ret_ready_ns = *ret_blocked_ns = 0;
     if (!low)
         return;

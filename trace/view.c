@@ -1,6 +1,7 @@
 /* trace/view.c - see view.h: what is shown, and its arrows. */
 #include "trace/view.h"
 #include "core/text.h"
+#include "include/pcere/bisect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -200,14 +201,7 @@ static void edges_arrows(struct view *view, const struct keyed *list, size_t cou
         uint64_t number = of_trace ? (graph->nodes[node].id != UINT64_MAX ? view->run->timeline.tasks[task++].number : UINT64_MAX) : graph->nodes[node].id;
         if (number >= TIMELINE_NONE)
             continue;
-        size_t low = 0, high = count;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (list[middle].key >> 1 < number)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        BISECT(low, 0, count, i, list[i].key >> 1 < number);
         if (low < count && list[low].key >> 1 == number) {
             uint64_t key = list[low].key;
             spans[node].first = list[low].span + 1;
@@ -396,14 +390,7 @@ static bool showing_init(struct showing *showing, struct view *view, size_t firs
     *showing = (struct showing){.view = view, .least_ns = least_of(view), .first = first, .stop = stop, .output = {.file = file, .buffer = malloc(VIEW_BUFFER_BYTES)}};
     if (showing->output.buffer)
         showing->sink = sink_make(view, &showing->output);
-    size_t low = 0, high = view->arrow_count * 2;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (view->ends[middle].span < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, view->arrow_count * 2, i, view->ends[i].span < first);
     showing->end = low;
     return showing->output.buffer && showing->sink.state;
 }

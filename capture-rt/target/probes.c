@@ -4,6 +4,7 @@
  * exception, exit) is closed when a later probe of its thread comes from a frame that cannot lie inside it.
  */
 #include "capture-rt/target/target.h"
+#include "include/pcere/bisect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -171,14 +172,7 @@ static void open_drop_stale(struct target_state *state, struct target_thread *th
 static struct capture_planned *planned_at(struct capture_log *log, const struct capture_region_entry *region, uint64_t invocation)
 {
     struct capture_planned *plan = &log->plan[region->plan_first];
-    uint32_t low = 0, high = region->plan_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (plan[middle].invocation < invocation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, region->plan_count, i, plan[i].invocation < invocation);
     return plan + low;
 }
 

@@ -1,6 +1,7 @@
 #include "capture-rt/tracer/leads.h"
 
 #include "core/text.h"
+#include "include/pcere/bisect.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -133,28 +134,14 @@ static bool is_in_an_object(const struct leads *leads, uint64_t address)
 
 static bool is_named_exactly(const struct lead *lead, uint64_t word, bool variables)
 {
-    size_t low = 0, high = lead->name_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lead->names[middle].address < word)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, lead->name_count, i, lead->names[i].address < word);
     return low < lead->name_count && lead->names[low].address == word && (variables || !lead->names[low].variable);     /* functions come first */
 }
 
 /* Ranges do not overlap, but may be there twice. */
 static bool is_in_a_range(const struct lead *lead, uint64_t word)
 {
-    size_t low = 0, high = lead->range_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lead->ranges[middle].address <= word)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, lead->range_count, i, lead->ranges[i].address <= word);
     return low > 0 && word - lead->ranges[low - 1].address < lead->ranges[low - 1].bytes;
 }
 

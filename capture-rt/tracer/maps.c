@@ -1,6 +1,7 @@
 #include "capture-rt/tracer/maps.h"
 
 #include "core/text.h"
+#include "include/pcere/bisect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -204,14 +205,7 @@ struct places {
 /* The first place that ends behind the offset. */
 static size_t place_above(const struct places *places, uint64_t offset)
 {
-    size_t low = 0, high = places->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (places->items[middle].end <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, places->count, i, places->items[i].end <= offset);
     return low;
 }
 

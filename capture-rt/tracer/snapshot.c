@@ -1,6 +1,7 @@
 #include "capture-rt/tracer/snapshot.h"
 
 #include "core/text.h"
+#include "include/pcere/bisect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,16 +156,9 @@ static bool is_sparse(const struct snapshotter *snapshotter, const struct store_
 {
     const struct run_list *last = &snapshotter->last;
     uint64_t pages = 0, most = (mapping->end - mapping->start) / snapshotter->page_bytes / SPARSE_PARTS;
-    size_t low = 0, high = last->count;
     if (mapping->end - mapping->start < SPARSE_BYTES)
         return false;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (last->runs[middle].address < mapping->start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, last->count, i, last->runs[i].address < mapping->start);
     for (; low < last->count && last->runs[low].address < mapping->end && pages <= most; low++)
         pages += last->runs[low].count;
     return pages <= most;

@@ -1,5 +1,6 @@
 /* profiler/host/trace_part.c - see trace_part.h. */
 #include "profiler/host/trace_part.h"
+#include "include/pcere/bisect.h"
 #include "profiler/host/trace_lasting.h"
 
 #include <stdlib.h>
@@ -107,14 +108,7 @@ static bool entries_sound(const struct trace_file *file, struct trace_part *part
 /* Of a thread's entries the last one that begins before `ticks`; the first one if there is none. */
 static size_t entry_find(const struct trace_part *part, size_t thread, uint64_t ticks)
 {
-    size_t low = part->first[thread], high = part->first[thread + 1];
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (part->index[part->entries[middle]].first_ticks < ticks)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, part->first[thread], part->first[thread + 1], i, part->index[part->entries[i]].first_ticks < ticks);
     return low > part->first[thread] ? low - 1 : low;
 }
 
@@ -142,14 +136,7 @@ static void maker_choose(const struct trace_file *file, struct trace_part *part,
     uint64_t thread = id >> TRACE_ID_THREAD_SHIFT, count = id & COUNT_MASK;
     if (!id || thread >= file->thread_count)
         return;
-    size_t low = part->first[thread], high = part->first[thread + 1];
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (part->made[part->entries[middle]].ids < count)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, part->first[thread], part->first[thread + 1], i, part->made[part->entries[i]].ids < count);
     for (size_t i = low > part->first[thread] ? low - 1 : low; i <= low && i < part->first[thread + 1]; i++)
         part->chosen[part->entries[i]] = true;
 }

@@ -1,5 +1,6 @@
 /* replay-rt/launcher/captured_view.c - which copy holds an address. */
 #include "replay-rt/launcher/captured_view.h"
+#include "include/pcere/bisect.h"
 
 #include "replay-rt/ranges.h"
 
@@ -42,14 +43,7 @@ static const struct plan_copy *copy_find(struct captured_view *view, uint64_t ad
 {
     if (view->last < view->copy_count && copy_holds(view, view->last, address))
         return &view->copies[view->last];
-    size_t low = 0, high = view->copy_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (view->copies[middle].address + view->copies[middle].pages * view->page_bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, view->copy_count, i, view->copies[i].address + view->copies[i].pages * view->page_bytes <= address);
     if (low == view->copy_count || !copy_holds(view, low, address))
         return NULL;
     view->last = low;

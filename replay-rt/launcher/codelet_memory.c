@@ -6,6 +6,7 @@
 #include "replay-rt/launcher/codelet_memory.h"
 
 #include "core/text.h"
+#include "include/pcere/bisect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +37,7 @@ static bool copy_add(struct plan_copy **copies, size_t *count, size_t *capacity,
 
 const struct store_mapping *codelet_mapping_above(const struct store_codelet *codelet, uint64_t address)
 {
-    size_t low = 0, high = codelet->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (codelet->mappings[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, codelet->mapping_count, i, codelet->mappings[i].end <= address);
     return low < codelet->mapping_count ? &codelet->mappings[low] : NULL;
 }
 
@@ -128,14 +122,7 @@ static enum pcere_status aliases_add(struct codelet_memory *memory, const struct
 /* Does the capture hold the page at this address? */
 static bool is_captured(const struct store_codelet *codelet, uint64_t address, uint64_t page_bytes)
 {
-    size_t low = 0, high = codelet->before_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (codelet->before[middle].address + codelet->before[middle].count * page_bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, codelet->before_count, i, codelet->before[i].address + codelet->before[i].count * page_bytes <= address);
     return low < codelet->before_count && codelet->before[low].address <= address;
 }
 

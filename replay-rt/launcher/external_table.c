@@ -1,4 +1,5 @@
 #include "replay-rt/launcher/external_table.h"
+#include "include/pcere/bisect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,14 +101,7 @@ enum pcere_status external_table_read(struct store *store, const struct store_ru
 /* Several names may stand at one address; a constant may be pointed into. */
 static void word_mark(const struct external_table *table, uint64_t word)
 {
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->items[middle].address <= word)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, table->count, i, table->items[i].address <= word);
     uint64_t address = low ? table->items[low - 1].address : 0;
     for (; low && table->items[low - 1].address == address; low--)
         if (external_table_name(table, low - 1)[0] == '/')

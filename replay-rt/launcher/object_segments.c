@@ -1,5 +1,6 @@
 /* replay-rt/launcher/object_segments.c - which object holds an address: overlapping objects cut into disjoint segments, and the search in them. */
 #include "replay-rt/launcher/objects_private.h"
+#include "include/pcere/bisect.h"
 
 #include <stdlib.h>
 
@@ -95,14 +96,7 @@ void objects_segments_make(struct objects *objects)
 
 bool objects_find(const struct objects *objects, uint64_t address, struct object_place *ret_place)
 {
-    size_t low = 0, high = objects->segment_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (objects->segments[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, objects->segment_count, i, objects->segments[i].end <= address);
     if (low == objects->segment_count || objects->segments[low].start > address)
         return false;
     struct object_place place = {.object = objects->segments[low].object};

@@ -1,5 +1,6 @@
 /* replay-rt/launcher/objects.c - finds the objects of captured memory. */
 #include "replay-rt/launcher/objects_private.h"
+#include "include/pcere/bisect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,14 +82,7 @@ static void blocks_collect(struct objects *objects)
 
 static struct block *block_at(const struct objects *objects, uint64_t address)
 {
-    size_t low = 0, high = objects->block_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (objects->blocks[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, objects->block_count, i, objects->blocks[i].end <= address);
     return low < objects->block_count && objects->blocks[low].start <= address ? &objects->blocks[low] : NULL;
 }
 
@@ -108,15 +102,7 @@ static uint64_t block_end_by_header(const struct objects *objects, const struct 
 /* Of the objects whose end is known, the first that ends above the address. */
 static const struct object *root_above(const struct objects *objects, uint64_t address)
 {
-    size_t low = 0, high = objects->root_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct object *root = &objects->items[objects->roots[middle]];
-        if (root->address + root->bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, objects->root_count, i, objects->items[objects->roots[i]].address + objects->items[objects->roots[i]].bytes <= address);
     return low < objects->root_count ? &objects->items[objects->roots[low]] : NULL;
 }
 

@@ -1,5 +1,6 @@
 /* replay-rt/launcher/rounded.c - intervals of values from runs with directed rounding. */
 #include "replay-rt/launcher/rounded.h"
+#include "include/pcere/bisect.h"
 
 #include "replay-rt/launcher/objects.h"
 
@@ -12,14 +13,8 @@
 /* The first word that may hold bytes from `address` on. */
 static size_t word_from(const struct difference_list *list, uint32_t thread, uint64_t address)
 {
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct plan_difference *word = &list->items[middle];
-        bool before = word->thread_local_of != thread ? word->thread_local_of > thread : word->address + word->bytes <= address;
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
+    const struct plan_difference *words = list->items;
+    BISECT(low, 0, list->count, i, words[i].thread_local_of != thread ? words[i].thread_local_of > thread : words[i].address + words[i].bytes <= address);
     return low;
 }
 

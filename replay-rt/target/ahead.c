@@ -9,6 +9,7 @@
  * processor that runs a thread of the team.
  */
 #include "replay-rt/target/codelet.h"
+#include "include/pcere/bisect.h"
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -117,14 +118,7 @@ void pcere_ahead_begin(const struct memory *memory)
 
 static const struct range *range_of(uint64_t address)
 {
-    size_t low = 0, high = ahead.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ahead.ranges[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, ahead.count, i, ahead.ranges[i].end <= address);
     return low < ahead.count && ahead.ranges[low].start <= address ? &ahead.ranges[low] : NULL;
 }
 

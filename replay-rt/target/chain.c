@@ -7,6 +7,7 @@
  * what the one before it left, as it did in the program, and only what is between arrays is laid out.
  */
 #include "replay-rt/target/codelet.h"
+#include "include/pcere/bisect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,14 +69,7 @@ static void own_pages_list(struct chain *chain, const struct plan_step *step, st
 
 static struct page_move *own_page(const struct state *state, uint64_t address)
 {
-    size_t low = 0, high = state->own_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (state->own[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, state->own_count, i, state->own[i].address < address);
     return low < state->own_count && state->own[low].address == address ? &state->own[low] : NULL;
 }
 

@@ -4,6 +4,7 @@
  *   the replay's    q ──▶ [ $apr1$\0 ]  in the codelet: from q to the constant's end there must be the same
  */
 #include "replay-rt/target/codelet.h"
+#include "include/pcere/bisect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +41,7 @@ void pcere_constants_open(struct codelet *codelet)
 /* From the address to the end of the constant that holds it. 0: none does. */
 static uint64_t bytes_behind(uint64_t address)
 {
-    size_t low = 0, high = constant_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((uint64_t)(uintptr_t)constants[middle].here <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, constant_count, i, (uint64_t)(uintptr_t)constants[i].here <= address);
     if (!low)
         return 0;
     uint64_t offset = address - (uint64_t)(uintptr_t)constants[low - 1].here;

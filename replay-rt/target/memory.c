@@ -6,6 +6,7 @@
  * original
  */
 #include "replay-rt/target/codelet.h"
+#include "include/pcere/bisect.h"
 #include "replay-rt/target/machine.h"
 
 #include <errno.h>
@@ -164,15 +165,8 @@ void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory)
 /* The copy that holds page number `page`. */
 static uint64_t copy_of_page(const struct memory *memory, uint64_t page)
 {
-    uint64_t low = 0, high = memory->codelet->plan->before.count;
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (memory->first_page[middle] <= page)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    BISECT(next, 1, memory->codelet->plan->before.count, i, memory->first_page[i] <= page);
+    return next - 1;
 }
 
 typedef void pages_fn(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count);
@@ -458,14 +452,7 @@ void pcere_memory_learn(struct memory *memory)
 /* Index of the mapping that holds the address, or the number of mappings. */
 static uint64_t mapping_of(const struct memory *memory, uint64_t address)
 {
-    uint64_t low = 0, high = memory->codelet->plan->mappings.count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (memory->mappings[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, memory->codelet->plan->mappings.count, i, memory->mappings[i].end <= address);
     uint64_t count = memory->codelet->plan->mappings.count;
     return low < count && memory->mappings[low].start <= address ? low : count;
 }

@@ -3,6 +3,7 @@
  * The launcher wrote both; all offsets are checked all the same, since a plan may also come from an exported directory.
  */
 #include "replay-rt/target/codelet.h"
+#include "include/pcere/bisect.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -159,14 +160,7 @@ const void *pcere_plan_table(const struct replay_plan *plan, const struct plan_t
 
 size_t pcere_plan_range_from(const struct plan_range *ranges, size_t count, uint64_t address)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges[middle].address + ranges[middle].bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, 0, count, i, ranges[i].address + ranges[i].bytes <= address);
     return low;
 }
 
