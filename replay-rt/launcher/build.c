@@ -215,11 +215,9 @@ static void failure_keep(struct builder *builder, const char *final, struct pcer
 }
 
 /* A folder where a build is made is locked for as long: one that nobody has locked was left by a process that was killed. */
-static void left_remove(const char *final)
+static void left_remove(const char *builds)
 {
-    char *place = strndup(final, (size_t)(strrchr(final, '/') - final));
-    DIR *listing = place ? opendir(place) : NULL;
-    free(place);
+    DIR *listing = opendir(builds);
     for (struct dirent *entry; listing && (entry = readdir(listing));) {
         const char *kind = strrchr(entry->d_name, '.');
         if (!kind || strcmp(kind, PARTIAL) != 0)
@@ -273,7 +271,6 @@ static enum pcere_status build_make(struct builder *builder, const char *final, 
         return pcere_fail(error, PCERE_USAGE, 0, "rename it, or name it by another path", "LLVM's linker cannot write to '%s', which has a '%%' in it", final);
     if (asprintf(&builder->folder, "%s.%ld" PARTIAL, final, (long)getpid()) < 0)
         return pcere_fail_memory(error, "a path");
-    left_remove(final);
     enum pcere_status status = folder_make(builder->folder, &lock, error);
     if (!status)
         status = build_units_compile(builder, error);
@@ -359,6 +356,8 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
         status = store_file(store, "build", &builds, error);
     if (!status && asprintf(&final, "%s/%016" PRIx64, builds, key) < 0)
         status = pcere_fail_memory(error, "a path");
+    if (!status)
+        left_remove(builds);
     if (!status && !(build.cached = cache_is_whole(final)))
         status = build_make(&builder, final, &build.link_ns, error);
     if (!status)

@@ -33,13 +33,16 @@ run "$PCERE" replay fails.pcere works --threads 1 --repeat 1
 says "so is one that was deleted" 0 out 'works@fails.c'
 rm -rf fails.pcere/build/????????????????
 left=fails.pcere/build/0123456789abcdef.1.partial used=fails.pcere/build/0123456789abcdef.2.partial
-mkdir -p $left/folder $used && touch $left/folder/unit.o
+mkdir -p $used
 exec 9<$used
 flock 9
-run "$PCERE" replay fails.pcere works --threads 1 --repeat 1
-says "beside one that another process makes" 0 out 'works@fails.c'
-holds "what a killed process left of a build is removed" test ! -e $left
-holds "but not what is being made" test -d $used
+for made in "beside one that another process makes" "nor is one made where there is one already"; do
+    mkdir -p $left/folder && touch $left/folder/unit.o
+    run "$PCERE" replay fails.pcere works --threads 1 --repeat 1
+    says "$made" 0 out 'works@fails.c'
+    holds "what a killed process left of a build is removed" test ! -e $left
+    holds "but not what is being made" test -d $used
+done
 exec 9<&-
 
 # ---- a launcher that is killed ---------------------------------------------------------------------------------------------------
