@@ -333,6 +333,13 @@ struct probing {
     bool sampled;
 };
 
+/* The time now, if the invocation that comes next seems to be one whose probes are timed, else 0: what a probe waits for before it has the invocation's number is its own. */
+static uint64_t probing_enter(const struct capture_counts *region)
+{
+    uint64_t before = __atomic_load_n(&region->invocations, __ATOMIC_RELAXED);
+    return before && ((before + 1) % SAMPLED_ONE_IN == 0 || region->last_ns >= COSTLY_NS) ? target_clock_ns() : 0;
+}
+
 static struct probing probing_begin(const struct target_state *state, const struct target_open *open, uint64_t now_ns)
 {
     if (!open->probed && !open->sampled)
@@ -363,18 +370,22 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     struct target_thread *thread = index == TARGET_REGION_NONE ? NULL : target_thread_own(state);
     if (!thread)
         return;
+    const struct capture_counts *region = &state->log->counts[index];
+    uint64_t entered_ns = probing_enter(region);
     /* The call pushed the return address, the prologue the frame pointer. */
     uintptr_t stack_pointer = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *);
     struct target_open *open = open_new(state, thread, index, site, stack_pointer);
-    if (!(open ? open->nested : thread->depth > 0) && !__atomic_exchange_n(&state->runtime_started, 1, __ATOMIC_RELAXED))
+    if (!(open ? open->nested : thread->depth > 0) && !__atomic_load_n(&state->runtime_started, __ATOMIC_RELAXED) &&
+        !__atomic_exchange_n(&state->runtime_started, 1, __ATOMIC_RELAXED)) {
         target_runtime_start(state, abs(num_threads), proc_bind);
+        entered_ns = 0;             /* starting the runtime is the program's */
+    }
     if (!open)
         return;
-    const struct capture_counts *region = &state->log->counts[index];
     bool outermost = !open->nested && thread->thread_pointer == state->initial_thread;
     open->probed = outermost && (open->record.invocation == 1 || region->last_ns >= COSTLY_NS);
     open->sampled = outermost && !open->probed && open->record.invocation % SAMPLED_ONE_IN == 0;
-    struct probing probing = probing_begin(state, open, 0);     /* starting the runtime is the program's */
+    struct probing probing = probing_begin(state, open, entered_ns);
     open->record.num_threads = num_threads;
     open->record.path = (uint8_t)path;
     va_list arguments;
