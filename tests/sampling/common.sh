@@ -2,12 +2,14 @@
 source "$(dirname "$0")/../cli/common.sh"
 programs="$SOURCE/tests/sampling/programs"
 
+# capture_options: others than --all-classes
 build() { # NAME FILE...
     local name=$1 file files=()
     shift
     for file; do files+=("$programs/$file.c"); done
     "$CLANG" -O3 -g -fopenmp "-fpass-plugin=$(plugin)" "${files[@]}" -lm -o "$name" || { echo "NOT OK: $name does not compile"; exit 1; }
-    run "$PCERE" capture --threads 1 --all-classes "./$name" 2
+    # shellcheck disable=SC2086
+    run "$PCERE" capture --threads 1 --all-classes ${capture_options:-} "./$name" 2
     says "$name runs and is captured" 0 out '^PASS'
 }
 # whole SENTENCE REGION REGEX: the region was replayed whole, for that reason
