@@ -40,7 +40,7 @@ const struct cli_verb cli_verb_regions = {
                    "classes its invocations form and how many of them were captured.\n\nA class stands for invocations that perform alike; its "
                    "representative is the invocation whose memory is in the store. A class that weighs too little is not captured: its in-vivo "
                    "time is used as it is.\n\nWhat a region was seen to read and write is noted. A region that reads from a pipe, a socket or a terminal is "
-                   "not kept: what came from there is not in the capture.\n\nRegions whose invocations take less than 2 us on average are marked: from each of their times, what "
+                   "not kept: what came from there is not in the capture.\n\nRegions of which nine in ten invocations take less than 2 us are marked: from each of their times, what "
                    "reading the clock adds is taken off, and off the time outside regions what the rest of their probes takes, as told from one in 64.",
     .examples = "pcere regions\npcere regions cg.A.pcere --json\n",
     .operands = CLI_OPERANDS_STORE,
