@@ -137,6 +137,8 @@ static json_t *class_value(const struct store_class *class, bool *failed)
     json_put(value, "time_ns", json_from_u64(class->time_ns), failed);
     json_put(value, "time_ns_median", json_from_u64(class->time_ns_median), failed);
     json_put(value, "representative_ns", json_from_u64(class->representative_ns), failed);
+    json_put(value, "between_members", json_from_u64(class->between_members), failed);
+    json_put(value, "between_ns", json_from_u64(class->between_ns), failed);
     json_put(value, "nested", json_boolean(class->nested), failed);
     json_put(value, "captured", json_boolean(class->captured), failed);
     json_put(value, "memory_bytes", class->captured ? json_from_u64(class->memory_bytes) : json_null(), failed);

@@ -111,7 +111,7 @@ static void overlap_remove(const struct capture_region *region, struct store_cla
 {
     double counted = (double)region->time_ns / (double)(region->time_ns + region->overlap_ns);
     for (size_t i = 0; i < count; i++)
-        classes[i].time_ns = (uint64_t)((double)classes[i].time_ns * counted);
+        classes[i].time_ns = (uint64_t)((double)classes[i].time_ns * counted), classes[i].between_ns = (uint64_t)((double)classes[i].between_ns * counted);
 }
 
 static struct store_class class_convert(const struct series *series, const struct classes_class *class)
@@ -122,6 +122,8 @@ static struct store_class class_convert(const struct series *series, const struc
         .time_ns = class->time_ns,
         .time_ns_median = class->time_ns_median,
         .representative_ns = class->representative_ns,
+        .between_members = class->between_members,
+        .between_ns = class->between_ns,
         .captured = class->wanted,
         .by_chance = class->kind == CLASSES_NOISE,
         .reason = class->wanted ? NULL : strdup(class->reason),

@@ -7,6 +7,7 @@
 #include "predictor/random.h"
 #include "predictor/representatives.h"
 #include "predictor/specials.h"
+#include "predictor/stand_ins.h"
 #include "predictor/statistics.h"
 
 #include <math.h>
@@ -35,6 +36,7 @@ struct finder {
     uint64_t *scratch;               /* [count] */
     enum classes_kind *kinds;        /* [max_classes] of the final classes */
     uint64_t *targets;               /* [max_classes] the time that a final class's representative should have; 0: the class's median */
+    uint64_t *between_members, *between_ns;     /* [max_classes] of what joined it from between it and another one */
     size_t class_count;
 };
 
@@ -366,25 +368,7 @@ static enum pcere_status few_find(struct finder *finder, struct pcere_error *err
 
 /* ---- what is at hand ------------------------------------------------------------------------------------------------------- */
 
-#define AT_HAND_RATIO 1.25
 #define RARE_ONE_IN 50
-
-/* The nearest class that can represent class `c`, or `count`. */
-static size_t stand_in(const struct finder *finder, const bool *at_hand, size_t c)
-{
-    size_t nearest = finder->class_count;
-    double least = log(AT_HAND_RATIO);
-    for (size_t other = 0; other < finder->class_count; other++) {
-        if (!at_hand[other] || (finder->kinds[other] != CLASSES_ALIKE && finder->kinds[other] != CLASSES_SCALED))
-            continue;
-        double away = fabs(log(fmax((double)finder->groups[other].median_ns, 1) / fmax((double)finder->groups[c].median_ns, 1)));
-        if (away <= least) {
-            least = away;
-            nearest = other;
-        }
-    }
-    return nearest;
-}
 
 /* Rule 9: classes of which nothing is at hand join. Renumbers group_of, kinds and targets. */
 static enum pcere_status absent_join(struct finder *finder, struct pcere_error *error)
@@ -393,30 +377,29 @@ static enum pcere_status absent_join(struct finder *finder, struct pcere_error *
     size_t count = finder->class_count, kept = 0;
     if (!input->at_hand)
         return PCERE_OK;
-    bool *at_hand = calloc(count, sizeof *at_hand);
     uint32_t *number = calloc(count, sizeof *number);
-    size_t *joins = calloc(count, sizeof *joins);
+    struct stand_in *joins = calloc(count, sizeof *joins);
     finder->group_count = count;
-    enum pcere_status status = at_hand && number && joins ? groups_measure(finder, error) : pcere_fail_memory(error, "a region's classes");
+    enum pcere_status status = number && joins ? groups_measure(finder, error) : pcere_fail_memory(error, "a region's classes");
+    if (status == PCERE_OK)
+        status = stand_ins_find(input, finder->group_of, finder->groups, finder->kinds, count, joins, error);
     if (status == PCERE_OK) {
-        for (size_t i = 0; i < input->count; i++)
-            at_hand[finder->group_of[i]] |= input->at_hand[i] && representatives_fit(&finder->groups[finder->group_of[i]], input->time_ns[i]);
         for (size_t c = 0; c < count; c++)
-            joins[c] = at_hand[c] || finder->kinds[c] == CLASSES_NOISE ? count : stand_in(finder, at_hand, c);
-        for (size_t c = 0; c < count; c++)
-            if (joins[c] == count) {
+            if (joins[c].class == count) {
                 finder->kinds[kept] = finder->kinds[c];
                 finder->targets[kept] = finder->targets[c];
                 number[c] = (uint32_t)kept++;
             }
         for (size_t c = 0; c < count; c++)
-            if (joins[c] != count)
-                number[c] = number[joins[c]];
+            if (joins[c].class != count) {
+                number[c] = number[joins[c].class];
+                finder->between_members[number[c]] += joins[c].between ? finder->groups[c].members : 0;
+                finder->between_ns[number[c]] += joins[c].between ? finder->groups[c].time_ns : 0;
+            }
         for (size_t i = 0; i < input->count; i++)
             finder->group_of[i] = number[finder->group_of[i]];
         finder->class_count = kept;
     }
-    free(at_hand);
     free(number);
     free(joins);
     return status;
@@ -481,6 +464,8 @@ static enum pcere_status result_make(struct finder *finder, struct classes_resul
         classes[c] = (struct classes_class){.members = finder->groups[c].members,
                                             .time_ns = finder->groups[c].time_ns,
                                             .time_ns_median = finder->groups[c].median_ns,
+                                            .between_members = finder->between_members[c],
+                                            .between_ns = finder->between_ns[c],
                                             .kind = finder->kinds[c]};
     for (size_t c = 0; status == PCERE_OK && c < count; c++)
         middle_take(finder, c);
@@ -518,6 +503,8 @@ static void finder_done(struct finder *finder)
     free(finder->scratch);
     free(finder->kinds);
     free(finder->targets);
+    free(finder->between_members);
+    free(finder->between_ns);
 }
 
 static enum pcere_status finder_init(struct finder *finder, const struct classes_input *input, const struct classes_options *options,
@@ -548,8 +535,10 @@ static enum pcere_status finder_init(struct finder *finder, const struct classes
     finder->scratch = malloc(input->count * sizeof *finder->scratch);
     finder->kinds = calloc(max_classes, sizeof *finder->kinds);
     finder->targets = calloc(max_classes, sizeof *finder->targets);
+    finder->between_members = calloc(max_classes, sizeof *finder->between_members);
+    finder->between_ns = calloc(max_classes, sizeof *finder->between_ns);
     if (!finder->group_of || !finder->groups || !finder->firsts || !finder->first_group || !finder->scratch ||
-        !finder->kinds || !finder->targets)
+        !finder->kinds || !finder->targets || !finder->between_members || !finder->between_ns)
         return pcere_fail_memory(error, "a region's invocations");
     return PCERE_OK;
 }

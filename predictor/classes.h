@@ -28,7 +28,10 @@
  *  8. A class that weighs less than `min_share_ratio` of the program's wall time is not wanted: its in-vivo time is kept. Light first
  *     invocations form one class together, light neighbours in a steadily changing region too.
  *  9. Where only some invocations are at hand (captured already), these represent. A class with none at hand, but with a median within a factor
- *     1.25 of that of a class with some (not of first invocations), joins it, the nearest one, and counts scaled. If it is rare
+ *     1.25 of that of a class with some (not of first invocations), joins it, the nearest one, and counts scaled. So does one that lies between two such classes, a shorter and a longer one, within a factor 2 of the nearer and 4 of the other one,
+ *     if page faults do not tell it from these, and either its first 64 members have arguments that members of the nearer one have (of its first 64), so that the
+ *     work is the same and there is more or less of it, or the region's times change steadily from one to the other, without a gap. It joins the nearer one
+ *     (between_members). If it is rare
  *     (one of more than ten invocations, at most 1 in 50, and none of first invocations), it is not wanted: where it comes about again could not be told. Else its
  *     representative is not at hand, and it has to be captured.
  * There are never more than `max_classes` classes, first touch and noise included: with 1 there is neither, with 2 there is no noise.
@@ -77,6 +80,7 @@ struct classes_class {
     uint64_t time_ns;                    /* of all members together */
     uint64_t time_ns_median;             /* of the members */
     uint64_t representative_ns;          /* of the representative itself */
+    uint64_t between_members, between_ns;/* of these, members that joined it from between it and another class of which some are at hand (rule 9) */
     enum classes_kind kind;
     bool wanted;                         /* worth a dump; false: the in-vivo time is kept, and reason says why */
     char reason[120];                    /* why it is not wanted, or "" */

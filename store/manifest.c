@@ -118,6 +118,10 @@ static json_t *encode_class(const struct store_class *class, bool *failed)
     if (class->nested)
         json_put(object, "nested", json_true(), failed);
     json_put(object, "captured", json_boolean(class->captured), failed);
+    if (class->between_members) {
+        json_put(object, "between_members", json_from_u64(class->between_members), failed);
+        json_put(object, "between_ns", json_from_u64(class->between_ns), failed);
+    }
     if (class->team)
         json_put(object, "team", json_from_u64(class->team), failed);
     json_put(object, "memory_bytes", json_from_u64(class->memory_bytes), failed);
@@ -300,6 +304,8 @@ static void decode_class(struct json_reader *reader, const json_t *object, struc
     class->representative_ns = json_read_u64(reader, object, "representative_ns", INT64_MAX);
     class->nested = json_object_get(object, "nested") && json_read_bool(reader, object, "nested");
     class->captured = json_read_bool(reader, object, "captured");
+    class->between_members = json_object_get(object, "between_members") ? json_read_u64(reader, object, "between_members", INT64_MAX) : 0;
+    class->between_ns = json_object_get(object, "between_ns") ? json_read_u64(reader, object, "between_ns", INT64_MAX) : 0;
     class->team = json_object_get(object, "team") ? (uint32_t)json_read_u64(reader, object, "team", UINT32_MAX) : 0;
     class->memory_bytes = json_read_u64(reader, object, "memory_bytes", INT64_MAX);
     class->stored_bytes = json_read_u64(reader, object, "stored_bytes", INT64_MAX);

@@ -34,6 +34,7 @@ struct store_class {             /* invocations of one region that perform alike
     uint64_t time_ns;            /* in-vivo wall time of all members together */
     uint64_t time_ns_median;     /* in-vivo median of the members */
     uint64_t representative_ns;  /* in-vivo time of the representative itself */
+    uint64_t between_members, between_ns;   /* of these, members of which none was captured, that lie between captured ones: the nearer of these, scaled, stands for them */
     bool nested;                 /* its members ran inside other regions: their time is part of the times of these */
     bool captured;               /* false: it weighs too little, or `reason` says why not */
     bool by_chance;              /* not stored: the machine stretched its members, or so it seems, and they are not captured for that */

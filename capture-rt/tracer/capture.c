@@ -264,6 +264,26 @@ static enum pcere_status light_tell(struct session *session, struct pcere_error 
     return note(session->result, text_take(&text), error);
 }
 
+/* Kinds of which none was captured, and that need none. */
+static enum pcere_status between_tell(struct session *session, struct pcere_error *error)
+{
+    const struct store_manifest *manifest = &session->manifest;
+    uint64_t all_ns = 0, between_ns = 0, members = 0;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        for (size_t j = 0; j < manifest->regions[i].class_count; j++) {
+            const struct store_class *class = &manifest->regions[i].classes[j];
+            all_ns += class->nested ? 0 : class->time_ns;
+            between_ns += class->nested || !class->captured ? 0 : class->between_ns;
+            members += class->nested || !class->captured ? 0 : class->between_members;
+        }
+    if (!between_ns || (double)between_ns < LIGHT_TOLD_RATIO * (double)all_ns)
+        return PCERE_OK;
+    struct text text = {0};
+    text_addf(&text, "%" PRIu64 " invocations that take %.2g %% of the regions' time are like no captured one: they lie between captured ones of their regions, of which the nearer "
+              "stands for each, scaled by their times (between_members in the document); --all-classes captures more of them", members, 100 * (double)between_ns / (double)all_ns);
+    return note(session->result, text_take(&text), error);
+}
+
 static enum pcere_status store_end(struct session *session, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
@@ -286,7 +306,7 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
     }
     if (again_restless_tell(session, error) != PCERE_OK || alarms_tell(session, error) != PCERE_OK)
         return PCERE_SYSTEM;
-    if (light_tell(session, error) != PCERE_OK)
+    if (light_tell(session, error) != PCERE_OK || between_tell(session, error) != PCERE_OK)
         return PCERE_SYSTEM;
     session->manifest.complete = true;
     session->manifest.capture_wall_ns = result->capture_wall_ns;

@@ -646,7 +646,87 @@ static void refusals(void)
     CU_ASSERT_STRING_EQUAL(classes_kind_name(CLASSES_SCALED), "scaled");
 }
 
+#define KIND 12u                        /* invocations of each length */
+
+/* Three lengths, of which `captured` (a bit each) have a captured invocation; the middle one has arguments and faults of its own, or not. */
+static struct classes_result three_lengths(unsigned captured, double middle_ms, bool own_arguments, uint32_t own_faults)
+{
+    uint64_t times[3 * KIND], arguments[3 * KIND];
+    uint32_t faults[3 * KIND];
+    bool at_hand[3 * KIND] = {false};
+    const double lengths_ms[3] = {10, middle_ms, 26};
+    for (size_t i = 0; i < 3 * KIND; i++) {
+        size_t length = i % 3;
+        times[i] = (uint64_t)(lengths_ms[length] * 1e6) + 1000 * (i % 7);
+        arguments[i] = own_arguments && length == 1 ? 5 : 4;
+        faults[i] = length == 1 ? own_faults : 3;
+        at_hand[i] = i / 3 == 5 && captured >> length & 1;
+    }
+    return find(&(struct classes_input){.count = 3 * KIND, .time_ns = times, .arguments_hash = arguments, .minor_faults = faults, .at_hand = at_hand}, &usual);
+}
+
+static void between_captured_ones(void)
+{
+    struct classes_result result = three_lengths(5, 17, false, 3);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    uint64_t members = 0, between_ns = 0;
+    for (size_t c = 0; c < 2; c++) {
+        const struct classes_class *class = &result.classes[c];
+        CU_ASSERT_TRUE(class->wanted);
+        CU_ASSERT_EQUAL((class->representative - 1) / 3, 5);            /* a captured one */
+        members += class->between_members;
+        between_ns += class->between_ns;
+        if (class->between_members) {           /* by the nearer, and scaled: the class weighs what its members took */
+            CU_ASSERT_EQUAL(class->representative_ns / 1000000, 26);
+            CU_ASSERT_EQUAL(class->kind, CLASSES_SCALED);
+            CU_ASSERT_DOUBLE_EQUAL(amdahl_class_weight(class->members, class->time_ns, class->representative_ns) * (double)class->representative_ns, (double)class->time_ns, 1);
+        }
+    }
+    CU_ASSERT_EQUAL(members, KIND);
+    CU_ASSERT_EQUAL(between_ns / 1000000, 17 * KIND);
+    classes_result_done(&result);
+}
+
+static void not_represented(struct classes_result result)
+{
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 3);
+    for (size_t c = 0; c < 3; c++)
+        CU_ASSERT_EQUAL(result.classes[c].between_members, 0);
+    classes_result_done(&result);
+}
+
+static void not_between_captured_ones(void)
+{
+    not_represented(three_lengths(3, 17, false, 3));            /* nothing longer than the longest */
+    not_represented(three_lengths(6, 17, false, 3));            /* nor shorter than the shortest */
+    not_represented(three_lengths(5, 17, true, 3));             /* other work, and nothing says that it changes steadily */
+    not_represented(three_lengths(5, 17, false, 6000));         /* 9 ms of faults */
+}
+
+static void between_without_gaps(void)
+{
+    enum { COUNT = 60 };
+    uint64_t times[COUNT], arguments[COUNT];
+    bool at_hand[COUNT] = {false};
+    for (size_t i = 0; i < COUNT; i++) {
+        times[i] = (uint64_t)(30e6 * pow(6, -(double)i / (COUNT - 1)));
+        arguments[i] = i;               /* how much work there is */
+    }
+    at_hand[8] = at_hand[50] = true;
+    struct classes_result result = find(&(struct classes_input){.count = COUNT, .time_ns = times, .arguments_hash = arguments, .at_hand = at_hand}, &usual);
+    uint64_t between = 0;
+    for (size_t c = 0; c < result.class_count; c++) {
+        between += result.classes[c].between_members;
+        CU_ASSERT_TRUE(at_hand[result.classes[c].representative - 1]);
+    }
+    CU_ASSERT_TRUE(between >= COUNT / 4);
+    classes_result_done(&result);
+}
+
 static const struct unit_test tests[] = {
+    {"what lies between captured ones is represented by the nearer, scaled", between_captured_ones},
+    {"what lies beyond them, or does other work, or touches memory first, is not", not_between_captured_ones},
+    {"nor need arguments be the same where times change without a gap", between_without_gaps},
     {"one invocation is its own class", one_invocation},
     {"a class of all kinds of times is represented by what makes up its time", mixtures_are_represented_by_what_makes_up_their_time},
     {"among equally good members the one nearest to what is wanted represents", equally_good_ones_are_near_to_what_is_wanted},
