@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 22u
+#define CAPTURE_VERSION 23u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -69,6 +69,8 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint32_t plain;             /* 1: of a unit without probes: the calls of the OpenMP runtime alone tell of it, and it is never stopped at */
     uint64_t code;              /* plain: link-time address of the outlined function, in `object` */
     uint64_t unfinished;        /* begun, and left other than through the end probe */
+    uint64_t probed_ns;         /* what probes of regions directly inside it took, on all threads together, by samples */
+    uint64_t probed_own_ns;     /* what those of regions anywhere inside it took on the threads that had begun it */
     char name[CAPTURE_NAME_BYTES];
     char function[CAPTURE_NAME_BYTES / 2];
     char file[CAPTURE_NAME_BYTES];

@@ -31,6 +31,15 @@ static const char *region_io(const struct store_region *region)
     return NULL;
 }
 
+char *capture_stretched_text(char text[static CAPTURE_STRETCHED_BYTES], uint64_t probed_ns, uint64_t time_ns)
+{
+    double ratio = store_stretched_ratio(probed_ns, time_ns);
+    if (ratio <= STORE_STRETCHED_RATIO)
+        return NULL;
+    snprintf(text, CAPTURE_STRETCHED_BYTES, "%.0f %% longer for probes of regions inside it", 100 * ratio);
+    return text;
+}
+
 /* The most threads that a codelet of it was captured with. */
 static uint32_t threads_captured(const struct store_region *region, uint32_t capture_threads)
 {
@@ -78,6 +87,9 @@ static void region_row(struct cli_table *table, const struct store_manifest *man
     }
     if (store_region_is_short(region))
         text_addf(&note, "%sunder 2 us each, less the clock's own time", note.length ? "; " : "");
+    char stretched[CAPTURE_STRETCHED_BYTES];
+    if (capture_stretched_text(stretched, region->probed_ns, region->time_ns + region->nested_ns))
+        text_addf(&note, "%s%s", note.length ? "; " : "", stretched);
     char *words = text_take(&note);
     const char *cells[] = {region->name, invocations, units_format_ns(nested_only(region) ? region->nested_ns : region->time_ns, time),
                            nested_only(region) ? "-" : cli_ratio_text(share, share_of(manifest, region->time_ns)), classes,
@@ -163,6 +175,7 @@ static json_t *region_value(const struct store_manifest *manifest, const struct 
     json_put(value, "nested", json_from_u64(region->nested), failed);
     json_put(value, "nested_ns", json_from_u64(region->nested_ns), failed);
     json_put(value, "parent", json_from_string(region->parent), failed);
+    json_put(value, "probed_ns", json_from_u64(region->probed_ns), failed);
     json_put(value, "status", json_from_string(region->status), failed);
     json_put(value, "reason", json_from_string(region->reason), failed);
     json_put(value, "thread_sized", json_from_string(region->thread_sized), failed);

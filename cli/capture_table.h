@@ -8,7 +8,14 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include <stdint.h>
+
 struct store_manifest;
+
+#define CAPTURE_STRETCHED_BYTES 80
+
+/* "17 % longer for probes of regions inside it", or NULL if that is no more than STORE_STRETCHED_RATIO of `time_ns`: all that its invocations took. */
+char *capture_stretched_text(char text[static CAPTURE_STRETCHED_BYTES], uint64_t probed_ns, uint64_t time_ns);
 
 /* One line a region, by falling share; then the serial part and the whole. */
 void capture_table_print(const struct store_manifest *manifest, FILE *out);

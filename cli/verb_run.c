@@ -1,5 +1,6 @@
 /* cli/verb_run.c - pcere run: times of the whole program and of its regions in vivo, without capturing anything. */
 #include "capture-rt/tracer/capture.h"
+#include "cli/capture_table.h"
 #include "cli/lines.h"
 #include "cli/verbs.h"
 #include "core/json.h"
@@ -53,6 +54,7 @@ static json_t *run_value(const struct capture_run *run, const uint64_t line_ns[2
         json_put(entry, "time_ns", json_from_u64(region->time_ns), failed);
         json_put(entry, "nested", json_from_u64(region->nested), failed);
         json_put(entry, "nested_ns", json_from_u64(region->nested_ns), failed);
+        json_put(entry, "probed_ns", json_from_u64(region->probed_ns), failed);
         json_put(entry, "time_ns_median", median_ns ? json_from_u64(median_ns) : json_null(), failed);
         if (json_array_append_new(regions, entry) != 0)
             *failed = true;
@@ -95,6 +97,11 @@ static void run_print(const struct capture_run *run, bool *marked)
         time_row(table, "outside regions", 0, 0, run->serial_ns, run->wall_ns);
         time_row(table, "whole run", 0, 0, run->wall_ns, run->wall_ns);
         cli_table_print(table, stdout);
+        for (size_t i = 0; i < run->region_count; i++) {
+            char stretched[CAPTURE_STRETCHED_BYTES];
+            if (capture_stretched_text(stretched, order[i]->probed_ns, order[i]->time_ns + order[i]->nested_ns))
+                printf("%s: %s\n", order[i]->name, stretched);
+        }
     }
     putchar('\n');
     free(order);

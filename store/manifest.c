@@ -152,6 +152,8 @@ static json_t *encode_region(const struct store_region *region, bool *failed)
         json_put(object, "nested_ns", json_from_u64(region->nested_ns), failed);
         json_put(object, "parent", json_from_string(region->parent), failed);
     }
+    if (region->probed_ns)
+        json_put(object, "probed_ns", json_from_u64(region->probed_ns), failed);
     if (region->thread_sized)
         json_put(object, "thread_sized", json_from_string(region->thread_sized), failed);
     for (size_t i = 0; i < region->class_count; i++)
@@ -335,6 +337,8 @@ static void decode_region(struct json_reader *reader, const json_t *object, stru
         region->nested_ns = json_read_u64(reader, object, "nested_ns", INT64_MAX);
         region->parent = json_read_string(reader, object, "parent", true);
     }
+    if (json_object_get(object, "probed_ns"))
+        region->probed_ns = json_read_u64(reader, object, "probed_ns", INT64_MAX);
     if (json_object_get(object, "thread_sized"))
         region->thread_sized = json_read_string(reader, object, "thread_sized", true);
     const json_t *classes = json_read_array(reader, object, "classes");

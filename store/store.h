@@ -56,6 +56,7 @@ struct store_region {
     uint64_t nested;             /* how many of the invocations were inside other regions */
     uint64_t nested_ns;          /* in-vivo wall time of these together: part of the times of the regions around them */
     char *parent;                /* the region that most of these were in, or NULL */
+    uint64_t probed_ns;          /* by how much probes of regions inside it stretched time_ns and nested_ns: at least */
     char *status;                /* "captured", "skipped" or "invalid" */
     char *reason;                /* NULL if captured */
     char *thread_sized;          /* what keeps its codelets from running with more threads than they were captured with, or NULL */
@@ -64,6 +65,15 @@ struct store_region {
 };
 
 #define STORE_SHORT_NS 2000u
+
+#define STORE_STRETCHED_RATIO 0.05      /* above which a region's times are said to be too long */
+
+/* Of what they would be without: of a region that is nothing but probes, by samples, ten times as long. */
+static inline double store_stretched_ratio(uint64_t probed_ns, uint64_t time_ns)
+{
+    uint64_t rest_ns = time_ns > probed_ns ? time_ns - probed_ns : 0;
+    return probed_ns ? (double)probed_ns / (double)(rest_ns > probed_ns / 10 ? rest_ns : probed_ns / 10 + 1) : 0;
+}
 
 /* Do at least nine of ten of its invocations take less than STORE_SHORT_NS, about as long as looking at them? A mean would not tell: one that the machine held up weighs as much as
  * a hundred thousand others. Where it has no classes, their mean. */

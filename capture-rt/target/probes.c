@@ -347,7 +347,16 @@ static struct probing probing_begin(const struct target_state *state, const stru
     return (struct probing){now_ns ? now_ns : target_clock_ns(), __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED), open->sampled};
 }
 
-static void probing_end(struct target_state *state, const struct probing *probing, uint64_t now_ns)
+/* Inside other regions it is part of their times: noted with them. `depth`: open ones of this thread around it. */
+static void probed_note(struct capture_log *log, const struct target_thread *thread, uint32_t depth, uint32_t parent, uint64_t took_ns)
+{
+    if (parent && parent != CAPTURE_PARENT_UNKNOWN)
+        __atomic_fetch_add(&log->regions[parent - 1].probed_ns, took_ns, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < depth; i++)
+        __atomic_fetch_add(&log->regions[thread->open[i].record.region].probed_own_ns, took_ns, __ATOMIC_RELAXED);
+}
+
+static void probing_end(struct target_state *state, const struct probing *probing, const struct target_thread *thread, const struct target_open *open, uint64_t now_ns)
 {
     if (!probing->begin_ns)
         return;
@@ -355,7 +364,10 @@ static void probing_end(struct target_state *state, const struct probing *probin
     uint64_t took_ns = (now_ns ? now_ns : target_clock_ns()) - probing->begin_ns;
     if (probing->sampled)
         took_ns = took_ns <= SAMPLED_MOST_NS ? SAMPLED_ONE_IN * took_ns : 0;
-    __atomic_fetch_add(&state->log->probing_ns, took_ns > stall_ns ? took_ns - stall_ns : 0, __ATOMIC_RELAXED);
+    if (open->nested)
+        probed_note(state->log, thread, (uint32_t)(open - thread->open), open->record.parent, took_ns);
+    else
+        __atomic_fetch_add(&state->log->probing_ns, took_ns > stall_ns ? took_ns - stall_ns : 0, __ATOMIC_RELAXED);
 }
 
 TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, int32_t num_threads, int32_t proc_bind,
@@ -384,7 +396,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
         return;
     bool outermost = !open->nested && thread->thread_pointer == state->initial_thread;
     open->probed = outermost && (open->record.invocation == 1 || region->last_ns >= COSTLY_NS);
-    open->sampled = outermost && !open->probed && open->record.invocation % SAMPLED_ONE_IN == 0;
+    open->sampled = (outermost || open->nested) && !open->probed && open->record.invocation % SAMPLED_ONE_IN == 0;
     struct probing probing = probing_begin(state, open, entered_ns);
     open->record.num_threads = num_threads;
     open->record.path = (uint8_t)path;
@@ -396,7 +408,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     if (open->captured)
         target_frame_keep(state, open);
     open_start(state, thread, open, stops_before);
-    probing_end(state, &probing, open->record.begin_ns);
+    probing_end(state, &probing, thread, open, open->record.begin_ns);
 }
 
 bool target_plain_begin(struct target_state *state, struct pcere_site *site, uintptr_t stack_pointer)
@@ -475,5 +487,5 @@ TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
     depth_set(thread, depth - 1);
     if (open->captured)
         capture_end(state, open, (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), true);
-    probing_end(state, &probing, 0);
+    probing_end(state, &probing, thread, open, 0);
 }

@@ -54,6 +54,7 @@ struct capture_region {
     uint64_t nested_ns;          /* of those inside other regions: part of the times of these */
     uint64_t unfinished;         /* how many did not end */
     uint64_t nested;             /* how many were inside another parallel region */
+    uint64_t probed_ns;          /* by how much probes of regions inside it stretched its times, together: at least */
     char *object;                /* path of the shared library that holds its code; NULL: the executable */
     bool plain;                  /* of a unit that the plugin did not compile: it is timed alone, and `file` is that unit, or "" */
     bool unprobed;               /* plain: the plugin did compile its unit, but the linker left none of the object's probes */

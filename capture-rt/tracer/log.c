@@ -155,6 +155,13 @@ static char *text_of(const char *text, size_t bytes)
     return strndup(text, strnlen(text, bytes - 1));
 }
 
+/* Its entering thread's share tells it, or what all threads of its team had on average. */
+static uint64_t probed_of(const struct capture_region_entry *entry, uint32_t threads)
+{
+    uint64_t each_ns = entry->probed_ns / threads;
+    return each_ns > entry->probed_own_ns ? each_ns : entry->probed_own_ns;
+}
+
 static enum pcere_status regions_read(const struct capture_log *log, struct capture_run *run, struct pcere_error *error)
 {
     uint32_t count = __atomic_load_n(&log->region_count, __ATOMIC_ACQUIRE);
@@ -173,6 +180,7 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
             .name = text_of(entry->name, sizeof entry->name), .function = text_of(entry->function, sizeof entry->function),
             .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = counts->invocations,
             .time_ns = counts->time_ns, .nested_ns = counts->nested_ns, .unfinished = entry->unfinished, .nested = counts->nested, .foreign = counts->foreign,
+            .probed_ns = probed_of(entry, run->threads),
             .plain = entry->plain, .code = entry->code};
         if (entry->object[0])
             region->object = text_of(entry->object, sizeof entry->object);

@@ -85,7 +85,7 @@ static bool regions_fill(const struct capture_run *run, struct store_manifest *m
         const char *parent = parent_of(run, from);
         *to = (struct store_region){.name = strdup(from->name), .function = strdup(from->function), .file = strdup(from->file),
                                     .line = from->line, .invocations = from->invocations, .time_ns = from->time_ns,
-                                    .nested = from->nested, .nested_ns = from->nested_ns, .parent = parent ? strdup(parent) : NULL,
+                                    .nested = from->nested, .nested_ns = from->nested_ns, .probed_ns = from->probed_ns, .parent = parent ? strdup(parent) : NULL,
                                     .status = strdup("skipped"), .reason = strdup("the capture did not come to its end"),
                                     .thread_sized = from->thread_sized ? strdup(from->thread_sized) : NULL};
         if (!to->name || !to->function || !to->file || !to->status || !to->reason || !to->thread_sized != !from->thread_sized || !to->parent != !parent)
