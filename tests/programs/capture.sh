@@ -15,8 +15,8 @@ holds() { local sentence=$1; shift; if "$@" >/dev/null 2>&1; then ok "$sentence"
 # capture OPTION... PROGRAM ARGUMENT...: into the store s, what is printed into out
 capture() { rm -rf s; timeout 300 "$programs/capture_driver" -o s "$@" >out 2>err; status=$?; }
 says() { if grep -qE -- "$2" out; then ok "$1"; else not_ok "$1 ('$2' was wanted)"; fi; }
-# until_holds COMMAND...: waits for it to succeed, a minute at most
-until_holds() { for _ in $(seq 600); do if "$@" >/dev/null 2>&1; then return 0; fi; sleep 0.1; done; return 1; }
+# until_holds COMMAND...: waits for it to succeed, five minutes at most
+until_holds() { for _ in $(seq 3000); do if "$@" >/dev/null 2>&1; then return 0; fi; sleep 0.1; done; return 1; }
 # Of a capture that leads a session: the program's process, whether it has computed for 100 ms, and whether all of them have ended.
 program_of() { pgrep -s "$1" -x slow; }
 computes() { local pid; pid=$(program_of "$1") && awk '{ exit !($14 >= 10) }' "/proc/$pid/stat"; }
@@ -169,7 +169,7 @@ one_moment)
     done
     ;;
 interrupted)
-    # Ctrl-C: SIGINT to all of the terminal's process group, while the program is captured; it waits for it at step 350, should that be later.
+    # Ctrl-C: SIGINT to all of the terminal's process group, while the program is captured; it waits for it at step 350, should that be later. The second one would run for minutes.
     ( trap - INT; exec setsid "$programs/capture_driver" -o s --first 100 "$programs/slow" 400 350 ) >out 2>err &
     group=$!
     until_holds grep -q '^step 20 ' out
@@ -181,7 +181,7 @@ interrupted)
     says "what was captured until then is kept" '^codelet main@slow.c_[0-9]+-12 '
     says "what was not says why" 'captured [1-9][0-9]* wanted 100'
     rm -rf s
-    ( exec setsid "$programs/capture_driver" -o s "$programs/slow" 20000 ) >out 2>err &
+    ( exec setsid "$programs/capture_driver" -o s "$programs/slow" 200000 ) >out 2>err &
     group=$!
     until_holds computes "$group"
     kill -INT -- "-$group"

@@ -19,6 +19,7 @@ says "the program is predicted from them" 0
 holds "a prediction by samples says so" jq -e '.basis == "sample"' .out
 holds "and regions say that they were sampled (but those that a busy machine made three times as long)" jq -e '[.predictions[0].regions[] | select(.region | startswith("two_loops") | not) | .basis == "sample"] | any' .out
 run "$PCERE" replay --sample off --repeat 3 --threads 1 --json independent.pcere
+says "whole replays of the same regions are made" 0
 cp .out whole.json
 cp sampled.json .out
 # At most sixteen shots, where earlier ones find colder data; one of the stencil, which has few iterations, is a sixtieth of it.
