@@ -163,33 +163,39 @@ static bool frame_base(Dwarf_Die *function, const struct debug_frame *frame, uin
     Dwarf_Attribute found;
     Dwarf_Op *operations;
     size_t count = 0;
-    if (!debug_attribute(function, DW_AT_frame_base, &found) || dwarf_getlocation_addr(&found, frame->pc - 1, &operations, &count, 1) != 1 || count != 1)
+    if (!debug_attribute(function, DW_AT_frame_base, &found) || dwarf_getlocation_addr(&found, frame->pc - 1, &operations, &count, 1) != 1 || !count)
         return false;
-    if (operations[0].atom == DW_OP_call_frame_cfa) {
-        *ret_base = frame->canonical_address;
+    if (operations[0].atom == DW_OP_call_frame_cfa && count <= 3) {       /* or so many bytes from it */
+        if (count == 2 || (count == 3 && (operations[1].atom != DW_OP_consts || operations[2].atom != DW_OP_plus)))
+            return false;
+        *ret_base = frame->canonical_address + (count == 3 ? operations[1].number : 0);
         return frame->canonical_address != 0;
     }
+    if (count != 1)
+        return false;
     return operations[0].atom >= DW_OP_reg0 && operations[0].atom <= DW_OP_reg31
            && register_value(frame, (unsigned)(operations[0].atom - DW_OP_reg0), ret_base);
 }
 
-/* At the return address itself another list may hold than at the call. */
+/* At the return address itself another list may hold than at the call. Behind the place in the frame there may stand that it holds the variable's address, as that of
+ * a Fortran dummy. */
 static bool frame_location(Dwarf_Die *die, const struct debug_frame *frame, bool has_base, uint64_t base, uint64_t *ret_address)
 {
     Dwarf_Attribute found;
     Dwarf_Op *operations;
     size_t count = 0;
-    if (!dwarf_attr(die, DW_AT_location, &found) || dwarf_getlocation_addr(&found, frame->pc - 1, &operations, &count, 1) != 1 || count != 1)
+    if (!dwarf_attr(die, DW_AT_location, &found) || dwarf_getlocation_addr(&found, frame->pc - 1, &operations, &count, 1) != 1 || !count || count > 2
+        || (count == 2 && (operations[1].atom != DW_OP_deref || !frame->word_read)))
         return false;
-    if (operations[0].atom == DW_OP_fbreg && has_base) {
-        *ret_address = base + operations[0].number;
-        return true;
-    }
-    uint64_t value;
-    if (operations[0].atom < DW_OP_breg0 || operations[0].atom > DW_OP_breg31
-        || !register_value(frame, (unsigned)(operations[0].atom - DW_OP_breg0), &value))
+    uint64_t value = base;
+    if (operations[0].atom == DW_OP_fbreg ? !has_base
+                                          : operations[0].atom < DW_OP_breg0 || operations[0].atom > DW_OP_breg31
+                                                || !register_value(frame, (unsigned)(operations[0].atom - DW_OP_breg0), &value))
         return false;
-    *ret_address = value + operations[0].number;
+    value += operations[0].number;
+    if (count == 2)
+        return frame->word_read(frame->memory, value, ret_address);
+    *ret_address = value;
     return true;
 }
 

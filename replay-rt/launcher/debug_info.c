@@ -30,7 +30,8 @@ static bool static_location(Dwarf_Die *die, enum debug_where *ret_where, uint64_
     if (!dwarf_attr(die, DW_AT_location, &location) || dwarf_getlocation(&location, &operations, &count) != 0 || count < 1 || count > 2)
         return false;
     bool thread = count == 2 && (operations[1].atom == DW_OP_form_tls_address || operations[1].atom == DW_OP_GNU_push_tls_address);
-    if (count == 2 && !thread)
+    bool behind = count == 2 && operations[1].atom == DW_OP_plus_uconst;      /* as members of Fortran's common blocks */
+    if (count == 2 && !thread && !behind)
         return false;
     Dwarf_Addr address = 0;
     switch (operations[0].atom) {
@@ -59,7 +60,7 @@ static bool static_location(Dwarf_Die *die, enum debug_where *ret_where, uint64_
         return false;
     }
     *ret_where = thread ? DEBUG_IN_THREAD : DEBUG_AT_ADDRESS;
-    *ret_address = address;
+    *ret_address = address + (behind ? operations[1].number : 0);
     return true;
 }
 
@@ -110,7 +111,8 @@ static void entries_visit(struct debug_info *info, const struct scope *scope, Dw
         case DW_TAG_variable:
             static_add(info, scope, &die);
             break;
-        case DW_TAG_namespace: {
+        case DW_TAG_namespace:
+        case DW_TAG_module: {
             struct text text = {0};
             const char *name = dwarf_diename(&die);
             text_addf(&text, "%s%s", scope->prefix ? scope->prefix : "", name ? name : "(anonymous)");
@@ -125,9 +127,16 @@ static void entries_visit(struct debug_info *info, const struct scope *scope, Dw
             outlined_add(info, &die, inner.function);
             entries_visit(info, &inner, &die, depth + 1);
             break;
+        case DW_TAG_common_block: {       /* its variables belong to no function */
+            struct text text = {0};
+            const char *name = dwarf_diename(&die);
+            text_addf(&text, "/%s/", name ? name : "");
+            inner = (struct scope){.prefix = debug_keep(info, &text)};
+            entries_visit(info, &inner, &die, depth + 1);
+            break;
+        }
         case DW_TAG_lexical_block:
         case DW_TAG_inlined_subroutine:
-        case DW_TAG_module:
         case DW_TAG_structure_type:
         case DW_TAG_class_type:
             entries_visit(info, scope, &die, depth + 1);
@@ -188,8 +197,10 @@ void debug_info_close(struct debug_info *info)
         dwarf_end(info->dwarf);
     if (info->descriptor >= 0)
         close(info->descriptor);
-    for (size_t i = 0; i < info->type_count; i++)
+    for (size_t i = 0; i < info->type_count; i++) {
         free(info->types[i].members);
+        free(info->types[i].dimensions);
+    }
     for (size_t i = 0; i < info->string_count; i++)
         free(info->strings[i]);
     free(info->types);

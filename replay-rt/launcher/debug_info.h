@@ -28,8 +28,13 @@ struct debug_member {
     uint64_t offset, bytes;
 };
 
+struct debug_bound { bool stored; int64_t number; };      /* what the word so many bytes behind a descriptor's start holds, or a number */
+
+struct debug_dimension { struct debug_bound lower, count, stride_bytes; };
+
 struct debug_type {
     enum debug_kind kind;
+    bool fortran;                     /* arrays and components are written as Fortran does */
     bool reference;                   /* DEBUG_POINTER: not written as one */
     bool holds_pointers;              /* somewhere in it */
     bool hollow;                      /* DEBUG_STRUCT: without values */
@@ -37,6 +42,9 @@ struct debug_type {
     uint64_t bytes;                   /* 0: unknown, as of an array whose length is not in the type */
     uint32_t element;                 /* DEBUG_ARRAY: type of one */
     uint64_t count;                   /* DEBUG_ARRAY: 0 where unknown */
+    int64_t lower;                    /* DEBUG_ARRAY: index of the first */
+    struct debug_dimension *dimensions;   /* DEBUG_POINTER, of a descriptor: those of the array that it leads to, whose elements are the target */
+    size_t dimension_count;
     struct debug_member *members;     /* DEBUG_STRUCT: as declared */
     size_t member_count;
     void *place;                      /* private */
@@ -78,6 +86,8 @@ struct debug_frame {
     uint64_t stack_pointer;           /* when it has returned; 0: unknown */
     uint64_t canonical_address;       /* stack pointer before the function was called; 0: unknown */
     uint64_t frame_pointer;           /* rbp, if the function has one; 0: unknown */
+    bool (*word_read)(void *memory, uint64_t address, uint64_t *ret_word);    /* of the process; false: it is not known */
+    void *memory;
 };
 
 /* Variables that lie in the frame at that place, those of the innermost inlined function first (a place on the stack may serve several); all are
@@ -98,7 +108,7 @@ struct debug_leaf {
 struct text;
 
 /* The value that holds byte `offset` of something of that type. `exact` and `pattern` (each may be NULL) get what is to be written behind its name:
- * "[3][17].re" and "[][].re". */
+ * "[3][17].re" and "[][].re"; of Fortran's "(18,4)%re" and "(:,:)%re". */
 void debug_type_walk(const struct debug_info *info, uint32_t type, uint64_t offset, struct text *exact, struct text *pattern,
                      struct debug_leaf *ret_leaf);
 

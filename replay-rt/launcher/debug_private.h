@@ -1,6 +1,7 @@
-/* replay-rt/launcher/debug_private.h - what the three files share that know libdw: entries of DWARF, and the handle. For them only.
+/* replay-rt/launcher/debug_private.h - what the files share that know libdw: entries of DWARF, and the handle. For them only.
  *
  *   debug_types.c   entries, and types made of them        debug_info.c   opening, static variables        debug_code.c   constructs, frames
+ *   debug_arrays.c  arrays, and Fortran's descriptors of them
  */
 #ifndef PCERE_REPLAY_LAUNCHER_DEBUG_PRIVATE_H
 #define PCERE_REPLAY_LAUNCHER_DEBUG_PRIVATE_H
@@ -54,6 +55,10 @@ const char *debug_keep(struct debug_info *info, struct text *text);
 /* Numbers of types: a new one of which nothing is known, and that of an entry. 0 without memory (info->failed). */
 uint32_t debug_type_new(struct debug_info *info);
 uint32_t debug_type_read(struct debug_info *info, Dwarf_Die *start, int depth);
+
+bool debug_is_fortran(Dwarf_Die *die);    /* by its unit's language */
+/* An array's entry: nested arrays, or the descriptor that leads to one. */
+struct debug_type debug_array_read(struct debug_info *info, Dwarf_Die *die, uint32_t element);
 
 /* False: no memory (info->failed). */
 bool debug_variable_add(struct debug_info *info, struct debug_variable **list, size_t *count, size_t *capacity,

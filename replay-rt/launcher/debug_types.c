@@ -117,46 +117,6 @@ uint32_t debug_type_new(struct debug_info *info)
     return (uint32_t)info->type_count++;
 }
 
-static uint64_t product(uint64_t count, uint64_t bytes)
-{
-    uint64_t result;
-    return __builtin_mul_overflow(count, bytes, &result) || result > UINT64_MAX >> 8 ? 0 : result;
-}
-
-static struct debug_type array_of(const struct debug_info *info, uint32_t element, uint64_t count)
-{
-    const struct debug_type *one = &info->types[element];
-    return (struct debug_type){.kind = DEBUG_ARRAY, .element = element, .count = count, .bytes = product(count, one->bytes),
-                               .holds_pointers = one->holds_pointers};
-}
-
-/* Dimensions from the last to the first: an array of arrays. */
-static struct debug_type array_read(struct debug_info *info, Dwarf_Die *die, int depth)
-{
-    uint64_t counts[8];
-    size_t dimensions = 0;
-    Dwarf_Die element, child;
-    uint32_t type = debug_reference(die, DW_AT_type, &element) ? debug_type_read(info, &element, depth) : 0;
-    if (debug_child(info, die, &child))
-        do {
-            uint64_t count = 0;
-            if (dwarf_tag(&child) != DW_TAG_subrange_type || dimensions == sizeof counts / sizeof *counts)
-                continue;
-            if (!debug_number(&child, DW_AT_count, &count) && debug_number(&child, DW_AT_upper_bound, &count))
-                count = count == UINT64_MAX || count == UINT32_MAX ? 0 : count + 1;
-            counts[dimensions++] = count;
-        } while (debug_sibling(info, &child));
-    while (dimensions > 1) {
-        struct debug_type inner = array_of(info, type, counts[--dimensions]);
-        uint32_t number = debug_type_new(info);
-        if (!number)
-            return (struct debug_type){0};
-        info->types[number] = inner;
-        type = number;
-    }
-    return array_of(info, type, dimensions ? counts[0] : 0);
-}
-
 static bool member_read(struct debug_info *info, Dwarf_Die *die, int depth, struct debug_member *ret_member)
 {
     Dwarf_Die type;
@@ -181,7 +141,7 @@ static bool member_read(struct debug_info *info, Dwarf_Die *die, int depth, stru
 
 static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, int depth)
 {
-    struct debug_type type = {.kind = DEBUG_STRUCT, .hollow = true, .name = debug_string(die, DW_AT_name)};
+    struct debug_type type = {.kind = DEBUG_STRUCT, .hollow = true, .name = debug_string(die, DW_AT_name), .fortran = debug_is_fortran(die)};
     size_t capacity = 0;
     Dwarf_Die child;
     debug_number(die, DW_AT_byte_size, &type.bytes);
@@ -233,7 +193,7 @@ static uint32_t type_make(struct debug_info *info, Dwarf_Die *die, int tag, int 
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type: {
         Dwarf_Die target;
-        type = (struct debug_type){.kind = DEBUG_POINTER, .reference = tag != DW_TAG_pointer_type, .holds_pointers = true, .bytes = 8};
+        type = (struct debug_type){.kind = DEBUG_POINTER, .reference = tag != DW_TAG_pointer_type || debug_is_fortran(die), .holds_pointers = true, .bytes = 8};
         if (debug_reference(die, DW_AT_type, &target))
             info->dies[number] = target;
         break;
@@ -243,9 +203,11 @@ static uint32_t type_make(struct debug_info *info, Dwarf_Die *die, int tag, int 
     case DW_TAG_union_type:
         type = struct_read(info, die, depth);
         break;
-    case DW_TAG_array_type:
-        type = array_read(info, die, depth);
+    case DW_TAG_array_type: {
+        Dwarf_Die element;
+        type = debug_array_read(info, die, debug_reference(die, DW_AT_type, &element) ? debug_type_read(info, &element, depth) : 0);
         break;
+    }
     default:
         type = number_read(die);
         break;
@@ -270,6 +232,7 @@ uint32_t debug_type_read(struct debug_info *info, Dwarf_Die *start, int depth)
                 return 0;
             continue;
         case DW_TAG_base_type:
+        case DW_TAG_string_type:
         case DW_TAG_enumeration_type:
         case DW_TAG_ptr_to_member_type:
         case DW_TAG_pointer_type:
@@ -296,7 +259,11 @@ const struct debug_type *debug_type_get(const struct debug_info *info, uint32_t 
 
 uint32_t debug_type_target(struct debug_info *info, uint32_t type)
 {
-    if (type >= info->type_count || info->types[type].kind != DEBUG_POINTER || !info->dies[type].addr)
+    if (type >= info->type_count || info->types[type].kind != DEBUG_POINTER)
+        return 0;
+    if (info->types[type].element)        /* of a descriptor, which is no entry of its own */
+        return info->types[type].element;
+    if (!info->dies[type].addr)
         return 0;
     Dwarf_Die die = info->dies[type];
     return debug_type_read(info, &die, 0);

@@ -49,6 +49,32 @@ static uint64_t element_bytes(const struct debug_info *info, const struct debug_
     return debug_type_get(info, array->element)->bytes;
 }
 
+#define DIMENSIONS_MOST 15
+
+/* Into the element of a Fortran array that holds byte *rest. Arrays lie in arrays, the last index outermost. */
+static void fortran_indices(const struct debug_info *info, struct debug_leaf *leaf, uint64_t *rest, struct text *exact, struct text *pattern)
+{
+    int64_t indices[DIMENSIONS_MOST];
+    int count = 0;
+    const struct debug_type *type = debug_type_get(info, leaf->type);
+    for (; type->kind == DEBUG_ARRAY && type->fortran && element_bytes(info, type) && count < DIMENSIONS_MOST; type = debug_type_get(info, leaf->type)) {
+        uint64_t bytes = element_bytes(info, type), index = *rest / bytes;
+        indices[count++] = type->lower + (int64_t)index;
+        leaf->offset += index * bytes;
+        *rest -= index * bytes;
+        leaf->type = type->element;
+        leaf->group = mixed(leaf->group, UINT64_MAX - 1);
+    }
+    for (int i = count; i--;) {
+        const char *before = i == count - 1 ? "(" : ",";
+        if (exact)
+            text_addf(exact, "%s%" PRId64, before, indices[i]);
+        if (pattern)
+            text_addf(pattern, "%s:", before);
+    }
+    both_add(exact, pattern, ")");
+}
+
 void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t offset, struct text *exact, struct text *pattern,
                      struct debug_leaf *ret_leaf)
 {
@@ -58,6 +84,10 @@ void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t of
         const struct debug_type *type = debug_type_get(info, leaf.type);
         leaf.kind = type->kind;
         leaf.bytes = type->bytes;
+        if (type->kind == DEBUG_ARRAY && type->fortran && element_bytes(info, type)) {
+            fortran_indices(info, &leaf, &rest, exact, pattern);
+            continue;
+        }
         if (type->kind == DEBUG_ARRAY && element_bytes(info, type)) {
             uint64_t bytes = element_bytes(info, type), index = rest / bytes;
             if (exact)
@@ -82,7 +112,7 @@ void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t of
                 break;
             }
             if (member->name) {
-                both_add(exact, pattern, ".");
+                both_add(exact, pattern, type->fortran ? "%" : ".");
                 both_add(exact, pattern, member->name);
             }
             if (!member->type)

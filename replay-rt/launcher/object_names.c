@@ -33,7 +33,7 @@ static void block_name(const struct objects *objects, const struct object *objec
     struct text inner = {0};
     leaf_name(objects, object->type, offset % element, pattern, &inner);
     const char *words = inner.length ? inner.data : "";
-    if (object->by_reference && offset < element) {
+    if (objects_array_name(objects, object, offset, pattern, out) || (object->by_reference && offset < element)) {
         text_add(out, words);
     } else if ((object->bytes / element < 2 || (object->endless && offset < element)) && type->kind == DEBUG_STRUCT && *words == '.') {
         text_addf(out, "->%s", words + 1);

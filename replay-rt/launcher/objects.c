@@ -222,8 +222,9 @@ static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, 
     uint64_t end = end_of_target(objects, mapping, target, &block, &endless);
     if (end == target || (!block && to && is_end_of_sibling(objects, parent, to, target)))
         return;
-    if (by_reference && element) {
-        end = element < end - target ? target + element : end;
+    uint64_t reach = by_reference ? element : objects_array_bytes(objects, debug_type_get(info, type), objects->items[parent].address + slot, element);
+    if (reach) {
+        end = reach < end - target ? target + reach : end;
         endless = false;
     }
     if (block && block->owner != NONE) {
@@ -234,7 +235,7 @@ static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, 
     if (element && debug_type_get(info, to)->holds_pointers && (end = stretch_new(objects, to, target, end, element)) == target)
         return;
     uint32_t alias = to ? alias_find(objects, parent, to) : NONE;
-    struct object object = {.address = target, .bytes = end - target, .type = to, .parent = parent, .alias = alias, .slot = slot,
+    struct object object = {.address = target, .bytes = end - target, .type = to, .pointer = type, .parent = parent, .alias = alias, .slot = slot,
                             .kind = OBJECT_BLOCK, .by_reference = by_reference, .endless = endless};
     object.group = alias != NONE ? objects_mixed(objects->items[alias].group, 1) : objects_mixed(objects->items[parent].group, slot_group);
     uint32_t number = object_add(objects, &object);
@@ -377,6 +378,12 @@ static uint64_t frame_pointer_saved(struct objects *objects, size_t i, uint64_t 
     return saved >= stack_pointer && saved < mapping->end ? saved : 0;
 }
 
+static bool frame_word(void *memory, uint64_t address, uint64_t *ret_word)
+{
+    const struct objects *objects = memory;
+    return captured_view_read(objects->source.view, address, ret_word, sizeof *ret_word);
+}
+
 static enum pcere_status frames_add(struct objects *objects, struct pcere_error *error)
 {
     const struct store_codelet *codelet = objects->source.codelet;
@@ -386,6 +393,8 @@ static enum pcere_status frames_add(struct objects *objects, struct pcere_error 
         uint64_t pc = codelet->frames[i].address;
         struct debug_frame frame = {.pc = pc >= image->low && pc < image->high ? pc - image->bias : UINT64_MAX, .stack_pointer = stack_pointer,
                                     .canonical_address = frame_end(objects, i, stack_pointer)};
+        frame.word_read = frame_word;
+        frame.memory = objects;
         frame.frame_pointer = frame.canonical_address ? frame.canonical_address - BELOW_RETURN : frame_pointer_saved(objects, i, stack_pointer);
         struct debug_variable *variables;
         size_t count;

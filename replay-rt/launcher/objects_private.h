@@ -1,4 +1,4 @@
-/* replay-rt/launcher/objects_private.h - what is known of an object: shared by objects.c, which finds them, object_segments.c and object_names.c. For these only. */
+/* replay-rt/launcher/objects_private.h - what is known of an object: shared by objects.c, which finds them, object_arrays.c, object_segments.c and object_names.c. For these only. */
 #ifndef PCERE_REPLAY_LAUNCHER_OBJECTS_PRIVATE_H
 #define PCERE_REPLAY_LAUNCHER_OBJECTS_PRIVATE_H
 
@@ -16,6 +16,7 @@ enum object_kind {
 struct object {
     uint64_t address, bytes;
     uint32_t type;
+    uint32_t pointer;                     /* OBJECT_BLOCK: type of the pointer */
     uint32_t parent;                      /* OBJECT_BLOCK: what holds the pointer, at `slot` */
     uint32_t alias;                       /* an object above of the same type (a list, a tree), or NONE */
     uint32_t thread;                      /* 1 + number, of a thread-local variable */
@@ -60,6 +61,11 @@ static inline uint64_t objects_mixed(uint64_t a, uint64_t b)
 
 /* Numbers of the objects that lie in memory, by address, and of one address in the order they were found; the caller frees them. NULL without memory. */
 uint32_t *objects_by_address(const struct objects *objects, size_t *ret_count);
+
+/* Bytes from the first to the last element of the array whose descriptor lies there. 0: nobody knows. */
+uint64_t objects_array_bytes(const struct objects *objects, const struct debug_type *pointer, uint64_t descriptor, uint64_t element);
+/* Adds the indices, by the descriptor's bounds, of what lies `offset` bytes into a block: "(17,3)", as a pattern "(:,:)"; "(+30)", elements from the first, where the bounds are not in memory. False: no descriptor leads to it. */
+bool objects_array_name(const struct objects *objects, const struct object *object, uint64_t offset, bool pattern, struct text *out);
 
 /* Once all objects are there: where several overlap, what was found first has the bytes. Sets `failed` without memory. */
 void objects_segments_make(struct objects *objects);

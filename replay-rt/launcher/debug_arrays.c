@@ -1,0 +1,173 @@
+/* replay-rt/launcher/debug_arrays.c - arrays as DWARF tells them: of C's, whose last index runs fastest, and of Fortran's, whose first does, with bounds.
+ *
+ * An array that is allocated, pointed to or of assumed shape is a descriptor in memory: the first word leads to its elements, others hold bounds.
+ *
+ *    descriptor  ┌────────┬─ ... ─┬───────┬───────┬────────┬───────┬───────┬────────┐
+ *                │ base   │       │ lower │ count │ stride │ lower │ count │ stride │ ...      where, DWARF's expressions say
+ *                └───┬────┴─ ... ─┴───────┴───────┴────────┴───────┴───────┴────────┘
+ *                    └──▶ elements
+ */
+#include "replay-rt/launcher/debug_private.h"
+
+#include <stdlib.h>
+
+#define DIMENSIONS_MOST 15                /* that Fortran allows */
+#define WORD_BYTES 8u
+#define DESCRIPTOR_BYTES_MOST 4096
+#define DESCRIPTOR_MEMBERS 2u             /* the pointer, the rest */
+
+bool debug_is_fortran(Dwarf_Die *die)
+{
+    Dwarf_Die unit;
+    switch (dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : -1) {
+    case DW_LANG_Fortran77:
+    case DW_LANG_Fortran90:
+    case DW_LANG_Fortran95:
+    case DW_LANG_Fortran03:
+    case DW_LANG_Fortran08:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint64_t product(uint64_t count, uint64_t bytes)
+{
+    uint64_t result;
+    return __builtin_mul_overflow(count, bytes, &result) || result > UINT64_MAX >> 8 ? 0 : result;
+}
+
+static struct debug_type array_of(const struct debug_info *info, uint32_t element, uint64_t count, int64_t lower, bool fortran)
+{
+    const struct debug_type *one = &info->types[element];
+    return (struct debug_type){.kind = DEBUG_ARRAY, .element = element, .count = count, .bytes = product(count, one->bytes), .lower = lower,
+                               .holds_pointers = one->holds_pointers, .fortran = fortran};
+}
+
+/* "The word at N from the object", as flang writes it: push the object's address, add N, read. */
+static bool word_of_object(Dwarf_Attribute *attribute, int64_t *ret_offset)
+{
+    Dwarf_Op *operations;
+    size_t count = 0;
+    if (dwarf_getlocation(attribute, &operations, &count) != 0 || count < 2 || count > 3 || operations[0].atom != DW_OP_push_object_address
+        || operations[count - 1].atom != DW_OP_deref || (count == 3 && operations[1].atom != DW_OP_plus_uconst))
+        return false;
+    uint64_t offset = count == 3 ? operations[1].number : 0;
+    if (offset > DESCRIPTOR_BYTES_MOST)
+        return false;
+    *ret_offset = (int64_t)offset;
+    return true;
+}
+
+/* Its own value where it is a number or such a word; `otherwise` where the entry has no such attribute. False: it says something else. */
+static bool bound_read(Dwarf_Die *die, unsigned name, int64_t otherwise, struct debug_bound *ret_bound)
+{
+    Dwarf_Attribute found;
+    Dwarf_Sword number;
+    struct debug_bound bound = {.number = otherwise};
+    if (dwarf_attr(die, name, &found)) {
+        if (dwarf_formsdata(&found, &number) == 0)
+            bound.number = number;
+        else if (word_of_object(&found, &bound.number))
+            bound.stored = true;
+        else
+            return false;
+    }
+    *ret_bound = bound;
+    return true;
+}
+
+static uint64_t bound_end(const struct debug_bound *bound)
+{
+    return bound->stored ? (uint64_t)bound->number + WORD_BYTES : 0;
+}
+
+static uint32_t type_add(struct debug_info *info, struct debug_type type)
+{
+    uint32_t number = debug_type_new(info);
+    if (number)
+        info->types[number] = type;
+    return number;
+}
+
+/* The pointer to the elements, and behind it words that are no user's. Unknown where an expression is of another form. */
+static struct debug_type descriptor_read(struct debug_info *info, Dwarf_Die *die, uint32_t element)
+{
+    struct debug_type pointer = {.kind = DEBUG_POINTER, .holds_pointers = true, .fortran = true, .bytes = WORD_BYTES, .element = element};
+    uint64_t bytes = WORD_BYTES;
+    Dwarf_Die child;
+    if (debug_child(info, die, &child))
+        do {
+            struct debug_dimension next;
+            if (dwarf_tag(&child) != DW_TAG_subrange_type)
+                continue;
+            if (pointer.dimension_count == DIMENSIONS_MOST || !bound_read(&child, DW_AT_lower_bound, 1, &next.lower) || !bound_read(&child, DW_AT_count, 0, &next.count)
+                || !bound_read(&child, DW_AT_byte_stride, 0, &next.stride_bytes)) {
+                free(pointer.dimensions);
+                return (struct debug_type){0};
+            }
+            const uint64_t ends[] = {bound_end(&next.lower), bound_end(&next.count), bound_end(&next.stride_bytes)};
+            for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+                bytes = ends[i] > bytes ? ends[i] : bytes;
+            struct debug_dimension *wider = realloc(pointer.dimensions, (pointer.dimension_count + 1) * sizeof next);
+            info->failed |= !wider;
+            if (!wider)
+                break;
+            pointer.dimensions = wider;
+            pointer.dimensions[pointer.dimension_count++] = next;
+        } while (debug_sibling(info, &child));
+    struct debug_member *members = calloc(DESCRIPTOR_MEMBERS, sizeof *members);
+    uint32_t number = info->failed || !members ? 0 : type_add(info, pointer);
+    if (!number) {
+        info->failed = true;
+        free(pointer.dimensions);
+        free(members);
+        return (struct debug_type){0};
+    }
+    uint32_t word = type_add(info, (struct debug_type){.kind = DEBUG_INTEGER, .bytes = WORD_BYTES});
+    uint32_t words = type_add(info, array_of(info, word, bytes / WORD_BYTES - 1, 0, false));
+    members[0] = (struct debug_member){.type = number, .bytes = WORD_BYTES};
+    members[1] = (struct debug_member){.name = "(descriptor)", .type = words, .offset = WORD_BYTES, .bytes = bytes - WORD_BYTES};
+    return (struct debug_type){.kind = DEBUG_STRUCT, .fortran = true, .holds_pointers = true, .bytes = bytes, .members = members, .member_count = DESCRIPTOR_MEMBERS};
+}
+
+struct dimension { uint64_t count; int64_t lower; };
+
+static size_t dimensions_read(struct debug_info *info, Dwarf_Die *die, struct dimension *dimensions)
+{
+    const int64_t first = debug_is_fortran(die) ? 1 : 0;
+    size_t count = 0;
+    Dwarf_Die child;
+    if (debug_child(info, die, &child))
+        do {
+            struct dimension next = {.lower = first};
+            struct debug_bound lower;
+            if (dwarf_tag(&child) != DW_TAG_subrange_type || count == DIMENSIONS_MOST)
+                continue;
+            if (bound_read(&child, DW_AT_lower_bound, first, &lower) && !lower.stored)
+                next.lower = lower.number;
+            if (!debug_number(&child, DW_AT_count, &next.count) && debug_number(&child, DW_AT_upper_bound, &next.count))
+                next.count = next.count == UINT64_MAX || next.count == UINT32_MAX ? 0 : next.count - (uint64_t)next.lower + 1;
+            dimensions[count++] = next;
+        } while (debug_sibling(info, &child));
+    return count;
+}
+
+/* The innermost array is of the dimension that runs fastest. */
+struct debug_type debug_array_read(struct debug_info *info, Dwarf_Die *die, uint32_t element)
+{
+    Dwarf_Attribute where;
+    int64_t offset = 0;
+    if (dwarf_attr(die, DW_AT_data_location, &where))
+        return word_of_object(&where, &offset) && !offset ? descriptor_read(info, die, element) : (struct debug_type){0};
+    const bool fortran = debug_is_fortran(die);
+    struct dimension dimensions[DIMENSIONS_MOST];
+    size_t count = dimensions_read(info, die, dimensions);
+    uint32_t type = element;
+    for (size_t i = 0; i + 1 < count; i++) {
+        const struct dimension *next = &dimensions[fortran ? i : count - 1 - i];
+        type = type_add(info, array_of(info, type, next->count, next->lower, fortran));
+    }
+    const struct dimension *last = &dimensions[fortran && count ? count - 1 : 0];
+    return count ? array_of(info, type, last->count, last->lower, fortran) : array_of(info, type, 0, fortran, fortran);
+}
