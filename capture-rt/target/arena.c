@@ -6,7 +6,8 @@
  *
  * A runtime that is built with its assertions (Debian's) makes and frees a text for each chunk that it hands out, on all threads at once: behind one lock chunks of
  * 1 us took three times as long as without this library. So each thread has a shelf of small blocks: what it frees lies there until it asks again, and no line of
- * memory goes from one thread to the other. Threads beyond SHELVES share them; who finds one in use goes to the lists of all.
+ * memory goes from one thread to the other, and no instruction is locked, which would wait for what the thread stored for others. Threads beyond SHELVES_OWN share those behind; who finds
+ * one in use goes to the lists of all.
  */
 #include "capture-rt/target/target.h"
 
@@ -29,7 +30,8 @@ static struct {
     struct arena_free *lists[CLASS_COUNT];
 } arena = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-#define SHELVES 256u
+#define SHELVES_OWN 256u
+#define SHELVES (2 * SHELVES_OWN)
 #define SHELF_CLASSES 7u                /* up to 2 KiB */
 #define SHELF_SPAN_BYTES 4096u          /* what a thread's blocks are cut from, and what moves at once between its shelf and the lists of all */
 #define SHELF_MOST_BYTES 16384u         /* of a class */
@@ -115,13 +117,24 @@ static struct arena_free *shelf_get(struct shelf *shelf, uint32_t class)
     return block;
 }
 
+static uint32_t shelf_choose(uint32_t before)
+{
+    return before < SHELVES_OWN ? before + 1 : SHELVES_OWN + before % SHELVES_OWN + 1;
+}
+
 /* This thread's; NULL: another one, or what a signal broke off, is at it. */
 static struct shelf *shelf_open(void)
 {
     if (!shelf_number)
-        shelf_number = __atomic_fetch_add(&shelves_given, 1, __ATOMIC_RELAXED) % SHELVES + 1;
+        shelf_number = shelf_choose(__atomic_fetch_add(&shelves_given, 1, __ATOMIC_RELAXED));
     struct shelf *shelf = &shelves[shelf_number - 1];
-    return __atomic_exchange_n(&shelf->in_use, 1, __ATOMIC_ACQUIRE) ? NULL : shelf;
+    if (shelf_number > SHELVES_OWN)
+        return __atomic_exchange_n(&shelf->in_use, 1, __ATOMIC_ACQUIRE) ? NULL : shelf;
+    if (__atomic_load_n(&shelf->in_use, __ATOMIC_RELAXED))
+        return NULL;
+    __atomic_store_n(&shelf->in_use, 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return shelf;
 }
 
 static void shelf_close(struct shelf *shelf)

@@ -138,7 +138,7 @@ static void *mix(void *seed)
     struct { unsigned char *block; size_t bytes; unsigned char value; } held[HELD] = {0};
     uint64_t x = *(uint64_t *)seed;
     uintptr_t wrong = 0;
-    shelf_number = 1;               /* all on one */
+    shelf_number = SHELVES;         /* all on one */
     for (int i = 0; i < PAIRS; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         size_t at = x % HELD;
@@ -186,11 +186,21 @@ static void a_shelf_in_use_is_gone_by(void)
     CU_ASSERT_EQUAL(shelf->counts[3], had + 1);
 }
 
+static void the_first_threads_have_shelves_of_their_own(void)
+{
+    for (uint32_t before = 0; before < SHELVES_OWN; before++)
+        CU_ASSERT_EQUAL(shelf_choose(before), before + 1);
+    CU_ASSERT_EQUAL(shelf_choose(SHELVES_OWN), SHELVES_OWN + 1);
+    CU_ASSERT_EQUAL(shelf_choose(2 * SHELVES_OWN), SHELVES_OWN + 1);
+    CU_ASSERT_EQUAL(shelf_choose(UINT32_MAX), SHELVES);
+}
+
 static const struct unit_test tests[] = {
     {"a text that is made and freed for each chunk, on two threads at once, takes no lock", a_text_for_each_chunk_takes_no_lock},
     {"blocks of two threads share no line of memory", threads_share_no_line},
     {"what one thread makes and another frees comes back to the first", what_others_free_comes_back},
     {"threads that end leave their blocks to those that come", threads_that_end_leave_their_shelves},
+    {"the first threads have shelves of their own, others share", the_first_threads_have_shelves_of_their_own},
     {"threads that share a shelf never have the same block", threads_on_one_shelf_get_blocks_of_their_own},
     {"a shelf that another is at is gone by", a_shelf_in_use_is_gone_by},
 };
