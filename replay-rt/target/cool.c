@@ -28,9 +28,8 @@ static uint64_t filler_bytes;
 static void pages_leave(const struct cooling *cooling, uint32_t thread, uint32_t threads)
 {
     for (uint64_t i = cooling->count * thread / threads; i < cooling->count * (thread + 1) / threads; i++)
-        for (uint64_t offset = 0; offset < cooling->page_bytes; offset += LINE_BYTES)
-            machine_line_leave((const void *)(cooling->pages[i] + offset));
-    machine_lines_left();
+        pcere_lines_leave((const void *)cooling->pages[i], cooling->page_bytes);
+    pcere_lines_left();
 }
 
 /* Pages that are written lie evenly among those that are only read. */

@@ -12,7 +12,6 @@
  *   machine_instruction, machine_go_on_at          of a signal's context: where the thread was; let it go on elsewhere
  *   machine_old_call                               a call that only it has as one that all have. False: it is none of these
  *   machine_is_trap                                the instruction by which programs end themselves on purpose
- *   machine_line_leave, machine_lines_left         a line leaves all caches, of all processors; wait until those of this thread did
  *   machine_work                                   `rounds` times eight additions that do not wait for each other: as many in a cycle as the processor can
  *   machine_chain                                  `rounds` times four multiplications that wait for each other: the processor's clock, whoever shares its units
  *   machine_float_set                              how this thread rounds, what it does with denormals, which exceptions trap, as struct store_setting has it
@@ -30,6 +29,13 @@
 
 /* Call function(words) with the stack pointer at `stack` (rounded down to 16 bytes), as if called from the captured frame. */
 void pcere_call_on_stack(void (*function)(const uint64_t *words), const uint64_t *words, uint64_t stack);
+
+/* Lines of these addresses leave all caches, of all processors, some time before pcere_lines_left returns on this thread. Whole lines; `bytes`: any number. */
+void pcere_lines_leave(const void *start, uint64_t bytes);
+void pcere_lines_left(void);
+
+/* May lines leave in any order? Where each has to wait for the one before, it takes tens of times as long: a last cache that is shared with others has given up by then what was to stay. */
+bool pcere_lines_leave_together(void);
 
 /* A system call that passes the guard: pcere_guard_call_end is the address behind its instruction. */
 long pcere_guard_call(long number, long a, long b, long c, long d);

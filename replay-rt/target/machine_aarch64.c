@@ -1,4 +1,4 @@
-/* replay-rt/target/machine_aarch64.c - entering a region on the captured stack, and a system call of this runtime's own, on AArch64. */
+/* replay-rt/target/machine_aarch64.c - entering a region on the captured stack, a system call of this runtime's own, and lines that leave caches, on AArch64. */
 #include "replay-rt/target/machine.h"
 
 #if defined(__aarch64__)
@@ -36,5 +36,24 @@ __asm__(".pushsection .text.pcere_guard_call, \"ax\", %progbits\n"
         "svc #0\n"
         ".globl pcere_guard_call_end\n.hidden pcere_guard_call_end\npcere_guard_call_end:\n"
         "ret\n.size pcere_guard_call, .-pcere_guard_call\n.popsection\n");
+
+enum { LINE_BYTES = 64 };
+
+bool pcere_lines_leave_together(void)
+{
+    return true;
+}
+
+void pcere_lines_leave(const void *start, uint64_t bytes)
+{
+    uintptr_t end = (uintptr_t)start + bytes;
+    for (uintptr_t line = (uintptr_t)start & ~(uintptr_t)(LINE_BYTES - 1); line < end; line += LINE_BYTES)
+        __asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
+}
+
+void pcere_lines_left(void)
+{
+    __asm__ volatile("dsb sy" ::: "memory");
+}
 
 #endif

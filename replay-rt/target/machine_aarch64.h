@@ -72,16 +72,6 @@ static inline void machine_chain(uint64_t rounds)
     __asm__ volatile(".p2align 6\n1: mul %1, %1, %1\nmul %1, %1, %1\nmul %1, %1, %1\nmul %1, %1, %1\nsubs %0, %0, #1\nb.ne 1b\n" : "+r"(rounds), "+r"(a) : : "cc");
 }
 
-static inline void machine_line_leave(const void *line)
-{
-    __asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
-}
-
-static inline void machine_lines_left(void)
-{
-    __asm__ volatile("dsb sy" ::: "memory");
-}
-
 static inline uint64_t machine_float_set(uint64_t control)
 {
     return control;                   /* the other processor's */

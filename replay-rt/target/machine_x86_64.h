@@ -99,16 +99,6 @@ static inline void machine_chain(uint64_t rounds)
     __asm__ volatile(".p2align 6\n1: imulq $3, %1, %1\nimulq $3, %1, %1\nimulq $3, %1, %1\nimulq $3, %1, %1\nsubq $1, %0\njnz 1b\n" : "+r"(rounds), "+r"(a) : : "cc");
 }
 
-static inline void machine_line_leave(const void *line)
-{
-    __asm__ volatile("clflush %0" : "+m"(*(volatile char *)(uintptr_t)line));
-}
-
-static inline void machine_lines_left(void)
-{
-    __asm__ volatile("mfence" ::: "memory");
-}
-
 static inline uint64_t machine_float_set(uint64_t control)
 {
     uint32_t vectors = (uint32_t)control & 0xffff, vectors_before = 0;    /* all other bits fault */

@@ -17,7 +17,6 @@
 
 #define COUNTING_STACK_BYTES (64u << 10)   /* below the captured stack, that code which counts may use */
 
-#define LINE_BYTES 64u
 #define HUGE_PAGE_BYTES (2ull << 20)
 #define POPULATE_SLICES 16u                /* of a thread */
 #define LAZY_COPIES_MOST 20000u           /* mappings of a process are limited (vm.max_map_count) */
@@ -194,13 +193,12 @@ void pcere_page_move(const struct codelet *codelet, const struct page_move *move
     }
     const unsigned char *from = codelet->pages + move->source;
     memcpy((void *)move->address, from, bytes);
-    for (uint64_t offset = 0; offset < bytes; offset += LINE_BYTES)
-        machine_line_leave(from + offset);
+    pcere_lines_leave(from, bytes);
 }
 
 void pcere_pages_moved(void)
 {
-    machine_lines_left();
+    pcere_lines_left();
 }
 
 static void restore_piece(struct memory *memory, uint64_t page, const struct plan_copy *copy, uint64_t first, uint64_t count)
