@@ -121,7 +121,7 @@ cd ..
 run "$PCERE" capture --one-run -o killed.pcere ./work
 "$PCERE" tune killed.pcere --threads 1 --flags "-O2; -O3" --json >.killed 2>&1 &
 tuning=$!
-for _ in $(seq 3000); do
+for _ in $(seq 15000); do
     [ "$(grep -c '"kind":"replay"' killed.pcere/samples.jsonl 2>/dev/null || true)" -ge 3 ] && break
     kill -0 $tuning 2>/dev/null || break
     sleep 0.02
@@ -135,7 +135,7 @@ says "a search that was killed goes on" 0
 holds "with what it knew" jq -e '.known >= 1 and .failed == 0 and .not_tried == 0 and ([.regions[].trials | length] | add) == 6' .out
 holds "and nothing of that is lost" test "$(wc -l <killed.pcere/samples.jsonl)" -ge "$kept"
 is "nothing half-made is left" "$(find killed.pcere -name '*.tmp*' -o -name 'incomplete*' -o -name '.*' -type f | grep -v '/\.\.*$' | wc -l)" 0
-for _ in $(seq 500); do pgrep -f "$work/killed.pcere" >/dev/null || break; sleep 0.02; done
+for _ in $(seq 15000); do pgrep -f "$work/killed.pcere" >/dev/null || break; sleep 0.02; done
 is "no process works on" "$(pgrep -f "$work/killed.pcere" | wc -l)" 0
 rm -r killed.pcere
 # Interrupted while a compiler works: flags out of a pipe, which it reads when somebody writes.

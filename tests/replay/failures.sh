@@ -76,6 +76,6 @@ child=
 while [ -z "$child" ] && kill -0 $launcher 2>/dev/null; do child=$(codelet_of $launcher); sleep 0.05; done
 kill -9 $launcher
 wait $launcher 2>/dev/null
-for _ in $(seq 600); do { [ -z "$child" ] || gone "$child"; } && break; sleep 0.1; done
+for _ in $(seq 3000); do { [ -z "$child" ] || gone "$child"; } && break; sleep 0.1; done
 holds "who kills the launcher ends its codelet" gone "${child:-self}"
 finish
