@@ -46,6 +46,7 @@ struct page_queue {
     size_t free_count;
     struct slot *slots;
     size_t slot_count;
+    size_t touched_bytes;                          /* of the ring, by page_queue_reserve, whose it is */
     uint64_t open, taken;                          /* blocks, counted from the start: being filled, next to compress */
     uint64_t next_page;
     struct page_table known;
@@ -393,7 +394,7 @@ static size_t ring_bytes(const struct page_queue *queue, size_t slots)
     return slots * STORE_BLOCK_PAGES * queue->page_bytes;
 }
 
-struct ring { unsigned char *bytes; uint32_t *places; struct slot *slots; size_t count; };
+struct ring { unsigned char *bytes; uint32_t *places; struct slot *slots; size_t count, touched_bytes; };
 
 static void ring_done(const struct page_queue *queue, const struct ring *ring)
 {
@@ -403,13 +404,20 @@ static void ring_done(const struct page_queue *queue, const struct ring *ring)
     free(ring->slots);
 }
 
-/* Fresh memory is dear in virtual machines: `touch` pays for it now. */
 static bool is_stopped(const _Atomic(bool) *stop)
 {
     return stop && atomic_load_explicit(stop, memory_order_relaxed);
 }
 
-static bool ring_make(const struct page_queue *queue, size_t slots, bool touch, const _Atomic(bool) *stop, struct ring *ret_ring)
+/* Fresh memory is dear in virtual machines: that is paid for now, from `at` on. Nothing changes for whoever works there meanwhile. Returns where it came to. */
+static size_t ring_touch(unsigned char *ring, size_t at, size_t bytes, const _Atomic(bool) *stop)
+{
+    for (; at < bytes && !is_stopped(stop); at += 4096)
+        __atomic_fetch_or(ring + at, 0, __ATOMIC_RELAXED);
+    return at;
+}
+
+static bool ring_make(const struct page_queue *queue, size_t slots, struct ring *ret_ring)
 {
     if (fault_point("ring.map"))
         return false;
@@ -425,24 +433,22 @@ static bool ring_make(const struct page_queue *queue, size_t slots, bool touch, 
         return false;
     }
     madvise(ring, bytes, MADV_HUGEPAGE);
-    if (touch)
-        for (size_t at = 0; at < bytes && !is_stopped(stop); at += 4096)
-            *(volatile unsigned char *)(ring + at) = 0;
     for (size_t i = 0; i < slots; i++)
         places[i] = (uint32_t)(slots - 1 - i);
-    *ret_ring = (struct ring){ring, places, states, slots};
+    *ret_ring = (struct ring){.bytes = ring, .places = places, .slots = states, .count = slots};
     return true;
 }
 
 /* *ring gets what was there before. */
 static void ring_exchange(struct page_queue *queue, struct ring *ring)
 {
-    const struct ring before = {queue->ring, queue->free_places, queue->slots, queue->slot_count};
+    const struct ring before = {queue->ring, queue->free_places, queue->slots, queue->slot_count, queue->touched_bytes};
     queue->ring = ring->bytes;
     queue->free_places = ring->places;
     queue->free_count = ring->count;
     queue->slots = ring->slots;
     queue->slot_count = ring->count;
+    queue->touched_bytes = ring->touched_bytes;
     *ring = before;
 }
 
@@ -470,8 +476,10 @@ enum pcere_status page_queue_reserve(struct page_queue *queue, uint64_t bytes, c
     bool good = slots <= SIZE_MAX / 2 / block_bytes, larger = good && slots > queue_slots(queue);
     enum pcere_status status = PCERE_OK;
     struct ring ring = {0};
-    if (larger)
-        good = ring_make(queue, (size_t)slots, true, stop, &ring);
+    if (larger && (good = ring_make(queue, (size_t)slots, &ring)))
+        ring.touched_bytes = ring_touch(ring.bytes, 0, ring_bytes(queue, ring.count), stop);
+    else if (good)               /* only this thread exchanges rings */
+        queue->touched_bytes = ring_touch(queue->ring, queue->touched_bytes, (size_t)(slots - 1) * (size_t)block_bytes, stop);
     pthread_mutex_lock(&queue->lock);
     if (good && larger) {
         queue_drain(queue, stop);
@@ -519,7 +527,7 @@ enum pcere_status page_queue_new(int descriptor, uint64_t page_bytes, unsigned w
     pthread_cond_init(&queue->wrote, NULL);
     enum pcere_status status = PCERE_OK;
     struct ring ring = {0};
-    if (ring_make(queue, QUEUE_SLOTS_LEAST, false, NULL, &ring))
+    if (ring_make(queue, QUEUE_SLOTS_LEAST, &ring))
         ring_exchange(queue, &ring);
     if (!queue->ring || !page_table_reserve(&queue->known, 1))
         status = pcere_fail_memory(error, "the buffer of pages that wait for compression");

@@ -333,7 +333,7 @@ enum pcere_status store_writer_open(const char *path, bool force, uint64_t page_
                                     struct store_writer **ret_writer, struct pcere_error *error);
 /* Reserve and touch buffers for `bytes` of pages that may be waiting for compression, so that a stop does not pay for it. By one thread at a time;
  * others may add pages meanwhile: where more room is wanted than there is, it comes once all that was added is written. `stop`: NULL, or
- * becomes true when it is not wanted any more; then this soon returns, with the room that was there. */
+ * becomes true when it is not wanted any more; then this soon returns, with the room that was there, touched in part. */
 enum pcere_status store_writer_reserve(struct store_writer *writer, uint64_t bytes, const _Atomic(bool) *stop, struct pcere_error *error);
 
 /* Copy the executable in; its checksum goes into the manifest. PCERE_USAGE: `file` is no regular file. */

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The program saw the end of the last stop by the time that it sends the next message, or ends. */
@@ -71,12 +72,59 @@ static void reserve_end(struct session *session)
 }
 
 #define RESERVE_LEAST ((uint64_t)32 << 20)      /* less room is there anyway */
+#define RESERVE_WORTH ((uint64_t)64 << 20)      /* for a program that has less, room costs as much as it saves */
+#define RESERVE_SLEEP_NS 10000000
+
+/* Of the program in memory, or 0. */
+static uint64_t resident_bytes(const struct session *session)
+{
+    char path[64];
+    uint64_t pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)session->child.pid);
+    FILE *file = fopen(path, "re");
+    if (file && fscanf(file, "%*u %" SCNu64, &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * session->manifest.page_size;
+}
+
+/* The first stop of a large program reads all that it has by then: room for it is made while the program comes there, where a processor has nothing else to do. */
+static void *reserve_first_main(void *context)
+{
+    struct session *session = context;
+    struct pcere_error ignored;
+    uint64_t done_bytes = 0;
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SESSION_NICE);
+    while (!session->reserving_over) {
+        uint64_t bytes = resident_bytes(session);
+        if (bytes >= RESERVE_WORTH && bytes > done_bytes) {
+            done_bytes = session_reserve_bytes(bytes + bytes / 4);
+            store_writer_reserve(session->writer, done_bytes, &session->reserving_over, &ignored);
+        } else
+            nanosleep(&(struct timespec){.tv_nsec = RESERVE_SLEEP_NS}, NULL);
+    }
+    session->reserving_done = true;
+    return NULL;
+}
+
+static void reserve_first_begin(struct session *session)
+{
+    session->reserved_bytes = 0;
+    session->reserving_done = session->reserving_over = false;
+    session->reserving_begun = session->reserving_first = pthread_create(&session->reserving, NULL, reserve_first_main, session) == 0;
+}
 
 /* What the program has may all have to be read at the next stop, and more if it grows. */
 static void reserve_more(struct session *session)
 {
     uint64_t present = run_list_pages(&session->snapshotter.last) * session->manifest.page_size;
-    if (!session->choosing || (session->reserving_begun && !session->reserving_done) || present + RESERVE_LEAST / 2 <= session->reserved_bytes)
+    if (session->reserving_first) {
+        session->reserving_over = true;
+        session->reserving_first = false;
+        reserve_end(session);
+    }
+    if (!session->choosing || present < RESERVE_WORTH || (session->reserving_begun && !session->reserving_done) || present + RESERVE_LEAST / 2 <= session->reserved_bytes)
         return;
     reserve_end(session);
     reserve_begin(session, present + present / 2 + RESERVE_LEAST);
@@ -313,6 +361,8 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
             PCERE_OK) {
             if (session->second)        /* meanwhile what the first run left is written */
                 reserve_begin(session, session->result->timing.peak_bytes);
+            else if (choosing)
+                reserve_first_begin(session);
             session_watch(session);
         } else {
             trouble_note(session, trouble.status, &trouble);

@@ -3,7 +3,9 @@
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static void test_pages_come_back(void)
 {
@@ -279,7 +281,8 @@ static void test_many_callers_agree_on_page_numbers(void)
         adders[i] = (struct adder){made.writer, data, PAGES, 1 + 30 * i, calloc(PAGES, sizeof(uint64_t)), PCERE_OK};
         CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, adder_main, &adders[i]), 0);
     }
-    CU_ASSERT_EQUAL(store_writer_reserve(made.writer, 40000000, NULL, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(store_writer_reserve(made.writer, 4000000, NULL, NULL), PCERE_OK);      /* of the room that is there, */
+    CU_ASSERT_EQUAL(store_writer_reserve(made.writer, 40000000, NULL, NULL), PCERE_OK);     /* and more */
     for (unsigned i = 0; i < CALLERS; i++)
         pthread_join(threads[i], NULL);
     struct store_manifest manifest = {.complete = true};
@@ -310,6 +313,32 @@ static void test_many_callers_agree_on_page_numbers(void)
     for (unsigned i = 0; i < CALLERS; i++)
         free(adders[i].pages);
     free(data);
+    sample_store_done(&made);
+}
+
+static uint64_t resident_pages(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fscanf(file, "%*u %lu", &pages), 1);
+    fclose(file);
+    return pages;
+}
+
+static void test_reserved_room_is_there(void)
+{
+    enum { BYTES = 8000000 };                       /* less than there is room for */
+    struct sample_store made;
+    sample_store_make(&made, 0, false);
+    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), before = resident_pages();
+    const _Atomic(bool) stop = true;
+    CU_ASSERT_EQUAL(store_writer_reserve(made.writer, BYTES, &stop, NULL), PCERE_OK);
+    CU_ASSERT_TRUE(resident_pages() - before < BYTES / 2 / page_bytes);
+    CU_ASSERT_EQUAL(store_writer_reserve(made.writer, BYTES, NULL, NULL), PCERE_OK);
+    CU_ASSERT_TRUE(resident_pages() - before >= BYTES * 9 / 10 / page_bytes);
+    store_writer_close(made.writer);
+    made.writer = NULL;
     sample_store_done(&made);
 }
 
@@ -358,6 +387,7 @@ static void test_codelet_that_breaks_its_rules_is_not_written(void)
 }
 
 static const struct unit_test tests[] = {
+    {"room that is reserved is in memory before pages come", test_reserved_room_is_there},
     {"pages come back as they were", test_pages_come_back},
     {"a codelet comes back as it was", test_codelet_comes_back},
     {"the manifest comes back, with strings that are not UTF-8", test_manifest_comes_back},
