@@ -100,6 +100,32 @@ static void outlined_add(struct debug_info *info, Dwarf_Die *die, const char *na
     info->outlined[info->outlined_count++] = (struct function){*die, name, (uint32_t)line};
 }
 
+/* Each unit has its own entry of a class, so classes are known by their names. */
+static void base_add(struct debug_info *info, Dwarf_Die *inheritance, Dwarf_Die *derived)
+{
+    uint64_t base_bytes = 0, derived_bytes = 0;
+    Dwarf_Die base;
+    const char *name = debug_reference(inheritance, DW_AT_type, &base) ? debug_string(&base, DW_AT_name) : NULL;
+    if (!name || !debug_number(derived, DW_AT_byte_size, &derived_bytes) || !debug_number(&base, DW_AT_byte_size, &base_bytes) || base_bytes > derived_bytes)
+        return;
+    if (!array_reserve(&info->bases, &info->base_capacity, info->base_count + 1, sizeof *info->bases))
+        info->failed = true;
+    else
+        info->bases[info->base_count++] = name;
+}
+
+static int name_order(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+bool debug_type_is_extended(const struct debug_info *info, uint32_t number)
+{
+    const struct debug_type *type = debug_type_get(info, number);
+    return type->kind == DEBUG_STRUCT && type->name && info->base_count
+           && bsearch(&type->name, info->bases, info->base_count, sizeof *info->bases, name_order);
+}
+
 static void entries_visit(struct debug_info *info, const struct scope *scope, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
@@ -141,6 +167,9 @@ static void entries_visit(struct debug_info *info, const struct scope *scope, Dw
         case DW_TAG_class_type:
             entries_visit(info, scope, &die, depth + 1);
             break;
+        case DW_TAG_inheritance:
+            base_add(info, &die, parent);
+            break;
         default:
             break;
         }
@@ -164,6 +193,8 @@ static void units_visit(struct debug_info *info)
     while (!info->failed && info->entries++ < ENTRIES_MOST && dwarf_get_units(info->dwarf, unit, &unit, NULL, &kind, &die, &sub) == 0)
         if (kind == DW_UT_compile)
             entries_visit(info, &outside, &die, 0);
+    if (info->base_count)
+        qsort(info->bases, info->base_count, sizeof *info->bases, name_order);
 }
 
 enum pcere_status debug_info_open(const char *path, struct debug_info **ret_info, struct pcere_error *error)
@@ -207,6 +238,7 @@ void debug_info_close(struct debug_info *info)
     free(info->dies);
     free(info->places);
     free(info->variables);
+    free(info->bases);
     free(info->outlined);
     free(info->strings);
     free(info);

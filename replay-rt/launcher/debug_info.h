@@ -72,6 +72,9 @@ const struct debug_type *debug_type_get(const struct debug_info *info, uint32_t 
 /* What a pointer points to; 0 (unknown) where it points to anything. */
 uint32_t debug_type_target(struct debug_info *info, uint32_t type);
 
+/* Does a class of the program add values to this one? What a pointer to this one leads to may be one of those. */
+bool debug_type_is_extended(const struct debug_info *info, uint32_t type);
+
 /* Global, static and thread-local variables. Borrowed. */
 size_t debug_info_variables(const struct debug_info *info, const struct debug_variable **ret_variables);
 

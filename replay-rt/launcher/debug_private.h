@@ -30,6 +30,8 @@ struct debug_info {
     size_t place_capacity;                /* a power of two */
     struct debug_variable *variables;
     size_t variable_count, variable_capacity;
+    const char **bases;                   /* names of classes that others extend; ascending */
+    size_t base_count, base_capacity;
     struct function *outlined;            /* bodies of parallel constructs */
     size_t outlined_count, outlined_capacity;
     char **strings;

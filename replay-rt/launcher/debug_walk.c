@@ -22,14 +22,18 @@ static void both_add(struct text *exact, struct text *pattern, const char *words
         text_add(pattern, words);
 }
 
-/* Empty base classes lie where the first value does. */
+/* Empty base classes lie where the first value does. What a class adds may lie behind the last value of its base class, in what would be padding there: of members
+ * that reach over each other the one that begins last has the byte. */
 static const struct debug_member *member_at(const struct debug_info *info, const struct debug_type *type, uint64_t offset)
 {
-    for (size_t i = 0; i < type->member_count; i++)
-        if (offset >= type->members[i].offset && offset - type->members[i].offset < type->members[i].bytes
-            && !debug_type_get(info, type->members[i].type)->hollow)
-            return &type->members[i];
-    return NULL;
+    const struct debug_member *found = NULL;
+    for (size_t i = 0; i < type->member_count; i++) {
+        const struct debug_member *member = &type->members[i];
+        if (offset >= member->offset && offset - member->offset < member->bytes && (!found || member->offset > found->offset)
+            && !debug_type_get(info, member->type)->hollow)
+            found = member;
+    }
+    return found;
 }
 
 /* Bit fields that share a byte are told apart by nobody here. */

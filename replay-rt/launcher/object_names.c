@@ -30,12 +30,21 @@ static void block_name(const struct objects *objects, const struct object *objec
             text_addf(out, "+0x%" PRIx64, offset);
         return;
     }
+    struct debug_leaf leaf = {0};
+    if (object->extended && offset < element)
+        debug_type_walk(objects->source.info, object->type, offset, NULL, NULL, &leaf);
+    if (object->extended && (offset >= element || leaf.padding)) {
+        text_add(out, object->by_reference ? ".(derived)" : "->(derived)");
+        if (!pattern)
+            text_addf(out, "+0x%" PRIx64, offset);
+        return;
+    }
     struct text inner = {0};
     leaf_name(objects, object->type, offset % element, pattern, &inner);
     const char *words = inner.length ? inner.data : "";
     if (objects_array_name(objects, object, offset, pattern, out) || (object->by_reference && offset < element)) {
         text_add(out, words);
-    } else if ((object->bytes / element < 2 || (object->endless && offset < element)) && type->kind == DEBUG_STRUCT && *words == '.') {
+    } else if ((object->bytes / element < 2 || object->extended || (object->endless && offset < element)) && type->kind == DEBUG_STRUCT && *words == '.') {
         text_addf(out, "->%s", words + 1);
     } else {
         index_name(offset / element, pattern, out);

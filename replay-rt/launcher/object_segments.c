@@ -103,9 +103,10 @@ bool objects_find(const struct objects *objects, uint64_t address, struct object
     const struct object *object = &objects->items[place.object];
     const struct debug_info *info = objects->source.info;
     uint64_t element = debug_type_get(info, object->type)->bytes, offset = address - object->address, base = 0;
-    if (object->kind == OBJECT_BLOCK && element)
+    if (object->kind == OBJECT_BLOCK && element && !object->extended)
         base = offset / element * element;
     debug_type_walk(info, object->type, offset - base, NULL, NULL, &place.leaf);
+    place.leaf.padding &= !object->extended;
     place.leaf.offset += base;
     place.leaf.group = objects_mixed(object->group, place.leaf.group);
     place.address = object->address + place.leaf.offset;

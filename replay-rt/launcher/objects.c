@@ -205,6 +205,27 @@ static uint64_t stretch_new(struct objects *objects, uint32_t type, uint64_t tar
     return known_from;
 }
 
+/* Has objects of its own kind (a list's, a tree's links) or a table of virtual functions: such are made one by one. */
+static bool is_linked_or_virtual(const struct objects *objects, uint32_t number, uint32_t whole, int depth)
+{
+    const struct debug_type type = *debug_type_get(objects->source.info, number);
+    for (size_t i = 0; depth < DEPTH_MOST && i < type.member_count; i++) {
+        const struct debug_member *member = &debug_type_get(objects->source.info, number)->members[i];
+        const char *name = member->name;
+        if ((name && !strncmp(name, "_vptr", 5)) || (whole && debug_type_target(objects->source.info, member->type) == whole)
+            || (!name && is_linked_or_virtual(objects, member->type, whole, depth + 1)))
+            return true;
+    }
+    return false;
+}
+
+/* Does a pointer to a class that others extend, which leads to a block's start, lead to an object of one of those? An array of whole elements fits its block but for
+ * what the C library rounds sizes up by. */
+static bool is_of_derived_class(const struct objects *objects, uint32_t type, uint64_t bytes, uint64_t element)
+{
+    return bytes > element && (bytes % element >= HEADER_BYTES || is_linked_or_virtual(objects, type, type, 0));
+}
+
 static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, uint64_t slot_group, uint32_t type, uint64_t target)
 {
     const struct store_mapping *mapping = target ? mapping_at(objects, target) : NULL;
@@ -234,9 +255,11 @@ static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, 
     }
     if (element && debug_type_get(info, to)->holds_pointers && (end = stretch_new(objects, to, target, end, element)) == target)
         return;
+    bool extended = element && debug_type_is_extended(info, to)
+                    && (by_reference || (block && target == block->start && is_of_derived_class(objects, to, end - target, element)));
     uint32_t alias = to ? alias_find(objects, parent, to) : NONE;
     struct object object = {.address = target, .bytes = end - target, .type = to, .pointer = type, .parent = parent, .alias = alias, .slot = slot,
-                            .kind = OBJECT_BLOCK, .by_reference = by_reference, .endless = endless};
+                            .kind = OBJECT_BLOCK, .by_reference = by_reference, .endless = endless, .extended = extended};
     object.group = alias != NONE ? objects_mixed(objects->items[alias].group, 1) : objects_mixed(objects->items[parent].group, slot_group);
     uint32_t number = object_add(objects, &object);
     if (block && block->owner == NONE && number != NONE)
@@ -284,7 +307,8 @@ static void object_scan(struct objects *objects, uint32_t number, bool typeless)
         one = type.element;
         element = debug_type_get(objects->source.info, one)->bytes;
     }
-    for (uint64_t at = 0; element && element <= object.bytes - at && objects->slots < SLOTS_MOST; at += element)
+    const uint64_t end = object.extended && element < object.bytes ? element : object.bytes;
+    for (uint64_t at = 0; element && element <= end - at && objects->slots < SLOTS_MOST; at += element)
         slots_visit(objects, number, one, at, typeless, 0);
 }
 

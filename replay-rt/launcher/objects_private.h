@@ -23,6 +23,7 @@ struct object {
     uint64_t slot, group;
     enum object_kind kind;
     bool by_reference;
+    bool extended;                        /* one of its type alone, as part of an object of a derived class, whose own values lie behind it and in its padding */
     bool endless;                         /* nobody knows where the block ends: `bytes` is where it must */
     const char *name, *function;
 };

@@ -66,6 +66,17 @@ says "under a tolerance of the user's nothing else counts, and it is called so, 
 run "$PCERE" verify --threads 2 --tolerance "$(sed -n 's/.*--tolerance \([^ ]*\) takes.*/\1/p' .err)" cancels.pcere right@
 says "with the tolerance that is named it is rounding" 0 out 'equal but for rounding'
 
+# ---- objects of derived classes -----------------------------------------------------------------------------------------------------------
+program derived derived.cpp
+captured derived
+verdict derived.pcere sums@ 2 rounding
+holds "what a derived class has behind its base class is no pointer" jq -e '[.codelets[0].causes[] | select(.memory == "heap") | .verdict == "rounding"]
+    | length == 4 and all' .out
+named "such a value is named as one" "shape->(derived)" heap
+verdict derived.pcere owners@ 2 different
+holds "what it has in the padding of its base class is no padding, by a pointer and in a variable" jq -e '.codelets[0].causes | map(select(.verdict == "different") | .name)
+    | index("shape->(derived)") != null and index("square.owner") != null' .out
+
 # ---- constants without a name ------------------------------------------------------------------------------------------------------------
 # The codelet has its own of each string literal. The second time all of it is a shared library.
 flags=-O2
