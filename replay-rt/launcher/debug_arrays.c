@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 
-#define DIMENSIONS_MOST 15                /* that Fortran allows */
 #define WORD_BYTES 8u
 #define DESCRIPTOR_BYTES_MOST 4096
 #define DESCRIPTOR_MEMBERS 2u             /* the pointer, the rest */
@@ -101,7 +100,7 @@ static struct debug_type descriptor_read(struct debug_info *info, Dwarf_Die *die
             struct debug_dimension next;
             if (dwarf_tag(&child) != DW_TAG_subrange_type)
                 continue;
-            if (pointer.dimension_count == DIMENSIONS_MOST || !bound_read(&child, DW_AT_lower_bound, 1, &next.lower) || !bound_read(&child, DW_AT_count, 0, &next.count)
+            if (pointer.dimension_count == DEBUG_DIMENSIONS_MOST || !bound_read(&child, DW_AT_lower_bound, 1, &next.lower) || !bound_read(&child, DW_AT_count, 0, &next.count)
                 || !bound_read(&child, DW_AT_byte_stride, 0, &next.stride_bytes)) {
                 free(pointer.dimensions);
                 return (struct debug_type){0};
@@ -142,7 +141,7 @@ static size_t dimensions_read(struct debug_info *info, Dwarf_Die *die, struct di
         do {
             struct dimension next = {.lower = first};
             struct debug_bound lower;
-            if (dwarf_tag(&child) != DW_TAG_subrange_type || count == DIMENSIONS_MOST)
+            if (dwarf_tag(&child) != DW_TAG_subrange_type || count == DEBUG_DIMENSIONS_MOST)
                 continue;
             if (bound_read(&child, DW_AT_lower_bound, first, &lower) && !lower.stored)
                 next.lower = lower.number;
@@ -161,7 +160,7 @@ struct debug_type debug_array_read(struct debug_info *info, Dwarf_Die *die, uint
     if (dwarf_attr(die, DW_AT_data_location, &where))
         return word_of_object(&where, &offset) && !offset ? descriptor_read(info, die, element) : (struct debug_type){0};
     const bool fortran = debug_is_fortran(die);
-    struct dimension dimensions[DIMENSIONS_MOST];
+    struct dimension dimensions[DEBUG_DIMENSIONS_MOST];
     size_t count = dimensions_read(info, die, dimensions);
     uint32_t type = element;
     for (size_t i = 0; i + 1 < count; i++) {

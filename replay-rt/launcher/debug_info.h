@@ -30,6 +30,8 @@ struct debug_member {
 
 struct debug_bound { bool stored; int64_t number; };      /* what the word so many bytes behind a descriptor's start holds, or a number */
 
+#define DEBUG_DIMENSIONS_MOST 15         /* of an array of Fortran */
+
 struct debug_dimension { struct debug_bound lower, count, stride_bytes; };
 
 struct debug_type {

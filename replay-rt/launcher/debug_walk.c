@@ -53,15 +53,14 @@ static uint64_t element_bytes(const struct debug_info *info, const struct debug_
     return debug_type_get(info, array->element)->bytes;
 }
 
-#define DIMENSIONS_MOST 15
 
 /* Into the element of a Fortran array that holds byte *rest. Arrays lie in arrays, the last index outermost. */
 static void fortran_indices(const struct debug_info *info, struct debug_leaf *leaf, uint64_t *rest, struct text *exact, struct text *pattern)
 {
-    int64_t indices[DIMENSIONS_MOST];
+    int64_t indices[DEBUG_DIMENSIONS_MOST];
     int count = 0;
     const struct debug_type *type = debug_type_get(info, leaf->type);
-    for (; type->kind == DEBUG_ARRAY && type->fortran && element_bytes(info, type) && count < DIMENSIONS_MOST; type = debug_type_get(info, leaf->type)) {
+    for (; type->kind == DEBUG_ARRAY && type->fortran && element_bytes(info, type) && count < DEBUG_DIMENSIONS_MOST; type = debug_type_get(info, leaf->type)) {
         uint64_t bytes = element_bytes(info, type), index = *rest / bytes;
         indices[count++] = type->lower + (int64_t)index;
         leaf->offset += index * bytes;

@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#define DIMENSIONS_MOST 15
-
 struct extent { int64_t lower; uint64_t count, stride_bytes; };
 
 static bool bound_value(const struct objects *objects, const struct debug_bound *bound, uint64_t descriptor, int64_t *ret_value)
@@ -20,7 +18,7 @@ static bool bound_value(const struct objects *objects, const struct debug_bound 
 static bool extents_read(const struct objects *objects, const struct debug_type *pointer, uint64_t descriptor, uint64_t element, struct extent *extents)
 {
     uint64_t reach = element;
-    if (!pointer->dimension_count || pointer->dimension_count > DIMENSIONS_MOST || !element)
+    if (!pointer->dimension_count || pointer->dimension_count > DEBUG_DIMENSIONS_MOST || !element)
         return false;
     for (size_t i = 0; i < pointer->dimension_count; i++) {
         const struct debug_dimension *dimension = &pointer->dimensions[i];
@@ -38,7 +36,7 @@ static bool extents_read(const struct objects *objects, const struct debug_type 
 
 uint64_t objects_array_bytes(const struct objects *objects, const struct debug_type *pointer, uint64_t descriptor, uint64_t element)
 {
-    struct extent extents[DIMENSIONS_MOST];
+    struct extent extents[DEBUG_DIMENSIONS_MOST];
     if (!extents_read(objects, pointer, descriptor, element, extents))
         return 0;
     uint64_t bytes = element;
@@ -51,8 +49,8 @@ bool objects_array_name(const struct objects *objects, const struct object *obje
 {
     const struct debug_type *pointer = debug_type_get(objects->source.info, object->pointer);
     const size_t count = pointer->dimension_count;
-    struct extent extents[DIMENSIONS_MOST];
-    uint64_t indices[DIMENSIONS_MOST];
+    struct extent extents[DEBUG_DIMENSIONS_MOST];
+    uint64_t indices[DEBUG_DIMENSIONS_MOST];
     if (!count || object->parent == NONE)
         return false;
     uint64_t descriptor = objects->items[object->parent].address + object->slot;
