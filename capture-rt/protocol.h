@@ -206,7 +206,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint32_t random_count;
     uint32_t indirect_count;
     uint32_t teams;             /* of the league around the region, whose initial threads work at the same time; 1: none */
-    uint32_t reserved;
+    uint32_t team;              /* in it, the one whose thread enters the region */
     char locale[2 * CAPTURE_LOCALE_BYTES];      /* as struct store_codelet has it; "": longer than fits */
     struct capture_random randoms[2];   /* those that the program, or a library of it, uses */
     struct capture_indirect indirect[CAPTURE_INDIRECT_MAX];

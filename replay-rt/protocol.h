@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 27u
+#define PLAN_VERSION 28u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -323,6 +323,9 @@ struct replay_plan {
     uint32_t global_thread;         /* the OpenMP runtime's number of the entering thread, in the captured process */
     uint32_t level_count;
     struct plan_level levels[PLAN_LEVELS_MAX];  /* outermost first */
+    uint32_t teams, team;           /* of the league around, and the number of the one that the region lies in; 1 (or 0), 0: there is none, or it is of one team */
+    uint32_t greedy;                /* 1: static schedules without a chunk give each but the last as much as fits (KMP_SCHEDULE=static,greedy), not all about the same */
+    uint32_t reserved;
     struct plan_policy policy;
     _Atomic uint32_t turn;          /* enum plan_turn: what a process that stays waits for */
     struct plan_table words;        /* uint64_t */

@@ -157,6 +157,8 @@ static const char *check_rest(const struct store_codelet *codelet)
     for (uint32_t i = 0; i < codelet->setting.level_count; i++)
         if (codelet->setting.levels[i].number >= codelet->setting.levels[i].team)
             return "a thread's number is not one of its team's";
+    if (codelet->setting.team && codelet->setting.team >= codelet->setting.teams)
+        return "a team's number is not one of its league's";
     for (size_t i = 0; i < codelet->thread_count; i++)
         if (codelet->threads[i].tls_bytes > UINT64_MAX - codelet->threads[i].tls_address)
             return "a thread's TLS block wraps around";

@@ -202,6 +202,7 @@ struct store_setting {
     uint32_t global_thread;      /* the OpenMP runtime's own number of the thread that enters the region */
     struct store_level levels[STORE_LEVELS_MAX];     /* outermost first, zeros behind */
     uint64_t pointer_guard;      /* by which the C library disguises pointers to functions, if captured memory may hold such ones; else 0 */
+    uint32_t teams, team;        /* of the league around the region, which is no parallel region, and the number of the one it lies in; 1 (or 0), 0: there is none, or it is of one team */
 };
 
 struct store_signal { uint64_t handler; uint64_t mask; uint32_t number, flags; };    /* handler: an address, or 1 to ignore (SIG_IGN) */

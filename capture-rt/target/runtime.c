@@ -14,13 +14,15 @@ struct runtime_ident { int32_t reserved_1, flags, reserved_2, reserved_3; const 
     X(void, __kmpc_push_num_threads, (struct runtime_ident *ident, int32_t thread, int32_t number))                 \
     X(void, __kmpc_push_proc_bind, (struct runtime_ident *ident, int32_t thread, int32_t kind))                     \
     X(int, omp_get_max_threads, (void))                                                                             \
+    X(int, omp_get_thread_limit, (void))                                                                            \
     X(int, omp_get_level, (void))                                                                                   \
     X(int, omp_get_ancestor_thread_num, (int level))                                                                \
     X(int, omp_get_team_size, (int level))                                                                          \
     X(void, omp_get_schedule, (int *ret_kind, int *ret_chunk))                                                      \
     X(int, omp_get_max_active_levels, (void))                                                                       \
     X(int, omp_get_dynamic, (void))                                                                                 \
-    X(int, omp_get_num_teams, (void))
+    X(int, omp_get_num_teams, (void))                                                                               \
+    X(int, omp_get_team_num, (void))
 
 static struct {
 #define RUNTIME_POINTER(result, name, parameters) result(*name) parameters;
@@ -110,7 +112,8 @@ void target_runtime_each(void (*visit)(uint32_t thread), int32_t num_threads, in
 
 int target_runtime_max_threads(void)
 {
-    return runtime.omp_get_max_threads ? runtime.omp_get_max_threads() : 0;
+    int threads = runtime.omp_get_max_threads ? runtime.omp_get_max_threads() : 0, limit = runtime.omp_get_thread_limit ? runtime.omp_get_thread_limit() : 0;
+    return limit > 0 && limit < threads ? limit : threads;
 }
 
 void target_runtime_settings(struct capture_stop *stop)
@@ -124,6 +127,8 @@ void target_runtime_settings(struct capture_stop *stop)
     stop->dynamic = runtime.omp_get_dynamic ? runtime.omp_get_dynamic() : -1;
     stop->global_thread = runtime.__kmpc_global_thread_num ? (uint32_t)runtime.__kmpc_global_thread_num(&ident) : 0;
     stop->teams = target_runtime_teams();
+    int team = runtime.omp_get_team_num ? runtime.omp_get_team_num() : 0;
+    stop->team = team > 0 && (uint32_t)team < stop->teams ? (uint32_t)team : 0;
     int levels = target_runtime_level();
     stop->level_count = levels > 0 ? (uint32_t)levels : 0;
     for (int level = 1; level <= levels && level <= (int)CAPTURE_LEVELS_MAX; level++)

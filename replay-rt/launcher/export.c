@@ -176,6 +176,9 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
         status = export_limit(work, error, "the construct asks for %d threads (num_threads); here THREADS decides", abs(codelet->num_threads));
     if (!status && codelet->does_io && codelet->has_after)
         status = export_limit(work, error, "the region reads or writes: what it prints is dropped, and files that it opens itself for writing are written");
+    if (!status && codelet->setting.teams > 1)
+        status = export_limit(work, error, "the region lies in team %u of a league of %u, and here there is no league: its questions are answered otherwise, and loops "
+                                           "whose iterations are those of all teams (distribute parallel do, by flang) fail", codelet->setting.team, codelet->setting.teams);
     if (!status && codelet->key_count)
         status = export_limit(work, error, "the program keeps values by pthread_setspecific or tss_set, which threads here do not have");
     const char *const *needed;

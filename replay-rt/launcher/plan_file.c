@@ -309,6 +309,8 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->pointer_guard = codelet->setting.pointer_guard;
     plan->global_thread = codelet->setting.global_thread;
     plan->level_count = codelet->setting.level_count;
+    plan->teams = codelet->setting.teams;
+    plan->team = codelet->setting.team;
     for (uint32_t i = 0; i < plan->level_count; i++)
         plan->levels[i] = (struct plan_level){codelet->setting.levels[i].team, codelet->setting.levels[i].number};
     plan->region = string_add(&strings, codelet->region);

@@ -9,6 +9,7 @@
 #include "replay-rt/launcher/sampling.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -318,6 +319,8 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
         return status;
     if (session->options->schedule)
         plan->plan->schedule_kind = 0;          /* OMP_SCHEDULE says it */
+    for (char **variable = environment; *variable; variable++)
+        plan->plan->greedy |= !strncmp(*variable, "KMP_SCHEDULE=", strlen("KMP_SCHEDULE=")) && strstr(*variable, "static,greedy");
     speed_tell(&session->speed, threads, session->cores, &plan->plan->policy);
     bool leaves = plan->plan->policy.task == PLAN_MEASURE && !plan->plan->does_io && !session->watcher && !session->processor.emulator;
     struct process process = {

@@ -93,6 +93,11 @@ uint32_t pcere_team_runtime_number(void);
  * thread than the caller's. Captured memory is mapped already: stacks of new threads lie elsewhere then. */
 void pcere_levels_enter(struct codelet *codelet, void (*go_on)(void *context), void *context);
 
+/* ---- league.c -------------------------------------------------------------------------------------------------------------- */
+
+/* From now on the region is told that it lies in the plan's league. */
+void pcere_league_enter(const struct codelet *codelet);
+
 /* ---- waits.c ----------------------------------------------------------------------------------------------------------------- */
 
 /* Once in each thread of the team. */

@@ -57,6 +57,7 @@ static void level_enter(struct entering *entering)
 void pcere_levels_enter(struct codelet *codelet, void (*go_on)(void *context), void *context)
 {
     struct entering entering = {.codelet = codelet, .go_on = go_on, .context = context};
+    pcere_league_enter(codelet);
     if (codelet->plan->level_count) {
         omp_set_dynamic(0);
         omp_set_max_active_levels(PLAN_LEVELS_MAX + 1);

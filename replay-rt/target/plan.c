@@ -109,7 +109,7 @@ static bool plan_is_sound(const struct codelet *codelet, uint64_t plan_bytes, ui
            && plan->bytes == plan_bytes && plan->pages_bytes <= pages_bytes && plan->page_bytes >= 4096
            && !(plan->page_bytes & (plan->page_bytes - 1)) && plan->strings < plan->bytes
            && ((const char *)plan)[plan->bytes - 1] == '\0' && plan->region < plan->bytes - plan->strings
-           && plan->level_count <= PLAN_LEVELS_MAX
+           && plan->level_count <= PLAN_LEVELS_MAX && (!plan->team || plan->team < plan->teams)
            && table_fits(plan, &plan->words, sizeof(uint64_t)) && table_fits(plan, &plan->mappings, sizeof(struct plan_mapping))
            && table_fits(plan, &plan->aliases, sizeof(struct plan_alias)) && copies_fit(codelet, &plan->before) && copies_fit(codelet, &plan->expected)
            && table_fits(plan, &plan->ignored, sizeof(struct plan_range))
