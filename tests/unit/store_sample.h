@@ -134,7 +134,7 @@ static inline enum pcere_status sample_add_manifest(struct sample_store *made, b
     char *arguments[] = {(char[]){"-n"}, (char[]){"not \xff UTF-8"}, NULL}, *environment[] = {(char[]){"OMP_NUM_THREADS=1"}, NULL};
     struct store_class class = {.representative = 7, .members = 75, .time_ns = 92550, .time_ns_median = 1233,
                                 .representative_ns = 1234, .captured = true, .codelet = made->codelet_name,
-                                .nested = true, .team = 3, .read_bytes = 4096, .io = (char[]){"reads mesh.dat"}};
+                                .nested = true, .team = 3, .between_members = 12, .between_ns = 340, .read_bytes = 4096, .io = (char[]){"reads mesh.dat"}};
     struct store_region region = {.name = (char[]){SAMPLE_REGION}, .function = (char[]){"conj_grad"}, .file = (char[]){"cg.c"},
                                   .line = 405, .invocations = 75, .time_ns = 92550, .nested = 5, .nested_ns = 77, .parent = (char[]){"outer@cg.c:9"}, .status = (char[]){"captured"},
                                   .classes = &class, .class_count = 1};

@@ -121,6 +121,8 @@ static void test_manifest_comes_back(void)
     CU_ASSERT_EQUAL(manifest->regions[0].classes[0].read_bytes, 4096);
     CU_ASSERT_TRUE(manifest->regions[0].classes[0].nested);
     CU_ASSERT_EQUAL(manifest->regions[0].classes[0].team, 3);
+    CU_ASSERT_EQUAL(manifest->regions[0].classes[0].between_members, 12);
+    CU_ASSERT_EQUAL(manifest->regions[0].classes[0].between_ns, 340);
     CU_ASSERT_EQUAL(manifest->regions[0].nested, 5);
     CU_ASSERT_EQUAL(manifest->regions[0].nested_ns, 77);
     CU_ASSERT_STRING_EQUAL(manifest->regions[0].parent, "outer@cg.c:9");
