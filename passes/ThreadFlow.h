@@ -60,8 +60,8 @@ private:
 
   /// A function as a call of it sees it: its values have nodes of their own. Memory is one, through what points to it. The outer one
   /// entered the owner's region, which is told apart from where others entered it.
-  struct Instance { const llvm::Function *F; unsigned Owner, Outer; };
-  using Key = std::tuple<const llvm::Function *, unsigned, unsigned, const llvm::CallBase *>;
+  struct Instance { const llvm::Function *F; unsigned Owner, Outer, Depth = 0; }; ///< Depth: in a chain of functions that allocate
+  using Key = std::tuple<const llvm::Function *, unsigned, unsigned, const llvm::CallBase *, unsigned>;
   struct Edge {
     unsigned From, To;
     const llvm::Instruction *Allocation; ///< To is memory of as many bytes as From says; or null
@@ -83,8 +83,10 @@ private:
   bool callThatAllocates(const llvm::CallBase &Call, llvm::StringRef Name);
   bool callThatReads(const llvm::CallBase &Call, llvm::StringRef Name);
   void instruction(const llvm::Instruction &I);
-  Key key(const Instance &I, const llvm::CallBase *Site) const;
-  unsigned instance(const Instance &I, const llvm::CallBase *Site);
+  bool isChained(const llvm::Function &F) const;
+  Key key(const Instance &I, const llvm::CallBase *Site, unsigned Chain) const;
+  unsigned instance(Instance I, const llvm::CallBase *Site);
+  llvm::SmallVector<unsigned, 2> calledFrom(unsigned In, const llvm::Function &F, const llvm::CallBase &Call) const;
   unsigned calledHere(const llvm::Function &F, const llvm::CallBase &Call);
   void walk();
   void findMakers();
@@ -111,7 +113,9 @@ private:
   void keepOlderOf(unsigned In, const llvm::Instruction &I, int Class, unsigned Depth);
 
   // Threads.cpp
-  void reach(Microtask &R);
+  struct Referred { llvm::SetVector<llvm::Function *> Given, Called; }; ///< by any operand of a call, and as what is called
+  using Callees = llvm::DenseMap<const llvm::Function *, Referred>;
+  Callees callees() const;
   void findOwners();
   llvm::BitVector owners(const Instance &I) const;
   unsigned ownerOfMicrotask(const llvm::Function &F) const;

@@ -115,9 +115,8 @@ void ThreadFlow::allocates(const Loop &L, const Facts &Bound) {
     if (Callee && Callee == Instances[In].F)
       Called.insert({In, &By});
     else if (Callee && !Callee->isDeclaration())
-      for (const CallBase *Site : {Call, static_cast<const CallBase *>(nullptr)}) // an allocator of the program's own is not followed as a call
-        if (auto Slot = InstanceOf.find(key({Callee, Instances[In].Owner, Instances[In].Outer}, Site)); Slot != InstanceOf.end())
-          Called.insert({Slot->second, &By});
+      for (unsigned Other : calledFrom(In, *Callee, *Call))
+        Called.insert({Other, &By});
   };
   for (const BasicBlock *Inside : L.blocks())
     for (const Instruction &I : *Inside)
@@ -244,10 +243,9 @@ void ThreadFlow::keepOlderOf(unsigned In, const Instruction &I, int Class, unsig
   const Function *Callee = likelyCallee(*Call);
   if (!Callee || Callee->isDeclaration() || Depth == DepthMost)
     return;
-  for (const CallBase *Site : {Call, static_cast<const CallBase *>(nullptr)})
-    if (auto Slot = InstanceOf.find(key({Callee, Instances[In].Owner, Instances[In].Outer}, Site)); Slot != InstanceOf.end())
-      for (const Instruction &At : instructions(*Callee))
-        keepOlderOf(Slot->second, At, Class, Depth + 1);
+  for (unsigned Other : calledFrom(In, *Callee, *Call))
+    for (const Instruction &At : instructions(*Callee))
+      keepOlderOf(Other, At, Class, Depth + 1);
 }
 
 } // namespace pcere

@@ -49,13 +49,22 @@ unsigned ThreadFlow::returned(unsigned Of) {
   return Slot->second;
 }
 
-ThreadFlow::Key ThreadFlow::key(const Instance &I, const CallBase *Site) const {
-  return {I.F, Apart >= ByOwner ? I.Owner : 0, Apart >= ByOwner ? I.Outer : 0, Apart >= ByCall || Makers.count(I.F) ? Site : nullptr};
+/// Does a function that allocates call here? Then what it calls for that is told apart by the calls of both, and so on: allocators stand in a row.
+bool ThreadFlow::isChained(const Function &F) const {
+  static constexpr unsigned DepthMost = 4;
+  static constexpr size_t InstancesMost = 100000;
+  return Here && Makers.count(&F) && Makers.count(Instances[Here].F) && Instances[Here].Depth < DepthMost && Instances.size() < InstancesMost;
+}
+
+ThreadFlow::Key ThreadFlow::key(const Instance &I, const CallBase *Site, unsigned Chain) const {
+  return {I.F, Apart >= ByOwner ? I.Owner : 0, Apart >= ByOwner ? I.Outer : 0, Apart >= ByCall || Makers.count(I.F) ? Site : nullptr, Chain};
 }
 
 /// \p Site is null for what others than direct calls begin.
-unsigned ThreadFlow::instance(const Instance &I, const CallBase *Site) {
-  auto [Slot, New] = InstanceOf.try_emplace(key(I, Site), static_cast<unsigned>(Instances.size()));
+unsigned ThreadFlow::instance(Instance I, const CallBase *Site) {
+  unsigned Chain = Site && isChained(*I.F) ? Here : 0;
+  I.Depth = Chain ? Instances[Chain].Depth + 1 : 0;
+  auto [Slot, New] = InstanceOf.try_emplace(key(I, Site, Chain), static_cast<unsigned>(Instances.size()));
   if (New) {
     Instances.push_back(I);
     Begun.insert({I.F, Apart >= ByOwner ? I.Owner : 0});
@@ -66,6 +75,16 @@ unsigned ThreadFlow::instance(const Instance &I, const CallBase *Site) {
 /// Of what \p Call, which stands here, calls. A function that calls itself does so within one instance, or the first call's sites would be lost.
 unsigned ThreadFlow::calledHere(const Function &F, const CallBase &Call) {
   return Instances[Here].F == &F ? Here : instance({&F, Instances[Here].Owner, Instances[Here].Outer}, &Call);
+}
+
+/// Instances of \p F as \p Call in another one may have begun them: an allocator of the program's own is not followed as a call.
+SmallVector<unsigned, 2> ThreadFlow::calledFrom(unsigned In, const Function &F, const CallBase &Call) const {
+  SmallVector<unsigned, 2> All;
+  Instance Of{&F, Instances[In].Owner, Instances[In].Outer};
+  for (Key K : {key(Of, &Call, In), key(Of, &Call, 0), key(Of, nullptr, 0)})
+    if (auto Slot = InstanceOf.find(K); Slot != InstanceOf.end() && !is_contained(All, Slot->second))
+      All.push_back(Slot->second);
+  return All;
 }
 
 void ThreadFlow::address(const GetElementPtrInst &I) {

@@ -9,17 +9,15 @@
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
+#include "BareBitcode.h"
 #include "Stages.h"
 #include "ThreadCalls.h"
 #include "ThreadFlow.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -51,52 +49,57 @@ unsigned ThreadFlow::ownerOfMicrotask(const Function &F) const {
   return 0;
 }
 
-/// Functions that a region's threads run, inner regions left out.
-void ThreadFlow::reach(Microtask &R) {
-  R.Reached.insert(R.F);
-  for (size_t K = 0; K < R.Reached.size(); ++K)
-    for (Instruction &I : instructions(*R.Reached[K])) {
+/// What the functions of the module refer to in calls: inner regions are apart from the rest.
+ThreadFlow::Callees ThreadFlow::callees() const {
+  Callees All;
+  for (Function &F : M) {
+    auto &[Given, Called] = All[&F];
+    for (Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallBase>(&I);
       if (!Call || forkPath(*Call) >= 0)
         continue;
       for (const Use &U : I.operands())
-        if (auto *F = dyn_cast<Function>(U.get()->stripPointerCasts()); F && !F->isDeclaration())
-          R.Reached.insert(F);
+        if (auto *Other = dyn_cast<Function>(U.get()->stripPointerCasts()); Other && !Other->isDeclaration())
+          Given.insert(Other);
+      if (auto *Callee = Call->getCalledFunction(); Callee && !Callee->isDeclaration() && !Callee->hasMetadata(SiteMetadata))
+        Called.insert(Callee);
     }
+  }
+  return All;
 }
 
 void ThreadFlow::findOwners() {
+  Callees Of = callees();
   for (Function &F : M)
     if (F.hasMetadata(SiteMetadata))
       Microtasks.push_back({&F, {}});
   unsigned Count = older() + 1;
+  auto Mark = [&](const Function *F, unsigned Owner) { Owners.try_emplace(F, BitVector(Count)).first->second.set(Owner); };
   for (unsigned K = 1; K <= Microtasks.size(); ++K) {
-    reach(Microtasks[K - 1]);
-    for (const Function *F : Microtasks[K - 1].Reached)
-      Owners.try_emplace(F, BitVector(Count)).first->second.set(K);
+    SetVector<Function *> &Reached = Microtasks[K - 1].Reached; // what the region's threads run, inner regions left out
+    Reached.insert(Microtasks[K - 1].F);
+    for (size_t N = 0; N < Reached.size(); ++N) {
+      Mark(Reached[N], K);
+      auto &Given = Of[Reached[N]].Given;
+      Reached.insert(Given.begin(), Given.end());
+    }
   }
   for (Function &F : M)
     if (!F.isDeclaration() && !Owners.count(&F))
       Serial.insert(&F);
   for (size_t K = 0; K < Serial.size(); ++K) {
-    for (Instruction &I : instructions(*Serial[K])) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      auto *Callee = Call ? Call->getCalledFunction() : nullptr;
-      if (Callee && !Callee->isDeclaration() && !Callee->hasMetadata(SiteMetadata))
-        Serial.insert(Callee);
-    }
-    Owners.try_emplace(Serial[K], BitVector(Count)).first->second.set(0);
+    auto &Called = Of[Serial[K]].Called;
+    Serial.insert(Called.begin(), Called.end());
+    Mark(Serial[K], 0);
   }
 }
 
 static std::string place(const Instruction *I) {
   if (!I)
     return "";
-  const DILocation *L = I->getDebugLoc();
-  while (L && L->getInlinedAt()) // where the user's code called what was inlined
-    L = L->getInlinedAt();
-  if (L)
-    return (" at " + sys::path::filename(L->getFilename()) + ":" + utostr(L->getLine())).str();
+  std::string Place = sourcePlace(I->getDebugLoc());
+  if (!Place.empty())
+    return " at " + Place;
   return (" in " + I->getFunction()->getName()).str();
 }
 

@@ -6,11 +6,11 @@
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
+#include "BareBitcode.h"
 #include "Stages.h"
 
 #include "llvm/Analysis/InlineCost.h"
 #include "llvm/Analysis/ProfileSummaryInfo.h"
-#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -30,14 +30,6 @@ static void prepare(Module &M) {
   for (Function &F : M)
     dropFlags(F);
   M.setModuleInlineAsm("");
-  stripNonLineTableDebugInfo(M); // places of calls are all that is asked for
-}
-
-static std::unique_ptr<MemoryBuffer> read(StringRef Path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> Read = MemoryBuffer::getFile(Path);
-  if (!Read)
-    report_fatal_error(Twine("error: cannot read ") + Path + ": " + Read.getError().message(), /*gen_crash_diag=*/false);
-  return std::move(*Read);
 }
 
 /// Nobody calls in from outside, and what has one caller moves into it.
@@ -74,18 +66,18 @@ static void simplify(Module &M, ModuleAnalysisManager &Analyses) {
 }
 
 void joinUnits(Module &M, StringRef List, ModuleAnalysisManager &Analyses) {
+  stripNonLineTableDebugInfo(M);
   prepare(M);
   Linker Program(M);
-  std::unique_ptr<MemoryBuffer> Names = read(List);
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Names = MemoryBuffer::getFile(List);
+  if (!Names)
+    report_fatal_error(Twine("error: cannot read ") + List + ": " + Names.getError().message(), /*gen_crash_diag=*/false);
   SmallVector<StringRef, 32> Paths;
-  Names->getBuffer().split(Paths, '\n', -1, /*KeepEmpty=*/false);
+  (*Names)->getBuffer().split(Paths, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef Path : Paths) {
-    std::unique_ptr<MemoryBuffer> Bytes = read(Path);
-    Expected<std::unique_ptr<Module>> Other = parseBitcodeFile(Bytes->getMemBufferRef(), M.getContext());
-    if (!Other)
-      report_fatal_error(Twine("error: cannot read ") + Path + ": " + toString(Other.takeError()), /*gen_crash_diag=*/false);
-    prepare(**Other);
-    if (Program.linkInModule(std::move(*Other)))
+    std::unique_ptr<Module> Other = readUnit(Path, M.getContext());
+    prepare(*Other);
+    if (Program.linkInModule(std::move(Other)))
       report_fatal_error(Twine("error: cannot link ") + Path, /*gen_crash_diag=*/false);
   }
   makeInternal(M);

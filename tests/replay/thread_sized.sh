@@ -117,7 +117,7 @@ int main(void)
 END
 for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
     # shellcheck disable=SC2086
-    "$CLANG" $flags -g -fopenmp "-fpass-plugin=$(plugin)" apart.c apart_count.c apart_regions.c -o apart || exit 1
+    "$CLANG" $flags -g -fopenmp "-fpass-plugin=$(plugin)" apart_count.c apart.c apart_regions.c -o apart || exit 1
     captured apart --force
     run "$PCERE" regions --json apart.pcere
     is "$flags: what files know of each other's memory is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
@@ -136,16 +136,23 @@ echo 'const unsigned char large[] = {
 "$CLANG" -w -O0 -fopenmp "-fpass-plugin=$(plugin)" apart.c apart_count.c apart_regions.c apart_large.c -o apart || exit 1
 captured apart --force
 says "that a program is too large to be looked at as one is told" 0 err 'files with [0-9.]* MiB of bitcode were not looked at together.*--threads'
-# Calls of one function are told apart: by the region that runs them, and by where they stand. Recursion keeps the functions from moving into their callers.
+# Calls of one function are told apart: by the region that runs them, and by where they stand, also of allocators in a row. Recursion keeps the functions from moving into their callers.
 compile calls <<'END'
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 struct part { long first, end; };
 struct blocking { long depth; };
-static long *reserve(long bytes, int tries)
+static long *fetch(long bytes, int tries)          /* an allocator behind another one */
 {
     long *memory = calloc((size_t)bytes, 2);
+    if (!memory && tries && (memory = fetch(bytes, tries - 1)))
+        memory[0] = 0;
+    return memory;
+}
+static long *reserve(long bytes, int tries)
+{
+    long *memory = fetch(bytes, tries);
     if (!memory && tries && (memory = reserve(bytes, tries - 1)))
         memory[0] = 0;
     return memory;

@@ -1,0 +1,243 @@
+//===- passes/BareBitcode.cpp - reads bitcode without the debug information in it, and finds a line in there when one is asked for -----------===//
+//
+// Debug information is two thirds of what a unit's bitcode takes to be read, and all that is asked of it here are a few lines. The reader has no option to pass it by. But it
+// skips blocks that it does not know, and a location that is "as before" where there was none is none: so both are written over the bytes in memory. Each call has
+// a location instead that tells unit, function and number of the instruction. It is inlined as others are, and tells where to look in the unit as it was.
+//
+//===------------------------------------------------------------------------------------------------------------------------===//
+
+#include "BareBitcode.h"
+
+#include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/LLVMBitCodes.h"
+#include "llvm/Bitstream/BitstreamReader.h"
+#include "llvm/IR/DIBuilder.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <optional>
+#include <vector>
+
+using namespace llvm;
+
+namespace pcere {
+
+static constexpr StringLiteral NumberedFolder = "pcere numbers"; ///< of the file of a location that is an instruction's number
+
+template <typename T> static bool take(Expected<T> From, T &To) {
+  if (!From) {
+    consumeError(From.takeError());
+    return false;
+  }
+  To = std::move(*From);
+  return true;
+}
+
+static bool done(Error Failure) {
+  if (!Failure)
+    return true;
+  consumeError(std::move(Failure));
+  return false;
+}
+
+namespace {
+
+/// Finds what to write where. Nothing is written unless all of it was understood.
+class Eraser {
+public:
+  explicit Eraser(MutableArrayRef<char> Bytes) : Bytes(Bytes), Stream(StringRef(Bytes.data(), Bytes.size())) {}
+
+  bool erase() {
+    if (!file())
+      return false;
+    for (const Edit &E : Edits)
+      for (unsigned K = 0; K < E.Width; ++K) {
+        uint64_t Bit = E.Bit + K;
+        char Mask = static_cast<char>(1u << (Bit % 8));
+        char &Byte = Bytes[Bit / 8];
+        Byte = static_cast<char>(E.Value >> K & 1 ? Byte | Mask : Byte & ~Mask);
+      }
+    return true;
+  }
+
+private:
+  static constexpr uint32_t Magic = 0xdec04342;
+  static constexpr unsigned IdBits = 8, UnknownBlock = 63;
+  // Numbers of records from 32 to 1023 without an abbreviation: two pieces of 5 bits, each behind them one that says whether there is more.
+  static constexpr unsigned CodeBits = 12, AsBefore = (bitc::FUNC_CODE_DEBUG_LOC_AGAIN & 31) | 32 | (bitc::FUNC_CODE_DEBUG_LOC_AGAIN >> 5) << 6;
+  // Numbers that older headers have no names for.
+  static constexpr unsigned AddressUsers = 60, FirstDebugRecord = 61, LastDebugRecord = 65;
+
+  struct Edit {
+    uint64_t Bit;
+    unsigned Width, Value;
+  };
+
+  bool hide() { // the block whose number was just read
+    Edits.push_back({Stream.GetCurrentBitNo() - IdBits, IdBits, UnknownBlock});
+    return done(Stream.SkipBlock());
+  }
+
+  bool file() {
+    SimpleBitstreamCursor::word_t Word = 0;
+    if (!take(Stream.Read(32), Word) || Word != Magic)
+      return false;
+    while (!Stream.AtEndOfStream()) {
+      BitstreamEntry Entry;
+      if (!take(Stream.advance(), Entry) || Entry.Kind != BitstreamEntry::SubBlock)
+        return false;
+      if (Entry.ID == bitc::MODULE_BLOCK_ID ? !done(Stream.EnterSubBlock(Entry.ID)) || !module() : !done(Stream.SkipBlock()))
+        return false;
+    }
+    return true;
+  }
+
+  bool blockInfo() {
+    std::optional<BitstreamBlockInfo> Read;
+    if (!take(Stream.ReadBlockInfoBlock(), Read) || !Read)
+      return false;
+    Info = std::move(*Read);
+    Stream.setBlockInfo(&Info);
+    return true;
+  }
+
+  bool module() {
+    for (;;) {
+      BitstreamEntry Entry;
+      unsigned Code = 0;
+      if (!take(Stream.advance(), Entry) || Entry.Kind == BitstreamEntry::Error)
+        return false;
+      if (Entry.Kind == BitstreamEntry::EndBlock)
+        return true;
+      bool Understood = Entry.Kind == BitstreamEntry::Record              ? take(Stream.skipRecord(Entry.ID), Code)
+                        : Entry.ID == bitc::BLOCKINFO_BLOCK_ID           ? blockInfo()
+                        : Entry.ID == bitc::METADATA_BLOCK_ID            ? hide()
+                        : Entry.ID == bitc::FUNCTION_BLOCK_ID            ? done(Stream.EnterSubBlock(Entry.ID)) && function()
+                                                                          : done(Stream.SkipBlock());
+      if (!Understood)
+        return false;
+    }
+  }
+
+  bool function() {
+    bool Begun = false; // "as before" needs an instruction
+    for (;;) {
+      BitstreamEntry Entry;
+      if (!take(Stream.advance(), Entry) || Entry.Kind == BitstreamEntry::Error)
+        return false;
+      if (Entry.Kind == BitstreamEntry::EndBlock)
+        return true;
+      if (Entry.Kind == BitstreamEntry::SubBlock) {
+        bool Hidden = Entry.ID == bitc::METADATA_BLOCK_ID || Entry.ID == bitc::METADATA_ATTACHMENT_ID;
+        if (Hidden ? !hide() : !done(Stream.SkipBlock()))
+          return false;
+        continue;
+      }
+      uint64_t Bit = Stream.GetCurrentBitNo();
+      unsigned Code = 0;
+      if (!take(Stream.skipRecord(Entry.ID), Code))
+        return false;
+      if (Code == bitc::FUNC_CODE_DEBUG_LOC || (Code >= FirstDebugRecord && Code <= LastDebugRecord)) {
+        if (Entry.ID != bitc::UNABBREV_RECORD || !Begun)
+          return false;
+        Edits.push_back({Bit, CodeBits, AsBefore});
+      } else if (Code != bitc::FUNC_CODE_DECLAREBLOCKS && Code != bitc::FUNC_CODE_OPERAND_BUNDLE && Code != AddressUsers) {
+        Begun = true;
+      }
+    }
+  }
+
+  MutableArrayRef<char> Bytes;
+  BitstreamCursor Stream;
+  BitstreamBlockInfo Info;
+  std::vector<Edit> Edits;
+};
+
+} // namespace
+
+template <typename Buffer> static std::unique_ptr<Buffer> opened(StringRef Path) {
+  auto Read = Buffer::getFile(Path);
+  if (!Read)
+    report_fatal_error(Twine("error: cannot read ") + Path + ": " + Read.getError().message(), /*gen_crash_diag=*/false);
+  return std::move(*Read);
+}
+
+static std::unique_ptr<Module> parsed(Expected<std::unique_ptr<Module>> Unit, StringRef Path) {
+  if (!Unit)
+    report_fatal_error(Twine("error: cannot read ") + Path + ": " + toString(Unit.takeError()), /*gen_crash_diag=*/false);
+  return std::move(*Unit);
+}
+
+/// Rules of rounding, names of registers: such a call cannot do without its words.
+static bool hasMetadataOperands(const Module &M) {
+  return any_of(M, [](const Function &F) { return any_of(F.getFunctionType()->params(), [](const Type *T) { return T->isMetadataTy(); }); });
+}
+
+static void number(Module &M, StringRef Path) {
+  DIBuilder Builder(M);
+  DIFile *File = Builder.createFile(Path, NumberedFolder);
+  Builder.createCompileUnit(dwarf::DW_LANG_C99, File, "", false, "", 0, "", DICompileUnit::LineTablesOnly);
+  DISubroutineType *Type = Builder.createSubroutineType(Builder.getOrCreateTypeArray({}));
+  for (Function &F : M) {
+    DISubprogram *Scope = nullptr;
+    unsigned Number = 0;
+    for (Instruction &I : instructions(F)) {
+      ++Number;
+      if (!isa<CallBase>(I) && !isa<AllocaInst>(I))
+        continue;
+      if (!Scope)
+        F.setSubprogram(Scope = Builder.createFunction(File, F.getName(), "", File, 0, Type, 0, DINode::FlagZero, DISubprogram::SPFlagDefinition));
+      I.setDebugLoc(DILocation::get(M.getContext(), Number, 0, Scope));
+    }
+  }
+  Builder.finalize();
+}
+
+std::unique_ptr<Module> readUnit(StringRef Path, LLVMContext &Context) {
+  std::unique_ptr<WritableMemoryBuffer> Bytes = opened<WritableMemoryBuffer>(Path);
+  bool Fortran = StringRef(Bytes->getBufferStart(), Bytes->getBufferSize()).contains("flang"); // its regions' names come from there
+  if (!Fortran && Eraser(MutableArrayRef<char>(Bytes->getBufferStart(), Bytes->getBufferSize())).erase()) {
+    std::unique_ptr<Module> Unit = parsed(getLazyBitcodeModule(MemoryBufferRef(*Bytes), Context), Path);
+    if (!hasMetadataOperands(*Unit)) {
+      if (Error Failure = Unit->materializeAll())
+        report_fatal_error(Twine("error: cannot read ") + Path + ": " + toString(std::move(Failure)), /*gen_crash_diag=*/false);
+      number(*Unit, Path);
+      return Unit;
+    }
+  }
+  std::unique_ptr<MemoryBuffer> Whole = opened<MemoryBuffer>(Path);
+  std::unique_ptr<Module> Unit = parsed(parseBitcodeFile(Whole->getMemBufferRef(), Context), Path);
+  stripNonLineTableDebugInfo(*Unit); // places of calls are all that is asked for
+  return Unit;
+}
+
+static std::string numberedPlace(const DILocation &L) {
+  StringRef Path = L.getFile()->getFilename();
+  LLVMContext Context;
+  std::unique_ptr<MemoryBuffer> Whole = opened<MemoryBuffer>(Path);
+  std::unique_ptr<Module> Unit = parsed(getLazyBitcodeModule(Whole->getMemBufferRef(), Context), Path);
+  Function *F = Unit->getFunction(L.getScope()->getSubprogram()->getName());
+  if (!F || !done(F->materialize()))
+    return "";
+  unsigned Number = 0;
+  for (const Instruction &I : instructions(*F))
+    if (++Number == L.getLine())
+      return sourcePlace(I.getDebugLoc());
+  return "";
+}
+
+std::string sourcePlace(const DILocation *L) {
+  while (L && L->getInlinedAt()) // where the user's code called what was inlined
+    L = L->getInlinedAt();
+  if (!L)
+    return "";
+  if (L->getDirectory() == NumberedFolder)
+    return numberedPlace(*L);
+  return (sys::path::filename(L->getFilename()) + ":" + Twine(L->getLine())).str();
+}
+
+} // namespace pcere

@@ -1,0 +1,21 @@
+//===- passes/BareBitcode.h - units of a captured program as modules, without their debug information -----------------------===//
+#ifndef PCERE_PASSES_BAREBITCODE_H
+#define PCERE_PASSES_BAREBITCODE_H
+
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Module.h"
+
+#include <memory>
+#include <string>
+
+namespace pcere {
+
+/// The unit in the file \p Path, which ends the compilation if it cannot be read. Calls, and allocations on the stack, have places that sourcePlace() understands.
+std::unique_ptr<llvm::Module> readUnit(llvm::StringRef Path, llvm::LLVMContext &Context);
+
+/// "FILE:LINE" in the source where \p L is, or was inlined; "" where nothing tells.
+std::string sourcePlace(const llvm::DILocation *L);
+
+} // namespace pcere
+
+#endif
