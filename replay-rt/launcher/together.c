@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define BITCODE_BYTES_MOST (8u << 20)     /* about five seconds */
+#define BITCODE_BYTES_MOST (24u << 20)    /* about ten seconds */
 #define ANSWER_BYTES_MOST (16u << 20)
 
 struct work {

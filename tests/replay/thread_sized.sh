@@ -129,7 +129,7 @@ for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
 done
 run env "PATH=$work/none" "$PCERE" capture --force --all-classes ./apart
 says "without a compiler the program is captured" 0 err 'not looked at together.*there is no'
-head -c 9000000 /dev/zero | tr '\0' '\377' >large
+head -c 30000000 /dev/zero | tr '\0' '\377' >large
 echo 'const unsigned char large[] = {
 #embed "large"
 };' >apart_large.c
