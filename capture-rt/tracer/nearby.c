@@ -69,6 +69,44 @@ size_t nearby_side(const struct capture_region *region, size_t at, bool after, u
     return count;
 }
 
+static bool is_about(uint64_t one_ns, uint64_t other_ns)
+{
+    return (double)one_ns <= NEARBY_KIND_RATIO * (double)other_ns && (double)other_ns <= NEARBY_KIND_RATIO * (double)one_ns;
+}
+
+/* How far away the nearest undisturbed one is to that side; 0: too far. */
+static size_t neighbour_away(const struct capture_region *region, size_t at, bool after)
+{
+    size_t reach = after ? region->list_count - 1 - at : at;
+    for (size_t away = 1; away <= reach && away <= NEARBY_PLACE_REACH; away++)
+        if (is_undisturbed(&region->list[at], &region->list[after ? at + away : at - away]))
+            return away;
+    return 0;
+}
+
+static bool neighbours_alike(const struct capture_region *region, size_t at, size_t other, size_t sooner, size_t later, uint64_t probe_ns)
+{
+    if (other < sooner || later >= region->list_count - other)
+        return false;
+    const struct capture_invocation *list = region->list;
+    return (!sooner || (is_undisturbed(&list[at], &list[other - sooner]) &&
+                        is_about(nearby_measured_ns(&list[at - sooner], probe_ns), nearby_measured_ns(&list[other - sooner], probe_ns)))) &&
+           (!later || (is_undisturbed(&list[at], &list[other + later]) &&
+                       is_about(nearby_measured_ns(&list[at + later], probe_ns), nearby_measured_ns(&list[other + later], probe_ns))));
+}
+
+size_t nearby_placed(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t kind_ns)
+{
+    size_t sooner = neighbour_away(region, at, false), later = neighbour_away(region, at, true), placed = 0, places[NEARBY_MOST];
+    if (!sooner && !later)
+        return 0;
+    size_t count = places_find(region, at, false, probe_ns, like, NEARBY_SIDE, places);
+    count += places_find(region, at, true, probe_ns, like, NEARBY_SIDE, places + count);
+    for (size_t i = 0; i < count; i++)
+        placed += is_about(kind_ns, nearby_measured_ns(&region->list[places[i]], probe_ns)) && neighbours_alike(region, at, places[i], sooner, later, probe_ns);
+    return placed;
+}
+
 /* A few dozen at most, and hundreds of thousands of times: Shell's sort, with Ciura's gaps. */
 void nearby_sort(uint64_t *times, size_t count)
 {

@@ -10,6 +10,7 @@
 #define NEARBY_LIKE_LEAST 2             /* so many make a kind */
 #define NEARBY_STEP_RATIO 1.25          /* from one time of a kind to the next, and from its least to its largest, at most */
 #define NEARBY_KIND_RATIO 1.5
+#define NEARBY_PLACE_REACH 4            /* how far away the neighbour is that tells an invocation's place */
 
 enum nearby_like {              /* of the undisturbed ones, that are nested as it is: */
     NEARBY_FORETOLD,            /* those that took about as long as was expected of it */
@@ -25,6 +26,10 @@ bool nearby_is_disturbed(const struct capture_invocation *invocation);
 size_t nearby_side(const struct capture_region *region, size_t at, bool after, uint64_t probe_ns, enum nearby_like like, size_t most, uint64_t *times);
 /* To both, ascending. */
 size_t nearby_both(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t times[NEARBY_MOST]);
+
+/* How many of those like it nearby that take about kind_ns stand where it stands: behind and before invocations that take about as long as those behind and before it do. Compared is
+ * the nearest undisturbed one to each side, a few places away at most; 0 where there is none. */
+size_t nearby_placed(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t kind_ns);
 
 /* Sort a few times. */
 void nearby_sort(uint64_t *times, size_t count);

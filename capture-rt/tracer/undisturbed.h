@@ -2,7 +2,7 @@
  *
  * A stop leaves cold caches, and pages that cost their next writer a fault. That concerns the captured invocation, and the first one after it of every
  * region, and of every choice of argument words of it. It gets the median of up to eight undisturbed ones nearby that began with the same words, if these took
- * about as long as each other. Else, where the target had foretold how long it takes, that of undisturbed ones that took about as long. Else that
+ * about as long as each other. Where several kinds of times explain what it took, it is of the one of which others stand where it stands in the region's order. Else, where the target had foretold how long it takes, that of undisturbed ones that took about as long. Else that
  * of the slowest group of undisturbed ones nearby that are not slower than it: a disturbed one takes longer, never less. Otherwise (a region that
  * is entered once or twice, or touches memory for the first time) the measured time stands, less the faults that tracking has cost: those that its region goes
  * without at other times, or as counted at its end. What a fault costs is taken from the run itself where it tells. What only follows a stop is

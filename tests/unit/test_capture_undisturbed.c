@@ -110,6 +110,27 @@ static void faults_out_of_place(void)
     CU_ASSERT_EQUAL(f.list[6].faults, 0);                        /* none of them the program's own */
 }
 
+/* Grids, from coarse to fine: what 33,000 faults cost is not known well enough to tell the finest from the one before. Where it stands tells: both of the second round, of which
+ * none was undisturbed, and the last of the third. */
+static void place_tells_kinds_apart(void)
+{
+    static const uint64_t levels[] = {1, 12, 180, 2400, 18000};
+    struct fixture f;
+    fixture_init(&f);
+    for (int round = 0; round < 5; round++)
+        for (int i = 0; i < 5; i++) {
+            bool fine = (round == 1 && i >= 3) || (round == 2 && i == 4);
+            struct capture_invocation *one = add(&f, fine ? i == 4 ? 38700 : 5400 : levels[i], 7);
+            one->faults = fine ? i == 4 ? 33500 : 4300 : 0;
+            one->stopped = fine;
+        }
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 9), 2400);
+    CU_ASSERT_EQUAL(us_of(&f, 10), 18000);
+    CU_ASSERT_EQUAL(us_of(&f, 15), 18000);
+    CU_ASSERT_EQUAL(us_of(&f, 14), 2400);
+}
+
 static void steady_change(void)
 {
     struct fixture f;
@@ -397,6 +418,7 @@ static const struct unit_test tests[] = {
     {"those after a stop are disturbed until they take what their like take", disturbed_for_long},
     {"the first one with its words after a stop is disturbed, wherever it comes", words_tell_kinds_apart},
     {"faults of tracking far from a stop are found and taken off", faults_out_of_place},
+    {"where kinds cannot be told apart by what faults cost, an invocation's place in the region's order tells", place_tells_kinds_apart},
     {"where times change steadily, neighbours speak for a captured invocation, and those after it stay", steady_change},
     {"of two kinds with the same words, the one is taken that explains the time", two_levels},
     {"what threads waited for processors behind a stop is none of a captured invocation's time", waiting_for_processors},
