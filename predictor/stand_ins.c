@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LIKE_RATIO 1.25                 /* of medians: one is as good as the other */
 #define BETWEEN_RATIO 2.0               /* to the nearer one, as in a region that changes steadily: classes of about a factor two; */

@@ -48,7 +48,7 @@ enum block_coding { BLOCK_RAW = 0, BLOCK_LZ4 = 1 };
 
 struct page_hash { uint64_t low, high; };          /* XXH3_128bits of a page */
 
-struct codelet_header {                            /* 408 bytes, then eighteen arrays, then xxh64 of all before */
+struct codelet_header {                            /* 432 bytes, then nineteen arrays, then xxh64 of all before */
     char magic[8];
     uint32_t version;
     uint32_t path;

@@ -238,20 +238,29 @@ static enum pcere_status alarms_tell(struct session *session, struct pcere_error
     return status;
 }
 
-#define LIGHT_TOLD_RATIO 0.01            /* of the regions' time: where light classes without a codelet take more together, that is said */
+#define LIGHT_TOLD_RATIO 0.01            /* of the regions' time: where light classes without a codelet, or what lies between captured ones, take more together, that is said */
+
+/* What regions take that are in no other. */
+static uint64_t classes_ns(const struct store_manifest *manifest)
+{
+    uint64_t all_ns = 0;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        for (size_t j = 0; j < manifest->regions[i].class_count; j++)
+            all_ns += manifest->regions[i].classes[j].nested ? 0 : manifest->regions[i].classes[j].time_ns;
+    return all_ns;
+}
 
 /* In a program of many light regions, stops for all that weigh something together would cost more than a capture may. */
 static enum pcere_status light_tell(struct session *session, struct pcere_error *error)
 {
     const struct store_manifest *manifest = &session->manifest;
-    uint64_t all_ns = 0, light_ns = 0;
+    uint64_t all_ns = classes_ns(manifest), light_ns = 0;
     size_t lights = 0;
     for (size_t i = 0; i < manifest->region_count; i++)
         for (size_t j = 0; j < manifest->regions[i].class_count; j++) {
             const struct store_class *class = &manifest->regions[i].classes[j];
             bool light = !class->nested && !class->captured && !class->by_chance &&
                          (double)class->time_ns < session->options->light_ratio * (double)session->result->timing.wall_ns;
-            all_ns += class->nested ? 0 : class->time_ns;
             light_ns += light ? class->time_ns : 0;
             lights += light;
         }
@@ -268,11 +277,10 @@ static enum pcere_status light_tell(struct session *session, struct pcere_error 
 static enum pcere_status between_tell(struct session *session, struct pcere_error *error)
 {
     const struct store_manifest *manifest = &session->manifest;
-    uint64_t all_ns = 0, between_ns = 0, members = 0;
+    uint64_t all_ns = classes_ns(manifest), between_ns = 0, members = 0;
     for (size_t i = 0; i < manifest->region_count; i++)
         for (size_t j = 0; j < manifest->regions[i].class_count; j++) {
             const struct store_class *class = &manifest->regions[i].classes[j];
-            all_ns += class->nested ? 0 : class->time_ns;
             between_ns += class->nested || !class->captured ? 0 : class->between_ns;
             members += class->nested || !class->captured ? 0 : class->between_members;
         }

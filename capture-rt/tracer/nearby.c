@@ -69,7 +69,7 @@ size_t nearby_side(const struct capture_region *region, size_t at, bool after, u
     return count;
 }
 
-static bool is_about(uint64_t one_ns, uint64_t other_ns)
+bool nearby_is_about(uint64_t one_ns, uint64_t other_ns)
 {
     return (double)one_ns <= NEARBY_KIND_RATIO * (double)other_ns && (double)other_ns <= NEARBY_KIND_RATIO * (double)one_ns;
 }
@@ -84,18 +84,19 @@ static size_t neighbour_away(const struct capture_region *region, size_t at, boo
     return 0;
 }
 
-static bool neighbours_alike(const struct capture_region *region, size_t at, size_t other, size_t sooner, size_t later, uint64_t probe_ns)
+/* Does the undisturbed neighbour so far away take about as long as the one so far from `other`? Also where no neighbour is asked for: away is 0. */
+static bool neighbour_alike(const struct capture_region *region, size_t at, size_t other, bool after, size_t away, uint64_t probe_ns)
 {
-    if (other < sooner || later >= region->list_count - other)
-        return false;
     const struct capture_invocation *list = region->list;
-    return (!sooner || (is_undisturbed(&list[at], &list[other - sooner]) &&
-                        is_about(nearby_measured_ns(&list[at - sooner], probe_ns), nearby_measured_ns(&list[other - sooner], probe_ns)))) &&
-           (!later || (is_undisturbed(&list[at], &list[other + later]) &&
-                       is_about(nearby_measured_ns(&list[at + later], probe_ns), nearby_measured_ns(&list[other + later], probe_ns))));
+    if (!away)
+        return true;
+    if (after ? away >= region->list_count - other : away > other)
+        return false;
+    size_t one = after ? at + away : at - away, its = after ? other + away : other - away;
+    return is_undisturbed(&list[at], &list[its]) && nearby_is_about(nearby_measured_ns(&list[one], probe_ns), nearby_measured_ns(&list[its], probe_ns));
 }
 
-size_t nearby_placed(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t kind_ns)
+size_t nearby_placed(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t times[NEARBY_MOST])
 {
     size_t sooner = neighbour_away(region, at, false), later = neighbour_away(region, at, true), placed = 0, places[NEARBY_MOST];
     if (!sooner && !later)
@@ -103,7 +104,8 @@ size_t nearby_placed(const struct capture_region *region, size_t at, uint64_t pr
     size_t count = places_find(region, at, false, probe_ns, like, NEARBY_SIDE, places);
     count += places_find(region, at, true, probe_ns, like, NEARBY_SIDE, places + count);
     for (size_t i = 0; i < count; i++)
-        placed += is_about(kind_ns, nearby_measured_ns(&region->list[places[i]], probe_ns)) && neighbours_alike(region, at, places[i], sooner, later, probe_ns);
+        if (neighbour_alike(region, at, places[i], false, sooner, probe_ns) && neighbour_alike(region, at, places[i], true, later, probe_ns))
+            times[placed++] = nearby_measured_ns(&region->list[places[i]], probe_ns);
     return placed;
 }
 

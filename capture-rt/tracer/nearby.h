@@ -27,9 +27,12 @@ size_t nearby_side(const struct capture_region *region, size_t at, bool after, u
 /* To both, ascending. */
 size_t nearby_both(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t times[NEARBY_MOST]);
 
-/* How many of those like it nearby that take about kind_ns stand where it stands: behind and before invocations that take about as long as those behind and before it do. Compared is
- * the nearest undisturbed one to each side, a few places away at most; 0 where there is none. */
-size_t nearby_placed(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t kind_ns);
+/* Times of those like it nearby that stand where it stands: behind and before invocations that take about as long as those behind and before it do. Compared is the nearest
+ * undisturbed one to each side, a few places away at most; none where there is none. Returns how many. */
+size_t nearby_placed(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t times[NEARBY_MOST]);
+
+/* Within a factor NEARBY_KIND_RATIO of each other. */
+bool nearby_is_about(uint64_t one_ns, uint64_t other_ns);
 
 /* Sort a few times. */
 void nearby_sort(uint64_t *times, size_t count);

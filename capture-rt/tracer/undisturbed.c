@@ -118,12 +118,17 @@ static uint64_t kind_pick(const struct nearby_kinds *kinds, uint64_t own_ns, str
  * 33,000 is as much as what tells kinds apart. */
 static uint64_t kind_placed(const struct nearby_kinds *kinds, const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, struct disturbance disturbed)
 {
-    uint64_t own_ns = nearby_measured_ns(&region->list[at], probe_ns), found_ns = 0;
-    for (size_t i = 0; i < kinds->count; i++) {
-        size_t placed = explains(kinds->medians[i], own_ns, disturbed) ? nearby_placed(region, at, probe_ns, like, kinds->medians[i]) : 0;
-        if (placed && found_ns)
+    uint64_t times[NEARBY_MOST], own_ns = nearby_measured_ns(&region->list[at], probe_ns), found_ns = 0;
+    size_t count = nearby_placed(region, at, probe_ns, like, times);
+    for (size_t i = 0; count && i < kinds->count; i++) {
+        bool placed = false;
+        for (size_t k = 0; k < count && !placed; k++)
+            placed = nearby_is_about(kinds->medians[i], times[k]);
+        if (!placed || !explains(kinds->medians[i], own_ns, disturbed))
+            continue;
+        if (found_ns)
             return 0;
-        found_ns = placed ? kinds->medians[i] : found_ns;
+        found_ns = kinds->medians[i];
     }
     return found_ns;
 }

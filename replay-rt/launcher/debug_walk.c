@@ -53,7 +53,6 @@ static uint64_t element_bytes(const struct debug_info *info, const struct debug_
     return debug_type_get(info, array->element)->bytes;
 }
 
-
 /* Into the element of a Fortran array that holds byte *rest. Arrays lie in arrays, the last index outermost. */
 static void fortran_indices(const struct debug_info *info, struct debug_leaf *leaf, uint64_t *rest, struct text *exact, struct text *pattern)
 {
