@@ -215,6 +215,18 @@ std::unique_ptr<Module> readUnit(StringRef Path, LLVMContext &Context) {
   return Unit;
 }
 
+std::unique_ptr<Module> readUnitLazily(StringRef Path, LLVMContext &Context, bool Names) {
+  if (!Names) {
+    std::unique_ptr<WritableMemoryBuffer> Bytes = opened<WritableMemoryBuffer>(Path);
+    if (Eraser(MutableArrayRef<char>(Bytes->getBufferStart(), Bytes->getBufferSize())).erase()) {
+      std::unique_ptr<Module> Unit = parsed(getOwningLazyBitcodeModule(std::move(Bytes), Context), Path);
+      if (!hasMetadataOperands(*Unit))
+        return Unit;
+    }
+  }
+  return parsed(getOwningLazyBitcodeModule(opened<MemoryBuffer>(Path), Context, /*ShouldLazyLoadMetadata=*/true), Path);
+}
+
 static std::string numberedPlace(const DILocation &L) {
   StringRef Path = L.getFile()->getFilename();
   LLVMContext Context;

@@ -13,6 +13,9 @@ namespace pcere {
 /// The unit in the file \p Path, which ends the compilation if it cannot be read. Calls, and allocations on the stack, have places that sourcePlace() understands.
 std::unique_ptr<llvm::Module> readUnit(llvm::StringRef Path, llvm::LLVMContext &Context);
 
+/// The same, but bodies of functions are read when they are materialized, and nothing has a place. \p Names: regions are to be named, which takes the debug information.
+std::unique_ptr<llvm::Module> readUnitLazily(llvm::StringRef Path, llvm::LLVMContext &Context, bool Names);
+
 /// "FILE:LINE" in the source where \p L is, or was inlined; "" where nothing tells.
 std::string sourcePlace(const llvm::DILocation *L);
 

@@ -39,6 +39,8 @@ static cl::opt<std::string> ExportFile("pcere-export", cl::desc("write a capture
 static cl::opt<std::string> ExportSuffix("pcere-export-suffix", cl::desc("what internal names of that unit end in"), cl::Hidden);
 static cl::opt<std::string> ThreadsFile("pcere-threads", cl::desc("write which regions of a whole program hold for the captured threads only"), cl::Hidden);
 static cl::opt<std::string> ThreadsUnits("pcere-threads-units", cl::desc("file with the names of the program's other units, as bitcode"), cl::Hidden);
+static cl::opt<std::string> ReachFile("pcere-reach", cl::desc("write which units of a program its regions can reach"), cl::Hidden);
+static cl::opt<std::string> ReachList("pcere-reach-list", cl::desc("file with the program's units and regions"), cl::Hidden);
 static cl::opt<bool> Library("pcere-codelet-library", cl::Hidden, cl::desc("with -pcere-codelet: the unit is a shared library's"));
 static cl::opt<bool> Retarget("pcere-codelet-retarget", cl::Hidden,
                               cl::desc("drop the attributes of the original's flags, so that those of this compilation apply"));
@@ -76,7 +78,9 @@ struct StartPass : PassInfoMixin<StartPass> {
   OptimizationLevel Level;
   explicit StartPass(OptimizationLevel Level) : Level(Level) {}
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &Analyses) {
-    if (!ExportFile.empty()) {
+    if (!ReachFile.empty()) {
+      pcere::writeReached(ReachList, ReachFile);
+    } else if (!ExportFile.empty()) {
       pcere::exportUnit(M, ExportFile, ExportSuffix);
     } else if (!ThreadsFile.empty()) {
       pcere::joinUnits(M, ThreadsUnits, Analyses);
@@ -101,6 +105,8 @@ struct StartPass : PassInfoMixin<StartPass> {
 
 struct EndPass : PassInfoMixin<EndPass> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &Analyses) {
+    if (!ReachFile.empty())
+      return PreservedAnalyses::all();
     if (!ThreadsFile.empty()) {
       pcere::writeThreadSized(M, ThreadsFile);
       return PreservedAnalyses::all();

@@ -4,6 +4,7 @@
 // In vitro (-pcere-codelet):     prepareCodelet at the start; finishCodelet at the end. Contract: include/pcere/codelet_abi.h.
 // Exporting (-pcere-export=FILE): exportUnit at the start; nothing at the end.
 // Looking (-pcere-threads=FILE):  joinUnits at the start; writeThreadSized at the end.
+// Asking (-pcere-reach=FILE):     writeReached at the start; nothing at the end.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_STAGES_H
@@ -42,6 +43,12 @@ void writeThreadSized(llvm::Module &M, llvm::StringRef File);
 
 /// Link the units into \p M whose bitcode files \p List names, a line each, and simplify what comes of it, without the compiler's own pipeline.
 void joinUnits(llvm::Module &M, llvm::StringRef List, llvm::ModuleAnalysisManager &Analyses);
+
+/// Which units the code of some regions can reach, over any number of functions: their numbers into \p File, a line each. \p List has a line each of these:
+///   unit PATH             bitcode; units are numbered from 0 in this order
+///   region NUMBER NAME    where code begins: a region of that unit
+///   name NAME             and whatever unit defines this function
+void writeReached(llvm::StringRef List, llvm::StringRef File);
 
 /// Fill in pcere_site::thread_sized.
 void setThreadSized(llvm::GlobalVariable &Site, llvm::StringRef Reason);

@@ -9,22 +9,18 @@
 #include "replay-rt/launcher/link_libraries.h"
 #include "replay-rt/launcher/user_passes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-#define PARTIAL ".partial"
 
 /* ---- what shapes a build ----------------------------------------------------------------------------------------------------- */
 
@@ -104,6 +100,8 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
         text_addf(&text, "|counts %s", builder->options->count);
     for (size_t i = 0; i < builder->unit_count; i++)
         text_addf(&text, "|%s:%u", builder->units[i].name, builder->units[i].compiler ? builder->units[i].compiler->major : 0);
+    for (size_t i = 0; i < builder->options->root_count; i++)
+        text_addf(&text, "|%" PRIx64 "@%s", builder->options->roots[i].unit_id, builder->options->roots[i].region);
     for (size_t k = 0; k < builder->images->count; k++) {
         const struct loaded_image *image = &builder->images->items[k];
         const struct elf_symbol *symbols;
@@ -172,6 +170,30 @@ static enum pcere_status missing_load(const char *folder, struct build *build, s
     return status;
 }
 
+/* Which units a build that is there has no code of. */
+static enum pcere_status unreached_load(const char *folder, const struct builder *builder, struct build *build, struct pcere_error *error)
+{
+    char *path = NULL, *next = NULL;
+    void *data = NULL;
+    size_t bytes = 0, unit = 0;
+    enum pcere_status status = path_in(folder, "unreached", &path, error);
+    if (!status && !access(path, F_OK))
+        status = file_read(AT_FDCWD, path, BUILD_TEXT_BYTES_MOST, &data, &bytes, error);
+    free(path);
+    for (char *line = data && !status ? strtok_r(data, "\n", &next) : NULL; line; line = strtok_r(NULL, "\n", &next)) {
+        while (unit < builder->unit_count && strcmp(builder->units[unit].name, line) != 0)     /* they stand in the units' order */
+            unit++;
+        if (unit == builder->unit_count)
+            break;
+        struct build_origin *origin = &build->origins[unit];
+        origin->unreached = true;
+        origin->rebuilt_by = 0;
+        pcere_fail(&origin->refusal, PCERE_REFUSED, 0, NULL, "'%.120s' was left out, since no captured region reaches it", builder->units[unit].unit->source);
+    }
+    free(data);
+    return status;
+}
+
 static enum pcere_status libraries_find(const char *folder, struct build *build, struct pcere_error *error)
 {
     char *path = NULL;
@@ -182,18 +204,36 @@ static enum pcere_status libraries_find(const char *folder, struct build *build,
     return status;
 }
 
-static enum pcere_status stamp_write(const char *folder, const struct text *missing, struct pcere_error *error)
+static enum pcere_status lines_write(const char *folder, const char *name, const struct text *lines, struct pcere_error *error)
 {
+    char *path = NULL;
+    if (lines->failed)
+        return pcere_fail_memory(error, "the list of units");
+    enum pcere_status status = lines->length ? path_in(folder, name, &path, error) : PCERE_OK;
+    if (!status && path)
+        status = file_replace(AT_FDCWD, path, lines->data, lines->length, false, NULL, error);
+    free(path);
+    return status;
+}
+
+static enum pcere_status stamp_write(const struct builder *builder, const struct text *missing, struct pcere_error *error)
+{
+    const char *folder = builder->folder;
     char *executable = NULL, *path = NULL;
+    struct text unreached = {0};
     uint64_t hash = 0, bytes = 0;
     char stamp[32];
     enum pcere_status status = path_in(folder, "codelet", &executable, error);
     if (!status)
         status = file_hash(AT_FDCWD, executable, &hash, &bytes, error);
-    if (!status && missing->length && !(status = path_in(folder, "missing", &path, error)))
-        status = file_replace(AT_FDCWD, path, missing->data, missing->length, false, NULL, error);
-    free(path);
-    path = NULL;
+    if (!status)
+        status = lines_write(folder, "missing", missing, error);
+    for (size_t i = 0; i < builder->unit_count; i++)
+        if (builder->units[i].unreached)
+            text_addf(&unreached, "%s\n", builder->units[i].name);
+    if (!status)
+        status = lines_write(folder, "unreached", &unreached, error);
+    text_done(&unreached);
     snprintf(stamp, sizeof stamp, "%016" PRIx64 "\n", hash);
     if (!status && !(status = path_in(folder, "codelet.xxh", &path, error)))
         status = file_replace(AT_FDCWD, path, stamp, strlen(stamp), true, NULL, error);
@@ -214,48 +254,6 @@ static void failure_keep(struct builder *builder, const char *final, struct pcer
     free(failed);
 }
 
-/* A folder where a build is made is locked for as long: one that nobody has locked was left by a process that was killed. */
-static void left_remove(const char *builds)
-{
-    DIR *listing = opendir(builds);
-    for (struct dirent *entry; listing && (entry = readdir(listing));) {
-        const char *kind = strrchr(entry->d_name, '.');
-        if (!kind || strcmp(kind, PARTIAL) != 0)
-            continue;
-        int folder = openat(dirfd(listing), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0)
-            tree_remove(dirfd(listing), entry->d_name, NULL);
-        if (folder >= 0)
-            close(folder);
-    }
-    if (listing)
-        closedir(listing);
-}
-
-/* Another process may take it for one that was left before it is locked: then it is made again. */
-static enum pcere_status folder_make(const char *path, int *ret_lock, struct pcere_error *error)
-{
-    struct stat here, locked;
-    for (bool ours = false; !ours;) {
-        enum pcere_status status = tree_remove(AT_FDCWD, path, error);
-        if (!status)
-            status = directory_make(AT_FDCWD, path, error);
-        if (status)
-            return status;
-        int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (folder >= 0)
-            flock(folder, LOCK_EX);      /* where a file system has no locks, nothing is taken for left either */
-        else if (errno != ENOENT)
-            return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot open '%s'", path);
-        ours = folder >= 0 && !fstat(folder, &locked) && !stat(path, &here) && here.st_ino == locked.st_ino && here.st_dev == locked.st_dev;
-        if (ours)
-            *ret_lock = folder;
-        else if (folder >= 0)
-            close(folder);
-    }
-    return PCERE_OK;
-}
-
 static uint64_t clock_ns(void)
 {
     struct timespec now;
@@ -263,35 +261,66 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static enum pcere_status build_make(struct builder *builder, const char *final, uint64_t *ret_link_ns, struct pcere_error *error)
+/* True: some were left out, and are not any more. */
+static bool units_take_all(struct builder *builder)
+{
+    bool some = false;
+    for (size_t i = 0; i < builder->unit_count; i++) {
+        some |= builder->units[i].unreached;
+        builder->units[i].unreached = false;
+    }
+    return some;
+}
+
+/* Compiles and links in builder->folder. */
+static enum pcere_status folder_fill(struct builder *builder, uint64_t *ret_link_ns, struct pcere_error *error)
 {
     struct text missing = {0};
-    int lock = -1;
-    if (strchr(final, '%'))      /* it makes something else of the sign where it writes */
-        return pcere_fail(error, PCERE_USAGE, 0, "rename it, or name it by another path", "LLVM's linker cannot write to '%s', which has a '%%' in it", final);
-    if (asprintf(&builder->folder, "%s.%ld" PARTIAL, final, (long)getpid()) < 0)
-        return pcere_fail_memory(error, "a path");
-    enum pcere_status status = folder_make(builder->folder, &lock, error);
+    enum pcere_status status = build_units_write(builder, error);
+    if (!status)
+        status = build_reach(builder, error);
     if (!status)
         status = build_units_compile(builder, error);
     uint64_t start_ns = clock_ns();
-    if (!status)
-        status = build_link(builder, &missing, error);
+    if (!status && (status = build_link(builder, &missing, error)) == PCERE_NO && units_take_all(builder)) {     /* it may lack them */
+        missing.length = 0;
+        status = build_units_compile(builder, error);
+        start_ns = clock_ns();
+        if (!status)
+            status = build_link(builder, &missing, error);
+    }
     *ret_link_ns = clock_ns() - start_ns;
     if (!status)
-        status = stamp_write(builder->folder, &missing, error);
+        status = stamp_write(builder, &missing, error);
+    text_done(&missing);
+    return status;
+}
+
+static enum pcere_status build_make(struct builder *builder, const char *final, uint64_t *ret_link_ns, struct pcere_error *error)
+{
+    int lock = -1;
+    if (strchr(final, '%'))      /* it makes something else of the sign where it writes */
+        return pcere_fail(error, PCERE_USAGE, 0, "rename it, or name it by another path", "LLVM's linker cannot write to '%s', which has a '%%' in it", final);
+    enum pcere_status status = build_folder_take(builder, final, &lock, error);
+    if (!status)
+        status = folder_fill(builder, ret_link_ns, error);
     if (!status && !cache_is_whole(final)) {
         tree_remove(AT_FDCWD, final, NULL);
         if (rename(builder->folder, final) && !cache_is_whole(final))
             status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot rename '%s'", builder->folder);
     }
-    if (status == PCERE_NO)
+    if (status == PCERE_NO && !builder->goes_on)
         failure_keep(builder, final, error);
-    tree_remove(AT_FDCWD, builder->folder, NULL);
+    if (status != PCERE_SYSTEM)           /* stopped, or the disk is full: the next command goes on */
+        tree_remove(AT_FDCWD, builder->folder, NULL);
     if (lock >= 0)
         close(lock);
-    text_done(&missing);
-    return status;
+    if (status != PCERE_NO || !builder->goes_on)
+        return status;
+    free(builder->folder);                /* what was left may be damaged: from the start, once */
+    builder->folder = NULL;
+    builder->status = PCERE_OK;
+    return build_make(builder, final, ret_link_ns, error);
 }
 
 /* Units are compiled side by side: an object that is linked twice needs files of its own for each copy. */
@@ -357,13 +386,15 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
     if (!status && asprintf(&final, "%s/%016" PRIx64, builds, key) < 0)
         status = pcere_fail_memory(error, "a path");
     if (!status)
-        left_remove(builds);
+        build_folders_tidy(builds);
     if (!status && !(build.cached = cache_is_whole(final)))
         status = build_make(&builder, final, &build.link_ns, error);
     if (!status)
         status = path_in(final, "codelet", &build.executable, error);
     if (!status)
         status = missing_load(final, &build, error);
+    if (!status)
+        status = unreached_load(final, &builder, &build, error);
     if (!status)
         status = libraries_find(final, &build, error);
     free(builds);

@@ -4,11 +4,13 @@
  *                       image-K.so  what is rebuilt of shared library K
  *                       codelet.xxh its hash: what was finished
  *                       missing     variables that the original does not have, a line each: address, name
+ *                       unreached   units that are not in it, since no codelet reaches their code, a line each: the name of UNIT's files
  *                       libraries/  links to those of the store's libraries that it uses
  *                       UNIT.s      the executable's units as assembly, where the code counts what it does
  *                       log         what compiler and linker said
  *
- * KEY is a hash over everything that shapes it. The folder is made under another name and renamed at the end.
+ * KEY is a hash over everything that shapes it. The folder is made under another name and renamed at the end. What a stopped command left of it serves the next one: a unit
+ * that was finished is not compiled again.
  */
 #ifndef PCERE_REPLAY_LAUNCHER_BUILD_H
 #define PCERE_REPLAY_LAUNCHER_BUILD_H
@@ -23,16 +25,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct build_root { uint64_t unit_id; char *region; };      /* where a codelet's code begins */
+
 struct build_options {
     const char *flags;                /* instead of the original's optimisation; NULL or "" for the original's */
     bool character;                   /* the code counts what it does (include/pcere/character_abi.h); UNIT.s beside it is what it would be without */
     const char *passes, *pass_plugin, *count, *compiler, *search_path, *library_directory;  /* as in struct replay_options */
     const struct processor *processor;  /* for which; never NULL */
+    const struct build_root *roots;   /* units that their code cannot reach are left out; ascending, each once */
+    size_t root_count;                /* 0: none is left out */
 };
 
 struct build_origin {                 /* of one unit */
     uint64_t unit_id;
-    uint32_t written_by, rebuilt_by;  /* versions of LLVM; rebuilt_by 0: left out, since no compiler here reads it */
+    uint32_t written_by, rebuilt_by;  /* versions of LLVM; rebuilt_by 0: left out, since no compiler here reads it, or nothing reaches it */
+    bool unreached;
     struct pcere_error refusal;       /* why it was left out */
 };
 
@@ -49,8 +56,8 @@ struct build {
     size_t missing_count;
 };
 
-/* The images' `base` says where what is rebuilt of each is linked. A unit whose bitcode no compiler here reads is left out: its functions run at their captured
- * addresses, its regions cannot be run (build_unit_check). PCERE_REFUSED: compiler, linker or plugin is missing, or no unit can be read.
+/* The images' `base` says where what is rebuilt of each is linked. A unit whose bitcode no compiler here reads, or which no codelet reaches, is left out: its functions run at
+ * their captured addresses, its regions cannot be run (build_unit_check). PCERE_REFUSED: compiler, linker or plugin is missing, or no unit can be read.
  * PCERE_NO: a unit does not compile, or linking fails; the message holds the first error, the log in build/ all. PCERE_USAGE: passes that
  * the compiler does not know. PCERE_DATA: the stored program is damaged, or has no bitcode. */
 enum pcere_status build_codelets(const struct store *store, const struct images *images, const struct build_options *options,

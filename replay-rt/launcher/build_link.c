@@ -48,7 +48,7 @@ static enum pcere_status symbols_assemble(const struct builder *builder, const s
 static void units_add(const struct builder *builder, size_t image, struct arguments *arguments)
 {
     for (size_t i = 0; i < builder->unit_count; i++)
-        if (builder->units[i].image == image && builder->units[i].compiler)
+        if (builder->units[i].image == image && build_unit_is_made(&builder->units[i]))
             arguments_addf(arguments, "%s/%s.o", builder->folder, builder->units[i].name);
 }
 

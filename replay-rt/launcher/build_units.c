@@ -7,10 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 void build_unit_flags(const struct elf_unit *unit, bool retarget, struct arguments *arguments)
 {
@@ -104,6 +107,12 @@ enum pcere_status build_fail_log(const char *what, const char *subject, const ch
     return status;
 }
 
+/* By who ends the command, and the compiler with it. */
+static bool is_stopped(int code)
+{
+    return WIFSIGNALED(code) && (WTERMSIG(code) == SIGINT || WTERMSIG(code) == SIGTERM || WTERMSIG(code) == SIGHUP);
+}
+
 /* NULL: as it is to run; else an option of the plugin, for an assembly file. */
 static enum pcere_status unit_translate(struct builder *builder, const struct build_unit *build_unit, const char *naming, struct pcere_error *error)
 {
@@ -146,18 +155,31 @@ static enum pcere_status unit_translate(struct builder *builder, const struct bu
         status = pcere_fail_memory(error, "a path");
     if (!status)
         status = command_run(&arguments, log, &code, error);
-    if (!status && code)
+    if (!status && is_stopped(code))
+        status = pcere_fail(error, PCERE_SYSTEM, EINTR, "the same command goes on with the units that are finished", "compiling '%.120s' was stopped", unit->source);
+    else if (!status && code)
         status = user_passes_fail(builder->options, compiler->major, log, error) ? PCERE_USAGE : build_fail_log("compile", unit->source, log, error);
     free(log);
     arguments_done(&arguments);
     return status;
 }
 
-static enum pcere_status unit_compile(struct builder *builder, const struct build_unit *build_unit, struct pcere_error *error)
+static bool has_file(const struct builder *builder, const struct build_unit *unit, const char *suffix)
+{
+    struct text path = {0};
+    text_addf(&path, "%s/%s%s", builder->folder, unit->name, suffix);
+    bool has = !path.failed && !access(path.data, R_OK);
+    text_done(&path);
+    return has;
+}
+
+static enum pcere_status unit_write(struct builder *builder, const struct build_unit *build_unit, struct pcere_error *error)
 {
     struct text path = {0};
     void *bitcode = NULL;
     size_t bytes = 0;
+    if (!build_unit->compiler || has_file(builder, build_unit, ".bc"))
+        return PCERE_OK;
     enum pcere_status status = elf_unit_bitcode(build_unit->unit, &bitcode, &bytes, error);
     if (status)
         return status;
@@ -165,9 +187,18 @@ static enum pcere_status unit_compile(struct builder *builder, const struct buil
     status = path.failed ? pcere_fail_memory(error, "a path") : file_replace(AT_FDCWD, path.data, bitcode, bytes, false, NULL, error);
     free(bitcode);
     text_done(&path);
-    if (!status)
+    return status;
+}
+
+/* The compiler gives its output the name when it is whole. */
+static enum pcere_status unit_compile(struct builder *builder, const struct build_unit *build_unit, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    if (!build_unit_is_made(build_unit))
+        return PCERE_OK;
+    if (!has_file(builder, build_unit, ".o"))
         status = unit_translate(builder, build_unit, NULL, error);
-    if (!status && builder->options->character && !build_unit->image)
+    if (!status && builder->options->character && !build_unit->image && !has_file(builder, build_unit, ".s"))
         status = unit_translate(builder, build_unit, "-pcere-codelet-names", error);
     return status;
 }
@@ -180,8 +211,7 @@ static void *units_work(void *context)
         if (index >= builder->unit_count)
             return NULL;
         struct pcere_error error = {0};
-        const struct build_unit *unit = &builder->units[index];
-        enum pcere_status status = unit->compiler ? unit_compile(builder, unit, &error) : PCERE_OK;
+        enum pcere_status status = builder->step(builder, &builder->units[index], &error);
         if (!status)
             continue;
         pthread_mutex_lock(&builder->lock);
@@ -194,10 +224,22 @@ static void *units_work(void *context)
     }
 }
 
-enum pcere_status build_units_compile(struct builder *builder, struct pcere_error *error)
+static enum pcere_status units_step(struct builder *builder, build_step *step, struct pcere_error *error)
 {
+    builder->step = step;
+    atomic_store(&builder->next_unit, 0);
     workers_run(units_work, builder, builder->unit_count);
     if (builder->status && error)
         *error = builder->error;
     return builder->status;
+}
+
+enum pcere_status build_units_write(struct builder *builder, struct pcere_error *error)
+{
+    return units_step(builder, unit_write, error);
+}
+
+enum pcere_status build_units_compile(struct builder *builder, struct pcere_error *error)
+{
+    return units_step(builder, unit_compile, error);
 }

@@ -13,10 +13,14 @@
 
 struct build_unit {
     const struct elf_unit *unit;
-    const struct compiler *compiler;      /* NULL: left out */
+    const struct compiler *compiler;      /* NULL: left out, since none reads it */
     size_t image;
+    bool unreached;                       /* left out, since no codelet reaches it */
     char name[48];                        /* of its files, without suffix */
 };
+
+struct builder;
+typedef enum pcere_status build_step(struct builder *builder, const struct build_unit *unit, struct pcere_error *error);
 
 struct builder {
     const struct store *store;
@@ -27,14 +31,29 @@ struct builder {
     struct build_unit *units;
     size_t unit_count;
     char *folder;                         /* where this build is made */
+    bool goes_on;                         /* with what a stopped command left there */
+    build_step *step;                     /* what is being done with each unit */
     _Atomic size_t next_unit;
     pthread_mutex_t lock;
     enum pcere_status status;             /* first failure of a unit, under lock */
     struct pcere_error error;
 };
 
-/* build_units.c: compile every unit that has a compiler to an object, several at a time. */
+static inline bool build_unit_is_made(const struct build_unit *unit)
+{
+    return unit->compiler && !unit->unreached;
+}
+
+/* build_folder.c: where the build of the path `final` is made, `builder->folder`: what a stopped command left of the same build, or an empty one. It is this process's as long as
+ * *ret_lock, a descriptor, is open. */
+enum pcere_status build_folder_take(struct builder *builder, const char *final, int *ret_lock, struct pcere_error *error);
+/* Removes what nobody goes on with: what stopped commands left of builds that are there by now, or left a day ago. */
+void build_folders_tidy(const char *builds);
+/* build_units.c: write the bitcode of every unit that has a compiler; compile those that are made to objects; several at a time. What is there already stays. */
+enum pcere_status build_units_write(struct builder *builder, struct pcere_error *error);
 enum pcere_status build_units_compile(struct builder *builder, struct pcere_error *error);
+/* build_reach.c: mark the units that no codelet reaches, behind build_units_write. Where that cannot be told, none is marked. PCERE_SYSTEM: the disk, or no memory. */
+enum pcere_status build_reach(struct builder *builder, struct pcere_error *error);
 /* build_link.c: make the executable and what is rebuilt of each library. `missing`: variables that the original does not have, as in the file of that name. */
 enum pcere_status build_link(const struct builder *builder, struct text *missing, struct pcere_error *error);
 /* A tool of the compiler failed: its first error, from a file. PCERE_NO; PCERE_SYSTEM: the disk is full. Never PCERE_OK. */

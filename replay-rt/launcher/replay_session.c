@@ -40,7 +40,49 @@ struct extent {                       /* of all codelets of the store together *
     size_t taken_count, taken_capacity;
     uint64_t zero_pages, page_count;  /* most zero pages of one codelet; one more than the highest page number */
     struct page_places places;
+    struct build_root *roots;         /* where their code begins; `rootless`: not known of one */
+    size_t root_count, root_capacity;
+    bool rootless;
 };
+
+static enum pcere_status root_add(struct extent *extent, const struct store_codelet *codelet, struct pcere_error *error)
+{
+    extent->rootless |= !codelet->unit_id || strchr(codelet->region, '\n');
+    if (!array_reserve(&extent->roots, &extent->root_capacity, extent->root_count + 1, sizeof *extent->roots))
+        return pcere_fail_memory(error, "captured regions");
+    struct build_root *root = &extent->roots[extent->root_count++];
+    *root = (struct build_root){codelet->unit_id, strdup(codelet->region)};
+    return root->region ? PCERE_OK : pcere_fail_memory(error, "captured regions");
+}
+
+static int root_order(const void *left, const void *right)
+{
+    const struct build_root *a = left, *b = right;
+    return a->unit_id != b->unit_id ? (a->unit_id > b->unit_id) - (a->unit_id < b->unit_id) : strcmp(a->region, b->region);
+}
+
+/* Ascending, each once. */
+static void roots_sort(struct extent *extent)
+{
+    size_t kept = 0;
+    if (extent->root_count)
+        qsort(extent->roots, extent->root_count, sizeof *extent->roots, root_order);
+    for (size_t i = 0; i < extent->root_count; i++)
+        if (kept && !root_order(&extent->roots[kept - 1], &extent->roots[i]))
+            free(extent->roots[i].region);
+        else
+            extent->roots[kept++] = extent->roots[i];
+    extent->root_count = kept;
+}
+
+static void extent_done(struct extent *extent)
+{
+    for (size_t i = 0; i < extent->root_count; i++)
+        free(extent->roots[i].region);
+    free(extent->roots);
+    page_places_done(&extent->places);
+    free(extent->taken);
+}
 
 static enum pcere_status extent_add(struct extent *extent, const struct store_codelet *codelet, struct pcere_error *error)
 {
@@ -76,8 +118,12 @@ static enum pcere_status extent_find(struct store *store, struct extent *extent,
             if (!class->captured || !class->codelet || store_codelet_load(store, class->codelet, &codelet, NULL))
                 continue;             /* damage is reported when its turn comes */
             status = extent_add(extent, &codelet, error);
+            if (!status)
+                status = root_add(extent, &codelet, error);
             store_codelet_done(&codelet);
         }
+    if (!status)
+        roots_sort(extent);
     return status;
 }
 
@@ -128,6 +174,8 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
         .search_path = options->search_path,
         .library_directory = options->library_directory,
         .processor = &session->processor,
+        .roots = extent->roots,
+        .root_count = extent->rootless ? 0 : extent->root_count,
     };
     uint64_t start_ns = replay_session_clock_ns();
     enum pcere_status status = images_lay_out(&session->images, extent, error);
@@ -171,8 +219,7 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
     if (!status)
         status = page_pool_new(store, &session.images, store_manifest(store)->page_size, extent.zero_pages, extent.page_count, &extent.places,
                                &session.pool, error);
-    page_places_done(&extent.places);
-    free(extent.taken);
+    extent_done(&extent);
     if (status)
         replay_session_close(&session);
     else
@@ -209,6 +256,8 @@ enum pcere_status replay_session_compilers(const struct replay_session *session,
     for (size_t i = 0; i < build->origin_count; i++) {
         const struct build_origin *unit = &build->origins[i];
         size_t at = 0;
+        if (unit->unreached)
+            continue;
         while (at < count && (compilers[at].written_by != unit->written_by || compilers[at].rebuilt_by != unit->rebuilt_by))
             at++;
         if (at == count)

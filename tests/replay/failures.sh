@@ -37,10 +37,10 @@ mkdir -p $used
 exec 9<$used
 flock 9
 for made in "beside one that another process makes" "nor is one made where there is one already"; do
-    mkdir -p $left/folder && touch $left/folder/unit.o
+    mkdir -p $left/folder && touch $left/folder/unit.o && touch -d '2 days ago' $left
     run "$PCERE" replay fails.pcere works --threads 1 --repeat 1
     says "$made" 0 out 'works@fails.c'
-    holds "what a killed process left of a build is removed" test ! -e $left
+    holds "what a killed process left of a build two days ago is removed" test ! -e $left
     holds "but not what is being made" test -d $used
 done
 exec 9<&-
