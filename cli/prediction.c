@@ -11,6 +11,7 @@
 #include "predictor/statistics.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,11 +178,14 @@ static void threads_reduce(struct cli *cli, struct prediction *prediction)
 
 enum pcere_status prediction_reload(const struct cli *cli, struct prediction *prediction, struct pcere_error *error)
 {
-    struct store_sample *samples;
-    size_t count;
-    enum pcere_status status = store_samples_load(cli->store, &samples, &count, error);
-    if (status != PCERE_OK)
+    struct store_sample *samples = NULL;
+    size_t count = 0;
+    struct pcere_error failure;
+    enum pcere_status status = store_samples_load(cli->store, &samples, &count, &failure);
+    if (status != PCERE_OK && !(status == PCERE_DATA && failure.errnum == ENOENT)) {      /* a store that was handed on without its samples has none */
+        *error = failure;
         return status;
+    }
     store_samples_free(prediction->samples, prediction->sample_count);
     prediction->samples = samples;
     prediction->sample_count = count;

@@ -42,6 +42,13 @@ holds "the hint names the file and the flags" jq -e '[.regions[].hint | test("co
 holds "and what it says can be done: the program compiled so says the same" bash -c '"$0" $(jq -r ".regions[0].hint" .out | sed -n "s/^+ compile work.c with //p") -fopenmp work.c -lm -o hinted && [ "$(./hinted)" = "$(./work)" ]' "$CLANG"
 is "every setting of each region was measured" "$(json '[.measured >= 4, .known, .failed, .not_tried] | join(" ")')" "true 0 0 0"
 
+cp -r work.pcere without.pcere && rm without.pcere/samples.jsonl
+run "$PCERE" predict without.pcere
+says "of a store that was handed on without its samples nothing can be predicted" 4 err 'hint: .*pcere replay'
+run "$PCERE" tune without.pcere --threads 1 --flags "-O3" --json
+says "but it can be tuned" 0
+is "from the start" "$(json '[.measured >= 4, .known, .failed, .not_tried] | join(" ")')" "true 0 0 0"
+
 run "$PCERE" tune --threads 1 --flags "-O3" --json
 is "a second search knows all that and measures only to confirm" "$(json '[.known, (.regions | map(.trials | length) | add)] | join(" ")')" "4 4"
 run "$PCERE" tune --threads 1 --flags "-O3 -ffast-math"
