@@ -174,6 +174,16 @@ nested nested_depth3 innermost 'X\(2, [01]\)X\(1, 0\)'
 holds "also where another thread than the first went on inward" grep -qE '[23], [12]\)' <<<"$seen"
 holds "the README does not say otherwise" test "$(grep -c 'runs by itself, and omp_get_level' inner/README.md)" = 0
 
+# A region in a league of teams: what it asks has other answers here, which is said, and seen.
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$SOURCE/tests/constructs/teams_asked.c" -o teams_asked || exit 1
+run "$PCERE" capture --all-classes ./teams_asked
+says "teams_asked is captured" 0
+run "$PCERE" export teams_asked.pcere main@ -o league
+says "a region in a league is exported, and that there is none is said" 0 err 'lies in team [0-2] of a league of [23], and here there is no league: its questions are answered otherwise'
+holds "in the README, too" grep -q 'of a league of [23], and here there is no league' league/README.md
+alone make -s -C league check
+says "and the check tells" 2 out '^check: [0-9]+ of [0-9]+ bytes differ'
+
 program mixed mixed.c plain.c
 captured mixed --force
 region=$("$PCERE" regions mixed.pcere --json | jq -r '[.regions[] | select(.function == "main")][0].region')
