@@ -7,6 +7,7 @@
 #define PCERE_CLI_H
 
 #include "core/error.h"
+#include "core/region_name.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -135,6 +136,10 @@ struct cli_table *cli_table_new(size_t columns, const char *const *headings);   
 void cli_table_row(struct cli_table *table, const char *const *cells);              /* cells are copied; NULL is empty */
 void cli_table_print(struct cli_table *table, FILE *out);                            /* nothing if there are only headings */
 void cli_table_free(struct cli_table *table);
+
+struct store_manifest;
+/* A region's name for a sentence about a program: short, and no other region's of it, if a short one can be (core/region_name.h). Returns `text`. */
+char *cli_region_name(char text[static REGION_NAME_BYTES], const struct store_manifest *manifest, const char *name);
 
 /* ---- measuring.c --------------------------------------------------------------------------------------------------------- */
 

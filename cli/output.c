@@ -3,8 +3,8 @@
  * It knows stdout from stderr, terminals from files, and three significant digits from noise.
  */
 #include "cli/cli.h"
-#include "core/region_name.h"
 #include "core/units.h"
+#include "store/store.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -155,35 +155,39 @@ static const char *cell_at(const struct cli_table *table, size_t row, size_t col
     return !cell ? "" : row == 0 && (*ret_right || heading[0] == '~') ? cell + 1 : cell;
 }
 
-static bool names_another(const struct cli_table *table, size_t column, const char *name, const char *text)
-{
-    char other[REGION_NAME_BYTES];
-    for (size_t row = 1; row < table->rows; row++) {
-        const char *cell = table->cells[row * table->columns + column];
-        if (cell && strcmp(cell, name) != 0 && strcmp(region_name_shorten(cell, other), text) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Names in columns of such are shortened, unless two different ones would look alike. */
+/* Names in columns of such are shortened, unless nothing short tells two different ones apart. */
 static void names_shorten(struct cli_table *table)
 {
     char text[REGION_NAME_BYTES];
-    for (size_t column = 0; column < table->columns; column++) {
-        char **texts = table->cells[column] && table->cells[column][0] == '~' ? calloc(table->rows, sizeof *texts) : NULL;
-        for (size_t row = 1; texts && row < table->rows; row++) {
-            const char *cell = table->cells[row * table->columns + column];
-            if (cell && strlen(cell) > REGION_NAME_MOST && !names_another(table, column, cell, region_name_shorten(cell, text)))
+    const char **names = calloc(table->rows, sizeof *names);
+    for (size_t column = 0; names && column < table->columns; column++) {
+        char **cells = table->cells + column;
+        if (!cells[0] || cells[0][0] != '~')
+            continue;
+        for (size_t row = 1; row < table->rows; row++)
+            names[row - 1] = cells[row * table->columns];
+        char **texts = calloc(table->rows, sizeof *texts);
+        for (size_t row = 1; texts && row < table->rows; row++)
+            if (names[row - 1] && region_name_among(names[row - 1], names, table->rows - 1, text))
                 texts[row] = strdup(text);
-        }
         for (size_t row = 1; texts && row < table->rows; row++)
             if (texts[row]) {
-                free(table->cells[row * table->columns + column]);
-                table->cells[row * table->columns + column] = texts[row];
+                free(cells[row * table->columns]);
+                cells[row * table->columns] = texts[row];
             }
         free(texts);
     }
+    free(names);
+}
+
+char *cli_region_name(char text[static REGION_NAME_BYTES], const struct store_manifest *manifest, const char *name)
+{
+    const char **names = calloc(manifest->region_count + 1, sizeof *names);
+    for (size_t i = 0; names && i < manifest->region_count; i++)
+        names[i] = manifest->regions[i].name;
+    char *found = names ? region_name_among(name, names, manifest->region_count, text) : NULL;
+    free(names);
+    return found ? found : region_name_shorten(name, text);
 }
 
 void cli_table_print(struct cli_table *table, FILE *out)

@@ -2,7 +2,6 @@
 #include "cli/scalings.h"
 
 #include "core/json.h"
-#include "core/region_name.h"
 #include "predictor/siblings.h"
 #include "store/store.h"
 
@@ -63,7 +62,7 @@ static json_t *check_value(const struct store_region *region, uint32_t threads, 
     return value;
 }
 
-static void check_print(const struct store_region *region, uint32_t threads, const struct siblings_span *span, const double *ratios)
+static void check_print(const struct store_manifest *manifest, const struct store_region *region, uint32_t threads, const struct siblings_span *span, const double *ratios)
 {
     char name[REGION_NAME_BYTES];
     size_t broken = 0;
@@ -77,7 +76,7 @@ static void check_print(const struct store_region *region, uint32_t threads, con
     }
     if (broken)
         printf("%s: its classes take %.2f to %.2f times as long with %u thread%s as with the capture's, so that %zu of them may not stand for all their members there: these would take %.2f times "
-               "what they say, and predictions have both in their intervals\n", region_name_shorten(region->name, name), span->low_ratio, span->high_ratio, threads,
+               "what they say, and predictions have both in their intervals\n", cli_region_name(name, manifest, region->name), span->low_ratio, span->high_ratio, threads,
                threads == 1 ? "" : "s", broken, most - 1 > 1 - least ? most : least);
 }
 
@@ -111,7 +110,7 @@ enum pcere_status scalings_tell(struct cli *cli, const struct replay_report *rep
         if (cli->json)
             failed |= json_array_append_new(list, check_value(region, threads, &span, scalings.ratios, &failed)) != 0;
         else
-            check_print(region, threads, &span, scalings.ratios);
+            check_print(scalings.request.manifest, region, threads, &span, scalings.ratios);
     }
     scalings_done(&scalings);
     if (!cli->json)

@@ -2,7 +2,6 @@
 #include "cli/spread.h"
 #include "cli/cli.h"
 #include "cli/measure_store.h"
-#include "core/region_name.h"
 #include "core/host.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -82,7 +81,7 @@ static void unsteady_print(const struct spread *spread, double *values, FILE *ou
         }
     }
     if (worst)
-        fprintf(out, "least steady is %s: %s apart\n", region_name_shorten(worst->name, name), cli_ratio_text(text, most));
+        fprintf(out, "least steady is %s: %s apart\n", cli_region_name(name, spread->manifest, worst->name), cli_ratio_text(text, most));
 }
 
 void spread_print(const struct spread *spread, FILE *out)

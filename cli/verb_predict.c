@@ -5,7 +5,6 @@
 #include "cli/prediction.h"
 #include "cli/verbs.h"
 #include "core/host.h"
-#include "core/region_name.h"
 #include "core/units.h"
 #include "predictor/replays.h"
 #include "store/store.h"
@@ -190,7 +189,7 @@ static void thread_sized_print(const struct prediction *prediction, const struct
         for (size_t c = 0; c < point->regions[r].class_count; c++)
             missing |= point->regions[r].classes[c].missing;
         if (missing && point->threads > store_region_threads_most(region, prediction->manifest->threads))
-            printf("%s cannot run with %u threads, since it uses %s: pcere capture --threads %u\n", region_name_shorten(region->name, name), point->threads, region->thread_sized, point->threads);
+            printf("%s cannot run with %u threads, since it uses %s: pcere capture --threads %u\n", cli_region_name(name, prediction->manifest, region->name), point->threads, region->thread_sized, point->threads);
     }
 }
 
@@ -208,7 +207,7 @@ static void missing_print(const struct prediction *prediction)
         for (size_t r = 0; r < point->region_count; r++)
             for (size_t c = 0; c < point->regions[r].class_count; c++)
                 if (point->regions[r].classes[c].missing && named++ < NAMED)
-                    printf("%s%s #%llu", named > 1 ? ", " : "", region_name_shorten(point->regions[r].name, name), (unsigned long long)point->regions[r].classes[c].representative);
+                    printf("%s%s #%llu", named > 1 ? ", " : "", cli_region_name(name, prediction->manifest, point->regions[r].name), (unsigned long long)point->regions[r].classes[c].representative);
         printf("%s). %s %s of the time %s; pcere replay%s%s --threads %u measures %s, or says why not\n", named > NAMED ? ", ..." : "",
                point->missing_count == 1 ? "Its" : "Their", cli_ratio_text(share, point->time_ns ? (double)point->missing_ns / (double)point->time_ns : 0),
                point->threads == prediction->manifest->threads ? "are those of the capture's run" : "are computed from the capture's run", prediction->request.store_name ? " " : "",
@@ -283,7 +282,7 @@ static void alien_print(const struct prediction *prediction)
                 const struct predict_class *class = &point->regions[r].classes[c];
                 char name[REGION_NAME_BYTES];
                 if (fabs(class->alien_ratio) > 0)
-                    printf("%s #%llu with %u thread%s: its replay does not count, since it took %+.0f %% against what it stands for at the capture's thread count\n", region_name_shorten(point->regions[r].name, name),
+                    printf("%s #%llu with %u thread%s: its replay does not count, since it took %+.0f %% against what it stands for at the capture's thread count\n", cli_region_name(name, prediction->manifest, point->regions[r].name),
                            (unsigned long long)class->representative, point->threads, point->threads == 1 ? "" : "s", 100 * class->alien_ratio);
             }
     }
@@ -358,7 +357,7 @@ static void members_print(const struct prediction *prediction)
                 char name[REGION_NAME_BYTES];
                 if (class->members_ratio > 0 && fabs(class->members_ratio - 1) >= MEMBERS_NOISE_RATIO && found++ < MEMBERS_LISTED)
                     printf("%s #%llu stands for others with %u thread%s no more: %s they %s %.2f times what it says; the interval has both\n",
-                           region_name_shorten(point->regions[r].name, name), (unsigned long long)class->representative, point->threads, point->threads == 1 ? "" : "s",
+                           cli_region_name(name, prediction->manifest, point->regions[r].name), (unsigned long long)class->representative, point->threads, point->threads == 1 ? "" : "s",
                            class->check == PREDICT_CHECKED_BY_RUNS ? "in real runs" : "if they scale as the classes between which they lie,",
                            class->check == PREDICT_CHECKED_BY_RUNS ? "took" : "take", class->members_ratio);
             }

@@ -6,7 +6,6 @@
 #include "cli/verbs.h"
 #include "core/host.h"
 #include "core/json.h"
-#include "core/region_name.h"
 #include "core/units.h"
 #include "predictor/measured.h"
 #include "predictor/statistics.h"
@@ -243,7 +242,7 @@ static const char *whole_find(const struct replay_report *report, size_t first, 
 }
 
 /* Regions that are replayed whole though a part of them was asked for, or would have saved much. */
-static void whole_print(const struct replay_report *report, bool asked)
+static void whole_print(const struct store_manifest *manifest, const struct replay_report *report, bool asked)
 {
     for (size_t i = 0; i < report->result_count; i++) {
         char name[REGION_NAME_BYTES], cost[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
@@ -253,7 +252,7 @@ static void whole_print(const struct replay_report *report, bool asked)
             first = report->results[j].target->region != report->results[i].target->region;
         const char *reason = first ? whole_find(report, i, &cost_ns, &class_ns) : NULL;
         if (reason && (asked || (cost_ns >= WHOLE_WORTH_NS && cost_ns >= class_ns / WHOLE_WORTH_PARTS)))
-            printf("%s runs whole, %s of the %s: %s\n", region_name_shorten(report->results[i].target->region->name, name), units_format_ns(cost_ns, cost),
+            printf("%s runs whole, %s of the %s: %s\n", cli_region_name(name, manifest, report->results[i].target->region->name), units_format_ns(cost_ns, cost),
                    units_format_ns(report->cost_ns, all), reason);
     }
 }
@@ -270,7 +269,7 @@ static void report_print(const struct replay_report *report, double precision_ra
     char cost[UNITS_TEXT_BYTES], build[UNITS_TEXT_BYTES];
     printf("\nreplays %s, building %s%s\n", units_format_ns(report->cost_ns, cost), units_format_ns(report->build_ns, build),
            report->build_cached ? " (already built)" : "");
-    whole_print(report, asked);
+    whole_print(manifest, report, asked);
     if (emulated)
         printf("The codelets were built for another processor: times are its emulator's.\n");
     else if (foreign)

@@ -4,7 +4,6 @@
 #include "cli/tune_search.h"
 #include "cli/verbs.h"
 #include "core/json.h"
-#include "core/region_name.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "predictor/runs.h"
@@ -431,8 +430,9 @@ static void hints_print(const struct tune_search *search, const struct totals *t
     for (size_t r = 0; r < search->region_count; r++) {
         const struct store_region *about = search->regions[r].targets->region;
         char *hint = hint_text(search, &search->regions[r], &totals->uniform), name[REGION_NAME_BYTES];
+        cli_region_name(name, search->prediction.manifest, about->name);
         if (hint && *hint)
-            printf("\n@@ %s:%u %s%s\n%s\n", about->file, about->line, region_name_shorten(about->function, name), unsure(&search->regions[r]) ? " ?" : "", hint);
+            printf("\n@@ %s:%u %.*s%s\n%s\n", about->file, about->line, (int)strcspn(name, "@"), name, unsure(&search->regions[r]) ? " ?" : "", hint);
         free(hint);
     }
 }

@@ -1,17 +1,21 @@
 /* core/region_name.c - see region_name.h. */
 #include "core/region_name.h"
 
+#include <ctype.h>
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define FUNCTION_LEAST 16               /* letters that are left of it, however long the file's name is */
 
-/* How many bytes at `at` are an operator's name, in which angle brackets open and close nothing; 0: none. */
-static size_t operator_length(const char *at)
+/* How many bytes at `at` are a name in which brackets open and close nothing; 0: none. */
+static size_t plain_length(const char *at)
 {
-    static const char *const names[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">"};
+    static const char *const names[] = {"<=>", "<<=", ">>=", "->*", "()", "<<", ">>", "<=", ">=", "->", "<", ">"}, anonymous[] = "(anonymous namespace)";
     const size_t word = strlen("operator");
+    if (strncmp(at, anonymous, strlen(anonymous)) == 0)
+        return strlen(anonymous);
     if (strncmp(at, "operator", word) != 0)
         return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -20,26 +24,29 @@ static size_t operator_length(const char *at)
     return 0;
 }
 
-/* `name` up to `end`, each outermost <...> as <*>. false: brackets do not match, or there is no room; `text` is of no use then. */
-static bool arguments_fold(const char *name, const char *end, char *text, size_t room)
+/* Is a list of arguments begun (1) or ended (-1) at `at`? `lists`: of parameters, too. */
+static int bracket(const char *at, bool lists)
+{
+    return *at == '<' || (lists && *at == '(') ? 1 : *at == '>' || (lists && *at == ')') ? -1 : 0;
+}
+
+/* `name` up to `end`, each outermost <...> as <*>, and with `lists` each (...) as (*). false: brackets do not match, or there is no room; `text` is of no use then. */
+static bool arguments_fold(const char *name, const char *end, bool lists, char *text, size_t room)
 {
     size_t depth = 0, length = 0;
     for (const char *at = name; at < end;) {
-        size_t step = operator_length(at);
-        step = step ? step : 1;
-        bool opens = step == 1 && *at == '<', closes = step == 1 && *at == '>';
-        if (closes && !depth)
+        size_t plain = plain_length(at), step = plain ? plain : 1;
+        int turn = plain ? 0 : bracket(at, lists);
+        if ((turn < 0 && !depth) || length + step + 4 > room)
             return false;
-        if (length + step + 4 > room)
-            return false;
-        if (opens && depth == 0) {
-            memcpy(text + length, "<*>", 3);
-            length += 3;
-        } else if (!opens && !closes && depth == 0) {
+        if (turn > 0 && depth == 0 && at[1] != ')') {
+            text[length++] = *at;
+            text[length++] = '*';
+        } else if (depth == 0 || (turn < 0 && depth == 1)) {
             memcpy(text + length, at, step);
             length += step;
         }
-        depth = depth + opens - closes;
+        depth = turn > 0 ? depth + 1 : turn < 0 ? depth - 1 : depth;
         at += step;
     }
     text[length] = '\0';
@@ -63,9 +70,13 @@ char *region_name_shorten(const char *name, char text[static REGION_NAME_BYTES])
         return text;
     }
     char folded[4096];
-    bool matched = arguments_fold(name, name + length - tail, folded, sizeof folded);
-    const char *function = matched ? folded : name;
-    size_t own = matched ? strlen(folded) : length - tail, most = tail + FUNCTION_LEAST < REGION_NAME_MOST ? REGION_NAME_MOST - tail : FUNCTION_LEAST;
+    const char *function = name;
+    size_t own = length - tail, most = tail + FUNCTION_LEAST < REGION_NAME_MOST ? REGION_NAME_MOST - tail : FUNCTION_LEAST;
+    for (int lists = 0; lists <= 1 && own > most; lists++)
+        if (arguments_fold(name, name + length - tail, lists, folded, sizeof folded)) {
+            function = folded;
+            own = strlen(folded);
+        }
     const char *star = "";
     for (const char *scope; own + strlen(star) > most && (scope = memmem(function + 2, own > 2 ? own - 2 : 0, "::", 2)); star = "*") {
         own -= (size_t)(scope - function);
@@ -78,4 +89,57 @@ char *region_name_shorten(const char *name, char text[static REGION_NAME_BYTES])
         snprintf(text, REGION_NAME_BYTES, "%s%.*s*%.*s%s", star, (int)first, function, (int)(own - last), function + last, place ? place : "");
     }
     return text;
+}
+
+/* Bytes of the name alone, without " #7" behind it. */
+static size_t base_length(const char *name)
+{
+    const char *place = strrchr(name, '@'), *number = strstr(place ? place : name, " #");
+    return number ? (size_t)(number - name) : strlen(name);
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+    char base[4096];
+    size_t length = base_length(name);
+    snprintf(base, sizeof base, "%.*s", (int)length, name);
+    return length < sizeof base && fnmatch(pattern, base, 0) == 0;
+}
+
+/* Does `text` stand for `name`, and for no other region of `names`? */
+static bool stands_for(const char *text, const char *name, const char *const *names, size_t count)
+{
+    char pattern[REGION_NAME_BYTES];
+    size_t length = base_length(name);
+    snprintf(pattern, sizeof pattern, "%.*s", (int)base_length(text), text);
+    for (size_t i = 0; i < count; i++)
+        if (names[i] && (base_length(names[i]) != length || strncmp(names[i], name, length) != 0) && matches(pattern, names[i]))
+            return false;
+    return matches(pattern, name);
+}
+
+static size_t word_length(const char *at)
+{
+    size_t length = 0;
+    while (at[length] && (isalnum((unsigned char)at[length]) || strchr("_$'", at[length])))
+        length++;
+    return length;
+}
+
+char *region_name_among(const char *name, const char *const *names, size_t count, char text[static REGION_NAME_BYTES])
+{
+    char plain[REGION_NAME_BYTES];
+    region_name_shorten(name, plain);
+    if (strlen(name) <= REGION_NAME_MOST || stands_for(plain, name, names, count))
+        return strcpy(text, plain);
+    const char *place = strrchr(name, '@'), *end = place ? place : name + strlen(name);
+    for (const char *open = strpbrk(plain, "<("); open; open = strpbrk(open + 1, "<("))
+        for (const char *at = strpbrk(name, "<("); open[1] == '*' && at && at < end;) {
+            size_t word = word_length(at);
+            bool fits = snprintf(text, REGION_NAME_BYTES, "%.*s*%.*s%s", (int)(open + 1 - plain), plain, (int)word, at, open + 1) < REGION_NAME_BYTES;
+            if (word && fits && stands_for(text, name, names, count))
+                return text;
+            at += word ? word : 1;
+        }
+    return NULL;
 }

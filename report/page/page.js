@@ -34,24 +34,33 @@ function element(tag, attributes, ...children) {
 // A region's name may be broken where its parts meet, not inside a word while there is another way.
 const nameParts = name => name.split(/(?<=[@:.,<(_])(?![:._])|(?<=[a-z])(?=[A-Z])/).flatMap((part, i) => i ? [element("wbr"), part] : [part]);
 
-// A C++ name of hundreds of letters says in its middle what its ends need not: template arguments and outer scopes become "…". The same as the
+// A C++ name of hundreds of letters says in its middle what its ends need not: template arguments, lists of parameters and outer scopes become "…". The same as the
 // command's own tables do with "*".
 const NAME_MOST = 60;
-function argumentsFolded(name) {
+function argumentsFolded(name, lists) {
+  const opens = lists ? "<(" : "<", closes = lists ? ">)" : ">";
   let depth = 0, folded = "";
   for (let i = 0; i < name.length; i++) {
-    const operator = /operator(<=>|<<=|<<|<=|<|->\*|->|>>=|>>|>=|>)$/.exec(name.slice(0, i + 1));
-    if (name[i] === "<" && !operator && depth++ === 0) folded += "<…>";
-    else if (name[i] === ">" && !operator && depth) depth--;
-    else if (!depth) folded += name[i];
+    const plain = /^(\(anonymous namespace\)|operator(\(\)|<=>|<<=|<<|<=|<|->\*|->|>>=|>>|>=|>)|\(\))/.exec(name.slice(i));
+    const part = plain ? plain[0] : name[i];
+    if (!plain && opens.includes(part) && depth++ === 0) folded += part + "…";
+    else if (!plain && closes.includes(part) && depth && --depth === 0) folded += part;
+    else if (!depth) folded += part;
+    i += part.length - 1;
   }
   return depth ? name : folded;
 }
 function shortened(name) {
-  if (name.length <= NAME_MOST) return name;
-  let short = argumentsFolded(name);
+  let short = name;
+  for (const lists of [false, true]) if (short.length > NAME_MOST) short = argumentsFolded(name, lists);
   for (let at; short.length > NAME_MOST && (at = short.indexOf("::", 2)) > 0 && at < short.indexOf("@");) short = "…" + short.slice(at);
   return short.length <= NAME_MOST ? short : short.slice(0, NAME_MOST / 2 - 8) + "…" + short.slice(-(NAME_MOST / 2 + 7));
+}
+// The short name with a word of the arguments that none of the others has, or the name itself.
+function toldApart(name, short, others) {
+  const inside = text => text.slice(text.search(/[<(]/)), hole = /[<(]…/.exec(short);
+  const word = hole && (inside(name).split("@")[0].match(/[\w$']+/g) || []).find(one => others.every(other => !inside(other).includes(one)));
+  return word ? short.replace(hole[0], hole[0] + word + "…") : name;
 }
 const tile = (value, words) => element("div", {class: "tile"}, element("b", {}, value), element("span", {}, words));
 // What a cell's text is worth in an order: a number with its unit ("14.4 ms [...]", "1,024", "12 %", "−3.1×"), else the text itself.
@@ -188,11 +197,12 @@ const regionTime = sum(regions, region => region.time_ns);
 const bySetting = new Set(predictions.map(one => one.arch)).size === 1 && predictions.some(one => one.flags || one.settings);
 const predictionHeading = bySetting ? "setting" : "machine";
 const predictionName = one => [bySetting ? null : one.arch, one.flags, one.settings].filter(Boolean).join(" · ") || (bySetting ? "as captured" : "this machine");
-// Regions whose short names are alike keep their long ones.
+// Regions whose short names are alike have a word each that tells them apart.
 const shortNames = new Map();
 for (const region of regions) shortNames.set(region.region, shortened(region.region));
-const nameUses = [...shortNames.values()].reduce((uses, name) => uses.set(name, (uses.get(name) || 0) + 1), new Map());
-const shortName = name => nameUses.get(shortNames.get(name)) === 1 ? shortNames.get(name) : name;
+const alike = name => [...shortNames.keys()].filter(other => other !== name && shortNames.get(other) === shortNames.get(name));
+const toldNames = new Map([...shortNames].map(([name, short]) => [name, alike(name).length ? toldApart(name, short, alike(name)) : short]));
+const shortName = name => toldNames.get(name) || name;
 const pointsOf = (prediction, region) => prediction.predictions.map(point => ({point,
   of: region ? point.regions.find(one => one.region === region.region) : point})).filter(pair => pair.of);
 const threadCounts = [...new Set(predictions.flatMap(one => one.predictions.map(point => point.threads)))].sort((a, b) => a - b);

@@ -364,4 +364,32 @@ is "a store stands before the fork" "$(grep -c "^.movq %rsp, $word" spill.s)" 1
 run "$PCERE" capture --all-classes ./spill; says "it is captured" 0
 run "$PCERE" verify --json --threads 1,2 spill.pcere; is "that word is not the region's" "$(json '[.codelets[].identical] | join(" ")')" "true true"
 
+# ---- two regions whose short names would be one: each keeps a word of its template arguments, and means itself alone ----------------------------------
+compile alike -x c++ <<'C'
+namespace registers_of_many_qubits {
+struct rotated_by_an_angle { enum { value = 1 }; };
+struct controlled_by_another { enum { value = 2 }; };
+template <class Left, class Right> struct both { enum { value = Left::value * Right::value }; };
+template <class Gate> void apply(double *a) {
+    #pragma omp parallel for
+    for (int i = 0; i < 30000; i++) a[i] = a[i] * 0.5 + Gate::value;
+}
+}
+using namespace registers_of_many_qubits;
+static double a[30000];
+int main() {
+    for (int step = 0; step < 20; step++) {
+        apply<both<rotated_by_an_angle, rotated_by_an_angle>>(a);
+        apply<both<controlled_by_another, controlled_by_another>>(a);
+    }
+    return a[7] < 1;
+}
+C
+one='registers_of_many_qubits::apply<*rotated_by_an_angle*>@alike.c:6' other='registers_of_many_qubits::apply<*controlled_by_another*>@alike.c:6'
+run "$PCERE" capture -q --all-classes ./alike; says "regions of one template are captured" 0
+run "$PCERE" regions alike.pcere
+is "and stand apart in a table" "$(grep -oE 'registers[^ ]*' .out | sort | paste -sd ' ')" "$other $one"
+run "$PCERE" verify --json --threads 1 alike.pcere "$other"
+is "each by a name that means no other" "$(json '[.codelets[].region | test("<registers_of_many_qubits::controlled")] | unique | join(" ")')" true
+
 finish

@@ -103,6 +103,9 @@ for one in document["invocations"]:
 for point in (point for one in document["predictions"] for point in one["predictions"]):
     for one in point["regions"]:
         one["region"] = long if one["region"] == region["region"] else one["region"]
+for word in ("first_of_two", "second_of_two"):
+    twin = "outer_scope::" * 4 + "apply<Solver<double, outer_scope::" + word + ">>(int, Table<int> const&)::Visitor::operator()@work.cpp:9"
+    document["regions"].append(dict(copy.deepcopy(region), region=twin, time_ns=1))
 region.update(region=long, classes=[dict(copy.deepcopy(region["classes"][0]), representative=1 + i, time_ns=2000 * (1 + i)) for i in range(14)])
 script = """<script>addEventListener("load", () => {
   const say = (key, value) => document.body.setAttribute("data-" + key, value), sets = i => Chart.getChart(document.querySelectorAll("canvas")[i]).data.datasets;
@@ -111,6 +114,7 @@ script = """<script>addEventListener("load", () => {
   say("classes", sets(3).map(set => set.label).join(", "));
   say("points", sets(3).reduce((count, set) => count + set.data.length, 0) + " of " + looks(sets(3)) + " looks");
   say("name", document.querySelector("tr.region td.name").textContent);
+  say("alike", [...document.querySelectorAll("tr.region td.name")].map(cell => cell.textContent).filter(text => text.includes("_of_two")).sort().join(" "));
   say("whole", String(document.querySelector("tr.region td.name").title.length === document.querySelector(".full").textContent.length && document.querySelector(".full").textContent.length > 300));
   const chart = Chart.getChart(document.querySelectorAll("canvas")[1]), item = chart.legend.legendItems.find(one => one.text.startsWith("predicted"));
   chart.options.plugins.legend.onClick(null, item, chart.legend);
@@ -129,6 +133,7 @@ quiet "many series"
 says "many series: eight of eleven predictions are drawn, each in its own colour, marker and dashes" 0 out 'data-predictions="11 8 8 8"'
 says "many series: the seven heaviest classes have a colour each, the others share one" 0 out 'data-classes="class of #14, .*class of #8, 7 lighter classes"' out 'data-points="28 of 8 looks"'
 says "a long C++ name is shortened, and whole in its tooltip and below it" 0 out 'data-name="…::outer_scope::outer_scope::Solver(<|&lt;)…(>|&gt;)::apply(<|&lt;)…(>|&gt;)@work.cpp:7"' out 'data-whole="true"'
+says "names that would look alike keep a word that tells them apart" 0 out 'data-alike="[^"]*apply(<|&lt;)…first_of_two…(>|&gt;)\(…\)::Visitor::operator\(\)@work.cpp:9 [^"]*apply(<|&lt;)…second_of_two…(>|&gt;)\(…\)::Visitor::operator\(\)@work.cpp:9"'
 says "a click in the legend hides a prediction with its band and real times" 0 out 'data-hidden="[34]"'
 says "a long table shows its first rows, and all of them after a click" 0 out 'data-rows="12, show all 22 rows, 22, show the first 12 rows"'
 says "on paper it is dark on white" 0 out 'data-paper="rgb\(255, 255, 255\)#5b6472"'

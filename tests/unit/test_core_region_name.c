@@ -17,6 +17,8 @@ static void test_names(void)
         {SCOPES "Solver" ARGUMENTS "::apply_to_each<main::$_0>@a.cpp:18 #7", "*::finite_volume::Solver<*>::apply_to_each<*>@a.cpp:18 #7"},
         {SCOPES SCOPES "operator<<" ARGUMENTS "@a.cpp:18", "*::discretisation::finite_volume::operator<<<*>@a.cpp:18"},
         {SCOPES SCOPES "Table" ARGUMENTS "::operator->@a.cpp:18", "*::finite_volume::Table<*>::operator->@a.cpp:18"},
+        {"quantum::Register::apply(std::variant" ARGUMENTS " const&)::Visitor::operator()@a.cpp:58", "quantum::Register::apply(*)::Visitor::operator()@a.cpp:58"},
+        {"(anonymous namespace)::run()::Visitor::operator()(std::vector" ARGUMENTS "&, int)@a.cpp:58", "*::run()::Visitor::operator()(*)@a.cpp:58"},
     };
     char text[REGION_NAME_BYTES];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -25,6 +27,26 @@ static void test_names(void)
         CU_ASSERT_EQUAL(fnmatch(text, cases[i].name, 0), 0);
         CU_ASSERT_STRING_EQUAL(text, cases[i].text);
     }
+}
+
+#define CALL(what) "quantum::Register::pairs<quantum::Register::" what "(std::array<double, 4ul> const&, int)::$_0>@a.cpp:42"
+
+/* Those that would look alike keep a word that tells them apart, and a pattern means one of them; codelets of one region are not taken for others. */
+static void test_alike(void)
+{
+    static const char *const names[] = {CALL("one") " #7", CALL("controlled") " #7", CALL("one") " #9", "main@a.cpp:3", CALL("one_of"), "f<" SCOPES SCOPES "x>@a.cpp:4", NULL},
+                             *const twins[] = {SCOPES SCOPES "run@a.cpp:18", "other::scope::" SCOPES "run@a.cpp:18"};
+    static const char *const texts[] = {NULL, "quantum::Register::pairs<*controlled*>@a.cpp:42 #7", NULL, "main@a.cpp:3", "quantum::Register::pairs<*one_of*>@a.cpp:42", "f<*>@a.cpp:4"};
+    char text[REGION_NAME_BYTES];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *got = region_name_among(names[i], names, 7, text);
+        CU_ASSERT_PTR_EQUAL(got, texts[i] ? text : NULL);
+        CU_ASSERT(!got || !texts[i] || strcmp(got, texts[i]) == 0);
+    }
+    CU_ASSERT_STRING_EQUAL(region_name_among(names[0], names, 3, text), "quantum::Register::pairs<*one*>@a.cpp:42 #7");
+    CU_ASSERT_STRING_EQUAL(region_name_among(names[2], names, 3, text), "quantum::Register::pairs<*one*>@a.cpp:42 #9");
+    CU_ASSERT_STRING_EQUAL(region_name_among(names[0], names, 1, text), "quantum::Register::pairs<*>@a.cpp:42 #7");
+    CU_ASSERT_PTR_NULL(region_name_among(twins[0], twins, 2, text));
 }
 
 /* Brackets that do not match, no place, a long word, a long file, letters of several bytes, nothing at all. */
@@ -52,6 +74,7 @@ static void test_strange_names(void)
 
 static const struct unit_test tests[] = {
     {"a long name loses template arguments first, then scopes, and is a pattern for itself", test_names},
+    {"names that would look alike are told apart by a word of their arguments", test_alike},
     {"whatever a name is made of, it is short and no letter is cut", test_strange_names},
 };
 
