@@ -262,6 +262,9 @@ struct capture_history {        /* what a region did so far, in a choosing run; 
 enum capture_timer { CAPTURE_TIMERS(CAPTURE_TIMER_ENTRY) CAPTURE_TIMER_KINDS };
 #define CAPTURE_ALARMED_MOST 3u                  /* of a region in a run */
 
+/* Processes that the program forked off are not looked at: were there any, and did one enter a region before the program ended? */
+enum capture_forked { CAPTURE_FORKED_NONE, CAPTURE_FORKED_ANY, CAPTURE_FORKED_ENTERED };
+
 #define CAPTURE_CONTEXTS (1u << 16)             /* a power of two */
 struct capture_context { uint32_t tag; uint16_t magnitude; uint8_t error, count; };     /* what followed such a beginning last */
 
@@ -302,6 +305,7 @@ struct capture_log {
     uint32_t locks_live;        /* slots of `locks` that are live */
     uint32_t stops_lost;        /* the tracer could not be told: it is gone, or the program closed the socket */
     uint32_t tracking_errno;    /* why there is no userfaultfd, or 0 */
+    uint32_t forked;            /* enum capture_forked */
     struct capture_linked linked;       /* set by the tracer */
     uint64_t image_bias;        /* of the executable */
     uint64_t image_low, image_high;     /* where it lies */

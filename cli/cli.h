@@ -172,6 +172,14 @@ enum pcere_status cli_output_choose(const char *output, const char *program, con
 /* Find a program as a shell does: a name with a slash as it is, another in PATH. free() it. PCERE_USAGE. */
 enum pcere_status cli_program_find(const char *name, char **ret_path, struct pcere_error *error);
 
+/* ---- ranks.c ------------------------------------------------------------------------------------------------------------- */
+
+/* Did mpirun start this process beside others? */
+bool cli_has_siblings(void);
+/* A result's name: `output` with the rank for its first %r, or the last part of `program`, the rank where mpirun or srun gave one, and `suffix`. free() it. PCERE_USAGE: several
+ * processes would have the same. */
+enum pcere_status cli_rank_output(const char *output, const char *program, const char *suffix, char **ret_path, struct pcere_error *error);
+
 /* ---- moment.c ------------------------------------------------------------------------------------------------------------ */
 
 /* A new directory under TMPDIR, locked until this process ends; free() it; cli_directory_remove deletes it with all it holds. Those that killed processes of

@@ -22,20 +22,6 @@ struct capture_words {
     bool force, all_classes, no_after, one_run, two_runs;
 };
 
-static enum pcere_status store_path_choose(const struct cli *cli, const char *given, char **ret_path, struct pcere_error *error)
-{
-    struct text path = {0};
-    if (given)
-        text_add(&path, given);
-    else
-        text_addf(&path, "%s.pcere", base_name(cli->program_file));
-    char *taken = text_take(&path);
-    if (!taken)
-        return pcere_fail_memory(error, "a path");
-    *ret_path = taken;
-    return PCERE_OK;
-}
-
 /* For tests: what the machine is to refuse, by name. */
 static enum pcere_status refusals_parse(unsigned *ret_faults, struct pcere_error *error)
 {
@@ -106,8 +92,8 @@ static void cost_print(const char *path, const struct capture_result *result, FI
             units_format_ns(result->stall_ns, stall), result->stop_count, units_format_ns(result->writing_ns, writing));
 }
 
-/* What the program's file tells about why none of its regions was seen; "" if nothing. */
-static const char *emptiness_reason(const char *program)
+/* What the run and the program's file tell about why none of its regions was seen; "" if nothing. */
+static const char *emptiness_reason(const char *program, bool forked)
 {
     struct elf_file *file;
     const struct elf_unit *units;
@@ -121,14 +107,19 @@ static const char *emptiness_reason(const char *program)
     elf_file_close(file);
     return gnu        ? ": it uses gcc's OpenMP runtime, whose regions are not seen; clang -fopenmp=libomp makes others"
            : !carries ? ": neither it nor a library that it loaded showed one; compile what has regions with: clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so"
-                      : "";
+           : forked
+               ? ": it forked off processes, which are not looked at; daemons and servers mostly have an option to stay in the foreground, so that the process that is started does the work"
+               : "";
 }
 
 /* Why there is nothing to replay, if so. */
 static void emptiness_note(struct cli *cli, const struct store_manifest *manifest, const struct capture_result *result)
 {
-    if (!manifest->region_count)
-        cli_note(cli, "the program entered no parallel region, so there is nothing to capture%s", emptiness_reason(cli->program_file));
+    const char *started = manifest->region_count ? NULL : capture_started_program(cli->operands + 1);
+    if (started)
+        cli_note(cli, "the program entered no parallel region, so there is nothing to capture: what it starts is not looked at; put the command between the two: ... pcere capture %s ...", started);
+    else if (!manifest->region_count)
+        cli_note(cli, "the program entered no parallel region, so there is nothing to capture%s", emptiness_reason(cli->program_file, result->timing.forked));
     else if (!result->wanted)
         cli_note(cli, "no region weighs enough to be captured; --all-classes captures the lightest, too");
 }
@@ -233,10 +224,12 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
     enum pcere_status status = refusals_parse(&faults, error);
     if (status == PCERE_OK && words->one_run && words->two_runs)
         status = pcere_fail(error, PCERE_USAGE, 0, "leave one of them out", "--one-run and --two-runs exclude each other");
+    if (status == PCERE_OK && cli_has_siblings() && (words->two_runs || words->runs))
+        status = pcere_fail(error, PCERE_USAGE, 0, "leave --two-runs and --runs out", "of the processes that mpirun starts together one cannot be run again by itself");
     if (status == PCERE_OK)
         status = cli_measure_options(cli, &options, &library, error);
     if (status == PCERE_OK)
-        status = store_path_choose(cli, words->output, &path, error);
+        status = cli_rank_output(words->output, cli->program_file, ".pcere", &path, error);
     if (status == PCERE_OK) {
         options.threads = words->threads ? (uint32_t)words->threads : 1;
         options.store = path;
@@ -244,7 +237,8 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
         options.pattern = words->regions;
         options.no_after = words->no_after;
         options.libraries = words->libraries;
-        options.one_run = words->one_run;
+        options.one_run = words->one_run || cli_has_siblings();
+        options.among_ranks = cli_has_siblings();
         options.two_runs = words->two_runs;
         options.more_runs = (unsigned)words->runs;
         options.every_class = choose.min_share_ratio == 0;
@@ -263,7 +257,7 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
 
 static const struct cli_option options[] = {
     {"output", 'o', CLI_TEXT, offsetof(struct capture_words, output), "DIR",
-     "Where the store goes; PROGRAM.pcere in the current directory if not given.", 0, 0},
+     "Where the store goes; PROGRAM.pcere in the current directory if not given, PROGRAM.RANK.pcere under mpirun. %r in it is the rank.", 0, 0},
     {"regions", 0, CLI_TEXT, offsetof(struct capture_words, regions), "PATTERN",
      "Capture only regions whose name contains PATTERN, or matches it as a shell pattern; all are timed.", 0, 0},
     {"threads", 0, CLI_NUMBER, offsetof(struct capture_words, threads), "N",

@@ -213,7 +213,7 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
     };
     struct profile_runs_options planned = {.combine = words->combine, .references = words->references, .counters = (uint32_t)words->counters, .repeats = (uint32_t)words->repeats,
                                             .conflicts = words->conflicts};
-    char *path = NULL, *library = NULL, *directory = NULL, *kept = NULL;
+    char *path = NULL, *library = NULL, *directory = NULL, *kept = NULL, *ranked = NULL;
     struct profile_runs *runs = NULL;
     struct text trace = {0};
     struct trace_event *events = calloc(PLANNER_EVENTS_MOST, sizeof *events);
@@ -228,8 +228,10 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
     planned.events = events;
     if (status == PCERE_OK)
         status = profile_runs_plan(&planned, &runs, error);
+    if (status == PCERE_OK && !cli->store)
+        status = cli_rank_output(words->output, cli->program_file, ".pcx", &ranked, error);
     if (status == PCERE_OK)
-        status = cli_output_choose(words->output, cli->store ? store_manifest(cli->store)->program : cli->program_file, cli->store ? ".codelet.pcx" : ".pcx",
+        status = cli_output_choose(ranked ? ranked : words->output, cli->store ? store_manifest(cli->store)->program : "", ".codelet.pcx",
                                    words->force || words->references, &path, error);
     if (status == PCERE_OK && words->graph)
         status = cli_output_check(words->graph, words->force, error);
@@ -257,11 +259,12 @@ static enum pcere_status profile_verb(struct cli *cli, void *raw, struct pcere_e
     free(directory);
     free(library);
     free(path);
+    free(ranked);
     return status;
 }
 
 static const struct cli_option options[] = {
-    {"output", 'o', CLI_TEXT, offsetof(struct profile_words, output), "FILE", "Where the profile goes; PROGRAM.pcx in the current directory if not given.", 0, 0},
+    {"output", 'o', CLI_TEXT, offsetof(struct profile_words, output), "FILE", "Where the profile goes; PROGRAM.pcx in the current directory if not given, PROGRAM.RANK.pcx under mpirun. %r in it is the rank.", 0, 0},
     {"force", 0, CLI_FLAG, offsetof(struct profile_words, force), NULL, "Replace files that exist.", 0, 0},
     {"threads", 0, CLI_NUMBER, offsetof(struct profile_words, threads), "N", "OMP_NUM_THREADS for the program; as the environment has it if not given.", 1, 65536},
     {"events", 0, CLI_TEXT, offsetof(struct profile_words, events), "LIST",

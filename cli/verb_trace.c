@@ -45,43 +45,13 @@ static enum pcere_status trace_show(struct cli *cli, const char *path, const str
     return status;
 }
 
-/* Number of this process among those that mpirun or srun started; NULL: it is alone. */
-static const char *rank_word(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *word = getenv(names[i]);
-        if (word && *word && strspn(word, "0123456789") == strlen(word))
-            return word;
-    }
-    return NULL;
-}
-
-/* Did mpirun start several processes? Slurm says so of processes that it did not start, too. */
-static bool has_siblings(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i]) && strtoul(getenv(names[i]), NULL, 10) > 1)
-            return true;
-    return false;
-}
-
-/* Processes of one job write files of their own: %r is the rank. */
 static enum pcere_status output_find(const struct cli *cli, const struct trace_words *words, char **ret_path, struct pcere_error *error)
 {
-    const char *rank = rank_word(), *mark = words->output ? strstr(words->output, "%r") : NULL;
-    struct text path = {0}, ending = {0};
-    if (words->output && !mark && rank && has_siblings())
-        return pcere_fail(error, PCERE_USAGE, 0, "%r stands for the rank: -o NAME.%r.pct; without -o each process has a file of its own, too", "several processes cannot write '%.300s'", words->output);
-    text_addf(&ending, rank && !words->output ? ".%s.pct" : ".pct%.0s", rank ? rank : "");
-    if (mark)
-        text_addf(&path, "%.*s%s%s", (int)(mark - words->output), words->output, rank ? rank : "0", mark + 2);
-    char *end = text_take(&ending), *output = mark ? text_take(&path) : NULL;
-    enum pcere_status status = !end || (mark && !output) ? pcere_fail_memory(error, "a path")
-                                                         : cli_output_choose(mark ? output : words->output, cli->program_file, end, words->force, ret_path, error);
-    free(end);
-    free(output);
+    char *ranked = NULL;
+    enum pcere_status status = cli_rank_output(words->output, cli->program_file, ".pct", &ranked, error);
+    if (status == PCERE_OK)
+        status = cli_output_choose(ranked, "", "", words->force, ret_path, error);
+    free(ranked);
     return status;
 }
 

@@ -22,6 +22,20 @@
 static struct target_state inert;
 struct target_state *target_state = &inert;
 
+static struct capture_log *shared_log;          /* known in a forked process, too, where the state is wiped */
+
+static void fork_note(void)
+{
+    uint32_t none = CAPTURE_FORKED_NONE;
+    __atomic_compare_exchange_n(&shared_log->forked, &none, CAPTURE_FORKED_ANY, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void target_inactive_note(void)
+{
+    if (shared_log && target_state != &inert)
+        __atomic_store_n(&shared_log->forked, CAPTURE_FORKED_ENTERED, __ATOMIC_RELAXED);
+}
+
 static bool number_parse(const char **text, int *ret_number)
 {
     const char *at = *text;
@@ -267,6 +281,8 @@ __attribute__((constructor(101))) static void attach(void)
     __atomic_store_n(&log->region_count, log->known_regions, __ATOMIC_RELAXED);
     target_state = state;
     state->active = 1;
+    shared_log = log;
+    pthread_atfork(NULL, fork_note, NULL);
     __atomic_store_n(&log->attached, CAPTURE_VERSION, __ATOMIC_RELEASE);
     errno = error;
 }

@@ -375,8 +375,10 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
 {
     struct target_state *state = target_state;
     target_fork_due = path != PCERE_PATH_SERIALIZED ? TARGET_FORK_DUE : 0;
-    if (!state->active)
+    if (!state->active) {
+        target_inactive_note();
         return;
+    }
     target_runtime_attach(__builtin_return_address(0));
     uint32_t index = target_site_region(state->log, site);
     struct target_thread *thread = index == TARGET_REGION_NONE ? NULL : target_thread_own(state);

@@ -181,6 +181,7 @@ bool target_fork_find(const void *caller);
 void *target_runtime_symbol(const char *name, const void *own);
 
 /* attach.c: an OpenMP runtime was not there when the library woke up: is it now, where `caller` is? Nothing, if it was found before. */
+void target_inactive_note(void);    /* a region is entered where the library is not active: perhaps in a forked process */
 void target_runtime_attach(const void *caller);
 
 /* nesting.c: the calling thread's open regions. NULL: there are more threads than states. */

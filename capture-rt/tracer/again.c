@@ -196,6 +196,7 @@ static struct lack lack_find(const struct session *session)
 }
 
 #define AGAIN_ASKED ", and --one-run was asked for"
+#define AGAIN_RANKED ", and of the processes that mpirun starts together one cannot be run again by itself"
 #define AGAIN_IMPOSSIBLE ", and its input cannot be had again: give it as a file"
 
 static double percent_of(uint64_t part_ns, uint64_t all_ns)
@@ -372,7 +373,7 @@ enum pcere_status again_mend(struct session *session, const struct again_input *
     struct lack lack = lack_find(session);
     if (is_broken(session, &lack))
         return PCERE_OK;
-    const char *obstacle = options->one_run ? AGAIN_ASKED : input->once ? AGAIN_IMPOSSIBLE : NULL;
+    const char *obstacle = options->among_ranks ? AGAIN_RANKED : options->one_run ? AGAIN_ASKED : input->once ? AGAIN_IMPOSSIBLE : NULL;
     bool again = lack.worth_codelets || lack.worth_times || lack.worth_end;
     unsigned differed = 0, idle = 0;
     enum pcere_status status = again ? lack_tell(session, &lack, obstacle, error) : PCERE_OK;

@@ -103,6 +103,9 @@ static enum pcere_status notes_before(struct session *session, struct pcere_erro
     if (status == PCERE_OK && session->replaced)
         status = capture_note(session->result, "the program executed another one, or itself, in its place: regions after that are not seen; capture what it executes, "
                               "with the words and the environment that it gives", error);
+    if (status == PCERE_OK && run->forked_regions)
+        status = capture_note(session->result, "regions that processes entered which the program forked off are not captured, nor their times known: capture a run that does the "
+                              "work in the process that is started", error);
     if (status == PCERE_OK && run->dropped > 0) {
         struct text text = {0};
         text_addf(&text, "%" PRIu64 " invocations have no record of their own: representatives come from those before", run->dropped);

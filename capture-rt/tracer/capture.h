@@ -78,6 +78,7 @@ struct capture_run {
     uint64_t image_bias;
     bool stopped;                /* it was captured while it was measured: some invocations are `captured`, and only these cost nothing more */
     bool randomized;             /* the kernel refused to turn address-space randomisation off */
+    bool forked, forked_regions; /* the program forked off processes; one of these entered a region before the program ended */
     bool runtime_separate;       /* the OpenMP runtime's allocations were kept out of the program's heap */
     char **environment;          /* NULL-terminated: OMP_*, KMP_*, GOMP_* and LD_LIBRARY_PATH that the program saw */
     struct capture_region *regions;
@@ -85,6 +86,9 @@ struct capture_run {
     struct capture_invocation *invocations;
     size_t invocation_count;
 };
+
+/* Of the words of a program that starts others (env, taskset, mpirun), borrowed: the first that is a file with the plugin's bitcode; NULL if none is. */
+const char *capture_started_program(char *const *arguments);
 
 void capture_run_done(struct capture_run *run);     /* accepts half-built */
 
@@ -132,6 +136,7 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
 
     /* capture_program */
     bool two_runs;               /* measure in a run of its own, before the one that is stopped */
+    bool among_ranks;            /* why not, if one_run: mpirun started it beside others, which do not begin anew with it */
     bool one_run;                /* never run it a second time, whatever is missing */
     bool every_class;            /* stops may cost what they like: choose() will want every class */
     double light_ratio;          /* of the run's wall time: classes that weigh less are not worth a second run, however many they are */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -113,6 +114,31 @@ static bool is_script(const char *path)
     return script;
 }
 
+const char *capture_started_program(char *const *arguments)
+{
+    for (size_t i = 0; arguments && arguments[i]; i++) {
+        struct elf_file *file;
+        const struct elf_unit *units;
+        if (access(arguments[i], X_OK) != 0 || elf_file_open(arguments[i], &file, NULL) != PCERE_OK)
+            continue;
+        bool carries = elf_file_units(file, &units) > 0;
+        elf_file_close(file);
+        if (carries)
+            return arguments[i];
+    }
+    return NULL;
+}
+
+static enum pcere_status fail_without_units(const struct capture_options *options, struct pcere_error *error)
+{
+    char hint[512];
+    const char *started = capture_started_program(options->arguments), *name = strrchr(options->program, '/');
+    if (started)
+        snprintf(hint, sizeof hint, "capture what it starts, the command between the two: %s ... pcere capture %s ...", name ? name + 1 : options->program, started);
+    return pcere_fail(error, PCERE_DATA, 0, started ? hint : "compile it with: clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so x.c",
+                      "'%s' was not built with the plugin: it has no .pcere.bc section", options->program);
+}
+
 enum pcere_status program_check(const struct capture_options *options, struct pcere_error *error)
 {
     const char *program = options->program;
@@ -136,8 +162,7 @@ enum pcere_status program_check(const struct capture_options *options, struct pc
     const struct elf_unit *units;
     struct linked_program linked;
     if (elf_file_units(file, &units) == 0 && !libraries_may_hold_regions(file))
-        status = pcere_fail(error, PCERE_DATA, 0, "compile it with: clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so x.c",
-                            "'%s' was not built with the plugin: it has no .pcere.bc section", program);
+        status = fail_without_units(options, error);
     else if (elf_file_is_static(file) && !linked_program_find(file, &linked))
         status = pcere_fail(error, PCERE_REFUSED, 0, "end the command that links it with $(pcere version --static) and do not strip it, or link it without -static",
                             "'%s' is statically linked: no capture library can be brought into it, and it does not have one in itself", program);
@@ -309,7 +334,9 @@ enum pcere_status shared_log_read(const struct shared_log *log, struct child *ch
     struct capture_run run = {
         .wall_ns = child->end_ns - child->start_ns, .peak_bytes = child->peak_bytes, .program_status = child->status,
         .threads = options->threads ? options->threads : 1, .randomized = child->randomized, .image_bias = log->log->image_bias,
-        .runtime_separate = log->log->runtime_separate, .probe_ns = log->log->probe_ns < PROBE_NS_MOST ? log->log->probe_ns : 0};
+        .runtime_separate = log->log->runtime_separate,
+        .forked = log->log->forked != CAPTURE_FORKED_NONE, .forked_regions = log->log->forked == CAPTURE_FORKED_ENTERED,
+        .probe_ns = log->log->probe_ns < PROBE_NS_MOST ? log->log->probe_ns : 0};
     if (log->log->attached != CAPTURE_VERSION && WIFEXITED(child->status) && WEXITSTATUS(child->status) == LOADER_FAILED)
         return pcere_fail(error, PCERE_NO, 0, "run it by itself: a library may be missing, or memory too little (ulimit -v, ulimit -d)",
                           "'%s' did not start (status %d)", options->program, LOADER_FAILED);

@@ -39,10 +39,9 @@ static bool function_at(struct debug_info *info, Dwarf_Die *parent, uint64_t pc,
 static bool unit_at(struct debug_info *info, uint64_t pc, Dwarf_Die *ret_unit)
 {
     Dwarf_CU *unit = NULL;
-    Dwarf_Die sub;
-    uint8_t kind;
-    while (info->dwarf && info->entries++ < ENTRIES_MOST && dwarf_get_units(info->dwarf, unit, &unit, NULL, &kind, ret_unit, &sub) == 0)
-        if (kind == DW_UT_compile && holds_pc(ret_unit, pc))
+    Dwarf_Die code;
+    while (debug_unit_next(info, &unit, &code, ret_unit))
+        if (holds_pc(&code, pc))
             return true;
     return false;
 }

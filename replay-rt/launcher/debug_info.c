@@ -184,15 +184,25 @@ size_t debug_info_variables(const struct debug_info *info, const struct debug_va
 
 /* ---- opening --------------------------------------------------------------------------------------------------------------- */
 
+bool debug_unit_next(struct debug_info *info, Dwarf_CU **unit, Dwarf_Die *ret_code, Dwarf_Die *ret_entries)
+{
+    Dwarf_Die split;
+    uint8_t kind;
+    while (!info->failed && info->dwarf && info->entries++ < ENTRIES_MOST && dwarf_get_units(info->dwarf, *unit, unit, NULL, &kind, ret_code, &split) == 0)
+        if (kind == DW_UT_compile || (kind == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid)) {
+            *ret_entries = kind == DW_UT_compile ? *ret_code : split;
+            return true;
+        }
+    return false;
+}
+
 static void units_visit(struct debug_info *info)
 {
     static const struct scope outside = {0};
     Dwarf_CU *unit = NULL;
-    Dwarf_Die die, sub;
-    uint8_t kind;
-    while (!info->failed && info->entries++ < ENTRIES_MOST && dwarf_get_units(info->dwarf, unit, &unit, NULL, &kind, &die, &sub) == 0)
-        if (kind == DW_UT_compile)
-            entries_visit(info, &outside, &die, 0);
+    Dwarf_Die code, entries;
+    while (debug_unit_next(info, &unit, &code, &entries))
+        entries_visit(info, &outside, &entries, 0);
     if (info->base_count)
         qsort(info->bases, info->base_count, sizeof *info->bases, name_order);
 }

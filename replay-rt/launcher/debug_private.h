@@ -51,6 +51,10 @@ bool debug_reference(Dwarf_Die *die, unsigned name, Dwarf_Die *ret_die);
 bool debug_child(struct debug_info *info, Dwarf_Die *die, Dwarf_Die *ret_child);
 bool debug_sibling(struct debug_info *info, Dwarf_Die *child);
 
+/* The unit behind *unit (NULL: the first): the entry that says which code it has, and the one whose children are its entries, which with -gsplit-dwarf lies in a file of its
+ * own. Units whose file is not where it was compiled are passed over. */
+bool debug_unit_next(struct debug_info *info, Dwarf_CU **unit, Dwarf_Die *ret_code, Dwarf_Die *ret_entries);
+
 /* The text's content, which the handle frees, or "?" without memory (info->failed). */
 const char *debug_keep(struct debug_info *info, struct text *text);
 

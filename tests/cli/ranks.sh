@@ -115,6 +115,17 @@ ranks_hold() {
     says "two ranks and one file" 2 err "several processes cannot write 'one.pct'" err '%r stands for the rank'
     holds "which neither makes" test ! -e one.pct
 
+    "$compiler" -O1 -g -fopenmp "-fpass-plugin=$(plugin)" ../ranks.c -o caught
+    run "$start" -n 2 "$PCERE" capture --all-classes ./caught; says "two ranks are captured, each once, since neither can be run again without the other" 0 out '^all '
+    is "each has a store of its own" "$(echo caught*.pcere)" "caught.0.pcere caught.1.pcere"
+    for rank in 0 1; do
+        run "$PCERE" verify "caught.$rank.pcere"; says "that of rank $rank can be verified" 0 out 'main@ranks.c.*(identical|but for rounding)'
+    done
+    run "$start" -n 2 "$PCERE" capture --runs 2 --force ./caught; [ "$status" != 0 ] && status=2
+    says "a rank that is to be run again by itself" 2 err 'cannot be run again by itself'
+    run "$start" -n 2 "$PCERE" capture -o one.pcere ./caught; [ "$status" != 0 ] && status=2
+    says "two ranks and one store" 2 err "several processes cannot write 'one.pcere'" err '%r stands for the rank'
+
     "$compiler" -O1 -g -fopenmp ../later.c -o later
     run "$start" -n 2 "$PCERE" trace ./later; says "receives that come later are traced, and what comes is right" 0
     run "$PCERE" merge later.0.pct later.1.pct -o later.json --json; says "merged" 0

@@ -1,0 +1,58 @@
+# Programs that close what they did not open, or leave the work to processes that they fork off or start; and what starts others, named in place of the program.
+source "$SOURCE/tests/cli/common.sh" || exit 1
+"$PCERE" check --json 2>/dev/null | jq -e '[.checks[] | select(.required and (.ok | not))] == []' >/dev/null || { echo "SKIPPED: this machine does not pass pcere check"; exit 77; }
+
+# ---- all descriptors closed ------------------------------------------------------------------------------------------------------
+compile closes <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static double a[20000];
+static int most(void) { long most = sysconf(_SC_OPEN_MAX); return most > 0 && most < 4096 ? (int)most : 4096; }
+int main(int count, char **words) {
+    int failed = 0, way = count > 1 ? atoi(words[1]) : 0;
+    int mine = open("/dev/null", O_RDONLY);
+    if (way == 0) for (int i = 3; i < most(); i++) failed += close(i) == 0;
+    if (way == 1) closefrom(3);
+    if (way == 2) failed = close_range(3, ~0u, 0);
+    if (way == 3) failed = close_range(3, (unsigned)mine, 0) + close_range((unsigned)mine + 1, ~0u, CLOSE_RANGE_UNSHARE);
+    for (int step = 0; step < 12; step++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 20000; i++) a[i] = a[i] * 0.5 + i;
+    }
+    printf("%d %d %d\n", failed, fcntl(mine, F_GETFD), open("/dev/null", O_RDONLY) == mine);
+    return 0;
+}
+C
+for way in 0 1 2 3; do
+    ./closes "$way" >plain.out
+    run "$PCERE" capture -q --all-classes --force ./closes "$way"; says "a program that closes all descriptors, way $way" 0
+    holds "it finds closed what it finds closed by itself" cmp plain.out .out
+    run "$PCERE" verify closes.pcere; says "and what was captured after that can be verified" 0 out 'main@closes.c.*identical'
+done
+
+# ---- work in other processes -----------------------------------------------------------------------------------------------------
+region='static double a[20000];
+static void work(void) {
+    #pragma omp parallel for
+    for (int i = 0; i < 20000; i++) a[i] = a[i] * 0.5 + i;
+}'
+compile parent < <(printf '#include <sys/wait.h>\n#include <unistd.h>\n%s\nint main(void) { if (fork() == 0) { work(); _exit(0); } wait(0); }\n' "$region")
+run "$PCERE" capture ./parent; says "regions of a process that was forked off are told of" 0 err 'regions that processes entered which the program forked off are not captured' err 'entered no parallel region'
+compile both < <(printf '#include <sys/wait.h>\n#include <unistd.h>\n%s\nint main(void) { work(); if (fork() == 0) _exit(0); wait(0); }\n' "$region")
+run "$PCERE" capture ./both; says "one that forks, and works itself, is captured" 0 err 'codelet'
+is "without a word about processes" "$(grep -c forked .err)" 0
+compile leaves < <(printf '#include <unistd.h>\n%s\nint main(void) { if (fork() == 0) { sleep(1); work(); } }\n' "$region")
+run "$PCERE" capture ./leaves; says "a daemon, whose work comes when the program has ended, is told to stay in the foreground" 0 err 'entered no parallel region.*forked off.*foreground'
+
+# ---- what starts the program -----------------------------------------------------------------------------------------------------
+compile started < <(printf '%s\nint main(void) { work(); }\n' "$region")
+run "$PCERE" capture "$(command -v env)" A=1 ./started; says "a program that starts others is not captured, and what to capture is named" 4 err "'.*env' was not built with the plugin" err 'hint: .*env .*pcere capture ./started'
+run env A=1 "$PCERE" capture ./started; says "which works" 0
+run "$PCERE" capture "$(command -v env)" A=1 /bin/true; says "words that are no such programs are not named" 4 err 'hint: compile it with'
+finish
