@@ -96,19 +96,30 @@ static bool is_renamed_pointer(const struct memory *memory, uint64_t address, co
     return pcere_pagemap_state(pointers[1] & ~(memory->codelet->plan->page_bytes - 1), memory->codelet->plan->page_bytes) != PAGE_ABSENT;
 }
 
-/* pthread_self(), which locks keep to know their holder. The C library's control block holds its own address in its first and third word. */
+/* pthread_self(), which locks keep to know who held them last. The C library's control block holds its own address in its first and third word. */
+static bool is_thread_block(uint64_t block)
+{
+    uint64_t words[3];
+    memcpy(words, (const void *)block, sizeof words);
+    return words[0] == block && words[2] == block;
+}
+
+/* Which thread of the team comes last is a matter of time. */
 static bool is_own_thread(const struct memory *memory, const unsigned char *expected, const unsigned char *found, uint64_t bytes)
 {
-    uint64_t captured, own, words[3];
+    const uint64_t page_bytes = memory->codelet->plan->page_bytes, block_bytes = 3 * sizeof(uint64_t);
+    uint64_t captured, own;
     if (bytes != sizeof captured)
         return false;
     memcpy(&captured, expected, sizeof captured);
     memcpy(&own, found, sizeof own);
-    if (own != (uint64_t)(uintptr_t)__builtin_thread_pointer() || captured % sizeof captured || !pcere_memory_is_mapped(memory, captured)
-        || !pcere_memory_is_mapped(memory, captured + sizeof words - 1))
+    if (captured % sizeof captured || !pcere_memory_is_mapped(memory, captured) || !pcere_memory_is_mapped(memory, captured + block_bytes - 1)
+        || !is_thread_block(captured))
         return false;
-    memcpy(words, (const void *)captured, sizeof words);
-    return words[0] == captured && words[2] == captured;
+    if (own < page_bytes || own >= UINT64_C(1) << 47 || own % sizeof own || own % page_bytes > page_bytes - block_bytes || pcere_memory_is_mapped(memory, own))
+        return false;
+    bool readable = own == (uint64_t)(uintptr_t)__builtin_thread_pointer() || pcere_pagemap_state(own - own % page_bytes, page_bytes) == PAGE_OWN;
+    return readable && is_thread_block(own);
 }
 
 static void word_compare(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found,

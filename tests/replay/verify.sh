@@ -50,6 +50,32 @@ for flags in "-O0" "-O3"; do
     named "of each thread" "private_to_each of thread 1" "thread-local"
 done
 
+# ---- who held a lock last ------------------------------------------------------------------------------------------------------------------
+compile holder -O2 <<'C'
+#include <omp.h>
+#include <pthread.h>
+#include <stdio.h>
+static pthread_t holder;
+static long *number;
+static void last(void)
+{
+    #pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1) { holder = pthread_self(); number = (long *)&holder + 1; }
+}
+static void wrong(void)
+{
+    #pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1) number = (long *)pthread_self() + 1;
+}
+int main(void) { last(); wrong(); puts(holder && number ? "PASS" : "FAIL"); return 0; }
+C
+run "$PCERE" capture --all-classes --threads 2 ./holder
+says "a program that keeps which thread came last is captured" 0 out '^PASS'
+run "$PCERE" verify --threads 2 holder.pcere last@
+says "the other process's thread is as good" 0 out 'last@.* 2 +identical .* 1 pointer'
+run "$PCERE" verify --threads 2 holder.pcere wrong@
+says "another pointer into what a thread has is not" 1 out 'wrong@.* 2 +(DIFFERENT|NOT DETERMINISTIC)'
+
 # ---- sums that cancel -------------------------------------------------------------------------------------------------------------------
 program cancels cancels.c
 captured cancels
