@@ -1,13 +1,13 @@
-/* capture-rt/tracer/ahead.h - makes memory for records of the log before the program comes to it, on a processor that it leaves free. */
+/* capture-rt/tracer/ahead.h - makes memory for records of the log before the program comes to it, and for the run's invocations before we do, on a processor that it leaves free. */
 #ifndef PCERE_CAPTURE_TRACER_AHEAD_H
 #define PCERE_CAPTURE_TRACER_AHEAD_H
 
-#include "capture-rt/protocol.h"
+#include "capture-rt/tracer/log.h"
 
 struct ahead;
 
-/* Begin; NULL: it cannot, and the program makes the memory itself. `log` stays until ahead_end. */
-struct ahead *ahead_begin(struct capture_log *log);
+/* Begin; NULL: it cannot, and the program makes the memory itself. `log` stays until ahead_end, which leaves it the room for invocations. */
+struct ahead *ahead_begin(struct shared_log *log);
 /* Accepts NULL. */
 void ahead_end(struct ahead *ahead);
 

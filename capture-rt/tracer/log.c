@@ -89,7 +89,7 @@ enum pcere_status shared_log_open(const struct capture_options *options, enum ca
     log->records_max = records;
     strcpy(log->library, options->library);
     linked_note(options->program, log);
-    *ret_log = (struct shared_log){descriptor, log, bytes};
+    *ret_log = (struct shared_log){.descriptor = descriptor, .log = log, .bytes = bytes};
     return PCERE_OK;
 }
 
@@ -98,6 +98,7 @@ void shared_log_close(struct shared_log *log)
     if (!log->log)
         return;
     munmap(log->log, log->bytes);
+    free(log->room);
     close(log->descriptor);
     *log = (struct shared_log){.descriptor = -1};
 }
@@ -231,15 +232,27 @@ static void records_prepare(const struct shared_log *shared, size_t count)
     madvise((char *)shared->log + shared->log->records_offset, bytes, MADV_POPULATE_READ);
 }
 
+/* What lies in it is of no meaning. NULL: no memory. */
+static struct capture_invocation *room_take(struct shared_log *shared, size_t count)
+{
+    struct capture_invocation *room = shared->room_count >= count ? shared->room : NULL, *fits;
+    size_t bytes = (count ? count : 1) * sizeof *room;
+    if (!room)
+        return malloc(bytes);
+    shared->room = NULL;
+    shared->room_count = 0;
+    return (fits = realloc(room, bytes)) ? fits : room;
+}
+
 /* Records are in the order in which invocations ended; each region's are gathered into a slice of one array, as they are numbered. */
-static enum pcere_status invocations_read(const struct shared_log *shared, struct capture_run *run, struct pcere_error *error)
+static enum pcere_status invocations_read(struct shared_log *shared, struct capture_run *run, struct pcere_error *error)
 {
     const struct capture_log *log = shared->log;
     const struct capture_record *records = (const void *)((const char *)log + log->records_offset);
     uint64_t attempted = log->record_count;
     size_t count = attempted < log->records_max ? attempted : log->records_max;
     run->dropped = attempted - count;
-    run->invocations = calloc(count ? count : 1, sizeof *run->invocations);
+    run->invocations = room_take(shared, count);
     if (!run->invocations)
         return pcere_fail_memory(error, "the invocations");
     records_prepare(shared, count);
@@ -328,7 +341,7 @@ static uint64_t serial_of(const struct capture_run *run)
     return run->wall_ns > regions_ns ? run->wall_ns - regions_ns : 0;
 }
 
-enum pcere_status shared_log_read(const struct shared_log *log, struct child *child, const struct capture_options *options,
+enum pcere_status shared_log_read(struct shared_log *log, struct child *child, const struct capture_options *options,
                                   struct capture_run *ret_run, struct pcere_error *error)
 {
     struct capture_run run = {

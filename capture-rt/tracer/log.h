@@ -9,6 +9,8 @@ struct shared_log {
     int descriptor;              /* high, so that the program's own numbers stay as they are */
     struct capture_log *log;
     size_t bytes;
+    struct capture_invocation *room;     /* for what shared_log_read makes of the records, touched already; or NULL */
+    size_t room_count;
 };
 
 enum pcere_status shared_log_open(const struct capture_options *options, enum capture_mode mode, struct shared_log *ret_log,
@@ -21,7 +23,7 @@ int descriptor_raise(int descriptor);
 void descriptors_make_room(void);
 
 /* What the program left in the log and how it ended, as a run. */
-enum pcere_status shared_log_read(const struct shared_log *log, struct child *child, const struct capture_options *options,
+enum pcere_status shared_log_read(struct shared_log *log, struct child *child, const struct capture_options *options,
                                   struct capture_run *ret_run, struct pcere_error *error);
 
 /* Check the program before it is started (capture_measure's errors). */

@@ -19,7 +19,7 @@ enum pcere_status measure_run(const struct capture_options *options, const int d
                                 .descriptors = {descriptors[0], descriptors[1], descriptors[2]}};
     status = child_start(&setup, &child, error);
     if (status == PCERE_OK) {
-        struct ahead *ahead = ahead_begin(log.log);
+        struct ahead *ahead = ahead_begin(&log);
         while (!child.ended) {
             child_wait(&child, -1, options->progress || options->stop ? CHILD_STOP_MS : -1);
             child_stop(&child, options);

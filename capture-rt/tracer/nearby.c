@@ -1,6 +1,9 @@
 #include "capture-rt/tracer/nearby.h"
 
 #include "capture-rt/protocol.h"
+#include "core/text.h"
+
+#include <stdlib.h>
 
 uint64_t nearby_measured_ns(const struct capture_invocation *invocation, uint64_t probe_ns)
 {
@@ -13,59 +16,87 @@ bool nearby_is_disturbed(const struct capture_invocation *invocation)
     return invocation->stopped || invocation->near;
 }
 
-static bool is_undisturbed(const struct capture_invocation *one, const struct capture_invocation *other)
+/* ---- what is looked at ----------------------------------------------------------------------------------------------------- */
+
+enum { UNDISTURBED = 1, NESTED = 2, FRESH = 4 };
+
+static uint64_t state_of(const struct capture_invocation *invocation)
 {
-    return other->end_ns && !nearby_is_disturbed(other) && other->nested == one->nested;
+    return (invocation->end_ns && !nearby_is_disturbed(invocation) ? UNDISTURBED : 0u) | (invocation->nested ? NESTED : 0u) | (invocation->fresh ? FRESH : 0u);
 }
 
-static bool is_foretold(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
+bool nearby_list_fill(struct nearby_list *list, const struct capture_region *region, uint64_t probe_ns)
 {
-    if (!is_undisturbed(one, other))
+    if (!array_reserve(&list->ones, &list->capacity, region->list_count, sizeof *list->ones))
         return false;
-    uint32_t magnitude = capture_magnitude(nearby_measured_ns(other, probe_ns));
-    return magnitude <= one->expected + CAPTURE_MAGNITUDE_NEAR && one->expected <= magnitude + CAPTURE_MAGNITUDE_NEAR;
+    list->region = region;
+    list->probe_ns = probe_ns;
+    for (size_t i = 0; i < region->list_count; i++)
+        list->ones[i] = (struct nearby_one){region->list[i].words_hash, nearby_measured_ns(&region->list[i], probe_ns), state_of(&region->list[i])};
+    return true;
+}
+
+void nearby_list_renew(struct nearby_list *list, size_t at)
+{
+    list->ones[at].state = state_of(&list->region->list[at]);
+}
+
+void nearby_list_done(struct nearby_list *list)
+{
+    free(list->ones);
+    *list = (struct nearby_list){.capacity = 0};
+}
+
+static bool is_undisturbed(const struct nearby_one *one, const struct nearby_one *other)
+{
+    return (other->state & (UNDISTURBED | NESTED)) == (UNDISTURBED | (one->state & NESTED));
 }
 
 /* One that touches memory first is like no other. */
-static bool is_usual(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
+static bool is_usual(const struct nearby_one *one, const struct nearby_one *other)
 {
-    (void)probe_ns;
-    return is_undisturbed(one, other) && !other->fresh;
+    return other->state == (UNDISTURBED | (one->state & NESTED));
 }
 
-static bool is_same(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns)
+static bool is_same(const struct nearby_one *one, const struct nearby_one *other)
 {
-    return is_usual(one, other, probe_ns) && other->words_hash == one->words_hash;
+    return is_usual(one, other) && other->words_hash == one->words_hash;
 }
 
-typedef bool like_fn(const struct capture_invocation *one, const struct capture_invocation *other, uint64_t probe_ns);
+/* ---- who is like it -------------------------------------------------------------------------------------------------------- */
+
+static bool is_foretold(const struct nearby_one *other, uint32_t expected)
+{
+    uint32_t magnitude = capture_magnitude(other->time_ns);
+    return magnitude <= expected + CAPTURE_MAGNITUDE_NEAR && expected <= magnitude + CAPTURE_MAGNITUDE_NEAR;
+}
 
 /* The nearest first, to one side. Returns how many. It is the innermost of all that follows a run. */
-static inline __attribute__((always_inline)) size_t places_walk(const struct capture_region *region, size_t at, bool after, uint64_t probe_ns, like_fn *is_like,
-                                                                size_t most, size_t *places)
+static inline __attribute__((always_inline)) size_t places_walk(const struct nearby_list *list, size_t at, bool after, enum nearby_like like, size_t most, size_t *places)
 {
-    size_t count = 0, reach = after ? region->list_count - 1 - at : at;
+    const struct nearby_one *one = &list->ones[at];
+    uint32_t expected = like == NEARBY_FORETOLD ? list->region->list[at].expected : 0;
+    size_t count = 0, reach = after ? list->region->list_count - 1 - at : at;
     for (size_t away = 1; away <= reach && away <= NEARBY_REACH && count < most; away++) {
-        size_t other = after ? at + away : at - away;
-        if (is_like(&region->list[at], &region->list[other], probe_ns))
-            places[count++] = other;
+        const struct nearby_one *other = after ? one + away : one - away;
+        if (like == NEARBY_SAME ? is_same(one, other) : like == NEARBY_USUAL ? is_usual(one, other) : is_undisturbed(one, other) && is_foretold(other, expected))
+            places[count++] = (size_t)(other - list->ones);
     }
     return count;
 }
 
-static size_t places_find(const struct capture_region *region, size_t at, bool after, uint64_t probe_ns, enum nearby_like like, size_t most, size_t *places)
+static size_t places_find(const struct nearby_list *list, size_t at, bool after, enum nearby_like like, size_t most, size_t *places)
 {
     if (like == NEARBY_SAME)
-        return places_walk(region, at, after, probe_ns, is_same, most, places);
-    return like == NEARBY_USUAL ? places_walk(region, at, after, probe_ns, is_usual, most, places)
-                                : places_walk(region, at, after, probe_ns, is_foretold, most, places);
+        return places_walk(list, at, after, NEARBY_SAME, most, places);
+    return like == NEARBY_USUAL ? places_walk(list, at, after, NEARBY_USUAL, most, places) : places_walk(list, at, after, NEARBY_FORETOLD, most, places);
 }
 
-size_t nearby_side(const struct capture_region *region, size_t at, bool after, uint64_t probe_ns, enum nearby_like like, size_t most, uint64_t *times)
+size_t nearby_side(const struct nearby_list *list, size_t at, bool after, enum nearby_like like, size_t most, uint64_t *times)
 {
-    size_t places[NEARBY_SIDE], count = places_find(region, at, after, probe_ns, like, most, places);
+    size_t places[NEARBY_SIDE], count = places_find(list, at, after, like, most, places);
     for (size_t i = 0; i < count; i++)
-        times[i] = nearby_measured_ns(&region->list[places[i]], probe_ns);
+        times[i] = list->ones[places[i]].time_ns;
     return count;
 }
 
@@ -75,37 +106,38 @@ bool nearby_is_about(uint64_t one_ns, uint64_t other_ns)
 }
 
 /* How far away the nearest undisturbed one is to that side; 0: too far. */
-static size_t neighbour_away(const struct capture_region *region, size_t at, bool after)
+static size_t neighbour_away(const struct nearby_list *list, size_t at, bool after)
 {
-    size_t reach = after ? region->list_count - 1 - at : at;
+    const struct nearby_one *one = &list->ones[at];
+    size_t reach = after ? list->region->list_count - 1 - at : at;
     for (size_t away = 1; away <= reach && away <= NEARBY_PLACE_REACH; away++)
-        if (is_undisturbed(&region->list[at], &region->list[after ? at + away : at - away]))
+        if (is_undisturbed(one, after ? one + away : one - away))
             return away;
     return 0;
 }
 
 /* Does the undisturbed neighbour so far away take about as long as the one so far from `other`? Also where no neighbour is asked for: away is 0. */
-static bool neighbour_alike(const struct capture_region *region, size_t at, size_t other, bool after, size_t away, uint64_t probe_ns)
+static bool neighbour_alike(const struct nearby_list *list, size_t at, size_t other, bool after, size_t away)
 {
-    const struct capture_invocation *list = region->list;
+    const struct nearby_one *ones = list->ones;
     if (!away)
         return true;
-    if (after ? away >= region->list_count - other : away > other)
+    if (after ? away >= list->region->list_count - other : away > other)
         return false;
-    size_t one = after ? at + away : at - away, its = after ? other + away : other - away;
-    return is_undisturbed(&list[at], &list[its]) && nearby_is_about(nearby_measured_ns(&list[one], probe_ns), nearby_measured_ns(&list[its], probe_ns));
+    const struct nearby_one *its = after ? &ones[other + away] : &ones[other - away];
+    return is_undisturbed(&ones[at], its) && nearby_is_about(ones[after ? at + away : at - away].time_ns, its->time_ns);
 }
 
-size_t nearby_placed(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t times[NEARBY_MOST])
+size_t nearby_placed(const struct nearby_list *list, size_t at, enum nearby_like like, uint64_t times[NEARBY_MOST])
 {
-    size_t sooner = neighbour_away(region, at, false), later = neighbour_away(region, at, true), placed = 0, places[NEARBY_MOST];
+    size_t sooner = neighbour_away(list, at, false), later = neighbour_away(list, at, true), placed = 0, places[NEARBY_MOST];
     if (!sooner && !later)
         return 0;
-    size_t count = places_find(region, at, false, probe_ns, like, NEARBY_SIDE, places);
-    count += places_find(region, at, true, probe_ns, like, NEARBY_SIDE, places + count);
+    size_t count = places_find(list, at, false, like, NEARBY_SIDE, places);
+    count += places_find(list, at, true, like, NEARBY_SIDE, places + count);
     for (size_t i = 0; i < count; i++)
-        if (neighbour_alike(region, at, places[i], false, sooner, probe_ns) && neighbour_alike(region, at, places[i], true, later, probe_ns))
-            times[placed++] = nearby_measured_ns(&region->list[places[i]], probe_ns);
+        if (neighbour_alike(list, at, places[i], false, sooner) && neighbour_alike(list, at, places[i], true, later))
+            times[placed++] = list->ones[places[i]].time_ns;
     return placed;
 }
 
@@ -123,10 +155,10 @@ void nearby_sort(uint64_t *times, size_t count)
         }
 }
 
-size_t nearby_both(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t times[NEARBY_MOST])
+size_t nearby_both(const struct nearby_list *list, size_t at, enum nearby_like like, uint64_t times[NEARBY_MOST])
 {
-    size_t count = nearby_side(region, at, false, probe_ns, like, NEARBY_SIDE, times);
-    count += nearby_side(region, at, true, probe_ns, like, NEARBY_SIDE, times + count);
+    size_t count = nearby_side(list, at, false, like, NEARBY_SIDE, times);
+    count += nearby_side(list, at, true, like, NEARBY_SIDE, times + count);
     nearby_sort(times, count);
     return count;
 }
@@ -172,18 +204,18 @@ static bool times_leave(struct nearby_kinds *kinds, size_t low, size_t high)
     return kept < before;
 }
 
-void nearby_kinds_find(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, struct nearby_kinds *kinds)
+void nearby_kinds_find(const struct nearby_list *list, size_t at, enum nearby_like like, struct nearby_kinds *kinds)
 {
     size_t places[NEARBY_MOST];
-    const struct capture_invocation *one = &region->list[at];
-    size_t sooner = places_find(region, at, false, probe_ns, like, NEARBY_SIDE, places);
-    size_t count = sooner + places_find(region, at, true, probe_ns, like, NEARBY_SIDE, places + sooner);
+    const struct capture_invocation *one = &list->region->list[at];
+    size_t sooner = places_find(list, at, false, like, NEARBY_SIDE, places);
+    size_t count = sooner + places_find(list, at, true, like, NEARBY_SIDE, places + sooner);
     size_t low = sooner ? places[sooner - 1] : at, high = count > sooner ? places[count - 1] : at;
     bool other = kinds->words_hash != one->words_hash || kinds->nested != one->nested;
     bool changed = times_leave(kinds, other ? SIZE_MAX : low, high) || other, none = !kinds->time_count;
     for (size_t i = 0; i < count; i++)
         if (none || places[i] < kinds->low || places[i] > kinds->high) {
-            time_insert(kinds, nearby_measured_ns(&region->list[places[i]], probe_ns), places[i]);
+            time_insert(kinds, list->ones[places[i]].time_ns, places[i]);
             changed = true;
         }
     kinds->low = low;

@@ -22,14 +22,31 @@ enum nearby_like {              /* of the undisturbed ones, that are nested as i
 uint64_t nearby_measured_ns(const struct capture_invocation *invocation, uint64_t probe_ns);
 bool nearby_is_disturbed(const struct capture_invocation *invocation);
 
+struct nearby_one { uint64_t words_hash, time_ns, state; };    /* state: who is like it */
+
+/* A region's invocations, as far as others nearby look at them: that is done hundreds of times for each that was disturbed, and what lies close together is looked through
+ * several times as fast. */
+struct nearby_list {
+    const struct capture_region *region;
+    uint64_t probe_ns;
+    struct nearby_one *ones;            /* as in the region's list */
+    size_t capacity;
+};
+
+/* For another region; `list`: zeroed, or of another one. False: no memory. */
+bool nearby_list_fill(struct nearby_list *list, const struct capture_region *region, uint64_t probe_ns);
+/* Invocation `at` changed: it is disturbed, or not. */
+void nearby_list_renew(struct nearby_list *list, size_t at);
+void nearby_list_done(struct nearby_list *list);
+
 /* Times of those like invocation `at` of the list, the nearest first, to one side; `most`: at most NEARBY_SIDE. Returns how many. */
-size_t nearby_side(const struct capture_region *region, size_t at, bool after, uint64_t probe_ns, enum nearby_like like, size_t most, uint64_t *times);
+size_t nearby_side(const struct nearby_list *list, size_t at, bool after, enum nearby_like like, size_t most, uint64_t *times);
 /* To both, ascending. */
-size_t nearby_both(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t times[NEARBY_MOST]);
+size_t nearby_both(const struct nearby_list *list, size_t at, enum nearby_like like, uint64_t times[NEARBY_MOST]);
 
 /* Times of those like it nearby that stand where it stands: behind and before invocations that take about as long as those behind and before it do. Compared is the nearest
  * undisturbed one to each side, a few places away at most; none where there is none. Returns how many. */
-size_t nearby_placed(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, uint64_t times[NEARBY_MOST]);
+size_t nearby_placed(const struct nearby_list *list, size_t at, enum nearby_like like, uint64_t times[NEARBY_MOST]);
 
 /* Within a factor NEARBY_KIND_RATIO of each other. */
 bool nearby_is_about(uint64_t one_ns, uint64_t other_ns);
@@ -50,6 +67,6 @@ struct nearby_kinds {
 };
 
 /* `kinds`: zeroed, or of the same region, asked with the same `like` for another invocation. All that ask are disturbed, so that none is near another. */
-void nearby_kinds_find(const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, struct nearby_kinds *kinds);
+void nearby_kinds_find(const struct nearby_list *list, size_t at, enum nearby_like like, struct nearby_kinds *kinds);
 
 #endif

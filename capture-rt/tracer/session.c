@@ -355,7 +355,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
     close(sockets[1]);
     if (status == PCERE_OK) {
         struct pcere_error trouble = {0};
-        struct ahead *ahead = ahead_begin(log);
+        struct ahead *ahead = ahead_begin(&session->log);
         copier_prepare(&session->copier);
         if (snapshotter_open(session->child.pid, session->writer, session->manifest.page_size, &session->snapshotter, &trouble) ==
             PCERE_OK) {

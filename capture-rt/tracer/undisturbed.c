@@ -61,11 +61,11 @@ static bool explains(uint64_t like_ns, uint64_t own_ns, struct disturbance distu
 }
 
 /* The neighbours with the same words, if they agree and explain what it took; else 0. */
-static uint64_t close_ns(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns, struct disturbance disturbed)
+static uint64_t close_ns(const struct nearby_list *list, size_t at, uint64_t own_ns, struct disturbance disturbed)
 {
     uint64_t times[2 * CLOSE_MOST], sum_ns = 0;
-    size_t count = nearby_side(region, at, false, probe_ns, NEARBY_SAME, CLOSE_MOST, times);
-    count += nearby_side(region, at, true, probe_ns, NEARBY_SAME, CLOSE_MOST, times + count);
+    size_t count = nearby_side(list, at, false, NEARBY_SAME, CLOSE_MOST, times);
+    count += nearby_side(list, at, true, NEARBY_SAME, CLOSE_MOST, times + count);
     if (count < NEARBY_LIKE_LEAST)
         return 0;
     nearby_sort(times, count);
@@ -76,10 +76,10 @@ static uint64_t close_ns(const struct capture_region *region, size_t at, uint64_
 }
 
 /* The median of those nearby that took about as long as was expected of this one, or 0. */
-static uint64_t foretold_ns(const struct capture_region *region, size_t at, uint64_t probe_ns)
+static uint64_t foretold_ns(const struct nearby_list *list, size_t at)
 {
     uint64_t times[NEARBY_MOST];
-    size_t count = region->list[at].expected ? nearby_both(region, at, probe_ns, NEARBY_FORETOLD, times) : 0;
+    size_t count = list->region->list[at].expected ? nearby_both(list, at, NEARBY_FORETOLD, times) : 0;
     return count ? times[count / 2] : 0;
 }
 
@@ -116,10 +116,10 @@ static uint64_t kind_pick(const struct nearby_kinds *kinds, uint64_t own_ns, str
 
 /* Of the kinds that it can be one of, the only one of which others stand where it stands in the region's order; else 0. What faults cost is known to a third, which of
  * 33,000 is as much as what tells kinds apart. */
-static uint64_t kind_placed(const struct nearby_kinds *kinds, const struct capture_region *region, size_t at, uint64_t probe_ns, enum nearby_like like, struct disturbance disturbed)
+static uint64_t kind_placed(const struct nearby_kinds *kinds, const struct nearby_list *list, size_t at, enum nearby_like like, struct disturbance disturbed)
 {
-    uint64_t times[NEARBY_MOST], own_ns = nearby_measured_ns(&region->list[at], probe_ns), found_ns = 0;
-    size_t count = nearby_placed(region, at, probe_ns, like, times);
+    uint64_t times[NEARBY_MOST], own_ns = list->ones[at].time_ns, found_ns = 0;
+    size_t count = nearby_placed(list, at, like, times);
     for (size_t i = 0; count && i < kinds->count; i++) {
         bool placed = false;
         for (size_t k = 0; k < count && !placed; k++)
@@ -155,25 +155,25 @@ static uint64_t tracking_faults(const struct capture_invocation *invocation, uin
 /* Of the last invocation that was estimated: by those with the same words, and by all. */
 struct nearby { struct nearby_kinds same, usual; };
 
-static struct estimate estimate(const struct capture_region *region, size_t at, uint64_t probe_ns, uint64_t faults, uint64_t fault_ns, struct nearby *nearby)
+static struct estimate estimate(const struct nearby_list *list, size_t at, uint64_t faults, uint64_t fault_ns, struct nearby *nearby)
 {
-    const struct capture_invocation *invocation = &region->list[at];
-    uint64_t own_ns = nearby_measured_ns(invocation, probe_ns), like_ns = 0;
+    const struct capture_invocation *invocation = &list->region->list[at];
+    uint64_t own_ns = list->ones[at].time_ns, like_ns = 0;
     struct disturbance disturbed = disturbance_of(invocation, faults, fault_ns);
     bool many;
     if (!invocation->fresh) {
-        nearby_kinds_find(region, at, probe_ns, NEARBY_SAME, &nearby->same);
-        like_ns = nearby->same.apart ? 0 : close_ns(region, at, own_ns, probe_ns, disturbed);
+        nearby_kinds_find(list, at, NEARBY_SAME, &nearby->same);
+        like_ns = nearby->same.apart ? 0 : close_ns(list, at, own_ns, disturbed);
         if (!like_ns) {
             like_ns = kind_pick(&nearby->same, own_ns, disturbed, &many);
-            uint64_t placed = many ? kind_placed(&nearby->same, region, at, probe_ns, NEARBY_SAME, disturbed) : 0;
-            uint64_t foretold = (!like_ns || many) && !placed ? foretold_ns(region, at, probe_ns) : 0;
+            uint64_t placed = many ? kind_placed(&nearby->same, list, at, NEARBY_SAME, disturbed) : 0;
+            uint64_t foretold = (!like_ns || many) && !placed ? foretold_ns(list, at) : 0;
             like_ns = placed ? placed : foretold && explains(foretold, own_ns, disturbed) ? foretold : like_ns;
         }
         if (!like_ns) {
-            nearby_kinds_find(region, at, probe_ns, NEARBY_USUAL, &nearby->usual);
+            nearby_kinds_find(list, at, NEARBY_USUAL, &nearby->usual);
             like_ns = kind_pick(&nearby->usual, own_ns, disturbed, &many);
-            uint64_t placed = many ? kind_placed(&nearby->usual, region, at, probe_ns, NEARBY_USUAL, disturbed) : 0;
+            uint64_t placed = many ? kind_placed(&nearby->usual, list, at, NEARBY_USUAL, disturbed) : 0;
             like_ns = placed ? placed : like_ns;
         }
     }
@@ -187,16 +187,17 @@ static struct estimate estimate(const struct capture_region *region, size_t at, 
 }
 
 /* What faults of tracking cost, from invocations that had some and others with the same words that had none. */
-static void faults_add(const struct capture_region *region, uint64_t probe_ns, atomic_uint_fast64_t *faults, atomic_uint_fast64_t *time_ns)
+static void faults_add(const struct nearby_list *list, atomic_uint_fast64_t *faults, atomic_uint_fast64_t *time_ns)
 {
+    const struct capture_region *region = list->region;
     uint32_t least = faults_least(region);
     struct nearby_kinds kinds = {.time_count = 0};
     for (size_t i = 0; i < region->list_count && least != UINT32_MAX; i++) {
         const struct capture_invocation *invocation = &region->list[i];
         if (!invocation->end_ns || !nearby_is_disturbed(invocation) || !invocation->measured_cpu || invocation->fresh || invocation->faults == least)
             continue;
-        uint64_t own_ns = nearby_measured_ns(invocation, probe_ns);
-        nearby_kinds_find(region, i, probe_ns, NEARBY_SAME, &kinds);
+        uint64_t own_ns = list->ones[i].time_ns;
+        nearby_kinds_find(list, i, NEARBY_SAME, &kinds);
         if (kinds.count != 1)
             continue;
         atomic_fetch_add(faults, invocation->faults - least);
@@ -240,10 +241,10 @@ static bool stops_between(const struct stops *stops, uint64_t low_ns, uint64_t h
 }
 
 /* The last one before it with the same words; else the last one; else `at`: it is the first. */
-static size_t before_find(const struct capture_region *region, size_t at)
+static size_t before_find(const struct nearby_list *list, size_t at)
 {
     for (size_t i = at; i-- > 0 && at - i <= NEARBY_REACH;)
-        if (region->list[i].words_hash == region->list[at].words_hash)
+        if (list->ones[i].words_hash == list->ones[at].words_hash)
             return i;
     return at ? at - 1 : 0;
 }
@@ -269,11 +270,11 @@ static bool is_above_median(uint64_t own_ns, const uint64_t *times, size_t count
 
 /* Does it take more than its like: as many of those before as of those after, so that steady change does not count; at the run's beginning, of those after it
  * the later ones, if they do not change? Else that cannot be told. */
-static bool is_above_level(const struct capture_region *region, size_t at, uint64_t own_ns, uint64_t probe_ns)
+static bool is_above_level(const struct nearby_list *list, size_t at)
 {
-    uint64_t before[NEARBY_SIDE], both[NEARBY_MOST], *after = both;
-    size_t sooner = kindred_keep(own_ns, before, nearby_side(region, at, false, probe_ns, NEARBY_SAME, NEARBY_SIDE, before));
-    size_t later = kindred_keep(own_ns, after, nearby_side(region, at, true, probe_ns, NEARBY_SAME, NEARBY_SIDE, after));
+    uint64_t before[NEARBY_SIDE], both[NEARBY_MOST], *after = both, own_ns = list->ones[at].time_ns;
+    size_t sooner = kindred_keep(own_ns, before, nearby_side(list, at, false, NEARBY_SAME, NEARBY_SIDE, before));
+    size_t later = kindred_keep(own_ns, after, nearby_side(list, at, true, NEARBY_SAME, NEARBY_SIDE, after));
     size_t third = later / 3, equal = sooner < later ? sooner : later;
     if (equal >= LEVEL_LEAST) {
         memcpy(both + equal, before, equal * sizeof *both);
@@ -288,21 +289,23 @@ static bool is_above_level(const struct capture_region *region, size_t at, uint6
 
 /* The first one with its words after a stop finds what it uses as the stop left it, wherever in the region's order it comes. Those that
  * follow are disturbed as well, until one takes what its like take. And so are those that had faults for no reason of their own, at whatever distance. */
-static void near_mark(struct capture_region *region, const struct stops *stops, uint64_t probe_ns)
+static void near_mark(struct capture_region *region, struct nearby_list *list, const struct stops *stops)
 {
     uint32_t least = faults_least(region);
     for (size_t i = 0; i < region->list_count; i++) {
         struct capture_invocation *invocation = &region->list[i];
         uint64_t more = invocation->measured_cpu && !invocation->fresh && invocation->number > 1 && least != UINT32_MAX ? invocation->faults - least : 0;
-        invocation->near |= stops_between(stops, region->list[before_find(region, i)].begin_ns, invocation->begin_ns) ||
-                            (more >= FAULTS_MANY && (double)(more * FAULT_NS) > FAULTS_RATIO * (double)nearby_measured_ns(invocation, probe_ns));
+        invocation->near |= stops_between(stops, region->list[before_find(list, i)].begin_ns, invocation->begin_ns) ||
+                            (more >= FAULTS_MANY && (double)(more * FAULT_NS) > FAULTS_RATIO * (double)list->ones[i].time_ns);
+        nearby_list_renew(list, i);
     }
     for (size_t i = 1; i < region->list_count; i++) {
         struct capture_invocation *invocation = &region->list[i];
-        const struct capture_invocation *before = &region->list[before_find(region, i)];
+        const struct capture_invocation *before = &region->list[before_find(list, i)];
         if (nearby_is_disturbed(invocation) || !nearby_is_disturbed(before) || !invocation->end_ns || before->words_hash != invocation->words_hash)
             continue;
-        invocation->near = is_above_level(region, i, nearby_measured_ns(invocation, probe_ns), probe_ns);
+        invocation->near = is_above_level(list, i);
+        nearby_list_renew(list, i);
     }
 }
 
@@ -333,7 +336,8 @@ struct work {
     atomic_size_t next;
 };
 
-static void region_fill(const struct work *work, size_t index)
+/* `list` NULL: no memory, and times are what was measured. */
+static void region_fill(const struct work *work, size_t index, const struct nearby_list *list)
 {
     const struct capture_run *run = work->run;
     struct capture_region *region = &run->regions[index];
@@ -345,9 +349,9 @@ static void region_fill(const struct work *work, size_t index)
             continue;
         struct estimate found = {nearby_measured_ns(invocation, run->probe_ns), 0};
         uint64_t faults = 0;
-        if (nearby_is_disturbed(invocation)) {
+        if (list && nearby_is_disturbed(invocation)) {
             faults = tracking_faults(invocation, least, invocation->stopped && work->pages ? work->pages(work->context, index, invocation->number) : 0);
-            found = estimate(region, j, run->probe_ns, faults, work->fault_ns, &nearby);
+            found = estimate(list, j, faults, work->fault_ns, &nearby);
         }
         invocation->time_ns = found.time_ns;
         invocation->uncertain_ns = found.uncertain_ns;
@@ -358,13 +362,18 @@ static void region_fill(const struct work *work, size_t index)
 static void *regions_take(void *context)
 {
     struct work *work = context;
-    for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->run->region_count;)
-        if (work->kind == WORK_MARK)
-            near_mark(&work->run->regions[i], &work->stops, work->run->probe_ns);
-        else if (work->kind == WORK_FAULTS)
-            faults_add(&work->run->regions[i], work->run->probe_ns, &work->faults, &work->faults_ns);
-        else
-            region_fill(work, i);
+    struct nearby_list list = {.capacity = 0};
+    for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->run->region_count;) {
+        struct capture_region *region = &work->run->regions[i];
+        bool known = nearby_list_fill(&list, region, work->run->probe_ns);
+        if (work->kind == WORK_FILL)
+            region_fill(work, i, known ? &list : NULL);
+        else if (known && work->kind == WORK_MARK)
+            near_mark(region, &list, &work->stops);
+        else if (known)
+            faults_add(&list, &work->faults, &work->faults_ns);
+    }
+    nearby_list_done(&list);
     return NULL;
 }
 
@@ -447,55 +456,57 @@ static void time_take(struct capture_run *run, struct capture_region *region, st
 }
 
 /* What its like take, or 0. */
-static double like_ns(const struct capture_run *run, const struct capture_region *region, size_t at)
+static double like_ns(const struct nearby_list *list, size_t at)
 {
     uint64_t times[NEARBY_MOST];
-    size_t count = nearby_both(region, at, run->probe_ns, NEARBY_SAME, times);
+    size_t count = nearby_both(list, at, NEARBY_SAME, times);
     if (count < NEARBY_LIKE_LEAST)
-        count = nearby_both(region, at, run->probe_ns, NEARBY_USUAL, times);
+        count = nearby_both(list, at, NEARBY_USUAL, times);
     return count < NEARBY_LIKE_LEAST ? 0 : (double)times[count / 2];
 }
 
 /* Does it stand out from its like here, and from the most that it may take in the other run? Then it was the machine that stretched it. */
-static bool is_stretched(const struct capture_run *run, const struct capture_region *region, size_t at, const struct capture_invocation *same)
+static bool is_stretched(const struct nearby_list *list, size_t at, const struct capture_invocation *same)
 {
-    double own_ns = (double)region->list[at].time_ns, most_ns = (double)same->time_ns + (double)same->uncertain_ns;
-    double usual_ns = own_ns < STRETCHED_RATIO * most_ns ? 0 : like_ns(run, region, at);
+    double own_ns = (double)list->region->list[at].time_ns, most_ns = (double)same->time_ns + (double)same->uncertain_ns;
+    double usual_ns = own_ns < STRETCHED_RATIO * most_ns ? 0 : like_ns(list, at);
     return usual_ns > 0 && own_ns >= STRETCHED_RATIO * usual_ns;
 }
 
 /* Is what the other run says of an invocation nearer to what it takes? */
-static bool is_better(const struct capture_run *run, size_t region, size_t at, const struct capture_run *other, size_t other_at)
+static bool is_better(const struct nearby_list *list, size_t at, const struct nearby_list *other, size_t other_at)
 {
-    const struct capture_region *here = &run->regions[region], *there = &other->regions[region];
-    const struct capture_invocation *one = &here->list[at], *two = &there->list[other_at];
+    const struct capture_invocation *one = &list->region->list[at], *two = &other->region->list[other_at];
     if (!nearby_is_disturbed(one))
-        return is_stretched(run, here, at, two);
+        return is_stretched(list, at, two);
     if (nearby_is_disturbed(two))
         return two->uncertain_ns < one->uncertain_ns && two->time_ns < one->time_ns;
-    return !is_stretched(other, there, other_at, one);
+    return !is_stretched(other, other_at, one);
 }
 
-static void region_join(struct capture_run *run, size_t region, const struct capture_run *other, const size_t *same)
+static void region_join(struct capture_run *run, struct capture_region *region, const struct nearby_list *list, const struct nearby_list *other, const size_t *same)
 {
-    struct capture_region *here = &run->regions[region];
-    for (size_t i = 0; i < here->list_count; i++)
-        if (same[i] != SIZE_MAX && is_better(run, region, i, other, same[i]))
-            time_take(run, here, &here->list[i], &other->regions[region].list[same[i]]);
+    for (size_t i = 0; i < region->list_count; i++)
+        if (same[i] != SIZE_MAX && is_better(list, i, other, same[i]))
+            time_take(run, region, &region->list[i], &other->region->list[same[i]]);
 }
 
 void undisturbed_take(struct capture_run *run, const struct capture_run *other)
 {
+    struct nearby_list here = {.capacity = 0}, there = {.capacity = 0};
     run->uncertain_ns = 0;
     for (size_t i = 0; i < run->region_count; i++) {
         struct capture_region *region = &run->regions[i];
-        size_t *same = i < other->region_count ? malloc((region->list_count + 1) * sizeof *same) : NULL;
-        if (same && same_find(region, &other->regions[i], same))
-            region_join(run, i, other, same);
+        const struct capture_region *its = i < other->region_count ? &other->regions[i] : NULL;
+        size_t *same = its ? malloc((region->list_count + 1) * sizeof *same) : NULL;
+        if (same && nearby_list_fill(&here, region, run->probe_ns) && nearby_list_fill(&there, its, other->probe_ns) && same_find(region, its, same))
+            region_join(run, region, &here, &there, same);
         free(same);
         for (size_t j = 0; j < region->list_count; j++)
             run->uncertain_ns += region->list[j].nested ? 0 : region->list[j].uncertain_ns;
     }
+    nearby_list_done(&here);
+    nearby_list_done(&there);
     if (other->serial_ns < run->serial_ns) {
         run->wall_ns -= run->serial_ns - other->serial_ns;
         run->serial_ns = other->serial_ns;

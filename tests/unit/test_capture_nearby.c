@@ -40,17 +40,19 @@ static void followed(void)
 {
     static struct capture_invocation list[MANY];
     const struct capture_region region = {.list = list, .list_count = MANY};
+    struct nearby_list near = {.capacity = 0};
     uint64_t state = 1;
     size_t differing = 0, asked = 0, found = 0;
     list_fill(list, &state);
+    CU_ASSERT_TRUE_FATAL(nearby_list_fill(&near, &region, 20));
     for (enum nearby_like like = NEARBY_USUAL; like <= NEARBY_SAME; like++) {
         struct nearby_kinds kinds = {.count = 0};
         for (size_t i = 0; i < MANY; i++) {
             if (!list[i].near || next_random(&state) % 4 == 0)
                 continue;
             struct nearby_kinds alone = {.count = 0};
-            nearby_kinds_find(&region, i, 20, like, &kinds);
-            nearby_kinds_find(&region, i, 20, like, &alone);
+            nearby_kinds_find(&near, i, like, &kinds);
+            nearby_kinds_find(&near, i, like, &alone);
             differing += !are_equal(&kinds, &alone);
             found += alone.count;
             asked++;
@@ -58,19 +60,26 @@ static void followed(void)
     }
     CU_ASSERT_TRUE(asked > MANY / 2 && found > asked);
     CU_ASSERT_EQUAL(differing, 0);
+    nearby_list_done(&near);
 }
 
 static void both_sides(void)
 {
     struct capture_invocation list[5];
     const struct capture_region region = {.list = list, .list_count = 5};
+    struct nearby_list near = {.capacity = 0};
     uint64_t times[NEARBY_MOST];
     for (size_t i = 0; i < 5; i++)
         list[i] = (struct capture_invocation){.begin_ns = 100, .end_ns = 100 + (i == 4 ? 5 : 500 - 100 * i), .near = i == 2, .words_hash = i == 1};
-    CU_ASSERT_EQUAL(nearby_both(&region, 2, 10, NEARBY_USUAL, times), 4);
+    CU_ASSERT_TRUE_FATAL(nearby_list_fill(&near, &region, 10));
+    CU_ASSERT_EQUAL(nearby_both(&near, 2, NEARBY_USUAL, times), 4);
     CU_ASSERT_TRUE(times[0] == 1 && times[1] == 190 && times[2] == 390 && times[3] == 490);
-    CU_ASSERT_EQUAL(nearby_side(&region, 2, false, 10, NEARBY_SAME, 2, times), 1);
+    CU_ASSERT_EQUAL(nearby_side(&near, 2, false, NEARBY_SAME, 2, times), 1);
     CU_ASSERT_EQUAL(times[0], 490);
+    list[3].near = true;
+    nearby_list_renew(&near, 3);
+    CU_ASSERT_EQUAL(nearby_both(&near, 2, NEARBY_USUAL, times), 3);
+    nearby_list_done(&near);
 }
 
 static const struct unit_test tests[] = {
