@@ -83,7 +83,8 @@ struct capture_counts {         /* what probes keep of a region: one cache line,
     uint64_t time_ns;           /* of those in no other region that ended, together */
     uint64_t nested_ns;         /* of the others that ended */
     uint64_t last_ns;           /* of the last that ended */
-    uint64_t faulted;           /* 1: one of them had many page faults */
+    uint32_t faulted;           /* 1: one of them had many page faults */
+    uint32_t gathered;          /* 1: it has a codelet, or is given up; so that its history need not be asked */
     uint64_t stops_seen;        /* of all stops, when the last that ended did */
     uint64_t nested;            /* entered inside another parallel region */
     uint64_t foreign;           /* entered outside parallel regions by a thread that is not the initial one */

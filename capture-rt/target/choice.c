@@ -225,7 +225,7 @@ static uint64_t least_find(const struct target_state *state, uint64_t now_ns)
     for (uint32_t i = 0; i < regions && i < CAPTURE_REGIONS_MAX; i++) {
         uint64_t time_ns = __atomic_load_n(&log->counts[i].time_ns, __ATOMIC_RELAXED), where = capture_magnitude(time_ns) / CAPTURE_MAGNITUDE_STEP;
         all_ns += time_ns;
-        if (has_some(&log->histories[i]))
+        if (log->counts[i].gathered || has_some(&log->histories[i]))
             continue;
         at[where].count++;
         at[where].time_ns += time_ns;
@@ -247,10 +247,15 @@ static void least_see(struct target_state *state, uint64_t now_ns)
     __atomic_store_n(&state->least_ns, least_find(state, now_ns), __ATOMIC_RELAXED);
 }
 
+/* Asked before each invocation of a light region, whose history lies in no cache. */
 static bool is_gathered(const struct target_state *state, uint32_t region)
 {
-    return has_some(&state->log->histories[region]) ||
-           state->log->counts[region].time_ns < __atomic_load_n(&state->least_ns, __ATOMIC_RELAXED);
+    struct capture_counts *counts = &state->log->counts[region];
+    if (counts->gathered || counts->time_ns < __atomic_load_n(&state->least_ns, __ATOMIC_RELAXED))
+        return true;
+    bool some = has_some(&state->log->histories[region]);
+    __atomic_store_n(&counts->gathered, some, __ATOMIC_RELAXED);
+    return some;
 }
 
 /* One invocation of each light region that is not among the lightest, so that what has no codelet does not add up. It is worth no stop of its own: it is
