@@ -140,6 +140,19 @@ static bool add_name(struct store_writer *writer, const char *name)
     return (grown[writer->files.codelet_count] = strdup(name)) && ++writer->files.codelet_count;
 }
 
+/* As file_replace; the disk begins with it at once, since it has to be there when the store is complete. */
+static enum pcere_status write_codelet_file(const struct store_writer *writer, const char *path, const void *data, size_t bytes, struct pcere_error *error)
+{
+    struct file_stage stage;
+    enum pcere_status status = file_stage(writer->staging.directory, path, "codelet.write", &stage, error);
+    if (status)
+        return status;
+    status = file_write_all(stage.descriptor, -1, data, bytes, stage.name, "codelet.write", error);
+    if (!status)
+        sync_file_range(stage.descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+    return file_publish(writer->staging.directory, path, &stage, false, "codelet.write", status, error);
+}
+
 /* With `writing` held: the codelet's file, once the first `blocks` blocks are in `pages`. */
 static enum pcere_status write_codelet(struct store_writer *writer, const struct store_codelet *codelet, uint64_t blocks,
                                        char **ret_name, uint64_t *ret_stored_bytes, struct pcere_error *error)
@@ -156,7 +169,7 @@ static enum pcere_status write_codelet(struct store_writer *writer, const struct
     if (!status)
         status = codelet_encode(codelet, name, writer->files.store_id, writer->page_bytes, pages, &data, &data_bytes, error);
     if (!status)
-        status = file_replace(writer->staging.directory, path, data, data_bytes, false, "codelet.write", error);
+        status = write_codelet_file(writer, path, data, data_bytes, error);
     if (!status && !add_name(writer, name)) {
         unlinkat(writer->staging.directory, path, 0);
         status = pcere_fail_memory(error, "a codelet's name");
