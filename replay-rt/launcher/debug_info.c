@@ -9,7 +9,11 @@
 
 /* ---- variables ------------------------------------------------------------------------------------------------------------- */
 
-struct scope { const char *function; const char *prefix; };
+struct scope {
+    const char *function, *prefix;
+    uint64_t path;                        /* of the namespaces and classes */
+    bool local;                           /* what is in it is its unit's own */
+};
 
 static const char *entry_name(struct debug_info *info, const struct scope *scope, Dwarf_Die *die)
 {
@@ -126,6 +130,13 @@ bool debug_type_is_extended(const struct debug_info *info, uint32_t number)
            && bsearch(&type->name, info->bases, info->base_count, sizeof *info->bases, name_order);
 }
 
+static void scope_enter(struct scope *scope, Dwarf_Die *die)
+{
+    const char *name = dwarf_diename(die);
+    scope->local |= !name;
+    scope->path = name ? debug_path_within(scope->path, name) : scope->path;
+}
+
 static void entries_visit(struct debug_info *info, const struct scope *scope, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
@@ -144,11 +155,13 @@ static void entries_visit(struct debug_info *info, const struct scope *scope, Dw
             text_addf(&text, "%s%s", scope->prefix ? scope->prefix : "", name ? name : "(anonymous)");
             text_add(&text, "::");
             inner.prefix = debug_keep(info, &text);
+            scope_enter(&inner, &die);
             entries_visit(info, &inner, &die, depth + 1);
             break;
         }
         case DW_TAG_subprogram:
             inner.prefix = NULL;
+            inner.local = true;
             inner.function = debug_string(&die, DW_AT_name);
             outlined_add(info, &die, inner.function);
             entries_visit(info, &inner, &die, depth + 1);
@@ -163,9 +176,16 @@ static void entries_visit(struct debug_info *info, const struct scope *scope, Dw
         }
         case DW_TAG_lexical_block:
         case DW_TAG_inlined_subroutine:
+            entries_visit(info, scope, &die, depth + 1);
+            break;
         case DW_TAG_structure_type:
         case DW_TAG_class_type:
-            entries_visit(info, scope, &die, depth + 1);
+        case DW_TAG_union_type:
+            if (!scope->local)
+                debug_definition_add(info, scope->path, &die);
+            scope_enter(&inner, &die);
+            if (dwarf_tag(&die) != DW_TAG_union_type)
+                entries_visit(info, &inner, &die, depth + 1);
             break;
         case DW_TAG_inheritance:
             base_add(info, &die, parent);
@@ -205,6 +225,7 @@ static void units_visit(struct debug_info *info)
         entries_visit(info, &outside, &entries, 0);
     if (info->base_count)
         qsort(info->bases, info->base_count, sizeof *info->bases, name_order);
+    debug_definitions_sort(info);
 }
 
 enum pcere_status debug_info_open(const char *path, struct debug_info **ret_info, struct pcere_error *error)
@@ -249,6 +270,7 @@ void debug_info_close(struct debug_info *info)
     free(info->places);
     free(info->variables);
     free(info->bases);
+    free(info->definitions);
     free(info->outlined);
     free(info->strings);
     free(info);

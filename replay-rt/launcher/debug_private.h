@@ -1,7 +1,7 @@
 /* replay-rt/launcher/debug_private.h - what the files share that know libdw: entries of DWARF, and the handle. For them only.
  *
  *   debug_types.c   entries, and types made of them        debug_info.c   opening, static variables        debug_code.c   constructs, frames
- *   debug_arrays.c  arrays, and Fortran's descriptors of them
+ *   debug_arrays.c  arrays, and Fortran's descriptors of them    debug_definitions.c   what is only declared in a unit
  */
 #ifndef PCERE_REPLAY_LAUNCHER_DEBUG_PRIVATE_H
 #define PCERE_REPLAY_LAUNCHER_DEBUG_PRIVATE_H
@@ -17,6 +17,9 @@
 
 struct place { const void *entry; uint32_t type; };      /* open hash */
 
+/* A class with its members; `path` tells the namespaces and classes around it. */
+struct definition { const char *name; uint64_t path; Dwarf_Die die; };
+
 struct function { Dwarf_Die die; const char *name; uint32_t line; };
 
 struct debug_info {
@@ -27,11 +30,13 @@ struct debug_info {
     Dwarf_Die *dies;                      /* by type: of pointers, what they point to */
     size_t die_capacity;
     struct place *places;
-    size_t place_capacity;                /* a power of two */
+    size_t place_count, place_capacity;   /* a power of two */
     struct debug_variable *variables;
     size_t variable_count, variable_capacity;
     const char **bases;                   /* names of classes that others extend; ascending */
     size_t base_count, base_capacity;
+    struct definition *definitions;       /* ascending by name and path */
+    size_t definition_count, definition_capacity;
     struct function *outlined;            /* bodies of parallel constructs */
     size_t outlined_count, outlined_capacity;
     char **strings;
@@ -61,6 +66,13 @@ const char *debug_keep(struct debug_info *info, struct text *text);
 /* Numbers of types: a new one of which nothing is known, and that of an entry. 0 without memory (info->failed). */
 uint32_t debug_type_new(struct debug_info *info);
 uint32_t debug_type_read(struct debug_info *info, Dwarf_Die *start, int depth);
+
+/* Definitions are added in any order, and sorted before one is looked for. */
+uint64_t debug_path_within(uint64_t path, const char *name);     /* 0: outside of all */
+void debug_definition_add(struct debug_info *info, uint64_t path, Dwarf_Die *die);
+void debug_definitions_sort(struct debug_info *info);
+/* That of a class that is only declared here. false: the program has none, or several that differ. */
+bool debug_definition_find(struct debug_info *info, Dwarf_Die *declaration, Dwarf_Die *ret_definition);
 
 bool debug_is_fortran(Dwarf_Die *die);    /* by its unit's language */
 /* An array's entry: nested arrays, or the descriptor that leads to one. */

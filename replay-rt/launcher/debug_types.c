@@ -88,7 +88,7 @@ static struct place *place_find(struct place *places, size_t capacity, const voi
 
 static bool places_grow(struct debug_info *info)
 {
-    if (info->type_count * 2 < info->place_capacity)
+    if (info->place_count * 2 < info->place_capacity)
         return true;
     size_t capacity = info->place_capacity ? info->place_capacity * 2 : 1024;
     struct place *places = calloc(capacity, sizeof *places);
@@ -177,16 +177,28 @@ static struct debug_type number_read(Dwarf_Die *die)
     return type;
 }
 
-static uint32_t type_make(struct debug_info *info, Dwarf_Die *die, int tag, int depth)
+/* From now on the entry is that type. false: no memory. */
+static bool place_add(struct debug_info *info, const Dwarf_Die *die, uint32_t number)
 {
-    uint32_t number = debug_type_new(info);
-    if (!number)
-        return 0;
     if (!places_grow(info)) {
         info->failed = true;
-        return 0;
+        return false;
     }
     *place_find(info->places, info->place_capacity, die->addr) = (struct place){die->addr, number};
+    info->place_count++;
+    return true;
+}
+
+static uint32_t type_make(struct debug_info *info, Dwarf_Die *die, int tag, int depth)
+{
+    Dwarf_Die definition;
+    if (debug_flag(die, DW_AT_declaration) && debug_definition_find(info, die, &definition)) {
+        uint32_t defined = debug_type_read(info, &definition, depth);
+        return place_add(info, die, defined) ? defined : 0;
+    }
+    uint32_t number = debug_type_new(info);
+    if (!number || !place_add(info, die, number))
+        return 0;
     struct debug_type type = {0};
     switch (tag) {
     case DW_TAG_pointer_type:

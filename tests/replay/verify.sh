@@ -103,6 +103,13 @@ verdict derived.pcere owners@ 2 different
 holds "what it has in the padding of its base class is no padding, by a pointer and in a variable" jq -e '.codelets[0].causes | map(select(.verdict == "different") | .name)
     | index("shape->(derived)") != null and index("square.owner") != null' .out
 
+# ---- classes that the region's file only declares -------------------------------------------------------------------------------------------
+program declared declared.cpp declared_made.cpp declared_too.cpp
+captured declared
+verdict declared.pcere owners@ 2 different
+named "members of a class are named where another file defines it, not by its namesake in another namespace" "grid->cells[].owner" heap
+holds "one that two files define differently is of no known type" jq -e '[.codelets[0].causes[] | select(.name | test("other"))] | length >= 1 and all(.kind == "unknown type" and (.name | test("numbers|values") | not))' .out
+
 # ---- constants without a name ------------------------------------------------------------------------------------------------------------
 # The codelet has its own of each string literal. The second time all of it is a shared library.
 flags=-O2

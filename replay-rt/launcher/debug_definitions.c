@@ -1,0 +1,87 @@
+/* replay-rt/launcher/debug_definitions.c - what a class that a unit only declares is: compilers write a class into the units that make its objects or have its virtual functions, others
+ * have its name; and so do units of C that know a handle by its name.
+ */
+#include "include/pcere/bisect.h"
+#include "replay-rt/launcher/debug_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t debug_path_within(uint64_t path, const char *name)
+{
+    for (path = (path ^ ':') * UINT64_C(0x100000001b3); *name; name++)
+        path = (path ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return path;
+}
+
+void debug_definition_add(struct debug_info *info, uint64_t path, Dwarf_Die *die)
+{
+    const char *name = dwarf_diename(die);
+    if (!name || !dwarf_hasattr(die, DW_AT_byte_size) || debug_flag(die, DW_AT_declaration))
+        return;
+    if (!array_reserve(&info->definitions, &info->definition_capacity, info->definition_count + 1, sizeof *info->definitions))
+        info->failed = true;
+    else
+        info->definitions[info->definition_count++] = (struct definition){name, path, *die};
+}
+
+static int definition_order(const void *left, const void *right)
+{
+    const struct definition *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+    return order ? order : (a->path > b->path) - (a->path < b->path);
+}
+
+void debug_definitions_sort(struct debug_info *info)
+{
+    if (info->definition_count)
+        qsort(info->definitions, info->definition_count, sizeof *info->definitions, definition_order);
+}
+
+/* Namespaces and classes around an entry. false: what lies in a function, or in a namespace without a name, is its unit's own. */
+static bool path_read(Dwarf_Die *die, uint64_t *ret_path)
+{
+    Dwarf_Die *scopes = NULL;
+    int count = dwarf_getscopes_die(die, &scopes);
+    bool known = count > 0;
+    *ret_path = 0;
+    for (int i = count - 1; known && i >= 1; i--) {
+        const char *name = dwarf_diename(&scopes[i]);
+        switch (dwarf_tag(&scopes[i])) {
+        case DW_TAG_compile_unit:
+            break;
+        case DW_TAG_namespace:
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+        case DW_TAG_union_type:
+            known = name != NULL;
+            *ret_path = known ? debug_path_within(*ret_path, name) : 0;
+            break;
+        default:
+            known = false;
+            break;
+        }
+    }
+    free(scopes);
+    return known;
+}
+
+/* In C, units may mean different things by one name: all that have it must be alike in size. */
+bool debug_definition_find(struct debug_info *info, Dwarf_Die *declaration, Dwarf_Die *ret_definition)
+{
+    Dwarf_Attribute signature;
+    struct definition wanted = {.name = dwarf_diename(declaration)};
+    if (dwarf_attr(declaration, DW_AT_signature, &signature))
+        return dwarf_formref_die(&signature, ret_definition) != NULL && !debug_flag(ret_definition, DW_AT_declaration);
+    if (!wanted.name || !info->definition_count || !path_read(declaration, &wanted.path))
+        return false;
+    BISECT(first, 0, info->definition_count, i, definition_order(&info->definitions[i], &wanted) < 0);
+    uint64_t bytes = 0, other = 0;
+    if (first == info->definition_count || definition_order(&info->definitions[first], &wanted) != 0 || !debug_number(&info->definitions[first].die, DW_AT_byte_size, &bytes))
+        return false;
+    for (size_t i = first + 1; i < info->definition_count && definition_order(&info->definitions[i], &wanted) == 0; i++)
+        if (!debug_number(&info->definitions[i].die, DW_AT_byte_size, &other) || other != bytes)
+            return false;
+    *ret_definition = info->definitions[first].die;
+    return true;
+}
