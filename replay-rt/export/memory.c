@@ -128,7 +128,8 @@ static int original_order(const void *left, const void *right)
     return (a->original > b->original) - (a->original < b->original);
 }
 
-/* Originals become shared memory, those that touch in one piece, which is seen at its other addresses by mremap(2) with an old size of 0. */
+/* Originals become shared memory, those that touch in one piece, which is seen at its other addresses by mremap(2) with an old size of 0. Not by the function, into which
+ * libraries that watch mappings (libucm) write a jump of theirs. */
 static void same_map(void)
 {
     qsort(sames, same_count, sizeof *sames, original_order);
@@ -140,7 +141,7 @@ static void same_map(void)
         }
         bool mapped = mmap(start, (size_t)(end - start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == start;
         for (size_t j = i; mapped && j < next; j++)
-            mapped = mremap(sames[j].original, 0, (size_t)(sames[j].end - sames[j].start), MREMAP_MAYMOVE | MREMAP_FIXED, sames[j].start) == sames[j].start;
+            mapped = syscall(SYS_mremap, sames[j].original, 0, (size_t)(sames[j].end - sames[j].start), MREMAP_MAYMOVE | MREMAP_FIXED, sames[j].start) != -1;
         if (!mapped) {
             perror("codelet: memory at two addresses");
             exit(2);

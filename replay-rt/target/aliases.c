@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static struct plan_range *ranges_new(struct codelet *codelet, size_t count)
 {
@@ -55,6 +57,12 @@ static void original_fill(const struct memory *memory, const struct plan_range *
     }
 }
 
+/* Not by the function: libucm, which comes with MPICH, writes a jump to its own into that, which forgets the new address. */
+static bool alias_map(const struct plan_alias *alias)
+{
+    return syscall(SYS_mremap, alias->original, 0, alias->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, alias->address) != -1;
+}
+
 void pcere_aliases_map(const struct memory *memory)
 {
     const struct plan_alias *aliases = PLAN_TABLE(memory->codelet, aliases, struct plan_alias);
@@ -65,7 +73,7 @@ void pcere_aliases_map(const struct memory *memory)
         original_fill(memory, original);
     }
     for (uint64_t i = 0; i < memory->codelet->plan->aliases.count; i++)
-        if (mremap((void *)aliases[i].original, 0, aliases[i].bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)aliases[i].address) == MAP_FAILED)
+        if (!alias_map(&aliases[i]))
             end_unmapped(memory, aliases[i].address, aliases[i].bytes);
 }
 
