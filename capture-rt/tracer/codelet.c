@@ -318,6 +318,17 @@ static enum pcere_status settings_fill(const struct capture_stop *stop, struct s
     return PCERE_OK;
 }
 
+/* Hostile: `count` may be more than there is room for. */
+static bool words_ignore(struct store_codelet *codelet, const uint64_t *words, uint32_t count, uint32_t most)
+{
+    struct range_list list = {.ranges = codelet->ignored, .count = codelet->ignored_count, .capacity = codelet->ignored_count};
+    for (uint32_t i = 0; i < count && i < most; i++)
+        range_list_add(&list, words[i], words[i] + sizeof *words);
+    codelet->ignored = list.ranges;
+    codelet->ignored_count = list.count;
+    return !list.failed;
+}
+
 enum pcere_status codelet_begin(const struct capture_log *log, const struct capture_message *message, const struct elf_file *elf,
                                 const struct libraries *libraries, const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
 {
@@ -343,13 +354,17 @@ enum pcere_status codelet_begin(const struct capture_log *log, const struct capt
         codelet->setting.pointer_guard = log->stop.pointer_guard;
     if (status == PCERE_OK)
         status = keys_fill(&log->stop, codelet, error);
+    if (status == PCERE_OK && !words_ignore(codelet, log->stop.linker_words, log->stop.linker_word_count, CAPTURE_LINKER_WORDS_MAX))
+        status = pcere_fail_memory(error, "the words that are not compared");
     return status;
 }
 
-void codelet_end(const struct capture_log *log, struct store_codelet *codelet)
+enum pcere_status codelet_end(const struct capture_log *log, struct store_codelet *codelet, struct pcere_error *error)
 {
+    const struct capture_stop *stop = &log->stop;
     locks_after(log, codelet);
-    randoms_after(&log->stop, codelet);
+    randoms_after(stop, codelet);
+    return words_ignore(codelet, stop->frame_words, stop->frame_word_count, CAPTURE_FRAME_WORDS) ? PCERE_OK : pcere_fail_memory(error, "the words that are not compared");
 }
 
 /* ---- what is not compared -------------------------------------------------------------------------------------------------- */
@@ -549,10 +564,8 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct cap
     runtimes_ignore(log, elf, codelet, &list);
     runtime_threads_ignore(log, threads[0].thread_pointer, elf, codelet, &list);
     range_list_add(&list, log->plt_low, log->plt_high);
-    for (uint32_t i = 0; i < log->stop.linker_word_count && i < CAPTURE_LINKER_WORDS_MAX; i++)
-        range_list_add(&list, log->stop.linker_words[i], log->stop.linker_words[i] + sizeof(uint64_t));
-    for (uint32_t i = 0; i < log->stop.frame_word_count && i < CAPTURE_FRAME_WORDS; i++)
-        range_list_add(&list, log->stop.frame_words[i], log->stop.frame_words[i] + sizeof(uint64_t));
+    for (size_t i = 0; i < codelet->ignored_count; i++)
+        range_list_add(&list, codelet->ignored[i].address, codelet->ignored[i].address + codelet->ignored[i].bytes);
     range_list_add(&list, log->copies_low, log->copies_high);
     const struct store_mapping *stack = mapping_of(codelet, codelet->stack_pointer);
     if (stack)
@@ -569,6 +582,7 @@ enum pcere_status codelet_finish(const struct capture_log *log, const struct cap
         return pcere_fail_memory(error, "the ranges that are not compared");
     }
     range_list_normalise(&list);
+    free(codelet->ignored);
     codelet->ignored = list.ranges;
     codelet->ignored_count = list.count;
     return PCERE_OK;

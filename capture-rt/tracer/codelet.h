@@ -21,10 +21,10 @@ bool codelet_counts_executions(const struct elf_file *elf);
 enum pcere_status codelet_begin(const struct capture_log *log, const struct capture_message *message, const struct elf_file *elf,
                                 const struct libraries *libraries, const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error);
 
-/* At the region's end, while the program stands still: what the log says of locks and random numbers there. */
-void codelet_end(const struct capture_log *log, struct store_codelet *codelet);
-/* The region is over, or will never be: set `ignored`, which needs to know all sites that were entered. `threads`: log->stop.threads as it was
- * at the start, since the program may be at its next stop by now. `end_stack_pointer`: the program's at the end probe, or 0; it can lie above
+/* At the region's end, while the program stands still: what the log says of locks and random numbers there, and of words that the calling function wrote. PCERE_SYSTEM: no memory. */
+enum pcere_status codelet_end(const struct capture_log *log, struct store_codelet *codelet, struct pcere_error *error);
+/* The region is over, or will never be: complete `ignored`, which needs to know all sites that were entered. `threads`: log->stop.threads as it was
+ * at the start; log->stop itself is not read, since the program may be at its next stop by now. `end_stack_pointer`: the program's at the end probe, or 0; it can lie above
  * that of the start, since a probe that is a tail call finds its function's frame gone. */
 enum pcere_status codelet_finish(const struct capture_log *log, const struct capture_thread *threads, const struct elf_file *elf,
                                  const struct libraries *libraries, uint64_t end_stack_pointer, struct store_codelet *codelet, struct pcere_error *error);

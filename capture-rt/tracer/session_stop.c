@@ -466,7 +466,8 @@ static enum pcere_status end_serve(struct session *session, const struct capture
     pending->waited_ns = delays_between(&pending->delays, &delays);
     pending->gathered = pending->delays.count > 1;
     status = snapshot(session, message, tracking, error);
-    codelet_end(session->log.log, &pending->codelet);
+    if (status == PCERE_OK)
+        status = codelet_end(session->log.log, &pending->codelet, error);
     if (status == PCERE_OK)
         status = files_look(session, pending, &files, error);
     if (status == PCERE_OK)
