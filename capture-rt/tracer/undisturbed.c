@@ -92,25 +92,28 @@ static double off_by(uint64_t kind_ns, uint64_t own_ns, struct disturbance distu
 }
 
 /* Of the kinds that it can be one of, that which explains best what it took; of those that do so as well, the one that most are of; 0: none. *ret_many: it
- * could be of more than one. */
-static uint64_t kind_pick(const struct nearby_kinds *kinds, uint64_t own_ns, struct disturbance disturbed, bool *ret_many)
+ * could be of more than one. Of kinds with other words (`like`), those that take less than is not known of what its faults cost tell nothing, whatever they explain: zeroing
+ * 17 MB, 8.4 ms with 4292 faults, counted as zeroing 2 MB, 0.3 ms. */
+static uint64_t kind_pick(const struct nearby_kinds *kinds, uint64_t own_ns, struct disturbance disturbed, enum nearby_like like, bool *ret_many)
 {
-    double least = 0;
+    double least = 0, told_ns = like == NEARBY_SAME ? 0 : FAULT_DOUBT * disturbed.cost_ns;
     uint64_t best_ns = 0;
-    size_t best_size = 0;
-    *ret_many = false;
+    size_t best_size = 0, explaining = 0;
     for (size_t i = 0; i < kinds->count; i++) {
         uint64_t kind_ns = kinds->medians[i];
         double off = off_by(kind_ns, own_ns, disturbed);
         if (!explains(kind_ns, own_ns, disturbed))
             continue;
-        *ret_many = best_ns != 0;
+        explaining++;
+        if ((double)kind_ns < told_ns)
+            continue;
         if (best_ns && (off > least || (off >= least && kinds->sizes[i] <= best_size)))
             continue;
         best_ns = kind_ns;
         best_size = kinds->sizes[i];
         least = off;
     }
+    *ret_many = explaining > 1;
     return best_ns;
 }
 
@@ -165,14 +168,14 @@ static struct estimate estimate(const struct nearby_list *list, size_t at, uint6
         nearby_kinds_find(list, at, NEARBY_SAME, &nearby->same);
         like_ns = nearby->same.apart ? 0 : close_ns(list, at, own_ns, disturbed);
         if (!like_ns) {
-            like_ns = kind_pick(&nearby->same, own_ns, disturbed, &many);
+            like_ns = kind_pick(&nearby->same, own_ns, disturbed, NEARBY_SAME, &many);
             uint64_t placed = many ? kind_placed(&nearby->same, list, at, NEARBY_SAME, disturbed) : 0;
             uint64_t foretold = (!like_ns || many) && !placed ? foretold_ns(list, at) : 0;
             like_ns = placed ? placed : foretold && explains(foretold, own_ns, disturbed) ? foretold : like_ns;
         }
         if (!like_ns) {
             nearby_kinds_find(list, at, NEARBY_USUAL, &nearby->usual);
-            like_ns = kind_pick(&nearby->usual, own_ns, disturbed, &many);
+            like_ns = kind_pick(&nearby->usual, own_ns, disturbed, NEARBY_USUAL, &many);
             uint64_t placed = many ? kind_placed(&nearby->usual, list, at, NEARBY_USUAL, disturbed) : 0;
             like_ns = placed ? placed : like_ns;
         }

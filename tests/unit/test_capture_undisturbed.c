@@ -258,6 +258,25 @@ static void alone_is_uncertain(void)
     CU_ASSERT_EQUAL(f.run.uncertain_ns, f.list[0].uncertain_ns);
 }
 
+/* zero3 of MG, class W: the finest grid, whose words nothing undisturbed has, with 4292 faults, and coarser ones. These do not speak for it: what its faults cost is known
+ * to 1.2 ms at best. */
+static void faults_make_it_none_of_other_words(void)
+{
+    static const uint64_t levels[] = {3, 2, 5, 27, 171, 289};
+    struct fixture f;
+    fixture_init(&f);
+    uint64_t written = 4296;
+    struct capture_invocation *finest = add(&f, 5000, 9);
+    finest->stopped = true;
+    finest->faults = 4292;
+    for (int cycle = 0; cycle < 5; cycle++)
+        for (int i = 0; i < 6; i++)
+            add(&f, levels[i], 7);
+    undisturbed_fill(&f.run, pages, &written);
+    CU_ASSERT(us_of(&f, 1) >= 1000 && us_of(&f, 1) < 2500);      /* undisturbed 1200 */
+    CU_ASSERT(f.run.uncertain_ns > 500000 && f.run.uncertain_ns < 2000000);
+}
+
 /* A search tree of another size each time, with the same words: what a stop leaves does not make 120 ms 246. */
 static void long_ones_differ_by_themselves(void)
 {
@@ -427,6 +446,7 @@ static const struct unit_test tests[] = {
     {"faults that would cost more than an invocation took make it none of a fast kind", faults_that_cannot_be},
     {"memory that is touched for the first time costs what it costs", first_touch_stays},
     {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
+    {"kinds with other words that take less than what faults may cost do not speak for an invocation", faults_make_it_none_of_other_words},
     {"a long invocation of a region whose work differs keeps what it took", long_ones_differ_by_themselves},
     {"a run without stops is as it was measured", nothing_stopped},
     {"what was disturbed in one run is taken from another", other_run_mends},
