@@ -33,11 +33,9 @@ static bool summary_find(const struct store_sample *sample, struct summary *ret_
     }
     size_t count = measured_values(sample, values, &ret_summary->corrected, &ret_summary->left_out);
     statistics_sort(values, count);
-    bool shots = sample->sampled_ratio > 0;
-    struct statistics_interval interval = shots ? statistics_shots_interval(values, count)
-                                                : statistics_repetitions_interval(values, count, sample->process_count);
+    struct statistics_interval interval = measured_interval(sample, values, count, sample->process_count);
     ret_summary->count = count;
-    ret_summary->median_ns = (uint64_t)((shots ? statistics_mean(values, count) : statistics_median(values, count)) + 0.5);
+    ret_summary->median_ns = (uint64_t)(measured_typical_ns(sample, values, count) + 0.5);
     ret_summary->low_ns = (uint64_t)interval.low;
     ret_summary->high_ns = (uint64_t)(interval.high / (1 - measured_held_ratio(sample)) + 0.5);
     free(values);
@@ -483,7 +481,7 @@ const struct cli_verb cli_verb_replay = {
         "number of threads. Between repetitions only what the region wrote is restored, outside the timed interval.\n\n"
         "REGION is the name of a region, any part of it that no other region has, or a shell pattern; without one, all captured regions are "
         "replayed. Each sample is added to the store together with this machine's name.\n\n"
-        "The table shows the median with its 95 % interval, which is wide where there are few repetitions. In vivo is the time of the same invocation inside the program; it is shown where "
+        "The table shows the median (with more threads than processors the mean) with its 95 % interval, which is wide where there are few repetitions. In vivo is the time of the same invocation inside the program; it is shown where "
         "the number of threads is that of the capture. Warm-up is what came before each timed run, with what is left between the time in vitro and that in "
         "vivo, for all invocations of its class. A codelet that crashes leaves a backtrace and exit status 1, and does not stop the others.\n\n"
         "Interrupted (ctrl-C, SIGTERM), it ends what runs, keeps and shows what was measured before, and ends with exit status 130 (143).",

@@ -44,6 +44,23 @@ static size_t range_values(const struct store_sample *sample, size_t first, size
     return count;
 }
 
+bool measured_is_crowded(const struct store_sample *sample)
+{
+    return sample->processors && sample->threads > sample->processors;
+}
+
+double measured_typical_ns(const struct store_sample *sample, const double *sorted, size_t count)
+{
+    return sample->sampled_ratio > 0 || measured_is_crowded(sample) ? statistics_mean(sorted, count) : statistics_median(sorted, count);
+}
+
+struct statistics_interval measured_interval(const struct store_sample *sample, const double *sorted, size_t count, size_t processes)
+{
+    if (sample->sampled_ratio > 0)
+        return statistics_shots_interval(sorted, count);
+    return measured_is_crowded(sample) ? statistics_means_interval(sorted, count, processes) : statistics_repetitions_interval(sorted, count, processes);
+}
+
 double measured_held_ratio(const struct store_sample *sample)
 {
     double sum = 0;

@@ -32,6 +32,15 @@ bool measured_is_light(const struct store_manifest *manifest, const struct store
 
 #define MEASURED_HELD_MOST 0.8           /* of a repetition's time: no more than that is taken off for waiting */
 
+/* It had more threads than processors. Then threads wait for each other's processors as the scheduler has it, and undisturbed repetitions of one region lie apart by multiples: a program, which
+ * runs it often, pays for their mean. */
+bool measured_is_crowded(const struct store_sample *sample);
+
+/* What one run takes by `count` of its values, at least 1, in order: their median; their mean where they are shots, each of which has seen other iterations, or the sample is crowded. */
+double measured_typical_ns(const struct store_sample *sample, const double *sorted, size_t count);
+/* The 95 % interval around that (statistics.h), of so many processes. */
+struct statistics_interval measured_interval(const struct store_sample *sample, const double *sorted, size_t count, size_t processes);
+
 /* With several threads: what part of their time was taken off the repetitions that count, in the mean. With one, 0: CPU time is known exactly. */
 double measured_held_ratio(const struct store_sample *sample);
 

@@ -70,7 +70,7 @@ static void disturbed_spread(struct predictor *predictor)
         predictor->draws[d] *= 1 + held_ratio / (1 - held_ratio) * random_uniform(&predictor->state);
 }
 
-/* Median of the chosen replays into ret_class, and draws of it. */
+/* What one run takes by the chosen replays, into ret_class, and draws of it. */
 static void replays_measure(struct predictor *predictor, struct predict_class *ret_class)
 {
     const struct replays *replays = &predictor->replays;
@@ -85,7 +85,7 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
     if (shots)
         shots_measure(predictor, filled);
     else
-        statistics_bootstrap_medians(predictor->groups, processes, &predictor->state, predictor->scratch, predictor->draws, PREDICT_DRAWS);
+        statistics_bootstrap(predictor->groups, processes, measured_is_crowded(replays->samples[replays->count - 1]), &predictor->state, predictor->scratch, predictor->draws, PREDICT_DRAWS);
     if (filled == 1 && !shots)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
             predictor->draws[d] *= 1 + STATISTICS_SINGLE_RATIO * random_normal(&predictor->state);

@@ -13,14 +13,14 @@
  * (measured.h), however old: a sample is one process's
  * repetitions, processes differ by 1 to 5 %, and more processes are what narrows the interval. T_vitro is the median of all their
  * repetitions. Samples of a part of a region's iterations and of all of them are not mixed: those count that are of the newest one's kind, and
- * T_vitro of shots is their mean, since each shot has seen other iterations.
+ * T_vitro of shots is their mean, since each shot has seen other iterations, and so it is with more threads than processors (measured_is_crowded).
  *
  * A class whose codelet, at the capture's thread count, took PREDICT_ALIEN_FACTOR times what its members took in vivo, or that part of it, is not represented
  * by it: the class counts as one that was not captured. But where the class is that one invocation, and it did no I/O, the codelet that is faster counts:
  * nothing makes a region faster than it is, and what a stop did to the invocation is in its time in vivo.
  *
  * Intervals (95 %): of the time that one real run takes; quantiles of PREDICT_DRAWS draws of the sum, in which vary
- *   - what was measured in vitro: each class's median drawn anew over processes and over the repetitions in them (statistics_bootstrap_medians), and of a single
+ *   - what was measured in vitro: each class's median, or mean, drawn anew over processes and over the repetitions in them (statistics_bootstrap), and of a single
  *     one by STATISTICS_SINGLE_RATIO; for
  *     shots, normal with the half width of statistics_shots_half. Fewer than five processes cannot show how much processes
  *     differ: then each draw is also scaled by a normal factor of standard deviation STATISTICS_PROCESS_RATIO / sqrt(processes);

@@ -179,7 +179,7 @@ double replays_preempted_ratio(const struct predict_request *request, uint32_t t
 double replays_vitro_ns(const struct replays *replays, double *values, size_t count)
 {
     statistics_sort(values, count);
-    return replays->samples[0]->sampled_ratio > 0 ? statistics_mean(values, count) : statistics_median(values, count);
+    return measured_typical_ns(replays->samples[replays->count - 1], values, count);
 }
 
 double replays_scaling(const struct predict_request *request, const struct store_region *only, uint32_t threads, const struct amdahl_forks *forks,

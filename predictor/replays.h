@@ -47,8 +47,7 @@ double replays_loud_ratio(const struct predict_request *request, uint32_t thread
  * machine's processors do not always lie equally far apart. 0: none knows. */
 void replays_lines(const struct predict_request *request, uint32_t threads, uint64_t *ret_low_ns, uint64_t *ret_high_ns);
 
-/* What one run takes by these replays, at least one, whose `count` repetitions are `values`, which are sorted: their median; the mean of shots, since each has
- * seen other iterations. */
+/* What one run takes by these replays, at least one, whose `count` repetitions are `values`, which are sorted (measured_typical_ns). */
 double replays_vitro_ns(const struct replays *replays, double *values, size_t count);
 
 /* How the replayed classes of one region, or of all (NULL), scaled from the capture's threads: their time in vitro over that in vivo. 0: none was

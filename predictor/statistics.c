@@ -184,21 +184,46 @@ struct statistics_interval statistics_shots_interval(const double *values, size_
     return (struct statistics_interval){.low = fmax(mean - half, 0), .high = mean + half, .confidence = 0.95};
 }
 
+static double student_half(const double *values, size_t count, double mean)
+{
+    return count < 2 ? 1.96 * STATISTICS_SINGLE_RATIO * mean : statistics_student_quantile(count - 1) * statistics_variation_ratio(values, count) * mean / sqrt((double)count);
+}
+
+static double process_half(size_t processes, double middle)
+{
+    return 1.96 * STATISTICS_PROCESS_RATIO / sqrt((double)(processes ? processes : 1)) * middle;
+}
+
+struct statistics_interval statistics_means_interval(const double *values, size_t count, size_t processes)
+{
+    double mean = statistics_mean(values, count), half = hypot(student_half(values, count, mean), process_half(processes, mean));
+    return (struct statistics_interval){.low = fmax(mean - half, 0), .high = mean + half, .confidence = 0.95};
+}
+
 struct statistics_interval statistics_repetitions_interval(const double *sorted, size_t count, size_t processes)
 {
     enum { ENOUGH = 6 };
     struct statistics_interval interval = statistics_median_interval(sorted, count, 0.95);
     double median = statistics_median(sorted, count), low = median - interval.low, high = interval.high - median;
-    double process = 1.96 * STATISTICS_PROCESS_RATIO / sqrt((double)(processes ? processes : 1)) * median;
-    double student = count < 2 ? 1.96 * STATISTICS_SINGLE_RATIO * median : 0;
-    if (count >= 2 && count < ENOUGH)
-        student = statistics_student_quantile(count - 1) * statistics_variation_ratio(sorted, count) * statistics_mean(sorted, count) / sqrt((double)count);
+    double process = process_half(processes, median), student = count < ENOUGH ? student_half(sorted, count, statistics_mean(sorted, count)) : 0;
     return (struct statistics_interval){
         .low = fmax(median - hypot(fmax(low, student), process), 0), .high = median + hypot(fmax(high, student), process), .confidence = 0.95};
 }
 
-void statistics_bootstrap_medians(const struct statistics_group *groups, size_t group_count, uint64_t *state, double *scratch,
-                                  double *draws, size_t draw_count)
+/* Reorders the values. */
+static double any_median(double *values, size_t count)
+{
+    double upper = statistics_select(values, count, count / 2), lower = upper;
+    if (count % 2 == 0) {                     /* selection left everything that is not larger on the left */
+        lower = values[0];
+        for (size_t i = 1; i < count / 2; i++)
+            lower = fmax(lower, values[i]);
+    }
+    return lower + (upper - lower) / 2;
+}
+
+void statistics_bootstrap(const struct statistics_group *groups, size_t group_count, bool mean, uint64_t *state, double *scratch,
+                          double *draws, size_t draw_count)
 {
     assert(group_count > 0);
     for (size_t draw = 0; draw < draw_count; draw++) {
@@ -209,13 +234,6 @@ void statistics_bootstrap_medians(const struct statistics_group *groups, size_t 
             for (size_t i = 0; i < group->count; i++)
                 scratch[filled++] = group->values[random_below(state, group->count)];
         }
-        double upper = statistics_select(scratch, filled, filled / 2);
-        double lower = upper;
-        if (filled % 2 == 0) {                /* selection left everything that is not larger on the left */
-            lower = scratch[0];
-            for (size_t i = 1; i < filled / 2; i++)
-                lower = fmax(lower, scratch[i]);
-        }
-        draws[draw] = lower + (upper - lower) / 2;
+        draws[draw] = mean ? statistics_mean(scratch, filled) : any_median(scratch, filled);
     }
 }

@@ -6,6 +6,7 @@
 #ifndef PCERE_PREDICTOR_STATISTICS_H
 #define PCERE_PREDICTOR_STATISTICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,16 +74,19 @@ struct statistics_interval statistics_shots_interval(const double *values, size_
 #define STATISTICS_SINGLE_RATIO 0.05
 struct statistics_interval statistics_repetitions_interval(const double *sorted, size_t count, size_t processes);
 
+/* The same around their mean, where that counts: by Student's t, however many there are. */
+struct statistics_interval statistics_means_interval(const double *values, size_t count, size_t processes);
+
 struct statistics_group {  /* values that share an offset: one process's repetitions */
     const double *values;
     size_t count;
 };
 
-/* Draws of the median under a two-level bootstrap: groups are drawn with replacement, then values within each group drawn, since a
- * process has an offset of its own (1 to 5 %) that more repetitions in it do not average out. Writes `draw_count` medians of all drawn
+/* Draws of the median, or the mean, under a two-level bootstrap: groups are drawn with replacement, then values within each group drawn, since a
+ * process has an offset of its own (1 to 5 %) that more repetitions in it do not average out. Writes `draw_count` medians (`mean`: means) of all drawn
  * values to `draws`. One group: values only. `scratch` holds as many values as group_count times the largest group.
  * Groups of count 0 are not allowed. *state is the seed of random.h and moves on. */
-void statistics_bootstrap_medians(const struct statistics_group *groups, size_t group_count, uint64_t *state, double *scratch,
-                                  double *draws, size_t draw_count);
+void statistics_bootstrap(const struct statistics_group *groups, size_t group_count, bool mean, uint64_t *state, double *scratch,
+                          double *draws, size_t draw_count);
 
 #endif

@@ -66,6 +66,8 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
     json_put(object, "region", json_from_string(sample->region), &failed);
     json_put(object, "representative", json_from_u64(sample->representative), &failed);
     json_put(object, "threads", json_from_u64(sample->threads), &failed);
+    if (sample->processors)
+        json_put(object, "processors", json_from_u64(sample->processors), &failed);
     json_put(object, "warmups", json_from_u64(sample->warmups), &failed);
     json_put(object, "warmup", json_from_string(or_empty(sample->warmup)), &failed);
     if (sample->warmup_policy)
@@ -236,6 +238,8 @@ static void warmup_read(struct json_reader *reader, const json_t *object, struct
         sample->fork_ns = json_read_u64(reader, object, "fork_ns", UINT64_MAX);
     if (json_object_get(object, "start_ns"))
         sample->start_ns = json_read_u64(reader, object, "start_ns", UINT64_MAX);
+    if (json_object_get(object, "processors"))
+        sample->processors = (uint32_t)json_read_u64(reader, object, "processors", UINT32_MAX);
     if (json_object_get(object, "line_ns"))
         sample->line_ns = json_read_u64(reader, object, "line_ns", UINT64_MAX);
     sample->has_residual = residual != NULL;

@@ -445,6 +445,7 @@ struct store_sample {            /* one line of samples.jsonl */
     char *region;                /* NULL: the whole program */
     uint64_t representative;     /* invocation number; 0 in a "run" */
     uint32_t threads;
+    uint32_t processors;         /* that the measuring process might use; 0: not known */
     uint32_t warmups;
     uint64_t start_ns;           /* how late the last thread of a new team began there; 0: not measured, or one thread */
     uint64_t fork_ns;            /* what a parallel region took there that did nothing; 0: not measured */

@@ -13,6 +13,7 @@
 #include "replay-rt/launcher/warming.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ enum pcere_status replay_result_begin(const struct replay_session *session, cons
     const struct replay_options *options = session->options;
     struct replay_result result = {.target = target, .in_vivo_ns = target->class->representative_ns};
     struct store_sample *sample = &result.sample;
+    cpu_set_t permitted;
     *sample = (struct store_sample){
         .kind = strdup(kind),
         .host_name = strdup(session->host_name),
@@ -79,6 +81,7 @@ enum pcere_status replay_result_begin(const struct replay_session *session, cons
         .region = strdup(target->region->name),
         .representative = target->class->representative,
         .threads = threads,
+        .processors = sched_getaffinity(0, sizeof permitted, &permitted) ? 0 : (uint32_t)CPU_COUNT(&permitted),
         .warmup = strdup(options->warmup ? options->warmup : "auto"),
         .flags = strdup(options->flags ? options->flags : ""),
         .settings = replay_settings_text(options),

@@ -151,7 +151,7 @@ static inline void sample_add_samples(const struct store *store)
     uint64_t times[3] = {120000, 121000, 123456}, cpu[3] = {119000, 120000, 121000}, switches[3] = {0, 0, 5}, waits[3] = {0, 0, 9000}, processes[2] = {1, 2};
     struct store_sample replay = {.kind = (char[]){"replay"}, .host_name = (char[]){"here-2"}, .region = (char[]){SAMPLE_REGION},
                                   .representative = 7, .threads = 2, .warmup = (char[]){"auto"}, .warmup_policy = (char[]){"preceded"}, .warmup_reason = (char[]){"plain was off"},
-                                  .has_residual = true, .residual_ratio = -0.125, .sampled_ratio = 0.0625, .slow_ratio = 0.75, .loud_ratio = 0.125, .line_ns = 155, .samples_ns = times,
+                                  .has_residual = true, .residual_ratio = -0.125, .sampled_ratio = 0.0625, .slow_ratio = 0.75, .loud_ratio = 0.125, .line_ns = 155, .processors = 2, .samples_ns = times,
                                   .sample_count = 3, .cpu_ns = cpu, .switches = switches, .waits_ns = waits, .process_counts = processes, .process_count = 2,
                                   .when_s = 1700000000};
     struct store_sample run = {.kind = (char[]){"run"}, .host_name = (char[]){"here-2"}, .threads = 1, .wall_ns = 5};

@@ -186,7 +186,28 @@ static void test_interrupted_threads_count_without_waiting(void)
     CU_ASSERT_EQUAL(seen.corrected, 0);
 }
 
+/* A task search whose threads wait for each other's processors. */
+static void test_crowded_samples_have_a_mean(void)
+{
+    static const double apart[] = {2, 2, 2, 4, 16, 16};
+    struct store_sample sample = {.threads = 4, .processors = 4};
+    CU_ASSERT_FALSE(measured_is_crowded(&sample));
+    CU_ASSERT_DOUBLE_EQUAL(measured_typical_ns(&sample, apart, 6), 3, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(measured_interval(&sample, apart, 6, 1).high, statistics_repetitions_interval(apart, 6, 1).high, 1e-9);
+    sample.processors = 2;
+    CU_ASSERT_TRUE(measured_is_crowded(&sample));
+    CU_ASSERT_DOUBLE_EQUAL(measured_typical_ns(&sample, apart, 6), 7, 1e-9);
+    struct statistics_interval interval = measured_interval(&sample, apart, 6, 1);
+    double half = hypot(2.571 * sqrt(246.0 / 5 / 6), 1.96 * STATISTICS_PROCESS_RATIO * 7);
+    CU_ASSERT_DOUBLE_EQUAL(interval.high, 7 + half, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(interval.low, fmax(7 - half, 0), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(measured_interval(&sample, apart, 1, 1).high, 2 + 1.96 * hypot(STATISTICS_SINGLE_RATIO, STATISTICS_PROCESS_RATIO) * 2, 1e-9);
+    sample.processors = 0;
+    CU_ASSERT_FALSE(measured_is_crowded(&sample));
+}
+
 static const struct unit_test tests[] = {
+    {"more threads than processors: the mean counts, with its own interval", test_crowded_samples_have_a_mean},
     {"several threads, all interrupted: repetitions count without what the threads waited", test_interrupted_threads_count_without_waiting},
     {"what weighs less than a 250th, and with what is lighter a hundredth, is light", test_light_classes},
     {"beside its region's heaviest class, what weighs less than a fiftieth, and with others like it a twentieth, is light", test_light_beside_the_heaviest},

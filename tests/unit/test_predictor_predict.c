@@ -850,6 +850,29 @@ static void sampled_regions(void)
     predict_result_done(&result);
 }
 
+static void more_threads_than_processors(void)
+{
+    static const uint32_t threads[] = {4};
+    struct store_sample samples[8];
+    struct predict_result median, mean;
+    size_t count = replay_all(samples, 0, "home", 4, 1, 0);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < REPEAT; j++)
+            samples[i].samples_ns[j] = j % 3 ? 1000000 : 7000000;
+    struct predict_request asked = request(samples, count, "home", threads, 1);
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &median, NULL), PCERE_OK);
+    for (size_t i = 0; i < count; i++)
+        samples[i].processors = 2;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &mean, NULL), PCERE_OK);
+    const struct predict_class *class = &mean.points[0].regions[0].classes[0];
+    double seven = (REPEAT + 2) / 3, expected = (7e6 * seven + 1e6 * (REPEAT - seven)) / REPEAT;
+    CU_ASSERT_EQUAL(median.points[0].regions[0].classes[0].vitro_ns, 1000000);
+    CU_ASSERT_DOUBLE_EQUAL((double)class->vitro_ns, expected, 1);
+    CU_ASSERT(mean.points[0].low_ns < mean.points[0].time_ns && mean.points[0].high_ns > mean.points[0].time_ns);
+    predict_result_done(&median);
+    predict_result_done(&mean);
+}
+
 static void interrupted_repetitions(void)
 {
     static const uint32_t threads[] = {2};
@@ -988,6 +1011,7 @@ static const struct unit_test tests[] = {
     {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
     {"what other work took from replays is told", other_work_is_told},
     {"processors that lie differently far apart are told", processors_apart_are_told},
+    {"with more threads than processors the mean of repetitions counts", more_threads_than_processors},
     {"interrupted repetitions alone count without what their threads waited, up to what they took", interrupted_repetitions},
     {"samples of slow processors reach down to what full speed may be", slow_processors},
     {"impossible requests are refused", refusals},

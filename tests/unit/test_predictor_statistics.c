@@ -168,22 +168,28 @@ static void bootstrap_sees_groups(void)
     }
     const struct statistics_group groups[] = {{a, 20}, {b, 20}, {c, 20}};
     uint64_t state = 7, again = 7;
-    statistics_bootstrap_medians(groups, 3, &state, scratch, draws, 1000);
+    statistics_bootstrap(groups, 3, false, &state, scratch, draws, 1000);
     statistics_sort(draws, 1000);
     CU_ASSERT(statistics_quantile(draws, 1000, 0.025) < 97.5);
     CU_ASSERT(statistics_quantile(draws, 1000, 0.975) > 102.5);
     CU_ASSERT_DOUBLE_EQUAL(statistics_median(draws, 1000), 100, 0.5);
     double repeated[1000];
-    statistics_bootstrap_medians(groups, 3, &again, scratch, repeated, 1000);
+    statistics_bootstrap(groups, 3, false, &again, scratch, repeated, 1000);
     statistics_sort(repeated, 1000);
     CU_ASSERT_EQUAL(memcmp(draws, repeated, sizeof draws), 0);
-    statistics_bootstrap_medians(&groups[1], 1, &state, scratch, draws, 1000);
+    statistics_bootstrap(&groups[1], 1, false, &state, scratch, draws, 1000);
     statistics_sort(draws, 1000);
     CU_ASSERT(draws[0] >= 100 && draws[999] <= 100.2);
     const double lone[] = {5};
     const struct statistics_group single = {lone, 1};
-    statistics_bootstrap_medians(&single, 1, &state, scratch, draws, 10);
+    statistics_bootstrap(&single, 1, false, &state, scratch, draws, 10);
     CU_ASSERT_EQUAL(draws[9], 5);
+    const double apart[] = {2, 2, 2, 2, 2, 16};
+    const struct statistics_group bimodal = {apart, 6};
+    statistics_bootstrap(&bimodal, 1, true, &state, scratch, draws, 1000);
+    CU_ASSERT_DOUBLE_EQUAL(statistics_mean(draws, 1000), 26.0 / 6, 0.3);
+    statistics_sort(draws, 1000);
+    CU_ASSERT(statistics_quantile(draws, 1000, 0.975) > 8);
 }
 
 /* Sum of twelve, less six: nearly standard normal. */

@@ -176,6 +176,8 @@ static void test_samples_come_back(void)
     CU_ASSERT_EQUAL(samples[0].slow_ratio, 0.75);
     CU_ASSERT_EQUAL(samples[0].loud_ratio, 0.125);
     CU_ASSERT_EQUAL(samples[0].line_ns, 155);
+    CU_ASSERT_EQUAL(samples[0].processors, 2);
+    CU_ASSERT_EQUAL(samples[1].processors, 0);
     CU_ASSERT_STRING_EQUAL(samples[0].warmup_policy, "preceded");
     CU_ASSERT_STRING_EQUAL(samples[0].warmup_reason, "plain was off");
     CU_ASSERT_TRUE(samples[0].has_residual);
