@@ -102,8 +102,17 @@ void pcere_league_enter(const struct codelet *codelet);
 
 /* Once in each thread of the team. */
 void pcere_waits_watch_thread(void);
-/* How long all these threads together were ready to run and had no processor, so far. False: the kernel does not say. */
-bool pcere_waits_so_far(uint64_t *ret_ns);
+/* What each of these threads ran, and how long it was ready to run and had no processor, so far. */
+enum { WATCHED_MOST = 64 };
+struct team_waits { uint32_t count; uint64_t ran_ns[WATCHED_MOST], waited_ns[WATCHED_MOST]; };
+/* False: the kernel does not say. */
+bool pcere_waits_so_far(struct team_waits *ret_waits);
+/* How long all threads together waited between the two. */
+uint64_t pcere_waits_between(const struct team_waits *before, const struct team_waits *after);
+/* How long at least somebody else had processors that one of the threads waited for, all processors together; processors[count]: the one that each thread is bound to. */
+uint64_t pcere_waits_foreign_ns(const struct team_waits *before, const struct team_waits *after, const int *processors);
+/* The same from `before` to now. False: not known, or a thread may use several processors. */
+bool pcere_waits_for_others(const struct team_waits *before, uint64_t *ret_ns);
 
 /* ---- speed.c: processors that somebody else slows down ------------------------------------------------------------------------- */
 
@@ -122,8 +131,9 @@ bool pcere_speed_may_wait(void);
 /* ---- repeats.c: whether a timed run was disturbed, and whether there were enough --------------------------------------------------- */
 
 /* Of a run of `wall_ns` with more threads than processors, in which all threads of the process together used `cpu_ns`: was some processor not theirs, or idle?
- * For how long, all processors together. */
-bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns, uint64_t *ret_lost_ns);
+ * For how long, all processors together. In a run of 0.1 s and more what the threads waited since `waits` (NULL: not known) tells these two apart, and it was disturbed where it was not
+ * theirs (*ret_tells: that is known). */
+bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns, const struct team_waits *waits, uint64_t *ret_lost_ns, bool *ret_tells);
 /* Has each region that is timed before this one a run at full speed? */
 bool pcere_steps_are_fast(const struct codelet *codelet);
 /* With several threads: have all regions that are timed, but for those that weigh next to nothing beside the others, a run that nothing disturbed, or two that

@@ -3,20 +3,22 @@
  *
  * With more threads than processors those of the team wait for each other all the time, so that neither context switches nor waits tell when somebody else had a processor. The time that the
  * team had does: threads that wait for others look for work without pause, so that undisturbed they use all of their processors. (Where they sleep instead, every run looks disturbed, and the
- * launcher takes none for such a one.)
+ * launcher takes none for such a one.) Threads look for work for 0.2 s and sleep then; in a long run each thread's own waiting tells, which the kernel counts to some milliseconds.
  */
 #include "replay-rt/target/codelet.h"
 
 #define LOST_PARTS 25u                  /* of the processors' time: more than such a part is a disturbance */
+#define LONG_NS 100000000u              /* what the kernel counts of a thread's waiting lags by some milliseconds */
 #define AGREE_PARTS 33u                 /* two runs agree that differ by less than such a part: what disturbed them cost neither anything that counts */
 #define SETTLED_RUNS 3u                 /* so many where all of fewer were disturbed and do not agree */
 #define HELD_PARTS 20u                  /* of a run: what threads waited for a processor, if that is less, is no reason for another */
 #define WALK_PARTS 20u                  /* of all that is timed: a region that takes less is not asked */
 
-bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns, uint64_t *ret_lost_ns)
+bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns, const struct team_waits *waits, uint64_t *ret_lost_ns, bool *ret_tells)
 {
     uint64_t processors_ns = wall_ns * pcere_processors_of(threads);
     *ret_lost_ns = cpu_ns < processors_ns ? processors_ns - cpu_ns : 0;
+    *ret_tells = *ret_lost_ns <= processors_ns / LOST_PARTS || (waits && wall_ns >= LONG_NS && pcere_waits_for_others(waits, ret_lost_ns));
     return *ret_lost_ns > processors_ns / LOST_PARTS;
 }
 

@@ -143,8 +143,8 @@ static void captured_call(struct run *run, enter_fn *enter, const uint64_t *word
 
 static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
 {
-    uint64_t waited_ns = 0;
-    bool waits_known = pcere_waits_so_far(&waited_ns);
+    struct team_waits waits, end_waits;
+    bool waits_known = pcere_waits_so_far(&waits), crowded = !pcere_processors_suffice(run->codelet->plan->result.threads), tells = true;
     if (run->opened)
         pcere_memory_protect(&run->memory);
     pcere_threads_restore(run->threads);
@@ -166,15 +166,14 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
     uint64_t end_ns = clock_ns();
     run->opened = pcere_mappings_open();
     struct cost cost = {end_ns - start_ns, pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, 0, switches_so_far() - switches};
-    uint64_t end_waited_ns = 0, threads = run->codelet->plan->result.threads;
     team_ns = pcere_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - team_ns;
-    if (!pcere_processors_suffice((uint32_t)threads))
-        cost.switches = pcere_crowd_is_disturbed((uint32_t)threads, cost.wall_ns, team_ns, &cost.waited_ns);
-    else if (cost.switches && waits_known && pcere_waits_so_far(&end_waited_ns)) {
-        cost.waited_ns = end_waited_ns - waited_ns;
+    if (crowded)
+        cost.switches = pcere_crowd_is_disturbed(run->codelet->plan->result.threads, cost.wall_ns, team_ns, waits_known ? &waits : NULL, &cost.waited_ns, &tells);
+    else if (cost.switches && waits_known && pcere_waits_so_far(&end_waits)) {
+        cost.waited_ns = pcere_waits_between(&waits, &end_waits);
         cost.switches = cost.waited_ns * WAITED_PARTS <= cost.wall_ns ? 0 : cost.switches;
     }
-    run->codelet->plan->result.switches_tell |= !cost.switches || pcere_processors_suffice((uint32_t)threads);
+    run->codelet->plan->result.switches_tell |= tells;
     pcere_plan_progress(run->codelet);
     return cost;
 }

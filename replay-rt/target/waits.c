@@ -1,23 +1,27 @@
 /* replay-rt/target/waits.c - how long the team's threads waited for a processor: /proc/PID/task/TID/schedstat. The kernel takes a processor away many
- * times for some microseconds, which a run of milliseconds does not feel; that it was taken away does not tell for how long. */
+ * times for some microseconds, which a run of milliseconds does not feel; that it was taken away does not tell for how long.
+ *
+ * Threads that share a processor wait for each other. One that waited for longer than the others of its processor ran waited for somebody else.
+ */
 #include "replay-rt/target/codelet.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 64, TEXT_BYTES = 80 };
+enum { TEXT_BYTES = 80 };
 
-static int descriptors[THREADS_MOST];
+static struct watched_thread { int descriptor; pid_t thread; } threads[WATCHED_MOST];
 static _Atomic uint32_t watched, missing;
 
 void pcere_waits_watch_thread(void)
 {
     int descriptor = pcere_descriptor_raise(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
-    uint32_t at = descriptor < 0 ? THREADS_MOST : atomic_fetch_add(&watched, 1);
-    if (at < THREADS_MOST) {
-        descriptors[at] = descriptor;
+    uint32_t at = descriptor < 0 ? WATCHED_MOST : atomic_fetch_add(&watched, 1);
+    if (at < WATCHED_MOST) {
+        threads[at] = (struct watched_thread){descriptor, gettid()};
         return;
     }
     atomic_store(&missing, 1);
@@ -25,20 +29,78 @@ void pcere_waits_watch_thread(void)
         close(descriptor);
 }
 
-bool pcere_waits_so_far(uint64_t *ret_ns)
+bool pcere_waits_so_far(struct team_waits *ret_waits)
 {
-    uint64_t sum_ns = 0;
+    ret_waits->count = 0;
     for (uint32_t i = 0; !atomic_load(&missing) && i < atomic_load(&watched); i++) {
         char text[TEXT_BYTES];
         unsigned long long ran_ns, waited_ns;
-        ssize_t length = pread(descriptors[i], text, sizeof text - 1, 0);
+        ssize_t length = pread(threads[i].descriptor, text, sizeof text - 1, 0);
         if (length <= 0)
             return false;
         text[length] = '\0';
         if (sscanf(text, "%llu %llu", &ran_ns, &waited_ns) != 2)
             return false;
-        sum_ns += waited_ns;
+        ret_waits->ran_ns[i] = ran_ns;
+        ret_waits->waited_ns[i] = waited_ns;
+        ret_waits->count = i + 1;
     }
-    *ret_ns = sum_ns;
     return !atomic_load(&missing) && atomic_load(&watched);
+}
+
+uint64_t pcere_waits_between(const struct team_waits *before, const struct team_waits *after)
+{
+    uint64_t sum_ns = 0;
+    for (uint32_t i = 0; i < before->count && i < after->count; i++)
+        sum_ns += after->waited_ns[i] - before->waited_ns[i];
+    return sum_ns;
+}
+
+/* The only processor that a thread may use, or -1. */
+static int processor_of(pid_t thread)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(thread, sizeof set, &set) || CPU_COUNT(&set) != 1)
+        return -1;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET((size_t)i, &set))
+            return i;
+    return -1;
+}
+
+uint64_t pcere_waits_foreign_ns(const struct team_waits *before, const struct team_waits *after, const int *processors)
+{
+    uint64_t sum_ns = 0;
+    for (uint32_t i = 0; i < after->count; i++) {
+        uint64_t ran_ns = 0, longest_ns = 0;
+        bool first = true;
+        for (uint32_t j = 0; j < after->count; j++) {
+            if (processors[j] != processors[i])
+                continue;
+            first &= j >= i;
+            ran_ns += after->ran_ns[j] - before->ran_ns[j];
+        }
+        for (uint32_t j = i; first && j < after->count; j++) {
+            uint64_t others_ns = ran_ns - (after->ran_ns[j] - before->ran_ns[j]), waited_ns = after->waited_ns[j] - before->waited_ns[j];
+            if (processors[j] == processors[i] && waited_ns > others_ns && waited_ns - others_ns > longest_ns)
+                longest_ns = waited_ns - others_ns;
+        }
+        sum_ns += longest_ns;
+    }
+    return sum_ns;
+}
+
+bool pcere_waits_for_others(const struct team_waits *before, uint64_t *ret_ns)
+{
+    struct team_waits after;
+    int processors[WATCHED_MOST];
+    if (!before->count || !pcere_waits_so_far(&after) || after.count != before->count)
+        return false;
+    for (uint32_t i = 0; i < after.count; i++) {
+        processors[i] = processor_of(threads[i].thread);
+        if (processors[i] < 0)
+            return false;
+    }
+    *ret_ns = pcere_waits_foreign_ns(before, &after, processors);
+    return true;
 }

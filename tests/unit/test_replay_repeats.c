@@ -19,6 +19,16 @@ bool pcere_processors_suffice(uint32_t threads) { return threads <= PROCESSORS; 
 uint32_t pcere_processors_of(uint32_t threads) { return threads < PROCESSORS ? threads : PROCESSORS; }
 bool pcere_speed_is_slow(uint32_t work_ns) { return work_ns > FULL; }
 
+static bool foreign_known;
+static uint64_t foreign_ns;
+
+bool pcere_waits_for_others(const struct team_waits *before, uint64_t *ret_ns)
+{
+    (void)before;
+    *ret_ns = foreign_known ? foreign_ns : *ret_ns;
+    return foreign_known;
+}
+
 /* A tour of three regions that are timed; nothing was yet. */
 static void tour_begin(uint32_t threads)
 {
@@ -53,13 +63,37 @@ static void walk(uint64_t first_ns, uint64_t second_ns, uint64_t own_ns)
 static void a_crowd_that_has_all_processors_is_not_disturbed(void)
 {
     uint64_t lost_ns;
-    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 20000, &lost_ns));
-    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 20100, &lost_ns));   /* clocks are read one after the other */
+    bool tells;
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 20000, NULL, &lost_ns, &tells));
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 20100, NULL, &lost_ns, &tells));   /* clocks are read one after the other */
     CU_ASSERT_EQUAL(lost_ns, 0);
-    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 19200, &lost_ns));
-    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 10000, 19199, &lost_ns));
-    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 10000, 13000, &lost_ns));
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(4, 10000, 19200, NULL, &lost_ns, &tells));
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 10000, 19199, NULL, &lost_ns, &tells));
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 10000, 13000, NULL, &lost_ns, &tells));
     CU_ASSERT_EQUAL(lost_ns, 7000);
+    CU_ASSERT_FALSE(tells);                                                 /* threads may have slept */
+}
+
+/* Eight threads, one of whose processors somebody else shares for 5.75 s: threads of the other one are ready after 3.9 s and sleep. */
+static void in_a_long_run_waiting_tells_sleep_from_disturbance(void)
+{
+    const struct team_waits waits = {.count = 8};
+    uint64_t lost_ns;
+    bool tells;
+    foreign_known = true, foreign_ns = 1880000000;
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(8, 5750000000, 7730000000, &waits, &lost_ns, &tells));
+    CU_ASSERT_TRUE(tells);
+    CU_ASSERT_EQUAL(lost_ns, 1880000000);
+    foreign_ns = 100000000;                                                 /* they slept, and nothing else was the matter */
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(8, 5750000000, 7730000000, &waits, &lost_ns, &tells));
+    CU_ASSERT_TRUE(tells);
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(8, 50000000, 77300000, &waits, &lost_ns, &tells));      /* too short for what the kernel counts */
+    CU_ASSERT_FALSE(tells);
+    foreign_known = false;
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(8, 5750000000, 7730000000, &waits, &lost_ns, &tells));
+    CU_ASSERT_FALSE(tells);
+    CU_ASSERT_FALSE(pcere_crowd_is_disturbed(8, 5750000000, 11400000000, &waits, &lost_ns, &tells));
+    CU_ASSERT_TRUE(tells);
 }
 
 static void runs_agree_that_differ_by_little(void)
@@ -162,6 +196,7 @@ static void one_thread_needs_no_other_run(void)
 }
 
 static const struct unit_test tests[] = {
+    {"in a long run threads that sleep are told from others' work", in_a_long_run_waiting_tells_sleep_from_disturbance},
     {"more threads than processors that had these all the time were not disturbed", a_crowd_that_has_all_processors_is_not_disturbed},
     {"two runs agree that differ by little", runs_agree_that_differ_by_little},
     {"each region that is timed needs a run at full speed", each_region_needs_a_run_at_full_speed},
