@@ -27,6 +27,16 @@ bool run_list_add(struct run_list *list, struct store_run run, uint64_t page_byt
     return true;
 }
 
+bool run_list_append(struct run_list *list, const struct store_run *runs, size_t count)
+{
+    if (!array_reserve(&list->runs, &list->capacity, list->count + count, sizeof *list->runs))
+        return false;
+    if (count)
+        memcpy(list->runs + list->count, runs, count * sizeof *runs);
+    list->count += count;
+    return true;
+}
+
 bool run_list_difference(const struct run_list *before, const struct run_list *after, uint64_t page_bytes, struct run_list *ret_list)
 {
     struct run_list result = {0};

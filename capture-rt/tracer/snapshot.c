@@ -356,15 +356,21 @@ static enum pcere_status pages_read(struct snapshotter *snapshotter, uint64_t by
 
 /* ---- putting together ------------------------------------------------------------------------------------------------------ */
 
-/* Runs that follow each other, of the last snapshot. */
+/* Runs that follow each other, of the last snapshot: the first and the last in part perhaps, those between as they are. */
 static bool last_runs(struct run_list *list, const struct part *part, const struct run_list *last, uint64_t page_bytes)
 {
     uint64_t at = part->address, end = at + part->pages * page_bytes;
-    for (const struct store_run *run = &last->runs[part->number]; at < end; run++) {
+    for (const struct store_run *run = &last->runs[part->number]; at < end;) {
+        size_t whole = 0;
         uint64_t index = (at - run->address) / page_bytes, most = (end - at) / page_bytes, count = run->count - index < most ? run->count - index : most;
         if (!run_list_add(list, (struct store_run){at, run->page == STORE_PAGE_ZERO ? STORE_PAGE_ZERO : run->page + index, count}, page_bytes))
             return false;
         at += count * page_bytes;
+        for (run++; at < end && run[whole].count <= (end - at) / page_bytes; whole++)
+            at += run[whole].count * page_bytes;
+        if (!run_list_append(list, run, whole))
+            return false;
+        run += whole;
     }
     return true;
 }

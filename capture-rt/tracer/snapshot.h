@@ -16,6 +16,8 @@ struct run_list { struct store_run *runs; size_t count, capacity; };    /* ascen
 
 /* Append a run that lies above all others; adjacent ones become one. False: no memory. */
 bool run_list_add(struct run_list *list, struct store_run run, uint64_t page_bytes);
+/* Append runs as another list has them one after the other, above all that are there; the first does not continue the last of these. False: no memory. */
+bool run_list_append(struct run_list *list, const struct store_run *runs, size_t count);
 /* Pages of `after` whose number differs from that in `before`, or that `before` lacks. False: no memory. */
 bool run_list_difference(const struct run_list *before, const struct run_list *after, uint64_t page_bytes, struct run_list *ret_list);
 /* The pages of `list` that lie in one of the mappings (ascending). False: no memory. */

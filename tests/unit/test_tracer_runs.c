@@ -40,6 +40,26 @@ static void merging(void)
     run_list_done(&list);
 }
 
+static void appending(void)
+{
+    struct run_list list = {0}, other = {0};
+    CU_ASSERT_TRUE(run_list_append(&list, NULL, 0));
+    CU_ASSERT_EQUAL(list.count, 0);
+    add(&list, 10, 5, 2);
+    for (uint64_t i = 0; i < 100; i++)
+        add(&other, 20 + 2 * i, 7 * i, 1);
+    CU_ASSERT_TRUE(run_list_append(&list, other.runs, 60));
+    CU_ASSERT_TRUE(run_list_append(&list, other.runs + 60, 40));
+    add(&list, 219, 7 * 99 + 1, 3);             /* goes on */
+    CU_ASSERT_EQUAL_FATAL(list.count, 101);
+    run_is(&list.runs[0], 10, 5, 2);
+    run_is(&list.runs[1], 20, 0, 1);
+    run_is(&list.runs[61], 140, 420, 1);
+    run_is(&list.runs[100], 218, 7 * 99, 4);
+    run_list_done(&list);
+    run_list_done(&other);
+}
+
 static void outside(void)
 {
     struct run_list list = {0}, result;
@@ -166,6 +186,7 @@ static void ranges(void)
 
 static const struct unit_test tests[] = {
     {"neighbouring runs become one if their page numbers go on", merging},
+    {"runs of another list are appended as they are, and the next goes on with the last", appending},
     {"a difference holds what changed and what was absent, and nothing else", difference},
     {"a difference is right page by page on random snapshots", difference_at_random},
     {"pages outside the mappings are left out", inside},
