@@ -193,6 +193,15 @@ captured split_heap
 run "$PCERE" verify --json --threads 2 split_heap.pcere
 is "a container ends where its block does, which reaches over the border of a mapping" "$(jq -r '[.codelets[].causes[].name] | sort | .[]' .out)" "add_up: all.sums"
 
+flags="-O2 -gsplit-dwarf"
+program apart verifies.c
+captured apart
+verdict apart.pcere numbers@ 2 different
+named "debug information in a file of its own is found where it was written" "who[][]" "program data"
+rm -f ./*.dwo
+verdict apart.pcere numbers@ 2 different
+named "where it is not there any more, there are the symbols" who "program data"
+
 flags=-O2
 program plainly verifies.c
 objcopy --strip-debug plainly && run "$PCERE" capture --all-classes "./plainly"
