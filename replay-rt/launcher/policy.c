@@ -103,6 +103,11 @@ static uint64_t least_of(uint64_t left, uint64_t right)
     return left < right ? left : right;
 }
 
+bool policy_is_short(uint64_t program_ns)
+{
+    return program_ns && program_ns < POLICY_SHORT_NS;
+}
+
 void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t class_ns, double share_ratio)
 {
     if (repeat || (warmup && strcmp(warmup, "auto") != 0))

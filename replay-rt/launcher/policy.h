@@ -23,6 +23,7 @@
 #define POLICY_OFTEN 4u               /* invocations; more than these: a frequently called region */
 #define POLICY_WARMUPS 4u
 #define POLICY_WEIGHT_PARTS 30u       /* of a class's time in vivo: what its replays may take */
+#define POLICY_SHORT_NS 1000000000u   /* in vivo: a program that takes less. Nobody waits for what its replays take, and processes take more than could be saved */
 #define POLICY_PATIENCE_NS 20000000000u       /* of a precision that cannot be reached */
 
 struct policy {
@@ -41,6 +42,9 @@ struct policy_subject {               /* what the original did */
     uint64_t representative;          /* which of them was captured, from 1 */
     uint64_t members;                 /* of its class */
 };
+
+/* Is a program that took so long in vivo short? 0: not known, and so it is not. */
+bool policy_is_short(uint64_t program_ns);
 
 /* `repeat`: timed runs asked for, 0 for none asked for. PCERE_USAGE: no such warm-up. */
 enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struct policy_subject *subject, struct policy *ret_policy,

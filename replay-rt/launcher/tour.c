@@ -20,7 +20,7 @@
 
 #define EXPECTED_PARTS 25u                /* a walk that takes longer than expected by more than such a part is made again */
 
-enum { TIMED_LEAST = 2, TIMED_MOST = 10 };
+enum { TIMED_LEAST = 2, TIMED_SHORT = 4, TIMED_MOST = 10 };     /* TIMED_SHORT: in a short program, where walks cost next to nothing, and one that is disturbed counts for half of two */
 
 struct candidate {
     const struct replay_target *target;
@@ -297,13 +297,15 @@ static enum pcere_status tour_run(struct tours *tours, const struct tour *tour, 
     uint32_t threads = session->options->threads[thread];
     uint64_t start_ns = replay_session_clock_ns(), wall_ns = 0;
     uint64_t budget_ns = classes_ns(tours, tour, threads) / WEIGHT_PARTS;
-    struct plan_policy policy = {.task = PLAN_MEASURE, .learn = 1, .warmups = 1, .repeat_least = TIMED_LEAST, .repeat_most = TIMED_MOST};
+    bool brief = policy_is_short(store_manifest(session->store)->wall_ns);
+    struct plan_policy policy = {.task = PLAN_MEASURE, .learn = 1, .warmups = 1, .repeat_least = brief ? TIMED_SHORT : TIMED_LEAST, .repeat_most = TIMED_MOST};
     policy.budget_ns = budget_ns > BUDGET_LEAST_NS ? budget_ns : BUDGET_LEAST_NS;
     policy.starts = replay_starts_take(session, threads);
     policy.continues = tour->continues[tour->count - 1];
     policy.watch_speed = 1;
     policy.await_ns = speed_await_ns(policy.budget_ns);
-    walk_expect(tours, tour, threads, &policy);
+    if (!brief)
+        walk_expect(tours, tour, threads, &policy);
     struct plan_file plan = {.fd = -1};
     enum pcere_status status = PCERE_OK;
     session->next_threads = thread + 1 < session->options->thread_count ? session->options->threads[thread + 1] : 0;
