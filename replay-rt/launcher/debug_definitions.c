@@ -1,11 +1,14 @@
-/* replay-rt/launcher/debug_definitions.c - what a class that a unit only declares is: compilers write a class into the units that make its objects or have its virtual functions, others
- * have its name; and so do units of C that know a handle by its name.
+/* replay-rt/launcher/debug_definitions.c - what a class that a unit only declares is.
+ *
+ * Compilers write a class into the units that make its objects or have its virtual functions; others have its name alone, as units of C have that of a handle.
  */
 #include "include/pcere/bisect.h"
 #include "replay-rt/launcher/debug_private.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define DECLARATIONS_MOST 20000u          /* that are looked up: each is searched for in its unit, and hostile ones may be many */
 
 uint64_t debug_path_within(uint64_t path, const char *name)
 {
@@ -73,13 +76,19 @@ bool debug_definition_find(struct debug_info *info, Dwarf_Die *declaration, Dwar
     struct definition wanted = {.name = dwarf_diename(declaration)};
     if (dwarf_attr(declaration, DW_AT_signature, &signature))
         return dwarf_formref_die(&signature, ret_definition) != NULL && !debug_flag(ret_definition, DW_AT_declaration);
-    if (!wanted.name || !info->definition_count || !path_read(declaration, &wanted.path))
+    size_t count = wanted.name ? info->definition_count : 0;
+    BISECT(named, 0, count, i, strcmp(info->definitions[i].name, wanted.name) < 0);
+    if (named == count || strcmp(info->definitions[named].name, wanted.name) != 0)
         return false;
-    BISECT(first, 0, info->definition_count, i, definition_order(&info->definitions[i], &wanted) < 0);
+    if (info->declarations++ >= DECLARATIONS_MOST || !path_read(declaration, &wanted.path))
+        return false;
+    BISECT(first, named, count, j, definition_order(&info->definitions[j], &wanted) < 0);
     uint64_t bytes = 0, other = 0;
-    if (first == info->definition_count || definition_order(&info->definitions[first], &wanted) != 0 || !debug_number(&info->definitions[first].die, DW_AT_byte_size, &bytes))
+    if (first == count || definition_order(&info->definitions[first], &wanted) != 0)
         return false;
-    for (size_t i = first + 1; i < info->definition_count && definition_order(&info->definitions[i], &wanted) == 0; i++)
+    if (!debug_number(&info->definitions[first].die, DW_AT_byte_size, &bytes))
+        return false;
+    for (size_t i = first + 1; i < count && definition_order(&info->definitions[i], &wanted) == 0; i++)
         if (!debug_number(&info->definitions[i].die, DW_AT_byte_size, &other) || other != bytes)
             return false;
     *ret_definition = info->definitions[first].die;

@@ -41,7 +41,7 @@ struct debug_info {
     size_t outlined_count, outlined_capacity;
     char **strings;
     size_t string_count, string_capacity;
-    uint32_t entries;
+    uint32_t entries, declarations;
     bool failed;                          /* no memory */
 };
 
