@@ -12,7 +12,6 @@
 #include "capture-rt/target/target.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 
 #define ARENA_BYTES ((size_t)1 << 30)
 #define CLASS_MIN 5u                    /* 32 bytes */
@@ -52,8 +51,8 @@ bool target_arena_open(void)
     if (arena.start)
         return true;
     for (size_t bytes = ARENA_BYTES; bytes >= ((size_t)1 << 24); bytes /= 4) {
-        char *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (start == MAP_FAILED)
+        char *start = target_reserve(bytes);
+        if (!start)
             continue;
         arena.start = arena.next = start;
         arena.end = start + bytes;

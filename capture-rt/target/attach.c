@@ -213,6 +213,7 @@ static struct capture_log *log_map(int descriptor)
         munmap(log, (size_t)bytes);
         return NULL;
     }
+    target_reserved_bytes += (size_t)bytes;
     return log;
 }
 

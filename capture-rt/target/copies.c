@@ -8,7 +8,6 @@
 #include "include/pcere/threadprivate.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #define AREA_BYTES ((size_t)4 << 30)
 #define AREA_BYTES_LEAST ((size_t)16 << 20)
@@ -52,8 +51,8 @@ void target_copies_resolve(void)
 static bool area_open(void)
 {
     for (size_t bytes = AREA_BYTES; !area.table && !area.refused && bytes >= AREA_BYTES_LEAST; bytes /= 4) {
-        char *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (start == MAP_FAILED)
+        char *start = target_reserve(bytes);
+        if (!start)
             continue;
         area.table = (struct threadprivate_table *)start;
         area.table->magic = THREADPRIVATE_MAGIC;

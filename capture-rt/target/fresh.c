@@ -14,7 +14,6 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define FRESH_BYTES_MOST ((size_t)16 << 30)
 #define FRESH_BYTES_LEAST ((size_t)16 << 20)
@@ -45,8 +44,8 @@ static void fresh_unlock(void) { pthread_mutex_unlock(&fresh.mutex); }
 void target_fresh_reserve(void)
 {
     for (size_t bytes = FRESH_BYTES_MOST; bytes >= FRESH_BYTES_LEAST; bytes /= 4) {
-        char *start = mmap(NULL, LATER_BYTES + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (start == MAP_FAILED)
+        char *start = target_reserve(LATER_BYTES + bytes);
+        if (!start)
             continue;
         if (pthread_atfork(fresh_lock, fresh_unlock, fresh_unlock) != 0)
             return;

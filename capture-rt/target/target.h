@@ -241,6 +241,10 @@ void target_modules_touch(void);
 void target_modules_resolve(void);
 void target_modules_fill(struct capture_stop *stop);
 
+/* reserve.c: addresses for what is not the program's, so many bytes, zeroed, without memory until it is touched. NULL: there are none, or a limit forbids it. */
+void *target_reserve(size_t bytes);
+extern size_t target_reserved_bytes;                            /* all of these, and the log: what the program has less of under a limit than by itself */
+
 /* arena.c: memory for the OpenMP runtime, and what else is not the program's, apart from its heap. */
 bool target_arena_open(void);                                   /* once; again it does nothing */
 void target_arena_range(uint64_t *ret_start, uint64_t *ret_end);

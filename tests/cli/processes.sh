@@ -36,6 +36,41 @@ for way in 0 1 2 3; do
     run "$PCERE" verify closes.pcere; says "and what was captured after that can be verified" 0 out 'main@closes.c.*identical'
 done
 
+# ---- limits of its own -----------------------------------------------------------------------------------------------------------
+compile limited <<'C'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+int main(int count, char **words) {
+    int resource = count > 1 && words[1][0] == 'd' ? RLIMIT_DATA : RLIMIT_AS, failed = 0;
+    struct rlimit before, limit, now, other;
+    getrlimit(resource, &before);
+    limit = (struct rlimit){.rlim_cur = (rlim_t)1 << 30, .rlim_max = before.rlim_max};
+    failed += setrlimit(resource, &limit) + getrlimit(resource, &now) + prlimit(0, resource, NULL, &other);
+    printf("%d %d %d\n", failed, now.rlim_cur == limit.rlim_cur && now.rlim_max == limit.rlim_max, other.rlim_cur == now.rlim_cur);
+    limit.rlim_cur = (rlim_t)2 << 30;
+    failed = prlimit(0, resource, &limit, &other) + getrlimit(resource, &now);
+    printf("%d %d %d\n", failed, other.rlim_cur == (rlim_t)1 << 30, now.rlim_cur == limit.rlim_cur);
+    char *much = malloc((size_t)3 << 30), *some = malloc((size_t)1 << 29);
+    memset(some, 1, 1 << 16);
+    double *a = calloc(20000, sizeof *a);
+    for (int step = 0; step < 12; step++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 20000; i++) a[i] = a[i] * 0.5 + i;
+    }
+    printf("%d %g\n", much != NULL, a[100]);
+    return 0;
+}
+C
+for resource in address data; do
+    ./limited "$resource" >plain.out
+    run "$PCERE" capture -q --all-classes --force ./limited "$resource"; says "a program that limits its own memory, $resource" 0
+    holds "it reads what it set" cmp plain.out .out
+    run "$PCERE" verify limited.pcere; says "and what was captured can be verified" 0 out 'main@limited.c.*identical'
+done
+
 # ---- work in other processes -----------------------------------------------------------------------------------------------------
 region='static double a[20000];
 static void work(void) {

@@ -12,6 +12,7 @@ static int lock_counting(pthread_mutex_t *mutex)
 
 #define pthread_mutex_lock lock_counting
 #include "capture-rt/target/arena.c"
+#include "capture-rt/target/reserve.c"
 #undef pthread_mutex_lock
 
 #include "unit.h"
