@@ -17,15 +17,25 @@ uint64_t debug_path_within(uint64_t path, const char *name)
     return path;
 }
 
+/* Types may stand in units of their own (-fdebug-types-section), which a declaration names by a signature. */
+static bool signature_follow(Dwarf_Die *declaration, Dwarf_Die *ret_definition)
+{
+    Dwarf_Attribute signature;
+    return dwarf_attr(declaration, DW_AT_signature, &signature) && dwarf_formref_die(&signature, ret_definition) && !debug_flag(ret_definition, DW_AT_declaration);
+}
+
 void debug_definition_add(struct debug_info *info, uint64_t path, Dwarf_Die *die)
 {
-    const char *name = dwarf_diename(die);
-    if (!name || !dwarf_hasattr(die, DW_AT_byte_size) || debug_flag(die, DW_AT_declaration))
+    Dwarf_Die own = *die;
+    if (debug_flag(die, DW_AT_declaration) && !signature_follow(die, &own))
+        return;
+    const char *name = dwarf_diename(&own);
+    if (!name || !dwarf_hasattr(&own, DW_AT_byte_size))
         return;
     if (!array_reserve(&info->definitions, &info->definition_capacity, info->definition_count + 1, sizeof *info->definitions))
         info->failed = true;
     else
-        info->definitions[info->definition_count++] = (struct definition){name, path, *die};
+        info->definitions[info->definition_count++] = (struct definition){name, path, own};
 }
 
 static int definition_order(const void *left, const void *right)
@@ -72,10 +82,9 @@ static bool path_read(Dwarf_Die *die, uint64_t *ret_path)
 /* In C, units may mean different things by one name: all that have it must be alike in size. */
 bool debug_definition_find(struct debug_info *info, Dwarf_Die *declaration, Dwarf_Die *ret_definition)
 {
-    Dwarf_Attribute signature;
     struct definition wanted = {.name = dwarf_diename(declaration)};
-    if (dwarf_attr(declaration, DW_AT_signature, &signature))
-        return dwarf_formref_die(&signature, ret_definition) != NULL && !debug_flag(ret_definition, DW_AT_declaration);
+    if (signature_follow(declaration, ret_definition))
+        return true;
     size_t count = wanted.name ? info->definition_count : 0;
     BISECT(named, 0, count, i, strcmp(info->definitions[i].name, wanted.name) < 0);
     if (named == count || strcmp(info->definitions[named].name, wanted.name) != 0)

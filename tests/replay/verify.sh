@@ -109,6 +109,11 @@ captured declared
 verdict declared.pcere owners@ 2 different
 named "members of a class are named where another file defines it, not by its namesake in another namespace" "grid->cells[].owner" heap
 holds "one that two files define differently is of no known type" jq -e '[.codelets[0].causes[] | select(.name | test("other"))] | length >= 1 and all(.kind == "unknown type" and (.name | test("numbers|values") | not))' .out
+flags="-O2 -fdebug-types-section"
+program declared declared.cpp declared_made.cpp declared_too.cpp
+captured declared --force
+verdict declared.pcere owners@ 2 different
+named "so they are where types have units of their own" "grid->cells[].owner" heap
 
 # ---- constants without a name ------------------------------------------------------------------------------------------------------------
 # The codelet has its own of each string literal. The second time all of it is a shared library.
