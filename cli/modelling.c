@@ -2,6 +2,7 @@
 #include "cli/modelling.h"
 
 #include "cli/architectures.h"
+#include "cli/looking.h"
 #include "cli/pipeline.h"
 #include "cli/replay_options.h"
 #include "core/host.h"
@@ -213,6 +214,8 @@ enum pcere_status modelling_make(struct cli *cli, const struct modelling_words *
     bool own_here;
     modelling->has_own = !modelling->is_here && modelling_signature(NULL, &modelling->own, &own_here, NULL) == PCERE_OK;
     status = replay_setup_init(cli, &none, &setup, error);
+    if (!status)
+        status = looking_before(cli, cli->store, words->threads, words->thread_count, error);
     size_t room = setup.target_count * words->thread_count;
     if (!status) {
         modelling->classes = calloc(room + 1, sizeof *modelling->classes);

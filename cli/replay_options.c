@@ -1,5 +1,6 @@
 /* cli/replay_options.c - what `replay` and `verify` share. */
 #include "cli/replay_options.h"
+#include "cli/looking.h"
 #include "core/json.h"
 #include "core/text.h"
 
@@ -45,6 +46,9 @@ enum pcere_status replay_setup_init(struct cli *cli, const struct cli_threads *t
         .diagnostics_fd = STDERR_FILENO, .tolerance_ratio = -1,
         .progress = replay_progress, .progress_context = cli,
     };
+    status = looking_before(cli, cli->store, setup->threads, thread_count, error);
+    if (status != PCERE_OK)
+        return status;
     return replay_select(cli->store, (const char *const *)cli->operands, cli->operand_count, &setup->targets, &setup->target_count, error);
 }
 

@@ -2,6 +2,7 @@
 #include "capture-rt/tracer/capture.h"
 #include "cli/capture_table.h"
 #include "cli/choose.h"
+#include "cli/looking.h"
 #include "cli/replay_options.h"
 #include "cli/spread.h"
 #include "cli/verbs.h"
@@ -10,7 +11,6 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "predictor/classes.h"
-#include "replay-rt/launcher/together.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -124,29 +124,6 @@ static void emptiness_note(struct cli *cli, const struct store_manifest *manifes
         cli_note(cli, "no region weighs enough to be captured; --all-classes captures the lightest, too");
 }
 
-/* Regions that hold for these threads only because of what other files do. The capture is of use without. */
-static enum pcere_status limits_find(struct cli *cli, struct store *store, struct pcere_error *error)
-{
-    struct pcere_error failure = {0};
-    struct store_limit *limits = NULL;
-    size_t count = 0;
-    uint64_t large = 0;
-    char *libraries = NULL;
-    enum pcere_status status = replay_library_directory(&libraries, &failure);
-    if (!status)
-        status = together_find(store, getenv("PATH"), libraries, &limits, &count, &large, &failure);
-    if (large)
-        cli_note(cli, "files with %.3g MiB of bitcode were not looked at together, which would take longer than captures do: memory that one of them sizes by the number of threads is not "
-                 "known to regions in another, which may crash or differ in replays with more threads than the capture's; --threads captures with more", (double)large / (1 << 20));
-    if (status)
-        cli_note(cli, "the program's files were not looked at together, so memory that one of them sizes by the number of threads is not known to regions in another: %s", failure.message);
-    else
-        status = store_limits_write(store, limits, count, error);
-    store_limits_free(limits, count);
-    free(libraries);
-    return status && *failure.message ? PCERE_OK : status;
-}
-
 /* The store as it is on disk now: what is shown is what a replay will find. */
 static enum pcere_status result_show(struct cli *cli, const char *path, const struct capture_result *result, const struct choose_context *choose,
                                      struct pcere_error *error)
@@ -157,7 +134,7 @@ static enum pcere_status result_show(struct cli *cli, const char *path, const st
         return status;
     status = store_invocations_write(store, choose->series, choose->series_count, error);
     if (status == PCERE_OK)
-        status = limits_find(cli, store, error);
+        status = looking_behind(cli, store, error);
     if (status != PCERE_OK) {
         store_close(store);
         return status;

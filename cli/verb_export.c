@@ -1,4 +1,5 @@
 /* cli/verb_export.c - pcere export: a region as a directory that builds and runs without PCERE. */
+#include "cli/looking.h"
 #include "cli/replay_options.h"
 #include "cli/verbs.h"
 #include "core/json.h"
@@ -100,7 +101,10 @@ static enum pcere_status export_verb(struct cli *cli, void *raw, struct pcere_er
     struct replay_setup setup = {0};
     struct export_report report = {0};
     const struct replay_target *target = NULL;
+    const uint32_t any_count = UINT32_MAX;     /* who has it may run it with as many as they like */
     enum pcere_status status = replay_setup_init(cli, &one_count, &setup, error);
+    if (status == PCERE_OK)
+        status = looking_before(cli, cli->store, &any_count, 1, error);
     if (status == PCERE_OK)
         status = target_choose(&setup, cli->operands[0], words->invocation, &target, error);
     if (status == PCERE_OK) {

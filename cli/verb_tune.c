@@ -1,5 +1,6 @@
 /* cli/verb_tune.c - pcere tune: the best threads, flags, schedule and binding of each region, found on its codelets. */
 #include "cli/interrupt.h"
+#include "cli/looking.h"
 #include "cli/measure_store.h"
 #include "cli/tune_search.h"
 #include "cli/verbs.h"
@@ -474,6 +475,8 @@ static enum pcere_status tuner_prepare(struct tuner *tuner, const struct tune_wo
         status = space_fill(tuner, words, error);
     if (status == PCERE_OK)
         status = replay_setup_init(cli, &none, &search->setup, error);
+    if (status == PCERE_OK)
+        status = looking_before(cli, cli->store, search->space.threads, search->space.counts.counts[TUNING_THREADS], error);
     const struct prediction_words wanted = {.threads = &one, .thread_count = 1};
     if (status == PCERE_OK)
         status = prediction_prepare(cli, &wanted, &search->prediction, error);

@@ -5,7 +5,8 @@
 // nothing there before that region.
 //
 //   ThreadWalk.cpp   instructions become classes and edges     ThreadSources.cpp   what is a number of threads, or a thread's
-//   ThreadRules.cpp  loops, and what outlives an invocation    Threads.cpp         what regions do with it
+//   ThreadRules.cpp  loops, and what outlives an invocation    ThreadPrecision.cpp  what is told apart
+//   Threads.cpp      what regions do with it
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_THREADFLOW_H
@@ -16,6 +17,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
@@ -37,7 +39,8 @@ inline bool carriesNothing(const llvm::Value *V) {
 
 class ThreadFlow : MemoryClasses {
 public:
-  explicit ThreadFlow(llvm::Module &M) : M(M) {}
+  /// Told apart is what \p InstructionsMost instructions are enough for, each counted once for each call or region that it is looked at for.
+  ThreadFlow(llvm::Module &M, uint64_t InstructionsMost) : M(M), InstructionsMost(InstructionsMost) {}
 
   /// False: there is no region, or nobody asks for a thread count.
   bool run();
@@ -46,26 +49,29 @@ public:
   llvm::Function &microtask(size_t K) const { return *Microtasks[K].F; }
 
   /// Why the region's memory holds for the captured thread count only, or "".
-  std::string reason(size_t K);
+  const std::string &reason(size_t K) const { return Reasons[K]; }
 
 private:
   /// What is known of a value or of a class of memory.
   struct Facts {
     llvm::BitVector Count;                      ///< it depends on a thread count that was asked for by these owners
     llvm::BitVector Sized;                      ///< it points into memory whose size does
+    llvm::BitVector Divided;                    ///< it is a part of something that was divided by such a count
     bool Number = false;                        ///< it depends on a thread's number
     const llvm::Instruction *Asked = nullptr;   ///< one of the calls that gave Count
+    const llvm::Instruction *DividedBy = nullptr; ///< and Divided
     const llvm::Instruction *Allocated = nullptr;
   };
 
   /// A function as a call of it sees it: its values have nodes of their own. Memory is one, through what points to it. The outer one
-  /// entered the owner's region, which is told apart from where others entered it.
-  struct Instance { const llvm::Function *F; unsigned Owner, Outer, Depth = 0; }; ///< Depth: in a chain of functions that allocate
+  /// entered the owner's region, which is told apart from where others entered it. By: the function whose owners run it; of a small one, its caller's. Depth: of small ones.
+  struct Instance { const llvm::Function *F; unsigned Owner, Outer; const llvm::Function *By = nullptr; unsigned Depth = 0; };
   using Key = std::tuple<const llvm::Function *, unsigned, unsigned, const llvm::CallBase *, unsigned>;
   struct Edge {
     unsigned From, To;
     const llvm::Instruction *Allocation; ///< To is memory of as many bytes as From says; or null
-    bool Copy;                           ///< To is From, or one of several that may be
+    enum Way : uint8_t { Copied, Choice, Computed, Product, Quotient, Divisor } How; ///< Copied, Choice: To is From, or one of several that may be
+    unsigned Beside = 0, In = 0;         ///< of a choice, a product or a quotient: the other operand, and where it stands
   };
   struct Microtask { llvm::Function *F; llvm::SetVector<llvm::Function *> Reached; };
   struct Seen { unsigned In; const llvm::Instruction *I; };
@@ -74,7 +80,8 @@ private:
   unsigned node(const llvm::Value *V);
   unsigned nodeIn(unsigned Other, const llvm::Value *V);
   unsigned returned(unsigned Of);
-  void edge(unsigned From, unsigned To, bool Copy) { Edges.push_back({From, To, nullptr, Copy}); }
+  void edge(unsigned From, unsigned To, bool Copy) { Edges.push_back({From, To, nullptr, Copy ? Edge::Copied : Edge::Computed}); }
+  bool partition(const llvm::Instruction &I);
   void flow(const llvm::Value *From, unsigned To, bool Pointer, bool Copy);
   void address(const llvm::GetElementPtrInst &I);
   void callArguments(const llvm::CallBase &Call, unsigned From, unsigned Callee, unsigned To);
@@ -83,13 +90,18 @@ private:
   bool callThatAllocates(const llvm::CallBase &Call, llvm::StringRef Name);
   bool callThatReads(const llvm::CallBase &Call, llvm::StringRef Name);
   void instruction(const llvm::Instruction &I);
-  bool isChained(const llvm::Function &F) const;
   Key key(const Instance &I, const llvm::CallBase *Site, unsigned Chain) const;
   unsigned instance(Instance I, const llvm::CallBase *Site);
   llvm::SmallVector<unsigned, 2> calledFrom(unsigned In, const llvm::Function &F, const llvm::CallBase &Call) const;
   unsigned calledHere(const llvm::Function &F, const llvm::CallBase &Call);
   void walk();
-  void findMakers();
+
+  // ThreadPrecision.cpp
+  struct Cost { uint64_t Own = 0, Tree = 0; bool Maker = false, Head = false; llvm::SmallVector<const llvm::Function *, 4> Callees, Forks; };
+  using Costs = llvm::MapVector<const llvm::Function *, Cost>; ///< callees before their callers
+  Costs costs() const;
+  void addCost(const llvm::Function &F, Costs &All, llvm::DenseSet<const llvm::Function *> &Open) const;
+  uint64_t tellApart(Costs &All, const llvm::DenseMap<const llvm::Function *, uint64_t> &Times, uint64_t TreeMost);
   void choosePrecision();
 
   // ThreadSources.cpp
@@ -102,6 +114,9 @@ private:
 
   // ThreadRules.cpp
   void order();
+  bool divides(const Edge &E);
+  bool joinUndivided(const Edge &E, const Facts &From, Facts &To);
+  void followAgain();
   bool pass(const Edge &E);
   bool passSize(unsigned N, unsigned Field);
   void settle();
@@ -117,18 +132,21 @@ private:
   using Callees = llvm::DenseMap<const llvm::Function *, Referred>;
   Callees callees() const;
   void findOwners();
-  llvm::BitVector owners(const Instance &I) const;
+  const llvm::BitVector &owners(const Instance &I) const;
   unsigned ownerOfMicrotask(const llvm::Function &F) const;
-  std::string reasonIn(unsigned In, const llvm::BitVector &Others);
+  std::string reasonAt(const llvm::GetElementPtrInst &Address, const llvm::BitVector &Others);
+  void findReasons();
 
   Facts &facts(unsigned N);
   const Facts *known(unsigned N);               ///< null: nothing
+  bool isWide(unsigned N) { return find(N) < Wide.size() && Wide.test(find(N)); }
   void changed(unsigned N) { Changed.insert(find(N)); }
   unsigned older() const { return static_cast<unsigned>(Microtasks.size()) + 1; } ///< the owner that stands for earlier invocations of the same region
 
   llvm::Module &M;
+  uint64_t InstructionsMost;
   enum { ByFunction, ByOwner, ByCall } Apart = ByFunction; ///< what has instances of its own
-  llvm::DenseSet<const llvm::Function *> Makers;            ///< small functions that allocate: by call in any case
+  llvm::DenseSet<const llvm::Function *> Small;             ///< an instance for each call from each instance: as if they stood in their callers
   std::vector<Instance> Instances{{nullptr, 0, 0}};        ///< the first is of what is no function's: variables and constants
   std::map<Key, unsigned> InstanceOf;
   llvm::DenseSet<std::pair<const llvm::Function *, unsigned>> Begun; ///< functions with an instance of that owner
@@ -140,7 +158,12 @@ private:
   std::vector<Microtask> Microtasks;                       ///< owner I + 1; owner 0 is everything else
   llvm::SetVector<llvm::Function *> Serial;                ///< whatever runs outside of regions
   llvm::DenseMap<const llvm::Function *, llvm::BitVector> Owners;
-  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares;
+  std::vector<llvm::BitVector> Alone;                      ///< by owner: that one
+  std::vector<std::string> Reasons;
+  llvm::BitVector Wide;                                    ///< classes of so many values that one says nothing of the others
+  bool Redone = false;                                     ///< it is known what was divided by counts
+  uint64_t Walked = 0;                                     ///< instructions, by instances
+  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Indexed;
   std::vector<int> FactsOf;                                ///< by class, or -1
   std::deque<Facts> AllFacts;
   llvm::SetVector<unsigned> Changed;

@@ -20,6 +20,7 @@ ThreadFlow::Facts &ThreadFlow::facts(unsigned N) {
     AllFacts.emplace_back();
     AllFacts.back().Count.resize(older() + 1);
     AllFacts.back().Sized.resize(older() + 1);
+    AllFacts.back().Divided.resize(older() + 1);
   }
   return AllFacts[static_cast<size_t>(FactsOf[N])];
 }
@@ -29,8 +30,16 @@ const ThreadFlow::Facts *ThreadFlow::known(unsigned N) {
   return N < FactsOf.size() && FactsOf[N] >= 0 ? &AllFacts[static_cast<size_t>(FactsOf[N])] : nullptr;
 }
 
-/// Once classes do not become one any more.
+/// Once classes do not become one any more. Numbers are not followed through those of thousands of values: the contents of everything.
 void ThreadFlow::order() {
+  static constexpr unsigned MembersMost = 2000;
+  std::vector<unsigned> Members(Nodes.size(), 0);
+  for (auto [Key, N] : Known)
+    Members[find(N)]++;
+  Wide.resize(static_cast<unsigned>(Nodes.size()));
+  for (unsigned N = 0; N < Members.size(); ++N)
+    if (Members[N] > MembersMost)
+      Wide.set(N);
   FirstOut.assign(Nodes.size() + 1, 0);
   for (const Edge &E : Edges)
     FirstOut[find(E.From) + 1]++;
@@ -49,6 +58,26 @@ static bool join(BitVector &To, const BitVector &From) {
   return true;
 }
 
+/// A thread's own part of the work, among as many as its own team has threads: such an index ends where the work does, however many they are.
+bool ThreadFlow::divides(const Edge &E) {
+  const Facts *Beside = E.How == Edge::Choice || E.How == Edge::Product || E.How == Edge::Quotient ? known(E.Beside) : nullptr;
+  if (!Beside)
+    return false;
+  BitVector Regions = owners(Instances[E.In]);
+  Regions.reset(0);
+  return Regions.anyCommon(E.How == Edge::Quotient ? Beside->Count : Beside->Divided);
+}
+
+/// What is divided by a number and multiplied by it, or has it added and is divided by it, is no larger for larger ones.
+bool ThreadFlow::joinUndivided(const Edge &E, const Facts &From, Facts &To) {
+  const Facts *Part = E.How == Edge::Quotient ? &To : E.How == Edge::Product ? known(E.Beside) : nullptr;
+  if (!Redone || !Part || !Part->Divided.anyCommon(From.Count))
+    return join(To.Count, From.Count);
+  BitVector Left = From.Count;
+  Left.reset(Part->Divided);
+  return join(To.Count, Left);
+}
+
 bool ThreadFlow::pass(const Edge &E) {
   const Facts *From = known(E.From);
   if (!From || find(E.From) == find(E.To) || (E.Allocation && From->Count.none()))
@@ -60,13 +89,17 @@ bool ThreadFlow::pass(const Edge &E) {
       To.Allocated = E.Allocation, To.Asked = From->Asked;
     return Grown;
   }
-  bool Count = join(To.Count, From->Count), Sized = join(To.Sized, From->Sized), Number = From->Number && !To.Number;
-  To.Number |= From->Number;
+  bool Sized = join(To.Sized, From->Sized), Known = !isWide(E.To);
+  bool Count = Known && E.How != Edge::Divisor && joinUndivided(E, *From, To);
+  bool Divided = Known && join(To.Divided, E.How == Edge::Divisor ? From->Count : From->Divided), Number = Known && From->Number && !To.Number && !divides(E);
+  To.Number |= Number;
+  if (Divided && !To.DividedBy)
+    To.DividedBy = E.How == Edge::Divisor ? From->Asked : From->DividedBy;
   if ((Count || Sized) && !To.Asked)
     To.Asked = From->Asked;
   if (Sized && !To.Allocated)
     To.Allocated = From->Allocated;
-  return Count || Sized || Number;
+  return Count || Sized || Divided || Number;
 }
 
 bool ThreadFlow::passSize(unsigned N, unsigned Field) {
@@ -79,6 +112,18 @@ bool ThreadFlow::passSize(unsigned N, unsigned Field) {
   if (!To.Allocated)
     To.Allocated = From.Allocated, To.Asked = From.Asked;
   return true;
+}
+
+/// Counts once more, now that it is known what was divided by them.
+void ThreadFlow::followAgain() {
+  for (Facts &F : AllFacts) {
+    F.Count.reset();
+    F.Sized.reset();
+    F.Asked = F.Allocated = nullptr;
+  }
+  Redone = true;
+  addSources();
+  settle();
 }
 
 void ThreadFlow::settle() {

@@ -43,7 +43,7 @@ void ThreadFlow::addTeams() {
     return;
   std::vector<std::vector<unsigned>> In(Nodes.size());
   for (const Edge &E : Edges)
-    if (E.Copy)
+    if (E.How <= Edge::Choice)
       In[find(E.To)].push_back(find(E.From));
   for (auto [At, I] : Teams) {
     Here = At;

@@ -49,24 +49,20 @@ unsigned ThreadFlow::returned(unsigned Of) {
   return Slot->second;
 }
 
-/// Does a function that allocates call here? Then what it calls for that is told apart by the calls of both, and so on: allocators stand in a row.
-bool ThreadFlow::isChained(const Function &F) const {
-  static constexpr unsigned DepthMost = 4;
-  static constexpr size_t InstancesMost = 100000;
-  return Here && Makers.count(&F) && Makers.count(Instances[Here].F) && Instances[Here].Depth < DepthMost && Instances.size() < InstancesMost;
-}
-
 ThreadFlow::Key ThreadFlow::key(const Instance &I, const CallBase *Site, unsigned Chain) const {
-  return {I.F, Apart >= ByOwner ? I.Owner : 0, Apart >= ByOwner ? I.Outer : 0, Apart >= ByCall || Makers.count(I.F) ? Site : nullptr, Chain};
+  return {I.F, Apart >= ByOwner ? I.Owner : 0, Apart >= ByOwner ? I.Outer : 0, Apart >= ByCall || Chain ? Site : nullptr, Chain};
 }
 
 /// \p Site is null for what others than direct calls begin.
 unsigned ThreadFlow::instance(Instance I, const CallBase *Site) {
-  unsigned Chain = Site && isChained(*I.F) ? Here : 0;
+  static constexpr unsigned DepthMost = 16; // allocators that call each other in a circle
+  unsigned Chain = Site && Small.count(I.F) && Instances[Here].Depth < DepthMost && Walked <= 2 * InstructionsMost ? Here : 0;
   I.Depth = Chain ? Instances[Chain].Depth + 1 : 0;
+  I.By = Chain && !ownerOfMicrotask(*I.F) ? Instances[Chain].By : I.F;
   auto [Slot, New] = InstanceOf.try_emplace(key(I, Site, Chain), static_cast<unsigned>(Instances.size()));
   if (New) {
     Instances.push_back(I);
+    Walked += I.F->getInstructionCount();
     Begun.insert({I.F, Apart >= ByOwner ? I.Owner : 0});
   }
   return Slot->second;
@@ -131,7 +127,7 @@ bool ThreadFlow::callOfRuntime(const CallBase &Call, StringRef Name) {
 bool ThreadFlow::callThatAllocates(const CallBase &Call, StringRef Name) {
   auto Size = [&](const Value *V, unsigned Memory) {
     if (!carriesNothing(V))
-      Edges.push_back({node(V), Memory, &Call, false});
+      Edges.push_back({node(V), Memory, &Call, Edge::Computed});
   };
   const Function *Callee = likelyCallee(Call);
   if (Name.starts_with("_FortranAAllocatableSetBounds") && Call.arg_size() >= 4) { // the descriptor begins with the address
@@ -171,6 +167,24 @@ static bool chooses(Intrinsic::ID ID) {
   return ID == Intrinsic::smin || ID == Intrinsic::smax || ID == Intrinsic::umin || ID == Intrinsic::umax;
 }
 
+/// What becomes of a thread's number when work is shared out: \p I multiplies, divides or limits. True: it is such an instruction, and was followed.
+bool ThreadFlow::partition(const Instruction &I) {
+  unsigned Code = I.getOpcode();
+  bool Product = Code == Instruction::Mul || Code == Instruction::FMul, Quotient = Code == Instruction::SDiv || Code == Instruction::UDiv || Code == Instruction::FDiv;
+  auto *Own = dyn_cast<IntrinsicInst>(&I);
+  bool Chooses = isa<SelectInst>(I) || (Own && chooses(Own->getIntrinsicID()));
+  unsigned First = isa<SelectInst>(I) ? 1 : 0;
+  if ((!Product && !Quotient && !Chooses) || I.getType()->isPointerTy())
+    return false;
+  const Value *A = I.getOperand(First), *B = I.getOperand(First + 1);
+  if (carriesNothing(B) || (carriesNothing(A) && !Quotient))
+    return false;
+  if (!carriesNothing(A))
+    Edges.push_back({node(A), node(&I), nullptr, Quotient ? Edge::Quotient : Product ? Edge::Product : Edge::Choice, node(B), Here});
+  Edges.push_back({node(B), node(&I), nullptr, Quotient ? Edge::Divisor : Product ? Edge::Product : Edge::Choice, carriesNothing(A) ? 0 : node(A), Here});
+  return true;
+}
+
 void ThreadFlow::call(const CallBase &Call) {
   const Function *Callee = likelyCallee(Call);
   StringRef Name = Callee ? Callee->getName() : StringRef();
@@ -187,7 +201,7 @@ void ThreadFlow::call(const CallBase &Call) {
       unify(returned(Called), node(&Call));
     else if (!Call.getType()->isVoidTy())
       edge(returned(Called), node(&Call), true);
-  } else if (Own && !Call.getType()->isVoidTy()) {
+  } else if (Own && !Call.getType()->isVoidTy() && !partition(Call)) {
     for (const Use &U : Call.args())
       flow(U, node(&Call), Own->getIntrinsicID() == Intrinsic::threadlocal_address, chooses(Own->getIntrinsicID()));
   }
@@ -207,6 +221,8 @@ void ThreadFlow::instruction(const Instruction &I) {
       flow(Store->getValueOperand(), content(node(Store->getPointerOperand())), true, true);
   } else if (auto *Address = dyn_cast<GetElementPtrInst>(&I)) {
     address(*Address);
+    if (!Address->hasAllConstantIndices() && !carriesNothing(Address->getPointerOperand()))
+      Indexed.push_back({Here, &I});
   } else if (auto *Call = dyn_cast<CallBase>(&I)) {
     call(*Call);
   } else if (auto *Return = dyn_cast<ReturnInst>(&I)) {
@@ -214,7 +230,7 @@ void ThreadFlow::instruction(const Instruction &I) {
       flow(V, returned(Here), true, true);
   } else if (auto *Alloca = dyn_cast<AllocaInst>(&I)) {
     if (!carriesNothing(Alloca->getArraySize()))
-      Edges.push_back({node(Alloca->getArraySize()), node(&I), &I, false});
+      Edges.push_back({node(Alloca->getArraySize()), node(&I), &I, Edge::Computed});
   } else if (auto *Compare = dyn_cast<ICmpInst>(&I)) {
     if (Compare->isRelational())
       Compares.push_back({Here, &I});
@@ -229,7 +245,11 @@ void ThreadFlow::instruction(const Instruction &I) {
     else
       edge(Content, node(&I), true);
     flow(Atomic->getValOperand(), Content, true, false);
-  } else if (!isa<CmpInst>(I) && !I.getType()->isVoidTy()) {
+  } else if (I.getOpcode() == Instruction::SRem || I.getOpcode() == Instruction::URem) {
+    flow(I.getOperand(0), node(&I), false, false);
+    if (!carriesNothing(I.getOperand(1)))
+      Edges.push_back({node(I.getOperand(1)), node(&I), nullptr, Edge::Divisor});
+  } else if (!isa<CmpInst>(I) && !I.getType()->isVoidTy() && !partition(I)) {
     bool Copy = isa<CastInst>(I) || isa<PHINode>(I) || isa<SelectInst>(I) || isa<FreezeInst>(I);
     for (const Use &U : I.operands())
       if (!(isa<SelectInst>(I) && U.getOperandNo() == 0))
@@ -258,70 +278,6 @@ void ThreadFlow::walk() {
   for (unsigned K = 0; K < Microtasks.size(); ++K)
     for (const Function *F : Microtasks[K].Reached)
       From(*F, K + 1);
-}
-
-/// Functions that are told apart by their calls even in large programs: those whose result is memory that they, or another one of them, allocate.
-void ThreadFlow::findMakers() {
-  static constexpr unsigned InstructionsMost = 100;
-  for (bool Grown = true; Grown;) {
-    Grown = false;
-    for (const Function &F : M) {
-      if (F.isDeclaration() || !F.getReturnType()->isPointerTy() || F.getInstructionCount() > InstructionsMost || Makers.count(&F))
-        continue;
-      for (const Instruction &I : instructions(F)) {
-        auto *Call = dyn_cast<CallBase>(&I);
-        const Function *Callee = Call ? likelyCallee(*Call) : nullptr;
-        if (Call && (allocationSize(likelyName(*Call)).second > 0 || (Callee && Callee != &F && Makers.count(Callee)))) {
-          Makers.insert(&F);
-          Grown = true;
-          break;
-        }
-      }
-    }
-  }
-}
-
-/// As much is told apart as can be looked at in a second or two.
-void ThreadFlow::choosePrecision() {
-  static constexpr uint64_t InstructionsMost = 400000;
-  DenseMap<const Function *, uint64_t> Own, WithCallees;
-  DenseMap<const Function *, SmallVector<const Function *, 2>> Forks;
-  for (const Function &F : M)
-    Own[&F] = F.getInstructionCount();
-  for (const Function &F : M) {
-    WithCallees[&F] = Own[&F];
-    for (const Instruction &I : instructions(F)) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      const Function *Callee = Call ? likelyCallee(*Call) : nullptr;
-      if (Call && forkPath(*Call) >= 0 && Call->arg_size() >= 3)
-        Callee = dyn_cast<Function>(Call->getArgOperand(2)->stripPointerCasts()), Forks[&F].push_back(Callee);
-      if (Callee)
-        WithCallees[&F] += Own[Callee];
-    }
-  }
-  DenseMap<const Function *, uint64_t> Entered; // by how many owners
-  auto Enter = [&](const SetVector<Function *> &By) {
-    DenseSet<const Function *> All;
-    for (const Function *F : By)
-      if (auto Slot = Forks.find(F); Slot != Forks.end())
-        All.insert(Slot->second.begin(), Slot->second.end());
-    for (const Function *F : All)
-      Entered[F]++;
-  };
-  uint64_t Owners = 0, Calls = 0;
-  auto Add = [&](const SetVector<Function *> &Functions, uint64_t Times) {
-    for (const Function *F : Functions) {
-      Owners += Times * Own[F];
-      Calls += Times * WithCallees[F];
-    }
-  };
-  Enter(Serial);
-  for (const Microtask &R : Microtasks)
-    Enter(R.Reached);
-  Add(Serial, 1);
-  for (const Microtask &R : Microtasks)
-    Add(R.Reached, std::max<uint64_t>(Entered[R.F], 1));
-  Apart = Calls <= InstructionsMost ? ByCall : Owners <= InstructionsMost ? ByOwner : ByFunction;
 }
 
 } // namespace pcere

@@ -35,14 +35,14 @@ void rememberName(Function &Microtask, StringRef Name) {
 }
 
 /// Who runs this instance.
-BitVector ThreadFlow::owners(const Instance &I) const {
-  if (Apart == ByFunction)
-    return Owners.lookup(I.F);
-  BitVector One(older() + 1);
-  return One.set(I.Owner);
+const BitVector &ThreadFlow::owners(const Instance &I) const {
+  auto Slot = Apart == ByFunction ? Owners.find(I.By) : Owners.end();
+  return Slot == Owners.end() ? Alone[I.Owner] : Slot->second;
 }
 
 unsigned ThreadFlow::ownerOfMicrotask(const Function &F) const {
+  if (!F.hasMetadata(SiteMetadata))
+    return 0;
   for (unsigned K = 0; K < Microtasks.size(); ++K)
     if (Microtasks[K].F == &F)
       return K + 1;
@@ -74,6 +74,9 @@ void ThreadFlow::findOwners() {
     if (F.hasMetadata(SiteMetadata))
       Microtasks.push_back({&F, {}});
   unsigned Count = older() + 1;
+  Alone.assign(Count, BitVector(Count));
+  for (unsigned Owner = 0; Owner < Count; ++Owner)
+    Alone[Owner].set(Owner);
   auto Mark = [&](const Function *F, unsigned Owner) { Owners.try_emplace(F, BitVector(Count)).first->second.set(Owner); };
   for (unsigned K = 1; K <= Microtasks.size(); ++K) {
     SetVector<Function *> &Reached = Microtasks[K - 1].Reached; // what the region's threads run, inner regions left out
@@ -121,59 +124,66 @@ bool ThreadFlow::run() {
   findOwners();
   if (Microtasks.empty())
     return false;
-  findMakers();
   choosePrecision();
   walk();
   order();
   addSources();
+  settle();
+  followAgain();
   addOwnNumbers();
   settle();
   followLoops();
   settle();
   keepOlder();
   settle();
+  findReasons();
   return true;
 }
 
-std::string ThreadFlow::reason(size_t K) {
-  unsigned Owner = static_cast<unsigned>(K) + 1;
-  BitVector Others(older() + 1, true);
-  Others.reset(Owner);
-  std::string Reason;
-  for (unsigned In = 1; In < Instances.size() && Reason.empty(); ++In)
-    if (owners(Instances[In]).test(Owner))
-      Reason = reasonIn(In, Others);
-  return Reason;
-}
-
-std::string ThreadFlow::reasonIn(unsigned In, const BitVector &Others) {
-  Here = In;
-  for (const Instruction &I : instructions(*Instances[In].F)) {
-    auto *Address = dyn_cast<GetElementPtrInst>(&I);
-    if (!Address || carriesNothing(Address->getPointerOperand()))
+std::string ThreadFlow::reasonAt(const GetElementPtrInst &Address, const BitVector &Others) {
+  const Facts *Base = known(node(Address.getPointerOperand()));
+  for (const Use &Index : Address.indices()) {
+    if (carriesNothing(Index))
       continue;
-    const Facts *Base = known(node(Address->getPointerOperand()));
-    for (const Use &Index : Address->indices()) {
-      if (carriesNothing(Index))
-        continue;
-      const Facts *At = known(node(Index));
-      if (!At || !At->Number)
-        continue;
-      if (Base && Base->Sized.anyCommon(Others))
-        return "memory with one part per thread (allocated" + place(Base->Allocated) + ", sized by " + asked(Base->Asked) + ")";
-      if (At->Count.anyCommon(Others))
-        return "a division of the work by a thread count from before the region (" + asked(At->Asked) + ")";
-    }
+    const Facts *At = known(node(Index));
+    if (!At || !At->Number)
+      continue;
+    if (Base && Base->Sized.anyCommon(Others))
+      return "memory with one part per thread (allocated" + place(Base->Allocated) + ", sized by " + asked(Base->Asked) + ")";
+    bool Counts = At->Count.anyCommon(Others);
+    if (Counts || At->Divided.anyCommon(Others))
+      return "a division of the work by a thread count from before the region (" + asked(Counts ? At->Asked : At->DividedBy) + ")";
   }
   return "";
 }
 
+/// Of a function that several regions run, and that is not told apart, none counts as another one.
+void ThreadFlow::findReasons() {
+  Reasons.resize(Microtasks.size());
+  for (auto [In, I] : Indexed) {
+    const BitVector &Own = owners(Instances[In]);
+    auto Wanted = [&](unsigned Owner) { return Owner >= 1 && Owner <= Microtasks.size() && Reasons[Owner - 1].empty(); };
+    if (none_of(Own.set_bits(), Wanted))
+      continue;
+    BitVector Others = Own;
+    Others.flip();
+    Others.set(0);
+    Here = In;
+    std::string Reason = reasonAt(*cast<GetElementPtrInst>(I), Others);
+    if (Reason.empty())
+      continue;
+    for (unsigned Owner : Own.set_bits())
+      if (Wanted(Owner))
+        Reasons[Owner - 1] = Reason;
+  }
+}
+
 void flagThreadSized(Module &M) {
-  ThreadFlow Flow(M);
+  ThreadFlow Flow(M, 400000);
   if (!Flow.run())
     return;
   for (size_t K = 0; K < Flow.regions(); ++K) {
-    std::string Reason = Flow.reason(K);
+    const std::string &Reason = Flow.reason(K);
     auto *Held = dyn_cast_or_null<ValueAsMetadata>(Flow.microtask(K).getMetadata(SiteMetadata)->getOperand(0).get());
     auto *Site = Held ? dyn_cast<GlobalVariable>(Held->getValue()) : nullptr;
     if (!Reason.empty() && Site && Site->hasInitializer())
@@ -184,11 +194,11 @@ void flagThreadSized(Module &M) {
 void writeThreadSized(Module &M, StringRef File) {
   std::error_code Failure;
   raw_fd_ostream Out(File, Failure, sys::fs::OF_Text);
-  ThreadFlow Flow(M);
+  ThreadFlow Flow(M, 4000000);
   if (!Failure && Flow.run())
     for (size_t K = 0; K < Flow.regions(); ++K) {
       auto *Name = dyn_cast<MDString>(Flow.microtask(K).getMetadata(SiteMetadata)->getOperand(0));
-      std::string Reason = Flow.reason(K);
+      const std::string &Reason = Flow.reason(K);
       if (Name && !Reason.empty())
         Out << Name->getString() << '\t' << Reason << '\n';
     }

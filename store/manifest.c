@@ -219,6 +219,8 @@ static json_t *encode_manifest(const struct store_manifest *manifest, const stru
     json_put(root, "schema", json_sprintf(STORE_SCHEMA "%d", STORE_SCHEMA_VERSION), failed);
     json_put(root, "store_id", json_from_hex64(files->store_id), failed);
     json_put(root, "complete", json_boolean(manifest->complete), failed);
+    if (manifest->looked_together)
+        json_put(root, "looked_together", json_true(), failed);
     json_put(root, "program", json_from_string(manifest->program ? manifest->program : ""), failed);
     json_put(root, "program_file", json_from_string(manifest->program_file ? manifest->program_file : ""), failed);
     json_put(root, "arguments", encode_strings(manifest->arguments, failed), failed);
@@ -416,6 +418,7 @@ static void decode_files(struct json_reader *reader, const json_t *root, struct 
 static void decode_manifest(struct json_reader *reader, const json_t *root, struct store_manifest *manifest)
 {
     manifest->complete = json_read_bool(reader, root, "complete");
+    manifest->looked_together = json_object_get(root, "looked_together") && json_read_bool(reader, root, "looked_together");
     manifest->program = json_read_string(reader, root, "program", false);
     manifest->program_file = json_read_string(reader, root, "program_file", false);
     manifest->arguments = decode_strings(reader, root, "arguments");

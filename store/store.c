@@ -342,9 +342,10 @@ enum pcere_status store_check(struct store *store, struct pcere_error *error)
 
 /* ---- what is found out later --------------------------------------------------------------------------------------------------------- */
 
-enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, struct pcere_error *error)
+enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, bool all, struct pcere_error *error)
 {
-    size_t added = 0, bytes = 0;
+    size_t added = all && !store->manifest.looked_together, bytes = 0;
+    store->manifest.looked_together |= all;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < store->manifest.region_count; j++) {
             struct store_region *region = &store->manifest.regions[j];

@@ -104,6 +104,7 @@ struct store_image {             /* a shared library of the user that was captur
 
 struct store_manifest {
     bool complete;               /* false until the capture ended: codelets that are there are valid all the same */
+    bool looked_together;        /* what the files of each image tell about thread_sized together is in there */
     char *program;               /* path as given */
     char *program_file;          /* absolute path at capture */
     char **arguments;            /* NULL-terminated, without the program itself */
@@ -316,10 +317,10 @@ enum pcere_status store_invocations_write(const struct store *store, const struc
 enum pcere_status store_invocations_load(const struct store *store, struct store_series **ret_series, size_t *ret_count,
                                          struct pcere_error *error);
 
-/* What was found out of regions after the capture: fill in `thread_sized` of those that have none, on disk (atomically) and in store_manifest(store). Regions that the
- * store does not have are left out. */
+/* What was found out of regions after the capture: fill in `thread_sized` of those that have none, on disk (atomically) and in store_manifest(store), which has it
+ * even where it cannot be written. Regions that the store does not have are left out. `all`: nothing is left to be found out; looked_together is set. */
 struct store_limit { char *region, *reason; };
-enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, struct pcere_error *error);
+enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, bool all, struct pcere_error *error);
 void store_limits_free(struct store_limit *limits, size_t count);
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------- */

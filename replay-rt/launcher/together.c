@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define BITCODE_BYTES_MOST (24u << 20)    /* about ten seconds */
 #define ANSWER_BYTES_MOST (16u << 20)
 
 struct work {
@@ -49,7 +48,7 @@ static bool asks_for(const struct loaded_image *image, const char *const *names,
 }
 
 /* As in passes/Threads.cpp. */
-static bool may_have_findings(const struct loaded_image *image, uint64_t *large)
+static bool may_have_findings(const struct loaded_image *image, uint64_t bytes_most, uint64_t *large)
 {
     static const char *const counts[] = {"omp_get_max_threads", "omp_get_num_threads", "omp_get_num_procs", "omp_get_team_size", "omp_get_thread_limit",
                                          "omp_get_num_places", "get_nprocs", "get_nprocs_conf", "sysconf", "getenv", "secure_getenv", "_ZNSt6thread20hardware_concurrencyEv", "__sched_cpucount",
@@ -62,9 +61,9 @@ static bool may_have_findings(const struct loaded_image *image, uint64_t *large)
         bytes += units[i].header.raw_bytes;
     if (count < 2 || (!image->file.tls_bytes && !asks_for(image, numbers, sizeof numbers / sizeof *numbers)) || !asks_for(image, counts, sizeof counts / sizeof *counts))
         return false;
-    if (bytes > BITCODE_BYTES_MOST)
+    if (bytes > bytes_most)
         *large = bytes;
-    return bytes <= BITCODE_BYTES_MOST;
+    return bytes <= bytes_most;
 }
 
 /* ---- files that are gone with this process ---------------------------------------------------------------------------------------------- */
@@ -204,7 +203,7 @@ static enum pcere_status image_look(struct work *work, const struct compilers *c
     return status;
 }
 
-enum pcere_status together_find(const struct store *store, const char *search_path, const char *library_directory, struct store_limit **ret_limits, size_t *ret_count,
+enum pcere_status together_find(const struct store *store, const char *search_path, const char *library_directory, uint64_t bytes_most, struct store_limit **ret_limits, size_t *ret_count,
                                 uint64_t *ret_large, struct pcere_error *error)
 {
     struct images images = {0};
@@ -214,7 +213,7 @@ enum pcere_status together_find(const struct store *store, const char *search_pa
     uint64_t large = 0;
     enum pcere_status status = images_open(store, &images, error);
     for (size_t i = 0; !status && i < images.count; i++) {
-        if (!may_have_findings(&images.items[i], &large))
+        if (!may_have_findings(&images.items[i], bytes_most, &large))
             continue;
         if (!looking)
             status = compilers_find(NULL, search_path, library_directory, &compilers, error);

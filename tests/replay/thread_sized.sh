@@ -129,13 +129,26 @@ for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
 done
 run env "PATH=$work/none" "$PCERE" capture --force --all-classes ./apart
 says "without a compiler the program is captured" 0 err 'not looked at together.*there is no'
-head -c 30000000 /dev/zero | tr '\0' '\377' >large
+# Where that would take longer than captures do, it is done once more threads are asked for; on another machine as well, and once for a store.
+head -c 4000000 /dev/zero | tr '\0' '\377' >large
 echo 'const unsigned char large[] = {
 #embed "large"
 };' >apart_large.c
-"$CLANG" -w -O0 -fopenmp "-fpass-plugin=$(plugin)" apart.c apart_count.c apart_regions.c apart_large.c -o apart || exit 1
+"$CLANG" -w -O0 -g -fopenmp "-fpass-plugin=$(plugin)" apart.c apart_count.c apart_regions.c apart_large.c -o apart || exit 1
 captured apart --force
-says "that a program is too large to be looked at as one is told" 0 err 'files with [0-9.]* MiB of bitcode were not looked at together.*--threads'
+says "that files are looked at later is told" 0 err 'files with [0-9.]* MiB of bitcode are looked at together before the first replay with more threads'
+sized() { "$PCERE" regions --json "$1" | jq -r '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")'; }
+run "$PCERE" pack apart.pcere -o apart.tar.zst
+run "$PCERE" unpack apart.tar.zst -o there.pcere
+mv apart apart_hidden
+run "$PCERE" replay --repeat 1 apart.pcere --threads 1
+is "the capture's threads need no look" "$(sized apart.pcere)" ""
+run "$PCERE" replay --repeat 1 apart.pcere --threads 4
+says "more threads are refused" 1 err 'holds for at most 1 thread'
+is "what was found stays in the store" "$(sized apart.pcere)" "divided_before own_parts"
+run "$PCERE" replay there.pcere '*own_parts*' --threads 4
+says "and where the store was carried to" 1 err 'holds for at most 1 thread.*allocated at apart.c:7, sized by omp_get_max_threads at apart.c:7'
+holds "which has that no look is left" jq -e .looked_together there.pcere/manifest.json
 # Calls of one function are told apart: by the region that runs them, and by where they stand, also of allocators in a row. Recursion keeps the functions from moving into their callers.
 compile calls <<'END'
 #include <omp.h>
@@ -209,6 +222,16 @@ void marks_of_threads(long *marks)
 #pragma omp parallel
     marks[omp_get_thread_num()]++;
 }
+void shared_out(long *marks, long count)         /* ends where the work does, however many threads share it */
+{
+#pragma omp parallel
+    {
+        long all = omp_get_num_threads(), part = (count + all - 1) / all, first = part * omp_get_thread_num();
+        long end = first + part < count ? first + part : count;
+        for (long i = first; i < end; i++)
+            marks[i]++;
+    }
+}
 int main(void)
 {
     double *to = calloc(8000, sizeof *to);
@@ -218,15 +241,16 @@ int main(void)
         many_products(to, 1000);
         marks_of_any(any);
         marks_of_threads(own);
+        shared_out(own, omp_get_max_threads());
     }
-    return puts(to[77] > 0 && own[0] == 2 ? "PASS" : "FAIL") < 0;
+    return puts(to[77] > 0 && own[0] == 4 ? "PASS" : "FAIL") < 0;
 }
 END
 captured calls --force --threads 2
 run "$PCERE" regions --json calls.pcere
 is "what other calls of a function made for the threads is no region's that makes its own" \
     "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "marks_of_threads product"
-run "$PCERE" verify --threads 1,4 calls.pcere many_products
+run "$PCERE" verify --threads 1,4 calls.pcere many_products shared_out
 says "and so it runs with more threads" 0
 # A team that the program asked for by a variable, as large as the capture's: whether it always asks for that is not known.
 compile asks <<'END'
