@@ -365,7 +365,7 @@ run "$PCERE" capture --all-classes ./spill; says "it is captured" 0
 run "$PCERE" verify --json --threads 1,2 spill.pcere; is "that word is not the region's" "$(json '[.codelets[].identical] | join(" ")')" "true true"
 
 # ---- two regions whose short names would be one: each keeps a word of its template arguments, and means itself alone ----------------------------------
-compile alike -x c++ <<'C'
+compile qubits -x c++ <<'C'
 namespace registers_of_many_qubits {
 struct rotated_by_an_angle { enum { value = 1 }; };
 struct controlled_by_another { enum { value = 2 }; };
@@ -385,11 +385,11 @@ int main() {
     return a[7] < 1;
 }
 C
-one='registers_of_many_qubits::apply<*rotated_by_an_angle*>@alike.c:6' other='registers_of_many_qubits::apply<*controlled_by_another*>@alike.c:6'
-run "$PCERE" capture -q --all-classes ./alike; says "regions of one template are captured" 0
-run "$PCERE" regions alike.pcere
+one='registers_of_many_qubits::apply<*rotated_by_an_angle*>@qubits.c:6' other='registers_of_many_qubits::apply<*controlled_by_another*>@qubits.c:6'
+run "$PCERE" capture -q --all-classes ./qubits; says "regions of one template are captured" 0
+run "$PCERE" regions qubits.pcere
 is "and stand apart in a table" "$(grep -oE 'registers[^ ]*' .out | sort | paste -sd ' ')" "$other $one"
-run "$PCERE" verify --json --threads 1 alike.pcere "$other"
+run "$PCERE" verify --json --threads 1 qubits.pcere "$other"
 is "each by a name that means no other" "$(json '[.codelets[].region | test("<registers_of_many_qubits::controlled")] | unique | join(" ")')" true
 
 finish

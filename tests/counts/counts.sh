@@ -25,7 +25,7 @@ clang-$major -shared -fPIC -O1 -D_GNU_SOURCE -I"$source" print.c -o "$work/print
 for flags in "-O0" "-O0 -fPIC" "-O0 -fno-pie" "-O0 -mllvm -pcere-count-in-place"; do
     link=$([[ $flags = *no-pie* ]] && echo -no-pie || :)
     clang-$major $flags $avx512 $counting -mllvm -pcere-count=ir -c known.ll -o "$work/known.o"
-    clang-$major -O1 $flags $link $avx512 $counting -D_GNU_SOURCE -I"$source" known.c "$work/known.o" -o "$work/known" -lpthread 2>"$work/warnings" || cat "$work/warnings"
+    clang-$major -O1 $flags $link $avx512 $counting -D_GNU_SOURCE -I"$source" known.c "$work/known.o" -o "$work/known" -lpthread -lm 2>"$work/warnings" || cat "$work/warnings"
     "$work/known" || fail "known counts, compiled by $flags"
 done
 
