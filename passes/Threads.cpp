@@ -162,8 +162,11 @@ void ThreadFlow::findReasons() {
   Reasons.resize(Microtasks.size());
   for (auto [In, I] : Indexed) {
     const BitVector &Own = owners(Instances[In]);
-    auto Wanted = [&](unsigned Owner) { return Owner >= 1 && Owner <= Microtasks.size() && Reasons[Owner - 1].empty(); };
-    if (none_of(Own.set_bits(), Wanted))
+    SmallVector<unsigned, 4> Wanted; // regions that run it, and have no reason yet
+    for (unsigned Owner : Own.set_bits())
+      if (Owner >= 1 && Owner <= Microtasks.size() && Reasons[Owner - 1].empty())
+        Wanted.push_back(Owner);
+    if (Wanted.empty())
       continue;
     BitVector Others = Own;
     Others.flip();
@@ -172,9 +175,8 @@ void ThreadFlow::findReasons() {
     std::string Reason = reasonAt(*cast<GetElementPtrInst>(I), Others);
     if (Reason.empty())
       continue;
-    for (unsigned Owner : Own.set_bits())
-      if (Wanted(Owner))
-        Reasons[Owner - 1] = Reason;
+    for (unsigned Owner : Wanted)
+      Reasons[Owner - 1] = Reason;
   }
 }
 
