@@ -4,6 +4,7 @@
 #include "capture-rt/tracer/session_private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,7 +267,8 @@ static void notes_after(struct session *session)
 static void *log_close_main(void *context)
 {
     struct session *session = context;
-    (void)!ftruncate(session->old_log.descriptor, 0);       /* its pages go now: while they are unmapped, nobody else could map anything */
+    /* Its pages go now: while they are unmapped, nobody else could map anything. It keeps its length, for processes that the program forked off have it, too, and write into it. */
+    (void)!fallocate(session->old_log.descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)session->old_log.bytes);
     shared_log_close(&session->old_log);
     return NULL;
 }

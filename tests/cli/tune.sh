@@ -48,6 +48,7 @@ says "of a store that was handed on without its samples nothing can be predicted
 run "$PCERE" tune without.pcere --threads 1 --flags "-O3" --json
 says "but it can be tuned" 0
 is "from the start" "$(json '[.measured >= 4, .known, .failed, .not_tried] | join(" ")')" "true 0 0 0"
+rm -rf without.pcere
 
 run "$PCERE" tune --threads 1 --flags "-O3" --json
 is "a second search knows all that and measures only to confirm" "$(json '[.known, (.regions | map(.trials | length) | add)] | join(" ")')" "4 4"

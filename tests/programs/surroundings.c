@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -57,9 +58,9 @@ int main(int argc, char **argv, char **environment)
         fflush(stdout);
         return system("ls /proc/self/fd | grep -c . | sed 's/^/child /'") != 0;
     }
-    if (strcmp(what, "close") == 0) {            /* closes all it did not open, as daemons do */
+    if (strcmp(what, "close") == 0) {            /* closes all it did not open, as daemons do, behind the C library's back */
         for (int i = 3; i < 4096; i++)
-            close(i);
+            syscall(SYS_close, i);
         for (int i = 0; i < 5; i++)
             region();
         puts("PASS");
