@@ -144,15 +144,25 @@ static bool cache_is_whole(const char *folder)
     return whole;
 }
 
-static enum pcere_status missing_load(const char *folder, struct build *build, struct pcere_error *error)
+/* *ret_lines: NULL where there is no such file. */
+static enum pcere_status lines_read(const char *folder, const char *name, char **ret_lines, struct pcere_error *error)
 {
     char *path = NULL;
     void *data = NULL;
-    size_t bytes = 0, capacity = 0;
-    enum pcere_status status = path_in(folder, "missing", &path, error);
+    size_t bytes = 0;
+    enum pcere_status status = path_in(folder, name, &path, error);
     if (!status && !access(path, F_OK))
         status = file_read(AT_FDCWD, path, BUILD_TEXT_BYTES_MOST, &data, &bytes, error);
     free(path);
+    *ret_lines = data;
+    return status;
+}
+
+static enum pcere_status missing_load(const char *folder, struct build *build, struct pcere_error *error)
+{
+    char *data = NULL;
+    size_t capacity = 0;
+    enum pcere_status status = lines_read(folder, "missing", &data, error);
     for (char *line = data; !status && line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
         char *name = NULL;
         uint64_t address = strtoull(line, &name, 16);
@@ -173,13 +183,9 @@ static enum pcere_status missing_load(const char *folder, struct build *build, s
 /* Which units a build that is there has no code of. */
 static enum pcere_status unreached_load(const char *folder, const struct builder *builder, struct build *build, struct pcere_error *error)
 {
-    char *path = NULL, *next = NULL;
-    void *data = NULL;
-    size_t bytes = 0, unit = 0;
-    enum pcere_status status = path_in(folder, "unreached", &path, error);
-    if (!status && !access(path, F_OK))
-        status = file_read(AT_FDCWD, path, BUILD_TEXT_BYTES_MOST, &data, &bytes, error);
-    free(path);
+    char *data = NULL, *next = NULL;
+    size_t unit = 0;
+    enum pcere_status status = lines_read(folder, "unreached", &data, error);
     for (char *line = data && !status ? strtok_r(data, "\n", &next) : NULL; line; line = strtok_r(NULL, "\n", &next)) {
         while (unit < builder->unit_count && strcmp(builder->units[unit].name, line) != 0)     /* they stand in the units' order */
             unit++;

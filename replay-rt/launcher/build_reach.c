@@ -88,13 +88,10 @@ static const struct compiler *newest_find(const struct builder *builder)
 static enum pcere_status compiler_ask(const struct builder *builder, const char *list, const char *answer, int *ret_code, struct pcere_error *error)
 {
     static const char *const fixed[] = {"-O0", "-Wno-everything", "-c", "-emit-llvm", "-o", "/dev/null", "-x", "c", "/dev/null"};
-    const struct compiler *compiler = newest_find(builder);
     struct arguments arguments = {0};
     struct text log = {0};
     text_addf(&log, "%s/reach.log", builder->folder);
-    arguments_add(&arguments, compiler->clang);
-    arguments_addf(&arguments, "-fplugin=%s", compiler->plugin);
-    arguments_addf(&arguments, "-fpass-plugin=%s", compiler->plugin);
+    compiler_begin(newest_find(builder), &arguments);
     arguments_add(&arguments, "-mllvm");
     arguments_addf(&arguments, "-pcere-reach=%s", answer);
     arguments_add(&arguments, "-mllvm");

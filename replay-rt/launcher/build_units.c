@@ -121,10 +121,8 @@ static enum pcere_status unit_translate(struct builder *builder, const struct bu
     const char *base = build_unit->name;
     struct arguments arguments = {0};
     enum pcere_status status = PCERE_OK;
-    arguments_add(&arguments, compiler->clang);
+    compiler_begin(compiler, &arguments);
     arguments_add(&arguments, "-Wno-unused-command-line-argument");
-    arguments_addf(&arguments, "-fplugin=%s", compiler->plugin);
-    arguments_addf(&arguments, "-fpass-plugin=%s", compiler->plugin);
     arguments_add(&arguments, "-mllvm");
     arguments_add(&arguments, "-pcere-codelet");
     if (build_unit->image) {

@@ -191,6 +191,13 @@ enum pcere_status compilers_choose(const struct compilers *compilers, uint32_t w
     return status;
 }
 
+void compiler_begin(const struct compiler *compiler, struct arguments *arguments)
+{
+    arguments_add(arguments, compiler->clang);
+    arguments_addf(arguments, "-fplugin=%s", compiler->plugin);
+    arguments_addf(arguments, "-fpass-plugin=%s", compiler->plugin);
+}
+
 enum pcere_status compilers_describe(const struct compilers *compilers, struct text *text, struct pcere_error *error)
 {
     text_addf(text, "|%s", compilers->linker);

@@ -32,6 +32,10 @@ void compilers_done(struct compilers *compilers);
 enum pcere_status compilers_choose(const struct compilers *compilers, uint32_t written_by, const char *source, const struct compiler **ret_compiler,
                                    struct pcere_error *error);
 
+/* A command line begins: the compiler, with its plugin. */
+struct arguments;
+void compiler_begin(const struct compiler *compiler, struct arguments *arguments);
+
 /* What makes one set of compilers differ from another: paths, times, sizes, content of plugins. */
 enum pcere_status compilers_describe(const struct compilers *compilers, struct text *text, struct pcere_error *error);
 

@@ -332,9 +332,7 @@ static enum pcere_status unit_write(const struct export_work *work, const struct
     if (!status && asprintf(&log, "%s/unit.log", work->folder_path) < 0)
         status = pcere_fail_memory(error, "a path");
     free(bitcode);
-    arguments_add(&arguments, compiler->clang);
-    arguments_addf(&arguments, "-fplugin=%s", compiler->plugin);
-    arguments_addf(&arguments, "-fpass-plugin=%s", compiler->plugin);
+    compiler_begin(compiler, &arguments);
     arguments_add(&arguments, "-mllvm");
     arguments_addf(&arguments, "-pcere-export=%s/%s", work->folder_path, chosen->file);
     arguments_add(&arguments, "-mllvm");

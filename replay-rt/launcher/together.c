@@ -119,9 +119,7 @@ static enum pcere_status units_look(const struct work *work, struct pcere_error 
     path_add(&answer, files[1]);
     path_add(&log, files[2]);
     bool failed = input.failed || units.failed || answer.failed || log.failed;
-    arguments_add(&arguments, work->compiler->clang);
-    arguments_addf(&arguments, "-fplugin=%s", work->compiler->plugin);
-    arguments_addf(&arguments, "-fpass-plugin=%s", work->compiler->plugin);
+    compiler_begin(work->compiler, &arguments);
     arguments_add(&arguments, "-mllvm");
     arguments_addf(&arguments, "-pcere-threads=%s", failed ? "" : answer.data);
     arguments_add(&arguments, "-mllvm");
