@@ -69,6 +69,28 @@ static void presence(bool scan)
 static void presence_by_scan(void) { presence(true); }
 static void presence_by_entries(void) { presence(false); }
 
+static long resident_pages(void)
+{
+    long pages = -1;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fscanf(file, "%*d %ld", &pages), 1);
+    fclose(file);
+    return pages;
+}
+
+/* A kernel may be told to do without the page that all share which were only read (under a hypervisor that keeps page tables of its own): each has its own then. */
+static bool shares_zero_page(void)
+{
+    unsigned char *data = fresh();
+    long before = resident_pages();
+    for (uint64_t i = 0; i < PAGES; i++)
+        (void)*(volatile unsigned char *)(data + i * page);
+    long more = resident_pages() - before;
+    munmap(data, PAGES * page);
+    return more < (long)PAGES / 2;
+}
+
 static void zero_pages(void)
 {
     struct pagemap pagemap = open_own(false, true);
@@ -81,7 +103,7 @@ static void zero_pages(void)
     volatile unsigned char read = data[7 * page];
     (void)read;
     look(&pagemap, data, PAGEMAP_UNTRACKED);
-    CU_ASSERT_TRUE(flags_at(&pagemap, data, 7) & PAGE_ZERO);
+    CU_ASSERT_EQUAL((flags_at(&pagemap, data, 7) & PAGE_ZERO) != 0, shares_zero_page());
     munmap(data, PAGES * page);
     pagemap_close(&pagemap);
 }
