@@ -68,6 +68,7 @@ static void waits_mark(const struct session *session, struct capture_run *run)
 void again_times(struct session *session, struct capture_run *run)
 {
     run->stopped = true;
+    run->fault_ns = session->fault_ns;
     waits_mark(session, run);
     undisturbed_fill(run, kept_pages, session);
 }

@@ -70,6 +70,7 @@ struct capture_run {
     uint64_t serial_ns;          /* wall_ns minus time_ns of all regions */
     uint64_t probing_ns;         /* already taken off wall_ns and serial_ns: what probes of long regions took outside these, but for stops */
     uint64_t probe_ns;           /* already taken off every invocation's time: what reading the clock adds to it */
+    uint64_t fault_ns;           /* what the first write to a page costs that tracking has protected, on this machine; 0: unknown */
     uint64_t uncertain_ns;       /* of invocations in no other region, together: what stops may have added, or what was taken off too much */
     uint64_t peak_bytes;         /* largest resident memory */
     int32_t program_status;      /* as waitpid gave it */
@@ -130,6 +131,7 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
     void *progress_context;
     bool (*stop)(void);          /* asked several times a second; true: the program gets SIGTERM, once. NULL: never */
     unsigned faults;             /* enum capture_fault */
+    uint64_t fault_ns;           /* for tests: what tracking costs, as in struct capture_run; 0: found out */
 
     /* capture_measure: where the program's output goes; -1: /dev/null (0 is no default). Standard input is the caller's. */
     int stdout_descriptor, stderr_descriptor;

@@ -250,7 +250,8 @@ enum pcere_status pagemap_look(struct pagemap *pagemap, uint64_t start, uint64_t
         errnum = how == PAGEMAP_RENEW && pagemap->anonymous && !pagemap->sparse ? scan_written(pagemap, start, end, &status, error)
                                                             : scan_large(pagemap, start, end, how, &status, error);
         if (errnum == EPERM && how == PAGEMAP_RENEW) {      /* new, or moved: register it, and look again */
-            struct uffdio_register request = {.range = {.start = start, .len = end - start}, .mode = UFFDIO_REGISTER_MODE_WP};
+            uint64_t low = pagemap->mapping_end ? pagemap->mapping_start : start, high = pagemap->mapping_end ? pagemap->mapping_end : end;
+            struct uffdio_register request = {.range = {.start = low, .len = high - low}, .mode = UFFDIO_REGISTER_MODE_WP};
             pagemap->count = before;
             if (ioctl(pagemap->tracking, UFFDIO_REGISTER, &request) == 0)
                 errnum = scan_large(pagemap, start, end, how, &status, error);

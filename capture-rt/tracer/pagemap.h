@@ -27,6 +27,7 @@ struct pagemap {
     bool scan;                   /* PAGEMAP_SCAN works */
     bool sparse;                 /* most pages of what is looked at are not there: only a guess about cost */
     bool anonymous;              /* what is looked at has no file behind it: PAGE_FILE need not be found out, which halves the cost */
+    uint64_t mapping_start, mapping_end;     /* the whole mapping around what is looked at: tracking begins for all of it, so that it stays one; 0, 0: what is looked at */
     uint64_t page_bytes;
     struct page_piece *pieces;   /* of the last look */
     size_t count, capacity;

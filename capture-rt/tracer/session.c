@@ -2,6 +2,7 @@
 
 #include "capture-rt/tracer/ahead.h"
 #include "capture-rt/tracer/session_private.h"
+#include "capture-rt/tracer/tracking_cost.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -327,12 +328,21 @@ static void session_reset(struct session *session)
     session->earlier_stalls_ns = session->result->stall_ns;
 }
 
+/* Before the program starts, once for all runs. */
+static void fault_cost_ask(struct session *session)
+{
+    if (!session->fault_known)
+        session->fault_ns = session->options->fault_ns ? session->options->fault_ns : tracking_fault_ns(session->manifest.page_size);
+    session->fault_known = true;
+}
+
 enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct capture_run *ret_run, struct pcere_error *error)
 {
     int sockets[2];
     const struct capture_options *options = session->options;
     session_reset(session);
     session->choosing = choosing;
+    fault_cost_ask(session);
     enum pcere_status status = shared_log_open(options, choosing ? CAPTURE_MODE_CHOOSING : CAPTURE_MODE_PLANNED, &session->log, error);
     if (status != PCERE_OK)
         return status;
@@ -359,7 +369,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
         struct pcere_error trouble = {0};
         struct ahead *ahead = ahead_begin(&session->log);
         copier_prepare(&session->copier);
-        if (snapshotter_open(session->child.pid, session->writer, session->manifest.page_size, &session->snapshotter, &trouble) ==
+        if (snapshotter_open(session->child.pid, session->writer, session->manifest.page_size, session->fault_ns, &session->snapshotter, &trouble) ==
             PCERE_OK) {
             if (session->second)        /* meanwhile what the first run left is written */
                 reserve_begin(session, session->result->timing.peak_bytes);

@@ -76,6 +76,8 @@ struct session {
     uint64_t reserved_bytes;
     uint64_t answered_ns, gap_ns;    /* CLOCK_MONOTONIC: when the program went on last; and how long it ran before this stop */
     struct copier copier;
+    uint64_t fault_ns;               /* see struct capture_run */
+    bool fault_known;                /* that was asked */
     bool release_due;                /* a captured region has ended, and its end was the last stop */
 };
 

@@ -93,7 +93,7 @@ static enum pcere_status followed(struct session *session, const struct capture_
 
 /* The program's memory as it is now. Where it leads into a library of the system at the first capture, or such a library keeps something, that
  * library's is read, too; it may lead on into others. */
-static enum pcere_status memory_take(struct session *session, const struct capture_message *message, struct pcere_error *error)
+static enum pcere_status memory_take(struct session *session, const struct capture_message *message, bool all, struct pcere_error *error)
 {
     bool more = message->type == CAPTURE_MESSAGE_BEGIN;
     enum pcere_status status = PCERE_OK;
@@ -110,11 +110,40 @@ static enum pcere_status memory_take(struct session *session, const struct captu
         session->maps_current = status == PCERE_OK;
         leads_place(&session->libraries.leads, &session->facts, &session->maps);
         if (status == PCERE_OK)
-            status = snapshotter_take(&session->snapshotter, &session->maps, error);
+            status = snapshotter_take(&session->snapshotter, &session->maps, all, error);
         if (status == PCERE_OK)
             status = followed(session, message, &more, error);
     } while (status == PCERE_OK && more);
     return status;
+}
+
+#define WRITING_NS 800u                  /* a page of 4 KiB, by a region that does nothing else */
+#define RELEASING_NS 500u                /* to give up tracking a page, where faults are dear, */
+#define RELEASE_MOST_NS 8000000u         /* and for so long, while the program runs, where no other stop follows soon */
+
+/* How long it takes, for all that is known before it begins; UINT64_MAX: nothing is. */
+static uint64_t expected_ns(const struct session *session, const struct capture_message *message)
+{
+    const struct capture_invocation *known = timed(session, message->region, message->invocation);
+    const struct capture_counts *counts = &session->log.log->counts[message->region];
+    uint64_t before = message->invocation > 1 ? message->invocation - 1 : 0, mean_ns = before ? counts->time_ns / before : 0;
+    if (known)
+        return known->time_ns;
+    return !counts->last_ns ? UINT64_MAX : mean_ns > counts->last_ns ? mean_ns : counts->last_ns;
+}
+
+/* Is all that the program writes from this stop to the next one worth tracking? At a beginning that is what the region writes, at an end what is written until the next
+ * stop, if it follows soon: else it is released. */
+static bool is_worth_tracking(const struct session *session, const struct capture_message *message)
+{
+    const struct snapshotter *snapshotter = &session->snapshotter;
+    if (!snapshotter_spares_faults(snapshotter))
+        return true;
+    uint64_t pages = snapshotter_restless_bytes(snapshotter) / session->manifest.page_size;
+    if (message->type == CAPTURE_MESSAGE_END)
+        return pages * RELEASING_NS <= RELEASE_MOST_NS;
+    uint64_t written = expected_ns(session, message) / WRITING_NS;
+    return (written < pages ? written : pages) * snapshotter->fault_ns < pages * SNAPSHOT_READ_NS;
 }
 
 static enum pcere_status snapshot(struct session *session, const struct capture_message *message, int tracking,
@@ -134,12 +163,13 @@ static enum pcere_status snapshot(struct session *session, const struct capture_
         session->result->tracking = session->snapshotter.pagemap.tracking >= 0;
     } else if (tracking >= 0)
         close(tracking);
+    bool all = is_worth_tracking(session, message), spares = snapshotter_spares_faults(&session->snapshotter);
     if (status == PCERE_OK)
-        status = memory_take(session, message, error);
-    bool small = run_list_pages(&session->snapshotter.last) * session->manifest.page_size <= SMALL_BYTES;
-    if (at_end && small)
-        snapshotter_release(&session->snapshotter, &session->maps, true);
-    session->release_due = at_end && !small;
+        status = memory_take(session, message, all, error);
+    bool small = !spares && run_list_pages(&session->snapshotter.last) * session->manifest.page_size <= SMALL_BYTES;
+    if ((at_end && small) || !all)
+        snapshotter_release(&session->snapshotter, &session->maps, small);
+    session->release_due = at_end && !small && all;
     return status;
 }
 

@@ -1,5 +1,6 @@
 #include "capture-rt/tracer/snapshot.h"
 
+#include "capture-rt/tracer/snapshot_chunks.h"
 #include "core/text.h"
 #include "include/pcere/bisect.h"
 
@@ -20,11 +21,12 @@
 #define COPIES_LEAST_BYTES ((uint64_t)6 << 20)       /* and all, where the others together are less: waking the program takes as long as reading 1 MiB */
 #define PAGE_UNREADABLE (STORE_PAGE_ZERO - 1)
 
-enum pcere_status snapshotter_open(pid_t pid, struct store_writer *writer, uint64_t page_bytes, struct snapshotter *ret_snapshotter,
+enum pcere_status snapshotter_open(pid_t pid, struct store_writer *writer, uint64_t page_bytes, uint64_t fault_ns, struct snapshotter *ret_snapshotter,
                                    struct pcere_error *error)
 {
-    struct snapshotter result = {.pid = pid, .memory = -1, .page_bytes = page_bytes, .writer = writer,
+    struct snapshotter result = {.pid = pid, .memory = -1, .page_bytes = page_bytes, .writer = writer, .fault_ns = fault_ns,
                                  .pagemap = {.descriptor = -1, .tracking = -1}};
+    chunks_begin(&result);
     for (int i = 0; i < 2; i++)
         if (!(result.buffers[i] = malloc(CHUNK_BYTES))) {
             snapshotter_close(&result);
@@ -59,8 +61,7 @@ void snapshotter_close(struct snapshotter *snapshotter)
     free(snapshotter->buffers[1]);
     free(snapshotter->spans);
     free(snapshotter->numbers);
-    free(snapshotter->busy);
-    free(snapshotter->busy_before);
+    free(snapshotter->chunks);
     run_list_done(&snapshotter->last);
     run_list_done(&snapshotter->spare);
     *snapshotter = (struct snapshotter){.memory = -1, .pagemap = {.descriptor = -1, .tracking = -1}};
@@ -83,6 +84,7 @@ struct plan {
     uint64_t pages;             /* to be read */
     uint64_t untracked_pages;   /* of these, whether they were written or not */
     bool plain;                 /* of the mapping that is looked at */
+    bool all;                   /* is to be tracked */
     size_t known;               /* where in `last` the search goes on: addresses ascend */
 };
 
@@ -169,6 +171,27 @@ static bool is_guard(const struct map_entry *entry)
     return entry->mapping.protection == 0 && entry->file;
 }
 
+static enum pcere_status entry_look(struct plan *plan, const struct map_entry *entry, struct pcere_error *error)
+{
+    struct pagemap *pagemap = &plan->snapshotter->pagemap;
+    uint64_t start = entry->mapping.start, end = entry->mapping.end;
+    if (entry->shared || plan->all)
+        return pagemap_look(pagemap, start, end, entry->shared ? PAGEMAP_UNTRACKED : PAGEMAP_RENEW, error);
+    enum pcere_status status = PCERE_OK;
+    for (uint64_t at = start, next; at < end && status == PCERE_OK; at = next) {
+        bool due;
+        size_t before = pagemap->count ? pagemap->count - 1 : 0;      /* the last one may become longer */
+        next = chunks_due_until(plan->snapshotter, at, end, &due);
+        status = pagemap_look(pagemap, at, next, due ? PAGEMAP_RENEW : PAGEMAP_UNTRACKED, error);
+        for (size_t i = before; i < pagemap->count && !due; i++) {
+            const struct page_piece *piece = &pagemap->pieces[i];
+            uint64_t low = piece->start > at ? piece->start : at;
+            plan->untracked_pages += piece->flags & PAGE_ZERO || piece->end <= low ? 0 : (piece->end - low) / plan->snapshotter->page_bytes;
+        }
+    }
+    return status;
+}
+
 /* In mappings of files absent pages have content as well: the gaps between pieces are read. What a library has as its file has it is in the
  * store's copy of the file. */
 static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *entry, struct pcere_error *error)
@@ -177,11 +200,12 @@ static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *e
     pagemap->count = 0;
     pagemap->anonymous = !entry->file && !entry->shared;
     pagemap->sparse = pagemap->anonymous && is_sparse(plan->snapshotter, &entry->mapping);
+    pagemap->mapping_start = entry->mapping.start;
+    pagemap->mapping_end = entry->mapping.end;
     plan->plain = pagemap->anonymous && entry->mapping.protection & 1u /* PROT_READ */;
     if (is_guard(entry))
         return PCERE_OK;
-    enum pcere_status status = pagemap_look(pagemap, entry->mapping.start, entry->mapping.end,
-                                            entry->shared ? PAGEMAP_UNTRACKED : PAGEMAP_RENEW, error);
+    enum pcere_status status = entry_look(plan, entry, error);
     if (status != PCERE_OK)
         return status;
     uint64_t at = entry->mapping.start, before = plan->pages;
@@ -390,88 +414,9 @@ static bool part_runs(struct run_list *list, const struct part *part, const stru
     return true;
 }
 
-struct busy_list { uint64_t *chunks; bool *before; size_t count, chunk_capacity, before_capacity; };
-
-static bool busy_add(struct busy_list *list, uint64_t chunk, bool before)
+enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, bool all, struct pcere_error *error)
 {
-    if (!array_reserve(&list->chunks, &list->chunk_capacity, list->count + 1, sizeof *list->chunks) ||
-        !array_reserve(&list->before, &list->before_capacity, list->count + 1, sizeof *list->before))
-        return false;
-    list->chunks[list->count] = chunk;
-    list->before[list->count++] = before;
-    return true;
-}
-
-/* Chunks that were rewritten now, and those that were the last time, up to `chunk`. */
-static bool chunk_note(const struct snapshotter *snapshotter, struct busy_list *list, size_t *next, uint64_t chunk, bool changed)
-{
-    for (; *next < snapshotter->busy_count && snapshotter->busy[*next] <= chunk; ++*next)
-        if ((snapshotter->busy[*next] < chunk || !changed) && !snapshotter->busy_before[*next] && !busy_add(list, snapshotter->busy[*next], true))
-            return false;
-    return !changed || busy_add(list, chunk, false);
-}
-
-/* What was read was written, or not tracked. */
-static bool chunks_note(const struct snapshotter *snapshotter, struct busy_list *busy)
-{
-    size_t next = 0;
-    uint64_t page_bytes = snapshotter->page_bytes, done = 0;
-    for (size_t i = 0; i < snapshotter->span_count;) {
-        const struct snapshot_span *span = &snapshotter->spans[i];
-        uint64_t chunk = span->address / SNAPSHOT_CHUNK_BYTES * SNAPSHOT_CHUNK_BYTES, bytes = 0;
-        chunk = chunk < done ? done : chunk;
-        done = chunk + SNAPSHOT_CHUNK_BYTES;
-        for (; i < snapshotter->span_count && snapshotter->spans[i].address < done; i++) {
-            uint64_t start = snapshotter->spans[i].address, end = start + snapshotter->spans[i].pages * page_bytes;
-            bytes += (end < done ? end : done) - (start > chunk ? start : chunk);
-            if (end > done)
-                break;
-        }
-        if (!chunk_note(snapshotter, busy, &next, chunk, bytes * 2 >= SNAPSHOT_CHUNK_BYTES))
-            return false;
-    }
-    return chunk_note(snapshotter, busy, &next, UINT64_MAX, false);
-}
-
-void snapshotter_learn(struct snapshotter *snapshotter)
-{
-    struct busy_list busy = {0};
-    if (snapshotter->pagemap.tracking < 0 || !snapshotter->repeated)
-        return;
-    bool enough = chunks_note(snapshotter, &busy);
-    free(snapshotter->busy);
-    free(snapshotter->busy_before);
-    snapshotter->busy = busy.chunks;
-    snapshotter->busy_before = busy.before;
-    snapshotter->busy_count = enough ? busy.count : 0;
-    snapshotter->learnt = true;
-}
-
-/* Both ascend: chunks that follow each other inside a mapping are released together. */
-void snapshotter_release(struct snapshotter *snapshotter, const struct map_list *maps, bool all)
-{
-    size_t next = 0;
-    for (size_t i = 0; i < maps->count; i++) {
-        const struct store_mapping *mapping = &maps->entries[i].mapping;
-        if (all) {
-            pagemap_release(&snapshotter->pagemap, mapping->start, mapping->end);
-            continue;
-        }
-        while (next < snapshotter->busy_count && snapshotter->busy[next] + SNAPSHOT_CHUNK_BYTES <= mapping->start)
-            next++;
-        for (size_t j = next; j < snapshotter->busy_count && snapshotter->busy[j] < mapping->end;) {
-            uint64_t start = snapshotter->busy[j] > mapping->start ? snapshotter->busy[j] : mapping->start, end;
-            do
-                end = snapshotter->busy[j++] + SNAPSHOT_CHUNK_BYTES;
-            while (j < snapshotter->busy_count && snapshotter->busy[j] == end);
-            pagemap_release(&snapshotter->pagemap, start, end < mapping->end ? end : mapping->end);
-        }
-    }
-}
-
-enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, struct pcere_error *error)
-{
-    struct plan plan = {.snapshotter = snapshotter};
+    struct plan plan = {.snapshotter = snapshotter, .all = all || !snapshotter_spares_faults(snapshotter)};
     struct run_list list = snapshotter->spare;
     snapshotter->spare = (struct run_list){0};
     list.count = 0;
@@ -497,5 +442,6 @@ enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct
     snapshotter->last = list;
     snapshotter->read_bytes = plan.pages * snapshotter->page_bytes;
     snapshotter->untracked_bytes = plan.untracked_pages * snapshotter->page_bytes;
+    chunks_taken(snapshotter, plan.all);
     return PCERE_OK;
 }

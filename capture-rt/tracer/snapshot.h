@@ -32,6 +32,13 @@ void run_list_done(struct run_list *list);
 struct snapshot_span { uint64_t address, pages, first; bool copied; };     /* to be read; `first`: its place among the numbers; copied: by the program */
 
 #define SNAPSHOT_CHUNK_BYTES ((uint64_t)2 << 20)
+#define SNAPSHOT_READ_NS 800u        /* what it takes to read and hash a page in a stop; seen: 650 to 950 */
+
+struct snapshot_chunk {              /* of SNAPSHOT_CHUNK_BYTES, as its address tells */
+    uint64_t address;
+    unsigned calm;                   /* so many looks in a row found it hardly rewritten, up to snapshotter->calm_least */
+    bool tracked, was_tracked;       /* what is written to it is noted since the newest snapshot; was between that and the one before */
+};
 
 struct snapshotter {
     pid_t pid;
@@ -43,13 +50,16 @@ struct snapshotter {
     struct leads *leads;         /* told of all that is read; borrowed; NULL: nobody is */
     struct run_list last;        /* the newest snapshot */
     struct run_list spare;       /* room for the next one: that of the one before */
-    uint64_t *busy;              /* chunks (of SNAPSHOT_CHUNK_BYTES, by address, ascending) that changed between captured regions, in one of the last two times */
-    bool *busy_before;           /* of each: the time before, but not the last time */
-    size_t busy_count;
+    uint64_t fault_ns;           /* what the first write to a page costs that tracking has protected */
+    unsigned calm_least;         /* a chunk is left to its writers, not tracked, until it was calm so often; one that is new */
+    unsigned calm_first;         /* counts as if it had been so often */
+    struct snapshot_chunk *chunks;   /* ascending */
+    size_t chunk_count;
+    bool tracked_all;            /* chunks that are not there may be tracked, too */
     bool learnt;                 /* something is known of them */
     bool repeated;               /* it was not the first */
     uint64_t read_bytes;         /* by the newest snapshot, */
-    uint64_t untracked_bytes;    /* of which these are read each time, whoever wrote them: memory that is shared with others, pages of files that nothing wrote */
+    uint64_t untracked_bytes;    /* of which these are read each time, whoever wrote them: memory that is shared with others, pages of files that nothing wrote, chunks that are not tracked */
     uint64_t copied_bytes;       /* of which the program copied these */
     struct snapshot_span *spans;
     size_t span_count, span_capacity;
@@ -58,20 +68,24 @@ struct snapshotter {
     unsigned char *buffers[2];
 };
 
-/* Prepare before the program is stopped for the first time. `writer` is borrowed. PCERE_SYSTEM. */
-enum pcere_status snapshotter_open(pid_t pid, struct store_writer *writer, uint64_t page_bytes, struct snapshotter *ret_snapshotter,
+/* Prepare before the program is stopped for the first time. `writer` is borrowed; `fault_ns` as tracking_fault_ns tells it, 0: unknown. PCERE_SYSTEM. */
+enum pcere_status snapshotter_open(pid_t pid, struct store_writer *writer, uint64_t page_bytes, uint64_t fault_ns, struct snapshotter *ret_snapshotter,
                                    struct pcere_error *error);
 /* At the first stop: how to tell what was written. `tracking` is taken over. */
 enum pcere_status snapshotter_track(struct snapshotter *snapshotter, int tracking, bool scan, struct pcere_error *error);
-/* The program stands still: bring snapshotter->last up to date, and track what is written from now on. PCERE_NO: the
+/* Do faults of tracking cost so much here that most of what is written is better read again at each stop? */
+bool snapshotter_spares_faults(const struct snapshotter *snapshotter);
+/* Bytes of the newest snapshot that are in chunks which are not calm. */
+uint64_t snapshotter_restless_bytes(const struct snapshotter *snapshotter);
+/* The program stands still: bring snapshotter->last up to date, and track what is written from now on: to all of it, or, where faults are spared and `all` is false, to
+ * what is calm, and to what was tracked and has not been released. What is not tracked is read at the next stop, whoever wrote it. PCERE_NO: the
  * program is gone. PCERE_SYSTEM, or what the store says. On failure no later snapshot can be trusted. */
-enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, struct pcere_error *error);
-/* The program runs again, since a while, and what it writes need not be known exactly, as it does from a region's beginning to its end: no longer track chunks that it
- * usually rewrites. They are read once more at the next stop, which costs less than a fault for each page, and is no part of any time. `maps` as in the newest snapshot. `all`: whatever
- * it rewrites. */
+enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, bool all, struct pcere_error *error);
+/* No longer track chunks that the program usually rewrites. They are read once more at the next stop, which costs less than a fault for each page, and is no part of any
+ * time. `maps` as in the newest snapshot. `all`: whatever it rewrites. */
 void snapshotter_release(struct snapshotter *snapshotter, const struct map_list *maps, bool all);
-/* The program ran for a while between the last two snapshots, and runs again: which chunks did it rewrite? They are busy now and the time after that. Only a guess
- * about cost; whatever comes of it, snapshots are right. */
+/* The program ran for a while between the last two snapshots, and runs again: which chunks did it rewrite? They are not calm for a while. Only a guess about cost; whatever
+ * comes of it, snapshots are right. */
 void snapshotter_learn(struct snapshotter *snapshotter);
 void snapshotter_close(struct snapshotter *snapshotter);
 

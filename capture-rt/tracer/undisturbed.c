@@ -19,9 +19,9 @@
 #define STEADY_LEAST 12                 /* to one side alone, */
 #define STEADY_RATIO 1.05               /* and then what comes later takes no other time than what comes sooner */
 #define STRETCHED_RATIO 1.2              /* times its like, and itself in another run */
-#define FAULT_NS 900u                   /* of the first write to a page that tracking has protected, where the run does not tell it; seen: 800 to 1600 */
-#define FAULT_NS_LEAST 600u
-#define FAULT_NS_MOST 1600u
+#define FAULT_NS 900u                   /* of the first write to a page that tracking has protected, where neither the run nor the machine tells it; seen: 800 to 1600 */
+#define FAULT_LEAST_RATIO 0.67          /* of what the machine tells; caches are colder in the program, and others write beside it */
+#define FAULT_MOST_RATIO 1.78
 #define FAULT_DOUBT 0.3                 /* of that */
 #define FAULT_MISFIT 0.25               /* of that, by which one that speaks for another may be off */
 #define FAULTS_TELL 500u                /* so many tell what one costs */
@@ -209,10 +209,11 @@ static void faults_add(const struct nearby_list *list, atomic_uint_fast64_t *fau
 }
 
 /* Of one, on this machine. */
-static uint64_t fault_cost_ns(uint64_t faults, uint64_t time_ns)
+static uint64_t fault_cost_ns(uint64_t usual_ns, uint64_t faults, uint64_t time_ns)
 {
-    uint64_t cost_ns = faults >= FAULTS_TELL ? time_ns / faults : FAULT_NS;
-    return cost_ns < FAULT_NS_LEAST ? FAULT_NS_LEAST : cost_ns > FAULT_NS_MOST ? FAULT_NS_MOST : cost_ns;
+    uint64_t cost_ns = faults >= FAULTS_TELL ? time_ns / faults : usual_ns;
+    uint64_t least_ns = (uint64_t)(FAULT_LEAST_RATIO * (double)usual_ns), most_ns = (uint64_t)(FAULT_MOST_RATIO * (double)usual_ns);
+    return cost_ns < least_ns ? least_ns : cost_ns > most_ns ? most_ns : cost_ns;
 }
 
 /* ---- beside a stop --------------------------------------------------------------------------------------------------------- */
@@ -292,14 +293,14 @@ static bool is_above_level(const struct nearby_list *list, size_t at)
 
 /* The first one with its words after a stop finds what it uses as the stop left it, wherever in the region's order it comes. Those that
  * follow are disturbed as well, until one takes what its like take. And so are those that had faults for no reason of their own, at whatever distance. */
-static void near_mark(struct capture_region *region, struct nearby_list *list, const struct stops *stops)
+static void near_mark(struct capture_region *region, struct nearby_list *list, const struct stops *stops, uint64_t fault_ns)
 {
     uint32_t least = faults_least(region);
     for (size_t i = 0; i < region->list_count; i++) {
         struct capture_invocation *invocation = &region->list[i];
         uint64_t more = invocation->measured_cpu && !invocation->fresh && invocation->number > 1 && least != UINT32_MAX ? invocation->faults - least : 0;
         invocation->near |= stops_between(stops, region->list[before_find(list, i)].begin_ns, invocation->begin_ns) ||
-                            (more >= FAULTS_MANY && (double)(more * FAULT_NS) > FAULTS_RATIO * (double)list->ones[i].time_ns);
+                            (more >= FAULTS_MANY && (double)(more * fault_ns) > FAULTS_RATIO * (double)list->ones[i].time_ns);
         nearby_list_renew(list, i);
     }
     for (size_t i = 1; i < region->list_count; i++) {
@@ -372,7 +373,7 @@ static void *regions_take(void *context)
         if (work->kind == WORK_FILL)
             region_fill(work, i, known ? &list : NULL);
         else if (known && work->kind == WORK_MARK)
-            near_mark(region, &list, &work->stops);
+            near_mark(region, &list, &work->stops, work->fault_ns);
         else if (known)
             faults_add(&list, &work->faults, &work->faults_ns);
     }
@@ -389,12 +390,12 @@ static void work_do(struct work *work, enum work_kind kind)
 
 void undisturbed_fill(struct capture_run *run, undisturbed_pages_fn *pages, const void *context)
 {
-    struct work work = {.run = run, .fault_ns = FAULT_NS, .pages = pages, .context = context};
+    struct work work = {.run = run, .fault_ns = run->fault_ns ? run->fault_ns : FAULT_NS, .pages = pages, .context = context};
     if (run->stopped && stops_find(run, &work.stops)) {
         work_do(&work, WORK_MARK);
         free(work.stops.begin_ns);
         work_do(&work, WORK_FAULTS);
-        work.fault_ns = fault_cost_ns(work.faults, work.faults_ns);
+        work.fault_ns = fault_cost_ns(work.fault_ns, work.faults, work.faults_ns);
     }
     work_do(&work, WORK_FILL);
     run->uncertain_ns = 0;

@@ -107,6 +107,8 @@ int main(int argc, char **argv)
             options.pattern = value;
         else if (strcmp(option, "--refuse") == 0)
             options.faults = (unsigned)strtoul(value, NULL, 10);
+        else if (strcmp(option, "--fault-ns") == 0)
+            options.fault_ns = strtoul(value, NULL, 10);
         else if (strcmp(option, "--fault") == 0 && fault_arm(value, NULL) != PCERE_OK)
             return 2;
         else if (strcmp(option, "-o") == 0)

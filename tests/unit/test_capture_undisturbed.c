@@ -183,6 +183,25 @@ static void faults_that_cannot_be(void)
     CU_ASSERT_EQUAL(us_of(&f, 32), 2);
 }
 
+/* What a fault costs is the machine's: 33,000 faults of 0.9 us leave nothing of 500 ms that a pass of 34 ms explains, of 14 us they are all of the rest. */
+static void faults_that_are_dear(void)
+{
+    for (int dear = 0; dear < 2; dear++) {
+        struct fixture f;
+        fixture_init(&f);
+        uint64_t written = 33000;
+        f.run.fault_ns = dear ? 14000 : 900;
+        add(&f, 413000, 7)->fresh = true;
+        for (int i = 0; i < 11; i++)
+            add(&f, i == 3 ? 502000 : 34000, 7)->stopped = i == 3;
+        f.list[4].faults = (uint32_t)written;
+        undisturbed_fill(&f.run, all_pages, &written);
+        CU_ASSERT_EQUAL(us_of(&f, 5) == 34000, dear == 1);
+        CU_ASSERT_EQUAL(us_of(&f, 1), 413000);
+        CU_ASSERT_EQUAL(us_of(&f, 6), 34000);
+    }
+}
+
 /* Of 2 us by itself, and of a team that had no processor for a while behind the stop: the kernel tells that. */
 static void waiting_for_processors(void)
 {
@@ -444,6 +463,7 @@ static const struct unit_test tests[] = {
     {"nor is what it takes to gather its team anew", team_gathered_anew},
     {"where nothing is like it, waits are taken off and leave a doubt", waited_alone},
     {"faults that would cost more than an invocation took make it none of a fast kind", faults_that_cannot_be},
+    {"what a fault costs is the machine's", faults_that_are_dear},
     {"memory that is touched for the first time costs what it costs", first_touch_stays},
     {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
     {"kinds with other words that take less than what faults may cost do not speak for an invocation", faults_make_it_none_of_other_words},
