@@ -2,6 +2,8 @@
  */
 #include "cli/check.h"
 
+#include "capture-rt/tracer/tracking_cost.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -210,6 +212,17 @@ static void probe_pagemap_scan(struct check_result *result)
         munmap(memory, bytes);
 }
 
+static void userfaultfd_weigh(struct check_result *result)
+{
+    uint64_t fault_ns = tracking_fault_ns((uint64_t)sysconf(_SC_PAGESIZE));
+    if (!fault_ns) {
+        check_good(result, "written pages can be tracked by asynchronous write protection");
+        return;
+    }
+    check_good(result, "written pages can be tracked by asynchronous write protection; the first write to one takes %.1f us%s", (double)fault_ns / 1e3,
+               tracking_is_dear(fault_ns) ? ", so that captures read most of what is written again at each stop" : "");
+}
+
 static void probe_userfaultfd(struct check_result *result)
 {
     static const char hint[] = "written pages are found by comparing instead (Linux 6.7 has the faster way)";
@@ -222,7 +235,7 @@ static void probe_userfaultfd(struct check_result *result)
     if (ioctl(descriptor, UFFDIO_API, &api) != 0)
         check_bad(result, errno, hint, "no asynchronous write protection");
     else
-        check_good(result, "written pages can be tracked by asynchronous write protection");
+        userfaultfd_weigh(result);
     close(descriptor);
 }
 

@@ -56,6 +56,7 @@ static enum pcere_status cost_add(json_t *document, const char *path, const stru
     json_put(document, "probing_ns", json_from_u64(result->timing.probing_ns), &failed);
     json_put(document, "writing_ns", json_from_u64(result->writing_ns), &failed);
     json_put(document, "tracking", json_boolean(result->tracking), &failed);
+    json_put(document, "tracking_fault_ns", result->fault_ns ? json_integer((json_int_t)result->fault_ns) : json_null(), &failed);
     json_put(document, "runs", json_from_u64(result->runs), &failed);
     json_put(document, "runs_wall_ns", json_from_u64(result->runs_wall_ns), &failed);
     json_put(document, "second_run_reason", result->second_reason ? json_from_string(result->second_reason) : json_null(), &failed);

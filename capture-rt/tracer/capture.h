@@ -183,6 +183,7 @@ struct capture_result {
     uint64_t stall_ns;           /* all stops together */
     int32_t program_status;      /* of the run whose output was the program's own, as waitpid gave it */
     bool tracking;               /* the kernel told which pages were written, so that later stops read only these */
+    uint64_t fault_ns;           /* what that costs, as in struct capture_run */
     struct capture_run *more;    /* those that were asked for besides, without their invocations; one that failed ends them and is not among them */
     size_t more_count;
     int32_t more_status;         /* of the last of them, as waitpid gave it */

@@ -334,6 +334,7 @@ static void fault_cost_ask(struct session *session)
     if (!session->fault_known)
         session->fault_ns = session->options->fault_ns ? session->options->fault_ns : tracking_fault_ns(session->manifest.page_size);
     session->fault_known = true;
+    session->result->fault_ns = session->fault_ns;
 }
 
 enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct capture_run *ret_run, struct pcere_error *error)

@@ -2,6 +2,7 @@
  * the program runs again. */
 #include "capture-rt/tracer/session_private.h"
 
+#include "capture-rt/tracer/tracking_cost.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -143,7 +144,7 @@ static bool is_worth_tracking(const struct session *session, const struct captur
     if (message->type == CAPTURE_MESSAGE_END)
         return pages * RELEASING_NS <= RELEASE_MOST_NS;
     uint64_t written = expected_ns(session, message) / WRITING_NS;
-    return (written < pages ? written : pages) * snapshotter->fault_ns < pages * SNAPSHOT_READ_NS;
+    return (written < pages ? written : pages) * snapshotter->fault_ns < pages * TRACKING_READ_NS;
 }
 
 static enum pcere_status snapshot(struct session *session, const struct capture_message *message, int tracking,

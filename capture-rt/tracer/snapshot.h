@@ -32,7 +32,6 @@ void run_list_done(struct run_list *list);
 struct snapshot_span { uint64_t address, pages, first; bool copied; };     /* to be read; `first`: its place among the numbers; copied: by the program */
 
 #define SNAPSHOT_CHUNK_BYTES ((uint64_t)2 << 20)
-#define SNAPSHOT_READ_NS 800u        /* what it takes to read and hash a page in a stop; seen: 650 to 950 */
 
 struct snapshot_chunk {              /* of SNAPSHOT_CHUNK_BYTES, as its address tells */
     uint64_t address;

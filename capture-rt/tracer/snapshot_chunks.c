@@ -1,19 +1,19 @@
 #include "capture-rt/tracer/snapshot_chunks.h"
 
+#include "capture-rt/tracer/tracking_cost.h"
 #include "core/text.h"
 #include "include/pcere/bisect.h"
 
 #include <stdlib.h>
 
 #define FAULT_USUAL_NS 900u          /* a chunk of which half is rewritten costs more in such faults than in being read again */
-#define FAULT_READS 4u               /* faults that cost so many times what reading takes are spared */
 #define CALM_LOOKS_MOST 16u
 
 /* Where faults are dear a chunk is read again at each stop, whoever wrote it, until that took half of what tracking all of its pages may cost. */
 void chunks_begin(struct snapshotter *snapshotter)
 {
-    bool spares = snapshotter->fault_ns >= FAULT_READS * SNAPSHOT_READ_NS;
-    uint64_t looks = snapshotter->fault_ns / (2 * SNAPSHOT_READ_NS);
+    bool spares = tracking_is_dear(snapshotter->fault_ns);
+    uint64_t looks = snapshotter->fault_ns / (2 * TRACKING_READ_NS);
     snapshotter->calm_least = !spares ? 2 : looks < CALM_LOOKS_MOST ? (unsigned)looks : CALM_LOOKS_MOST;
     snapshotter->calm_first = spares ? 0 : snapshotter->calm_least;
 }

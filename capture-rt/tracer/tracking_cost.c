@@ -43,6 +43,13 @@ static uint64_t pages_fault_ns(struct pagemap *pagemap)
     return least_ns < MOST_NS ? least_ns : 0;
 }
 
+#define DEAR_READS 4u
+
+bool tracking_is_dear(uint64_t fault_ns)
+{
+    return fault_ns >= DEAR_READS * TRACKING_READ_NS;
+}
+
 uint64_t tracking_fault_ns(uint64_t page_bytes)
 {
     struct pagemap pagemap;

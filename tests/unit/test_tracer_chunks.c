@@ -94,7 +94,7 @@ static void dear_faults(void)
 {
     struct fixture f = fixture_of(13600);
     CU_ASSERT_TRUE(snapshotter_spares_faults(&f.snapshotter));
-    CU_ASSERT_EQUAL(f.snapshotter.calm_least, 13600 / (2 * SNAPSHOT_READ_NS));
+    CU_ASSERT_EQUAL(f.snapshotter.calm_least, 13600 / (2 * TRACKING_READ_NS));
     CU_ASSERT_FALSE(is_due(&f, 0));
     step(&f, 0, 0, false);
     CU_ASSERT_EQUAL(restless_chunks(&f), CHUNKS);
