@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#define PAGE_NS 1000u                     /* what it costs to make a captured page a process's own */
 
 static double mean_ns(const struct store_sample *sample, size_t first, size_t count)
 {
@@ -56,13 +55,13 @@ const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference
     return NULL;
 }
 
-bool doubt_pays(uint64_t class_ns, uint64_t in_vivo_ns, uint64_t changed_pages, uint64_t program_ns)
+bool doubt_pays(uint64_t class_ns, uint64_t in_vivo_ns, uint64_t changed_pages, uint64_t page_ns, uint64_t program_ns)
 {
     uint64_t most_ns = class_ns / DOUBT_WHOLE_PARTS;
     if (policy_is_short(program_ns) && most_ns < DOUBT_SHORT_NS)
         most_ns = DOUBT_SHORT_NS;
-    return in_vivo_ns <= UINT64_MAX / DOUBT_WHOLE_RUNS / 2 && changed_pages <= UINT64_MAX / PAGE_NS / 2
-           && DOUBT_WHOLE_RUNS * in_vivo_ns + PAGE_NS * changed_pages <= most_ns;
+    return in_vivo_ns <= UINT64_MAX / DOUBT_WHOLE_RUNS / 2 && changed_pages <= UINT64_MAX / page_ns / 2
+           && DOUBT_WHOLE_RUNS * in_vivo_ns + page_ns * changed_pages <= most_ns;
 }
 
 bool doubt_settle(struct store_sample *sample)

@@ -33,9 +33,9 @@ const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference
 
 #define DOUBT_SHORT_NS 50000000u          /* ... or, in a short program, such a time */
 
-/* Is a whole replay worth it? `class_ns`, `in_vivo_ns`: of all members and of one, at as many threads; `changed_pages`: to be made the process's own; `program_ns`: of the
+/* Is a whole replay worth it? `class_ns`, `in_vivo_ns`: of all members and of one, at as many threads; `changed_pages`: to be made the process's own, at `page_ns` each (page_cost_ns); `program_ns`: of the
  * captured run. */
-bool doubt_pays(uint64_t class_ns, uint64_t in_vivo_ns, uint64_t changed_pages, uint64_t program_ns);
+bool doubt_pays(uint64_t class_ns, uint64_t in_vivo_ns, uint64_t changed_pages, uint64_t page_ns, uint64_t program_ns);
 
 /* Of two processes the one with the greater mean is forgotten. True: that was the first. */
 bool doubt_settle(struct store_sample *sample);

@@ -10,7 +10,6 @@
 #define LONG_COLD_NS 100000000u           /* a cold run of this length needs no other process: one alone costs as much as the original */
 #define CHEAP_NS 100000000u               /* wall time up to which another warm process costs little */
 #define WARM_NS 10000000u                 /* after an untimed run of this length nothing is left to warm: it went through all that caches hold */
-#define PAGE_NS 1000u                     /* what it costs to make a captured page a process's own */
 #define MAPPED_PARTS 10u                  /* ... and to map it, in such parts of that */
 #define HEAVY_PARTS 12.0                  /* ... of it, times its share, for those that a program nearly consists of */
 #define FILL_SHARE 0.02                   /* of the program: what is less is not worth filling caches for */
@@ -85,11 +84,11 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
 }
 
 void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages,
-                          uint64_t changed_pages)
+                          uint64_t changed_pages, uint64_t page_ns)
 {
     if ((warmup && strcmp(warmup, "auto") != 0 && strcmp(warmup, "history") != 0) || policy->plan.warmups)
         return;
-    policy->plan.rehearse = in_vivo_ns / PAGE_NS < (changed_pages ? changed_pages + pages / MAPPED_PARTS : pages);
+    policy->plan.rehearse = in_vivo_ns / page_ns < (changed_pages ? changed_pages + pages / MAPPED_PARTS : pages);
     if (repeat || pages < PAGES_MANY)
         return;
     if (policy->plan.repeat_most < SAMPLES_LEAST)

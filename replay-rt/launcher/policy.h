@@ -53,9 +53,9 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
 /* Of "auto" and "history" without warm-up, for an invocation that took `in_vivo_ns`, and of which `pages` pages were there at its start, and `changed_pages` of
  * these had other content after it (0: not known): one untimed run that shows which of them it needs, if that costs less than to make all of them the process's own,
  * or to map them all and copy those that change; and where they are many, timed runs in one process that restores them
- * instead of several that each make them anew. */
+ * instead of several that each make them anew. `page_ns`: as page_cost_ns tells it. */
 void policy_weigh_memory(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint64_t pages,
-                          uint64_t changed_pages);
+                          uint64_t changed_pages, uint64_t page_ns);
 
 /* Of "auto": what a class weighs limits what it may cost. `class_ns`: what all its members took in vivo, at as many threads as the replay has; `share_ratio`: of the
  * program's time. The first process runs in any case, with fewer timed runs; more of them only while all together take less than a thirtieth of class_ns, or,

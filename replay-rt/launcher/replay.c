@@ -274,12 +274,12 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     uint64_t in_vivo_ns = threads > captured ? codelet->in_vivo_ns / threads * captured : codelet->in_vivo_ns;
     struct sampling_subject sampled = {
         class_ns, (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1),
-        codelet_memory_pages(memory), codelet_memory_changed_pages(memory, store_manifest(session->store)->page_size), 0, false, measurement->budget_ns};
+        codelet_memory_pages(memory), codelet_memory_changed_pages(memory, store_manifest(session->store)->page_size), 0, false, measurement->budget_ns, session->page_ns};
     if (!strcmp(measurement->warmup, warmup_name(WARMUP_PLAIN)))
         sampled.hot_bytes = hot_bytes(memory, store_manifest(session->store)->page_size);
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
     if (!status)
-        policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, codelet_memory_pages(memory), sampled.written_pages);
+        policy_weigh_memory(&policy, measurement->warmup, options->repeat, codelet->in_vivo_ns, codelet_memory_pages(memory), sampled.written_pages, session->page_ns);
     if (!status)
         policy_weigh_time(&policy, options->warmup, options->repeat, class_ns, sampled.share_ratio);
     if (!status)

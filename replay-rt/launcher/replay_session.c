@@ -4,6 +4,7 @@
 #include "core/host.h"
 #include "core/text.h"
 #include "replay-rt/launcher/layout.h"
+#include "replay-rt/launcher/page_cost.h"
 #include "replay-rt/launcher/patience.h"
 #include "replay-rt/launcher/process.h"
 #include "replay-rt/launcher/sampling.h"
@@ -200,7 +201,8 @@ static int filler_open(void)
 enum pcere_status replay_session_open(struct store *store, const struct replay_options *options, struct replay_session *ret_session,
                                struct pcere_error *error)
 {
-    struct replay_session session = {.store = store, .options = options, .pool = PAGE_POOL_NONE, .filler_fd = filler_open(), .stayed.plan.fd = -1};
+    struct replay_session session = {.store = store, .options = options, .pool = PAGE_POOL_NONE, .filler_fd = filler_open(), .stayed.plan.fd = -1,
+                                     .page_ns = page_cost_ns(store_manifest(store)->page_size)};
     struct extent extent = {0};
     enum pcere_status status = environment_check(options, error);
     if (!status)

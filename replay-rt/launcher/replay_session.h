@@ -25,6 +25,7 @@ struct replay_session {
     struct page_pool pool;
     int filler_fd;                    /* a memory file with which codelets fill caches: one for all of them, since making memory present costs more than
                                          that; -1: none */
+    uint64_t page_ns;                 /* what a captured page costs here, as page_cost_ns tells it */
     char *host_name, *host;           /* this machine's name, and its description as JSON */
     bool elsewhere;                   /* the program was captured on another one */
     struct store_sample *samples;     /* of earlier replays; replay only */

@@ -8,7 +8,6 @@
 
 #define REGION_LEAST_NS 2000000u          /* shorter regions are cheaper to run than to think about, */
 #define REGION_PAGED_LEAST_NS 200000u     /* ... or, where making its pages the process's own takes longer than the region, shorter than this */
-#define PAGE_NS 1000u
 #define COLD_NS_PER_BYTE 0.1              /* to fetch what is in no cache */
 #define COLD_RATIO 0.05                   /* of a region's time, from which it matters that its data are in a cache */
 #define WORTH_NS 16000000.0               /* a region is sampled so much that it takes about this long ... */
@@ -70,14 +69,14 @@ static bool is_hot(uint64_t in_vivo_ns, const struct sampling_subject *subject)
 
 static const char *refusal_known(const struct replay_options *options, bool automatic, uint64_t in_vivo_ns, const struct sampling_subject *subject)
 {
-    bool paged = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * PAGE_NS > WHOLE_RUNS * in_vivo_ns);
+    bool paged = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * subject->page_ns > WHOLE_RUNS * in_vivo_ns);
     if (automatic && (options->repeat || (options->warmup && strcmp(options->warmup, "auto") != 0)))
         return "repetitions or a warm-up were asked for";
     if (automatic && options->precision_ratio > 0)
         return "a precision was asked for";
     if (automatic && options->budget_ns && subject->budget_ns >= WHOLE_RUNS * in_vivo_ns)
         return "whole replays fit into the budget";
-    bool pages_cost = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * PAGE_NS > in_vivo_ns);
+    bool pages_cost = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * subject->page_ns > in_vivo_ns);
     if (in_vivo_ns < REGION_LEAST_NS && !pages_cost)
         return "it takes less than 2 ms";
     if (automatic && !options->budget_ns && !paged && in_vivo_ns <= subject->class_ns / POLICY_WEIGHT_PARTS / WHOLE_RUNS)

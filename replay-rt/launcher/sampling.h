@@ -26,6 +26,7 @@ struct sampling_subject {
     uint64_t hot_bytes;               /* of memory that it finds in the last cache, at most; 0: nothing */
     bool rehearsed;                   /* a whole replay would make pages its own one by one, and nobody knows how many */
     uint64_t budget_ns;               /* that its replays may take; 0: none was asked for */
+    uint64_t page_ns;                 /* what a page costs, as page_cost_ns tells it */
 };
 
 /* Fill in the sample_ fields of *policy; sample_shots 0: whole, and where sampling was asked for, *ret_refusal (malloc'ed) says why. PCERE_USAGE: no such

@@ -1,5 +1,6 @@
 /* tests/unit/test_launcher_doubt.c - which process is not believed, and what is left of two. */
 #include "replay-rt/launcher/doubt.h"
+#include "replay-rt/launcher/page_cost.h"
 #include "tests/unit/unit.h"
 
 #define SAMPLE(...) {.samples_ns = (uint64_t[]){__VA_ARGS__}, .sample_count = sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)}
@@ -49,23 +50,23 @@ static void shots_that_do_not_stand_for_their_region(void)
 
 static void a_whole_replay_is_a_small_part_of_its_class(void)
 {
-    CU_ASSERT_TRUE(doubt_pays(3000, 100, 0, 0));
-    CU_ASSERT_FALSE(doubt_pays(2900, 100, 0, 0));
-    CU_ASSERT_FALSE(doubt_pays(100, 100, 0, 0));                /* a single invocation */
-    CU_ASSERT_TRUE(doubt_pays(40000000, 1000000, 1000, 0));
-    CU_ASSERT_FALSE(doubt_pays(40000000, 1000000, 1001, 0));    /* pages cost, too */
-    CU_ASSERT_FALSE(doubt_pays(UINT64_MAX, UINT64_MAX, UINT64_MAX, 0));
+    CU_ASSERT_TRUE(doubt_pays(3000, 100, 0, PAGE_COST_USUAL_NS, 0));
+    CU_ASSERT_FALSE(doubt_pays(2900, 100, 0, PAGE_COST_USUAL_NS, 0));
+    CU_ASSERT_FALSE(doubt_pays(100, 100, 0, PAGE_COST_USUAL_NS, 0));                /* a single invocation */
+    CU_ASSERT_TRUE(doubt_pays(40000000, 1000000, 1000, PAGE_COST_USUAL_NS, 0));
+    CU_ASSERT_FALSE(doubt_pays(40000000, 1000000, 1001, PAGE_COST_USUAL_NS, 0));    /* pages cost, too */
+    CU_ASSERT_FALSE(doubt_pays(UINT64_MAX, UINT64_MAX, UINT64_MAX, PAGE_COST_USUAL_NS, 0));
 }
 
 /* resid of MG, class W: 6.6 ms and 4200 pages, 72 ms in all of 0.26 s. Shots came out at 4.2, 8.1 and 56 ms. */
 static void a_whole_replay_in_a_short_program_need_be_no_small_part(void)
 {
-    CU_ASSERT_TRUE(doubt_pays(72000000, 6600000, 4200, 262000000));
-    CU_ASSERT_FALSE(doubt_pays(72000000, 6600000, 4200, 2000000000));
-    CU_ASSERT_FALSE(doubt_pays(72000000, 6600000, 4200, 0));
-    CU_ASSERT_FALSE(doubt_pays(19000000, 19000000, 4200, 262000000));     /* longer than what processes take anyway */
-    CU_ASSERT_TRUE(doubt_pays(900000000, 20000000, 4200, 950000000));      /* a small part of it */
-    CU_ASSERT_FALSE(doubt_pays(UINT64_MAX, UINT64_MAX, UINT64_MAX, 1));
+    CU_ASSERT_TRUE(doubt_pays(72000000, 6600000, 4200, PAGE_COST_USUAL_NS, 262000000));
+    CU_ASSERT_FALSE(doubt_pays(72000000, 6600000, 4200, PAGE_COST_USUAL_NS, 2000000000));
+    CU_ASSERT_FALSE(doubt_pays(72000000, 6600000, 4200, PAGE_COST_USUAL_NS, 0));
+    CU_ASSERT_FALSE(doubt_pays(19000000, 19000000, 4200, PAGE_COST_USUAL_NS, 262000000));     /* longer than what processes take anyway */
+    CU_ASSERT_TRUE(doubt_pays(900000000, 20000000, 4200, PAGE_COST_USUAL_NS, 950000000));      /* a small part of it */
+    CU_ASSERT_FALSE(doubt_pays(UINT64_MAX, UINT64_MAX, UINT64_MAX, PAGE_COST_USUAL_NS, 1));
 }
 
 static void the_faster_of_two_processes_is_left(void)

@@ -1,4 +1,5 @@
 /* tests/unit/test_launcher_policy.c - the rule of pcere.txt, section III-B b, and what --warmup and --repeat make of it. */
+#include "replay-rt/launcher/page_cost.h"
 #include "replay-rt/launcher/policy.h"
 
 #include "tests/unit/unit.h"
@@ -150,31 +151,31 @@ static void cheap_processes_come_in_threes(void)
 static void rehearsed_where_that_is_cheap(void)
 {
     struct policy first = chosen_for("auto", 0, (struct policy_subject){40, 1, 1});
-    policy_weigh_memory(&first, "auto", 0, 1000000, 100000, 0);
+    policy_weigh_memory(&first, "auto", 0, 1000000, 100000, 0, PAGE_COST_USUAL_NS);
     CU_ASSERT(first.plan.rehearse != 0);
-    policy_weigh_memory(&first, NULL, 0, 1000000, 100000, 0);
+    policy_weigh_memory(&first, NULL, 0, 1000000, 100000, 0, PAGE_COST_USUAL_NS);
     CU_ASSERT(first.plan.rehearse != 0);
-    policy_weigh_memory(&first, "auto", 0, 1000000000, 100000, 0);
+    policy_weigh_memory(&first, "auto", 0, 1000000000, 100000, 0, PAGE_COST_USUAL_NS);
     CU_ASSERT_FALSE(first.plan.rehearse);
-    policy_weigh_memory(&first, "auto", 0, 20000000, 100000, 5000);      /* few of them change */
+    policy_weigh_memory(&first, "auto", 0, 20000000, 100000, 5000, PAGE_COST_USUAL_NS);      /* few of them change */
     CU_ASSERT_FALSE(first.plan.rehearse);
-    policy_weigh_memory(&first, "auto", 0, 20000000, 100000, 50000);
+    policy_weigh_memory(&first, "auto", 0, 20000000, 100000, 50000, PAGE_COST_USUAL_NS);
     CU_ASSERT(first.plan.rehearse != 0);
     first = chosen_for("none", 0, (struct policy_subject){40, 1, 1});
-    policy_weigh_memory(&first, "none", 0, 1000000, 100000, 0);
+    policy_weigh_memory(&first, "none", 0, 1000000, 100000, 0, PAGE_COST_USUAL_NS);
     CU_ASSERT_FALSE(first.plan.rehearse);
     CU_ASSERT_EQUAL(first.plan.repeat_most, 1);
     struct policy later = chosen_for("auto", 0, (struct policy_subject){40, 9, 1});
-    policy_weigh_memory(&later, "auto", 0, 1000000, 100000, 0);
+    policy_weigh_memory(&later, "auto", 0, 1000000, 100000, 0, PAGE_COST_USUAL_NS);
     CU_ASSERT_FALSE(later.plan.rehearse);
 }
 
 static void large_memory_takes_one_process(void)
 {
     struct policy small = chosen("auto", 0, 1, 1), large = small, asked = chosen("auto", 2, 1, 1);
-    policy_weigh_memory(&small, "auto", 0, 1000000, 100, 0);
-    policy_weigh_memory(&large, "auto", 0, 1000000, 100000, 0);
-    policy_weigh_memory(&asked, "auto", 2, 1000000, 100000, 0);
+    policy_weigh_memory(&small, "auto", 0, 1000000, 100, 0, PAGE_COST_USUAL_NS);
+    policy_weigh_memory(&large, "auto", 0, 1000000, 100000, 0, PAGE_COST_USUAL_NS);
+    policy_weigh_memory(&asked, "auto", 2, 1000000, 100000, 0, PAGE_COST_USUAL_NS);
     CU_ASSERT_EQUAL(small.plan.repeat_most, 1);
     CU_ASSERT(policy_wants_more(&small, 0, 1, 1, 2000000, 5000000, 1));
     CU_ASSERT_EQUAL(large.plan.repeat_most, 3);
