@@ -306,7 +306,8 @@ static uint64_t rewritten(const struct session *session, const struct pending *p
 {
     uint64_t now = run_list_pages(&session->snapshotter.last), before = run_list_pages(&pending->before);
     uint64_t new = now > before ? now - before : 0;
-    uint64_t pages = (session->snapshotter.read_bytes - session->snapshotter.untracked_bytes) / session->manifest.page_size;
+    uint64_t read_bytes = session->snapshotter.read_bytes, untracked_bytes = session->snapshotter.untracked_bytes;
+    uint64_t pages = read_bytes > untracked_bytes ? (read_bytes - untracked_bytes) / session->manifest.page_size : 0;
     return session->snapshotter.pagemap.tracking >= 0 && pages > new ? pages - new : 0;
 }
 

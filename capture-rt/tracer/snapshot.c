@@ -171,6 +171,18 @@ static bool is_guard(const struct map_entry *entry)
     return entry->mapping.protection == 0 && entry->file;
 }
 
+/* What of a stretch that is not tracked is read for that reason alone. The last piece before it may have become longer. */
+static uint64_t untracked_pages(const struct pagemap *pagemap, size_t before, uint64_t start)
+{
+    uint64_t bytes = 0;
+    for (size_t i = before ? before - 1 : 0; i < pagemap->count; i++) {
+        const struct page_piece *piece = &pagemap->pieces[i];
+        uint64_t low = piece->start > start ? piece->start : start;
+        bytes += piece->flags & (PAGE_ZERO | PAGE_FILE) || piece->end <= low ? 0 : piece->end - low;
+    }
+    return bytes / pagemap->page_bytes;
+}
+
 static enum pcere_status entry_look(struct plan *plan, const struct map_entry *entry, struct pcere_error *error)
 {
     struct pagemap *pagemap = &plan->snapshotter->pagemap;
@@ -180,14 +192,10 @@ static enum pcere_status entry_look(struct plan *plan, const struct map_entry *e
     enum pcere_status status = PCERE_OK;
     for (uint64_t at = start, next; at < end && status == PCERE_OK; at = next) {
         bool due;
-        size_t before = pagemap->count ? pagemap->count - 1 : 0;      /* the last one may become longer */
+        size_t before = pagemap->count;
         next = chunks_due_until(plan->snapshotter, at, end, &due);
         status = pagemap_look(pagemap, at, next, due ? PAGEMAP_RENEW : PAGEMAP_UNTRACKED, error);
-        for (size_t i = before; i < pagemap->count && !due; i++) {
-            const struct page_piece *piece = &pagemap->pieces[i];
-            uint64_t low = piece->start > at ? piece->start : at;
-            plan->untracked_pages += piece->flags & PAGE_ZERO || piece->end <= low ? 0 : (piece->end - low) / plan->snapshotter->page_bytes;
-        }
+        plan->untracked_pages += due ? 0 : untracked_pages(pagemap, before, at);
     }
     return status;
 }
