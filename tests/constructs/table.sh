@@ -76,7 +76,7 @@ table_write() {
             [[ " ${columns[*]} " = *" $configuration "* ]] || fail "$table has no column $configuration: run all configurations"
         done
     else : >"$kept"; fi
-    rows=$(while read -r program; do table_row "$program"; done < <(program_names))
+    rows=$(while read -r program; do table_row "$program"; done < <(printf '%s\n' "${programs_listed[@]}"))
     cat <<END
 # Constructs
 
@@ -96,7 +96,7 @@ PCERE $("$PCERE" version | awk '{ print $2 }'), $("$CLANG" --version | head -n 1
 |---|---|---|
 END
     for configuration in "${columns[@]}"; do
-        printf '| %s | `%s` | %s |\n' "$configuration" "$(trim "$(configuration_flags "$configuration" | sed -E 's/threads:[0-9]+//; s/llvm:([0-9]+)/(clang-\1)/')")" \
+        printf '| %s | `%s` | %s |\n' "$configuration" "$(trim "$(sed -E 's/threads:[0-9]+//; s/llvm:([0-9]+)/(clang-\1)/' <<<"${configuration_flags[$configuration]}")")" \
             "$(threads_text "$(cell_threads "$configuration")")"
     done
     printf '\n%s\n' "$(table_head)"
@@ -106,7 +106,7 @@ END
     while read -r program; do
         reasons=$(table_reasons "$program")
         [ -z "$reasons" ] || printf '\n* %s\n%s\n' "$program" "$reasons"
-    done < <(program_names)
+    done < <(printf '%s\n' "${programs_listed[@]}")
     for configuration in "${columns[@]}"; do
         for program in "${programs[@]}"; do
             grep -qxF "$static_lacks" "$work/$configuration/$program/skipped" 2>/dev/null && printf '\n* every program (compile, %s): %s' "$configuration" "$static_lacks" && break
