@@ -45,6 +45,11 @@ is() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1 (wanted '$3', got '$2')
 # samples N: how a table says that there were N, of which some may have been interrupted by what else the machine does
 samples() { printf '(%s samples?|[0-9]+ samples?, [0-9]+ interrupted)' "$1"; }
 plugin() { "$PCERE" version --plugin; }
+# machine_passes: on a machine that does not pass pcere check the script is skipped. MACHINE names what it said, which is asked once for all tests of a run; else it is asked here.
+machine_passes() {
+    { cat "${MACHINE:-}" 2>/dev/null || "$PCERE" check --json 2>/dev/null; } | jq -e '[.checks[] | select(.required and (.ok | not))] == []' >/dev/null ||
+        { echo "SKIPPED: this machine does not pass pcere check"; exit 77; }
+}
 # compile NAME [FLAG...] <SOURCE: a program with the plugin
 compile() {
     local name=$1

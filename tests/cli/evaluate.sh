@@ -1,6 +1,6 @@
 # scripts/evaluate: a small evaluation leaves its document, tables and figures, goes on where it was, and survives what fails. No time is judged.
 source "$SOURCE/tests/cli/common.sh" || exit 1
-"$PCERE" check --json 2>/dev/null | jq -e '[.checks[] | select(.required and (.ok | not))] == []' >/dev/null || { echo "SKIPPED: this machine does not pass pcere check"; exit 77; }
+machine_passes
 for needed in python3 make jq; do
     command -v $needed >/dev/null || { echo "SKIPPED: no $needed"; exit 77; }
 done

@@ -1,6 +1,6 @@
 # Capture, verify, replay, predict: what one verb leaves, the next one takes.
 source "$SOURCE/tests/cli/common.sh" || exit 1
-"$PCERE" check --json 2>/dev/null | jq -e '[.checks[] | select(.required and (.ok | not))] == []' >/dev/null || { echo "SKIPPED: this machine does not pass pcere check"; exit 77; }
+machine_passes
 
 compile solver <<'C'
 #include <stdio.h>

@@ -2,7 +2,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../cli/common.sh"
 folder="$SOURCE/tests/environment"
 : "${TOOLS:?the folder with without and the libraries}"
-"$PCERE" check --json 2>/dev/null | jq -e '[.checks[] | select(.required and (.ok | not))] == []' >/dev/null || { echo "SKIPPED: this machine does not pass pcere check"; exit 77; }
+machine_passes
 
 # build NAME [FLAG...]: programs/NAME.c with the plugin
 build() {
