@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 28u
+#define PLAN_VERSION 29u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -35,6 +35,7 @@ struct plan_alias { uint64_t address, original, bytes; };   /* what is at `addre
 struct plan_range { uint64_t address, bytes; };             /* ascending where they are searched */
 #define PLAN_THREAD_COPIES UINT32_MAX
 struct plan_thread { uint32_t number, image; uint64_t tls_address, tls_bytes; };   /* image: in `images`; PLAN_THREAD_COPIES: a struct threadprivate_table */
+struct plan_pointer { uint64_t source, address; };   /* a word that leads to a captured thread-local variable: where it is in PAGES, and in `before`, or 0. A word may come again */
 struct plan_signal { uint64_t handler, mask; uint32_t number, flags; };    /* handler: captured address, or 1 to ignore */
 #define PLAN_KEY_MADE UINT32_MAX
 #define PLAN_KEY_RUNTIME (UINT32_MAX - 1)
@@ -338,6 +339,7 @@ struct replay_plan {
     struct plan_table zeroed;       /* struct plan_range: cleared after restoring, e.g. locks of the original's critical constructs */
     struct plan_table images;       /* struct plan_image */
     struct plan_table threads;      /* struct plan_thread */
+    struct plan_table pointers;     /* struct plan_pointer */
     struct plan_table locks;        /* struct plan_lock */
     struct plan_table signals;      /* struct plan_signal */
     struct plan_table keys;         /* struct plan_key */

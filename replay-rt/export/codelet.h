@@ -61,6 +61,7 @@ void team_enter(void (*go_on)(void));               /* call it, on the thread th
 
 void support_start(void);                           /* once, before the first run */
 void support_restore(void);                         /* before each run */
+void thread_locals_point(void);                     /* once, before memory is restored */
 size_t thread_locals_check(void);                   /* bytes that differ */
 
 /* ---- state.c, files.c: what belongs to the C library and the kernel --------------------------------------------------------------- */

@@ -34,6 +34,7 @@ void call_as_program(void (*function)(void))
 
 void program_start(void)
 {
+    thread_locals_point();
     memory_restore();
     support_start();
     files_start();

@@ -74,6 +74,30 @@ static void thread_locals_copy(void)
     }
 }
 
+static void words_point(const struct captured_thread *thread, char *page)
+{
+    uint64_t *words = (uint64_t *)page, low = (uint64_t)thread->block;
+    for (size_t i = 0; page && page != zero_page && i < PAGE_BYTES / sizeof *words; i++)
+        if (words[i] - low < thread->bytes)
+            words[i] += (uint64_t)block_of(thread->image) - low;
+}
+
+/* Captured words that lead into a thread's block lead into that of this process's thread, in what is restored and in what the program had afterwards: objects keep addresses of
+ * themselves. */
+void thread_locals_point(void)
+{
+    if (threads[0].number < 0)
+        return;
+#pragma omp parallel
+#pragma omp critical
+    for (const struct captured_thread *thread = threads; thread->number >= 0; thread++)
+        for (size_t i = 0; thread->number == omp_get_thread_num() && i < page_count; i++) {
+            words_point(thread, pages[i].before);
+            if (pages[i].after != pages[i].before)
+                words_point(thread, pages[i].after);
+        }
+}
+
 static size_t thread_check(const struct captured_thread *thread, size_t bytes)
 {
     const char *found = block_of(thread->image);

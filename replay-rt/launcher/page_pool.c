@@ -107,6 +107,8 @@ enum pcere_status page_pool_new(const struct store *store, struct images *images
         status = pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot make a memory file");
     else if (!pool.loaded && !(pool.loaded = calloc(page_count ? page_count : 1, 1)))
         status = pcere_fail_memory(error, "the table of pages");
+    if (!status && !(pool.pointers = calloc(1, sizeof *pool.pointers + pool.table.place_count)))
+        status = pcere_fail_memory(error, "the table of pages");
     for (size_t i = 0; !status && i < images->count; i++)
         status = image_write(&pool, &images->items[i], error);
     if (status)
@@ -120,6 +122,7 @@ void page_pool_done(struct page_pool *pool)
 {
     if (pool->fd >= 0)
         close(pool->fd);
+    free(pool->pointers);
     free(pool->loaded);
     place_table_done(&pool->table);
     page_cache_done(&pool->cache);

@@ -15,6 +15,13 @@
 #include "replay-rt/launcher/page_places.h"
 #include "store/store.h"
 
+enum page_pointers { PAGE_POINTERS_UNKNOWN, PAGE_POINTERS_NONE, PAGE_POINTERS_SOME };
+
+struct pool_pointers {                /* to thread-local variables (thread_pointers.h). Written behind `const` */
+    uint64_t key;                     /* of the places of the threads' blocks that the marks hold for */
+    unsigned char marks[];            /* enum page_pointers, of each place of the file's last part */
+};
+
 struct page_pool {
     int fd;
     uint64_t page_bytes;
@@ -22,6 +29,7 @@ struct page_pool {
     uint64_t zeros_offset, pages_offset, file_bytes;
     uint64_t zero_pages, page_count;  /* room for so many */
     struct place_table table;          /* of each page of the store: which pages of the file's last part it is */
+    struct pool_pointers *pointers;
     unsigned char *loaded;            /* a byte per page of the store */
     uint64_t loaded_pages;
     struct page_cache cache;          /* that the file belongs to */

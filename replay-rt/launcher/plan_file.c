@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 #include "replay-rt/launcher/sources.h"
+#include "replay-rt/launcher/thread_pointers.h"
 #include "replay-rt/ranges.h"
 
 #include <errno.h>
@@ -287,6 +288,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
 {
     struct text out = {0}, strings = {0};
     struct ranges ignored = {0}, zeroed = {0};
+    struct thread_pointers pointers = {0};
     struct replay_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return pcere_fail_memory(error, "a plan");
@@ -333,6 +335,8 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->changed = table_add(&out, memory->changed, memory->changed_count, sizeof *memory->changed);
     plan->zeroed = table_add(&out, zeroed.items, zeroed.count, sizeof *zeroed.items);
     plan->threads = threads_add(&out, codelet);
+    enum pcere_status status = thread_pointers_find(pool, codelet, memory, steps, &pointers, error);
+    plan->pointers = table_add(&out, pointers.items, pointers.count, sizeof *pointers.items);
     plan->locks = locks_add(&out, codelet);
     plan->signals = table_add(&out, codelet->signals, codelet->signal_count, sizeof *codelet->signals);
     plan->keys = table_add(&out, codelet->keys, codelet->key_count, sizeof *codelet->keys);
@@ -348,10 +352,9 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->strings = out.length;
     text_add_bytes(&out, strings.data, strings.length);
     plan->bytes = out.length;
-    enum pcere_status status = PCERE_OK;
-    if (out.failed || strings.failed || ignored.failed || zeroed.failed) {
+    if (!status && (out.failed || strings.failed || ignored.failed || zeroed.failed))
         status = pcere_fail_memory(error, "a plan");
-    } else {
+    if (!status) {
         memcpy(out.data, plan, sizeof *plan);
         status = plan_publish(&out, ret_file, error);
     }
@@ -359,6 +362,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     text_done(&strings);
     free(ignored.items);
     free(zeroed.items);
+    thread_pointers_done(&pointers);
     free(plan);
     return status;
 }

@@ -316,6 +316,9 @@ struct thread_state;
 struct thread_state *pcere_threads_new(struct memory *memory, uint32_t threads);
 /* The team has more threads now: remember what theirs hold. */
 void pcere_threads_grow(struct thread_state *state, uint32_t threads);
+/* Captured words that lead to a captured thread's variable lead to that of this process's thread with the same number, for good: in memory, in what is restored, and in what
+ * the original had afterwards. Before the capture's protections are in force, and again when the team has more threads. */
+void pcere_threads_point(struct thread_state *state);
 /* Before a run: captured variables by thread number (initial ones for threads that the capture did not have), locks made anew. */
 void pcere_threads_restore(struct thread_state *state);
 void pcere_threads_compare(struct thread_state *state);

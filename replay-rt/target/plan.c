@@ -67,6 +67,18 @@ static bool copies_fit(const struct codelet *codelet, const struct plan_table *t
            && copies_in_order(codelet, pcere_plan_table(codelet->plan, table), table->count);
 }
 
+static bool pointers_fit(const struct codelet *codelet)
+{
+    const struct replay_plan *plan = codelet->plan;
+    const struct plan_pointer *pointers = pcere_plan_table(plan, &plan->pointers);
+    if (!table_fits(plan, &plan->pointers, sizeof *pointers))
+        return false;
+    for (uint64_t i = 0; i < plan->pointers.count; i++)
+        if (plan->pages_bytes < sizeof(uint64_t) || pointers[i].source > plan->pages_bytes - sizeof(uint64_t) || (pointers[i].source | pointers[i].address) % sizeof(uint64_t))
+            return false;
+    return true;
+}
+
 static bool contents_fit(const struct codelet *codelet)
 {
     const struct replay_plan *plan = codelet->plan;
@@ -115,7 +127,7 @@ static bool plan_is_sound(const struct codelet *codelet, uint64_t plan_bytes, ui
            && table_fits(plan, &plan->ignored, sizeof(struct plan_range))
            && table_fits(plan, &plan->changed, sizeof(struct plan_range)) && table_fits(plan, &plan->zeroed, sizeof(struct plan_range))
            && table_fits(plan, &plan->images, sizeof(struct plan_image)) && table_fits(plan, &plan->threads, sizeof(struct plan_thread))
-           && table_fits(plan, &plan->locks, sizeof(struct plan_lock))
+           && pointers_fit(codelet) && table_fits(plan, &plan->locks, sizeof(struct plan_lock))
            && table_fits(plan, &plan->signals, sizeof(struct plan_signal)) && table_fits(plan, &plan->keys, sizeof(struct plan_key))
            && table_fits(plan, &plan->relocations, sizeof(struct plan_relocation))
            && table_fits(plan, &plan->randoms, sizeof(struct plan_random))

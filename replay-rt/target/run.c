@@ -513,6 +513,7 @@ static void turn_begin(struct run *run)
     pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
     pcere_speed_begin(codelet);
     pcere_threads_grow(run->threads, codelet->plan->result.threads);
+    pcere_threads_point(run->threads);
     pages_prepare(run);
     run->timing = false;
     run->walked = run->chain && run->tours && !run->data_decides;
@@ -555,9 +556,10 @@ static void run_all(void *context)
     pcere_streams_adopt(&run->memory);
     pcere_overlay_apply(&run->memory);
     pcere_images_unwind(codelet, &run->memory);
+    run->threads = pcere_threads_new(&run->memory, plan->result.threads);
+    pcere_threads_point(run->threads);
     pcere_memory_protect(&run->memory);
     run->chain = pcere_chain_new(&run->memory, !run->data_decides);
-    run->threads = pcere_threads_new(&run->memory, plan->result.threads);
     run->words = pcere_threads_words(run->threads, PLAN_TABLE(codelet, words, uint64_t), plan->words.count);
     run->step_words = pcere_threads_words(run->threads, PLAN_TABLE(codelet, step_words, uint64_t), plan->step_words.count);
     pcere_settings_apply(&run->memory);

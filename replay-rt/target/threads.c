@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 void omp_init_lock_with_hint(void *lock, uint64_t hint);
 void omp_init_nest_lock_with_hint(void *lock, uint64_t hint);
@@ -83,6 +84,14 @@ static const struct plan_thread *captured_thread(const struct thread_state *stat
     return NULL;
 }
 
+static bool captured_thread_is_known(const struct thread_state *state, uint32_t number)
+{
+    for (size_t k = 0; k < pcere_images_count(); k++)
+        if (captured_thread(state, number, k))
+            return true;
+    return false;
+}
+
 /* Where the captured instance of a variable lies, or 0. */
 static uint64_t captured_variable(const struct plan_thread *thread, const struct codelet_tls *variable)
 {
@@ -137,6 +146,53 @@ const uint64_t *pcere_threads_words(const struct thread_state *state, const uint
         own[i] = address;
     }
     return own ? own : words;
+}
+
+/* The calling thread's variable that the captured thread of its number had at that address, or 0. */
+static uint64_t variable_here(const struct thread_state *state, uint32_t number, uint64_t address)
+{
+    for (size_t k = 0; k < pcere_images_count(); k++) {
+        const struct plan_thread *thread = captured_thread(state, number, k);
+        for (const struct codelet_tls *v = pcere_image(k)->tls; thread && v < pcere_image(k)->tls_end; v++) {
+            uint64_t captured = captured_variable(thread, v);
+            if (captured && address - captured < v->bytes)
+                return (uint64_t)v->address() + (address - captured);
+        }
+    }
+    return 0;
+}
+
+static void word_point(const struct thread_state *state, uint32_t number, void *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    word = variable_here(state, number, word);
+    if (word)
+        memcpy(at, &word, sizeof word);
+}
+
+/* One thread after the other. What cannot be written holds no such words. */
+static void pointers_set(void *context, uint32_t number, uint32_t threads)
+{
+    (void)threads;
+    struct thread_state *state = context;
+    const struct memory *memory = state->memory;
+    const struct plan_pointer *pointers = PLAN_TABLE(memory->codelet, pointers, struct plan_pointer);
+    for (uint64_t i = 0; number == state->turn && i < memory->codelet->plan->pointers.count; i++) {
+        if (pointers[i].address && !(pcere_memory_protection(memory, pointers[i].address) & PROT_WRITE))
+            continue;
+        word_point(state, number, memory->codelet->pages + pointers[i].source);
+        if (pointers[i].address)
+            word_point(state, number, (void *)pointers[i].address);
+    }
+}
+
+void pcere_threads_point(struct thread_state *state)
+{
+    bool any = state->memory->codelet->plan->pointers.count > 0 && variables_bytes() > 0;
+    for (state->turn = 0; any && state->turn < state->threads; state->turn++)
+        if (captured_thread_is_known(state, state->turn))
+            pcere_team_run(pointers_set, state);
 }
 
 /* ---- locks ------------------------------------------------------------------------------------------------------------------- */
