@@ -135,7 +135,7 @@ static enum pcere_status library_link(const struct builder *builder, size_t inde
 }
 
 /* Names that a log calls undefined, each with an address: where an object without bitcode has it, or one where every access is a fault with
- * its name. `slot`: where such addresses begin. */
+ * its name. `slot`: where such addresses begin. Operators that the executable (0) lacks are defined in `operators`, and have no address. */
 struct placed { char **names; uint64_t *addresses; size_t count; };
 
 static void placed_done(struct placed *placed)
@@ -148,7 +148,7 @@ static void placed_done(struct placed *placed)
 }
 
 static enum pcere_status undefined_place(const struct builder *builder, size_t index, uint64_t slot, const char *log, struct text *missing,
-                                         struct placed *ret_placed, struct pcere_error *error)
+                                         struct text *operators, struct placed *ret_placed, struct pcere_error *error)
 {
     void *text = NULL;
     size_t bytes = 0, missing_count = 0;
@@ -161,6 +161,8 @@ static enum pcere_status undefined_place(const struct builder *builder, size_t i
         status = pcere_fail_memory(error, "names of symbols");
     for (size_t i = 0; !status && i < placed.count; i++) {
         bool foreign = builder->options->processor->triple && link_symbol_is_function(image->elf, placed.names[i]);
+        if (!index && link_symbol_operator(placed.names[i], foreign, operators))
+            continue;
         if (foreign || !link_symbol_find(image->elf, image->bias, placed.names[i], &placed.addresses[i])) {
             placed.addresses[i] = slot + LAYOUT_MISSING_SLOT / 2;
             text_addf(missing, "0x%" PRIx64 " %s\n", slot, placed.names[i]);
@@ -217,10 +219,10 @@ static enum pcere_status program_link_all(const struct builder *builder, const c
     if (!status)
         status = program_link(builder, NULL, log, ret_code, error);
     if (!status && *ret_code)
-        status = undefined_place(builder, 0, builder->images->items[0].base - LAYOUT_MISSING_BYTES, log, missing, &placed, error);
+        status = undefined_place(builder, 0, builder->images->items[0].base - LAYOUT_MISSING_BYTES, log, missing, &others, &placed, error);
     bool shared = builder->images->count > 1;
     for (size_t i = 0; i < placed.count; i++)
-        if (!shared || !link_symbol_share(&others, placed.names[i], placed.addresses[i]))
+        if (placed.addresses[i] && (!shared || !link_symbol_share(&others, placed.names[i], placed.addresses[i])))
             link_symbol_write(&others, placed.names[i], placed.addresses[i]);
     if (!status && placed.count) {
         unlink(log);
@@ -262,7 +264,7 @@ static enum pcere_status library_link_all(const struct builder *builder, size_t 
     if (!status)
         status = library_link(builder, index, log, ret_code, error);
     if (!status && *ret_code)
-        status = undefined_place(builder, index, slots, log, missing, &placed, error);
+        status = undefined_place(builder, index, slots, log, missing, NULL, &placed, error);
     for (size_t i = 0; i < placed.count; i++)
         if (link_symbol_is_writable(placed.names[i]))
             text_addf(&script, "HIDDEN(\"%s\" = 0x%" PRIx64 ");\n", placed.names[i], placed.addresses[i]);

@@ -17,6 +17,7 @@ enum debug_kind {
     DEBUG_INTEGER,                    /* whole numbers, characters, truth values, enumerations, bit fields */
     DEBUG_FLOAT,                      /* of 4, 8 or 16 bytes (long double: 10 that count) */
     DEBUG_COMPLEX,                    /* two of these */
+    DEBUG_QUAD,                       /* of 16 bytes that all count: __float128 */
     DEBUG_POINTER,                    /* and references */
     DEBUG_ARRAY,
     DEBUG_STRUCT,                     /* classes and unions, too */

@@ -162,13 +162,25 @@ static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, in
     return type;
 }
 
+/* The encoding does not tell it from long double, which has as many bytes. */
+static bool is_quad(const char *name)
+{
+    static const char *const names[] = {"__float128", "_Float128", "__ieee128"};
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
 static struct debug_type number_read(Dwarf_Die *die)
 {
     struct debug_type type = {.kind = DEBUG_INTEGER, .name = debug_string(die, DW_AT_name)};
     uint64_t encoding = 0;
     debug_number(die, DW_AT_byte_size, &type.bytes);
     debug_number(die, DW_AT_encoding, &encoding);
-    if (encoding == DW_ATE_float && (type.bytes == 4 || type.bytes == 8 || type.bytes == 16))
+    if (encoding == DW_ATE_float && type.bytes == 16 && is_quad(type.name))
+        type.kind = DEBUG_QUAD;
+    else if (encoding == DW_ATE_float && (type.bytes == 4 || type.bytes == 8 || type.bytes == 16))
         type.kind = DEBUG_FLOAT;
     else if (encoding == DW_ATE_complex_float && (type.bytes == 8 || type.bytes == 16 || type.bytes == 32))
         type.kind = DEBUG_COMPLEX;

@@ -118,6 +118,11 @@ static const struct store_mapping *mapping_at(const struct store_codelet *codele
     return NULL;
 }
 
+static bool is_float(enum debug_kind kind)
+{
+    return kind == DEBUG_FLOAT || kind == DEBUG_COMPLEX || kind == DEBUG_QUAD;
+}
+
 static bool is_within(long double magnitude, long double a, long double b, double ratio)
 {
     if (isnan(a) || isnan(b))
@@ -145,17 +150,17 @@ static void gap_note(struct verify_cause *cause, long double a, long double b)
 
 static bool is_rounding(const struct judge *judge, const struct value *value, uint64_t at, uint64_t bytes, long double found)
 {
-    const struct rounded_value part = {.thread = value->thread, .address = value->address + at, .bytes = bytes, .expected = value->expected + at};
+    const struct rounded_value part = {.thread = value->thread, .kind = value->kind, .address = value->address + at, .bytes = bytes, .expected = value->expected + at};
     return judge->source->rounded && rounded_explains(judge->source->rounded, &part, found);
 }
 
 static enum verify_verdict float_judge(struct judge *judge, const struct value *value, uint64_t at, uint64_t bytes, struct verify_cause *cause)
 {
     double ratio = bound_for(&judge->source->bound, bytes);
-    long double expected = object_float(value->expected + at, bytes), found[2];
+    long double expected = object_float(value->kind, value->expected + at, bytes), found[2];
     bool within = true;
     for (size_t run = 0; run < judge->run_count; run++) {
-        found[run] = object_float(value->found[run] + at, bytes);
+        found[run] = object_float(value->kind, value->found[run] + at, bytes);
         if (memcmp(value->expected + at, value->found[run] + at, bytes) != 0) {
             gap_note(cause, expected, found[run]);
             within = within && (is_within(value->magnitude, expected, found[run], ratio) || is_rounding(judge, value, at, bytes, found[run]));
@@ -176,7 +181,7 @@ static bool is_float_like(struct judge *judge, const struct value *value, uint64
     double ratio = bound_for(&judge->source->bound, bytes), least = bytes == 4 ? 1e-15 : 1e-60;
     for (uint64_t at = 0; at < value->bytes; at += bytes)
         for (size_t run = 0; run < judge->run_count; run++) {
-            long double expected = object_float(value->expected + at, bytes), found = object_float(value->found[run] + at, bytes);
+            long double expected = object_float(value->kind, value->expected + at, bytes), found = object_float(value->kind, value->found[run] + at, bytes);
             if (memcmp(value->expected + at, value->found[run] + at, bytes)
                 && (!is_everyday(expected, least) || !is_everyday(found, least)
                     || (!is_within(0, expected, found, ratio) && !is_rounding(judge, value, at, bytes, found))))
@@ -197,7 +202,7 @@ static enum verify_verdict value_judge(struct judge *judge, struct value *value,
             return low > high ? low : high;
         }
     }
-    if (value->kind == DEBUG_FLOAT)
+    if (value->kind == DEBUG_FLOAT || value->kind == DEBUG_QUAD)
         return float_judge(judge, value, 0, value->bytes, cause);
     if (value->kind == DEBUG_COMPLEX) {
         enum verify_verdict real = float_judge(judge, value, 0, value->bytes / 2, cause);
@@ -333,10 +338,10 @@ static void value_write(enum debug_kind kind, const unsigned char *bytes, uint64
     memcpy(&low, bytes, count < WORD ? count : WORD);
     if (count > WORD)
         memcpy(&high, bytes + WORD, count - WORD < WORD ? count - WORD : WORD);
-    if (kind == DEBUG_FLOAT)
-        text_addf(out, count == 4 ? "%.9Lg" : "%.17Lg", object_float(bytes, count));
+    if (kind == DEBUG_FLOAT || kind == DEBUG_QUAD)
+        text_addf(out, count == 4 ? "%.9Lg" : "%.17Lg", object_float(kind, bytes, count));
     else if (kind == DEBUG_COMPLEX)
-        text_addf(out, "%.17Lg%+.17Lgi", object_float(bytes, count / 2), object_float(bytes + count / 2, count / 2));
+        text_addf(out, "%.17Lg%+.17Lgi", object_float(kind, bytes, count / 2), object_float(kind, bytes + count / 2, count / 2));
     else if (kind == DEBUG_INTEGER && count <= WORD)
         text_addf(out, "%" PRId64, (int64_t)(low << (64 - 8 * count)) >> (64 - 8 * count));
     else if (high)
@@ -361,13 +366,14 @@ static bool group_fill(const struct judge *judge, const struct value *value, uin
 {
     static const char *const kinds[] = {
         [DEBUG_UNKNOWN] = "unknown type", [DEBUG_INTEGER] = "integer", [DEBUG_FLOAT] = "floating point", [DEBUG_COMPLEX] = "floating point",
+        [DEBUG_QUAD] = "floating point",
         [DEBUG_POINTER] = "pointer", [DEBUG_ARRAY] = "unknown type", [DEBUG_STRUCT] = "unknown type",
     };
     struct text name = {0}, first = {0}, expected = {0}, found = {0};
     const struct store_mapping *mapping = mapping_at(judge->source->codelet, value->address);
     cause->memory = memory_word(judge, mapping, value->address, thread);
     cause->kind = value->padding ? "padding" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
-    cause->floating = value->kind == DEBUG_FLOAT || value->kind == DEBUG_COMPLEX;
+    cause->floating = is_float(value->kind);
     if (value->state) {
         state_name(judge, value, true, &name);
         state_name(judge, value, false, &first);
@@ -456,8 +462,8 @@ static bool value_group(struct judge *judge, size_t index, struct value *value)
     if (!group)
         return false;
     uint64_t part = value->kind == DEBUG_COMPLEX ? value->bytes / 2 : value->bytes;
-    for (uint64_t at = 0; (value->kind == DEBUG_FLOAT || value->kind == DEBUG_COMPLEX) && at < value->bytes; at += part) {
-        long double size = fabsl(object_float(value->expected + at, part));
+    for (uint64_t at = 0; is_float(value->kind) && at < value->bytes; at += part) {
+        long double size = fabsl(object_float(value->kind, value->expected + at, part));
         if (isfinite(size) && size > group->magnitude)
             group->magnitude = size;
     }

@@ -151,6 +151,34 @@ static bool is_redirected(const char *name)
     return (strncmp(name, "_Z", 2) != 0 || link_image_allocates(name)) && link_symbol_is_writable(name);
 }
 
+static const char *rest_of(const char *name, const char *beginning)
+{
+    size_t length = strlen(beginning);
+    return strncmp(name, beginning, length) == 0 ? name + length : NULL;
+}
+
+/* One that fails gives NULL, and does not throw. */
+bool link_symbol_operator(const char *name, bool other_processor, struct text *out)
+{
+    static const char *const makes[] = {"_Znwm", "_Znam"}, *const ends[] = {"_ZdlPv", "_ZdaPv"};
+    const char *swap = "", *called = NULL, *rest;
+    for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) {
+        if (rest_of(name, ends[i]))
+            called = "free";
+        if (!(rest = rest_of(name, makes[i])))
+            continue;
+        called = "malloc";
+        if (rest_of(rest, "St11align_val_t")) {     /* its arguments are the other way round */
+            called = "aligned_alloc";
+            swap = other_processor ? "mov x2, x0\nmov x0, x1\nmov x1, x2\n" : "xchgq %rdi, %rsi\n";
+        }
+    }
+    if (called && link_symbol_is_writable(name))
+        text_addf(out, ".section \".text.%s\", \"ax\", @progbits\n.globl \"%s\"\n.type \"%s\", @function\n\"%s\":\n%s%s %s\n", name, name, name, name, swap,
+                  other_processor ? "b" : "jmp", called);
+    return called && link_symbol_is_writable(name);
+}
+
 #define JUMP_BYTES 5u
 
 void link_symbols_runtimes(const struct elf_file *program, uint64_t bias, struct text *out)

@@ -29,6 +29,10 @@ bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char 
 /* Where the program's executable has malloc and the like: these are the codelet runtime's (replay-rt/target/program_heap.c), which goes on to the
  * program's own. Those are weak here: what is rebuilt from bitcode comes first. Another processor has only these. */
 void link_symbols_allocator(const struct elf_file *program, uint64_t bias, bool other_processor, struct text *out);
+/* Adds the definition of an operator new or delete that allocates by the codelet's functions: where the program has it in a captured library alone (libc++abi), whose
+ * own works when captured memory is there. False: the name is none. */
+bool link_symbol_operator(const char *name, bool other_processor, struct text *out);
+
 /* For code without bitcode in a statically linked program, and for pointers in its data: jumps from its runtimes' functions to those of the shared
  * libraries (struct codelet_runtime). Nothing for other programs. */
 void link_symbols_runtimes(const struct elf_file *program, uint64_t bias, struct text *out);

@@ -122,11 +122,18 @@ void objects_name(const struct objects *objects, const struct object_place *plac
         text_addf(out, " of thread %" PRIu32, object->thread - 1);
 }
 
-long double object_float(const void *bytes, uint64_t count)
+__extension__ typedef __float128 quad;
+
+long double object_float(enum debug_kind kind, const void *bytes, uint64_t count)
 {
+    quad wide;
     float single;
     double twice;
     long double extended = 0;
+    if (kind == DEBUG_QUAD && count == sizeof wide) {
+        memcpy(&wide, bytes, sizeof wide);
+        return (long double)wide;
+    }
     switch (count) {
     case sizeof single:
         memcpy(&single, bytes, sizeof single);

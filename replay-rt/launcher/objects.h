@@ -47,7 +47,7 @@ bool objects_find(const struct objects *objects, uint64_t address, struct object
 /* Adds the value's name; with `pattern` without any index: "conj_grad: p[17]", "conj_grad: p[]". */
 void objects_name(const struct objects *objects, const struct object_place *place, bool pattern, struct text *out);
 
-/* A floating-point value of 4, 8 or 16 bytes. */
-long double object_float(const void *bytes, uint64_t count);
+/* A floating-point value of 4, 8 or 16 bytes; of a DEBUG_QUAD the nearest that there is. */
+long double object_float(enum debug_kind kind, const void *bytes, uint64_t count);
 
 #endif

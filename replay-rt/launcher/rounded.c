@@ -32,7 +32,7 @@ static long double value_in(const struct difference_list *list, const struct rou
             if (word->address + byte >= value->address && word->address + byte < end)
                 bytes[word->address + byte - value->address] = (unsigned char)(word->found >> (8 * byte));
     }
-    return object_float(bytes, value->bytes);
+    return object_float(value->kind, bytes, value->bytes);
 }
 
 struct interval { long double low, high, width; };
@@ -56,7 +56,7 @@ bool rounded_explains(const struct rounded *rounded, const struct rounded_value 
     struct interval replay, capture;
     if (!value->bytes || value->bytes > VALUE_MOST)
         return false;
-    long double expected = object_float(value->expected, value->bytes);
+    long double expected = object_float(value->kind, value->expected, value->bytes);
     return isfinite(expected) && isfinite(found) && interval_find(rounded->replay.down, rounded->replay.up, value, &replay)
            && interval_find(rounded->capture.down, rounded->capture.up, value, &capture) && interval_reaches(&replay, found)
            && interval_reaches(&capture, expected) && fabsl(expected - found) <= replay.width + capture.width;

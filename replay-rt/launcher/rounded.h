@@ -9,6 +9,7 @@
 #ifndef PCERE_REPLAY_LAUNCHER_ROUNDED_H
 #define PCERE_REPLAY_LAUNCHER_ROUNDED_H
 
+#include "replay-rt/launcher/debug_info.h"
 #include "replay-rt/launcher/differences.h"
 
 #include <stdbool.h>
@@ -20,6 +21,7 @@ struct rounded {                      /* what differs from the original's memory
 
 struct rounded_value {                /* floating point, of up to 16 bytes */
     uint32_t thread;                  /* as in struct plan_difference */
+    enum debug_kind kind;
     uint64_t address, bytes;
     const unsigned char *expected;    /* in the original */
 };
