@@ -50,6 +50,43 @@ for flags in "-O0" "-O3"; do
     named "of each thread" "private_to_each of thread 1" "thread-local"
 done
 
+# ---- sixteen bytes that all count, and are no long double ---------------------------------------------------------------------------------
+compile quad -O2 <<'C'
+#include <omp.h>
+static __float128 sum, number;
+static void sums(void)
+{
+    sum = 0;
+#pragma omp parallel
+    {
+        __float128 own = 0;
+#pragma omp for
+        for (int i = 1; i < 5000; i++)
+            own += (__float128)1 / i;
+#pragma omp critical
+        sum += own;
+    }
+}
+static void numbers(void)
+{
+#pragma omp parallel
+#pragma omp single
+    number = (__float128)omp_get_num_threads() / 3;
+}
+int main(void)
+{
+    sums();
+    numbers();
+    return !(sum > 9 && number > 0);
+}
+C
+captured quad
+verdict quad.pcere sums@ 1 identical
+verdict quad.pcere sums@ 2 "rounding, identical"
+verdict quad.pcere numbers@ 1 identical
+verdict quad.pcere numbers@ 2 different
+holds "values are what they are" jq -e '.codelets[0].causes[] | select(.name == "number") | .kind == "floating point" and (.expected | startswith("0.33333333")) and (.found | startswith("0.66666666"))' .out
+
 # ---- who held a lock last ------------------------------------------------------------------------------------------------------------------
 compile holder -O2 <<'C'
 #include <omp.h>
