@@ -487,6 +487,50 @@ size_t elf_file_linkage(const struct elf_file *file, struct elf_range *ret_range
     return count;
 }
 
+static bool section_boundary(const struct elf_file *file, const char *section_name, bool end, uint64_t *ret_address)
+{
+    size_t names;
+    bool found = false;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(file->elf, &names) != 0)
+        return false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
+        const char *name = gelf_getshdr(section, &header) ? elf_strptr(file->elf, names, header.sh_name) : NULL;
+        if (!name || strcmp(name, section_name) != 0 || !(header.sh_flags & SHF_ALLOC) || (found && !end))
+            continue;
+        *ret_address = header.sh_addr + (end ? header.sh_size : 0);
+        found = true;
+    }
+    return found;
+}
+
+bool elf_file_boundary(const struct elf_file *file, const char *name, uint64_t *ret_address)
+{
+    static const char start[] = "__start_", stop[] = "__stop_";
+    size_t segments = 0;
+    uint64_t code = 0, data = 0, end = 0;
+    GElf_Phdr segment;
+    if (strncmp(name, start, sizeof start - 1) == 0 || strncmp(name, stop, sizeof stop - 1) == 0) {
+        bool begins = name[4] == 'a';
+        return section_boundary(file, name + (begins ? sizeof start : sizeof stop) - 1, !begins, ret_address);
+    }
+    elf_getphdrnum(file->elf, &segments);
+    for (size_t i = 0; i < segments && gelf_getphdr(file->elf, (int)i, &segment); i++)
+        if (segment.p_type == PT_LOAD) {
+            code = segment.p_flags & PF_X ? segment.p_vaddr + segment.p_filesz : code;
+            data = segment.p_flags & PF_W ? segment.p_vaddr + segment.p_filesz : data;
+            end = segment.p_vaddr + segment.p_memsz > end ? segment.p_vaddr + segment.p_memsz : end;
+        }
+    const struct { const char *name; uint64_t address; } known[] = {
+        {"etext", code}, {"_etext", code}, {"edata", data}, {"_edata", data}, {"end", end}, {"_end", end}, {"__bss_start", data}, {"__executable_start", file->low}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i].name) == 0 && known[i].address) {
+            *ret_address = known[i].address;
+            return true;
+        }
+    return false;
+}
+
 const char *elf_file_soname(const struct elf_file *file)
 {
     return file->soname;

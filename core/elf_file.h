@@ -64,6 +64,10 @@ struct elf_range { uint64_t address, bytes; };                    /* link-time *
  * table of functions, and sections of symbols, names, hashes and relocations. At most `most` are told; returns how many. */
 size_t elf_file_linkage(const struct elf_file *file, struct elf_range *ret_ranges, size_t most);
 
+/* The link-time address of a name that linkers define where it is used: __start_SECTION, __stop_SECTION, etext, edata, end and __executable_start, by the headers, which
+ * stripped files have as well. False: it is none. */
+bool elf_file_boundary(const struct elf_file *file, const char *name, uint64_t *ret_address);
+
 size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_units);    /* 0: not built with the plugin */
 size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym, or .debug_pcere,
                                                                       whose symbol the linker kept */

@@ -114,6 +114,11 @@ bool isOnlySerial(const RegionTable &Table, const Entry &E) {
          none_of(Table.Entries, [&](const Entry &O) { return O.RegionIndex == E.RegionIndex && O.Path != E.Path; });
 }
 
+void dropIncludedFiles(Module &M) {
+  if (StringRef(M.getModuleInlineAsm()).contains(".incbin"))
+    M.setModuleInlineAsm("");
+}
+
 void prepareCodelet(Module &M, bool Retarget, unsigned FastMath) {
   LLVMContext &Context = M.getContext();
   dropSanitizing(M);

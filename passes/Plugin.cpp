@@ -81,12 +81,14 @@ struct StartPass : PassInfoMixin<StartPass> {
     if (!ReachFile.empty()) {
       pcere::writeReached(ReachList, ReachFile);
     } else if (!ExportFile.empty()) {
+      pcere::dropIncludedFiles(M);
       pcere::exportUnit(M, ExportFile, ExportSuffix);
     } else if (!ThreadsFile.empty()) {
       pcere::joinUnits(M, ThreadsUnits, Analyses);
     } else if (CodeletMode) {
       if (OtherProcessor)
         pcere::changeProcessor(M);
+      pcere::dropIncludedFiles(M);
       pcere::prepareCodelet(M, Retarget, FastMath);
       pcere::watchIterations(M, countMode(M.getContext(), false));
     } else {

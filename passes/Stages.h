@@ -66,6 +66,9 @@ void dropFlags(llvm::Function &F);
 /// Drop what the program's processor alone has, before prepareCodelet. A function that cannot do without ends the codelet with the reason instead.
 void changeProcessor(llvm::Module &M);
 
+/// Assembly of the source's that takes in a file (.incbin) goes: the file is sure to be there for who compiled the program alone. What it defined is where the capture had it.
+void dropIncludedFiles(llvm::Module &M);
+
 /// Turn variables into references to captured addresses, and add the tables that the replay runtime reads. In a shared library's unit
 /// thread-local variables become references, too.
 void finishCodelet(llvm::Module &M, bool Library);

@@ -83,6 +83,21 @@ static enum pcere_status globals_write(const struct images *images, struct text 
     return good ? PCERE_OK : pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the stored program has a damaged symbol name");
 }
 
+/* What the linker would define for the codelet's executable is what it defined for the program's. Weak: a unit or a table may have such a name of its own. */
+static void boundaries_write(const struct images *images, struct text *out)
+{
+    static const char *const names[] = {"etext", "_etext", "edata", "_edata", "end", "_end", "__bss_start", "__executable_start"};
+    const struct elf_file *program = images->items[0].elf;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct elf_symbol *symbol = elf_file_symbol(program, names[i]);
+        uint64_t address = symbol ? symbol->address : 0;
+        if (symbol ? symbol->kind == PCERE_SYMBOL_TLS : elf_file_imports(program, names[i]) || !elf_file_boundary(program, names[i], &address))
+            continue;
+        text_addf(out, ".ifndef \"%s\"\n.weak \"%s\"\n.hidden \"%s\"\n.set \"%s\", 0x%llx\n.endif\n", names[i], names[i], names[i], names[i],
+                  (unsigned long long)(address + images->items[0].bias));
+    }
+}
+
 enum pcere_status link_symbols_units(const struct images *images, struct text *out, struct pcere_error *error)
 {
     const struct elf_symbol *symbols;
@@ -112,6 +127,7 @@ enum pcere_status link_symbols_units(const struct images *images, struct text *o
         else if (!link_symbol_write(out, name.data, value))
             status = pcere_fail(error, PCERE_DATA, 0, "capture the program again", "the stored program has a damaged symbol name");
     }
+    boundaries_write(images, out);
     text_done(&name);
     return status;
 }
@@ -208,7 +224,10 @@ bool link_symbol_find(const struct elf_file *program, uint64_t bias, const char 
             *ret_address = symbols[i].address + bias;
             return true;
         }
-    return false;
+    if (!elf_file_boundary(program, name, ret_address))
+        return false;
+    *ret_address += bias;
+    return true;
 }
 
 /* The name that a line of the linker's says it cannot do without, to the end of the line, or NULL. */
