@@ -185,6 +185,9 @@ static enum pcere_status read_notes(struct elf_file *file, Elf_Scn *section, str
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
 #endif
+#ifndef SHT_RELR
+#define SHT_RELR 19
+#endif
 #ifndef SHF_X86_64_LARGE
 #define SHF_X86_64_LARGE 0x10000000u
 #endif
@@ -485,6 +488,67 @@ size_t elf_file_linkage(const struct elf_file *file, struct elf_range *ret_range
             count++;
     }
     return count;
+}
+
+static int pointer_order(const void *left, const void *right)
+{
+    const struct elf_pointer *a = left, *b = right;
+    return a->address != b->address ? (a->address > b->address) - (a->address < b->address) : (a->value > b->value) - (a->value < b->value);
+}
+
+/* A weak function may be another file's. */
+static uint64_t pointer_value(const struct elf_file *file, const GElf_Shdr *header, const GElf_Rela *relocation)
+{
+    Elf_Scn *section = elf_getscn(file->elf, header->sh_link);
+    Elf_Data *symbols = section ? elf_getdata(section, NULL) : NULL;
+    GElf_Sym symbol;
+    if (GELF_R_TYPE(relocation->r_info) == R_X86_64_RELATIVE)
+        return (uint64_t)relocation->r_addend;
+    if (GELF_R_TYPE(relocation->r_info) != R_X86_64_64 || !symbols || !gelf_getsym(symbols, (int)GELF_R_SYM(relocation->r_info), &symbol))
+        return 0;
+    bool own = symbol.st_shndx != SHN_UNDEF && GELF_ST_TYPE(symbol.st_info) == STT_FUNC && GELF_ST_BIND(symbol.st_info) == STB_GLOBAL;
+    return own ? symbol.st_value + (uint64_t)relocation->r_addend : 0;
+}
+
+bool elf_file_pointers(const struct elf_file *file, struct elf_pointer **ret_pointers, size_t *ret_count)
+{
+    struct elf_pointer *pointers = NULL;
+    size_t count = 0, capacity = 0;
+    bool good = true;
+    GElf_Shdr header;
+    for (Elf_Scn *section = NULL; good && (section = elf_nextscn(file->elf, section));) {
+        GElf_Rela relocation;
+        good = gelf_getshdr(section, &header) && header.sh_type != SHT_RELR;
+        Elf_Data *data = good && header.sh_type == SHT_RELA && header.sh_flags & SHF_ALLOC ? elf_getdata(section, NULL) : NULL;
+        for (int i = 0; good && data && gelf_getrela(data, i, &relocation); i++) {
+            good = array_reserve(&pointers, &capacity, count + 1, sizeof *pointers);
+            if (good)
+                pointers[count++] = (struct elf_pointer){relocation.r_offset, pointer_value(file, &header, &relocation)};
+        }
+    }
+    if (!good) {
+        free(pointers);
+        return false;
+    }
+    if (count)
+        qsort(pointers, count, sizeof *pointers, pointer_order);
+    *ret_pointers = pointers;
+    *ret_count = count;
+    return true;
+}
+
+struct elf_range elf_file_code(const struct elf_file *file)
+{
+    size_t segments = 0;
+    uint64_t low = UINT64_MAX, high = 0;
+    GElf_Phdr segment;
+    elf_getphdrnum(file->elf, &segments);
+    for (size_t i = 0; i < segments && gelf_getphdr(file->elf, (int)i, &segment); i++)
+        if (segment.p_type == PT_LOAD && segment.p_flags & PF_X) {
+            low = segment.p_vaddr < low ? segment.p_vaddr : low;
+            high = segment.p_vaddr + segment.p_memsz > high ? segment.p_vaddr + segment.p_memsz : high;
+        }
+    return (struct elf_range){high > low ? low : 0, high > low ? high - low : 0};
 }
 
 static bool section_boundary(const struct elf_file *file, const char *section_name, bool end, uint64_t *ret_address)

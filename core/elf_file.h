@@ -64,6 +64,11 @@ struct elf_range { uint64_t address, bytes; };                    /* link-time *
  * table of functions, and sections of symbols, names, hashes and relocations. At most `most` are told; returns how many. */
 size_t elf_file_linkage(const struct elf_file *file, struct elf_range *ret_ranges, size_t most);
 
+struct elf_pointer { uint64_t address, value; };                  /* link-time; value 0: not told by this file */
+/* Words that the dynamic linker fills, ascending: with addresses in the file itself (functions that it defines, whatever has no name), or with what others decide. *ret_pointers is malloc'ed. False: no
+ * memory, or there are relocations of a kind that is not read. */
+bool elf_file_pointers(const struct elf_file *file, struct elf_pointer **ret_pointers, size_t *ret_count);
+struct elf_range elf_file_code(const struct elf_file *file);      /* from the first segment that is executed to the end of the last */
 /* The link-time address of a name that linkers define where it is used: __start_SECTION, __stop_SECTION, etext, edata, end and __executable_start, by the headers, which
  * stripped files have as well. False: it is none. */
 bool elf_file_boundary(const struct elf_file *file, const char *name, uint64_t *ret_address);

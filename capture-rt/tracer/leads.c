@@ -52,6 +52,19 @@ static void linkage_take(struct lead *lead, const struct elf_file *elf, uint64_t
         lead->ranges[lead->range_count++] = (struct store_range){ranges[i].address + bias, ranges[i].bytes};
 }
 
+static void pointers_take(struct lead *lead, const struct elf_file *elf, uint64_t bias)
+{
+    struct elf_range code = elf_file_code(elf);
+    lead->code_low = code.address + bias;
+    lead->code_high = lead->code_low + code.bytes;
+    if (!elf_file_pointers(elf, &lead->pointers, &lead->pointer_count))
+        return;
+    for (size_t i = 0; i < lead->pointer_count; i++) {
+        lead->pointers[i].address += bias;
+        lead->pointers[i].value += lead->pointers[i].value ? bias : 0;
+    }
+}
+
 static void names_take(struct lead *lead, const struct elf_symbol *symbols, size_t count, uint64_t bias)
 {
     for (size_t i = 0; i < count; i++) {
@@ -71,6 +84,7 @@ static void lead_free(struct lead *lead)
     if (lead) {
         free(lead->names);
         free(lead->ranges);
+        free(lead->pointers);
     }
     free(lead);
 }
@@ -98,6 +112,7 @@ enum pcere_status leads_watch(struct leads *leads, const struct elf_file *elf, u
         return pcere_fail_memory(error, "the list of libraries");
     }
     linkage_take(lead, elf, bias);
+    pointers_take(lead, elf, bias);
     if (!absent)
         names_take(lead, symbols, count, bias);
     qsort(lead->names, lead->name_count, sizeof *lead->names, name_order);
@@ -147,9 +162,10 @@ static bool is_in_a_range(const struct lead *lead, uint64_t word)
 
 static void word_judge(struct leads *leads, uint64_t word, uint64_t address)
 {
+    bool on_stack = address >= leads->stack_low && address < leads->stack_high;
     for (size_t i = 0; i < leads->count; i++) {
         struct lead *lead = leads->items[i];
-        if (word < lead->low || word >= lead->high || lead->found)
+        if (word < lead->low || word >= lead->high || lead->found || (on_stack && word >= lead->code_low && word < lead->code_high))
             continue;
         if (!is_in_a_range(lead, word) && !is_named_exactly(lead, word, is_in_an_object(leads, address)))
             lead->found = true;
@@ -160,9 +176,10 @@ void leads_scan(struct leads *leads, const void *memory, uint64_t address, size_
 {
     const unsigned char *at = memory;
     uint64_t low = leads->low, span = leads->high - low, word;
-    if (address >= leads->stack_low && address < leads->stack_high)
-        return;
-    for (size_t i = 0; span && i + sizeof word <= bytes; i += sizeof word) {
+    size_t first = 0;
+    if (address >= leads->stack_low && address < leads->stack_high && address < leads->stack_pointer)
+        first = leads->stack_pointer - address < bytes ? (size_t)(leads->stack_pointer - address) & ~(sizeof word - 1) : bytes;
+    for (size_t i = first; span && i + sizeof word <= bytes; i += sizeof word) {
         memcpy(&word, at + i, sizeof word);
         if (word - low < span)
             word_judge(leads, word, address + i);
@@ -187,12 +204,29 @@ static bool is_an_address(const char *maps, uint64_t word)
     return false;
 }
 
-/* What links leave behind are addresses in objects; zeros stand where the file goes on and the data does not. */
+/* A pointer that the dynamic linker filled, and that the library was given another value for since (a function of the program's to call)? *ret_filled: it is such a word. */
+static bool pointer_is_other(const struct lead *lead, uint64_t at, uint64_t now, bool *ret_filled)
+{
+    BISECT(low, 0, lead->pointer_count, i, lead->pointers[i].address < at);
+    *ret_filled = low < lead->pointer_count && lead->pointers[low].address == at;
+    return *ret_filled && lead->pointers[low].value && lead->pointers[low].value != now;
+}
+
+/* What changed since the file was read. Where relocations are not known, what links leave behind are addresses in objects. */
+static bool is_kept(const struct look *look, uint64_t at, uint64_t now, uint64_t file)
+{
+    bool filled;
+    if (pointer_is_other(look->lead, at, now, &filled))
+        return !is_in_a_range(look->lead, at);
+    return now != file && !is_in_a_range(look->lead, at) && !((filled || !look->lead->pointers) && is_an_address(look->maps, now));
+}
+
+/* Zeros stand where the file goes on and the data does not. */
 static bool holds_more(const struct look *look, uint64_t address, const uint64_t *now, const uint64_t *file, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t at = address + i * sizeof *now;
-        if (now[i] && (at >= look->lead->data_end || (now[i] != file[i] && !is_an_address(look->maps, now[i]) && !is_in_a_range(look->lead, at))))
+        if (now[i] && (at >= look->lead->data_end || is_kept(look, at, now[i], file[i])))
             return true;
     }
     return false;
@@ -245,8 +279,27 @@ static void line_look(struct leads *leads, pid_t pid, const char *maps, const ch
     }
 }
 
+/* Of the initial thread, which stands still; UINT64_MAX where nobody tells: then nothing of its stack counts. */
+static uint64_t stack_pointer_of(pid_t pid)
+{
+    char path[64], line[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/syscall", (int)pid);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = descriptor < 0 ? -1 : read(descriptor, line, sizeof line - 1);
+    if (descriptor >= 0)
+        close(descriptor);
+    char *last = length > 0 ? strrchr(line, ' ') : NULL;
+    if (!last)
+        return UINT64_MAX;
+    *last = '\0';
+    last = strrchr(line, ' ');
+    uint64_t pointer = last ? strtoull(last, NULL, 16) : 0;
+    return pointer ? pointer : UINT64_MAX;
+}
+
 void leads_look(struct leads *leads, pid_t pid, const char *maps)
 {
+    leads->stack_pointer = stack_pointer_of(pid);
     for (const char *line = maps; leads->count && *line; line += strcspn(line, "\n"), line += *line == '\n')
         line_look(leads, pid, maps, line);
 }

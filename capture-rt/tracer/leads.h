@@ -22,6 +22,9 @@ struct lead {                        /* a library that is watched */
     struct lead_name *names;         /* that have an address of their own; ascending by address */
     struct store_range *ranges;      /* of which every part is found by name, or of use to linkers only; ascending by address */
     size_t name_count, range_count;
+    struct elf_pointer *pointers;    /* that the dynamic linker fills, as they are in the process; NULL: not known */
+    size_t pointer_count;
+    uint64_t code_low, code_high;
     _Atomic(bool) found;
 };
 
@@ -31,7 +34,8 @@ struct leads {
     uint64_t low, high;              /* of all of them */
     struct store_range objects[64];  /* the program and captured libraries: their tables hold addresses of variables elsewhere, which are bound anew */
     size_t object_count;
-    uint64_t stack_low, stack_high;  /* of the initial thread: what calls left behind there leads anywhere */
+    uint64_t stack_low, stack_high;  /* of the initial thread */
+    uint64_t stack_pointer;          /* its own; below it what calls left behind leads anywhere, above it into code, where calls return to */
 };
 
 /* Does a library run threads of its own? A replay has none of them. */

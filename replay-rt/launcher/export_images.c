@@ -125,7 +125,7 @@ static void block_write(const struct export_work *work, size_t image, struct tex
     const struct image *file = &work->session.images.items[image].file;
     text_addf(out, ".globl thread_block_%zu\n.type thread_block_%zu, @object\n.size thread_block_%zu, %" PRIu64 "\nthread_block_%zu:", image, image,
               image, file->tls_bytes, image);
-    link_image_block_write(file, out);
+    link_image_block_write(&work->session.images.items[image], out);
 }
 
 static void alignment_write(uint64_t align, struct text *out)

@@ -50,22 +50,46 @@ static void export_write(const struct loaded_image *image, const struct image_ex
     text_done(&name);
 }
 
-void link_image_block_write(const struct image *file, struct text *out)
+/* What the dynamic linker would have filled in. */
+static void pointers_fill(const struct loaded_image *image, unsigned char *initial)
 {
-    const unsigned char *initial = file->tls_initial;
+    struct elf_pointer *pointers = NULL;
+    size_t count = 0;
+    if (!image->elf || !elf_file_pointers(image->elf, &pointers, &count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t offset = pointers[i].address - image->file.tls_address, value = pointers[i].value + image->bias;
+        if (pointers[i].value && pointers[i].address >= image->file.tls_address && offset < image->file.tls_file_bytes && image->file.tls_file_bytes - offset >= sizeof value)
+            memcpy(initial + offset, &value, sizeof value);
+    }
+    free(pointers);
+}
+
+void link_image_block_write(const struct loaded_image *image, struct text *out)
+{
+    const struct image *file = &image->file;
+    unsigned char *initial = malloc(file->tls_file_bytes + 1);
+    if (!initial) {
+        out->failed = true;
+        return;
+    }
+    memcpy(initial, file->tls_initial, file->tls_file_bytes);
+    pointers_fill(image, initial);
     for (uint64_t i = 0; i < file->tls_file_bytes; i++)
         text_addf(out, i % 32 ? ",%u" : "\n.byte %u", initial[i]);
+    free(initial);
     text_addf(out, "\n.zero %llu\n", (unsigned long long)(file->tls_bytes - file->tls_file_bytes));
 }
 
 /* A linker puts what has content before what has none. */
-static void block_write(const struct image *file, struct text *out)
+static void block_write(const struct loaded_image *image, struct text *out)
 {
+    const struct image *file = &image->file;
     unsigned shift = 0;
     while ((1ull << shift) < file->tls_align)
         shift++;
     text_addf(out, ".section .tdata,\"awT\",@progbits\n.p2align %u\n.hidden " BLOCK "\n.type " BLOCK ", @object\n" BLOCK ":\n", shift);
-    link_image_block_write(file, out);
+    link_image_block_write(image, out);
     text_addf(out, ".size " BLOCK ", %llu\n", (unsigned long long)file->tls_bytes);
     text_add(out, ".text\n.type pcere.tls_block, @function\npcere.tls_block:\nsubq $8, %rsp\n.byte 0x66\nleaq " BLOCK "@tlsgd(%rip), %rdi\n"
                   ".value 0x6666\nrex64\ncall __tls_get_addr@PLT\naddq $8, %rsp\nret\n");
@@ -187,7 +211,7 @@ enum pcere_status link_image_write(const struct images *images, size_t index, st
     for (size_t i = 0; good && is_rebuilt(image) && i < image->file.export_count; i++)
         export_write(image, &image->file.exports[i], "", assembly);
     if (image->file.tls_bytes)
-        block_write(&image->file, assembly);
+        block_write(image, assembly);
     tables_write(index, assembly);
     text_add(script, "\n");
     if (!good)

@@ -20,8 +20,8 @@ enum pcere_status link_image_write(const struct images *images, size_t index, st
 #define LINK_IMAGE_WRAPPER "__wrap_"
 const char *link_image_wrapped(const struct images *images, size_t from, const struct image_relocation *relocation, size_t *ret_index);
 
-/* Directives for the image's initial thread-local variables: tls_bytes, without a label. */
-void link_image_block_write(const struct image *file, struct text *out);
+/* Directives for the image's initial thread-local variables: tls_bytes, without a label. Those that begin with an address of the image have the captured one. */
+void link_image_block_write(const struct loaded_image *image, struct text *out);
 
 /* malloc, operator new and the like: a codelet allocates before captured memory is there, and has an allocator of its own for all. */
 bool link_image_allocates(const char *name);

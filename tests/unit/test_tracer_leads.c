@@ -45,6 +45,7 @@ static void watch(void)
     CU_ASSERT_EQUAL_FATAL(elf_file_open(library.path, &elf, &error), PCERE_OK);
     CU_ASSERT_EQUAL_FATAL(leads_watch(&leads, elf, library.low, library.high, library.bias, false, &error), PCERE_OK);
     leads_place(&leads, &facts, &maps);
+    leads.stack_pointer = 0x8400;
 }
 
 static bool leads_there(uint64_t word, uint64_t address)
@@ -81,7 +82,9 @@ static void unnamed(void)
 static void places(void)
 {
     CU_ASSERT_TRUE(leads_there((uint64_t)(uintptr_t)json_true(), 0x1800));
-    CU_ASSERT_FALSE(leads_there((uint64_t)(uintptr_t)json_true(), 0x8800));
+    CU_ASSERT_FALSE(leads_there((uint64_t)(uintptr_t)json_true(), 0x8200));
+    CU_ASSERT_TRUE(leads_there((uint64_t)(uintptr_t)json_true(), 0x8800));
+    CU_ASSERT_FALSE(leads_there((uint64_t)(uintptr_t)&json_object_get + 1, 0x8800));
 }
 
 static bool keeps_something(void)
@@ -119,7 +122,7 @@ static const struct unit_test tests[] = {
     {"a library that was only loaded keeps nothing, one that drew a seed does", keeps},
     {"addresses of functions, and of what linkers need, have names", named},
     {"addresses of static objects, and of the inside of functions, have none", unnamed},
-    {"words on the initial stack tell nothing, those of tables do", places},
+    {"words on the initial stack tell nothing below its pointer, nor where calls return to; those above it and of tables do", places},
     {"what a library wants from others is found", threads},
 };
 
