@@ -275,6 +275,15 @@ static bool names_captured(const struct libraries *libraries, const struct elf_f
     return false;
 }
 
+/* The store lists captured libraries as they were loaded, and codelets refer to them by their place there: no codelet has done so yet. */
+static void images_number(struct libraries *libraries)
+{
+    uint32_t number = 0;
+    for (size_t i = 0; i < libraries->image_count; i++)
+        if (libraries->images[i].elf)
+            libraries->images[i].number = ++number;
+}
+
 /* What needs a captured library is captured, too: a replay that had it anew would load the captured one for it as well, whose constructors call functions
  * by names that lead to captured code before that is there. */
 bool libraries_follow(struct libraries *libraries)
@@ -297,10 +306,11 @@ bool libraries_follow(struct libraries *libraries)
             leads_drop(&libraries->leads, image->low);
             image->elf = elf;
             image->bias = bias_of(elf, image->low);
-            image->number = ++libraries->users;
+            libraries->users++;
             more = found = true;
         }
     }
+    images_number(libraries);
     return found;
 }
 

@@ -156,6 +156,63 @@ is "with the library" "$(libraries handles.pcere)" "libjansson"
 run "$PCERE" verify handles.pcere --threads 1,2; says "what it keeps, and what handles lead to, is there in replays" 0 out 'main@handles.c.* 1  identical' out 'main@handles.c.* 2  identical'
 run "$PCERE" export handles.pcere main -o handles.exported; says "it is exported" 0
 run make -s -C handles.exported check; says "and does there what the program did" 0 out '^check: identical'
+cat >local.c <<'END'
+#include <jansson.h>
+#include <stdio.h>
+int main(void) {
+    json_t *flags[2] = {json_true(), json_null()};
+    long sum = 0;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 64; i++) sum += json_is_true(flags[i % 2]);
+    printf("%ld\n", sum);
+    return sum != 32;
+}
+END
+"$CLANG" -O2 -g -fopenmp "$pass" local.c -o local -ljansson || { echo "NOT OK: the program does not build"; exit 1; }
+run "$PCERE" capture --all-classes ./local; says "a region whose handles stand on the stack alone is captured" 0 out '^32$'
+run "$PCERE" verify local.pcere --threads 1,2; says "and what they lead to is there in replays" 0 out 'main@local.c.* 1  identical' out 'main@local.c.* 2  identical'
+# A library with thread-local variables, some of which begin with addresses, that is captured since it needs one that keeps something, which was loaded behind it: MPFR and GMP.
+cat >digits.c <<'END'
+#include <mpfr.h>
+#include <stdio.h>
+#include <stdlib.h>
+static long given;
+static void *give(size_t bytes) {
+    #pragma omp atomic
+    given++;
+    return malloc(bytes);
+}
+static void *more(void *block, size_t was, size_t bytes) { (void)was; return realloc(block, bytes); }
+static void take(void *block, size_t bytes) { (void)bytes; free(block); }
+static double digits[64];
+int main(void) {
+    mp_set_memory_functions(give, more, take);
+    mpfr_t pi;
+    mpfr_init2(pi, 300);
+    mpfr_const_pi(pi, MPFR_RNDN);
+    #pragma omp parallel
+    {
+        mpfr_t own;
+        mpfr_init2(own, 200);
+        #pragma omp for
+        for (int i = 0; i < 64; i++) {
+            mpfr_const_pi(own, MPFR_RNDN);
+            mpfr_mul_ui(own, own, (unsigned)i, MPFR_RNDN);
+            mpfr_add(own, own, pi, MPFR_RNDN);
+            digits[i] = mpfr_get_d(own, MPFR_RNDN);
+        }
+        mpfr_clear(own);
+    }
+    printf("%.10g\n", digits[63]);
+    return given == 0;
+}
+END
+if "$CLANG" -O2 -g -fopenmp "$pass" digits.c -o digits -lmpfr -lgmp 2>/dev/null; then
+    run "$PCERE" capture --all-classes ./digits; says "a region that computes with MPFR, by the program's allocator, is captured" 0 out '^201'
+    is "with both libraries" "$(libraries digits.pcere)" "libmpfr libgmp"
+    run "$PCERE" verify digits.pcere --threads 1; says "each thread's variables are its library's" 0 out 'main@digits.c.* 1  identical'
+    run "$PCERE" replay digits.pcere --threads 2 --repeat 3; says "a thread that the program did not have begins with what the dynamic linker fills in" 0
+fi
 cat >later.c <<'END'
 #include <jansson.h>
 int main(void) {
