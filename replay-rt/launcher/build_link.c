@@ -134,8 +134,21 @@ static enum pcere_status library_link(const struct builder *builder, size_t inde
     return status;
 }
 
+/* A function that a captured library has, and that the program did not ask for: other flags inline less. It is too far for a call; and hidden, for the reason that link_image.c
+ * has names apart. */
+static bool captured_write(const struct builder *builder, const char *name, bool foreign, struct text *out)
+{
+    const struct image_export *found = NULL;
+    size_t owner = foreign ? SIZE_MAX : images_resolve(builder->images, 0, name, &found);
+    if (owner == SIZE_MAX || !owner || found->kind != PCERE_SYMBOL_FUNCTION || !link_symbol_is_writable(name))
+        return false;
+    text_addf(out, ".text\n.globl \"%s\"\n.hidden \"%s\"\n.type \"%s\", @function\n\"%s\": jmp *1f(%%rip)\n.p2align 3\n1: .quad 0x%" PRIx64 "\n", name, name, name, name,
+              found->address + builder->images->items[owner].bias);
+    return true;
+}
+
 /* Names that a log calls undefined, each with an address: where an object without bitcode has it, or one where every access is a fault with
- * its name. `slot`: where such addresses begin. Operators that the executable (0) lacks are defined in `operators`, and have no address. */
+ * its name. `slot`: where such addresses begin. What the executable (0) gets a definition of in `own` has no address: operators, and what captured libraries have. */
 struct placed { char **names; uint64_t *addresses; size_t count; };
 
 static void placed_done(struct placed *placed)
@@ -148,7 +161,7 @@ static void placed_done(struct placed *placed)
 }
 
 static enum pcere_status undefined_place(const struct builder *builder, size_t index, uint64_t slot, const char *log, struct text *missing,
-                                         struct text *operators, struct placed *ret_placed, struct pcere_error *error)
+                                         struct text *own, struct placed *ret_placed, struct pcere_error *error)
 {
     void *text = NULL;
     size_t bytes = 0, missing_count = 0;
@@ -161,7 +174,7 @@ static enum pcere_status undefined_place(const struct builder *builder, size_t i
         status = pcere_fail_memory(error, "names of symbols");
     for (size_t i = 0; !status && i < placed.count; i++) {
         bool foreign = builder->options->processor->triple && link_symbol_is_function(image->elf, placed.names[i]);
-        if (!index && link_symbol_operator(placed.names[i], foreign, operators))
+        if (!index && (link_symbol_operator(placed.names[i], foreign, own) || captured_write(builder, placed.names[i], foreign, own)))
             continue;
         if (foreign || !link_symbol_find(image->elf, image->bias, placed.names[i], &placed.addresses[i])) {
             placed.addresses[i] = slot + LAYOUT_MISSING_SLOT / 2;

@@ -177,6 +177,18 @@ static void externals_write(const struct export_work *work, struct text *out)
     text_add(out, "externals_end:\n");
 }
 
+/* Those that the program has in a captured library alone; other programs find them in the C++ library that they are linked with. */
+static void operators_write(const struct export_work *work, struct text *out)
+{
+    const struct image_export *found = NULL;
+    for (size_t i = 0; i < work->reached.count; i++) {
+        size_t owner = images_resolve(&work->session.images, 0, work->reached.items[i], &found);
+        bool again = i && !strcmp(work->reached.items[i], work->reached.items[i - 1]);     /* they are sorted */
+        if (!again && owner != SIZE_MAX && owner)
+            link_symbol_operator(work->reached.items[i], false, out);
+    }
+}
+
 static enum pcere_status addresses_write(const struct export_work *work, struct pcere_error *error)
 {
     struct text out = {0};
@@ -186,6 +198,7 @@ static enum pcere_status addresses_write(const struct export_work *work, struct 
         export_thread_blocks_write(work, &out);
         library_words_write(work, &out);
         externals_write(work, &out);
+        operators_write(work, &out);
         status = export_functions_write(work, &out, error);
     }
     if (!status)
