@@ -26,27 +26,39 @@ static double value_corrected(const struct store_sample *sample, size_t i, size_
     return own_ns;
 }
 
-static bool drops_interrupted(const struct store_sample *sample)
-{
-    size_t interrupted = 0;
-    for (size_t i = 0; i < sample->sample_count; i++)
-        interrupted += is_interrupted(sample, i);
-    size_t undisturbed = sample->sample_count - interrupted;
-    return sample->threads > 1 && undisturbed >= (sample->sample_count <= MEASURED_LEAST ? 1 : MEASURED_LEAST);
-}
-
-static size_t range_values(const struct store_sample *sample, size_t first, size_t end, bool drop, double *values, size_t *corrected)
-{
-    size_t count = 0;
-    for (size_t i = first; i < end; i++)
-        if (!drop || !is_interrupted(sample, i))
-            values[count++] = value_corrected(sample, i, corrected);
-    return count;
-}
-
 bool measured_is_crowded(const struct store_sample *sample)
 {
     return sample->processors && sample->threads > sample->processors;
+}
+
+/* Interrupted repetitions do not count that took so long or longer; UINT64_MAX: all count. What was interrupted took no less for it: one that is clearly shorter than all others
+ * tells that these were disturbed by something that the kernel does not see. With more threads than processors, who is interrupted when decides how long it takes. */
+static uint64_t interrupted_most_ns(const struct store_sample *sample)
+{
+    size_t undisturbed = 0;
+    uint64_t least_ns = UINT64_MAX;
+    for (size_t i = 0; i < sample->sample_count; i++)
+        if (!is_interrupted(sample, i)) {
+            undisturbed++;
+            least_ns = sample->samples_ns[i] < least_ns ? sample->samples_ns[i] : least_ns;
+        }
+    if (sample->threads == 1 || undisturbed < (sample->sample_count <= MEASURED_LEAST ? 1 : MEASURED_LEAST))
+        return UINT64_MAX;
+    return measured_is_crowded(sample) ? 0 : (uint64_t)((double)least_ns / MEASURED_PREEMPTED_RATIO);
+}
+
+static bool counts(const struct store_sample *sample, size_t i, uint64_t most_ns)
+{
+    return !is_interrupted(sample, i) || sample->samples_ns[i] < most_ns;
+}
+
+static size_t range_values(const struct store_sample *sample, size_t first, size_t end, uint64_t most_ns, double *values, size_t *corrected)
+{
+    size_t count = 0;
+    for (size_t i = first; i < end; i++)
+        if (counts(sample, i, most_ns))
+            values[count++] = value_corrected(sample, i, corrected);
+    return count;
 }
 
 double measured_typical_ns(const struct store_sample *sample, const double *sorted, size_t count)
@@ -65,9 +77,10 @@ double measured_held_ratio(const struct store_sample *sample)
 {
     double sum = 0;
     size_t count = 0, corrected = 0;
-    bool drop = drops_interrupted(sample), several = sample->threads > 1;
+    uint64_t most_ns = interrupted_most_ns(sample);
+    bool several = sample->threads > 1;
     for (size_t i = 0; several && i < sample->sample_count; i++) {
-        if ((drop && is_interrupted(sample, i)) || !sample->samples_ns[i])
+        if (!counts(sample, i, most_ns) || !sample->samples_ns[i])
             continue;
         sum += 1 - value_corrected(sample, i, &corrected) / (double)sample->samples_ns[i];
         count++;
@@ -77,7 +90,7 @@ double measured_held_ratio(const struct store_sample *sample)
 
 size_t measured_values(const struct store_sample *sample, double *values, size_t *ret_corrected, size_t *ret_left_out)
 {
-    size_t corrected = 0, count = range_values(sample, 0, sample->sample_count, drops_interrupted(sample), values, &corrected);
+    size_t corrected = 0, count = range_values(sample, 0, sample->sample_count, interrupted_most_ns(sample), values, &corrected);
     if (ret_corrected)
         *ret_corrected = corrected;
     if (ret_left_out)
@@ -87,11 +100,11 @@ size_t measured_values(const struct store_sample *sample, double *values, size_t
 
 size_t measured_groups(const struct store_sample *sample, double *values, struct statistics_group *groups, size_t *ret_count)
 {
-    bool drop = drops_interrupted(sample);
+    uint64_t most_ns = interrupted_most_ns(sample);
     size_t processes = sample->process_counts ? sample->process_count : 1, first = 0, filled = 0, corrected = 0, group_count = 0;
     for (size_t p = 0; p < processes; p++) {
         size_t end = sample->process_counts ? first + sample->process_counts[p] : sample->sample_count;
-        size_t count = range_values(sample, first, end, drop, values + filled, &corrected);
+        size_t count = range_values(sample, first, end, most_ns, values + filled, &corrected);
         if (count)
             groups[group_count++] = (struct statistics_group){.values = values + filled, .count = count};
         filled += count;

@@ -3,7 +3,7 @@
  * On a machine that does other things, too, some repetitions lose a processor for milliseconds. With one thread, the CPU time of such a
  * repetition is what it would have taken (measured for every repetition; in-vivo times are corrected in the same way). With more,
  * what its threads waited for a processor, all together, is what it lost at most, and nearly what it lost: while one waits, the others wait for it. So it does not count where
- * enough others do, and else without that time.
+ * enough others do, unless these all took longer by a tenth; and else without that time.
  */
 #ifndef PCERE_PREDICTOR_MEASURED_H
 #define PCERE_PREDICTOR_MEASURED_H

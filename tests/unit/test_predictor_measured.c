@@ -48,6 +48,20 @@ static void test_two_threads_are_left_out(void)
     CU_ASSERT_TRUE(seen.values[0] == 100 && seen.values[1] == 101 && seen.values[2] == 102);
 }
 
+/* Of 9 ms with an interruption and 22 ms without one the second was disturbed as well: by what the machine's host does, say. */
+static void test_shorter_than_undisturbed(void)
+{
+    measure(2, 2, (const uint64_t[]){9010, 22161}, NULL, (const uint64_t[]){2, 0});
+    CU_ASSERT_EQUAL(seen.count, 2);
+    CU_ASSERT_EQUAL(seen.values[0], 9010);
+    CU_ASSERT_EQUAL(seen.left_out, 0);
+    measure(2, 2, (const uint64_t[]){95, 100}, NULL, (const uint64_t[]){2, 0});
+    CU_ASSERT_EQUAL(seen.count, 1);             /* no more than repetitions differ by */
+    CU_ASSERT_EQUAL(seen.values[0], 100);
+    struct store_sample crowded = {.threads = 4, .processors = 2, .sample_count = 2, .samples_ns = (uint64_t[]){9010, 22161}, .switches = (uint64_t[]){2, 0}};
+    CU_ASSERT_EQUAL(measured_values(&crowded, seen.values, NULL, NULL), 1);
+}
+
 static void test_too_few_undisturbed(void)
 {
     measure(2, 4, times, cpu, switches);
@@ -218,6 +232,7 @@ static const struct unit_test tests[] = {
     {"with one thread, an interrupted repetition counts by its CPU time", test_one_thread_is_corrected},
     {"with more, it does not count", test_two_threads_are_left_out},
     {"unless too few would be left", test_too_few_undisturbed},
+    {"or it took clearly less than those that were not", test_shorter_than_undisturbed},
 };
 
 UNIT_MAIN("predictor: measured", tests)

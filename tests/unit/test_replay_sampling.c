@@ -1,4 +1,5 @@
 /* tests/unit/test_replay_sampling.c - where a shot's blocks lie, and how much the launcher has sampled. */
+#include "replay-rt/launcher/page_cost.h"
 #include "replay-rt/launcher/sampling.h"
 #include "replay-rt/target/sample_place.c"
 #include "unit.h"
@@ -165,7 +166,7 @@ static void few_iterations_are_whole(void)
     CU_ASSERT_EQUAL(pcere_sample_place(&all, 0, 1, 1000, blocks), 0);
 }
 
-static struct sampling_subject subject;
+static struct sampling_subject subject = {.page_ns = PAGE_COST_USUAL_NS};
 
 static struct plan_policy chosen(const char *sample, uint32_t repeat, uint64_t in_vivo_ns, char **ret_refusal)
 {
