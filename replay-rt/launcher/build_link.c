@@ -174,14 +174,14 @@ static enum pcere_status undefined_place(const struct builder *builder, size_t i
         status = pcere_fail_memory(error, "names of symbols");
     for (size_t i = 0; !status && i < placed.count; i++) {
         bool foreign = builder->options->processor->triple && link_symbol_is_function(image->elf, placed.names[i]);
+        if (!foreign && link_symbol_find(image->elf, image->bias, placed.names[i], &placed.addresses[i]))
+            continue;                           /* its own, which the C++ library in a program is as well */
         if (!index && (link_symbol_operator(placed.names[i], foreign, own) || captured_write(builder, placed.names[i], foreign, own)))
             continue;
-        if (foreign || !link_symbol_find(image->elf, image->bias, placed.names[i], &placed.addresses[i])) {
-            placed.addresses[i] = slot + LAYOUT_MISSING_SLOT / 2;
-            text_addf(missing, "0x%" PRIx64 " %s\n", slot, placed.names[i]);
-            slot += LAYOUT_MISSING_SLOT;
-            missing_count++;
-        }
+        placed.addresses[i] = slot + LAYOUT_MISSING_SLOT / 2;
+        text_addf(missing, "0x%" PRIx64 " %s\n", slot, placed.names[i]);
+        slot += LAYOUT_MISSING_SLOT;
+        missing_count++;
         if (missing_count > LAYOUT_MISSING_BYTES / LAYOUT_MISSING_SLOT)
             status = pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original",
                                 "the original does not have %zu variables that the rebuilt program needs, among them '%s'",
