@@ -133,12 +133,17 @@ static uint64_t expected_ns(const struct session *session, const struct capture_
     return !counts->last_ns ? UINT64_MAX : mean_ns > counts->last_ns ? mean_ns : counts->last_ns;
 }
 
+static bool is_small(const struct session *session)
+{
+    return run_list_pages(&session->snapshotter.last) * session->manifest.page_size <= SMALL_BYTES;
+}
+
 /* Is all that the program writes from this stop to the next one worth tracking? At a beginning that is what the region writes, at an end what is written until the next
  * stop, if it follows soon: else it is released. */
 static bool is_worth_tracking(const struct session *session, const struct capture_message *message)
 {
     const struct snapshotter *snapshotter = &session->snapshotter;
-    if (!snapshotter_spares_faults(snapshotter))
+    if (!snapshotter_spares_faults(snapshotter) || is_small(session))
         return true;
     uint64_t pages = snapshotter_restless_bytes(snapshotter) / session->manifest.page_size;
     if (message->type == CAPTURE_MESSAGE_END)
@@ -164,13 +169,13 @@ static enum pcere_status snapshot(struct session *session, const struct capture_
         session->result->tracking = session->snapshotter.pagemap.tracking >= 0;
     } else if (tracking >= 0)
         close(tracking);
-    bool all = is_worth_tracking(session, message), spares = snapshotter_spares_faults(&session->snapshotter);
+    bool all = is_worth_tracking(session, message);
     if (status == PCERE_OK)
         status = memory_take(session, message, all, error);
-    bool small = !spares && run_list_pages(&session->snapshotter.last) * session->manifest.page_size <= SMALL_BYTES;
-    if ((at_end && small) || !all)
-        snapshotter_release(&session->snapshotter, &session->maps, small);
-    session->release_due = at_end && !small && all;
+    bool released = at_end && is_small(session);
+    if (released || !all)
+        snapshotter_release(&session->snapshotter, &session->maps, released);
+    session->release_due = at_end && !released && all;
     return status;
 }
 
