@@ -1,7 +1,8 @@
 #include "replay-rt/launcher/page_cost.h"
 
+#include "replay-rt/launcher/replay_session.h"
+
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PAGES 64u
@@ -11,13 +12,6 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Of all pages of a file that are there already; UINT64_MAX: they cannot be mapped. */
 static uint64_t round_ns(int file, uint64_t page_bytes)
 {
@@ -25,11 +19,11 @@ static uint64_t round_ns(int file, uint64_t page_bytes)
     unsigned char *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
     if (data == MAP_FAILED)
         return UINT64_MAX;
-    uint64_t begin_ns = now_ns();
+    uint64_t begin_ns = replay_session_clock_ns();
     (void)!madvise(data, bytes, MADV_POPULATE_WRITE);       /* kernels before 5.14: the first writes do it */
     for (uint64_t i = 0; i < PAGES; i++)
         *(volatile unsigned char *)(data + i * page_bytes) = 1;
-    uint64_t ns = now_ns() - begin_ns;
+    uint64_t ns = replay_session_clock_ns() - begin_ns;
     munmap(data, bytes);
     return ns;
 }
