@@ -196,9 +196,29 @@ static struct lack lack_find(const struct session *session)
     return lack;
 }
 
+/* A note, and, if the program `runs_again` for it, a reason. */
+static enum pcere_status reason_tell(struct capture_result *result, char *sentence, bool runs_again, struct pcere_error *error)
+{
+    struct text reasons = {0};
+    enum pcere_status status = sentence ? capture_note(result, sentence, error) : pcere_fail_memory(error, "the notes");
+    if (status == PCERE_OK && runs_again) {
+        text_addf(&reasons, "%s%s%s", result->second_reason ? result->second_reason : "", result->second_reason ? "; " : "", sentence);
+        free(result->second_reason);
+        result->second_reason = text_take(&reasons);
+    }
+    free(sentence);
+    return status == PCERE_OK && runs_again && !result->second_reason ? pcere_fail_memory(error, "the notes") : status;
+}
+
 #define AGAIN_ASKED ", and --one-run was asked for"
 #define AGAIN_RANKED ", and of the processes that mpirun starts together one cannot be run again by itself"
 #define AGAIN_IMPOSSIBLE ", and its input cannot be had again: give it as a file"
+
+/* Why a program cannot run again; NULL: it can. */
+static const char *obstacle_of(const struct capture_options *options, const struct again_input *input)
+{
+    return options->among_ranks ? AGAIN_RANKED : options->one_run ? AGAIN_ASKED : input->once ? AGAIN_IMPOSSIBLE : NULL;
+}
 
 static double percent_of(uint64_t part_ns, uint64_t all_ns)
 {
@@ -224,16 +244,8 @@ static enum pcere_status lack_tell(struct session *session, const struct lack *l
     else if (lack->by_chance)
         text_addf(&text, "%sinvocations that take %.2g %% of the regions' time seem to have been interrupted", text.length ? "; " : "",
                   percent_of(lack->chance_ns, lack->regions_ns));
-    text_add(&text, obstacle ? obstacle : "; it runs a second time for that");
-    char *sentence = text_take(&text);
-    if (!sentence)
-        return pcere_fail_memory(error, "the notes");
-    enum pcere_status status = capture_note(result, sentence, error);
-    if (obstacle)
-        free(sentence);
-    else
-        result->second_reason = sentence;
-    return status;
+    text_add(&text, obstacle ? obstacle : result->runs > 1 ? "; it runs once more for that" : "; it runs a second time for that");
+    return reason_tell(result, text_take(&text), !obstacle, error);
 }
 
 /* What no run has, or what is not worth another one. */
@@ -325,6 +337,96 @@ static enum pcere_status run_with_input(struct session *session, const struct ag
     return status;
 }
 
+/* ---- libraries that are needed late ---------------------------------------------------------------------------------------- */
+
+#define LIBRARY_RUNS_MOST 2u             /* each finds what the one before could not: a library that another one leads into */
+
+/* What a run captured, and by which libraries. */
+struct captured { struct libraries libraries; struct kept *kept; size_t count, capacity; char *names; };
+
+static struct captured captured_move(struct session *session)
+{
+    struct captured captured = {session->libraries, session->kept, session->kept_count, session->kept_capacity, session->library_names};
+    session->libraries = (struct libraries){.program = session->elf};
+    session->kept = NULL;
+    session->kept_count = session->kept_capacity = 0;
+    session->library_names = NULL;
+    return captured;
+}
+
+static void captured_forget(struct session *session)
+{
+    kept_done(session);
+    libraries_done(&session->libraries);
+    free(session->library_names);
+}
+
+static void captured_return(struct session *session, const struct captured *captured)
+{
+    session->libraries = captured->libraries;
+    session->kept = captured->kept;
+    session->kept_count = captured->count;
+    session->kept_capacity = captured->capacity;
+    session->library_names = captured->names;
+}
+
+/* False: it captured nothing, or went otherwise, and nothing is changed by it. */
+static bool libraries_run(struct session *session, const struct again_input *input, char *names)
+{
+    struct capture_result *result = session->result;
+    struct capture_run again = {0};
+    struct pcere_error ignored = {0};
+    struct captured before = captured_move(session);
+    session->library_names = names;
+    session->libraries.names = names;
+    externals_done(&session->externals);     /* a library that is captured has no functions there */
+    session_log_await(session);
+    int descriptor = result->runs == 1 ? input->second : child_input_again(input->source, input->start);
+    const int quiet[3] = {descriptor >= 0 ? descriptor : STDIN_FILENO, -1, -1};
+    result->runs++;
+    enum pcere_status status = session_run(session, true, quiet, &again, &ignored);
+    if (descriptor >= 0 && descriptor != input->second)
+        close(descriptor);
+    bool good = status == PCERE_OK && session->trouble.status == PCERE_OK && !session->connection_lost && session->kept_count &&
+                again.program_status == result->timing.program_status;
+    if (good) {
+        struct captured now = captured_move(session);
+        captured_return(session, &before);
+        captured_forget(session);
+        captured_return(session, &now);
+        capture_run_done(&result->timing);
+        result->timing = again;
+    } else {
+        captured_forget(session);
+        captured_return(session, &before);
+        capture_run_done(&again);
+        session->trouble = (struct pcere_error){0};
+        session->connection_lost = false;
+    }
+    store_writer_flush(session->writer);
+    return good;
+}
+
+enum pcere_status again_libraries(struct session *session, const struct again_input *input, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    struct capture_result *result = session->result;
+    bool possible = !obstacle_of(session->options, input) && session->trouble.status == PCERE_OK && !session->connection_lost && !WIFSIGNALED(result->timing.program_status);
+    while (status == PCERE_OK && possible && result->runs <= LIBRARY_RUNS_MOST) {
+        char *names = libraries_late_names(&session->libraries);
+        if (!names)
+            break;
+        status = reason_tell(result, libraries_tell_late(&session->libraries, true), true, error);
+        if (status == PCERE_OK)
+            possible = libraries_run(session, input, names);
+        else
+            free(names);
+    }
+    return status;
+}
+
+/* ---- what is missing ------------------------------------------------------------------------------------------------------- */
+
 static bool is_broken(const struct session *session, const struct lack *lack)
 {
     return session->trouble.status != PCERE_OK || session->connection_lost || (WIFSIGNALED(session->result->timing.program_status) && !lack->worth_end);
@@ -370,11 +472,10 @@ static enum pcere_status more_tell(struct session *session, unsigned differed, s
 
 enum pcere_status again_mend(struct session *session, const struct again_input *input, struct pcere_error *error)
 {
-    const struct capture_options *options = session->options;
     struct lack lack = lack_find(session);
     if (is_broken(session, &lack))
         return PCERE_OK;
-    const char *obstacle = options->among_ranks ? AGAIN_RANKED : options->one_run ? AGAIN_ASKED : input->once ? AGAIN_IMPOSSIBLE : NULL;
+    const char *obstacle = obstacle_of(session->options, input);
     bool again = lack.worth_codelets || lack.worth_times || lack.worth_end;
     unsigned differed = 0, idle = 0;
     enum pcere_status status = again ? lack_tell(session, &lack, obstacle, error) : PCERE_OK;

@@ -14,6 +14,10 @@ struct again_input {
     bool once;                   /* it cannot be had again: there is only one run */
 };
 
+/* The first run has ended, and nothing is made of it yet. Where codelets after the first one turned out to need libraries that were not captured, it begins anew with
+ * them, and what was measured and captured until then is forgotten, unless the program ends differently. */
+enum pcere_status again_libraries(struct session *session, const struct again_input *input, struct pcere_error *error);
+
 /* What a run that was stopped measured, without what stops disturbed. */
 void again_times(struct session *session, struct capture_run *run);
 

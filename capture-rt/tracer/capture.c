@@ -304,7 +304,7 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
     result->captured = captured_count(&session->manifest);
     if (session->trouble.status != PCERE_OK && result->captured == 0)
         return PCERE_OK;                        /* nothing worth keeping */
-    char *const remarks[] = {libraries_tell_unseen(&session->libraries), libraries_tell_late(&session->libraries)};
+    char *const remarks[] = {libraries_tell_unseen(&session->libraries), libraries_tell_late(&session->libraries, false)};
     for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++) {
         enum pcere_status noted = remarks[i] ? note(result, remarks[i], error) : PCERE_OK;
         if (noted != PCERE_OK)
@@ -363,6 +363,9 @@ static enum pcere_status one_run(struct session *session, const struct again_inp
         return status;
     result->runs = 1;
     store_writer_flush(session->writer);
+    status = again_libraries(session, input, error);
+    if (status != PCERE_OK)
+        return status;
     again_times(session, &result->timing);
     status = again_classes(session, error);
     if (status == PCERE_OK)
@@ -495,6 +498,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
     session_log_await(&session);
     kept_done(&session);
     libraries_done(&session.libraries);
+    free(session.library_names);
     externals_done(&session.externals);
     store_manifest_done(&session.manifest);
     elf_file_close(session.elf);

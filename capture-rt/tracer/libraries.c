@@ -336,25 +336,44 @@ static void name_add(struct text *names, const char *path)
     text_addf(names, "%s%.*s", names->length ? "," : "", (int)(end ? (size_t)(end - name) : strlen(name)), name);
 }
 
-char *libraries_tell_late(const struct libraries *libraries)
+/* Those that turned out to be needed when a codelet was there already: their number, and `ret_names`. */
+static size_t late_add(const struct libraries *libraries, struct text *ret_names)
 {
-    struct text late = {0}, all = {0}, text = {0};
     size_t count = 0;
-    for (const char *name = names_first(libraries->names); name; name = names_next(name))
-        text_addf(&all, "%s%.*s", all.length ? "," : "", (int)names_length(name), name);
     for (size_t i = 0; i < libraries->image_count; i++)
         if (!libraries->images[i].elf && leads_found(&libraries->leads, libraries->images[i].low)) {
-            name_add(&late, libraries->images[i].path);
-            name_add(&all, libraries->images[i].path);
+            name_add(ret_names, libraries->images[i].path);
             count++;
         }
-    if (count)
-        text_addf(&text, "%s %s needed for codelets after the first one only, and not captured: these may crash or differ in replays; "
-                  "with --capture-library %s %s captured from the start", late.data ? late.data : "", count == 1 ? "is" : "are",
-                  all.data ? all.data : "", count == 1 ? "it is" : "they are");
-    text_done(&late);
+    return count;
+}
+
+char *libraries_late_names(const struct libraries *libraries)
+{
+    struct text all = {0};
+    for (const char *name = names_first(libraries->names); name; name = names_next(name))
+        text_addf(&all, "%s%.*s", all.length ? "," : "", (int)names_length(name), name);
+    if (late_add(libraries, &all))
+        return text_take(&all);
     text_done(&all);
-    return count ? text_take(&text) : NULL;
+    return NULL;
+}
+
+char *libraries_tell_late(const struct libraries *libraries, bool runs_again)
+{
+    char *all = libraries_late_names(libraries);
+    if (!all)
+        return NULL;
+    struct text late = {0}, text = {0};
+    bool one = late_add(libraries, &late) == 1;
+    text_addf(&text, runs_again ? "%s %s needed for codelets after the first one only, and all codelets have the same libraries; it runs again, with %s captured from the "
+                                  "start, as --capture-library %s does at once"
+                                : "%s %s needed for codelets after the first one only, and not captured: these may crash or differ in replays, unless %s captured from the "
+                                  "start, by --capture-library %s",
+              late.data ? late.data : "", one ? "is" : "are", runs_again ? one ? "it" : "them" : one ? "it is" : "they are", all);
+    text_done(&late);
+    free(all);
+    return text_take(&text);
 }
 
 bool libraries_loaded_module(const struct libraries *libraries)

@@ -60,9 +60,11 @@ bool libraries_follow(struct libraries *libraries);
 /* PCERE_USAGE: among names by commas is one that no library can have, or that of a runtime, which no replay shares. NULL is good. */
 enum pcere_status libraries_names_check(const char *names, struct pcere_error *error);
 /* Sentences (malloc): of the first of libraries->names that no library of the process had; of those that turned out to be needed when a codelet
- * was there already, which therefore are not captured. NULL: there is nothing to tell, or no memory. */
+ * was there already, which therefore are not captured, unless it `runs_again`. NULL: there is nothing to tell, or no memory. */
 char *libraries_tell_unseen(const struct libraries *libraries);
-char *libraries_tell_late(const struct libraries *libraries);
+char *libraries_tell_late(const struct libraries *libraries, bool runs_again);
+/* libraries->names (malloc) with these besides. NULL: there are none, or no memory. */
+char *libraries_late_names(const struct libraries *libraries);
 /* Is one that is absent captured, and was there at the last look? */
 bool libraries_loaded_module(const struct libraries *libraries);
 /* The user's library that holds an address at the last look, or NULL. */

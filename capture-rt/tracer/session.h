@@ -47,6 +47,7 @@ struct session {
     struct snapshotter snapshotter;
     struct callpath callpath;
     struct libraries libraries;
+    char *library_names;             /* libraries.names, where they are more than the caller's; NULL: they are not */
     struct externals externals;
     bool replaced;                   /* the process executed another program, which is not followed */
     bool connection_lost;            /* the program could not tell of a stop */

@@ -246,10 +246,39 @@ int main(void) {
 }
 END
 "$CLANG" -O2 -g -fopenmp "$pass" late.c -o late -ljansson || { echo "NOT OK: the program does not build"; exit 1; }
-run "$PCERE" capture --all-classes ./late; says "a library that only a later codelet needs is told of, and what to do" 0 out '^53$' \
+run "$PCERE" capture --all-classes --one-run ./late; says "a library that only a later codelet needs is told of, and what to do" 0 out '^53$' \
     err 'libjansson is needed for codelets after the first one only.*--capture-library libjansson'
-run "$PCERE" capture -q --all-classes --force --capture-library libjansson ./late
+is "it is not captured" "$(libraries late.pcere)" ""
+run "$PCERE" capture --json --all-classes --force ./late; says "otherwise the program runs again with it, quietly" 0
+is "which is told" "$(jq -r '"\(.runs) \(.captured) \(.second_run_reason)"' .out | grep -c '^2 2 libjansson is needed for codelets after the first one only.* it runs again, with it captured')" 1
+is "its output is that of one run" "$(grep -c '^53$' .err)" 1
+is "the library is captured" "$(libraries late.pcere)" "libjansson"
 run "$PCERE" verify late.pcere --threads 1,2; says "and both regions replay" 0 out 'main@late.c:6 .* 2  identical' out 'main@late.c:10 .* 2  identical'
+# A run with the library that ends differently leaves what the first one captured.
+cat >once.c <<'END'
+#include <jansson.h>
+#include <stdio.h>
+#include <unistd.h>
+static double values[64];
+int main(void) {
+    long sum = 0;
+    #pragma omp parallel for
+    for (int i = 0; i < 64; i++) values[i] = i;
+    if (access("was-here", F_OK) == 0) return 7;
+    fclose(fopen("was-here", "w"));
+    json_t *list = json_array();
+    for (int i = 0; i < 64; i++) json_array_append_new(list, values[i] > 10 ? json_true() : json_null());
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 64; i++) sum += json_is_true(json_array_get(list, (size_t)i));
+    printf("%ld\n", sum);
+    return 0;
+}
+END
+"$CLANG" -O2 -g -fopenmp "$pass" once.c -o once -ljansson || { echo "NOT OK: the program does not build"; exit 1; }
+run "$PCERE" capture --all-classes ./once; says "a program that goes otherwise when it runs again is captured as it was at first" 0 out '^53$' \
+    err 'it runs again, with it captured' err 'libjansson is needed for codelets after the first one only, and not captured'
+is "without the library" "$(libraries once.pcere)" ""
+run "$PCERE" verify once.pcere main@once.c:7; says "what the first run captured replays" 0 out 'main@once.c:7 .*identical'
 run "$PCERE" capture --all-classes ./packs; says "a region that calls a library which keeps nothing is captured" 0
 is "without the library" "$(libraries packs.pcere)" ""
 run "$PCERE" capture --all-classes --force --capture-library liblz4,libnothing ./packs; says "libraries to be captured are named, and missed where they are not there" 0 \
