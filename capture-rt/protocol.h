@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 23u
+#define CAPTURE_VERSION 24u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -264,6 +264,8 @@ enum capture_timer { CAPTURE_TIMERS(CAPTURE_TIMER_ENTRY) CAPTURE_TIMER_KINDS };
 #define CAPTURE_ALARMED_MOST 3u                  /* of a region in a run */
 
 /* Processes that the program forked off are not looked at: were there any, and did one enter a region before the program ended? */
+#define CAPTURE_RECORDS_TURN 4096u      /* whole pages, whatever their size: 256 KiB */
+
 enum capture_forked { CAPTURE_FORKED_NONE, CAPTURE_FORKED_ANY, CAPTURE_FORKED_ENTERED };
 
 #define CAPTURE_CONTEXTS (1u << 16)             /* a power of two */
@@ -334,6 +336,7 @@ struct capture_log {
     uint64_t probe_ns;          /* what reading the clock adds to an invocation's own time */
     uint32_t region_count;
     uint32_t site_count;
+    uint32_t records_turn;      /* one more, and woken as a futex, whenever CAPTURE_RECORDS_TURN more records were begun */
     uint64_t runtime_thread_count;      /* threads that the OpenMP runtime ever made */
     uint64_t runtime_threads[CAPTURE_THREADS_MAX];  /* their thread pointers, as far as they fit */
     uint64_t sites[CAPTURE_SITES_MAX];  /* addresses of the sites that were entered */

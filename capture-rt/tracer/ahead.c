@@ -1,42 +1,36 @@
 #include "capture-rt/tracer/ahead.h"
 
-#include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#define AHEAD_RECORDS 16384u             /* a MiB: of regions of half a microsecond so many come in twice the time that is slept */
-#define AHEAD_STEP 4096u                 /* whole pages, whatever their size */
-#define AHEAD_SLEEP_NS 4000000
+#define AHEAD_RECORDS 16384u             /* a MiB: of regions of half a microsecond so many come in 8 ms */
 #define AHEAD_NICE 19
 #define AHEAD_ROOM 65536u                /* invocations: 7 MiB at a time */
 
 struct ahead {
     struct shared_log *log;
     pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool over;
+    _Atomic(bool) over;
 };
 
-/* Woken, or after a while. False: it is over. */
-static bool ahead_sleep(struct ahead *ahead)
+/* Until the program has begun more records than when it was `turn`. Nothing else wakes: each time would take the processor from one of its threads, and behind a hypervisor
+ * with page tables of its own that costs a program that touches fresh memory on all processors up to half of its speed. */
+static void turn_await(struct capture_log *log, uint32_t turn)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += AHEAD_SLEEP_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&ahead->mutex);
-    while (!ahead->over && pthread_cond_timedwait(&ahead->changed, &ahead->mutex, &until) != ETIMEDOUT) {}
-    bool over = ahead->over;
-    pthread_mutex_unlock(&ahead->mutex);
-    return !over;
+    syscall(SYS_futex, &log->records_turn, FUTEX_WAIT, turn, NULL, NULL, 0);
+}
+
+static void turn_end(struct capture_log *log)
+{
+    __atomic_fetch_add(&log->records_turn, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &log->records_turn, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* So many at least, a few more soon. */
@@ -57,20 +51,23 @@ static void room_make(struct shared_log *log, uint64_t count)
 static void *ahead_main(void *context)
 {
     struct ahead *ahead = context;
-    const struct capture_log *log = ahead->log->log;
+    struct capture_log *log = ahead->log->log;
     uint64_t most = log->records_max, done = 0;
     struct capture_record *records = (void *)((char *)ahead->log->log + log->records_offset);
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), AHEAD_NICE);
-    do {
+    while (done < most && !ahead->over) {
+        uint32_t turn = __atomic_load_n(&log->records_turn, __ATOMIC_ACQUIRE);
         uint64_t count = __atomic_load_n(&log->record_count, __ATOMIC_RELAXED);
-        done = done < count ? count / AHEAD_STEP * AHEAD_STEP : done;
-        for (; done < most && done < count + AHEAD_RECORDS; done += AHEAD_STEP) {
-            uint64_t step = most - done < AHEAD_STEP ? most - done : AHEAD_STEP;
+        done = done < count ? count / CAPTURE_RECORDS_TURN * CAPTURE_RECORDS_TURN : done;
+        for (; done < most && done < count + AHEAD_RECORDS; done += CAPTURE_RECORDS_TURN) {
+            uint64_t step = most - done < CAPTURE_RECORDS_TURN ? most - done : CAPTURE_RECORDS_TURN;
             if (madvise(records + done, step * sizeof *records, MADV_POPULATE_WRITE) != 0)
                 return NULL;             /* before Linux 5.14, or no memory: the program gets its pages as it needs them */
         }
-        room_make(ahead->log, count < most ? count + AHEAD_STEP : most);
-    } while (done < most && ahead_sleep(ahead));
+        room_make(ahead->log, count < most ? count + CAPTURE_RECORDS_TURN : most);
+        if (!ahead->over)
+            turn_await(log, turn);
+    }
     return NULL;
 }
 
@@ -80,8 +77,6 @@ struct ahead *ahead_begin(struct shared_log *log)
     if (!ahead)
         return NULL;
     ahead->log = log;
-    pthread_mutex_init(&ahead->mutex, NULL);
-    pthread_cond_init(&ahead->changed, NULL);
     if (pthread_create(&ahead->thread, NULL, ahead_main, ahead) == 0)
         return ahead;
     free(ahead);
@@ -92,12 +87,8 @@ void ahead_end(struct ahead *ahead)
 {
     if (!ahead)
         return;
-    pthread_mutex_lock(&ahead->mutex);
     ahead->over = true;
-    pthread_cond_broadcast(&ahead->changed);
-    pthread_mutex_unlock(&ahead->mutex);
+    turn_end(ahead->log->log);
     pthread_join(ahead->thread, NULL);
-    pthread_cond_destroy(&ahead->changed);
-    pthread_mutex_destroy(&ahead->mutex);
     free(ahead);
 }

@@ -75,7 +75,7 @@ static void reserve_end(struct session *session)
 
 #define RESERVE_LEAST ((uint64_t)32 << 20)      /* less room is there anyway */
 #define RESERVE_WORTH ((uint64_t)64 << 20)      /* for a program that has less, room costs as much as it saves */
-#define RESERVE_SLEEP_NS 10000000
+#define RESERVE_SLEEP_NS 50000000
 
 /* Of the program in memory, or 0. */
 static uint64_t resident_bytes(const struct session *session)
