@@ -264,7 +264,7 @@ enum capture_timer { CAPTURE_TIMERS(CAPTURE_TIMER_ENTRY) CAPTURE_TIMER_KINDS };
 #define CAPTURE_ALARMED_MOST 3u                  /* of a region in a run */
 
 /* Processes that the program forked off are not looked at: were there any, and did one enter a region before the program ended? */
-#define CAPTURE_RECORDS_TURN 4096u      /* whole pages, whatever their size: 256 KiB */
+#define CAPTURE_RECORDS_TURN 16384u     /* a MiB: of regions of half a microsecond so many come in 8 ms, and to wake the tracer takes 1 us, or 40 where the hypervisor does it */
 
 enum capture_forked { CAPTURE_FORKED_NONE, CAPTURE_FORKED_ANY, CAPTURE_FORKED_ENTERED };
 
@@ -336,7 +336,6 @@ struct capture_log {
     uint64_t probe_ns;          /* what reading the clock adds to an invocation's own time */
     uint32_t region_count;
     uint32_t site_count;
-    uint32_t records_turn;      /* one more, and woken as a futex, whenever CAPTURE_RECORDS_TURN more records were begun */
     uint64_t runtime_thread_count;      /* threads that the OpenMP runtime ever made */
     uint64_t runtime_threads[CAPTURE_THREADS_MAX];  /* their thread pointers, as far as they fit */
     uint64_t sites[CAPTURE_SITES_MAX];  /* addresses of the sites that were entered */
@@ -348,6 +347,7 @@ struct capture_log {
     uint64_t criticals[CAPTURE_CRITICALS];      /* addresses of the locks of critical constructs and reductions that were still zero when they were first met; 0: free */
     struct capture_history histories[CAPTURE_REGIONS_MAX];
     struct capture_context contexts[CAPTURE_CONTEXTS];
+    uint32_t records_turn;      /* one more, and woken as a futex, whenever CAPTURE_RECORDS_TURN more records were begun */
 };
 
 enum capture_message_type {

@@ -77,23 +77,27 @@ static bool is_fresh(uint32_t faults, uint64_t grown_bytes)
     return faults >= FAULTS_MANY && grown_bytes / (uint64_t)sysconf(_SC_PAGESIZE) >= faults / 2;
 }
 
+#define RECORDS_AHEAD 4096u             /* whole pages, whatever their size: 256 KiB */
+
 /* Pages of the log by dozens, which the tracer has made by now, if it came to it: each would cost a fault of its own. A kernel that cannot (before 5.14) gives them one by
  * one. The tracer is woken for those behind them; it does not look by itself, since that would interrupt the program. */
 static void records_prepare(const struct target_state *state, uint64_t index)
 {
     int error = errno;
     struct capture_log *log = state->log;
-    uint64_t left = log->records_max - index, count = left < CAPTURE_RECORDS_TURN ? left : CAPTURE_RECORDS_TURN;
+    uint64_t left = log->records_max - index, count = left < RECORDS_AHEAD ? left : RECORDS_AHEAD;
     madvise(state->records + index, count * sizeof *state->records, MADV_POPULATE_WRITE);
-    __atomic_fetch_add(&log->records_turn, 1, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &log->records_turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+    if (index % CAPTURE_RECORDS_TURN == 0) {
+        __atomic_fetch_add(&log->records_turn, 1, __ATOMIC_RELEASE);
+        syscall(SYS_futex, &log->records_turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
     errno = error;
 }
 
 static void record_write(struct target_state *state, const struct capture_record *record)
 {
     uint64_t index = __atomic_fetch_add(&state->log->record_count, 1, __ATOMIC_RELAXED);
-    if (index % CAPTURE_RECORDS_TURN == 0 && index < state->log->records_max)
+    if (index % RECORDS_AHEAD == 0 && index < state->log->records_max)
         records_prepare(state, index);
     if (index < state->log->records_max)
         state->records[index] = *record;

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define AHEAD_RECORDS 16384u             /* a MiB: of regions of half a microsecond so many come in 8 ms */
+#define AHEAD_RECORDS (2 * CAPTURE_RECORDS_TURN)     /* the program is in the first half when it asks for more */
 #define AHEAD_NICE 19
 #define AHEAD_ROOM 65536u                /* invocations: 7 MiB at a time */
 

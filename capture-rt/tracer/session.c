@@ -68,14 +68,16 @@ static void reserve_begin(struct session *session, uint64_t bytes)
 
 static void reserve_end(struct session *session)
 {
+    if (session->reserving_first)
+        sem_post(&session->reserving_end);
     if (session->reserving_begun)
         pthread_join(session->reserving, NULL);
-    session->reserving_begun = false;
+    session->reserving_begun = session->reserving_first = false;
 }
 
 #define RESERVE_LEAST ((uint64_t)32 << 20)      /* less room is there anyway */
 #define RESERVE_WORTH ((uint64_t)64 << 20)      /* for a program that has less, room costs as much as it saves */
-#define RESERVE_SLEEP_NS 50000000
+#define RESERVE_SLEEP_NS 50000000u              /* each look takes a processor from the program */
 
 /* Of the program in memory, or 0. */
 static uint64_t resident_bytes(const struct session *session)
@@ -103,8 +105,10 @@ static void *reserve_first_main(void *context)
         if (bytes >= RESERVE_WORTH && bytes > done_bytes) {
             done_bytes = session_reserve_bytes(bytes + bytes / 4);
             store_writer_reserve(session->writer, done_bytes, &session->reserving_over, &ignored);
-        } else
-            nanosleep(&(struct timespec){.tv_nsec = RESERVE_SLEEP_NS}, NULL);
+        } else {
+            uint64_t until_ns = clock_ns() + RESERVE_SLEEP_NS;
+            sem_clockwait(&session->reserving_end, CLOCK_MONOTONIC, &(struct timespec){(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)});
+        }
     }
     session->reserving_done = true;
     return NULL;
@@ -114,6 +118,7 @@ static void reserve_first_begin(struct session *session)
 {
     session->reserved_bytes = 0;
     session->reserving_done = session->reserving_over = false;
+    sem_init(&session->reserving_end, 0, 0);
     session->reserving_begun = session->reserving_first = pthread_create(&session->reserving, NULL, reserve_first_main, session) == 0;
 }
 
@@ -123,7 +128,6 @@ static void reserve_more(struct session *session)
     uint64_t present = run_list_pages(&session->snapshotter.last) * session->manifest.page_size;
     if (session->reserving_first) {
         session->reserving_over = true;
-        session->reserving_first = false;
         reserve_end(session);
     }
     if (!session->choosing || present < RESERVE_WORTH || (session->reserving_begun && !session->reserving_done) || present + RESERVE_LEAST / 2 <= session->reserved_bytes)

@@ -13,6 +13,7 @@
 #include "capture-rt/tracer/snapshot.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 struct session {
@@ -72,7 +73,8 @@ struct session {
     bool second;                     /* it runs again after a choosing run: whom its codelets represent is known at its end */
     pthread_t reserving;             /* makes room in the writer while the program runs */
     bool reserving_begun;
-    bool reserving_first;            /* and goes on until the first stop is over */
+    bool reserving_first;            /* and goes on until the first stop is over, */
+    sem_t reserving_end;             /* which wakes it */
     _Atomic(bool) reserving_done, reserving_over;       /* it has; it is not to go on, since the program has ended */
     uint64_t reserved_bytes;
     uint64_t answered_ns, gap_ns;    /* CLOCK_MONOTONIC: when the program went on last; and how long it ran before this stop */
