@@ -171,16 +171,21 @@ static bool is_guard(const struct map_entry *entry)
     return entry->mapping.protection == 0 && entry->file;
 }
 
-/* What of a stretch that is not tracked is read for that reason alone. The last piece before it may have become longer. */
-static uint64_t untracked_pages(const struct pagemap *pagemap, size_t before, uint64_t start)
+/* What of a mapping was not tracked since the snapshot before: it is read for that reason alone. */
+static uint64_t untracked_pages(const struct snapshotter *snapshotter)
 {
+    const struct pagemap *pagemap = &snapshotter->pagemap;
     uint64_t bytes = 0;
-    for (size_t i = before ? before - 1 : 0; i < pagemap->count; i++) {
+    for (size_t i = 0; i < pagemap->count; i++) {
         const struct page_piece *piece = &pagemap->pieces[i];
-        uint64_t low = piece->start > start ? piece->start : start;
-        bytes += piece->flags & (PAGE_ZERO | PAGE_FILE) || piece->end <= low ? 0 : piece->end - low;
+        uint64_t at = piece->flags & (PAGE_ZERO | PAGE_FILE) ? piece->end : piece->start;
+        for (uint64_t next; at < piece->end; at = next) {
+            bool tracked;
+            next = chunks_tracked_until(snapshotter, at, piece->end, &tracked);
+            bytes += tracked ? 0 : next - at;
+        }
     }
-    return bytes / pagemap->page_bytes;
+    return bytes / snapshotter->page_bytes;
 }
 
 static enum pcere_status entry_look(struct plan *plan, const struct map_entry *entry, struct pcere_error *error)
@@ -192,10 +197,8 @@ static enum pcere_status entry_look(struct plan *plan, const struct map_entry *e
     enum pcere_status status = PCERE_OK;
     for (uint64_t at = start, next; at < end && status == PCERE_OK; at = next) {
         bool due;
-        size_t before = pagemap->count;
         next = chunks_due_until(plan->snapshotter, at, end, &due);
         status = pagemap_look(pagemap, at, next, due ? PAGEMAP_RENEW : PAGEMAP_UNTRACKED, error);
-        plan->untracked_pages += due ? 0 : untracked_pages(pagemap, before, at);
     }
     return status;
 }
@@ -216,6 +219,7 @@ static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *e
     enum pcere_status status = entry_look(plan, entry, error);
     if (status != PCERE_OK)
         return status;
+    plan->untracked_pages += entry->shared ? 0 : untracked_pages(plan->snapshotter);
     uint64_t at = entry->mapping.start, before = plan->pages;
     bool enough = true, stored = entry->file && entry->mapping.role == STORE_ROLE_LIBRARY;
     for (size_t i = 0; i <= pagemap->count && enough; i++) {

@@ -43,10 +43,15 @@ static bool chunk_is_calm(const struct snapshotter *snapshotter, const struct sn
     return (chunk ? chunk->calm : snapshotter->calm_first) >= snapshotter->calm_least;
 }
 
+static bool chunk_is_tracked(const struct snapshotter *snapshotter, const struct snapshot_chunk *chunk)
+{
+    return chunk ? chunk->tracked : snapshotter->tracked_all;
+}
+
 /* What is tracked already costs nothing to go on with. */
 static bool chunk_is_due(const struct snapshotter *snapshotter, const struct snapshot_chunk *chunk)
 {
-    return chunk_is_calm(snapshotter, chunk) || (chunk ? chunk->tracked : snapshotter->tracked_all);
+    return chunk_is_calm(snapshotter, chunk) || chunk_is_tracked(snapshotter, chunk);
 }
 
 static bool chunk_is_spare(const struct snapshotter *snapshotter, const struct snapshot_chunk *chunk)
@@ -74,6 +79,11 @@ static uint64_t stretch_end(const struct snapshotter *snapshotter, uint64_t star
 uint64_t chunks_due_until(const struct snapshotter *snapshotter, uint64_t start, uint64_t end, bool *ret_due)
 {
     return stretch_end(snapshotter, start, end, chunk_is_due, ret_due);
+}
+
+uint64_t chunks_tracked_until(const struct snapshotter *snapshotter, uint64_t start, uint64_t end, bool *ret_tracked)
+{
+    return stretch_end(snapshotter, start, end, chunk_is_tracked, ret_tracked);
 }
 
 void chunks_taken(struct snapshotter *snapshotter, bool all)

@@ -13,6 +13,8 @@
 void chunks_begin(struct snapshotter *snapshotter);
 /* From `start` up to where it is no longer one or the other, at most to `end`: is what is written there to be tracked (*ret_due), if not all is? */
 uint64_t chunks_due_until(const struct snapshotter *snapshotter, uint64_t start, uint64_t end, bool *ret_due);
+/* The same for what was tracked since the snapshot before. */
+uint64_t chunks_tracked_until(const struct snapshotter *snapshotter, uint64_t start, uint64_t end, bool *ret_tracked);
 /* A snapshot was taken, and all, or what is due, is tracked now. */
 void chunks_taken(struct snapshotter *snapshotter, bool all);
 

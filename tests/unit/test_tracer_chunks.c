@@ -149,6 +149,34 @@ static void stretches(void)
     fixture_done(&f);
 }
 
+static bool is_tracked(const struct fixture *f, uint64_t chunk)
+{
+    bool tracked = false;
+    uint64_t start = BASE + chunk * SNAPSHOT_CHUNK_BYTES;
+    CU_ASSERT_EQUAL(chunks_tracked_until(&f->snapshotter, start, start + PAGE, &tracked), start + PAGE);
+    return tracked;
+}
+
+/* What a snapshot finds is told by what was tracked until then, not by what will be: its writers had faults only there. */
+static void tracked_until_now(void)
+{
+    struct fixture f = fixture_of(13600);
+    step(&f, 0, 0, false);
+    CU_ASSERT_FALSE(is_tracked(&f, 0));
+    for (unsigned i = 0; i < f.snapshotter.calm_least; i++)
+        step(&f, 1, CHUNK_PAGES, false);
+    CU_ASSERT_TRUE(is_due(&f, 0));
+    CU_ASSERT_FALSE(is_tracked(&f, 0));
+    step(&f, 1, CHUNK_PAGES, false);
+    CU_ASSERT_TRUE(is_tracked(&f, 0));
+    CU_ASSERT_FALSE(is_tracked(&f, 1));
+    CU_ASSERT_FALSE(is_tracked(&f, 1000));
+    step(&f, 1, CHUNK_PAGES, true);
+    CU_ASSERT_TRUE(is_tracked(&f, 1));
+    CU_ASSERT_TRUE(is_tracked(&f, 1000));
+    fixture_done(&f);
+}
+
 /* No processor takes a page fault in 50 ns. */
 static void cost_here(void)
 {
@@ -165,6 +193,7 @@ static const struct unit_test tests[] = {
     {"where faults are dear, nothing is tracked before it was calm for a while", dear_faults},
     {"all is tracked for a while, and released", all_for_a_while},
     {"chunks that are alike are one stretch", stretches},
+    {"writers had faults where it was tracked before the snapshot", tracked_until_now},
     {"a fault of tracking takes the time of a page fault", cost_here},
 };
 
