@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 29u
+#define PLAN_VERSION 30u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -193,6 +193,7 @@ struct plan_policy {
     uint64_t await_ns;              /* so long in all processors that are slow are waited for, before timed runs */
     uint64_t sample_census_ns;      /* tasks are counted level by level until that took so long; 0: no such limit */
     uint64_t sample_region_ns;      /* what the region took in the program, as with so many threads; 0: nobody knows */
+    uint64_t sample_made_pages;     /* that were not there before the region and are there behind it; UINT64_MAX: nobody knows */
     double sample_fraction;         /* share of a loop's iterations that one shot runs (above 0, at most 1) */
     uint64_t budget_ns;             /* after repeat_least runs: stop when so much time went by since the first of them began; 0: no such limit */
     uint64_t long_ns;               /* a run that takes longer is timed once only; 0: no such limit */

@@ -332,3 +332,11 @@ uint64_t codelet_memory_changed_pages(const struct codelet_memory *memory, uint6
         bytes += memory->changed[i].bytes;
     return bytes / page_bytes;
 }
+
+uint64_t codelet_memory_made_pages(const struct codelet_memory *memory, const struct store_codelet *codelet, uint64_t page_bytes)
+{
+    uint64_t after = 0, changed = codelet_memory_changed_pages(memory, page_bytes);
+    for (size_t i = 0; i < codelet->after_count; i++)
+        after += codelet->after[i].count;
+    return !codelet->has_after ? UINT64_MAX : after > changed ? after - changed : 0;
+}

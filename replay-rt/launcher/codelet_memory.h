@@ -27,6 +27,8 @@ void codelet_memory_done(struct codelet_memory *memory);    /* accepts half-buil
 /* Pages that were there before the region, and those of them that the capture saw change. */
 uint64_t codelet_memory_pages(const struct codelet_memory *memory);
 uint64_t codelet_memory_changed_pages(const struct codelet_memory *memory, uint64_t page_bytes);
+/* Those that were not there before, and are behind it; UINT64_MAX: its end was not seen. */
+uint64_t codelet_memory_made_pages(const struct codelet_memory *memory, const struct store_codelet *codelet, uint64_t page_bytes);
 /* `changed` becomes what of these ranges, ascending and whole pages, is in `before`. False: no memory. */
 bool codelet_memory_change(struct codelet_memory *memory, const struct plan_range *ranges, size_t count, uint64_t page_bytes);
 

@@ -274,7 +274,8 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     uint64_t in_vivo_ns = threads > captured ? codelet->in_vivo_ns / threads * captured : codelet->in_vivo_ns;
     struct sampling_subject sampled = {
         class_ns, (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1),
-        codelet_memory_pages(memory), codelet_memory_changed_pages(memory, store_manifest(session->store)->page_size), 0, false, measurement->budget_ns, session->page_ns};
+        codelet_memory_pages(memory), codelet_memory_changed_pages(memory, store_manifest(session->store)->page_size), 0, false, measurement->budget_ns, session->page_ns,
+        codelet_memory_made_pages(memory, codelet, store_manifest(session->store)->page_size)};
     if (!strcmp(measurement->warmup, warmup_name(WARMUP_PLAIN)))
         sampled.hot_bytes = hot_bytes(memory, store_manifest(session->store)->page_size);
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);

@@ -121,6 +121,7 @@ enum pcere_status sampling_choose(const struct replay_options *options, const st
     policy->sample_parts = subject->pages < PAGES_FEW ? 0 : parts_choose(options, threads ? threads : 1);
     policy->sample_fraction = ratio / (double)SHOTS_USUAL;
     policy->sample_region_ns = in_vivo_ns;
+    policy->sample_made_pages = subject->made_pages;
     policy->sample_census_ns = policy->sample_gain ? in_vivo_ns / CENSUS_PARTS : 0;
     return PCERE_OK;
 }

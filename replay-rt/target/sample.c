@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define TINY_NS 20000.0                   /* instances of a loop below this are run whole: a fixed cost would be scaled */
 #define GAIN_LEAST 6.0                    /* the region's time over that of a shot: below this several shots save nothing */
@@ -18,6 +20,10 @@
 #define STEPS_LEAST 16u                   /* instances of a loop in one run of the region: its time steps */
 #define PAGE_NS 3000u                     /* what a page costs that a shot finds missing */
 #define PAGES_PARTS 100u
+#define MADE_MOST 1.8                     /* times the pages that a region makes, and so many besides, are what shots make that stand for it: */
+#define MADE_MOST_MORE 256.0
+#define MADE_COST_MOST 0.1                /* ... what more of them cost, they do in no region, where this is a share of its time that matters */
+#define MADE_TRIED 32u                    /* pages that tell what one costs */
 #define INTERVAL_GOOD 0.01                /* relative half width: enough shots */
 #define INTERVAL_TASKS_MOST 0.15          /* ... of shots of tasks: a wider one means that subtrees differ so much that none may have met those that decide */
 
@@ -160,7 +166,7 @@ void pcere_sample_arm(void)
 struct outcome {
     double time_ns;                   /* extrapolated */
     uint64_t real_ns;                 /* of the shot itself */
-    uint64_t iterations, run;
+    uint64_t iterations, run, untimed;
     char refusal[160];                /* "": none */
 };
 
@@ -264,6 +270,7 @@ static void outcome_take(struct sample_shot *shot, uint64_t end_ns, struct outco
         for (uint32_t t = 0; t < shot->team; t++) {
             outcome.iterations += shot->threads[t].iterations;
             outcome.run += shot->threads[t].run;
+            outcome.untimed += shot->threads[t].untimed;
         }
     }
     *ret_outcome = outcome;
@@ -453,7 +460,7 @@ static bool refuse(struct codelet *codelet, const char *reason)
 }
 
 /* Numbers of shots: the first, and behind the last. `all`: none counts before all were rehearsed. `forget`: puts memory back; NULL: it cannot be. */
-struct series { uint32_t first, end, samples_most; bool rehearsal, all; sample_run_fn *forget; };
+struct series { uint32_t first, end, samples_most; bool rehearsal, all; sample_run_fn *forget; double made_pages; };
 
 /* Of this process, with other numbers of threads as well: which shots ran, and how many faults each still had when it was timed, of pages that are absent each time. */
 static struct { uint32_t end; uint64_t faults[SAMPLE_SHOTS_MOST]; } earlier;
@@ -484,6 +491,7 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
     const struct plan_policy *policy = &codelet->plan->policy;
     struct plan_result *result = &codelet->plan->result;
     result->sample_count = result->sample_run = 0;
+    series->made_pages = 0;
     for (uint32_t number = series->first; number < series->end; number++) {
         struct outcome outcome;
         if (!series->rehearsal) {
@@ -528,8 +536,10 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
             pcere_sample_drop(result, result->sample_count - 1);
             result->sample_run = outcome.run;
         }
-        if (!series->rehearsal)
+        if (!series->rehearsal) {
             earlier.faults[number] = faults;
+            series->made_pages += (double)faults * (double)outcome.iterations / (double)(outcome.run + outcome.untimed);
+        }
         earlier.end = number < earlier.end ? earlier.end : number + 1;
         if (series->rehearsal && result->sample_count == series->samples_most)
             series->end = number + 1;
@@ -540,6 +550,33 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
             pcere_sample_drop(result, result->sample_count / 2);
     }
     return true;
+}
+
+/* What it takes to make a page. */
+static double making_ns(void)
+{
+    size_t bytes = MADE_TRIED * (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return 0;
+    uint64_t begin_ns = raw_ns();
+    for (size_t at = 0; at < bytes; at += bytes / MADE_TRIED)
+        ((volatile char *)pages)[at] = 1;
+    uint64_t took_ns = raw_ns() - begin_ns;
+    munmap(pages, bytes);
+    return (double)took_ns / MADE_TRIED;
+}
+
+/* Do shots, each of which has a part of each loop, make pages that the region makes once for several loops? What they cost would be scaled like work. */
+static bool makes_too_many(const struct codelet *codelet, const struct series *series)
+{
+    const struct plan_result *result = &codelet->plan->result;
+    uint64_t made = codelet->plan->policy.sample_made_pages;
+    double counted_ns = 0, pages = series->made_pages / (double)result->sample_count;
+    for (uint32_t i = 0; i < result->sample_count; i++)
+        counted_ns += (double)result->samples_ns[i];
+    return made != UINT64_MAX && pages > MADE_MOST * (double)made + MADE_MOST_MORE &&
+           (pages - (double)made) * making_ns() > MADE_COST_MOST * counted_ns / (double)result->sample_count;
 }
 
 bool pcere_sample_may(struct codelet *codelet, const struct codelet_region *region)
@@ -581,6 +618,8 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
     }
     if (pcere_sample_trend_found(result))
         return refuse(codelet, "each shot is faster than the one before: its data are warm in the program and cold in a sample");
+    if (rehearsed && !pcere_sample_shot.tasks && makes_too_many(codelet, &series))
+        return refuse(codelet, "its shots make pages of which it makes each once, for several of its loops");
     pcere_sample_outlier_drop(result, policy->sample_shots_least);
     if (pcere_sample_shot.tasks && pcere_sample_half_width(result->samples_ns, result->sample_count) > INTERVAL_TASKS_MOST)
         return refuse(codelet, "its subtrees of tasks differ too much");

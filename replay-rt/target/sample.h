@@ -182,7 +182,8 @@ struct sample_thread {
     uint32_t site_timed[SAMPLE_SITES_MOST];   /* these instances */
     double site_chunks[SAMPLE_SITES_MOST];    /* of dynamically scheduled loops, that count, */
     uint64_t site_chunks_ns[SAMPLE_SITES_MOST];       /* and what they took */
-    uint64_t iterations, run;         /* of loops: all, and those that were run */
+    uint64_t iterations, run;         /* of loops: all, and those that were run and count; */
+    uint64_t untimed;                 /* run for those behind them alone */
     struct header *task;              /* that it executes; NULL: none */
     uint64_t tasks;                   /* begun */
     double push_ns, unit_most_ns;     /* for making units; the longest one */

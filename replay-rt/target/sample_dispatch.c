@@ -281,9 +281,10 @@ static int dispatch_next(const struct location *location, int32_t number, int32_
     value_put(stride, kind, dispatch->increment);
     if (last)
         *last = first + count == dispatch->iterations;
-    if (dispatch->left)
+    if (dispatch->left) {
         dispatch->left -= chunks;
-    else {
+        thread->untimed += count;
+    } else {
         dispatch->run += count;
         if (!dispatch->timing)
             timing_begin(thread);

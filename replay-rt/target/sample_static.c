@@ -93,6 +93,7 @@ static void static_whole(struct sample_thread *thread, const struct sample_loop 
 {
     thread->iterations += loop->iterations;
     thread->run += instance == SAMPLE_INSTANCE_TIMED ? loop->iterations : 0;
+    thread->untimed += instance == SAMPLE_INSTANCE_WARM ? loop->iterations : 0;
     if (instance == SAMPLE_INSTANCE_SKIPPED && loop->iterations > (sections ? 0 : 1)) {
         value_put(loop->lower, loop->kind, loop->first + loop->increment);
         value_put(loop->upper, loop->kind, loop->first);
@@ -231,7 +232,8 @@ const struct sample_jump *pcere_sample_static_fini(const struct location *locati
     if (step->timed) {
         loop->elapsed_ns += now_ns - thread->mark_ns;
         loop->run += step->block.count;
-    }
+    } else
+        thread->untimed += step->block.count;
     loop->done = 0;
     if (++loop->step < loop->step_count) {
         piece_begin(loop);

@@ -57,6 +57,13 @@ says "tasks that may throw run and are captured" 0 out '^PASS'
 run "$PCERE" replay --sample 0.05 --threads 1 --json throwing_tasks.pcere
 holds "what stands behind an exception that nobody may catch does not keep them from being sampled" jq -e '.replays | length > 0 and all(.sample_refusal // "" | test("not seen|depends on") | not)' .out
 
+build made_once made_once
+run "$PCERE" replay --sample 0.05 --threads 1 --json made_once.pcere
+says "loops that touch fresh memory are replayed" 0
+whole "where a loop makes pages that another one needs, shots would make them for both" shared 'makes each once, for several of its loops'
+holds "a loop that makes its own alone is not refused for that" jq -e \
+    '[.replays[] | select(.region | startswith("own"))] | length == 1 and all(.sample_refusal // "" | test("makes each once") | not)' .out
+
 build hidden hidden hidden_part
 run "$PCERE" replay --sample 0.05 --threads 1 --json hidden.pcere
 says "what hangs or crashes when it is sampled is replayed" 0
