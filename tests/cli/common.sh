@@ -45,6 +45,13 @@ is() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1 (wanted '$3', got '$2')
 # samples N: how a table says that there were N, of which some may have been interrupted by what else the machine does
 samples() { printf '(%s samples?|[0-9]+ samples?, [0-9]+ interrupted)' "$1"; }
 plugin() { "$PCERE" version --plugin; }
+# damage FILE OFFSET: that byte is another one than it was, whatever it was
+damage() {
+    local byte
+    byte=$(od -An -t u1 -j "$2" -N 1 "$1")
+    # shellcheck disable=SC2059
+    printf "\\$(printf %o $((byte ^ 255)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
 # machine_passes: on a machine that does not pass pcere check the script is skipped. MACHINE names what it said, which is asked once for all tests of a run; else it is asked here.
 machine_passes() {
     { cat "${MACHINE:-}" 2>/dev/null || "$PCERE" check --json 2>/dev/null; } | jq -e '[.checks[] | select(.required and (.ok | not))] == []' >/dev/null ||

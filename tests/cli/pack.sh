@@ -40,11 +40,11 @@ run "$PCERE" regions p.pcere.tar.zst; says "a packed store is no store" 4 err 'h
 
 head -c 3000 p.pcere.tar.zst >cut.tar.zst
 run "$PCERE" unpack cut.tar.zst -o cut.pcere; says "one that was cut" 4 err "'cut.tar.zst' is damaged: its end is missing" err '^hint: copy'
-cp p.pcere.tar.zst bad.tar.zst; printf x | dd of=bad.tar.zst bs=1 seek=2000 conv=notrunc status=none
+cp p.pcere.tar.zst bad.tar.zst; damage bad.tar.zst 2000
 run "$PCERE" unpack bad.tar.zst -o cut.pcere --json; says "one that was changed" 4 err 'checksum'
 holds "the document says so, too" jq -e '.error.status == 4' .out
 holds "and nothing appeared" test ! -e cut.pcere -a ! -e cut.pcere.new
-printf x | dd of=q.pcere/pages bs=1 seek=300 conv=notrunc status=none
+damage q.pcere/pages 300
 run "$PCERE" pack q.pcere; says "a damaged store is not packed" 4 err 'pages'
 holds "and no file appears" test ! -e q.pcere.tar.zst
 

@@ -89,7 +89,7 @@ run "$PCERE" predict --arch sandybridge --json; is "and the document says so" "$
 
 cp -a solver.pcere damaged.pcere
 codelet=$(ls damaged.pcere/codelets/*.codelet | head -n 1)
-printf '\377' | dd of="$codelet" bs=1 seek=40 conv=notrunc status=none
+damage "$codelet" 40
 run "$PCERE" replay damaged.pcere; says "a flipped byte is damage" 4 err 'damaged.pcere|codelet'
 rm "$codelet"; run "$PCERE" verify damaged.pcere; says "so is a file that is gone" 4
 finish

@@ -115,7 +115,7 @@ run "$PCERE" predict uses.pcere --measure --repeat 1; says "the stored program r
 run "$PCERE" predict uses.pcere --arch here; says "of the machine that captured nothing is known" 4 err "not replayed"
 mv uses.pcere moved.pcere
 run "$PCERE" verify moved.pcere; says "a store that is moved keeps its built codelets" 0
-printf x | dd of=moved.pcere/libraries/libouter.so bs=1 seek=100 conv=notrunc status=none
+damage moved.pcere/libraries/libouter.so 100
 "$PCERE" rm --cache moved.pcere >/dev/null
 run "$PCERE" verify moved.pcere; says "a damaged library is named" 4 err 'libouter.so'
 

@@ -25,7 +25,7 @@ says "a compiler that is not there is refused with the package" 3 err 'clang-wit
 run "$PCERE" replay fails.pcere works --schedule sideways
 says "a schedule that does not exist is refused" 2 err 'sideways'
 executable=$(echo fails.pcere/build/*/codelet | cut -d' ' -f1)
-printf x | dd of="$executable" bs=1 seek=5000 conv=notrunc status=none
+damage "$executable" 5000
 run "$PCERE" replay fails.pcere works --threads 1 --repeat 1
 says "a damaged build is made again" 0 out 'works@fails.c'
 rm -rf fails.pcere/build
