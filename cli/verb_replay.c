@@ -157,16 +157,24 @@ static enum pcere_status report_add(json_t *document, const struct replay_words 
 }
 
 /* What was not replayed since it weighs too little. */
-static json_t *left_value(const struct replay_target *targets, size_t count, bool *failed)
+/* Its time in vivo stands for a replay with so many threads; NULL: with all. */
+static void left_add(json_t *list, const struct replay_target *target, const uint32_t *threads, bool *failed)
+{
+    json_t *value = json_object();
+    json_put(value, "region", json_from_string(target->region->name), failed);
+    json_put(value, "representative", json_from_u64(target->class->representative), failed);
+    json_put(value, "in_vivo_ns", json_from_u64(target->class->time_ns), failed);
+    json_put(value, "threads", threads ? json_from_u64(*threads) : json_null(), failed);
+    *failed |= json_array_append_new(list, value) != 0;
+}
+
+static json_t *left_value(const struct replay_target *targets, size_t count, const struct replay_report *report, bool *failed)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
-        json_t *value = json_object();
-        json_put(value, "region", json_from_string(targets[i].region->name), failed);
-        json_put(value, "representative", json_from_u64(targets[i].class->representative), failed);
-        json_put(value, "in_vivo_ns", json_from_u64(targets[i].class->time_ns), failed);
-        *failed |= json_array_append_new(list, value) != 0;
-    }
+    for (size_t i = 0; i < count; i++)
+        left_add(list, &targets[i], NULL, failed);
+    for (size_t i = 0; i < report->left_count; i++)
+        left_add(list, report->left[i].target, &report->left[i].threads, failed);
     return list;
 }
 
@@ -391,6 +399,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         setup.options.warmup = words->warmup;
         setup.options.sample = words->sample ? words->sample : words->build.target ? "off" : "auto";
         setup.options.repeat = (uint32_t)words->repeat;
+        setup.options.leave_known = words->leave_light && !foreign;
         replay_build_set(&words->build, &setup.options);
         setup.options.schedule = words->schedule;
         setup.options.places = words->places;
@@ -410,7 +419,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         size_t left_count = all_count - setup.target_count;
         if (cli->json) {
             bool failed = false;
-            json_put(cli->document, "left_in_vivo", left_value(left, left_count, &failed), &failed);
+            json_put(cli->document, "left_in_vivo", left_value(left, left_count, &report, &failed), &failed);
             if (failed && status == PCERE_OK)
                 status = pcere_fail_memory(error, "the result");
         }
@@ -462,7 +471,7 @@ static const struct cli_option options[] = {
      "Wall time for all measurements together, such as 10s, building left out, spent on each region as it weighs in the program: in shots where whole runs do not fit (see --sample). "
      "Each is measured at least once.", 0, 0},
     {"leave-light", 0, CLI_FLAG, offsetof(struct replay_words, leave_light), NULL,
-     "Leave out classes that weigh less than 0.4 % of the program's time, 1 % together at most (2 % where the region has a heavier one, 4 % where a process would take longer, 5 % together): predictions take their times in vivo.", 0, 0},
+     "Leave out classes that weigh less than 0.4 % of the program's time, 1 % together at most (2 % where the region has a heavier one, 4 % where a process would take longer, 5 % together), and with as many threads as captured classes of one to three invocations below 2 % (5 % together): predictions take their times in vivo.", 0, 0},
     {"rates", 0, CLI_FLAG, offsetof(struct replay_words, rates), NULL,
      "Measure also how fast memory is restored between repetitions, beside what copying memory takes in the same process (--json: rates; scripts/bench-replay makes a table of it).", 0, 0},
     {"schedule", 0, CLI_TEXT, offsetof(struct replay_words, schedule), "KIND[,CHUNK]", "Schedule of loops that say schedule(runtime).", 0, 0},

@@ -181,3 +181,22 @@ bool measured_is_light(const struct store_manifest *manifest, const struct store
     uint64_t together_ns = lighter_ns(manifest, class, true, &spared);
     return spared && together_ns <= manifest->wall_ns / MEASURED_SPARED_TOGETHER_PARTS;
 }
+
+static bool may_be_known(const struct store_manifest *manifest, const struct store_class *class)
+{
+    return may_be_light(class) && class->members <= MEASURED_KNOWN_MEMBERS && class->time_ns < manifest->wall_ns / MEASURED_KNOWN_PARTS;
+}
+
+bool measured_is_known(const struct store_manifest *manifest, const struct store_class *class, uint32_t threads)
+{
+    uint64_t together_ns = 0;
+    if (threads != manifest->threads || !may_be_known(manifest, class))
+        return false;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        for (size_t j = 0; j < manifest->regions[i].class_count; j++) {
+            const struct store_class *other = &manifest->regions[i].classes[j];
+            if (may_be_known(manifest, other) && other->time_ns <= class->time_ns)
+                together_ns += other->time_ns;
+        }
+    return together_ns <= manifest->wall_ns / MEASURED_KNOWN_TOGETHER_PARTS;
+}

@@ -30,6 +30,13 @@
 #define MEASURED_SPARED_TOGETHER_PARTS 20u
 bool measured_is_light(const struct store_manifest *manifest, const struct store_class *class);
 
+/* At the capture's own number of threads, of the program's own code on its machine, the time in vivo of a class of few invocations is what a prediction asks for: a replay of one could be no nearer to it,
+ * and costs as much as they did. Where such a class weighs less than a fiftieth of the program's time, and those of them that are no heavier all together a twentieth, it need not be replayed there. */
+#define MEASURED_KNOWN_MEMBERS 3u
+#define MEASURED_KNOWN_PARTS 50u
+#define MEASURED_KNOWN_TOGETHER_PARTS 20u
+bool measured_is_known(const struct store_manifest *manifest, const struct store_class *class, uint32_t threads);
+
 #define MEASURED_HELD_MOST 0.8           /* of a repetition's time: no more than that is taken off for waiting */
 
 /* It had more threads than processors. Then threads wait for each other's processors as the scheduler has it, and undisturbed repetitions of one region lie apart by multiples: a program, which

@@ -49,6 +49,7 @@ struct predictor {
     enum predict_basis serial_basis;
     double *sibling_ratios;          /* of the region's classes; 0: unknown */
     bool alone;                      /* a region is compared with itself: what is common to all its replays does not count */
+    bool own;                        /* the program's own code on the machine that captured it */
     uint64_t state;
 };
 
@@ -217,12 +218,13 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
         model_take(predictor, &estimate, ret_class);
     else {
         replays_choose(request, region->name, class->representative, threads, &predictor->replays);
-        bool light = predictor->replays.count == 0 && !predictor->alone && measured_is_light(request->manifest, class);
+        bool light = predictor->replays.count == 0 && !predictor->alone
+                     && (measured_is_light(request->manifest, class) || (predictor->own && measured_is_known(request->manifest, class, threads)));
         ret_class->missing = predictor->replays.count == 0 && request->partial && predictor->any_replayed && (!light || is_too_many(request, region, threads));
         if (light || ret_class->missing)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         if (predictor->replays.count == 0)
-            return unmeasured_class(request, &predictor->replays, region->name, class->representative, threads, error);
+            return unmeasured_class(request, &predictor->replays, predictor->own, region->name, class->representative, threads, error);
         ret_class->alien_ratio = predictor->alone ? 0 : replays_alien_ratio(request, region->name, class, true);
         if (fabs(ret_class->alien_ratio) > 0)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
@@ -550,6 +552,7 @@ enum pcere_status predict_run(const struct predict_request *request, struct pred
         return status;
     struct predictor predictor;
     status = predictor_init(&predictor, request, error);
+    predictor.own = !result.foreign && text_equal(request->flags, "") && text_equal(request->settings, "");
     if (status == PCERE_OK) {
         serial_choose(&predictor, &result);
         predictor.serial_basis = result.serial_basis;

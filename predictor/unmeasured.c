@@ -25,7 +25,7 @@ enum pcere_status unmeasured_host(const struct predict_request *request, const c
     return pcere_fail(error, PCERE_USAGE, 0, hint, "the store has no measurement of a machine named '%s'", request->arch);
 }
 
-enum pcere_status unmeasured_class(const struct predict_request *request, struct replays *replays, const char *region, uint64_t representative,
+enum pcere_status unmeasured_class(const struct predict_request *request, struct replays *replays, bool own, const char *region, uint64_t representative,
                                    uint32_t threads, struct pcere_error *error)
 {
     size_t missing = 0;
@@ -44,7 +44,8 @@ enum pcere_status unmeasured_class(const struct predict_request *request, struct
                 if (!other->classes[c].captured || other->classes[c].nested)
                     continue;
                 replays_choose(request, other->name, other->classes[c].representative, request->threads[t], replays);
-                missing += replays->count == 0 && !measured_is_light(request->manifest, &other->classes[c]);
+                bool known = own && measured_is_known(request->manifest, &other->classes[c], request->threads[t]);
+                missing += replays->count == 0 && !known && !measured_is_light(request->manifest, &other->classes[c]);
             }
         }
         if (missing > before)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 30u
+#define PLAN_VERSION 31u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -173,7 +173,7 @@ struct plan_policy {
     uint32_t sample_shots_least;    /* and at least, even where they agree; */
     uint32_t sample_blocks;         /* blocks of iterations of one loop in one shot at most (1 to 8); */
     uint32_t sample_parts;          /* threads of the largest team that this process will have, if loops are to be sampled so that it finds their pages; at most 4; 0: as each team is */
-    uint32_t sample_gain;           /* 1: not where a shot takes more than a sixth of the region's time; */
+    uint32_t sample_gain;           /* not where a shot takes more than such a part of the region's time; 0: whatever it takes */
     uint32_t rehearse;              /* 1: where no untimed run comes before the first timed one, one shows which pages it needs; 0: all captured pages are made
                                        the process's own instead (shots are always rehearsed) */
     uint32_t faulting;              /* 1: what the region touches first gets page frames that nobody has just used */

@@ -55,6 +55,15 @@ const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference
     return NULL;
 }
 
+bool doubt_sibling_agrees(const struct replay_whole *wholes, size_t count, const struct replay_target *target, uint32_t threads, double shots_ns)
+{
+    for (size_t i = 0; i < count; i++)
+        if (wholes[i].target->region == target->region && wholes[i].target->class != target->class && wholes[i].threads == threads
+            && fabs(log(shots_ns / wholes[i].time_ns)) <= DOUBT_SIBLING_RATIO)
+            return true;
+    return false;
+}
+
 bool doubt_pays(uint64_t class_ns, uint64_t in_vivo_ns, uint64_t changed_pages, uint64_t page_ns, uint64_t program_ns)
 {
     uint64_t most_ns = class_ns / DOUBT_WHOLE_PARTS;

@@ -7,6 +7,7 @@
 #ifndef PCERE_REPLAY_LAUNCHER_DOUBT_H
 #define PCERE_REPLAY_LAUNCHER_DOUBT_H
 
+#include "replay-rt/launcher/replay.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -14,6 +15,8 @@
 
 #define DOUBT_RATIO (4.0 / 3)
 #define DOUBT_WEIGHT_RATIO 0.02           /* of the program's time: where a class weighs less, repetitions that agree are not doubted */
+
+#define DOUBT_HEAVY_RATIO 0.1             /* the same: where it weighs less, the processors' own speed is not tried again by another process */
 
 /* What an invocation takes at most where a process is believed: a third more than `in_vivo_ns` at `captured` threads (or fewer: divided), with more of
  * them as much, since more than that would be slower than without them. 0: not known. */
@@ -30,6 +33,18 @@ bool doubt_found(const struct store_sample *sample, double most_ns);
 /* Why shots do not stand for their region (static), or NULL: their mean's interval is too wide, since iterations differ too much; or it is not near `reference_ns` (0: there is no time in
  * vivo to compare with), since a shot does not find in the caches what the region does. */
 const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns);
+
+struct replay_whole {                     /* what a class took by whole replays of a session */
+    const struct replay_target *target;
+    uint32_t threads;
+    double time_ns;
+};
+
+#define DOUBT_SIBLING_RATIO 0.1           /* that shots and a whole replay differ by at most where they agree */
+
+/* Do shots of one class take what another class of its region took whole, with as many threads? Classes that took unlike times in the program, and take the same here, are the same work: the moment made
+ * the difference, and shots that do not take what they took in the program are right all the same. */
+bool doubt_sibling_agrees(const struct replay_whole *wholes, size_t count, const struct replay_target *target, uint32_t threads, double shots_ns);
 
 #define DOUBT_SHORT_NS 50000000u          /* ... or, in a short program, such a time */
 

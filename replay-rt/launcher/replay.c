@@ -275,7 +275,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     struct sampling_subject sampled = {
         class_ns, (double)result->target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1),
         codelet_memory_pages(memory), codelet_memory_changed_pages(memory, store_manifest(session->store)->page_size), 0, false, measurement->budget_ns, session->page_ns,
-        codelet_memory_made_pages(memory, codelet, store_manifest(session->store)->page_size)};
+        codelet_memory_made_pages(memory, codelet, store_manifest(session->store)->page_size), 0};
     if (!strcmp(measurement->warmup, warmup_name(WARMUP_PLAIN)))
         sampled.hot_bytes = hot_bytes(memory, store_manifest(session->store)->page_size);
     enum pcere_status status = policy_choose(measurement->warmup, options->repeat, &subject, &policy, error);
@@ -304,7 +304,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,
                                &policy.plan, measurement->steps, &plan, error);
     bool doubts = policy.allowed_ns && !policy.extended && !options->repeat && !measurement->trial && !measurement->steps, doubted = false;
-    bool weighs = sampled.share_ratio >= DOUBT_WEIGHT_RATIO;
+    bool weighs = sampled.share_ratio >= DOUBT_WEIGHT_RATIO, heavy = sampled.share_ratio >= DOUBT_HEAVY_RATIO;
     bool comparable = !session->elsewhere && !*result->sample.flags && !*result->sample.settings;
     double doubt_most = comparable ? doubt_most_ns(calibrate_reference_ns(result->target->class), codelet->capture_threads, result->sample.threads) : 0;
     while (!status) {
@@ -345,7 +345,8 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
             plan.plan->policy.sample_shots = 0;   /* refused: no other process need try */
         if (doubted)
             result->sample.slow_ratio = doubt_settle(&result->sample) ? result->last_slow_ratio : first_slow_ratio;
-        else if (doubts && result->processes == 1 && (weighs || sampled_inside || result->sample.sample_count == 1) && doubt_found(&result->sample, doubt_most)) {
+        else if (doubts && result->processes == 1 && (weighs || sampled_inside || result->sample.sample_count == 1)
+                 && doubt_found(&result->sample, doubt_most * (heavy ? 1 : 1 + result->sample.slow_ratio))) {
             doubted = true;
             continue;
         }
@@ -440,6 +441,22 @@ static size_t turn_index(size_t turn, size_t first)
     return !turn ? first : turn <= first ? turn - 1 : turn;
 }
 
+/* At this number of threads its time in vivo is all that a prediction asks for. */
+static bool is_left(const struct store_manifest *manifest, const struct replay_target *target, const struct replay_options *options, size_t thread)
+{
+    return options->leave_known && measured_is_known(manifest, target->class, options->threads[thread]);
+}
+
+/* The capture's number of threads, else the first that is asked for; without those that are left. options->thread_count: nothing is to be measured. */
+static size_t first_choose(const struct store_manifest *manifest, const struct replay_target *target, const struct replay_options *options)
+{
+    size_t first = options->thread_count;
+    for (size_t i = options->thread_count; i-- > 0;)
+        if (!is_left(manifest, target, options, i) && (first == options->thread_count || options->threads[first] != manifest->threads))
+            first = i;
+    return first;
+}
+
 /* Memory is filled once; the thread count that is measured first pays for it: the capture's, if it is asked for, since it decides the warm-up. */
 static void target_run(struct measuring *measuring, const struct replay_target *target, struct tour_times *times)
 {
@@ -450,8 +467,10 @@ static void target_run(struct measuring *measuring, const struct replay_target *
     struct codelet_memory memory = {0};
     struct warming warming = {0};
     struct pcere_error failure = {0};
-    size_t base = report->result_count, first = 0;
+    size_t base = report->result_count, first = first_choose(store_manifest(session->store), target, options);
     uint64_t start_ns = replay_session_clock_ns();
+    if (first == options->thread_count)
+        return;
     enum pcere_status loaded = store_codelet_load(session->store, target->class->codelet, &codelet, &failure);
     enum pcere_status status = loaded;
     if (!status)
@@ -468,21 +487,23 @@ static void target_run(struct measuring *measuring, const struct replay_target *
         struct pcere_error own = {0};
         replay_result_begin(session, target, options->threads[i], "replay", result, &own);
         result->error = status ? failure : own;
-        if (options->threads[i] == store_manifest(session->store)->threads)
-            first = i;
+        result->left = is_left(store_manifest(session->store), target, options, i);
+        warming.calibrates &= !result->left;
     }
     report->results[base + first].sample.cost_ns = report->results[base + first].load_ns = load_ns;
     for (size_t turn = 0; turn < options->thread_count; turn++) {
-        size_t i = turn_index(turn, first), next = turn_index(turn + 1, first);
-        session->next_threads = turn + 1 < options->thread_count ? options->threads[next] : 0;
+        size_t i = turn_index(turn, first), after = turn + 1;
         struct replay_result *result = &report->results[base + i];
+        while (after < options->thread_count && report->results[base + turn_index(after, first)].left)
+            after++;
+        session->next_threads = after < options->thread_count ? options->threads[turn_index(after, first)] : 0;
         result->stopped = replay_session_stopped(session);
-        if (!result->stopped && !result->error.status) {
+        if (!result->left && !result->stopped && !result->error.status) {
             result_measure(measuring, &warming, times, i, base + i, !turn);
             result->stopped = result->error.status != PCERE_OK && replay_session_stopped(session);
         }
         report->cost_ns += report->results[base + i].sample.cost_ns;
-        measuring->left_ns -= (double)target->class->time_ns;
+        measuring->left_ns -= result->left ? 0 : (double)target->class->time_ns;
     }
     replay_stay_end(session);
     warming_done(&warming);
@@ -493,11 +514,11 @@ static void target_run(struct measuring *measuring, const struct replay_target *
 }
 
 /* Those that were not measured do not stay. */
-static void stopped_drop(struct replay_report *report)
+static void unmeasured_drop(struct replay_report *report)
 {
     size_t kept = 0;
     for (size_t i = 0; i < report->result_count; i++) {
-        if (report->results[i].stopped)
+        if (report->results[i].stopped || report->results[i].left)
             replay_result_done(&report->results[i]);
         else
             report->results[kept++] = report->results[i];
@@ -531,9 +552,23 @@ static void session_count(struct replay_report *report, uint64_t open_ns, uint64
     report->cost_ns += open_ns + close_ns;
 }
 
-enum pcere_status replay_run(struct store *store, const struct replay_target *targets, size_t target_count,
-                             const struct replay_options *options, struct replay_report *ret_report, struct pcere_error *error)
+/* As replay.h has it; the machine is the caller's. */
+static bool may_leave(const struct store_manifest *manifest, const struct replay_target *targets, size_t target_count, const struct replay_options *options)
 {
+    char *settings = options->leave_known ? replay_settings_text(options) : NULL;
+    bool any = false;
+    for (size_t i = 0; settings && !*settings && !(options->flags && *options->flags) && i < target_count; i++)
+        any |= first_choose(manifest, &targets[i], options) < options->thread_count;
+    free(settings);
+    return any;
+}
+
+enum pcere_status replay_run(struct store *store, const struct replay_target *targets, size_t target_count,
+                             const struct replay_options *asked, struct replay_report *ret_report, struct pcere_error *error)
+{
+    struct replay_options own = *asked;
+    const struct replay_options *options = &own;
+    own.leave_known = may_leave(store_manifest(store), targets, target_count, asked);
     struct replay_session session;
     struct replay_report report = {0};
     uint64_t start_ns = replay_session_clock_ns();
@@ -560,17 +595,22 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
     report.build_cached = session.build.cached;
     report.room_lacking_bytes = session.pool.cache.without_room ? session.pool.file_bytes : 0;
     struct measuring measuring = {&session, &report, target_count * options->thread_count, start_ns + session.build_ns, 0};
-    for (size_t i = 0; i < target_count; i++)
-        measuring.left_ns += (double)targets[i].class->time_ns * (double)options->thread_count;
     struct tour_times *times = calloc(target_count + 1, sizeof *times);
     report.results = calloc(measuring.total ? measuring.total : 1, sizeof *report.results);
-    if (!report.results || !times)
+    report.left = calloc(measuring.total ? measuring.total : 1, sizeof *report.left);
+    if (!report.results || !report.left || !times)
         status = pcere_fail_memory(error, "results");
+    for (size_t i = 0; !status && i < target_count; i++)
+        for (size_t t = 0; t < options->thread_count; t++)
+            if (is_left(store_manifest(store), &targets[i], options, t))
+                report.left[report.left_count++] = (struct replay_left){&targets[i], options->threads[t]};
+            else
+                measuring.left_ns += (double)targets[i].class->time_ns;
     if (!status)
         status = tours_measure(&session, targets, target_count, times, error);
     for (size_t i = 0; !status && i < target_count && !replay_session_stopped(&session); i++)
         target_run(&measuring, &targets[i], &times[i]);
-    stopped_drop(&report);
+    unmeasured_drop(&report);
     last_process_count(&session, &report);
     for (size_t i = 0; times && i < target_count; i++)
         tour_times_done(&times[i], options->thread_count);
@@ -592,6 +632,7 @@ void replay_report_done(struct replay_report *report)
     for (size_t i = 0; i < report->result_count; i++)
         replay_result_done(&report->results[i]);
     free(report->results);
+    free(report->left);
     free(report->compilers);
     *report = (struct replay_report){0};
 }

@@ -42,6 +42,7 @@ struct replay_options {
     uint64_t budget_ns;               /* wall time for all measurements, building left out, shared by the classes' in-vivo time; 0: no limit but those of `repeat` */
     uint64_t patience_ns;             /* how long a region may run without an end; 0: by its time in the program */
     const char *sample;               /* sampling inside regions: "auto", "off" (or NULL), or the share of iterations to run, "0.05" */
+    bool leave_known;                 /* what measured_is_known says is not replayed there, if it is the program's own code on its machine, and anything else is replayed */
     bool rates;                       /* measure how fast memory is restored, too; the costs have that as well */
     const char *flags;                /* compiler flags instead of the original's optimisation; NULL or "": the original's */
     const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */
@@ -111,7 +112,7 @@ struct replay_result {
     double slower_ratio;              /* by how much longer than at full speed it took then, all together */
     double last_slow_ratio;           /* sample.slow_ratio, of the last process alone */
     uint64_t written_pages, dropped_pages;  /* restored, or made absent, between repetitions (0 where nothing was repeated warm) */
-    bool stopped;                     /* before it was measured, since options->stop said so: no report has such a one */
+    bool stopped, left;               /* before it was measured, since options->stop said so; it was not to be (leave_known): no report has such a one */
     struct pcere_error error;         /* status PCERE_OK: measured */
 };
 
@@ -122,6 +123,8 @@ struct replay_report {
     size_t compiler_count;
     struct replay_result *results;    /* by target, then by thread count; only what was measured before options->stop said so */
     size_t result_count;
+    struct replay_left { const struct replay_target *target; uint32_t threads; } *left;     /* by options.leave_known */
+    size_t left_count;
     uint64_t build_ns, link_ns;       /* compiling and linking, near 0 if it was there; of it, linking: one executable for all codelets */
     bool build_cached;
     uint64_t room_lacking_bytes;      /* 0, or what the disk, or this machine's memory, had no room for, so that later replays will read the store again */

@@ -242,6 +242,7 @@ void replay_session_close(struct replay_session *session)
     processor_done(&session->processor);
     store_samples_free(session->samples, session->sample_count);
     store_series_free(session->series, session->series_count);
+    free(session->wholes);
     free(session->host_name);
     free(session->host);
     *session = (struct replay_session){.pool = PAGE_POOL_NONE, .filler_fd = -1, .stayed.plan.fd = -1};

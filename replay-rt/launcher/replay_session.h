@@ -35,6 +35,8 @@ struct replay_session {
     bool series_loaded;
     struct { uint32_t threads, count; } starts[REPLAY_STARTS_KINDS];    /* processes that measured how late their team began */
     struct speed_known speed;
+    struct replay_whole *wholes;      /* of replay only */
+    size_t whole_count, whole_capacity;
     uint64_t cores;                   /* of this machine; 0: not known */
     const struct replay_watcher *watcher;   /* of its processes, or NULL */
     struct process_ending ending;     /* one that measured, and gives its memory back while the next one starts */

@@ -13,7 +13,9 @@
 #define WORTH_NS 16000000.0               /* a region is sampled so much that it takes about this long ... */
 #define RATIO_LEAST 0.005
 #define RATIO_MOST 0.10                   /* ... within these shares */
-#define WHOLE_RUNS 6u                     /* that a whole replay takes about, warm-up included */
+#define WHOLE_RUNS 6u                     /* that a whole replay by itself takes about, warm-up included */
+#define GAIN_LEAST 6u                     /* a region's time over a shot's, where a whole replay runs it several times; */
+#define GAIN_LEAST_ONCE 15u               /* ... and where it runs it once: six shots or more, half of them rehearsals, are to take less than half of that */
 #define CENSUS_PARTS 10u                  /* of a region's time: what counting its tasks may take */
 #define PATIENCE_LEAST_NS 5000000000u
 #define PATIENCE_RUNS 4u
@@ -67,6 +69,12 @@ static bool is_hot(uint64_t in_vivo_ns, const struct sampling_subject *subject)
     return (double)subject->hot_bytes * COLD_NS_PER_BYTE > COLD_RATIO * (double)in_vivo_ns;
 }
 
+/* Would a whole replay pay for pages, not for runs of its region? */
+static bool pages_cost_more(uint64_t in_vivo_ns, const struct sampling_subject *subject)
+{
+    return in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * subject->page_ns > in_vivo_ns);
+}
+
 static const char *refusal_known(const struct replay_options *options, bool automatic, uint64_t in_vivo_ns, const struct sampling_subject *subject)
 {
     bool paged = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * subject->page_ns > WHOLE_RUNS * in_vivo_ns);
@@ -76,10 +84,10 @@ static const char *refusal_known(const struct replay_options *options, bool auto
         return "a precision was asked for";
     if (automatic && options->budget_ns && subject->budget_ns >= WHOLE_RUNS * in_vivo_ns)
         return "whole replays fit into the budget";
-    bool pages_cost = in_vivo_ns >= REGION_PAGED_LEAST_NS && (subject->rehearsed || subject->written_pages * subject->page_ns > in_vivo_ns);
-    if (in_vivo_ns < REGION_LEAST_NS && !pages_cost)
+    if (in_vivo_ns < REGION_LEAST_NS && !pages_cost_more(in_vivo_ns, subject))
         return "it takes less than 2 ms";
-    if (automatic && !options->budget_ns && !paged && in_vivo_ns <= subject->class_ns / POLICY_WEIGHT_PARTS / WHOLE_RUNS)
+    uint32_t whole_runs = subject->whole_runs ? subject->whole_runs : WHOLE_RUNS;
+    if (automatic && !options->budget_ns && !paged && in_vivo_ns <= subject->class_ns / POLICY_WEIGHT_PARTS / whole_runs)
         return "whole replays cost little beside what its class took";
     if (automatic && is_hot(in_vivo_ns, subject))
         return "its data are in the caches when it begins, and a shot would have to fetch them";
@@ -110,7 +118,9 @@ enum pcere_status sampling_choose(const struct replay_options *options, const st
         return *ret_refusal ? PCERE_OK : pcere_fail_memory(error, "a reason");
     }
     const struct shots *shots = ratio > 0 ? shots_by_share : shots_choose(subject->share_ratio);
-    policy->sample_gain = !(ratio > 0);
+    bool gains = !(ratio > 0) && !pages_cost_more(in_vivo_ns, subject);
+    policy->sample_gain = !gains ? 0 : policy->warmups ? GAIN_LEAST : GAIN_LEAST_ONCE;
+    policy->sample_census_ns = !(ratio > 0) ? in_vivo_ns / CENSUS_PARTS : 0;
     if (!(ratio > 0)) {
         ratio = WORTH_NS / (double)in_vivo_ns;
         ratio = ratio < RATIO_LEAST ? RATIO_LEAST : ratio > RATIO_MOST ? RATIO_MOST : ratio;
@@ -122,7 +132,6 @@ enum pcere_status sampling_choose(const struct replay_options *options, const st
     policy->sample_fraction = ratio / (double)SHOTS_USUAL;
     policy->sample_region_ns = in_vivo_ns;
     policy->sample_made_pages = subject->made_pages;
-    policy->sample_census_ns = policy->sample_gain ? in_vivo_ns / CENSUS_PARTS : 0;
     return PCERE_OK;
 }
 

@@ -28,6 +28,7 @@ struct sampling_subject {
     uint64_t budget_ns;               /* that its replays may take; 0: none was asked for */
     uint64_t page_ns;                 /* what a page costs, as page_cost_ns tells it */
     uint64_t made_pages;              /* that were not there before it, and are behind it; UINT64_MAX: unknown */
+    uint32_t whole_runs;              /* that a whole replay takes, warm-up included; 0: as many as one by itself */
 };
 
 /* Fill in the sample_ fields of *policy; sample_shots 0: whole, and where sampling was asked for, *ret_refusal (malloc'ed) says why. PCERE_USAGE: no such

@@ -18,6 +18,9 @@
 #define BUDGET_LEAST_NS 2000000u          /* short regions are timed more than twice */
 #define WEIGHT_PARTS 240u                 /* of what the classes took in vivo: for timed rounds */
 
+#define SHOTS_PAGE_PARTS 10u              /* of what a region changes: pages that shots need */
+#define DISBELIEF_PARTS 2u                /* of regions that ran often, so many shots in one were not believed, and cost a whole replay besides */
+
 #define EXPECTED_PARTS 25u                /* a walk that takes longer than expected by more than such a part is made again */
 
 enum { TIMED_LEAST = 2, TIMED_SHORT = 4, TIMED_MOST = 10 };     /* TIMED_SHORT: in a short program, where walks cost next to nothing, and one that is disturbed counts for half of two */
@@ -56,23 +59,37 @@ static bool options_allow(const struct replay_options *options)
     return !options->warmup && !options->repeat && !(options->precision_ratio > 0) && !options->budget_ns && !options->target;
 }
 
-/* What is sampled, or cannot run with so many threads, is no member of a tour. */
-static bool threads_allow(const struct replay_session *session, const struct replay_target *target, const struct store_codelet *codelet)
+/* What is sampled, or cannot run with so many threads, is no member of a tour; sampled is what rounds take long of, too, beside what its class took. *ret_sampled: by itself it would be. */
+static bool threads_allow(const struct replay_session *session, const struct replay_target *target, const struct store_codelet *codelet, bool *ret_sampled)
 {
     const struct replay_options *options = session->options;
+    *ret_sampled = false;
     for (size_t i = 0; i < options->thread_count; i++) {
-        struct plan_policy policy = {0};
-        char *refusal = NULL;
+        struct plan_policy policies[2] = {{0}};
         uint32_t threads = options->threads[i];
-        const struct sampling_subject subject = {.class_ns = replay_class_ns_at(target->class, codelet, threads)};
-        if (replay_threads_check(target, codelet, replay_team(codelet, store_manifest(session->store), threads), NULL)
-            || sampling_choose(options, codelet, threads, &subject, &policy, &refusal, NULL))
+        if (replay_threads_check(target, codelet, replay_team(codelet, store_manifest(session->store), threads), NULL))
             return false;
-        free(refusal);
-        if (policy.sample_shots)
+        for (unsigned toured = 0; toured < 2; toured++) {
+            char *refusal = NULL;
+            const struct sampling_subject subject = {.class_ns = replay_class_ns_at(target->class, codelet, threads), .whole_runs = toured ? TOUR_ROUNDS : 0};
+            if (sampling_choose(options, codelet, threads, &subject, &policies[toured], &refusal, NULL))
+                return false;
+            free(refusal);
+        }
+        *ret_sampled |= policies[0].sample_shots > 0;
+        if (policies[1].sample_shots)
             return false;
     }
     return true;
+}
+
+/* By itself: whole, or by shots, which may not be believed. */
+static uint64_t alone_ns(const struct tours *tours, const struct replay_target *target, const struct store_codelet *codelet, uint64_t before_ns, bool sampled)
+{
+    uint64_t whole_ns = PROCESS_NS + WALKS_ALONE * (target->class->representative_ns + before_ns), pages = 0;
+    for (size_t i = 0; i < codelet->after_count; i++)
+        pages += codelet->after[i].count;
+    return sampled ? PROCESS_NS + pages * tours->session->page_ns / SHOTS_PAGE_PARTS + whole_ns / DISBELIEF_PARTS : whole_ns;
 }
 
 static enum pcere_status candidate_look(struct tours *tours, const struct replay_target *target, size_t index, struct pcere_error *error)
@@ -85,15 +102,16 @@ static enum pcere_status candidate_look(struct tours *tours, const struct replay
         || store_codelet_load(session->store, target->class->codelet, &codelet, NULL))
         return PCERE_OK;
     enum pcere_status status = warming_begin(session, target, &codelet, &memory, &warming, error);
+    bool sampled = false;
     bool fits = !status && warming.predecessor_count && !codelet.does_io
                 && !warming.subject.after_itself && (warming.kind == WARMUP_PRECEDED || warming.too_long)
-                && threads_allow(session, target, &codelet);
+                && threads_allow(session, target, &codelet, &sampled);
     uint64_t before_ns = 0;
     for (size_t i = 0; fits && warming.kind == WARMUP_PRECEDED && i < warming.predecessor_count; i++)
         before_ns += warming.predecessors[i].class->representative_ns;
     if (fits)
         tours->candidates[tours->candidate_count++] = (struct candidate){
-            .target = target, .index = index, .alone_ns = PROCESS_NS + WALKS_ALONE * (target->class->representative_ns + before_ns)};
+            .target = target, .index = index, .alone_ns = alone_ns(tours, target, &codelet, before_ns, sampled)};
     warming_done(&warming);
     store_codelet_done(&codelet);
     return status == PCERE_SYSTEM ? status : PCERE_OK;
@@ -262,6 +280,8 @@ static enum pcere_status results_fill(struct tours *tours, const struct tour *to
         status = replay_result_begin(tours->session, candidate->target, options->threads[thread], "replay", result, error);
         if (!status)
             status = replay_samples_take(result, own, speed_full_ns(&tours->session->speed, options->threads[thread]), error);
+        if (!status)
+            status = replay_whole_note(tours->session, candidate->target, &result->sample, error);
         result->sample.cost_ns += cost_ns / members + (i + 1 == tour->count ? cost_ns % members : 0);
     }
     free(own);
@@ -348,14 +368,14 @@ static enum pcere_status tour_next(struct tours *tours, bool *ret_more, struct p
 {
     size_t first = 0, count = 0;
     bool closed = false;
-    uint64_t start_ns = replay_session_clock_ns(), *alone_ns = calloc(tours->candidate_count + 1, sizeof *alone_ns);
-    if (!alone_ns)
+    uint64_t start_ns = replay_session_clock_ns(), *costs_ns = calloc(tours->candidate_count + 1, sizeof *costs_ns);
+    if (!costs_ns)
         return pcere_fail_memory(error, "a tour");
     for (size_t i = 0; i < tours->candidate_count; i++)
-        alone_ns[i] = tours->candidates[i].alone_ns;
+        costs_ns[i] = tours->candidates[i].alone_ns;
     events_fill(tours);
-    *ret_more = tour_choose(tours->events, tours->event_count, alone_ns, tours->candidate_count, PLAN_STEPS_MAX + 1, &first, &count, &closed);
-    free(alone_ns);
+    *ret_more = tour_choose(tours->events, tours->event_count, costs_ns, tours->candidate_count, PLAN_STEPS_MAX + 1, &first, &count, &closed);
+    free(costs_ns);
     if (!*ret_more)
         return PCERE_OK;
     struct tour tour = {0};

@@ -26,6 +26,7 @@ void tour_times_done(struct tour_times *times, size_t thread_count);
 /* ---- which: no more than arithmetic ------------------------------------------------------------------------------------------------ */
 
 #define TOUR_NOBODY SIZE_MAX
+#define TOUR_ROUNDS 3u                /* an untimed one, and two timed ones */
 
 struct tour_event {                   /* an invocation, in the program's order */
     size_t class;                     /* equal for equal classes */
@@ -35,7 +36,7 @@ struct tour_event {                   /* an invocation, in the program's order *
     int64_t shift;                    /* its number less that of the invocation whose memory it has */
 };
 
-/* Events first .. first + count - 1 are the cheapest round that saves most over `alone_ns` (by candidate): ROUNDS rounds of them, at most `most` long. *ret_closed: what comes
+/* Events first .. first + count - 1 are the cheapest round that saves most over `alone_ns` (by candidate): TOUR_ROUNDS rounds of them, at most `most` long. *ret_closed: what comes
  * before the first is of the class of the last, so that rounds follow each other as in the program. False: none saves anything. */
 bool tour_choose(const struct tour_event *events, size_t event_count, const uint64_t *alone_ns, size_t candidate_count, size_t most, size_t *ret_first,
                  size_t *ret_count, bool *ret_closed);

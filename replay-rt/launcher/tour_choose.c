@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#define ROUNDS 3u                         /* an untimed one, and two timed ones */
 #define PROCESS_NS 8000000u               /* that one process takes, however short its region is */
 
 struct stretch { size_t first, count; bool closed; };
@@ -15,7 +14,7 @@ static double saved_ns(const struct tour_event *events, const struct stretch *st
     size_t members = 0;
     for (size_t i = 0; i < stretch->count; i++) {
         const struct tour_event *event = &events[stretch->first + i], *before = &events[stretch->first + (i ? i : stretch->count) - 1];
-        saved -= ROUNDS * (double)event->time_ns + (event->shift != before->shift ? ROUNDS * (double)event->lay_ns : 0);
+        saved -= TOUR_ROUNDS * (double)event->time_ns + (event->shift != before->shift ? TOUR_ROUNDS * (double)event->lay_ns : 0);
         if (event->candidate == TOUR_NOBODY || seen[event->candidate] == mark || (!i && !stretch->closed))
             continue;
         seen[event->candidate] = mark;

@@ -89,13 +89,19 @@ static const char *calibration_refusal(const struct replay_session *session, con
     return warming->subject.in_vivo_ns ? NULL : "its time in vivo is not known";
 }
 
+/* What its predecessors take, once. */
+static uint64_t before_ns(const struct warming *warming)
+{
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < warming->predecessor_count; i++)
+        sum_ns += warming->predecessors[i].class->representative_ns;
+    return sum_ns;
+}
+
 /* Its predecessors' runs, two of them untimed and three timed, would take longer than what they could make better is worth. */
 static bool precede_too_long(const struct warming *warming)
 {
-    uint64_t each_ns = 0;
-    for (size_t i = 0; i < warming->predecessor_count; i++)
-        each_ns += warming->predecessors[i].class->representative_ns;
-    return each_ns > warming->target->class->time_ns / PRECEDE_PARTS / PRECEDE_RUNS;
+    return before_ns(warming) > warming->target->class->time_ns / PRECEDE_PARTS / PRECEDE_RUNS;
 }
 
 /* The same of the pages that are laid down before them and behind them: where other invocations were captured than those that followed each other, these may be
@@ -246,6 +252,28 @@ static enum pcere_status trial_read(const struct store_sample *sample, enum warm
     }
     free(values);
     return PCERE_OK;
+}
+
+enum pcere_status replay_whole_note(struct replay_session *session, const struct replay_target *target, const struct store_sample *sample, struct pcere_error *error)
+{
+    struct calibrate_trial trial;
+    if (sample->sampled_ratio > 0)
+        return PCERE_OK;
+    enum pcere_status status = trial_read(sample, WARMUP_PLAIN, 0, &trial, error);
+    if (status || !trial.done)
+        return status;
+    if (!array_reserve(&session->wholes, &session->whole_capacity, session->whole_count + 1, sizeof *session->wholes))
+        return pcere_fail_memory(error, "samples");
+    session->wholes[session->whole_count++] = (struct replay_whole){target, sample->threads, trial.time_ns};
+    return PCERE_OK;
+}
+
+static bool sibling_agrees(const struct warming *warming, const struct store_sample *shots)
+{
+    const struct replay_session *session = warming->session;
+    struct calibrate_trial trial = {0};
+    return !trial_read(shots, WARMUP_PLAIN, 0, &trial, NULL) && trial.done
+           && doubt_sibling_agrees(session->wholes, session->whole_count, warming->target, shots->threads, trial.time_ns);
 }
 
 /* The sample becomes one that predictions do not count. */
@@ -413,9 +441,11 @@ static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns,
     const struct store_manifest *manifest = store_manifest(warming->session->store);
     uint32_t threads = result->sample.threads;
     bool own = !warming->session->elsewhere && !*result->sample.flags && !*result->sample.settings, comparable = own && threads == manifest->threads;
-    const char *why = own && is_sampled_auto(warming->session) ? doubt_of_shots(&result->sample, comparable ? warming->subject.in_vivo_ns : 0) : NULL;
+    const char *why = own && is_sampled_auto(warming->session) && !sibling_agrees(warming, &result->sample)
+                          ? doubt_of_shots(&result->sample, comparable ? warming->subject.in_vivo_ns : 0) : NULL;
     uint64_t captured = warming->codelet->capture_threads ? warming->codelet->capture_threads : 1;
-    uint64_t in_vivo_ns = threads > captured ? warming->subject.in_vivo_ns / threads * captured : warming->subject.in_vivo_ns;
+    uint64_t run_ns = warming->subject.in_vivo_ns + (warming->kind == WARMUP_PRECEDED ? before_ns(warming) : 0);
+    uint64_t in_vivo_ns = threads > captured ? run_ns / threads * captured : run_ns;
     uint64_t changed = codelet_memory_changed_pages(warming->memory, manifest->page_size);
     bool weighs = (double)warming->target->class->time_ns > DOUBT_WEIGHT_RATIO * (double)manifest->wall_ns;
     if (budget_ns && result->sample.cost_ns + WHOLE_RUNS_LEAST * in_vivo_ns > budget_ns)
@@ -475,6 +505,8 @@ enum pcere_status warming_measure(struct warming *warming, uint64_t budget_ns, s
     warming->opens = false;
     if (goes_on && !status)
         status = measure_on(warming, budget_ns, result, error);
+    if (!status)
+        status = replay_whole_note(warming->session, warming->target, &result->sample, error);
     if (!status)
         residual_note(warming, result);
     return status;

@@ -69,6 +69,9 @@ enum pcere_status warming_measure(struct warming *warming, uint64_t budget_ns, s
  * tried. PCERE_SYSTEM: no memory. */
 enum pcere_status warming_settle(struct warming *warming, const char *after, struct replay_result *result, struct pcere_error *error);
 
+/* What a sample of whole runs says of its class, for the others of its region. PCERE_SYSTEM: no memory. */
+enum pcere_status replay_whole_note(struct replay_session *session, const struct replay_target *target, const struct store_sample *sample, struct pcere_error *error);
+
 /* session->series, loaded if it is not yet. */
 enum pcere_status replay_series_need(struct replay_session *session, struct pcere_error *error);
 

@@ -21,7 +21,8 @@
 #define FAULTS_PARTS 50u        /* of a run: more is too much */
 #define SETTLED_RATIO 0.98      /* of the fastest run so far: what is not below that is no faster, */
 #define SETTLED_RUNS 2u         /* and after so many of these in a row no other will be */
-#define SLOW_RUNS 3u            /* so many where all of fewer were on slow processors */
+#define SLOW_RUNS 3u            /* so many where all of fewer were on slow processors, */
+#define SLOW_BUDGETS 8u         /* ... and one takes no longer than this many times what timed runs may take */
 #define WAITED_PARTS 100u       /* of a run: what threads waited for a processor, if that is less, disturbed nothing */
 #define DISTURBED_RATIO 3u      /* where the kernel interrupts everything: so many budgets, no more */
 
@@ -410,7 +411,7 @@ static void region_time(struct run *run)
             most = most > i + 1 ? most : i + 2;
             continue;
         }
-        if ((!fast || !pcere_steps_are_fast(run->codelet)) && i + 1 < SLOW_RUNS && policy->budget_ns && pcere_speed_may_wait()) {
+        if ((!fast || !pcere_steps_are_fast(run->codelet)) && i + 1 < SLOW_RUNS && cost.wall_ns <= SLOW_BUDGETS * policy->budget_ns && pcere_speed_may_wait()) {
             most = most > i + 1 ? most : i + 2;
             continue;
         }
@@ -434,6 +435,18 @@ static void first_step_time(struct run *run)
     pcere_plan_phase(run->codelet, PLAN_PHASE_PRECEDE);
 }
 
+/* Shots needed a rehearsal, which said nothing: the whole region has one only where that is cheaper than to make all pages the process's own. */
+static void whole_prepare(struct run *run)
+{
+    const struct plan_policy *policy = &run->codelet->plan->policy;
+    run->populated = run->rehearses && !policy->warmups && !policy->rehearse;
+    run->rehearses &= !run->populated;
+    if (run->populated)
+        pcere_memory_populate(&run->memory);
+    else
+        pcere_memory_prepare(&run->memory);
+}
+
 static void region_measure(struct run *run)
 {
     run->codelet->plan->result.fork_ns = pcere_team_fork_ns();
@@ -441,7 +454,7 @@ static void region_measure(struct run *run)
         return;
     if (run->samples) {
         pcere_plan_await(run->codelet, PLAN_PHASE_REHEARSE);
-        pcere_memory_prepare(&run->memory);
+        whole_prepare(run);
     }
     region_warm(run);
     if (run->codelet->plan->policy.watched && !(run->mark = mark_find()))

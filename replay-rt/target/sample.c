@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define TINY_NS 20000.0                   /* instances of a loop below this are run whole: a fixed cost would be scaled */
-#define GAIN_LEAST 6.0                    /* the region's time over that of a shot: below this several shots save nothing */
 #define CHUNK_LONG_NS 1000000.0           /* chunks of a dynamic schedule from which on one is its own warm-up: it stands alone, behind no untimed one */
 #define UNTIMED_NS 5000.0                 /* else chunks of about this long come before each block, untimed, ... */
 #define TIMED_NS 50000.0                  /* ... and so long are those of a block that count: what they fetch for their neighbours is then as in the loop */
@@ -515,7 +514,7 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
                 series->forget(context);
             continue;
         }
-        if (!result->sample_count && policy->sample_gain && outcome.time_ns < GAIN_LEAST * (double)outcome.real_ns) {
+        if (!result->sample_count && policy->sample_gain && outcome.time_ns < policy->sample_gain * (double)outcome.real_ns) {
             char reason[160];
             snprintf(reason, sizeof reason, "a shot would save too little: it takes %.0f %% of the region's time (loops under %.0f us, few iterations, or work outside loops)",
                      100 * (double)outcome.real_ns / outcome.time_ns, TINY_NS / 1e3);

@@ -56,7 +56,8 @@ uint64_t pcere_sample_mix(uint64_t value);
 
 /* Relative half width of the 95 % interval of a mean (Student; 0.95 two-sided, by degrees of freedom). */
 double pcere_sample_half_width(const uint64_t *samples_ns, uint64_t count);
-/* Later shots are faster than earlier ones: Mann and Kendall's test, one-sided, at about 5 %, where the difference matters. */
+/* Later shots are faster than earlier ones: Mann and Kendall's test, one-sided, at about 5 %, where the difference matters, and where the processor's own
+ * speed, as told by the known work beside each, does not explain it. */
 bool pcere_sample_trend_found(const struct plan_result *result);
 /* The first ones go. */
 void pcere_sample_drop(struct plan_result *result, uint64_t count);

@@ -17,3 +17,10 @@ whole() {
     holds "$1" jq -e --arg region "$2" --arg reason "$3" \
         '[.replays[] | select(.region | startswith($region))] | length > 0 and all(.basis == "replay" and .median_ns > 0 and (.sample_refusal // "" | test($reason)))' .out
 }
+# sampled SENTENCE REGION FILTER: there is one replay of the region, for which the filter holds; else it is shown
+sampled() {
+    local before=$failures
+    holds "$2 $1" jq -e --arg region "$2" "[.replays[] | select(.region | startswith(\$region))] | length == 1 and all($3)" .out
+    [ "$failures" -eq "$before" ] ||
+        jq -c --arg region "$2" '.replays[] | select(.region | startswith($region)) | [.basis, .sample_refusal, .sampled_ratio, .samples_ns, .in_vivo_ns, .reason]' .out
+}

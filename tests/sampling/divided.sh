@@ -6,9 +6,7 @@ build chunks chunks
 run "$PCERE" replay --sample 0.06 --threads 1 --json chunks.pcere
 says "loops whose chunks are fixed, and sections, are replayed" 0
 for region in growing uneven data_dependent large_chunks downwards by_runtime step_by_step; do
-    holds "$region is sampled, or was disturbed" jq -e --arg region "$region" \
-        '[.replays[] | select(.region | startswith($region))] | length == 1
-         and all(.basis == "sample" and .sampled_ratio < 0.28 or (.sample_refusal | test("faster than the one before")))' .out
+    sampled "is sampled, or was disturbed" "$region" '.basis == "sample" and .sampled_ratio < 0.28 or (.sample_refusal // "" | test("faster than the one before"))'
 done
 whole "sections that are met once are replayed whole" apart 'no loop'
 if [ "$(nproc)" -gt 1 ]; then
@@ -23,9 +21,7 @@ for threads in $(seq $(($(nproc) > 1 ? 2 : 1))); do
     run "$PCERE" replay --sample 0.06 --threads "$threads" --json dynamic.pcere
     says "loops with a dynamic schedule are replayed with $threads threads" 0
     for region in slivers pieces growing@ growing_guided rows@ rows_in_turn rows_guided lookups spread; do
-        holds "$region is sampled, or was disturbed" jq -e --arg region "$region" \
-            '[.replays[] | select(.region | startswith($region))] | length == 1
-             and all(.basis == "sample" and .sampled_ratio > 0.01 and .sampled_ratio < 0.28 or (.sample_refusal // "" | test("faster than the one before")))' .out
+        sampled "is sampled, or was disturbed" "$region" '.basis == "sample" and .sampled_ratio > 0.01 and .sampled_ratio < 0.28 or (.sample_refusal // "" | test("faster than the one before"))'
     done
 done
 
@@ -34,10 +30,8 @@ build tasks tasks
 run "$PCERE" replay --sample 0.06 --threads 1 --json tasks.pcere
 says "tasks are replayed" 0
 for region in flat loop downwards fib_region; do
-    holds "$region is sampled, or refused for what was measured" jq -e --arg region "$region" \
-        '[.replays[] | select(.region | startswith($region))] | length == 1
-         and all(.basis == "sample" and .sampled_ratio > 0.005 and .sampled_ratio < 0.5
-                 or (.sample_refusal | test("differ too much|faster than the one before|too short|a sampled run failed: .* no progress")))' .out
+    sampled "is sampled, or refused for what was measured" "$region" '.basis == "sample" and .sampled_ratio > 0.005 and .sampled_ratio < 0.5
+        or (.sample_refusal // "" | test("differ too much|faster than the one before|too short|a sampled run failed: .* no progress"))'
 done
 whole "a sort whose tasks decide what the next do is replayed whole" sort_region 'depends on'
 whole "a search that ends when something is found is" search 'depends on'

@@ -86,7 +86,24 @@ static void the_faster_of_two_processes_is_left(void)
     CU_ASSERT_EQUAL(sample.sample_count, 2);
 }
 
+/* Two classes of one region that a slow minute of the capture parted. */
+static void shots_are_believed_by_a_sibling(void)
+{
+    static struct store_class classes[2], others[1];
+    static const struct store_region region = {.classes = classes, .class_count = 2}, other = {.classes = others, .class_count = 1};
+    const struct replay_target fast = {.region = &region, .class = &classes[0]}, slow = {.region = &region, .class = &classes[1]}, stranger = {.region = &other, .class = others};
+    const struct replay_whole wholes[] = {{&fast, 1, 12.5e6}, {&slow, 2, 7e6}, {&stranger, 1, 16e6}};
+    CU_ASSERT_TRUE(doubt_sibling_agrees(wholes, 3, &slow, 1, 12.0e6));
+    CU_ASSERT_TRUE(doubt_sibling_agrees(wholes, 3, &slow, 1, 13.5e6));
+    CU_ASSERT_FALSE(doubt_sibling_agrees(wholes, 3, &slow, 1, 16e6));
+    CU_ASSERT_FALSE(doubt_sibling_agrees(wholes, 3, &slow, 1, 11e6));
+    CU_ASSERT_FALSE(doubt_sibling_agrees(wholes, 3, &slow, 2, 7e6));      /* itself */
+    CU_ASSERT_FALSE(doubt_sibling_agrees(wholes, 3, &fast, 4, 7e6));
+    CU_ASSERT_FALSE(doubt_sibling_agrees(NULL, 0, &slow, 1, 12.0e6));
+}
+
 static const struct unit_test tests[] = {
+    {"shots that take what another class of the region took whole are believed", shots_are_believed_by_a_sibling},
     {"shots that lie more than a third apart are doubted", shots_apart_by_more_than_a_third},
     {"so are shots, and a single run, that take longer than is known", means_above_what_was_known},
     {"what is known at one number of threads bounds the others", what_is_known_holds_at_other_numbers_of_threads},

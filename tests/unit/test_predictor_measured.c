@@ -175,6 +175,29 @@ static void test_light_where_a_process_costs_more(void)
     CU_ASSERT_FALSE(measured_is_light(&manifest, &classes[2]));   /* as long as a process, and more than a 250th */
 }
 
+/* What ran once or a few times is known at the capture's number of threads: a fiftieth each, a 20th together. */
+static void test_known_where_it_was_captured(void)
+{
+    enum { MS = 1000000 };
+    struct store_class classes[] = {
+        {.captured = true, .members = 1, .time_ns = 190 * MS}, {.captured = true, .members = 3, .time_ns = 160 * MS}, {.captured = true, .members = 1, .time_ns = 150 * MS},
+        {.captured = true, .members = 4, .time_ns = 10 * MS}, {.captured = true, .members = 1, .time_ns = 200 * MS}, {.members = 1, .time_ns = MS},
+        {.captured = true, .nested = true, .members = 1, .time_ns = MS},
+    };
+    enum { COUNT = sizeof classes / sizeof *classes };
+    struct store_region regions[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        regions[i] = (struct store_region){.classes = &classes[i], .class_count = 1};
+    const struct store_manifest manifest = {.threads = 2, .wall_ns = UINT64_C(10000) * MS, .regions = regions, .region_count = COUNT};
+    for (size_t i = 0; i < COUNT; i++) {
+        CU_ASSERT_EQUAL(measured_is_known(&manifest, &classes[i], 2), i < 3);
+        CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[i], 1));
+    }
+    classes[1].time_ns += MS;         /* 190 + 161 + 150 */
+    CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[0], 2));
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 2));
+}
+
 /* Repetitions of 1000 and 2000. */
 static double held(uint32_t threads, size_t count, const uint64_t *interrupted, const uint64_t *waits)
 {
@@ -226,6 +249,7 @@ static const struct unit_test tests[] = {
     {"what weighs less than a 250th, and with what is lighter a hundredth, is light", test_light_classes},
     {"beside its region's heaviest class, what weighs less than a fiftieth, and with others like it a twentieth, is light", test_light_beside_the_heaviest},
     {"what took no longer than a process would, and less than a 25th, is light", test_light_where_a_process_costs_more},
+    {"at the capture's number of threads, what ran up to three times is known", test_known_where_it_was_captured},
     {"repetitions are grouped by process", test_groups_are_processes},
     {"the precision is Student's over the medians of processes", test_precision_by_hand},
     {"where nothing is known of interruptions, all count", test_nothing_is_known},

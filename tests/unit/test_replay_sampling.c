@@ -1,6 +1,7 @@
-/* tests/unit/test_replay_sampling.c - where a shot's blocks lie, and how much the launcher has sampled. */
+/* tests/unit/test_replay_sampling.c - where a shot's blocks lie, how much the launcher has sampled, and whether shots agree. */
 #include "replay-rt/launcher/page_cost.h"
 #include "replay-rt/launcher/sampling.h"
+#include "replay-rt/target/sample_agree.c"
 #include "replay-rt/target/sample_place.c"
 #include "unit.h"
 
@@ -209,6 +210,33 @@ static void heavy_classes_are_replayed_whole(void)
     subject.class_ns = 0;
 }
 
+/* In a walk with others it runs three times, not six: a hundred members are enough there. */
+static void in_a_tour_fewer_members_are_enough(void)
+{
+    char *refusal;
+    subject.class_ns = 100 * UINT64_C(14000000);
+    CU_ASSERT(chosen("auto", 0, 14000000, &refusal).sample_shots > 0);
+    subject.whole_runs = 3;
+    CU_ASSERT_EQUAL(chosen("auto", 0, 14000000, &refusal).sample_shots, 0);
+    CU_ASSERT(refusal && strstr(refusal, "its class"));
+    free(refusal);
+    subject.class_ns = 80 * UINT64_C(14000000);
+    CU_ASSERT(chosen("auto", 0, 14000000, &refusal).sample_shots > 0);
+    subject.class_ns = subject.whole_runs = 0;
+}
+
+/* Six shots and more, beside six runs or beside one. */
+static void shots_must_save_more_where_one_run_is_enough(void)
+{
+    const struct replay_options options = {.sample = "auto"};
+    const struct store_codelet codelet = {.in_vivo_ns = 100000000, .capture_threads = 1};
+    struct plan_policy often = {.warmups = 1}, once = {0};
+    char *refusal = NULL;
+    CU_ASSERT_EQUAL(sampling_choose(&options, &codelet, 1, &subject, &often, &refusal, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(sampling_choose(&options, &codelet, 1, &subject, &once, &refusal, NULL), PCERE_OK);
+    CU_ASSERT(often.sample_gain >= 6 && once.sample_gain >= 12);
+}
+
 static void long_regions_are_sampled(void)
 {
     char *refusal;
@@ -261,9 +289,33 @@ static void short_regions_that_need_many_pages_are_sampled(void)
     subject.written_pages = 33000;
     CU_ASSERT(chosen("auto", 0, 1000000, &refusal).sample_shots > 0);
     CU_ASSERT_PTR_NULL(refusal);
+    CU_ASSERT_EQUAL(chosen("auto", 0, 1000000, &refusal).sample_gain, 0);     /* a run would pay for its pages */
     CU_ASSERT_EQUAL(chosen("auto", 0, 100000, &refusal).sample_shots, 0);
     free(refusal);
     subject.written_pages = 0;
+}
+
+static bool falling(const uint64_t *times_ns, const uint32_t *works_ns, size_t count)
+{
+    static struct plan_result result;
+    result.sample_count = count;
+    memcpy(result.samples_ns, times_ns, count * sizeof *times_ns);
+    memcpy(result.works_ns, works_ns, count * sizeof *works_ns);
+    return pcere_sample_trend_found(&result);
+}
+
+/* A processor that gets faster makes later shots shorter, too, and the known work beside them. */
+static void a_trend_is_the_datas_not_the_processors(void)
+{
+    static const uint64_t warm[] = {150, 140, 130, 120, 110}, level[] = {120, 124, 119, 123, 121}, little[] = {102, 101, 101, 100, 100};
+    static const uint32_t steady[] = {40, 40, 41, 40, 40}, faster[] = {60, 56, 52, 48, 44}, slower[] = {40, 44, 48, 52, 56}, unknown[5] = {0};
+    CU_ASSERT_TRUE(falling(warm, steady, 5));
+    CU_ASSERT_TRUE(falling(warm, unknown, 5));
+    CU_ASSERT_TRUE(falling(warm, slower, 5));
+    CU_ASSERT_FALSE(falling(warm, faster, 5));
+    CU_ASSERT_FALSE(falling(warm, steady, 3));
+    CU_ASSERT_FALSE(falling(level, slower, 5));   /* the processor alone is no trend either */
+    CU_ASSERT_FALSE(falling(little, steady, 5));
 }
 
 static void patience_follows_the_region(void)
@@ -316,6 +368,9 @@ static const struct unit_test tests[] = {
     {"long regions are sampled less, short ones and repetitions not at all", long_regions_are_sampled},
     {"a short region that finds its data in the caches is replayed whole", what_is_hot_and_short_is_replayed_whole},
     {"a short region that needs many pages is sampled", short_regions_that_need_many_pages_are_sampled},
+    {"in a tour, a class with fewer members is replayed whole", in_a_tour_fewer_members_are_enough},
+    {"shots must save more where a whole replay is one run", shots_must_save_more_where_one_run_is_enough},
+    {"later shots that are shorter have a trend, unless the processor got faster", a_trend_is_the_datas_not_the_processors},
     {"a shot may take a multiple of the region's time, more with fewer threads", patience_follows_the_region},
     {"shares that make no sense are refused, the user's and the codelet's", nonsense_is_refused},
 };
