@@ -156,7 +156,6 @@ static enum pcere_status report_add(json_t *document, const struct replay_words 
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
 
-/* What was not replayed since it weighs too little. */
 /* Its time in vivo stands for a replay with so many threads; NULL: with all. */
 static void left_add(json_t *list, const struct replay_target *target, const uint32_t *threads, bool *failed)
 {
@@ -168,6 +167,7 @@ static void left_add(json_t *list, const struct replay_target *target, const uin
     *failed |= json_array_append_new(list, value) != 0;
 }
 
+/* What was not replayed since it weighs too little, or is known. */
 static json_t *left_value(const struct replay_target *targets, size_t count, const struct replay_report *report, bool *failed)
 {
     json_t *list = json_array();
