@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_LEAST_BYTES (4u << 20)       /* that are used: of less the last huge page would be most */
 
 static bool runs_add(struct store_run **runs, size_t *count, size_t *capacity, const struct store_run *from, size_t from_count)
 {
@@ -44,69 +47,60 @@ static int page_order(const void *left, const void *right)
 
 struct finder {
     struct place_table table;
-    size_t again_capacity, pages_capacity;
     uint64_t extra;
 };
 
-static bool place_new(struct finder *finder, uint64_t page, uint64_t *ret_place)
+static uint64_t place_new(struct finder *finder, uint64_t page)
 {
     struct place_table *table = &finder->table;
-    if (!array_reserve(&table->again, &finder->again_capacity, table->place_count + 1, sizeof *table->again)
-        || !array_reserve(&table->pages, &finder->pages_capacity, table->place_count + 1, sizeof *table->pages))
-        return false;
     table->again[table->place_count] = PAGE_NOWHERE;
     table->pages[table->place_count] = page;
-    *ret_place = table->place_count++;
-    return true;
+    return table->place_count++;
 }
 
-static bool page_place(struct finder *finder, uint64_t page)
+static void page_place(struct finder *finder, uint64_t page)
 {
-    return finder->table.places[page] != PAGE_NOWHERE || place_new(finder, page, &finder->table.places[page]);
+    if (finder->table.places[page] == PAGE_NOWHERE)
+        finder->table.places[page] = place_new(finder, page);
 }
 
 /* The last place of it that this codelet took is not enough. */
-static bool page_place_again(struct finder *finder, uint64_t page)
+static void page_place_again(struct finder *finder, uint64_t page)
 {
-    uint64_t last = finder->table.taken[page] - 1, place;
+    uint64_t last = finder->table.taken[page] - 1;
     if (finder->table.again[last] != PAGE_NOWHERE || !finder->extra)
-        return true;
-    if (!place_new(finder, page, &place))
-        return false;
+        return;
+    uint64_t place = place_new(finder, page);
     finder->table.again[last] = place;
     finder->extra--;
-    return true;
 }
 
-static bool run_place(struct finder *finder, const struct store_run *run, bool take)
+static void run_place(struct finder *finder, const struct store_run *run, bool take)
 {
-    bool placed = true;
-    for (uint64_t page = run->page; placed && page - run->page < run->count && page < finder->table.page_count; page++) {
-        placed = page_place(finder, page) && (!take || !finder->table.taken[page] || page_place_again(finder, page));
-        if (placed && take)
+    for (uint64_t page = run->page; page - run->page < run->count && page < finder->table.page_count; page++) {
+        page_place(finder, page);
+        if (take && finder->table.taken[page])
+            page_place_again(finder, page);
+        if (take)
             place_table_take(&finder->table, page);
     }
-    return placed;
 }
 
-static bool codelets_place(struct finder *finder, const struct page_places *places)
+static void codelets_place(struct finder *finder, const struct page_places *places)
 {
-    bool placed = true;
-    for (size_t i = 0; placed && i < places->first_count; i++) {
+    for (size_t i = 0; i < places->first_count; i++) {
         bool before = i % 2 == 0;
         size_t end = i + 1 < places->first_count ? places->firsts[i + 1] : places->run_count;
-        for (size_t run = places->firsts[i]; placed && run < end; run++)
-            placed = run_place(finder, &places->runs[run], before);
+        for (size_t run = places->firsts[i]; run < end; run++)
+            run_place(finder, &places->runs[run], before);
         if (before)
             place_table_give_back(&finder->table, places->runs + places->firsts[i], end - places->firsts[i]);
     }
-    return placed;
 }
 
-/* Those that overlap follow each other. */
+/* Those that overlap follow each other. False: no memory. */
 static bool contents_place(struct finder *finder, const struct page_places *places)
 {
-    bool placed = true;
     if (!places->content_count)
         return true;
     struct store_run *contents = malloc(places->content_count * sizeof *contents);
@@ -114,27 +108,47 @@ static bool contents_place(struct finder *finder, const struct page_places *plac
         return false;
     memcpy(contents, places->contents, places->content_count * sizeof *contents);
     qsort(contents, places->content_count, sizeof *contents, page_order);
-    for (size_t i = 0; placed && i < places->content_count; i++)
-        placed = run_place(finder, &contents[i], false);
+    for (size_t i = 0; i < places->content_count; i++)
+        run_place(finder, &contents[i], false);
     free(contents);
-    return placed;
+    return true;
+}
+
+/* What is not used is not touched. */
+static bool table_map(struct place_table *table, uint64_t page_count, uint64_t extra)
+{
+    size_t item_bytes = sizeof *table->places;
+    if (page_count > SIZE_MAX / item_bytes / 8 || extra > SIZE_MAX / item_bytes / 8)
+        return false;
+    size_t places_most = page_count + extra + 1;
+    table->memory_bytes = 2 * (page_count + 1 + places_most) * item_bytes;
+    table->memory = mmap(NULL, table->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (table->memory == MAP_FAILED) {
+        table->memory = NULL;
+        return false;
+    }
+    if (4 * page_count * item_bytes >= HUGE_LEAST_BYTES)
+        madvise(table->memory, table->memory_bytes, MADV_HUGEPAGE);
+    table->page_count = page_count;
+    table->taken = table->memory;
+    table->places = table->taken + page_count + 1;
+    table->again = table->places + page_count + 1;
+    table->pages = table->again + places_most;
+    return true;
 }
 
 bool place_table_find(const struct page_places *places, uint64_t page_count, uint64_t extra, struct place_table *ret_table)
 {
-    size_t room = page_count ? page_count : 1;
     struct finder finder = {.extra = extra};
     struct place_table *table = &finder.table;
-    table->page_count = page_count;
-    table->taken = calloc(room, sizeof *table->taken);
-    table->places = malloc(room * sizeof *table->places);
-    bool found = table->taken && table->places && array_reserve(&table->again, &finder.again_capacity, room, sizeof *table->again)
-                 && array_reserve(&table->pages, &finder.pages_capacity, room, sizeof *table->pages);
+    bool found = table_map(table, page_count, extra);
     for (uint64_t page = 0; found && page < page_count; page++)
         table->places[page] = PAGE_NOWHERE;
-    found = found && contents_place(&finder, places) && codelets_place(&finder, places);
+    found = found && contents_place(&finder, places);
+    if (found)
+        codelets_place(&finder, places);
     for (uint64_t page = 0; found && page < page_count; page++)
-        found = page_place(&finder, page);
+        page_place(&finder, page);
     if (found)
         *ret_table = *table;
     else
@@ -144,10 +158,8 @@ bool place_table_find(const struct page_places *places, uint64_t page_count, uin
 
 void place_table_done(struct place_table *table)
 {
-    free(table->places);
-    free(table->pages);
-    free(table->again);
-    free(table->taken);
+    if (table->memory)
+        munmap(table->memory, table->memory_bytes);
     *table = (struct place_table){0};
 }
 

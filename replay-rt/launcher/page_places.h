@@ -33,6 +33,8 @@ struct place_table {
     uint64_t *again;                  /* of each place: where its page lies once more, or PAGE_NOWHERE */
     uint64_t *taken;                  /* of each page: one more than the place that the codelet took last whose turn it is; zeros between codelets. Written behind `const` */
     uint64_t page_count, place_count;
+    void *memory;                     /* all of these, */
+    size_t memory_bytes;              /* ... mapped at once: by huge pages, where it is much */
 };
 
 /* The places of the store's first `page_count` pages, all different, below place_count. The same for the same codelets in the same order.
