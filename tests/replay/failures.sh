@@ -7,7 +7,7 @@ run "$PCERE" replay fails.pcere works --threads 1,2 --repeat 2
 says "a region that works is replayed" 0 out 'works@fails.c'
 run "$PCERE" replay fails.pcere crashes works --threads 2 --repeat 2
 says "a crash gives status 1, its signal and a backtrace, and the other region its samples" 1 out "works@fails.c.*$(samples 2)" \
-    err 'Segmentation fault at address 0x8' err 'crashes.omp_outlined' err '__kmpc_fork_call'
+    err 'Segmentation fault at address 0x8' err 'crashes.omp_outlined' err '__kmpc_fork_call|__kmp_invoke_microtask'
 run "$PCERE" replay fails.pcere aborts --threads 1 --repeat 1
 says "an abort as well" 1 err 'Aborted'
 run "$PCERE" replay fails.pcere ends --threads 1 --repeat 1
