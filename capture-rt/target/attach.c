@@ -160,6 +160,7 @@ static void runtime_learn(struct capture_log *log, const void *caller)
             log->runtime_separate = 1;
         }
     }
+    target_operators_divert();
     target_runtime_resolve();
     target_locks_resolve();
     target_copies_resolve();

@@ -1,5 +1,5 @@
-/* capture-rt/target/divert.c - the OpenMP runtime's calls of malloc, where the program's executable has an allocator: lookup finds that first, so that
- * the runtime's blocks would lie among the program's. Its table of addresses is made to lead here instead.
+/* capture-rt/target/divert.c - calls of loaded objects are made to lead here, by their tables of addresses: the OpenMP runtime's of malloc, where the program's executable has
+ * an allocator (lookup finds that first, so that the runtime's blocks would lie among the program's), and those that operators.c asks for.
  */
 #include "capture-rt/target/target.h"
 
@@ -45,7 +45,8 @@ static bool word_write(const struct dl_phdr_info *info, uint64_t address, uint64
     return !sealed || !mprotect((void *)page, page_bytes, PROT_READ);
 }
 
-static void table_divert(const struct dl_phdr_info *info, uint64_t relocations, uint64_t bytes, uint64_t symbols, uint64_t strings, size_t *diverted)
+static void table_divert(const struct dl_phdr_info *info, uint64_t relocations, uint64_t bytes, uint64_t symbols, uint64_t strings, target_own_address *address_of,
+                         size_t *diverted)
 {
     const ElfW(Rela) *rela = (const void *)relocations;
     for (size_t i = 0; rela && symbols && strings && i < bytes / sizeof *rela; i++) {
@@ -53,33 +54,42 @@ static void table_divert(const struct dl_phdr_info *info, uint64_t relocations, 
         if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
             continue;
         const ElfW(Sym) *symbol = (const ElfW(Sym) *)symbols + ELF64_R_SYM(rela[i].r_info);
-        uint64_t own = symbol->st_shndx == SHN_UNDEF ? own_address((const char *)strings + symbol->st_name) : 0;
+        uint64_t own = address_of((const char *)strings + symbol->st_name);
         if (own && word_write(info, info->dlpi_addr + rela[i].r_offset, own))
             ++*diverted;
     }
 }
 
+size_t target_object_divert(const struct dl_phdr_info *info, target_own_address *address_of)
+{
+    const ElfW(Dyn) *dynamic = NULL;
+    uint64_t value[DT_JMPREL + 1] = {0};
+    size_t diverted = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++)
+        if (dynamic->d_tag >= 0 && dynamic->d_tag <= DT_JMPREL)
+            value[dynamic->d_tag] = dynamic->d_un.d_val;
+    if (value[DT_STRTAB] < info->dlpi_addr)
+        return 0;                     /* the kernel's own object: its addresses are as in its file */
+    table_divert(info, value[DT_JMPREL], value[DT_PLTRELSZ], value[DT_SYMTAB], value[DT_STRTAB], address_of, &diverted);
+    table_divert(info, value[DT_RELA], value[DT_RELASZ], value[DT_SYMTAB], value[DT_STRTAB], address_of, &diverted);
+    return diverted;
+}
+
 static int runtime_divert(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     struct runtime *runtime = context;
-    const ElfW(Dyn) *dynamic = NULL;
     bool found = false;
     (void)bytes;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         found |= header->p_type == PT_LOAD && runtime->inside - (info->dlpi_addr + header->p_vaddr) < header->p_memsz;
-        if (header->p_type == PT_DYNAMIC)
-            dynamic = (const void *)(info->dlpi_addr + header->p_vaddr);
     }
-    if (!found || !dynamic)
-        return found;
-    uint64_t value[DT_JMPREL + 1] = {0};
-    for (; dynamic->d_tag != DT_NULL; dynamic++)
-        if (dynamic->d_tag >= 0 && dynamic->d_tag <= DT_JMPREL)
-            value[dynamic->d_tag] = dynamic->d_un.d_val;
-    table_divert(info, value[DT_JMPREL], value[DT_PLTRELSZ], value[DT_SYMTAB], value[DT_STRTAB], &runtime->diverted);
-    table_divert(info, value[DT_RELA], value[DT_RELASZ], value[DT_SYMTAB], value[DT_STRTAB], &runtime->diverted);
-    return 1;
+    if (found)
+        runtime->diverted = target_object_divert(info, own_address);
+    return found;
 }
 
 bool target_allocator_divert(const void *inside)

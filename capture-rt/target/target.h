@@ -285,6 +285,12 @@ void target_allocator_separated(uintptr_t *ret_text_low, uintptr_t *ret_text_hig
 void target_allocator_for_program(int change);
 /* divert.c: from now on the object around this address has malloc and the like from allocator.c, whoever defines them first; false: it asks for none. */
 bool target_allocator_divert(const void *inside);
+/* ... this object's calls of functions for whose names `address_of` is not 0 lead there; how many entries do. */
+struct dl_phdr_info;
+typedef uint64_t target_own_address(const char *name);
+size_t target_object_divert(const struct dl_phdr_info *info, target_own_address *address_of);
+/* operators.c: where the program's allocator is a library with operators new and delete of its own, all loaded objects' lead through fresh.c. */
+void target_operators_divert(void);
 bool target_allocator_runtime(const void *address);             /* does it lie in the text of a runtime that is kept apart? */
 
 /* keys.c, at a stop: which keys of pthread_key_create there are; then, in each thread of the team, what the calling one keeps. */

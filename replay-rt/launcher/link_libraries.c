@@ -82,6 +82,12 @@ static bool is_implied_library(const char *name)
     return false;
 }
 
+/* They come first: what a library that is the program's allocator (mimalloc, tcmalloc) has before them are operators new and delete, and a codelet's allocate by its own malloc, as these do. */
+static bool is_cpp_library(const char *name)
+{
+    return !strncmp(name, "libstdc++.so", 12) || !strncmp(name, "libc++.so", 9) || !strncmp(name, "libc++abi.so", 12);
+}
+
 /* Folders in which the original found its libraries: run path, then LD_LIBRARY_PATH of the capture. */
 static const char *captured_path(const struct store *store, const struct loaded_image *image)
 {
@@ -163,10 +169,11 @@ void link_libraries_add(struct arguments *arguments, const struct store *store, 
     }
     if (!index)
         runtimes_add(program, arguments);
-    for (size_t i = 0; i < count; i++) {
-        const char *slash = strrchr(names[i], '/');     /* a library without a soname can be named by its path */
-        const char *name = slash ? slash + 1 : names[i];
-        if (!is_implied_library(name) && (captured || !is_captured(images, name)))
-            arguments_addf(arguments, slash ? "%s" : "-l:%s", names[i]);
-    }
+    for (unsigned other = 0; other < 2; other++)
+        for (size_t i = 0; i < count; i++) {
+            const char *slash = strrchr(names[i], '/');     /* a library without a soname can be named by its path */
+            const char *name = slash ? slash + 1 : names[i];
+            if (is_cpp_library(name) != other && !is_implied_library(name) && (captured || !is_captured(images, name)))
+                arguments_addf(arguments, slash ? "%s" : "-l:%s", names[i]);
+        }
 }
