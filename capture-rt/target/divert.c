@@ -78,15 +78,19 @@ size_t target_object_divert(const struct dl_phdr_info *info, target_own_address 
     return diverted;
 }
 
+bool target_object_has(const struct dl_phdr_info *info, uintptr_t address)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && address - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) < info->dlpi_phdr[i].p_memsz)
+            return true;
+    return false;
+}
+
 static int runtime_divert(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     struct runtime *runtime = context;
-    bool found = false;
+    bool found = target_object_has(info, runtime->inside);
     (void)bytes;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        found |= header->p_type == PT_LOAD && runtime->inside - (info->dlpi_addr + header->p_vaddr) < header->p_memsz;
-    }
     if (found)
         runtime->diverted = target_object_divert(info, own_address);
     return found;

@@ -16,7 +16,7 @@ extern void *__libc_realloc(void *block, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void __libc_free(void *block);
 
-static const void *object_of(const void *address)
+const void *target_object_of(const void *address)
 {
     Dl_info info;
     return dladdr(address, &info) ? info.dli_fbase : NULL;
@@ -34,7 +34,7 @@ static bool is_an_entry(const void *address)
 static void function_find(const char *name, void *ret_function)
 {
     void *symbol = dlsym(RTLD_DEFAULT, name);
-    if (is_an_entry(symbol) || object_of(symbol) == object_of(&target_next))
+    if (is_an_entry(symbol) || target_object_of(symbol) == target_object_of(&target_next))
         symbol = dlsym(RTLD_NEXT, name);
     if (symbol)
         memcpy(ret_function, &symbol, sizeof symbol);
@@ -98,7 +98,7 @@ struct target_allocator target_next = {first_malloc, first_calloc, first_realloc
 bool target_allocator_is_ours(void)
 {
     const void *first = dlsym(RTLD_DEFAULT, "malloc");
-    return is_an_entry(first) || object_of(first) == object_of(&target_next);
+    return is_an_entry(first) || target_object_of(first) == target_object_of(&target_next);
 }
 
 bool target_allocator_is_foreign(void)
@@ -108,5 +108,5 @@ bool target_allocator_is_foreign(void)
         functions_find();
     memcpy(&next, &target_next.malloc, sizeof next);
     /* Some allocators are called __libc_malloc, too. */
-    return !target_allocator_is_ours() || object_of(next) != object_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
+    return !target_allocator_is_ours() || target_object_of(next) != target_object_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
 }

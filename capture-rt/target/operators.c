@@ -44,9 +44,9 @@ NEWS(OWN_NEW)
     }
 DELETES(OWN_DELETE)
 
-#define ENTRY_NEW(name, alignment) {#name, (uintptr_t)own##name, (uintptr_t *)&next##name},
-#define ENTRY_DELETE(name) {#name, (uintptr_t)own##name, (uintptr_t *)&next##name},
-static const struct { const char *name; uintptr_t own, *next; } operators[] = {NEWS(ENTRY_NEW) DELETES(ENTRY_DELETE)};
+#define ENTRY_NEW(name, alignment) {#name, (uintptr_t)own##name, &next##name},
+#define ENTRY_DELETE(name) {#name, (uintptr_t)own##name, &next##name},
+static const struct { const char *name; uintptr_t own; void *next; } operators[] = {NEWS(ENTRY_NEW) DELETES(ENTRY_DELETE)};
 
 enum { OPERATORS = sizeof operators / sizeof *operators };
 
@@ -55,57 +55,38 @@ static uint64_t own_address(const char *name)
     if (name[0] != '_' || name[1] != 'Z')
         return 0;
     for (size_t i = 0; i < OPERATORS; i++)
-        if (!strcmp(operators[i].name, name))
-            return *operators[i].next ? operators[i].own : 0;
+        if (!strcmp(operators[i].name, name)) {
+            const void *next;
+            memcpy(&next, operators[i].next, sizeof next);
+            return next ? operators[i].own : 0;
+        }
     return 0;
 }
 
-static const void *object_of(uintptr_t address)
-{
-    Dl_info info;
-    return address && dladdr((void *)address, &info) ? info.dli_fbase : NULL;
-}
+struct objects { uintptr_t allocator; bool others; };
 
-struct objects { uintptr_t allocator, here; bool executable; };
-
-static bool object_has(const struct dl_phdr_info *info, uintptr_t address)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_LOAD && address - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) < info->dlpi_phdr[i].p_memsz)
-            return true;
-    return false;
-}
-
-/* The executable comes first. */
-static int executable_ask(struct dl_phdr_info *info, size_t bytes, void *context)
-{
-    struct objects *objects = context;
-    (void)bytes;
-    objects->executable = object_has(info, objects->allocator);
-    return 1;
-}
-
+/* The executable comes first: where it is the allocator, nothing is done. This library asks for no operators. */
 static int object_divert(struct dl_phdr_info *info, size_t bytes, void *context)
 {
-    const struct objects *objects = context;
+    struct objects *objects = context;
+    bool executable = !objects->others, allocator = target_object_has(info, objects->allocator);
     (void)bytes;
-    if (!object_has(info, objects->allocator) && !object_has(info, objects->here))
+    objects->others = true;
+    if (!allocator)
         target_object_divert(info, own_address);
-    return 0;
+    return executable && allocator;
 }
 
 void target_operators_divert(void)
 {
-    struct objects objects = {(uintptr_t)dlsym(RTLD_DEFAULT, "_Znwm"), (uintptr_t)target_operators_divert, false};
-    const void *allocator = object_of(objects.allocator);
-    if (!allocator || allocator != object_of((uintptr_t)target_next.malloc))
-        return;
-    dl_iterate_phdr(executable_ask, &objects);
-    if (objects.executable || allocator == object_of(objects.here))
+    struct objects objects = {.allocator = (uintptr_t)dlsym(RTLD_DEFAULT, "_Znwm")};
+    const void *allocator = target_object_of((const void *)objects.allocator);
+    if (!allocator || allocator != target_object_of((const void *)(uintptr_t)target_next.malloc))
         return;
     for (size_t i = 0; i < OPERATORS; i++) {
-        uintptr_t next = (uintptr_t)dlsym(RTLD_DEFAULT, operators[i].name);
-        *operators[i].next = object_of(next) == allocator ? next : 0;
+        const void *next = dlsym(RTLD_DEFAULT, operators[i].name);
+        next = target_object_of(next) == allocator ? next : NULL;
+        memcpy(operators[i].next, &next, sizeof next);
     }
     dl_iterate_phdr(object_divert, &objects);
 }

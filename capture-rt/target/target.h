@@ -276,6 +276,7 @@ struct target_allocator {
     size_t (*usable)(void *block);
 };
 extern struct target_allocator target_next;
+const void *target_object_of(const void *address);              /* where the loaded object begins that it is of; NULL: of none */
 bool target_allocator_is_ours(void);                            /* false: the executable has one of its own, and allocator.c is not asked */
 bool target_allocator_is_foreign(void);                         /* not the C library's: sizes do not stand in front of its blocks */
 
@@ -289,6 +290,7 @@ bool target_allocator_divert(const void *inside);
 struct dl_phdr_info;
 typedef uint64_t target_own_address(const char *name);
 size_t target_object_divert(const struct dl_phdr_info *info, target_own_address *address_of);
+bool target_object_has(const struct dl_phdr_info *info, uintptr_t address);
 /* operators.c: where the program's allocator is a library with operators new and delete of its own, all loaded objects' lead through fresh.c. */
 void target_operators_divert(void);
 bool target_allocator_runtime(const void *address);             /* does it lie in the text of a runtime that is kept apart? */

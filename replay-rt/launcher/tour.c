@@ -106,9 +106,7 @@ static enum pcere_status candidate_look(struct tours *tours, const struct replay
     bool fits = !status && warming.predecessor_count && !codelet.does_io
                 && !warming.subject.after_itself && (warming.kind == WARMUP_PRECEDED || warming.too_long)
                 && threads_allow(session, target, &codelet, &sampled);
-    uint64_t before_ns = 0;
-    for (size_t i = 0; fits && warming.kind == WARMUP_PRECEDED && i < warming.predecessor_count; i++)
-        before_ns += warming.predecessors[i].class->representative_ns;
+    uint64_t before_ns = fits && warming.kind == WARMUP_PRECEDED ? warming_before_ns(&warming) : 0;
     if (fits)
         tours->candidates[tours->candidate_count++] = (struct candidate){
             .target = target, .index = index, .alone_ns = alone_ns(tours, target, &codelet, before_ns, sampled)};

@@ -89,8 +89,7 @@ static const char *calibration_refusal(const struct replay_session *session, con
     return warming->subject.in_vivo_ns ? NULL : "its time in vivo is not known";
 }
 
-/* What its predecessors take, once. */
-static uint64_t before_ns(const struct warming *warming)
+uint64_t warming_before_ns(const struct warming *warming)
 {
     uint64_t sum_ns = 0;
     for (size_t i = 0; i < warming->predecessor_count; i++)
@@ -101,7 +100,7 @@ static uint64_t before_ns(const struct warming *warming)
 /* Its predecessors' runs, two of them untimed and three timed, would take longer than what they could make better is worth. */
 static bool precede_too_long(const struct warming *warming)
 {
-    return before_ns(warming) > warming->target->class->time_ns / PRECEDE_PARTS / PRECEDE_RUNS;
+    return warming_before_ns(warming) > warming->target->class->time_ns / PRECEDE_PARTS / PRECEDE_RUNS;
 }
 
 /* The same of the pages that are laid down before them and behind them: where other invocations were captured than those that followed each other, these may be
@@ -444,7 +443,7 @@ static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns,
     const char *why = own && is_sampled_auto(warming->session) && !sibling_agrees(warming, &result->sample)
                           ? doubt_of_shots(&result->sample, comparable ? warming->subject.in_vivo_ns : 0) : NULL;
     uint64_t captured = warming->codelet->capture_threads ? warming->codelet->capture_threads : 1;
-    uint64_t run_ns = warming->subject.in_vivo_ns + (warming->kind == WARMUP_PRECEDED ? before_ns(warming) : 0);
+    uint64_t run_ns = warming->subject.in_vivo_ns + (warming->kind == WARMUP_PRECEDED ? warming_before_ns(warming) : 0);
     uint64_t in_vivo_ns = threads > captured ? run_ns / threads * captured : run_ns;
     uint64_t changed = codelet_memory_changed_pages(warming->memory, manifest->page_size);
     bool weighs = (double)warming->target->class->time_ns > DOUBT_WEIGHT_RATIO * (double)manifest->wall_ns;

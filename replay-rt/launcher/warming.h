@@ -60,6 +60,8 @@ struct warming {
 enum pcere_status warming_begin(struct replay_session *session, const struct replay_target *target, const struct store_codelet *codelet,
                                 const struct codelet_memory *memory, struct warming *ret_warming, struct pcere_error *error);
 void warming_done(struct warming *warming);
+/* What its predecessors take, once. */
+uint64_t warming_before_ns(const struct warming *warming);
 
 /* Measure under that warm-up, and at the capture's number of threads calibrate first, if that is open still: then `result` is what was taken, and has the
  * others as trials. */

@@ -1,12 +1,15 @@
-/* own_malloc_allocator.c - malloc and the like in the executable: a list of free blocks for each power of two, in one static area. */
+/* own_malloc_allocator.c - malloc and the like in the executable: a list of free blocks for each power of two, in one static area. in_library_allocator.c has another AREA. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 struct block { struct block *next; size_t bytes, class; uint64_t mark; };
-enum { CLASSES = 40, MARK = 0x5ca1ab1e };
-static _Alignas(64) char area[64u << 20];
+enum { CLASSES = 40, MARK = 0x5ca1ab1e, AREA_BYTES = 64 << 20 };
+#ifndef AREA
+static _Alignas(64) char area[AREA_BYTES];
+#define AREA area
+#endif
 static size_t used;
 static struct block *available[CLASSES];
 static long live;
@@ -23,8 +26,8 @@ static void *take(size_t alignment, size_t bytes)
     struct block *block = alignment > 16 ? NULL : available[class];
     if (block) {
         available[class] = block->next;
-    } else if (((size_t)1 << class) <= sizeof area - used) {
-        uintptr_t start = (uintptr_t)area + used + sizeof *block;
+    } else if (((size_t)1 << class) <= AREA_BYTES - used) {
+        uintptr_t start = (uintptr_t)AREA + used + sizeof *block;
         block = (struct block *)((start + alignment - 1) / alignment * alignment) - 1;
         used += (size_t)1 << class;
     }
@@ -36,7 +39,7 @@ static void *take(size_t alignment, size_t bytes)
     return block ? block + 1 : NULL;
 }
 
-void free(void *start)
+static void give(void *start)
 {
     struct block *block = (struct block *)start - 1;
     if (!start)
@@ -54,6 +57,7 @@ void free(void *start)
     __atomic_clear(&busy, __ATOMIC_RELEASE);
 }
 
+void free(void *start) { give(start); }
 void *malloc(size_t bytes) { return take(16, bytes); }
 void *aligned_alloc(size_t alignment, size_t bytes) { return take(alignment < 16 ? 16 : alignment, bytes); }
 void *memalign(size_t alignment, size_t bytes) { return aligned_alloc(alignment, bytes); }
@@ -71,7 +75,7 @@ void *realloc(void *start, size_t bytes)
     void *grown = take(16, bytes);
     if (grown && start) {
         memcpy(grown, start, known < bytes ? known : bytes);
-        free(start);
+        give(start);
     }
     return grown;
 }
