@@ -23,24 +23,39 @@
 #define RANGE_PAGES_LEAST 16u             /* shorter ones are left as they are */
 #define RANGES_MOST 4096u
 #define STRETCH_PAGES 64u                 /* between pages that are known to change: made the process's own as well */
-enum { PAGES_MOST = 64, STREAMS = 8 };
+#define REMAPPED_PAGES_LEAST 16u          /* so many at once are mapped from the file again, and copied by the kernel at one go */
+enum { PAGES_MOST = 64, STREAMS = 256, COPY_PAGES_MOST = REMAPPED_PAGES_LEAST };
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
-struct range { uint64_t start, end; const unsigned char *pages; };
+/* Of a page: nobody needed it yet; a thread fills it in; it is there; and its words in the file are not all that it is to hold. */
+enum { PAGE_FREE, PAGE_TAKEN, PAGE_FILLED, PAGE_ADJUSTED };
+
+struct range {
+    uint64_t start, end, source;      /* source: of its first page, in the file */
+    const unsigned char *pages;
+    _Atomic unsigned char *states;    /* of each page */
+};
 
 static struct {
+    const struct memory *memory;
     struct range *ranges;             /* ascending */
     size_t count;
     uint64_t page_bytes;
     int descriptor;
-    _Atomic uint64_t filled;          /* pages so far */
+    _Atomic uint64_t filled;          /* pages so far that the kernel did not count as faults */
 } ahead = {.descriptor = -1};
 
+/* Arrays that are gone through side by side, and each page by page or in steps: where a walk goes on, keyed by that place. */
 static __thread struct {
-    struct stream { uint64_t next; uint32_t pages; } streams[STREAMS];     /* arrays that are gone through side by side */
-    uint32_t oldest;
+    struct stream { uint64_t next; int64_t step_bytes; uint32_t pages; } streams[STREAMS];
+    uint64_t last;                    /* touch */
+    int64_t last_step_bytes;
+    unsigned char *copies;            /* room for COPY_PAGES_MOST */
 } thread;
 
 static int descriptor_open(void)
@@ -79,8 +94,13 @@ static void range_add(const struct memory *memory, const struct plan_copy *copy,
 {
     if (end - start < RANGE_PAGES_LEAST * ahead.page_bytes || ahead.count == RANGES_MOST)
         return;
-    ahead.ranges[ahead.count] = (struct range){start, end, memory->codelet->pages + copy->source + (start - copy->address)};
-    if (!range_take(&ahead.ranges[ahead.count++]))
+    uint64_t source = copy->source + (start - copy->address);
+    struct range *range = &ahead.ranges[ahead.count];
+    *range = (struct range){start, end, source, memory->codelet->pages + source, calloc((end - start) / ahead.page_bytes, 1)};
+    if (!range->states)
+        return;
+    ahead.count++;
+    if (!range_take(range))
         pcere_plan_end(memory->codelet, PLAN_FAILED, "cannot map the captured pages again");
 }
 
@@ -100,6 +120,29 @@ static void copy_add(const struct memory *memory, const struct plan_copy *copy, 
     range_add(memory, copy, range_start, range_end);
 }
 
+static const struct range *range_of(uint64_t address)
+{
+    BISECT(low, 0, ahead.count, i, ahead.ranges[i].end <= address);
+    return low < ahead.count && ahead.ranges[low].start <= address ? &ahead.ranges[low] : NULL;
+}
+
+static _Atomic unsigned char *state_of(const struct range *range, uint64_t address)
+{
+    return &range->states[(address - range->start) / ahead.page_bytes];
+}
+
+static void adjusted_mark(const struct memory *memory)
+{
+    for (size_t i = 0; i < memory->adjusted_count; i++) {
+        uint64_t end = memory->adjusted[i].address + memory->adjusted[i].bytes;
+        for (uint64_t at = memory->adjusted[i].address & ~(ahead.page_bytes - 1); at < end; at += ahead.page_bytes) {
+            const struct range *range = range_of(at);
+            if (range)
+                atomic_store(state_of(range, at), PAGE_ADJUSTED);
+        }
+    }
+}
+
 void pcere_ahead_begin(const struct memory *memory)
 {
     const struct replay_plan *plan = memory->codelet->plan;
@@ -107,6 +150,7 @@ void pcere_ahead_begin(const struct memory *memory)
     if (!memory->lazy || !plan->changed.count || ahead.ranges || (ahead.descriptor = descriptor_open()) < 0
         || !(ahead.ranges = calloc(RANGES_MOST, sizeof *ahead.ranges)))
         return;
+    ahead.memory = memory;
     ahead.page_bytes = plan->page_bytes;
     for (uint64_t i = 0, at = 0; i < plan->before.count; i++) {
         while (at < plan->changed.count && changed[at].address + changed[at].bytes <= memory->copies[i].address)
@@ -114,43 +158,119 @@ void pcere_ahead_begin(const struct memory *memory)
         if (at < plan->changed.count && copy_suits(memory, &memory->copies[i]))
             copy_add(memory, &memory->copies[i], changed, plan->changed.count, at);
     }
+    adjusted_mark(memory);
 }
 
-static const struct range *range_of(uint64_t address)
+static size_t stream_slot(uint64_t next)
 {
-    BISECT(low, 0, ahead.count, i, ahead.ranges[i].end <= address);
-    return low < ahead.count && ahead.ranges[low].start <= address ? &ahead.ranges[low] : NULL;
+    return next / ahead.page_bytes * 0x9e3779b97f4a7c15u >> 56;
 }
 
-/* How many pages from here on: of a stream twice as many as last time. */
-static uint64_t pages_ahead(uint64_t start, uint64_t pages_most)
+/* The walk that this touch goes on with, with twice as many pages as last time; or a new one. Two steps of one width, not of a page, make one as well. */
+static struct stream stream_at(uint64_t start)
 {
-    uint32_t at = 0;
-    while (at < STREAMS && (thread.streams[at].next != start || !thread.streams[at].pages))
-        at++;
-    uint32_t pages = at == STREAMS ? 1 : thread.streams[at].pages < PAGES_MOST ? 2 * thread.streams[at].pages : PAGES_MOST;
-    if (at == STREAMS)
-        at = thread.oldest++ % STREAMS;
-    if (pages > pages_most)
-        pages = (uint32_t)pages_most;
-    thread.streams[at] = (struct stream){start + pages * ahead.page_bytes, pages};
-    return pages;
+    const struct stream *known = &thread.streams[stream_slot(start)];
+    int64_t step_bytes = (int64_t)(start - thread.last);
+    struct stream stream = {start, (int64_t)ahead.page_bytes, 1};
+    if (known->pages && known->next == start) {
+        stream = *known;
+        stream.pages = stream.pages < PAGES_MOST ? 2 * stream.pages : PAGES_MOST;
+    } else if (step_bytes == thread.last_step_bytes && step_bytes) {
+        stream.step_bytes = step_bytes;
+        stream.pages = 2;
+    }
+    thread.last_step_bytes = step_bytes;
+    thread.last = start;
+    return stream;
 }
 
-/* Pages that another thread fills in at the same time are passed over. */
+/* How many pages of the walk from its start on are this thread's to fill in; `state`: what they must be, but for the first one. 0: another thread is at the first one. */
+static uint32_t pages_take(const struct range *range, const struct stream *stream)
+{
+    uint32_t taken = 0;
+    uint64_t at = stream->next;
+    for (; taken < stream->pages && range->start <= at && at < range->end; taken++, at += (uint64_t)stream->step_bytes) {
+        unsigned char state = PAGE_FREE;
+        if (!atomic_compare_exchange_strong(state_of(range, at), &state, PAGE_TAKEN))
+            break;
+    }
+    return taken;
+}
+
+/* From the file, at one go. Where nobody else can write there meanwhile, also into a hypervisor's page tables. */
+static bool pages_remap(const struct range *range, uint64_t start, uint64_t bytes)
+{
+    const struct codelet *codelet = ahead.memory->codelet;
+    if (mmap((void *)start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, codelet->pages_fd, (off_t)(range->source + (start - range->start)))
+        == MAP_FAILED)
+        return false;
+    if (!madvise((void *)start, bytes, MADV_POPULATE_WRITE) && codelet->plan->result.threads == 1) {
+        struct shadow_span span = {.page_bytes = ahead.page_bytes};
+        pcere_shadow_add(&span, pcere_mapping_at(start), start, start + bytes);
+        pcere_shadow_fill(&span);
+    }
+    return true;
+}
+
+static void pages_copy(uint64_t start, const void *from, uint64_t bytes)
+{
+    struct uffdio_copy copy = {.dst = start, .src = (uint64_t)from, .len = bytes};
+    ioctl(ahead.descriptor, UFFDIO_COPY, &copy);
+    if (copy.copy > 0)
+        atomic_fetch_add(&ahead.filled, (uint64_t)copy.copy / ahead.page_bytes);
+}
+
+/* Through a buffer: the mapped file would have to be brought into this process's page tables first. */
+static void pages_fill(const struct range *range, uint64_t start, uint64_t bytes)
+{
+    if (bytes >= REMAPPED_PAGES_LEAST * ahead.page_bytes && pages_remap(range, start, bytes))
+        return;
+    if (!thread.copies) {
+        thread.copies = mmap(NULL, COPY_PAGES_MOST * ahead.page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        thread.copies = thread.copies == MAP_FAILED ? NULL : thread.copies;
+    }
+    for (uint64_t done = 0; done < bytes;) {
+        uint64_t piece = bytes - done < COPY_PAGES_MOST * ahead.page_bytes ? bytes - done : COPY_PAGES_MOST * ahead.page_bytes;
+        const unsigned char *from = range->pages + (start + done - range->start);
+        bool read = thread.copies && syscall(SYS_pread64, ahead.memory->codelet->pages_fd, thread.copies, piece,
+                                              range->source + (start + done - range->start)) == (long)piece;
+        if (!read)
+            for (uint64_t at = 0; at < piece; at += ahead.page_bytes)
+                (void)*(const volatile unsigned char *)(from + at);
+        pages_copy(start + done, read ? thread.copies : from, piece);
+        done += piece;
+    }
+}
+
+/* What somebody dropped, and what this process adjusted, comes page by page; a page that another thread fills in is waited for by touching it again. */
 bool pcere_ahead_serve(uint64_t address)
 {
     const struct range *range = range_of(address);
     if (!range)
         return false;
     uint64_t start = address & ~(ahead.page_bytes - 1);
-    uint64_t end = start + pages_ahead(start, (range->end - start) / ahead.page_bytes) * ahead.page_bytes;
-    for (uint64_t at = start; at < end; at += ahead.page_bytes)
-        (void)*(const volatile unsigned char *)(range->pages + (at - range->start));
-    struct uffdio_copy copy = {.dst = start, .src = (uint64_t)(range->pages + (start - range->start)), .len = end - start};
-    ioctl(ahead.descriptor, UFFDIO_COPY, &copy);
-    if (copy.copy > 0)                        /* up to a page that is there already */
-        atomic_fetch_add(&ahead.filled, (uint64_t)copy.copy / ahead.page_bytes);
+    struct stream stream = stream_at(start);
+    uint32_t pages = pages_take(range, &stream);
+    bool together = stream.step_bytes == (int64_t)ahead.page_bytes;
+    if (!pages && atomic_load(state_of(range, start)) != PAGE_TAKEN) {
+        const unsigned char *from = range->pages + (start - range->start);
+        (void)*(const volatile unsigned char *)from;
+        pages_copy(start, from, ahead.page_bytes);
+        return true;
+    }
+    if (together && pages)
+        pages_fill(range, start, pages * ahead.page_bytes);
+    uint64_t at = start;
+    for (uint32_t i = 0; i < pages; i++, at += (uint64_t)stream.step_bytes) {
+        if (!together)
+            pages_fill(range, at, ahead.page_bytes);
+        atomic_store(state_of(range, at), PAGE_FILLED);
+    }
+    if (pages) {
+        stream.next = at;
+        stream.pages = pages;
+        thread.streams[stream_slot(at)] = stream;
+    }
     return true;
 }
 

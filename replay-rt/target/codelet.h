@@ -184,6 +184,7 @@ struct memory {
     struct plan_range *adjusted;      /* words that this process had to change: not compared */
     size_t adjusted_count, adjusted_capacity;
     bool learned, guarded;            /* guarded: the capture's protections are in force */
+    bool shadowed;                    /* pages that are known to change were filled into a hypervisor's page tables, if it has any */
 };
 
 /* Map every captured range writable, at its address; ends the process with PLAN_COLLIDED if one is taken. */
@@ -230,6 +231,24 @@ void pcere_aliases_find(struct memory *memory);
 void pcere_aliases_map(const struct memory *memory);
 /* Is what lies there that of another address? */
 bool pcere_aliases_hold(const struct memory *memory, uint64_t address);
+
+/* ---- shadow.c: a hypervisor's page tables ------------------------------------------------------------------------------------- */
+
+enum { SHADOW_RANGES = 128 };
+
+/* Pages of one mapping that this process has of its own, to be filled in at one go. All zero but for `page_bytes`: empty. */
+struct shadow_span {
+    struct plan_range ranges[SHADOW_RANGES];      /* ascending */
+    size_t count;
+    uint64_t bytes, page_bytes;
+    const struct plan_mapping *mapping;
+};
+
+/* Pages from `start` to `end` are the process's own now, were not used yet, and may be read and written, and so may all others between them and those that were added
+ * before. Where first uses are cheap (told once, by time), nothing happens. */
+void pcere_shadow_add(struct shadow_span *span, const struct plan_mapping *mapping, uint64_t start, uint64_t end);
+/* Whatever was added: its first uses cost no more than others. Nobody may write there meanwhile. The span is empty again. */
+void pcere_shadow_fill(struct shadow_span *span);
 
 /* ---- ahead.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -211,11 +211,41 @@ static void restore_piece(struct memory *memory, uint64_t page, const struct pla
     pcere_page_move(memory->codelet, &move, count * page_bytes);
 }
 
-static void populate_write(uint64_t start, uint64_t end, uint64_t page_bytes)
+/* Index of the mapping that holds the address, or the number of mappings. */
+static uint64_t mapping_of(const struct memory *memory, uint64_t address)
 {
-    if (start >= end || !madvise((void *)start, end - start, MADV_POPULATE_WRITE))
+    BISECT(low, 0, memory->codelet->plan->mappings.count, i, memory->mappings[i].end <= address);
+    uint64_t count = memory->codelet->plan->mappings.count;
+    return low < count && memory->mappings[low].start <= address ? low : count;
+}
+
+/* The mapping that holds the address, if pages of it may be read and written now. */
+static const struct plan_mapping *writable_mapping(const struct memory *memory, uint64_t address)
+{
+    uint64_t i = mapping_of(memory, address);
+    if (i == memory->codelet->plan->mappings.count || pcere_mapping_changes_protection(&memory->mappings[i])
+        || (memory->guarded && memory->mappings[i].protection != (PROT_READ | PROT_WRITE)))
+        return NULL;
+    return &memory->mappings[i];
+}
+
+/* What is the process's own now. */
+static void range_shadow(const struct memory *memory, struct shadow_span *span, uint64_t start, uint64_t end)
+{
+    const struct plan_mapping *mapping = memory->shadowed ? NULL : writable_mapping(memory, start);
+    if (mapping && end <= mapping->end)
+        pcere_shadow_add(span, mapping, start, end);
+}
+
+static void populate_write(const struct memory *memory, struct shadow_span *span, uint64_t start, uint64_t end)
+{
+    if (start >= end)
         return;
-    for (uint64_t at = start; at < end; at += page_bytes) {
+    if (!madvise((void *)start, end - start, MADV_POPULATE_WRITE)) {
+        range_shadow(memory, span, start, end);
+        return;
+    }
+    for (uint64_t at = start; at < end; at += span->page_bytes) {
         volatile unsigned char *byte = (volatile unsigned char *)at;
         *byte = *byte;
     }
@@ -231,6 +261,7 @@ static void populate_piece(struct memory *memory, uint64_t page, const struct pl
     uint64_t page_bytes = memory->codelet->plan->page_bytes, known = memory->codelet->plan->changed.count;
     uint64_t at = copy->address + first * page_bytes, end = at + count * page_bytes;
     uint64_t i = pcere_plan_range_from(changed, known, at);
+    struct shadow_span span = {.page_bytes = page_bytes};
     for (; i < known && at < end; i++) {
         uint64_t from = changed[i].address < end ? changed[i].address : end;
         uint64_t stop = changed[i].address + changed[i].bytes < end ? changed[i].address + changed[i].bytes : end;
@@ -240,13 +271,14 @@ static void populate_piece(struct memory *memory, uint64_t page, const struct pl
         else
             from = at;
         if (from < end)
-            populate_write(from, stop, page_bytes);
+            populate_write(memory, &span, from, stop);
         at = stop;
     }
     if (!known)
-        populate_write(at, end, page_bytes);
+        populate_write(memory, &span, at, end);
     else if (at < end)
         madvise((void *)at, end - at, MADV_POPULATE_READ);
+    pcere_shadow_fill(&span);
 }
 
 /* In turn, since what is only mapped costs next to nothing. */
@@ -262,16 +294,19 @@ static void populate_changed(void *context, uint32_t thread, uint32_t threads)
     const struct memory *memory = context;
     const struct plan_range *changed = PLAN_TABLE(memory->codelet, changed, struct plan_range);
     uint64_t count = memory->codelet->plan->changed.count, page_bytes = memory->codelet->plan->page_bytes, pages = 0, seen = 0;
+    struct shadow_span span = {.page_bytes = page_bytes};
     for (uint64_t i = 0; i < count; i++)
         pages += changed[i].bytes / page_bytes;
     uint64_t first = pages * thread / threads, end = pages * (thread + 1) / threads;
     for (uint64_t i = 0; i < count && seen < end; i++) {
         uint64_t next = seen + changed[i].bytes / page_bytes;
         uint64_t from = first > seen ? first : seen, to = end < next ? end : next;
-        if (from < to)
-            madvise((void *)(changed[i].address + (from - seen) * page_bytes), (to - from) * page_bytes, MADV_POPULATE_WRITE);
+        uint64_t start = changed[i].address + (from - seen) * page_bytes, bytes = from < to ? (to - from) * page_bytes : 0;
+        if (bytes && !madvise((void *)start, bytes, MADV_POPULATE_WRITE))
+            range_shadow(memory, &span, start, start + bytes);
         seen = next;
     }
+    pcere_shadow_fill(&span);
 }
 
 static void restore_all(void *context, uint32_t thread, uint32_t threads)
@@ -299,12 +334,15 @@ static void drop(const struct plan_range *ranges, size_t count)
 void pcere_memory_populate(struct memory *memory)
 {
     pcere_processors_run(memory->lazy ? populate_all : restore_all, memory, memory->codelet->plan->result.threads);
+    memory->shadowed = true;
 }
 
 void pcere_memory_prepare(struct memory *memory)
 {
-    if (memory->lazy && memory->codelet->plan->changed.count)
-        pcere_processors_run(populate_changed, memory, memory->codelet->plan->result.threads);
+    if (!memory->lazy || !memory->codelet->plan->changed.count)
+        return;
+    pcere_processors_run(populate_changed, memory, memory->codelet->plan->result.threads);
+    memory->shadowed = true;
 }
 
 void pcere_memory_restore(struct memory *memory)
@@ -445,14 +483,6 @@ void pcere_memory_learn(struct memory *memory)
     pcere_memory_learn_drops(memory);
     memory->codelet->plan->result.written_pages = memory->written_count;
     memory->learned = true;
-}
-
-/* Index of the mapping that holds the address, or the number of mappings. */
-static uint64_t mapping_of(const struct memory *memory, uint64_t address)
-{
-    BISECT(low, 0, memory->codelet->plan->mappings.count, i, memory->mappings[i].end <= address);
-    uint64_t count = memory->codelet->plan->mappings.count;
-    return low < count && memory->mappings[low].start <= address ? low : count;
 }
 
 bool pcere_memory_is_mapped(const struct memory *memory, uint64_t address)
