@@ -239,7 +239,9 @@ enum pcere_status file_hash(int directory, const char *path, uint64_t *ret_hash,
     enum pcere_status status = file_open_regular(directory, path, PCERE_DATA, &descriptor, &about, error);
     if (status)
         return status;
-    char *chunk = malloc(FILE_CHUNK_BYTES);
+    /* no larger than the file, and a byte more, which shows that it ends there */
+    size_t chunk_bytes = (uint64_t)about.st_size < FILE_CHUNK_BYTES ? (size_t)about.st_size + 1 : FILE_CHUNK_BYTES;
+    char *chunk = malloc(chunk_bytes);
     XXH64_state_t *state = XXH64_createState();
     uint64_t bytes = 0;
     if (!chunk || !state)
@@ -247,7 +249,7 @@ enum pcere_status file_hash(int directory, const char *path, uint64_t *ret_hash,
     else
         XXH64_reset(state, 0);
     for (ssize_t got = 1; !status && got;) {
-        got = read(descriptor, chunk, FILE_CHUNK_BYTES);
+        got = read(descriptor, chunk, chunk_bytes);
         if (got < 0 && errno != EINTR)
             status = file_fail(error, errno, "read", path);
         else if (got > 0) {

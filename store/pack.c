@@ -83,10 +83,11 @@ static enum pcere_status fail_changed(const char *name, struct pcere_error *erro
 
 static enum pcere_status content_add(struct packer *packer, int descriptor, const char *name, uint64_t bytes, struct pcere_error *error)
 {
-    char *chunk = malloc(PACK_CHUNK_BYTES);
+    size_t chunk_bytes = bytes && bytes < PACK_CHUNK_BYTES ? (size_t)bytes : PACK_CHUNK_BYTES;
+    char *chunk = malloc(chunk_bytes);
     enum pcere_status status = chunk ? PCERE_OK : pcere_fail_memory(error, name);
     while (!status && bytes) {
-        ssize_t got = read(descriptor, chunk, bytes < PACK_CHUNK_BYTES ? (size_t)bytes : PACK_CHUNK_BYTES);
+        ssize_t got = read(descriptor, chunk, bytes < chunk_bytes ? (size_t)bytes : chunk_bytes);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)

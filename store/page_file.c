@@ -242,12 +242,7 @@ static size_t find_block(const struct block_index *index, uint64_t page)
 
 /* ---- one block ----------------------------------------------------------------------------------------------------------- */
 
-static size_t body_bytes_most(const struct page_file *file)
-{
-    return STORE_BLOCK_PAGES * (sizeof(struct page_hash) + file->page_bytes);
-}
-
-/* All pages of the block into `out`. `body` has room for body_bytes_most and holds the page hashes first afterwards. */
+/* All pages of the block into `out`. `body` has room for its pages and their hashes, and holds the page hashes first afterwards. */
 static enum pcere_status block_decode(const struct page_file *file, const struct block *block, unsigned char *body, unsigned char *out,
                                       struct pcere_error *error)
 {
@@ -359,8 +354,11 @@ static void *reading_main(void *argument)
 {
     struct reading *reading = argument;
     struct pcere_error error = {0};
-    size_t room = body_bytes_most(reading->file);
-    unsigned char *body = malloc(2 * room);
+    uint64_t pages = 0;                            /* of the largest block */
+    for (size_t i = atomic_load(&reading->next_block); i <= reading->last_block; i++)
+        pages = reading->index->blocks[i].pages > pages ? reading->index->blocks[i].pages : pages;
+    size_t room = (size_t)pages * (sizeof(struct page_hash) + reading->file->page_bytes);
+    unsigned char *body = malloc(2 * room + 1);
     enum pcere_status status = body ? PCERE_OK : pcere_fail_memory(&error, "a block of stored pages");
     for (size_t index; !status && (index = atomic_fetch_add(&reading->next_block, 1)) <= reading->last_block;)
         status = reading_block(reading, index, body, body + room, &error);

@@ -33,7 +33,8 @@ struct unpacker {
     struct staging staging;
     uint32_t files;
     uint64_t unpacked_bytes;
-    char *chunk;                     /* PACK_CHUNK_BYTES */
+    size_t chunk_bytes;              /* PACK_CHUNK_BYTES, or those of a smaller file */
+    char *chunk;
     char *input;                     /* as large: what the archive library reads from */
 };
 
@@ -83,7 +84,7 @@ static enum pcere_status check_read(const struct unpacker *unpacker, uint64_t by
     XXH64_reset(state, 0);
     enum pcere_status status = PCERE_OK;
     while (bytes && !status) {
-        size_t want = bytes < PACK_CHUNK_BYTES ? (size_t)bytes : PACK_CHUNK_BYTES;
+        size_t want = bytes < unpacker->chunk_bytes ? (size_t)bytes : unpacker->chunk_bytes;
         status = bytes_get(unpacker, unpacker->chunk, want, error);
         if (!status)
             XXH64_update(state, unpacker->chunk, want);
@@ -145,7 +146,7 @@ static enum pcere_status room_check(const struct unpacker *unpacker, struct pcer
 static la_ssize_t on_read(struct archive *archive, void *context, const void **ret_data)
 {
     struct unpacker *unpacker = context;
-    size_t want = unpacker->left_bytes < PACK_CHUNK_BYTES ? (size_t)unpacker->left_bytes : PACK_CHUNK_BYTES;
+    size_t want = unpacker->left_bytes < unpacker->chunk_bytes ? (size_t)unpacker->left_bytes : unpacker->chunk_bytes;
     struct pcere_error error;
     if (bytes_get(unpacker, unpacker->input, want, &error)) {
         archive_set_error(archive, EIO, "%s", error.message);
@@ -245,7 +246,7 @@ static enum pcere_status content_write(struct unpacker *unpacker, int descriptor
 {
     enum pcere_status status = PCERE_OK;
     while (bytes && !status) {
-        la_ssize_t got = archive_read_data(unpacker->archive, unpacker->chunk, PACK_CHUNK_BYTES);
+        la_ssize_t got = archive_read_data(unpacker->archive, unpacker->chunk, unpacker->chunk_bytes);
         if (got < 0)
             return fail_archive(unpacker, error);
         if (got == 0 || (uint64_t)got > bytes)
@@ -336,11 +337,14 @@ static enum pcere_status content_check(const struct unpacker *unpacker, struct p
 static enum pcere_status unpack(struct unpacker *unpacker, const char *path, bool force, struct pcere_error *error)
 {
     uint64_t bytes = 0;
-    unpacker->chunk = malloc(PACK_CHUNK_BYTES);
-    unpacker->input = malloc(PACK_CHUNK_BYTES);
-    if (!unpacker->chunk || !unpacker->input)
-        return pcere_fail_memory(error, "a packed store");
     enum pcere_status status = file_open(unpacker, &bytes, error);
+    if (status)
+        return status;
+    unpacker->chunk_bytes = bytes && bytes < PACK_CHUNK_BYTES ? (size_t)bytes : PACK_CHUNK_BYTES;
+    unpacker->chunk = malloc(unpacker->chunk_bytes);
+    unpacker->input = malloc(unpacker->chunk_bytes);
+    if (!unpacker->chunk || !unpacker->input)
+        status = pcere_fail_memory(error, "a packed store");
     if (!status)
         status = trailer_check(unpacker, bytes, error);
     if (!status)

@@ -346,7 +346,9 @@ static enum pcere_status window_open(const char *path, uint64_t first, struct ch
         return pcere_fail(error, errno == ENOENT ? PCERE_USAGE : PCERE_SYSTEM, errno, NULL, "cannot read '%.300s'", path);
     if (fstat(reader->file, &facts) == 0 && S_ISREG(facts.st_mode))
         reader->file_bytes = (uint64_t)facts.st_size;
-    reader->window = malloc(WINDOW_BYTES + PADDING);
+    if (reader->file_bytes > first && reader->file_bytes - first < WINDOW_BYTES)
+        reader->window_bytes = (size_t)(reader->file_bytes - first) + 1;      /* and a byte that shows where it ends */
+    reader->window = malloc(reader->window_bytes + PADDING);
     if (!reader->window) {
         close(reader->file);
         return pcere_fail_memory(error, "a window");
@@ -444,8 +446,9 @@ enum pcere_status chrome_next(struct chrome_reader *reader, struct chrome_event 
 uint64_t chrome_event_guess(const struct chrome_reader *whole, uint64_t from)
 {
     enum { LOOK_BYTES = 1 << 20 };
-    char *text = malloc(LOOK_BYTES + PADDING);
-    ssize_t bytes = text ? pread(whole->file, text, LOOK_BYTES, (off_t)from) : -1;
+    size_t look_bytes = whole->file_bytes > from && whole->file_bytes - from < LOOK_BYTES ? (size_t)(whole->file_bytes - from) : LOOK_BYTES;
+    char *text = malloc(look_bytes + PADDING);
+    ssize_t bytes = text ? pread(whole->file, text, look_bytes, (off_t)from) : -1;
     const char *end = text + (bytes > 0 ? bytes : 0), *at = text;
     uint64_t found = 0;
     if (bytes > 0)
