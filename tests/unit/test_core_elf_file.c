@@ -220,13 +220,10 @@ static void test_program_without_sections(void)
 
 static char copy_path[] = "/tmp/pcere-elf-XXXXXX";
 
-static void read_copy(const unsigned char *data, size_t bytes)
+static void read_copy(void)
 {
     struct elf_file *file;
     const struct elf_unit *units;
-    int descriptor = open(copy_path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0600);
-    CU_ASSERT_TRUE_FATAL(descriptor >= 0 && write(descriptor, data, bytes) == (ssize_t)bytes);
-    close(descriptor);
     struct pcere_error error = {0};
     enum pcere_status status = elf_file_open(copy_path, &file, &error);
     if (status) {
@@ -251,8 +248,7 @@ static void test_flips(void)
     size_t bytes;
     CU_ASSERT_EQUAL_FATAL(file_read(AT_FDCWD, "/proc/self/exe", 1u << 30, &data, &bytes, NULL), PCERE_OK);
     int descriptor = mkstemp(copy_path);
-    CU_ASSERT_TRUE_FATAL(descriptor >= 0);
-    close(descriptor);
+    CU_ASSERT_TRUE_FATAL(descriptor >= 0 && write(descriptor, data, bytes) == (ssize_t)bytes);
     unsigned char *at = data;
     Elf64_Ehdr header;
     memcpy(&header, at, sizeof header);
@@ -262,13 +258,18 @@ static void test_flips(void)
                          {header.e_shoff, 64u * header.e_shnum}};
     for (size_t span = 0; span < 4; span++)
         for (size_t i = spans[span][0]; i < spans[span][0] + spans[span][1] && i < bytes; i++) {
-            unsigned char kept = at[i];
-            at[i] ^= (unsigned char)(i % 3 ? 1u << (i % 8) : 0xff);
-            read_copy(at, bytes);
-            at[i] = kept;
+            unsigned char flipped = (unsigned char)(at[i] ^ (i % 3 ? 1u << (i % 8) : 0xff));
+            CU_ASSERT_EQUAL_FATAL(pwrite(descriptor, &flipped, 1, (off_t)i), 1);
+            read_copy();
+            CU_ASSERT_EQUAL_FATAL(pwrite(descriptor, &at[i], 1, (off_t)i), 1);
         }
-    for (size_t length = 0; length < bytes; length += length < 2000 ? 7 : 997)
-        read_copy(at, length);
+    for (size_t length = bytes; length; length -= length > 2997 ? 997 : length > 7 ? 7 : length) {
+        CU_ASSERT_EQUAL_FATAL(ftruncate(descriptor, (off_t)length), 0);
+        read_copy();
+    }
+    CU_ASSERT_EQUAL_FATAL(ftruncate(descriptor, 0), 0);
+    read_copy();
+    close(descriptor);
     unlink(copy_path);
     free(data);
 }
