@@ -182,21 +182,24 @@ bool measured_is_light(const struct store_manifest *manifest, const struct store
     return spared && together_ns <= manifest->wall_ns / MEASURED_SPARED_TOGETHER_PARTS;
 }
 
-static bool may_be_known(const struct store_manifest *manifest, const struct store_class *class)
+static bool may_be_known(const struct store_class *class, double most_ns)
 {
-    return may_be_light(class) && class->members <= MEASURED_KNOWN_MEMBERS && class->time_ns < manifest->wall_ns / MEASURED_KNOWN_PARTS;
+    return may_be_light(class) && class->members <= MEASURED_KNOWN_MEMBERS && (double)class->time_ns < most_ns;
 }
 
 bool measured_is_known(const struct store_manifest *manifest, const struct store_class *class, uint32_t threads)
 {
-    uint64_t together_ns = 0;
-    if (threads != manifest->threads || !may_be_known(manifest, class))
+    bool own = threads == manifest->threads;
+    double wall_ns = (double)manifest->wall_ns, together_ns = 0, captured = manifest->threads ? manifest->threads : 1;
+    double times = own ? 1 : threads > captured ? threads / captured : captured / fmax(threads, 1);
+    double most_ns = wall_ns / times / (own ? MEASURED_KNOWN_PARTS : MEASURED_UNSCALED_PARTS);
+    if (!may_be_known(class, most_ns))
         return false;
     for (size_t i = 0; i < manifest->region_count; i++)
         for (size_t j = 0; j < manifest->regions[i].class_count; j++) {
             const struct store_class *other = &manifest->regions[i].classes[j];
-            if (may_be_known(manifest, other) && other->time_ns <= class->time_ns)
-                together_ns += other->time_ns;
+            if (may_be_known(other, most_ns) && other->time_ns <= class->time_ns)
+                together_ns += (double)other->time_ns;
         }
-    return together_ns <= manifest->wall_ns / MEASURED_KNOWN_TOGETHER_PARTS;
+    return together_ns <= wall_ns / times / (own ? MEASURED_KNOWN_TOGETHER_PARTS : MEASURED_UNSCALED_TOGETHER_PARTS);
 }

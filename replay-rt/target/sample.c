@@ -169,71 +169,6 @@ struct outcome {
     char refusal[160];                /* "": none */
 };
 
-/* All threads must have met the same barriers, or phases mean nothing. */
-static bool phases_agree(const struct sample_shot *shot)
-{
-    for (uint32_t t = 1; t < shot->team; t++)
-        if (shot->threads[t].phase != shot->threads[0].phase || shot->threads[t].shared_count != shot->threads[0].shared_count)
-            return false;
-    return true;
-}
-
-/* A dynamic schedule gives each thread about the same share of the iterations that are left out: those that count tell what all take together. False: none counts. */
-static bool shared_spread(struct sample_shot *shot)
-{
-    for (uint32_t i = 0; i < shot->threads[0].shared_count; i++) {
-        uint64_t run = 0, iterations = shot->threads[0].shared[i].iterations;
-        double sum_ns = 0, timed_ns = 0;
-        for (uint32_t t = 0; t < shot->team; t++) {
-            run += shot->threads[t].shared[i].run;
-            sum_ns += (double)shot->threads[t].shared[i].loop_ns;
-            timed_ns += (double)shot->threads[t].shared[i].timed_ns;
-        }
-        if (!run)
-            return false;
-        double rest_ns = (timed_ns * ((double)iterations / (double)run) - sum_ns) / shot->team;
-        for (uint32_t t = 0; t < shot->team; t++) {
-            struct sample_thread *thread = &shot->threads[t];
-            thread->phases[thread->shared[i].phase].work_ns += rest_ns;
-            thread->site_ns[thread->shared[i].site] += rest_ns + (double)thread->shared[i].loop_ns;
-        }
-        shot->threads[0].iterations += iterations;
-        shot->threads[0].run += run;
-    }
-    return true;
-}
-
-/* Instances that were not timed take what those did that were, thread by thread. False: a thread has timed none. */
-static bool steps_spread(struct sample_shot *shot)
-{
-    for (uint32_t t = 0; t < shot->team; t++) {
-        struct sample_thread *thread = &shot->threads[t];
-        for (uint32_t i = 0; i < thread->left_count; i++) {
-            uint32_t site = thread->left[i].site;
-            if (!thread->site_timed[site])
-                return false;
-            thread->phases[thread->left[i].phase].work_ns += thread->site_ns[site] / thread->site_timed[site];
-        }
-    }
-    return true;
-}
-
-static double phases_sum(const struct sample_shot *shot)
-{
-    double sum_ns = 0;
-    for (uint32_t p = 0; p <= shot->threads[0].phase; p++) {
-        double slowest_ns = 0;
-        uint64_t wait_ns = UINT64_MAX;
-        for (uint32_t t = 0; t < shot->team; t++) {
-            const struct sample_phase *phase = &shot->threads[t].phases[p];
-            slowest_ns = phase->work_ns > slowest_ns ? phase->work_ns : slowest_ns;
-            wait_ns = phase->wait_ns < wait_ns ? phase->wait_ns : wait_ns;
-        }
-        sum_ns += slowest_ns + (double)wait_ns;
-    }
-    return sum_ns;
-}
-
 static void outcome_take(struct sample_shot *shot, uint64_t end_ns, struct outcome *ret_outcome)
 {
     uint64_t stolen_ns = shot->threads[0].clock.stolen_ns, real_ns = end_ns - shot->start_ns;
@@ -253,19 +188,19 @@ static void outcome_take(struct sample_shot *shot, uint64_t end_ns, struct outco
         snprintf(outcome.refusal, sizeof outcome.refusal, "its chunks are shorter than the way from one to the next");
     else if (shot->twice)
         snprintf(outcome.refusal, sizeof outcome.refusal, "its iterations step counters that are indices, and it has too few for no two shots to run the same");
-    else if (!phases_agree(shot))
+    else if (!pcere_sample_phases_agree(shot))
         snprintf(outcome.refusal, sizeof outcome.refusal, "its threads meet different barriers");
-    else if (!steps_spread(shot))
+    else if (!pcere_sample_steps_spread(shot))
         snprintf(outcome.refusal, sizeof outcome.refusal, "its steps are of different kinds");
     const char *refusal = *outcome.refusal || !shot->tasks ? NULL : pcere_sample_tasks_take(shot, &outcome.time_ns, &outcome.iterations, &outcome.run);
     if (refusal)
         snprintf(outcome.refusal, sizeof outcome.refusal, "%s", refusal);
     else if (!*outcome.refusal && shot->tasks)
         outcome.time_ns += (double)(end_ns - last_ns);
-    else if (!*outcome.refusal && !shared_spread(shot))
+    else if (!*outcome.refusal && !pcere_sample_shared_spread(shot))
         snprintf(outcome.refusal, sizeof outcome.refusal, "no thread has two chunks that follow each other");
     else if (!*outcome.refusal) {
-        outcome.time_ns = phases_sum(shot) + (double)(end_ns - last_ns);
+        outcome.time_ns = pcere_sample_phases_sum(shot) + (double)(end_ns - last_ns);
         for (uint32_t t = 0; t < shot->team; t++) {
             outcome.iterations += shot->threads[t].iterations;
             outcome.run += shot->threads[t].run;

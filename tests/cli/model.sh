@@ -23,7 +23,7 @@ int main(void)
     return 0;
 }
 END
-run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$LIBRARIES/PCEREPass.so" sweep.c -o sweep; says "a program is compiled" 0
+run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$(plugin)" sweep.c -o sweep; says "a program is compiled" 0
 run "$PCERE" capture ./sweep; says "and captured" 0
 
 run "$PCERE" predict sweep.pcere --arch sandybridge --threads 1,2 --json; says "a machine that nobody has replayed on is predicted" 0
@@ -55,7 +55,7 @@ int main(void)
     return total < 0;
 }
 END
-run "$CLANG" -O2 -g -fopenmp -fpass-plugin="$LIBRARIES/PCEREPass.so" placed.c -o placed; says "a program is compiled whose lines share a place" 0
+run "$CLANG" -O2 -g -fopenmp -fpass-plugin="$(plugin)" placed.c -o placed; says "a program is compiled whose lines share a place" 0
 run "$PCERE" capture --max-classes 1 ./placed; says "and captured" 0
 run "$PCERE" predict placed.pcere --arch sandybridge --threads 1 --json; says "and predicted" 0
 placed=(placed.pcere/codelets/*.1.character)
@@ -82,7 +82,7 @@ int main(void)
     return shared[7] != 4;
 }
 END
-run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$LIBRARIES/PCEREPass.so" handed.c -o handed; says "a program whose threads hand memory to each other is compiled" 0
+run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$(plugin)" handed.c -o handed; says "a program whose threads hand memory to each other is compiled" 0
 OMP_NUM_THREADS=2 run "$PCERE" capture ./handed; says "and captured" 0
 run "$PCERE" predict handed.pcere --arch zen4 --threads 2; says "and predicted" 0
 sums='def sum($key): .reuse[$key] as $u | [range(1; $u | length; 2) | $u[.]] | add // 0;'
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
     return total < 0;
 }
 END
-run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$LIBRARIES/PCEREPass.so" foretold.c -o foretold; says "a program of branches is compiled" 0
+run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$(plugin)" foretold.c -o foretold; says "a program of branches is compiled" 0
 run "$PCERE" capture --all-classes ./foretold; says "and captured" 0
 run "$PCERE" predict foretold.pcere --arch zen4 --threads 1 --json; says "and predicted" 0
 missed() { jq "$2" foretold.pcere/codelets/"$1"@*.1.character; }
@@ -213,7 +213,7 @@ PCERE_HOST=box run "$PCERE" predict sweep.pcere --arch sandybridge --threads 1,2
 is "by the replay here with the same threads, or fewer" "$(json '[.predictions[].regions[].classes[].model | select(. != null) | .replayed_threads] | unique | join(",")')" 1
 
 sed 's/k < 2/k < 64/' sweep.c >slow.c
-run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$LIBRARIES/PCEREPass.so" slow.c -o slow; says "another way to do it is compiled" 0
+run "$CLANG" -O2 -g -fopenmp -fno-vectorize -fno-unroll-loops -fpass-plugin="$(plugin)" slow.c -o slow; says "another way to do it is compiled" 0
 run "$PCERE" capture ./slow; says "and captured" 0
 run "$PCERE" choose slow.pcere sweep.pcere --arch sandybridge --threads 1,2 --json; says "a machine's model chooses between them" 0
 is "the one that does a thirty-second of the work" "$(json '[.choices[].best] | unique | join(" ")')" sweep.pcere

@@ -144,6 +144,16 @@ run "$PCERE" replay sweep --threads 1,2 --budget 1ms --json
 says "a budget that is too small still measures each codelet once" 0 err 'budget of 1.00 ms was not enough'
 holds "and says that it was exceeded" jq -e '.cost_ns > .budget_ns and .budget_exceeded and ([.replays[].samples_ns | length] | min >= 1)' .out
 holds "in one process each, none of which runs whole for the budget's sake" jq -e '[.replays[] | .processes == 1 and (.sample_refusal // "" | test("budget") | not)] | all' .out
+run "$PCERE" predict --threads 2 --json
+holds "what is known then has a wide interval" jq -e '.predictions[0] | (.high_ns - .low_ns) / .time_ns > 0.1' .out
+begin=$(date +%s%N)
+run "$PCERE" replay sweep --threads 1,2 --sample off --warmup plain --precision 80% --budget 60s --json
+took=$(($(date +%s%N) - begin))
+says "a budget that is enough" 0
+holds "is kept" jq -e '(.budget_exceeded | not) and .cost_ns <= .budget_ns' .out
+holds "and a precision that can be had is had" jq -e '[.replays[] | .processes >= 2 and .precision_ratio <= 0.8] | all' .out
+holds "the codelets' costs are the whole cost" jq -e '([.replays[].cost_ns] | add) as $sum | .cost_ns >= $sum and .cost_ns - $sum < 0.1 * $sum + 2e7' .out
+holds "which is, with building, no more than what the command took, and nearly all of it" jq -e --argjson took "$took" '.cost_ns + .build_ns | . <= $took and . > 0.3 * $took' .out
 run "$PCERE" replay sweep --threads 1 --precision 0.0001% --budget 100ms
 says "a precision that was not reached is told" 0 out 'only precise to|only one process fitted'
 # Processes of earlier commands count, too, so that there are two at least.

@@ -7,11 +7,12 @@ browse() {
     HOME=$work run timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update --no-first-run ${browser_flags:-} \
         "--user-data-dir=$work/profile" --enable-logging=stderr --v=0 "--log-net-log=$work/net.json" --virtual-time-budget=4000 "--window-size=$2" --dump-dom "file://$work/$1"
 }
+# How many requests began on the page: the browser's own updates are not its.
+asked() { grep -o '"initiator":"[^"]*"[^}]*"url":"http[^"]*"' net.json | grep -c 'initiator":"file\|initiator":"null'; }
 quiet() {
     says "$1: the browser opens it" 0 out '</html>'
     holds "$1: nothing is on the console" test "$(grep -c 'CONSOLE' .err)" -eq 0
-    # The browser's own updates are not the page's: requests carry who began them.
-    is "$1: nothing is asked of the network" "$(grep -o '"initiator":"[^"]*"[^}]*"url":"http[^"]*"' net.json | grep -c 'initiator":"file\|initiator":"null')" 0
+    is "$1: nothing is asked of the network" "$(asked)" 0
 }
 run "$PCERE" capture --all-classes ./work
 run "$PCERE" report -o bare.html
@@ -145,6 +146,19 @@ cat >>narrow.html <<'END'
 END
 HOME=$work browser_flags="--allow-file-access-from-files" browse narrow.html 1200,1000
 is "at 400 pixels nothing is wider than the screen" "$(grep -o 'data-narrow="[^"]*"' .out | head -1)" 'data-narrow="0 0"'
+# Where the reader's system is dark, so is the page, its charts' words included.
+sed 's|</body>|<script>addEventListener("load", () => document.body.setAttribute("data-dark", [matchMedia("(prefers-color-scheme: dark)").matches, getComputedStyle(document.body).backgroundColor, Chart.getChart(document.querySelectorAll("canvas")[1]).options.scales.x.ticks.color].join(" ")));</script></body>|' full.html >dark.html
+browse dark.html 1200,1000
+light=$(grep -o 'data-dark="[^"]*"' .out | head -1)
+browser_flags="--blink-settings=preferredColorScheme=0" browse dark.html 1200,1000
+dark=$(grep -o 'data-dark="[^"]*"' .out | head -1)
+is "by default the page is light" "${light%% *}" 'data-dark="false'
+is "on a dark system it is told" "${dark%% *}" 'data-dark="true'
+holds "and has other colours ($light, $dark)" test "${light#* }" != "${dark#* }" -a "${light##* }" != "${dark##* }"
+
+sed 's|</body>|<img src="http://127.0.0.1:9/asked.png"></body>|' full.html >asking.html
+browse asking.html 1200,1000
+holds "a page that asks the network for something is noticed" test "$(asked)" -gt 0
 sed 's/JSON.parse(document/JSON.purse(document/' full.html >broken.html
 browse broken.html 1200,1000
 holds "a page that fails is noticed" test "$(grep -c 'CONSOLE' .err)" -gt 0

@@ -71,6 +71,13 @@ holds "whole, since a sampled run made no progress" jq -e '.replays | map(select
 holds "or crashed" jq -e '.replays | map(select(.sample_refusal // "" | test("a sampled run failed.*(crashed|signal)"))) | length == 1 and all(.basis == "replay")' .out
 holds "and the time that this took counts" jq -e '[.replays[].cost_ns] | max > 2e9' .out
 
+# Shots leave memory that is no region's: only whole runs are compared with the program's.
+run "$PCERE" verify --json independent.pcere triangular stencil
+says "regions that were sampled are verified" 0
+holds "whole" jq -e '[.codelets[] | .identical and .compared_bytes > 4096] | length >= 2 and all' .out
+run "$PCERE" verify --sample 0.1 independent.pcere
+says "verify knows no shots" 2 err 'no option --sample'
+
 run "$PCERE" replay --sample 0.05 --threads 64 --json independent.pcere triangular
 holds "more threads than processors are not sampled" jq -e '.replays[0].basis == "replay" and (.replays[0].sample_refusal | test("less than 2 ms|processors"))' .out
 run "$PCERE" replay --sample auto --repeat 2 --json --threads 1 independent.pcere triangular

@@ -191,9 +191,19 @@ static void test_known_where_it_was_captured(void)
     const struct store_manifest manifest = {.threads = 2, .wall_ns = UINT64_C(10000) * MS, .regions = regions, .region_count = COUNT};
     for (size_t i = 0; i < COUNT; i++) {
         CU_ASSERT_EQUAL(measured_is_known(&manifest, &classes[i], 2), i < 3);
-        CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[i], 1));
+        CU_ASSERT_EQUAL(measured_is_known(&manifest, &classes[i], 1), i == 2);
+        CU_ASSERT_EQUAL(measured_is_known(&manifest, &classes[i], 4), i == 2);
+        CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[i], 8));
     }
-    classes[1].time_ns += MS;         /* 190 + 161 + 150 */
+    classes[0].time_ns = 50 * MS;     /* with three of these and 150, a 16th of half the program at four threads and at one */
+    classes[1].time_ns = 112 * MS;
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[2], 4));
+    classes[1].time_ns += MS;
+    CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[2], 4));
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 4));
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[2], 2));
+    classes[0].time_ns = 190 * MS;
+    classes[1].time_ns = 161 * MS;    /* 190 + 161 + 150 */
     CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[0], 2));
     CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 2));
 }
