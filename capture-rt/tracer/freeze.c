@@ -53,8 +53,15 @@ static int thread_stop(struct child *child, pid_t tid, struct freeze *freeze)
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0)
         stop_await(child, thread);
     else
-        thread->gone = true;
+        thread->gone = thread->ending = true;
     return 0;
+}
+
+/* What was killed meanwhile (another thread ended the program) stays ours until it was waited for. */
+static void thread_let_go(struct freeze_thread *thread)
+{
+    if (!thread->gone && ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal) != 0)
+        thread->gone = thread->ending = true;
 }
 
 /* 0: unknown. A folder's links are those of its folders, and two. */
@@ -112,9 +119,9 @@ void freeze_one_release(struct freeze *freeze, pid_t tid)
 {
     for (size_t i = 0; i < freeze->count; i++)
         if (freeze->threads[i].tid == tid) {
-            if (!freeze->threads[i].gone)
-                ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)freeze->threads[i].signal);
-            freeze->threads[i] = freeze->threads[--freeze->count];
+            thread_let_go(&freeze->threads[i]);
+            if (!freeze->threads[i].ending)
+                freeze->threads[i] = freeze->threads[--freeze->count];
             return;
         }
 }
@@ -143,11 +150,11 @@ void freeze_release(struct freeze *freeze)
 {
     size_t kept = 0;
     for (size_t i = 0; i < freeze->count; i++) {
-        const struct freeze_thread *thread = &freeze->threads[i];
-        if (thread->held_for && !thread->gone)
+        struct freeze_thread *thread = &freeze->threads[i];
+        if (!thread->held_for)
+            thread_let_go(thread);
+        if (thread->ending || (thread->held_for && !thread->gone))
             freeze->threads[kept++] = *thread;
-        else if (!thread->gone)
-            ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal);
     }
     freeze->count = kept;
 }
@@ -170,11 +177,13 @@ void freeze_reap(struct child *child, struct freeze *freeze)
         struct freeze_thread *thread = &freeze->threads[i];
         struct rusage usage;
         int status;
-        pid_t pid = thread->gone ? 0 : wait4(thread->tid, &status, __WALL | WNOHANG, &usage);
+        pid_t pid = thread->gone && !thread->ending ? 0 : wait4(thread->tid, &status, __WALL | WNOHANG, &usage);
         bool ended = pid == thread->tid && !WIFSTOPPED(status);
         if (ended && pid == child->pid)
             child_note_end(child, status, (uint64_t)usage.ru_maxrss * 1024);
-        thread->gone |= ended || (pid < 0 && errno == ECHILD);
+        ended |= pid < 0 && errno == ECHILD;
+        thread->gone |= ended;
+        thread->ending &= !ended;
     }
     freeze_release(freeze);
 }

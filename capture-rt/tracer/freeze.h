@@ -12,6 +12,7 @@ struct freeze_thread {
     pid_t tid;
     int signal;                  /* caught on its way to the thread: delivered when it is let go */
     bool gone;
+    bool ending;                 /* killed while it was stopped, or ending as it was to be: it cannot be let go, and freeze_reap waits for it */
     uint64_t held_for;           /* not let go with the others: see freeze_let_go; 0: it is */
 };
 
@@ -31,7 +32,7 @@ enum pcere_status freeze_one(struct child *child, pid_t tid, struct freeze *free
 void freeze_release(struct freeze *freeze);      /* let all go that are not held; the struct can be used again */
 /* Let go what is held for that reason. Only while nothing else is stopped. False: there was nothing. */
 bool freeze_let_go(struct freeze *freeze, uint64_t held_for);
-/* Held threads that ended are nobody's any more: the program's end waits for that. */
+/* Threads that ended while they were held, or are ending, are nobody's any more: the program's end waits for that. To be called until `count` is 0. */
 void freeze_reap(struct child *child, struct freeze *freeze);
 void freeze_done(struct freeze *freeze);
 
