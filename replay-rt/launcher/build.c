@@ -200,6 +200,27 @@ static enum pcere_status unreached_load(const char *folder, const struct builder
     return status;
 }
 
+/* ... and which it could not compile: lines "UNIT reason", in the units' order. */
+static enum pcere_status broken_load(const char *folder, const struct builder *builder, struct build *build, struct pcere_error *error)
+{
+    char *data = NULL, *next = NULL;
+    size_t unit = 0;
+    enum pcere_status status = lines_read(folder, "broken", &data, error);
+    for (char *line = data && !status ? strtok_r(data, "\n", &next) : NULL; line; line = strtok_r(NULL, "\n", &next)) {
+        size_t length = strcspn(line, " ");
+        while (unit < builder->unit_count && (strlen(builder->units[unit].name) != length || strncmp(builder->units[unit].name, line, length) != 0))
+            unit++;
+        if (unit == builder->unit_count)
+            break;
+        struct build_origin *origin = &build->origins[unit];
+        origin->rebuilt_by = 0;
+        pcere_fail(&origin->refusal, PCERE_REFUSED, 0, NULL, "%s", line[length] ? line + length + 1 : "its unit could not be compiled");
+        snprintf(origin->refusal.hint, sizeof origin->refusal.hint, "all that was said is in '%.400s/*.log'", folder);
+    }
+    free(data);
+    return status;
+}
+
 static enum pcere_status libraries_find(const char *folder, struct build *build, struct pcere_error *error)
 {
     char *path = NULL;
@@ -226,7 +247,7 @@ static enum pcere_status stamp_write(const struct builder *builder, const struct
 {
     const char *folder = builder->folder;
     char *executable = NULL, *path = NULL;
-    struct text unreached = {0};
+    struct text unreached = {0}, broken = {0};
     uint64_t hash = 0, bytes = 0;
     char stamp[32];
     enum pcere_status status = path_in(folder, "codelet", &executable, error);
@@ -234,12 +255,19 @@ static enum pcere_status stamp_write(const struct builder *builder, const struct
         status = file_hash(AT_FDCWD, executable, &hash, &bytes, error);
     if (!status)
         status = lines_write(folder, "missing", missing, error);
-    for (size_t i = 0; i < builder->unit_count; i++)
-        if (builder->units[i].unreached)
-            text_addf(&unreached, "%s\n", builder->units[i].name);
+    for (size_t i = 0; i < builder->unit_count; i++) {
+        const struct build_unit *unit = &builder->units[i];
+        if (unit->broken)
+            text_addf(&broken, "%s %s\n", unit->name, unit->error.message);
+        else if (unit->unreached)
+            text_addf(&unreached, "%s\n", unit->name);
+    }
     if (!status)
         status = lines_write(folder, "unreached", &unreached, error);
+    if (!status)
+        status = lines_write(folder, "broken", &broken, error);
     text_done(&unreached);
+    text_done(&broken);
     snprintf(stamp, sizeof stamp, "%016" PRIx64 "\n", hash);
     if (!status && !(status = path_in(folder, "codelet.xxh", &path, error)))
         status = file_replace(AT_FDCWD, path, stamp, strlen(stamp), true, NULL, error);
@@ -401,6 +429,8 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
         status = missing_load(final, &build, error);
     if (!status)
         status = unreached_load(final, &builder, &build, error);
+    if (!status)
+        status = broken_load(final, &builder, &build, error);
     if (!status)
         status = libraries_find(final, &build, error);
     free(builds);

@@ -38,7 +38,7 @@ struct build_options {
 
 struct build_origin {                 /* of one unit */
     uint64_t unit_id;
-    uint32_t written_by, rebuilt_by;  /* versions of LLVM; rebuilt_by 0: left out, since no compiler here reads it, or nothing reaches it */
+    uint32_t written_by, rebuilt_by;  /* versions of LLVM; rebuilt_by 0: left out, since no compiler here reads it, it is damaged or does not compile, or nothing reaches it */
     bool unreached;
     struct pcere_error refusal;       /* why it was left out */
 };
@@ -58,7 +58,7 @@ struct build {
 
 /* The images' `base` says where what is rebuilt of each is linked. A unit whose bitcode no compiler here reads, or which no codelet reaches, is left out: its functions run at
  * their captured addresses, its regions cannot be run (build_unit_check). PCERE_REFUSED: compiler, linker or plugin is missing, or no unit can be read.
- * PCERE_NO: a unit does not compile, or linking fails; the message holds the first error, the log in build/ all. PCERE_USAGE: passes that
+ * PCERE_NO: no unit compiles, or one does not with other flags or passes than its own, or linking fails; the message holds the first error, the log in build/ all. PCERE_USAGE: passes that
  * the compiler does not know. PCERE_DATA: the stored program is damaged, or has no bitcode. */
 enum pcere_status build_codelets(const struct store *store, const struct images *images, const struct build_options *options,
                                  struct build *ret_build, struct pcere_error *error);

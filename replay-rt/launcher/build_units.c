@@ -201,6 +201,34 @@ static enum pcere_status unit_compile(struct builder *builder, const struct buil
     return status;
 }
 
+/* Codelets of other units do without it. Other flags and passes are the user's: if one unit does not take them, nothing is built. */
+static bool unit_is_left_out(const struct builder *builder, struct build_unit *unit, enum pcere_status status, const struct pcere_error *error)
+{
+    const struct build_options *options = builder->options;
+    if ((status != PCERE_NO && status != PCERE_DATA) || (options->flags && *options->flags) || options->passes || options->pass_plugin)
+        return false;
+    unit->broken = true;
+    unit->error = *error;
+    unit->error.status = status;
+    for (char *at = unit->error.message; (at = strchr(at, '\n')) != NULL;)
+        *at = ' ';
+    return true;
+}
+
+/* Fails with what is wrong with the first one, if nothing is left. */
+static enum pcere_status units_left(const struct builder *builder, struct pcere_error *error)
+{
+    const struct build_unit *broken = NULL;
+    for (size_t i = 0; i < builder->unit_count; i++) {
+        if (build_unit_is_made(&builder->units[i]))
+            return PCERE_OK;
+        broken = !broken && builder->units[i].broken ? &builder->units[i] : broken;
+    }
+    if (broken && error)
+        *error = broken->error;
+    return broken ? broken->error.status : PCERE_OK;
+}
+
 static void *units_work(void *context)
 {
     struct builder *builder = context;
@@ -210,7 +238,7 @@ static void *units_work(void *context)
             return NULL;
         struct pcere_error error = {0};
         enum pcere_status status = builder->step(builder, &builder->units[index], &error);
-        if (!status)
+        if (!status || unit_is_left_out(builder, &builder->units[index], status, &error))
             continue;
         pthread_mutex_lock(&builder->lock);
         if (!builder->status) {
@@ -229,7 +257,7 @@ static enum pcere_status units_step(struct builder *builder, build_step *step, s
     workers_run(units_work, builder, builder->unit_count);
     if (builder->status && error)
         *error = builder->error;
-    return builder->status;
+    return builder->status ? builder->status : units_left(builder, error);
 }
 
 enum pcere_status build_units_write(struct builder *builder, struct pcere_error *error)

@@ -16,6 +16,8 @@ struct build_unit {
     const struct compiler *compiler;      /* NULL: left out, since none reads it */
     size_t image;
     bool unreached;                       /* left out, since no codelet reaches it */
+    bool broken;                          /* left out, since its bitcode is damaged, or its compiler fails */
+    struct pcere_error error;             /* ... with these words, in one line */
     char name[48];                        /* of its files, without suffix */
 };
 
@@ -41,7 +43,7 @@ struct builder {
 
 static inline bool build_unit_is_made(const struct build_unit *unit)
 {
-    return unit->compiler && !unit->unreached;
+    return unit->compiler && !unit->unreached && !unit->broken;
 }
 
 /* build_folder.c: where the build of the path `final` is made, `builder->folder`: what a stopped command left of the same build, or an empty one. It is this process's as long as
@@ -49,7 +51,8 @@ static inline bool build_unit_is_made(const struct build_unit *unit)
 enum pcere_status build_folder_take(struct builder *builder, const char *final, int *ret_lock, struct pcere_error *error);
 /* Removes what nobody goes on with: what stopped commands left of builds that are there by now, or left a day ago. */
 void build_folders_tidy(const char *builds);
-/* build_units.c: write the bitcode of every unit that has a compiler; compile those that are made to objects; several at a time. What is there already stays. */
+/* build_units.c: write the bitcode of every unit that has a compiler; compile those that are made to objects; several at a time. What is there already stays. One that cannot be,
+ * although it is to be built as it was, is `broken`; an error only where no other is left. */
 enum pcere_status build_units_write(struct builder *builder, struct pcere_error *error);
 enum pcere_status build_units_compile(struct builder *builder, struct pcere_error *error);
 /* build_reach.c: mark the units that no codelet reaches, behind build_units_write. Where that cannot be told, none is marked. PCERE_SYSTEM: the disk, or no memory. */

@@ -135,4 +135,20 @@ cp solver broken && python3 "$folder/damage.py" broken bitcode
 run "$PCERE" capture -q --force ./broken; capture=$status
 run "$PCERE" verify broken.pcere; says "bitcode that is nonsense is told, at the latest by what compiles it" 4 err 'bitcode|damaged|broken'
 holds "and the program ran ($capture)" test "$capture" -eq 0 -o "$capture" -eq 4
+
+# Of several units one is nonsense: the others' regions are what they were, and call into it.
+printf 'double a[5000];\ndouble half(double x);\nvoid sound(void) {\n#pragma omp parallel for\nfor (int i = 0; i < 5000; i++) a[i] += half(i); }\n' >sound.c
+printf 'extern double a[5000];\n__attribute__((noinline)) double half(double x) { return x / 2; }\nvoid spoilt(void) {\n#pragma omp parallel for\nfor (int i = 0; i < 5000; i++) a[i] += half(a[i]); }\n' >spoilt.c
+printf 'void sound(void), spoilt(void);\nint main(void) { for (int i = 0; i < 4; i++) { sound(); spoilt(); } return 0; }\n' >both.c
+for file in sound spoilt both; do "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -c $file.c || exit 1; done
+"$CLANG" -fopenmp sound.o spoilt.o both.o -o both && python3 "$folder/damage.py" both bitcode spoilt.c
+run "$PCERE" capture --all-classes ./both; says "a program with one unit of nonsense is captured" 0
+for turn in "the first time" "from the cache"; do
+    run "$PCERE" verify --json both.pcere
+    is "regions of other units are identical ($turn)" "$(jq -r '[.codelets[] | select(.region | startswith("sound")) | .identical] | unique | tojson' .out)" '[true]'
+    is "those of the broken one are refused, with the reason ($turn)" \
+        "$(jq -r '[.codelets[] | select(.region | startswith("spoilt")) | (.identical | not) and (.reason | test("spoilt.c"))] | unique | tojson' .out)" '[true]'
+done
+run "$PCERE" replay --threads 1,2 --repeat 2 --warmup none --json both.pcere
+is "and replayed with any number of threads" "$(jq -r '[.replays[] | select(.region | startswith("sound")) | (.threads | tostring) + ":" + (.samples_ns | length | tostring)] | unique | join(" ")' .out)" "1:2 2:2"
 done_or_skipped
