@@ -8,7 +8,7 @@ browse() {
         "--user-data-dir=$work/profile" --enable-logging=stderr --v=0 "--log-net-log=$work/net.json" --virtual-time-budget=4000 "--window-size=$2" --dump-dom "file://$work/$1"
 }
 # How many requests began on the page: the browser's own updates are not its.
-asked() { grep -o '"initiator":"[^"]*"[^}]*"url":"http[^"]*"' net.json | grep -c 'initiator":"file\|initiator":"null'; }
+asked() { jq '[.events[].params? | objects | select((.url? // "" | test("^(https?|wss?):")) and (.initiator? // "" | . == "null" or startswith("file:")))] | length' net.json; }
 quiet() {
     says "$1: the browser opens it" 0 out '</html>'
     holds "$1: nothing is on the console" test "$(grep -c 'CONSOLE' .err)" -eq 0
@@ -158,7 +158,11 @@ holds "and has other colours ($light, $dark)" test "${light#* }" != "${dark#* }"
 
 sed 's|</body>|<img src="http://127.0.0.1:9/asked.png"></body>|' full.html >asking.html
 browse asking.html 1200,1000
-holds "a page that asks the network for something is noticed" test "$(asked)" -gt 0
+says "the page's own policy lets nothing be asked of the network" 0 err "CONSOLE.*asked.png.*violates the following Content Security Policy"
+is "and so nothing is" "$(asked)" 0
+sed -i 's/http-equiv="Content-Security-Policy"/data-none/' asking.html
+browse asking.html 1200,1000
+holds "without it, what a page asks is noticed" test "$(asked)" -gt 0
 sed 's/JSON.parse(document/JSON.purse(document/' full.html >broken.html
 browse broken.html 1200,1000
 holds "a page that fails is noticed" test "$(grep -c 'CONSOLE' .err)" -gt 0
