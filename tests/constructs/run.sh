@@ -248,14 +248,20 @@ cell() {
 }
 
 # ---- what happened against what is expected -----------------------------------------------------------------------------------
-# verdict PROGRAM CONFIGURATION: "pass", "without", "skip", "xfail STEPS", "FAIL STEPS" or "XPASS STEPS"
+# told STEPS: what was refused or differs, as it must, and says why: no pass for a user. As $expected has it.
+told() { sed -n -E $'s/^(refused|differs) (verify|replay|capture)\t.*/\\2/p' <<<"$expected" | sort -u | tr '\n' ' ' | sed 's/ $//'; }
+# verdict PROGRAM CONFIGURATION: "pass", "told STEPS", "without", "skip", "xfail STEPS", "FAIL STEPS" or "XPASS STEPS"
 verdict() {
-    local directory=$CONSTRUCTS_WORK/$2/$1 kind subject words unexpected=() known=() missing=() expected without
+    local directory=$CONSTRUCTS_WORK/$2/$1 kind subject words unexpected=() known=() missing=() expected without steps=
     expected=$(expectations "$1" "$2")
     [ -e "$directory/skipped" ] && { echo skip; return; }
     [ -e "$directory/happened" ] || { echo "FAIL run.sh"; return; }
     # of most cells: nothing happened, and nothing was to
-    if [ ! -s "$directory/happened" ] && [[ $expected != *"xfail "* ]]; then echo pass; return; fi
+    if [ ! -s "$directory/happened" ] && [[ $expected != *"xfail "* ]]; then
+        [[ $expected != *refused\ * && $expected != *differs\ * ]] || steps=$(told)
+        echo "${steps:+told $steps}" | sed 's/^$/pass/'
+        return
+    fi
     without=$(sed -n $'s/^without compile\t//p' <<<"$expected")
     if [ -n "$without" ] && grep -q $'^compile\t' "$directory/happened" && grep -qF -- "$without" "$directory/happened"; then echo without; return; fi
     while IFS=$'\t' read -r subject words; do
@@ -331,14 +337,14 @@ done | xargs -r -P "$jobs" -n 2 "${BASH_SOURCE[0]}" --cell
 
 # ---- the table ----------------------------------------------------------------------------------------------------------------
 declare -A verdicts
-bad=0 cells=0 passed=0 without=0 skipped=0
+bad=0 cells=0 passed=0 told=0 without=0 skipped=0
 width=0
 for program in "${programs[@]}"; do
     [ ${#program} -gt $width ] && width=${#program}
     for configuration in "${configurations[@]}"; do
         verdicts[$program,$configuration]=$(verdict "$program" "$configuration")
         cells=$((cells + 1))
-        case ${verdicts[$program,$configuration]} in pass) passed=$((passed + 1)) ;; without) without=$((without + 1)) ;; skip) skipped=$((skipped + 1)) ;; xfail*) ;; *) bad=$((bad + 1)) ;; esac
+        case ${verdicts[$program,$configuration]} in pass) passed=$((passed + 1)) ;; without) without=$((without + 1)) ;; skip) skipped=$((skipped + 1)) ;; told*) told=$((told + 1)) ;; xfail*) ;; *) bad=$((bad + 1)) ;; esac
     done
 done
 printf "%-${width}s" construct; printf '  %-16s' "${configurations[@]}"; echo
@@ -350,15 +356,15 @@ done
 echo
 for program in "${programs[@]}"; do
     for configuration in "${configurations[@]}"; do
-        case ${verdicts[$program,$configuration]} in pass|without) continue ;; esac
+        case ${verdicts[$program,$configuration]} in pass|told*|without) continue ;; esac
         printf '%s %s %s\n' "${verdicts[$program,$configuration]%% *}" "$program" "$configuration"
         [ -e "$work/$configuration/$program/skipped" ] && sed 's/^/    skipped: /' "$work/$configuration/$program/skipped" && continue
         sed 's/^/    now: /; s/\t/: /' "$work/$configuration/$program/happened"
         expectations "$program" "$configuration" | sed 's/^/    expected: /; s/\t/: /'
     done
 done
-printf '\n%d cells: %d pass, %d fail as the list says, %d are beyond the compiler, %d skipped, %d not as expected\n' $cells $passed \
-    $((cells - passed - without - skipped - bad)) $without $skipped $bad
+printf '\n%d cells: %d pass, %d are refused or differ for the reason that is told, %d fail as the list says, %d are beyond the compiler, %d skipped, %d not as expected\n' $cells $passed \
+    $told $((cells - passed - told - without - skipped - bad)) $without $skipped $bad
 
 if [ -n "$table" ]; then
     source "$here/table.sh"

@@ -5,6 +5,7 @@ cell_text() {
     case $1 in
     pass) echo pass ;;
     without|skip|"xfail compile") echo "–" ;;
+    told*) echo "*${1#* }*" ;;
     xfail*|FAIL*) echo "**${1#* }**" ;;
     *) echo "$1" ;;
     esac
@@ -32,6 +33,8 @@ cell_reasons() {
     local step words reason
     case ${verdicts[$1,$2]} in
     pass) return ;;
+    told*) expectations "$1" "$2" | sed -n -E $'s/^(refused|differs) (verify|replay|capture)\t(.*)/\\2\t\\1, and says so: \\3\t'"$2/p"
+           return ;;
     skip) printf 'compile\t%s\t%s\n' "$(cat "$work/$2/$1/skipped")" "$2"; return ;;
     without) printf 'compile\tthe compiler does not take it: %s\t%s\n' \
                  "$(sed -n -E $'s/^compile\t//p' "$work/$2/$1/happened" | sed -E 's/^.*(error|undefined)[^:]*: *//' | head -n 1)" "$2"
@@ -87,7 +90,8 @@ itself, in [tests/constructs](../tests/constructs); each column a way to compile
 
 A cell says *pass* if the program runs as always, every region of it is captured (or skipped for the reason that belongs to the construct), memory after each replayed region is the
 original's with as many threads as it was captured with (one, where the column does not say more), and it replays with 1, 2 and 4 threads. Else it says in which step that ends:
-**regions** (some are not captured), **verify** (memory differs, or could not be compared), **replay** (some codelet does not run), **refused** (a replay that must be refused is not). A dash: it
+**regions** (some are not captured), **verify** (memory differs, or could not be compared), **replay** (some codelet does not run), **refused** (a replay that must be refused is not). In italics: that step is
+refused, or differs, as it must, and the command says why. A dash: it
 cannot be built in this way here. Fortran is compiled by flang 22 in all columns. The reasons follow the table.
 
 PCERE $("$PCERE" version | awk '{ print $2 }'), $("$CLANG" --version | head -n 1 | sed -E 's/ \(.*//').
