@@ -725,20 +725,22 @@ static void a_light_region_by_itself(void)
     free(region.classes);
 }
 
-/* It ran once: at the capture's number of threads its time in vivo is the prediction, on that machine and of that code; elsewhere it has to be replayed. */
+/* It ran once: at the capture's number of threads its time in vivo is the prediction, on that machine and of that code; where it would weigh less than a 32nd even if it did not scale, it
+ * scales as the others; elsewhere it has to be replayed. */
 static void what_is_known_where_it_was_captured(void)
 {
     static struct store_class classes[] = {{.representative = 1, .members = 1, .time_ns = 60000000, .time_ns_median = 60000000, .representative_ns = 60000000, .captured = true}};
-    static const uint32_t threads[] = {1, 2};
+    static const uint32_t threads[] = {1, 2, 4};
     struct store_region with_known[] = {regions[0], regions[1], regions[2],
         {.name = "once@x.c:50", .invocations = 1, .time_ns = 60000000, .status = "captured", .classes = classes, .class_count = 1}};
     struct store_manifest own = manifest;
     own.regions = with_known;
     own.region_count = 4;
     own.wall_ns = UINT64_C(5000000000);
-    struct store_sample samples[12];
+    struct store_sample samples[18];
     size_t count = replay_all(samples, 0, "home", 1, 2, 0);
     count = replay_all(samples, count, "home", 2, 2, 0);
+    count = replay_all(samples, count, "home", 4, 2, 0);
     struct predict_request asked = request(samples, count, "home", threads, 1);
     asked.manifest = &own;
     struct predict_result result;
@@ -748,8 +750,13 @@ static void what_is_known_where_it_was_captured(void)
     CU_ASSERT_EQUAL(result.points[0].regions[3].time_ns, 60000000);
     predict_result_done(&result);
     asked.thread_count = 2;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[1].regions[3].basis, PREDICT_SCALED);
+    CU_ASSERT_TRUE(result.points[1].regions[3].time_ns > 0 && result.points[1].regions[3].time_ns <= 60000000);
+    predict_result_done(&result);
+    asked.thread_count = 3;
     CU_ASSERT_EQUAL(predict_run(&asked, &result, &error), PCERE_DATA);
-    CU_ASSERT(strstr(error.message, "once@x.c:50") && strstr(error.hint, "--threads 2"));
+    CU_ASSERT(strstr(error.message, "once@x.c:50") && strstr(error.hint, "--threads 4"));
     asked.thread_count = 1;
     asked.flags = "-O1";
     for (size_t i = 0; i < count; i++)
@@ -1044,7 +1051,7 @@ static const struct unit_test tests[] = {
     {"members count as the codelet takes, where its representative's time in vivo was off", members_count_by_what_the_codelet_takes},
     {"settings of one region are compared without what is common to them", one_region_is_compared_with_itself},
     {"a region that weighs nothing must be replayed to be compared", a_light_region_by_itself},
-    {"a region that ran once is known at the capture's number of threads, and nowhere else", what_is_known_where_it_was_captured},
+    {"a region that ran once is known at the capture's number of threads, and at others where it would weigh little unscaled", what_is_known_where_it_was_captured},
     {"the interval holds a real run though processes, sessions and runs differ", intervals_cover},
     {"what was not captured keeps its in-vivo time", nothing_captured},
     {"what runs inside other regions counts there only, and needs no replay", nested_regions},
