@@ -182,6 +182,17 @@ bool measured_is_light(const struct store_manifest *manifest, const struct store
     return spared && together_ns <= manifest->wall_ns / MEASURED_SPARED_TOGETHER_PARTS;
 }
 
+/* It has a part of memory for each thread of the capture: with more, it is to be refused, not left out. */
+static bool is_held(const struct store_manifest *manifest, const struct store_class *class, uint32_t threads)
+{
+    for (size_t i = 0; i < manifest->region_count; i++) {
+        const struct store_region *region = &manifest->regions[i];
+        if (region->classes <= class && class < region->classes + region->class_count)
+            return threads > store_region_threads_most(region, manifest->threads);
+    }
+    return false;
+}
+
 static bool may_be_known(const struct store_class *class, double most_ns)
 {
     return may_be_light(class) && class->members <= MEASURED_KNOWN_MEMBERS && (double)class->time_ns < most_ns;
@@ -193,7 +204,7 @@ bool measured_is_known(const struct store_manifest *manifest, const struct store
     double wall_ns = (double)manifest->wall_ns, together_ns = 0, captured = manifest->threads ? manifest->threads : 1;
     double times = own ? 1 : threads > captured ? threads / captured : captured / fmax(threads, 1);
     double most_ns = wall_ns / times / (own ? MEASURED_KNOWN_PARTS : MEASURED_UNSCALED_PARTS);
-    if (!may_be_known(class, most_ns))
+    if (!may_be_known(class, most_ns) || is_held(manifest, class, threads))
         return false;
     for (size_t i = 0; i < manifest->region_count; i++)
         for (size_t j = 0; j < manifest->regions[i].class_count; j++) {

@@ -33,7 +33,7 @@ bool measured_is_light(const struct store_manifest *manifest, const struct store
 /* At the capture's own number of threads, of the program's own code on its machine, the time in vivo of a class of few invocations is what a prediction asks for: a replay of one could be no nearer to it,
  * and costs as much as they did. Where such a class weighs less than a fiftieth of the program's time, and those of them that are no heavier all together a twentieth, it need not be replayed there.
  * At others it is scaled as what was replayed. If it took as long as ever there, and all else scaled as the threads do, it would weigh as many times more: where that is less than a 32nd, and together a
- * 16th, it need not be replayed either. (So it is a third of that off if it scales by 1.5 at two threads.) */
+ * 16th, it need not be replayed either, unless it cannot run with so many. (So it is a third of that off if it scales by 1.5 at two threads.) */
 #define MEASURED_KNOWN_MEMBERS 3u
 #define MEASURED_KNOWN_PARTS 50u
 #define MEASURED_KNOWN_TOGETHER_PARTS 20u

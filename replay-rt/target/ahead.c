@@ -56,6 +56,7 @@ static __thread struct {
     uint64_t last;                    /* touch */
     int64_t last_step_bytes;
     unsigned char *copies;            /* room for COPY_PAGES_MOST */
+    uint64_t waited;                  /* the last address that pcere_ahead_waits met */
 } thread;
 
 static int descriptor_open(void)
@@ -184,7 +185,7 @@ static struct stream stream_at(uint64_t start)
     return stream;
 }
 
-/* How many pages of the walk from its start on are this thread's to fill in; `state`: what they must be, but for the first one. 0: another thread is at the first one. */
+/* How many pages of the walk from its start on are this thread's to fill in: up to one that is not free. */
 static uint32_t pages_take(const struct range *range, const struct stream *stream)
 {
     uint32_t taken = 0;
@@ -272,6 +273,15 @@ bool pcere_ahead_serve(uint64_t address)
         thread.streams[stream_slot(at)] = stream;
     }
     return true;
+}
+
+bool pcere_ahead_waits(uint64_t address)
+{
+    const struct range *range = range_of(address);
+    unsigned char state = range ? atomic_load(state_of(range, address & ~(ahead.page_bytes - 1))) : PAGE_FREE;
+    bool again = state == PAGE_TAKEN || (state == PAGE_FILLED && thread.waited != address);
+    thread.waited = state == PAGE_FILLED ? address : 0;
+    return again;
 }
 
 uint64_t pcere_ahead_filled(void)

@@ -257,7 +257,9 @@ void pcere_shadow_fill(struct shadow_span *span);
 void pcere_ahead_begin(const struct memory *memory);
 /* From the signal handler of SIGBUS: false if the fault at this address is somebody else's. */
 bool pcere_ahead_serve(uint64_t address);
-/* How many pages it has filled in so far. */
+/* From that of SIGSEGV: true if a page is written that another thread fills in, or did a moment ago (which may only be read meanwhile): it is to be touched again. */
+bool pcere_ahead_waits(uint64_t address);
+/* How many pages it has filled in so far, but for those that the kernel counts as faults. */
 uint64_t pcere_ahead_filled(void);
 
 /* ---- cool.c: caches -------------------------------------------------------------------------------------------------------- */

@@ -65,6 +65,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
         return;
     if (number == SIGBUS && pcere_ahead_serve((uint64_t)info->si_addr))
         return;
+    if (number == SIGSEGV && pcere_ahead_waits((uint64_t)info->si_addr))
+        return;
     bool strayed = number == SIGTRAP || number == SIGILL || (number == SIGSEGV && (uint64_t)info->si_addr == machine_instruction(context));
     if (strayed && pcere_externals_serve(number, context))
         return;

@@ -202,6 +202,11 @@ static void test_known_where_it_was_captured(void)
     CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[2], 4));
     CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 4));
     CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[2], 2));
+    regions[1].thread_sized = (char *)(uintptr_t) "an array of threads";
+    CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[1], 4));        /* it cannot run so, which is to be told */
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 1));
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 2));
+    regions[1].thread_sized = NULL;
     classes[0].time_ns = 190 * MS;
     classes[1].time_ns = 161 * MS;    /* 190 + 161 + 150 */
     CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[0], 2));

@@ -53,9 +53,8 @@ static uint64_t adjusted_page;            /* or 0 */
 
 static void fault(int number, siginfo_t *info, void *context)
 {
-    (void)number;
     (void)context;
-    if (pcere_ahead_serve((uint64_t)info->si_addr))
+    if (number == SIGBUS ? pcere_ahead_serve((uint64_t)info->si_addr) : pcere_ahead_waits((uint64_t)info->si_addr))
         return;
     _exit(99);
 }
@@ -95,6 +94,7 @@ static void world_make(const struct plan_range *changed, size_t changed_count, u
     world->memory = (struct memory){.codelet = &world->codelet, .mappings = &world->mapping, .copies = world->copies, .lazy = true};
     struct sigaction action = {.sa_sigaction = fault, .sa_flags = SA_SIGINFO};
     sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGSEGV, &action, NULL);
     memset(&thread, 0, sizeof thread);
     atomic_store(&uses, threads == 1 ? USES_DEAR : USES_UNKNOWN);
     world->adjusted = (struct plan_range){start + adjusted_page * PAGE + 8, 8};
@@ -264,10 +264,10 @@ static void *half_touch(void *context)
 }
 
 /* Both threads of a pair write to the same pages: whoever comes second must not take back what the other one wrote. */
-static void threads_that_meet_lose_nothing(void)
+static void pages_meet(uint32_t team_size)
 {
     pthread_t team[THREADS];
-    threads = THREADS;
+    threads = team_size;
     world_make(most, 3, PROT_READ | PROT_WRITE);
     threads = 1;
     for (uintptr_t i = 0; i < THREADS; i++)
@@ -285,6 +285,15 @@ static void threads_that_meet_lose_nothing(void)
     world_end();
 }
 
+static void threads_that_meet_lose_nothing(void) { pages_meet(THREADS); }
+
+/* Where a team of one has others inside, pages may only be read for a moment. */
+static void threads_inside_a_team_of_one_lose_nothing(void)
+{
+    for (int i = 0; i < 20; i++)
+        pages_meet(1);
+}
+
 static const struct unit_test tests[] = {
     {"pages that are filled in hold what the file does, and what was written stays", content_is_that_of_the_file},
     {"each time twice as many pages are filled in where touches go on, 64 at most", touches_that_go_on_fill_twice_as_many},
@@ -295,6 +304,7 @@ static const struct unit_test tests[] = {
     {"what is short or read-only is left alone", what_is_short_or_read_only_is_left_alone},
     {"faults elsewhere are somebody else's", faults_elsewhere_are_not_answered},
     {"threads that touch the same pages lose nothing", threads_that_meet_lose_nothing},
+    {"nor do threads inside a team of one", threads_inside_a_team_of_one_lose_nothing},
 };
 
 UNIT_MAIN("replay: ahead", tests)
