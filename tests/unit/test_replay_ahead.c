@@ -198,8 +198,9 @@ static void many_walks_go_on_side_by_side(void)
             uint64_t at = 10 + i * (i + 7) / 2 + page;
             CU_ASSERT_EQUAL(*word_at(at), word_of(at));
         }
+    /* Where two of them share a place in the table, which addresses decide, one begins anew, and takes a fourth page. */
     if (works())
-        CU_ASSERT_EQUAL(filled(), 3 * WALKS);
+        CU_ASSERT_TRUE(filled() >= 3 * WALKS && filled() < 4 * WALKS);
     world_end();
 }
 
