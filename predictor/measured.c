@@ -187,7 +187,7 @@ static bool is_held(const struct store_manifest *manifest, const struct store_cl
 {
     for (size_t i = 0; i < manifest->region_count; i++) {
         const struct store_region *region = &manifest->regions[i];
-        if (region->classes <= class && class < region->classes + region->class_count)
+        if (region->class_count && region->classes <= class && class < region->classes + region->class_count)
             return threads > store_region_threads_most(region, manifest->threads);
     }
     return false;
