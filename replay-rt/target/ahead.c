@@ -11,6 +11,7 @@
 #include "replay-rt/target/codelet.h"
 #include "include/pcere/bisect.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <stdatomic.h>
@@ -244,11 +245,8 @@ static void pages_fill(const struct range *range, uint64_t start, uint64_t bytes
 }
 
 /* What somebody dropped, and what this process adjusted, comes page by page; a page that another thread fills in is waited for by touching it again. */
-bool pcere_ahead_serve(uint64_t address)
+static void page_serve(const struct range *range, uint64_t address)
 {
-    const struct range *range = range_of(address);
-    if (!range)
-        return false;
     uint64_t start = address & ~(ahead.page_bytes - 1);
     struct stream stream = stream_at(start);
     uint32_t pages = pages_take(range, &stream);
@@ -257,7 +255,7 @@ bool pcere_ahead_serve(uint64_t address)
         const unsigned char *from = range->pages + (start - range->start);
         (void)*(const volatile unsigned char *)from;
         pages_copy(start, from, ahead.page_bytes);
-        return true;
+        return;
     }
     if (together && pages)
         pages_fill(range, start, pages * ahead.page_bytes);
@@ -272,7 +270,16 @@ bool pcere_ahead_serve(uint64_t address)
         stream.pages = pages;
         thread.streams[stream_slot(at)] = stream;
     }
-    return true;
+}
+
+bool pcere_ahead_serve(uint64_t address)
+{
+    const struct range *range = range_of(address);
+    int kept = errno;                 /* the region's */
+    if (range)
+        page_serve(range, address);
+    errno = kept;
+    return range != NULL;
 }
 
 bool pcere_ahead_waits(uint64_t address)
