@@ -180,42 +180,29 @@ static enum pcere_status missing_load(const char *folder, struct build *build, s
     return status;
 }
 
-/* Which units a build that is there has no code of. */
-static enum pcere_status unreached_load(const char *folder, const struct builder *builder, struct build *build, struct pcere_error *error)
+/* Which units a build that is there has no code of: lines "UNIT reason", or "UNIT" alone where no codelet reaches it, in the units' order. */
+static enum pcere_status left_out_load(const char *folder, const char *name, const struct builder *builder, struct build *build, struct pcere_error *error)
 {
     char *data = NULL, *next = NULL;
     size_t unit = 0;
-    enum pcere_status status = lines_read(folder, "unreached", &data, error);
+    enum pcere_status status = lines_read(folder, name, &data, error);
     for (char *line = data && !status ? strtok_r(data, "\n", &next) : NULL; line; line = strtok_r(NULL, "\n", &next)) {
-        while (unit < builder->unit_count && strcmp(builder->units[unit].name, line) != 0)     /* they stand in the units' order */
+        char *reason = strchr(line, ' ');
+        if (reason)
+            *reason++ = '\0';
+        while (unit < builder->unit_count && strcmp(builder->units[unit].name, line) != 0)
             unit++;
         if (unit == builder->unit_count)
             break;
         struct build_origin *origin = &build->origins[unit];
-        origin->unreached = true;
+        origin->unreached = !reason;
         origin->rebuilt_by = 0;
-        pcere_fail(&origin->refusal, PCERE_REFUSED, 0, NULL, "'%.120s' was left out, since no captured region reaches it", builder->units[unit].unit->source);
-    }
-    free(data);
-    return status;
-}
-
-/* ... and which it could not compile: lines "UNIT reason", in the units' order. */
-static enum pcere_status broken_load(const char *folder, const struct builder *builder, struct build *build, struct pcere_error *error)
-{
-    char *data = NULL, *next = NULL;
-    size_t unit = 0;
-    enum pcere_status status = lines_read(folder, "broken", &data, error);
-    for (char *line = data && !status ? strtok_r(data, "\n", &next) : NULL; line; line = strtok_r(NULL, "\n", &next)) {
-        size_t length = strcspn(line, " ");
-        while (unit < builder->unit_count && (strlen(builder->units[unit].name) != length || strncmp(builder->units[unit].name, line, length) != 0))
-            unit++;
-        if (unit == builder->unit_count)
-            break;
-        struct build_origin *origin = &build->origins[unit];
-        origin->rebuilt_by = 0;
-        pcere_fail(&origin->refusal, PCERE_REFUSED, 0, NULL, "%s", line[length] ? line + length + 1 : "its unit could not be compiled");
-        snprintf(origin->refusal.hint, sizeof origin->refusal.hint, "all that was said is in '%.400s/*.log'", folder);
+        if (!reason) {
+            pcere_fail(&origin->refusal, PCERE_REFUSED, 0, NULL, "'%.120s' was left out, since no captured region reaches it", builder->units[unit].unit->source);
+        } else {
+            pcere_fail(&origin->refusal, PCERE_REFUSED, 0, NULL, "%s", reason);
+            snprintf(origin->refusal.hint, sizeof origin->refusal.hint, "all that was said is in '%.400s/*.log'", folder);
+        }
     }
     free(data);
     return status;
@@ -428,9 +415,9 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
     if (!status)
         status = missing_load(final, &build, error);
     if (!status)
-        status = unreached_load(final, &builder, &build, error);
+        status = left_out_load(final, "unreached", &builder, &build, error);
     if (!status)
-        status = broken_load(final, &builder, &build, error);
+        status = left_out_load(final, "broken", &builder, &build, error);
     if (!status)
         status = libraries_find(final, &build, error);
     free(builds);

@@ -208,7 +208,7 @@ static bool pages_remap(const struct range *range, uint64_t start, uint64_t byte
         return false;
     if (!madvise((void *)start, bytes, MADV_POPULATE_WRITE) && codelet->plan->result.threads == 1) {
         struct shadow_span span = {.page_bytes = ahead.page_bytes};
-        pcere_shadow_add(&span, pcere_mapping_at(start), start, start + bytes);
+        pcere_shadow_add(&span, NULL, start, start + bytes);
         pcere_shadow_fill(&span);
     }
     return true;

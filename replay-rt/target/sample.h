@@ -215,17 +215,6 @@ struct sample_shot {                  /* what the hooks read while a shot runs *
     _Atomic bool twice;               /* `once` could not be kept */
 };
 
-/* ---- sample_phases.c: time by phases ---------------------------------------------------------------------------------------- */
-
-/* All threads must have met the same barriers, or phases mean nothing. */
-bool pcere_sample_phases_agree(const struct sample_shot *shot);
-/* A dynamic schedule gives each thread about the same share of the iterations that are left out: those that count tell what all take together. False: none counts. */
-bool pcere_sample_shared_spread(struct sample_shot *shot);
-/* Instances that were not timed take what those did that were, thread by thread. False: a thread has timed none. */
-bool pcere_sample_steps_spread(struct sample_shot *shot);
-/* Each phase takes as long as its slowest thread, and what its barrier costs the thread that comes last. */
-double pcere_sample_phases_sum(const struct sample_shot *shot);
-
 extern struct sample_shot pcere_sample_shot;
 extern __thread struct sample_thread *pcere_sample_own;    /* NULL: this thread is not being sampled */
 
@@ -262,5 +251,16 @@ bool pcere_sample_may(struct codelet *codelet, const struct codelet_region *regi
 bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *region, sample_run_fn *run, sample_run_fn *rehearsed,
                          void *context);
 void pcere_sample_arm(void);
+
+/* ---- sample_phases.c: time by phases ---------------------------------------------------------------------------------------- */
+
+/* All threads must have met the same barriers, or phases mean nothing. */
+bool pcere_sample_phases_agree(const struct sample_shot *shot);
+/* A dynamic schedule gives each thread about the same share of the iterations that are left out: those that count tell what all take together. False: none counts. */
+bool pcere_sample_shared_spread(struct sample_shot *shot);
+/* Instances that were not timed take what those did that were, thread by thread. False: a thread has timed none. */
+bool pcere_sample_steps_spread(struct sample_shot *shot);
+/* Each phase takes as long as its slowest thread, and what its barrier costs the thread that comes last. */
+double pcere_sample_phases_sum(const struct sample_shot *shot);
 
 #endif

@@ -23,6 +23,7 @@ NAMES = ("ep", "cg", "mg", "is", "lu", "bt", "sp", "ft")
 def options_parse():
     parser = argparse.ArgumentParser(prog="scripts/evaluate-cells", allow_abbrev=False, description="Takes the errors of predictions apart: bias, captures, "
                                      "moments, replays. Leaves cells.json and cells.md. What is done already is not done again.")
+    parser.set_defaults(quick=False)
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="benchmarks, such as cg, or executables that were compiled with the plugin, with a slash (all benchmarks)")
     parser.add_argument("--class", dest="kind", choices=list(CLASSES), default="A", help="problem size (%(default)s)")
     parser.add_argument("--threads", type=thread_list, default=[1, 2], metavar="LIST", help="thread counts (1,2)")

@@ -166,7 +166,7 @@ class Program:
 
     def settle(self):
         """Where times are to mean something."""
-        if not getattr(self.options, "quick", False):
+        if not self.options.quick:
             settle()
 
     def step(self, name, command, key, **more):

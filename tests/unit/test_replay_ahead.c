@@ -32,10 +32,6 @@ _Noreturn void pcere_plan_end(struct codelet *codelet, enum plan_state state, co
     abort();
 }
 
-static const struct plan_mapping *mapping_of_all;
-
-const struct plan_mapping *pcere_mapping_at(uint64_t address) { (void)address; return mapping_of_all; }
-
 /* ---- one captured mapping ------------------------------------------------------------------------------------------------------- */
 
 static struct world {
@@ -90,7 +86,6 @@ static void world_make(const struct plan_range *changed, size_t changed_count, u
         world->file.changed[i] = (struct plan_range){start + changed[i].address * PAGE, changed[i].bytes * PAGE};
     world->codelet.plan = &world->file.plan;
     world->file.plan.result.threads = threads;
-    mapping_of_all = &world->mapping;
     world->memory = (struct memory){.codelet = &world->codelet, .mappings = &world->mapping, .copies = world->copies, .lazy = true};
     struct sigaction action = {.sa_sigaction = fault, .sa_flags = SA_SIGINFO};
     sigaction(SIGBUS, &action, NULL);
