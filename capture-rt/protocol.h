@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 24u
+#define CAPTURE_VERSION 25u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -67,6 +67,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint32_t plan_moved, reserved;      /* so many of them moved, and wait for one that stands for them */
     uint64_t words_seen[CAPTURE_WORDS_SEEN];    /* by the run that planned, in a Bloom filter of two bits for each hash (capture_words_bit) */
     uint32_t plain;             /* 1: of a unit without probes: the calls of the OpenMP runtime alone tell of it, and it is never stopped at */
+    uint32_t plugin_version;    /* plain: of the plugin that compiled its unit, another than ours; 0: none did */
     uint64_t code;              /* plain: link-time address of the outlined function, in `object` */
     uint64_t unfinished;        /* begun, and left other than through the end probe */
     uint64_t probed_ns;         /* what probes of regions directly inside it took, on all threads together, by samples */
@@ -298,7 +299,6 @@ struct capture_log {
 
     /* by the target */
     uint32_t attached;          /* CAPTURE_VERSION once the constructor is through */
-    uint32_t abi_mismatch;      /* a site's abi_version that is not ours, or 0 */
     int32_t pid;
     uint32_t runtime_separate;  /* 1: the OpenMP runtime's allocations are kept out of the program's heap */
     uint32_t foreign_allocator; /* 1: the program's allocator is not the C library's: sizes do not stand in front of blocks */

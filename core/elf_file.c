@@ -281,6 +281,8 @@ static enum pcere_status read_sections(struct elf_file *file, struct pcere_error
     file->first_tables = file->tables.count;
     if (!status && debug)
         status = read_own(file, debug, &debug_header, elf_read_tables, error);
+    if (!status && file->other_tables && !file->other_units)
+        status = elf_fail_other_version(file, error);
     if (!status && full)
         status = read_symbols(file, full, &full_header, error);
     else if (!status && exported)

@@ -74,6 +74,10 @@ struct elf_range elf_file_code(const struct elf_file *file);      /* from the fi
 bool elf_file_boundary(const struct elf_file *file, const char *name, uint64_t *ret_address);
 
 size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_units);    /* 0: not built with the plugin */
+/* So many units more were compiled with other versions of the plugin, one of them with *ret_version: nothing of them is known. */
+size_t elf_file_other_units(const struct elf_file *file, uint32_t *ret_version);
+/* That all of them were: PCERE_DATA, with a hint. */
+enum pcere_status elf_fail_other_version(const struct elf_file *file, struct pcere_error *error);
 size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols);   /* all entries of .pcere.sym, or .debug_pcere,
                                                                       whose symbol the linker kept */
 size_t elf_file_symbols(const struct elf_file *file, const struct elf_symbol **ret_symbols);  /* global and weak defined symbols of

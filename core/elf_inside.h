@@ -26,6 +26,8 @@ struct elf_file {
     size_t copy_count, copy_capacity;
     struct elf_unit *units;
     size_t unit_count, unit_capacity;
+    size_t other_units, other_tables;              /* written by another version of the plugin, and passed over */
+    uint32_t other_version;                        /* the last one's */
     struct elf_symbols tables, symbols;
     size_t first_tables;                           /* entries of .pcere.sym, while .debug_pcere is read */
     uint64_t asked_unit;                           /* the last unit that is_known was asked of, and what it said; 0: none */

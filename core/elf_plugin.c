@@ -17,6 +17,15 @@ static enum pcere_status damaged_part(const struct elf_file *file, struct pcere_
 
 /* ---- bitcode and address tables ------------------------------------------------------------------------------------------ */
 
+/* What another version of the plugin wrote: a magic and that version, then nobody knows what, up to the next magic. Returns its bytes. */
+static uint64_t pass_over(const unsigned char *at, uint64_t left, const char *magic, size_t magic_bytes)
+{
+    uint64_t used = 16;
+    while (used + magic_bytes <= left && memcmp(at + used, magic, magic_bytes) != 0)
+        used += 16;
+    return used + magic_bytes <= left ? used : left;
+}
+
 static enum pcere_status read_unit(struct elf_file *file, const unsigned char *at, uint64_t left, uint64_t *ret_used,
                                    struct pcere_error *error)
 {
@@ -27,9 +36,12 @@ static enum pcere_status read_unit(struct elf_file *file, const unsigned char *a
     const struct pcere_unit_header *header = &unit.header;
     if (memcmp(header->magic, PCERE_UNIT_MAGIC, sizeof header->magic) != 0)
         return elf_damaged(file, error, "its bitcode does not begin as it should");
-    if (header->abi_version != PCERE_ABI_VERSION)
-        return pcere_fail(error, PCERE_DATA, 0, ELF_HINT_COMPILE, "'%s' was compiled with another version of PCERE's plugin (%u, not %u)",
-                          file->path, header->abi_version, PCERE_ABI_VERSION);
+    if (header->abi_version != PCERE_ABI_VERSION) {
+        file->other_units++;
+        file->other_version = header->abi_version;
+        *ret_used = pass_over(at, left, PCERE_UNIT_MAGIC, sizeof header->magic);
+        return PCERE_OK;
+    }
     uint64_t used = sizeof *header;
     const uint64_t parts[] = {header->flags_bytes, header->source_bytes, header->stored_bytes};
     for (size_t i = 0; i < 3; i++) {
@@ -117,10 +129,14 @@ static enum pcere_status read_sequence(struct elf_file *file, const unsigned cha
         memcpy(&header, at, sizeof header);
         if (memcmp(header.magic, magic, sizeof header.magic) != 0)
             return damaged_part(file, error, what, "does not begin as it should");
-        if (header.abi_version != PCERE_ABI_VERSION)
-            return pcere_fail(error, PCERE_DATA, 0, ELF_HINT_COMPILE,
-                              "'%s' was compiled with another version of PCERE's plugin (%u, not %u)", file->path, header.abi_version,
-                              PCERE_ABI_VERSION);
+        if (header.abi_version != PCERE_ABI_VERSION) {
+            uint64_t passed = pass_over(at, left, magic, sizeof header.magic);
+            file->other_tables++;
+            file->other_version = header.abi_version;
+            at += passed;
+            left -= passed;
+            continue;
+        }
         if (header.bytes < sizeof header || header.bytes > left || header.bytes % 16)
             return damaged_part(file, error, what, "is cut off");
         uint64_t used = sizeof header, step = 0;
@@ -255,6 +271,18 @@ size_t elf_file_units(const struct elf_file *file, const struct elf_unit **ret_u
 {
     *ret_units = file->units;
     return file->unit_count;
+}
+
+size_t elf_file_other_units(const struct elf_file *file, uint32_t *ret_version)
+{
+    *ret_version = file->other_version;
+    return file->other_units;
+}
+
+enum pcere_status elf_fail_other_version(const struct elf_file *file, struct pcere_error *error)
+{
+    return pcere_fail(error, PCERE_DATA, 0, ELF_HINT_COMPILE, "'%s' was compiled with another version of PCERE's plugin (%u, not %u)", file->path,
+                      file->other_version, PCERE_ABI_VERSION);
 }
 
 size_t elf_file_tables(const struct elf_file *file, const struct elf_symbol **ret_symbols)

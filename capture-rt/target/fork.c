@@ -19,6 +19,7 @@ struct fork_ident { int32_t reserved_1, flags, reserved_2, reserved_3; const cha
 typedef void fork_if_call(struct fork_ident *ident, int32_t argc, target_microtask *microtask, int32_t condition, void *arguments);
 
 __thread uint32_t target_fork_due;
+__thread uint32_t target_fork_version;
 
 /* For the assembly below. */
 void fork_plain(struct fork_ident *ident, int32_t argc, target_microtask *microtask, ...) __attribute__((visibility("hidden")));
@@ -141,7 +142,8 @@ target_fork_call *target_fork_next(void)
 static bool plain_begin(const void *code, const char *source, const void *frame, struct pcere_site **ret_site)
 {
     struct target_state *state = target_state;
-    *ret_site = state->active ? target_plain_site(state, code, source) : NULL;
+    *ret_site = state->active ? target_plain_site(state, code, source, target_fork_version) : NULL;
+    target_fork_version = 0;
     return *ret_site && target_plain_begin(state, *ret_site, (uintptr_t)frame + 2 * sizeof(void *));
 }
 

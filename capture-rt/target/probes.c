@@ -377,10 +377,22 @@ static void probing_end(struct target_state *state, const struct probing *probin
         __atomic_fetch_add(&state->log->probing_ns, took_ns > stall_ns ? took_ns - stall_ns : 0, __ATOMIC_RELAXED);
 }
 
+/* Nothing else is known of what another version's site and arguments are: its region is one without probes. */
+static bool is_of_another_version(const struct pcere_site *site)
+{
+    if (__builtin_expect(site->abi_version == PCERE_ABI_VERSION, 1))
+        return false;
+    target_fork_due = 0;
+    target_fork_version = site->abi_version ? site->abi_version : UINT32_MAX;
+    return true;
+}
+
 TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, int32_t num_threads, int32_t proc_bind,
                                         int32_t argc, ...)
 {
     struct target_state *state = target_state;
+    if (__builtin_expect(is_of_another_version(site), 0))
+        return;
     target_fork_due = path != PCERE_PATH_SERIALIZED ? TARGET_FORK_DUE : 0;
     if (!state->active) {
         target_inactive_note();
@@ -472,7 +484,7 @@ static void open_close(struct target_state *state, struct target_open *open, uin
 TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
 {
     struct target_state *state = target_state;
-    if (!state->active)
+    if (!state->active || site->abi_version != PCERE_ABI_VERSION)
         return;
     uint64_t end_ns = target_clock_ns();        /* before all else: short regions take no longer than what follows */
     struct target_thread *thread = target_thread_own(state);

@@ -99,7 +99,7 @@ static void plain_describe(struct capture_region_entry *entry, const char *sourc
         snprintf(entry->name, sizeof entry->name, "0x%llx@%s", (unsigned long long)entry->code, where);
 }
 
-static bool plain_add(struct capture_log *log, struct plain_site *plain, const void *code, const char *source)
+static bool plain_add(struct capture_log *log, struct plain_site *plain, const void *code, const char *source, uint32_t version)
 {
     uint32_t count = log->region_count;
     if (count >= CAPTURE_REGIONS_MAX) {
@@ -107,7 +107,7 @@ static bool plain_add(struct capture_log *log, struct plain_site *plain, const v
         return false;
     }
     struct capture_region_entry *entry = &log->regions[count];
-    *entry = (struct capture_region_entry){.plain = 1};
+    *entry = (struct capture_region_entry){.plain = 1, .plugin_version = version};
     struct object_search search = {(uintptr_t)code, entry->object, 0, true};
     dl_iterate_phdr(object_name, &search);
     entry->code = (uintptr_t)code - search.bias;
@@ -120,7 +120,7 @@ static bool plain_add(struct capture_log *log, struct plain_site *plain, const v
     return true;
 }
 
-struct pcere_site *target_plain_site(struct target_state *state, const void *code, const char *source)
+struct pcere_site *target_plain_site(struct target_state *state, const void *code, const char *source, uint32_t version)
 {
     static struct plain_site plains[2 * CAPTURE_REGIONS_MAX];       /* open addressing, never full: so many regions do not fit */
     const uint32_t mask = 2 * CAPTURE_REGIONS_MAX - 1;
@@ -132,7 +132,7 @@ struct pcere_site *target_plain_site(struct target_state *state, const void *cod
         return &plains[at].site;
     pthread_mutex_lock(&sites_mutex);
     for (at = first; plains[at].code && plains[at].code != code; at = (at + 1) & mask) {}
-    bool known = plains[at].code || plain_add(state->log, &plains[at], code, source);
+    bool known = plains[at].code || plain_add(state->log, &plains[at], code, source, version);
     if (known)
         __atomic_store_n(&plains[at].code, code, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&sites_mutex);
@@ -142,12 +142,8 @@ struct pcere_site *target_plain_site(struct target_state *state, const void *cod
 /* The cookie of a site is its region's index plus one; UINTPTR_MAX: nothing to be done for it. */
 static uint32_t site_enter(struct capture_log *log, struct pcere_site *site)
 {
-    uint32_t region = TARGET_REGION_NONE;
     pthread_mutex_lock(&sites_mutex);
-    if (site->abi_version != PCERE_ABI_VERSION)
-        log->abi_mismatch = site->abi_version ? site->abi_version : UINT32_MAX;
-    else
-        region = region_find_or_add(log, site);
+    uint32_t region = region_find_or_add(log, site);
     if (log->site_count < CAPTURE_SITES_MAX)
         log->sites[log->site_count++] = (uintptr_t)site;
     pthread_mutex_unlock(&sites_mutex);

@@ -166,12 +166,13 @@ bool target_plain_begin(struct target_state *state, struct pcere_site *site, uin
 #define TARGET_REGION_NONE UINT32_MAX
 uint32_t target_site_region(struct capture_log *log, struct pcere_site *site);
 /* The site of a region without probes, made when it is first seen; its name is the one that the plugin would have given, if `source` (";file;function;
- * line;column;;", may be NULL) tells. NULL: there is no room for more. */
-struct pcere_site *target_plain_site(struct target_state *state, const void *code, const char *source);
+ * line;column;;", may be NULL) tells. `version`: of the other plugin whose probe stands before it, or 0. NULL: there is no room for more. */
+struct pcere_site *target_plain_site(struct target_state *state, const void *code, const char *source, uint32_t version);
 
 /* fork.c: the probe was here just before, so that this thread's next entry of a region is followed already. */
 enum { TARGET_FORK_DUE = 1, TARGET_FORK_FRAME = 2 /* and target_frame_compare before it */ };
 extern __thread uint32_t target_fork_due __attribute__((visibility("hidden")));     /* 0: the next fork of this thread is of a region without probes */
+extern __thread uint32_t target_fork_version __attribute__((visibility("hidden")));  /* of the plugin whose probe was here just before, where it is not ours; else 0 */
 typedef void target_microtask(int32_t *global_number, int32_t *number, ...);
 typedef void target_fork_call(void *ident, int32_t argc, target_microtask *microtask, ...);
 target_fork_call *target_fork_next(void);       /* the OpenMP runtime's own, or NULL */

@@ -57,6 +57,7 @@ struct capture_region {
     uint64_t probed_ns;          /* by how much probes of regions inside it stretched its times, together: at least */
     char *object;                /* path of the shared library that holds its code; NULL: the executable */
     bool plain;                  /* of a unit that the plugin did not compile: it is timed alone, and `file` is that unit, or "" */
+    uint32_t plugin_version;     /* plain: of the plugin that did compile its unit, another than this one; 0: none did */
     bool unprobed;               /* plain: the plugin did compile its unit, but the linker left none of the object's probes */
     uint64_t code;               /* plain: link-time address of its outlined function, in `object` or the executable */
     uint64_t foreign;            /* how many were in no other region, and entered by a thread that is not the initial one */

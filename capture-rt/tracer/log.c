@@ -162,8 +162,9 @@ enum pcere_status program_check(const struct capture_options *options, struct pc
         return status;
     const struct elf_unit *units;
     struct linked_program linked;
+    uint32_t version;
     if (elf_file_units(file, &units) == 0 && !libraries_may_hold_regions(file))
-        status = fail_without_units(options, error);
+        status = elf_file_other_units(file, &version) ? elf_fail_other_version(file, error) : fail_without_units(options, error);
     else if (elf_file_is_static(file) && !linked_program_find(file, &linked))
         status = pcere_fail(error, PCERE_REFUSED, 0, "end the command that links it with $(pcere version --static) and do not strip it, or link it without -static",
                             "'%s' is statically linked: no capture library can be brought into it, and it does not have one in itself", program);
@@ -207,7 +208,7 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
             .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = counts->invocations,
             .time_ns = counts->time_ns, .nested_ns = counts->nested_ns, .unfinished = entry->unfinished, .nested = counts->nested, .foreign = counts->foreign,
             .probed_ns = probed_of(entry, run->threads),
-            .plain = entry->plain, .code = entry->code};
+            .plain = entry->plain, .plugin_version = entry->plugin_version, .code = entry->code};
         if (entry->object[0])
             region->object = text_of(entry->object, sizeof entry->object);
         if (entry->thread_sized[0])
@@ -358,10 +359,6 @@ enum pcere_status shared_log_read(struct shared_log *log, struct child *child, c
         return pcere_fail(error, PCERE_REFUSED, 0, is_static ? "it may have that of another version: link it again, with $(pcere version --static) at the end of the command"
                                                              : "programs that gain rights when they start cannot be captured",
                           "the capture library did not come to life inside '%s'", options->program);
-    if (log->log->abi_mismatch)
-        return pcere_fail(error, PCERE_DATA, 0, "compile it again with this version's plugin",
-                          "'%s' was built with another version of the plugin (calls of version %u, not %u)", options->program,
-                          log->log->abi_mismatch, PCERE_ABI_VERSION);
     enum pcere_status status = regions_read(log->log, &run, error);
     if (status == PCERE_OK)
         status = plain_regions_name(&run, options->program, error);

@@ -140,7 +140,11 @@ char *plain_reason(const struct capture_region *region)
 {
     struct text text = {0};
     unit_add(&text, region);
-    text_add(&text, region->unprobed ? " was compiled with the plugin, but its probes were not linked, as happens with -mcmodel=large where code is not independent of its position: compile "
+    if (region->plugin_version)
+        text_addf(&text, " was compiled with another version of the plugin (%u, not %u): only its time is known; compile it again with this one", region->plugin_version,
+                  PCERE_ABI_VERSION);
+    else
+        text_add(&text, region->unprobed ? " was compiled with the plugin, but its probes were not linked, as happens with -mcmodel=large where code is not independent of its position: compile "
                                        "it with -fPIE"
                                      : " was compiled without the plugin: only its time is known");
     return text_take(&text);
@@ -149,10 +153,11 @@ char *plain_reason(const struct capture_region *region)
 char *plain_note(const struct capture_run *run)
 {
     uint64_t time_ns = 0;
-    size_t count = 0, unprobed = 0;
+    size_t count = 0, unprobed = 0, older = 0;
     for (size_t i = 0; i < run->region_count; i++)
         if (run->regions[i].plain) {
             unprobed += run->regions[i].unprobed;
+            older += run->regions[i].plugin_version != 0;
             time_ns += run->regions[i].time_ns;
             count++;
         }
@@ -162,6 +167,8 @@ char *plain_note(const struct capture_run *run)
     text_addf(&text, "%zu region%s, %.3g %% of the run's time, %s of code that was compiled %s", count, count == 1 ? "" : "s",
               run->wall_ns ? 100 * (double)time_ns / (double)run->wall_ns : 0, count == 1 ? "is" : "are",
               unprobed == count ? "with the plugin, but without probes, since the linker left them out: pcere regions says why"
+              : older == count  ? "with another version of the plugin: only what is compiled with this one is captured"
+              : older           ? "without the plugin, or with another version of it: only what is compiled with this one is captured"
                                 : "without the plugin: only what is compiled with it is captured");
     return text_take(&text);
 }

@@ -141,7 +141,7 @@ printf 'double a[5000];\ndouble half(double x);\nvoid sound(void) {\n#pragma omp
 printf 'extern double a[5000];\n__attribute__((noinline)) double half(double x) { return x / 2; }\nvoid spoilt(void) {\n#pragma omp parallel for\nfor (int i = 0; i < 5000; i++) a[i] += half(a[i]); }\n' >spoilt.c
 printf 'void sound(void), spoilt(void);\nint main(void) { for (int i = 0; i < 4; i++) { sound(); spoilt(); } return 0; }\n' >both.c
 for file in sound spoilt both; do "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -c $file.c || exit 1; done
-"$CLANG" -fopenmp sound.o spoilt.o both.o -o both && python3 "$folder/damage.py" both bitcode spoilt.c
+"$CLANG" -fopenmp sound.o spoilt.o both.o -o both && cp both versions && python3 "$folder/damage.py" both bitcode spoilt.c
 run "$PCERE" capture --all-classes ./both; says "a program with one unit of nonsense is captured" 0
 for turn in "the first time" "from the cache"; do
     run "$PCERE" verify --json both.pcere
@@ -151,4 +151,16 @@ for turn in "the first time" "from the cache"; do
 done
 run "$PCERE" replay --threads 1,2 --repeat 2 --warmup none --json both.pcere
 is "and replayed with any number of threads" "$(jq -r '[.replays[] | select(.region | startswith("sound")) | (.threads | tostring) + ":" + (.samples_ns | length | tostring)] | unique | join(" ")' .out)" "1:2 2:2"
+
+# One is of another version of the plugin: its regions are timed, and the others are what they were.
+python3 "$folder/damage.py" versions abi spoilt.c
+run "$PCERE" capture --all-classes ./versions
+says "a unit of another version of the plugin leaves the others" 0 err '^pcere capture: 1 region, .* of code that was compiled with another version of the plugin'
+is "its region has the reason, and its time" "$(jq -r '.regions[] | select(.region | test("^spoilt")) | "\(.status) \(.invocations) \(.time_ns > 0) \(.reason)"' versions.pcere/manifest.json)" \
+    "skipped 4 true spoilt.c was compiled with another version of the plugin (77, not 2): only its time is known; compile it again with this one"
+run "$PCERE" verify --json versions.pcere
+is "the other's is identical, with functions of that unit" "$(jq -c '[.codelets[] | [.region, .identical]] | unique' .out | sed 's/:[0-9]*//')" '[["sound@sound.c",true]]'
+run "$PCERE" replay --threads 1,2 --repeat 2 --warmup none --json versions.pcere
+is "and is replayed" "$(jq -r '[.replays[] | .region + ":" + (.samples_ns | length | tostring)] | unique | join(" ")' .out | sed 's/:[0-9]*:/ /')" "sound@sound.c 2"
+run "$PCERE" profile -q ./versions; says "it is profiled" 0
 done_or_skipped
