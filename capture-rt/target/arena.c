@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #define ARENA_BYTES ((size_t)1 << 30)
+#define ARENA_BYTES_LEAST ((size_t)1 << 24)
 #define CLASS_MIN 5u                    /* 32 bytes */
 #define CLASS_COUNT 31u
 
@@ -24,7 +25,8 @@ _Static_assert(sizeof(struct arena_header) == 16, "payloads stay aligned to 16 b
 struct arena_free { struct arena_free *next; };
 
 static struct {
-    char *start, *next, *end;
+    struct target_room room;
+    char *next;
     pthread_mutex_t mutex;
     struct arena_free *lists[CLASS_COUNT];
 } arena = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -48,28 +50,23 @@ static void arena_unlock(void) { pthread_mutex_unlock(&arena.mutex); }
 
 bool target_arena_open(void)
 {
-    if (arena.start)
+    if (arena.room.start)
         return true;
-    for (size_t bytes = ARENA_BYTES; bytes >= ((size_t)1 << 24); bytes /= 4) {
-        char *start = target_reserve(bytes);
-        if (!start)
-            continue;
-        arena.start = arena.next = start;
-        arena.end = start + bytes;
-        return pthread_atfork(arena_lock, arena_unlock, arena_unlock) == 0;
-    }
-    return false;
+    if (!target_room_take(&arena.room, ARENA_BYTES, ARENA_BYTES_LEAST))
+        return false;
+    arena.next = arena.room.start;
+    return pthread_atfork(arena_lock, arena_unlock, arena_unlock) == 0;
 }
 
 void target_arena_range(uint64_t *ret_start, uint64_t *ret_end)
 {
-    *ret_start = (uintptr_t)arena.start;
-    *ret_end = (uintptr_t)arena.end;
+    *ret_start = (uintptr_t)arena.room.start;
+    *ret_end = (uintptr_t)arena.room.end;
 }
 
 bool target_arena_owns(const void *block)
 {
-    return (const char *)block >= arena.start && (const char *)block < arena.end;
+    return (const char *)block >= arena.room.start && (const char *)block < arena.room.end;
 }
 
 static uint32_t class_of(size_t bytes)
@@ -90,7 +87,7 @@ static char *block_take(uint32_t class)
         arena.lists[class] = block->next;
         return (char *)block;
     }
-    if ((size_t)(arena.end - arena.next) < bytes_of(class))
+    if ((size_t)(arena.room.end - arena.next) < bytes_of(class) || !target_room_use(&arena.room, arena.next + bytes_of(class)))
         return NULL;
     char *fresh = arena.next;
     arena.next += bytes_of(class);
@@ -148,8 +145,8 @@ static void shelf_fill(struct shelf *shelf, uint32_t class)
     arena_lock();
     for (size_t had = 0; arena.lists[class] && had < SHELF_SPAN_BYTES; had += bytes)
         shelf_put(shelf, class, (struct arena_free *)block_take(class));
-    if (!shelf->lists[class] && (size_t)(arena.end - arena.next) >= 2 * SHELF_SPAN_BYTES) {
-        char *span = (char *)(((uintptr_t)arena.next + SHELF_SPAN_BYTES - 1) & ~(uintptr_t)(SHELF_SPAN_BYTES - 1));
+    char *span = (char *)(((uintptr_t)arena.next + SHELF_SPAN_BYTES - 1) & ~(uintptr_t)(SHELF_SPAN_BYTES - 1));
+    if (!shelf->lists[class] && target_room_use(&arena.room, span + SHELF_SPAN_BYTES)) {
         arena.next = span + SHELF_SPAN_BYTES;
         for (size_t at = SHELF_SPAN_BYTES; at > 0; at -= bytes)
             shelf_put(shelf, class, (struct arena_free *)(span + at - bytes));

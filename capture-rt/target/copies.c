@@ -32,7 +32,8 @@ struct made { void *variable; constructor *construct; copier *copy; destructor *
 static struct {
     pthread_mutex_t mutex;
     struct threadprivate_table *table;      /* NULL: no copy yet */
-    char *next, *end;
+    struct target_room room;
+    char *next;
     bool refused;                           /* there is no room */
     struct made made[MADE_MAX];
     uint32_t made_count;
@@ -50,16 +51,13 @@ void target_copies_resolve(void)
 
 static bool area_open(void)
 {
-    for (size_t bytes = AREA_BYTES; !area.table && !area.refused && bytes >= AREA_BYTES_LEAST; bytes /= 4) {
-        char *start = target_reserve(bytes);
-        if (!start)
-            continue;
-        area.table = (struct threadprivate_table *)start;
+    if (!area.table && !area.refused && target_room_take(&area.room, AREA_BYTES, AREA_BYTES_LEAST) &&
+        target_room_use(&area.room, area.room.start + sizeof *area.table)) {
+        area.table = (struct threadprivate_table *)area.room.start;
         area.table->magic = THREADPRIVATE_MAGIC;
-        area.next = start + ((sizeof *area.table + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
-        area.end = start + bytes;
-        target_state->log->copies_low = (uintptr_t)start;
-        target_state->log->copies_high = (uintptr_t)area.end;
+        area.next = area.room.start + ((sizeof *area.table + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
+        target_state->log->copies_low = (uintptr_t)area.room.start;
+        target_state->log->copies_high = (uintptr_t)area.room.end;
     }
     area.refused = !area.table;
     return area.table != NULL;
@@ -84,7 +82,7 @@ static void *copy_place(int32_t thread, const void *variable, size_t bytes)
         if (copy->variable == (uintptr_t)variable && copy->global_thread == (uint32_t)thread && copy->bytes == bytes)
             return (void *)copy->copy;
     }
-    if (table->count == THREADPRIVATE_COPIES_MAX || bytes > (size_t)(area.end - area.next) - ALIGNMENT)
+    if (table->count == THREADPRIVATE_COPIES_MAX || bytes > (size_t)(area.room.end - area.next) - ALIGNMENT || !target_room_use(&area.room, area.next + bytes))
         return NULL;
     char *place = area.next;
     area.next += (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
@@ -190,6 +188,6 @@ bool target_copies_unused(uint64_t *ret_start, uint64_t *ret_end)
     target_state->log->stop.copies_bytes = next - (uintptr_t)area.table;
     pthread_mutex_unlock(&area.mutex);
     *ret_start = next;
-    *ret_end = (uintptr_t)area.end;
+    *ret_end = (uintptr_t)area.room.end;
     return true;
 }

@@ -29,7 +29,8 @@
 struct fresh_free { struct fresh_free *next; };
 
 static struct {
-    char *start, *next, *end;               /* of blocks */
+    char *start, *next;                     /* of blocks, which lie in the other room */
+    struct target_room waiting, room;
     char *opened[OPEN_MOST];                /* what the captured regions that run allocated lies from here on: the innermost's last */
     uint32_t depth;                         /* captured regions that run */
     void **later;
@@ -43,25 +44,19 @@ static void fresh_unlock(void) { pthread_mutex_unlock(&fresh.mutex); }
 
 void target_fresh_reserve(void)
 {
-    for (size_t bytes = FRESH_BYTES_MOST; bytes >= FRESH_BYTES_LEAST; bytes /= 4) {
-        char *start = target_reserve(LATER_BYTES + bytes);
-        if (!start)
-            continue;
-        if (pthread_atfork(fresh_lock, fresh_unlock, fresh_unlock) != 0)
-            return;
-        fresh.later = (void **)start;
-        fresh.start = fresh.next = start + LATER_BYTES;
-        fresh.end = fresh.start + bytes;
+    if (!target_room_take(&fresh.waiting, LATER_BYTES, LATER_BYTES / 64) || !target_room_take(&fresh.room, FRESH_BYTES_MOST, FRESH_BYTES_LEAST) ||
+        pthread_atfork(fresh_lock, fresh_unlock, fresh_unlock) != 0)
         return;
-    }
+    fresh.later = (void **)fresh.waiting.start;
+    fresh.start = fresh.next = fresh.room.start;
 }
 
 void target_fresh_ranges(uint64_t ret_ranges[4])
 {
-    ret_ranges[0] = (uintptr_t)fresh.later;
-    ret_ranges[1] = (uintptr_t)fresh.start;
+    ret_ranges[0] = (uintptr_t)fresh.waiting.start;
+    ret_ranges[1] = (uintptr_t)fresh.waiting.end;
     ret_ranges[2] = ((uintptr_t)fresh.next + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-    ret_ranges[3] = (uintptr_t)fresh.end;
+    ret_ranges[3] = (uintptr_t)fresh.room.end;
 }
 
 bool target_fresh_is_open(void)
@@ -77,7 +72,7 @@ static const char *opened(void)
 
 bool target_fresh_owns(const void *block)
 {
-    return (const char *)block >= fresh.start && (const char *)block < fresh.end;
+    return (const char *)block >= fresh.start && (const char *)block < fresh.room.end;
 }
 
 bool target_fresh_is_new(const void *block)
@@ -131,7 +126,7 @@ static struct fresh_free **list_of(size_t chunk)
 static char *block_cut(size_t chunk, size_t alignment)
 {
     uintptr_t at = ((uintptr_t)fresh.next + 16 + alignment - 1) & ~(uintptr_t)(alignment - 1);
-    if (at + chunk + sizeof(size_t) > (uintptr_t)fresh.end)
+    if (chunk > (size_t)(fresh.room.end - fresh.next) || !target_room_use(&fresh.room, (char *)at + chunk + sizeof(size_t)))
         return NULL;
     fresh.next = (char *)at + chunk - 16;
     *size_word((char *)at + chunk) = IN_USE;        /* what would follow is in use, as the C library asks before it tells a size */
@@ -180,7 +175,7 @@ bool target_fresh_free_later(void *block)
     if (!target_fresh_is_open() || !block)
         return false;
     fresh_lock();
-    bool room = fresh.later_count < LATER_MOST;
+    bool room = target_room_use(&fresh.waiting, (const char *)(fresh.later + fresh.later_count + 1));
     if (room)
         fresh.later[fresh.later_count++] = block;
     fresh_unlock();

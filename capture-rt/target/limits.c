@@ -11,6 +11,8 @@
 
 typedef struct rlimit limit;
 
+#define USABLE_LATER ((rlim_t)64 << 20)         /* of the library's addresses, what may become memory after the limit was set */
+
 /* What was added to the limits that this process set; 0: it set none. */
 static struct raised { rlim_t soft, hard; } raised[2];
 
@@ -20,10 +22,10 @@ static struct raised *raised_of(pid_t process, int resource)
     return own && resource == RLIMIT_AS ? &raised[0] : own && resource == RLIMIT_DATA ? &raised[1] : NULL;
 }
 
-static rlim_t higher(rlim_t wanted, rlim_t most)
+static rlim_t higher(rlim_t wanted, rlim_t most, rlim_t by)
 {
     rlim_t room = most - wanted;            /* wanted <= most */
-    return wanted + (room < target_reserved_bytes ? room : target_reserved_bytes);
+    return wanted + (room < by ? room : by);
 }
 
 static int limit_change(pid_t process, int resource, const limit *new, limit *ret_old)
@@ -36,8 +38,9 @@ static int limit_pass(pid_t process, int resource, const limit *new, limit *ret_
     struct raised *by = raised_of(process, resource), before = by ? *by : (struct raised){0}, after = new ? (struct raised){0} : before;
     limit now, set;
     if (by && new && new->rlim_cur <= new->rlim_max && limit_change(process, resource, NULL, &now) == 0 && new->rlim_max <= now.rlim_max) {
-        set.rlim_max = higher(new->rlim_max, now.rlim_max);
-        set.rlim_cur = higher(new->rlim_cur, set.rlim_max);
+        rlim_t own = resource == RLIMIT_AS ? target_reserved_bytes : target_usable_bytes + USABLE_LATER;
+        set.rlim_max = higher(new->rlim_max, now.rlim_max, own);
+        set.rlim_cur = higher(new->rlim_cur, set.rlim_max, own);
         after = (struct raised){set.rlim_cur - new->rlim_cur, set.rlim_max - new->rlim_max};
         new = &set;
     }

@@ -242,9 +242,14 @@ void target_modules_touch(void);
 void target_modules_resolve(void);
 void target_modules_fill(struct capture_stop *stop);
 
-/* reserve.c: addresses for what is not the program's, so many bytes, zeroed, without memory until it is touched. NULL: there are none, or a limit forbids it. */
-void *target_reserve(size_t bytes);
-extern size_t target_reserved_bytes;                            /* all of these, and the log: what the program has less of under a limit than by itself */
+/* reserve.c: addresses for what is not the program's, zeroed; they may be touched from `start` to `usable`. Who takes them sees to it that one thread at a time asks. */
+struct target_room { char *start, *usable, *end; };
+/* So many bytes, or a fourth, or a fourth of that, but no fewer than `bytes_least`. False: there are none, or a limit forbids it. */
+bool target_room_take(struct target_room *room, size_t bytes, size_t bytes_least);
+/* Let it be touched up to `end`. False: it ends before, or a limit forbids it. */
+bool target_room_use(struct target_room *room, const char *end);
+extern size_t target_reserved_bytes;                            /* all of these, and the log: what the program has less of under a limit of addresses than by itself */
+extern size_t target_usable_bytes;                              /* of these: what it has less of under a limit of data */
 
 /* arena.c: memory for the OpenMP runtime, and what else is not the program's, apart from its heap. */
 bool target_arena_open(void);                                   /* once; again it does nothing */

@@ -18,7 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RECORDS_MOST (4u << 20)
+#define RECORDS_MOST ((size_t)4 << 20)
+#define RECORDS_LIMITED_LEAST ((size_t)256 << 10)   /* under a limit of addresses, which the program keeps as well: a 32nd of it, or so many */
 #define PROBE_NS_MOST 2000u
 
 #define LOADER_FAILED 127               /* the dynamic linker's status, if it cannot load all that a program needs */
@@ -54,11 +55,22 @@ static void linked_note(const char *program, struct capture_log *log)
     elf_file_close(file);
 }
 
+static size_t records_most(const struct capture_options *options)
+{
+    struct rlimit limit;
+    if (options->records_most)
+        return options->records_most;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return RECORDS_MOST;
+    size_t share = limit.rlim_cur / 32 / sizeof(struct capture_record);
+    return share < RECORDS_LIMITED_LEAST ? RECORDS_LIMITED_LEAST : share < RECORDS_MOST ? share : RECORDS_MOST;
+}
+
 enum pcere_status shared_log_open(const struct capture_options *options, enum capture_mode mode, struct shared_log *ret_log,
                                   struct pcere_error *error)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t records = options->records_most ? options->records_most : RECORDS_MOST;
+    size_t records = records_most(options);
     size_t copies = (sizeof(struct capture_log) + page - 1) / page * page;
     size_t offset = copies + ((size_t)CAPTURE_COPY_SLOTS * CAPTURE_COPY_BYTES + page - 1) / page * page;
     size_t bytes = offset + (records * sizeof(struct capture_record) + page - 1) / page * page;

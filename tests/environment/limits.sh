@@ -13,10 +13,29 @@ replayed "captured with 8 MB, replayed with 200 KB" solver.pcere limit -s 200
 
 # ---- address space and data: what a machine that does not overcommit refuses, these refuse ----------------------------------------
 whole "in 1.5 GB of address space" ./solver '^residual' limit -v 1500000
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -x c - -o large <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#define BLOCKS 65
+int main(void) {
+    static char *blocks[BLOCKS];
+    double *a = calloc(4 << 20, sizeof *a), sum = 0;
+    for (int i = 0; i < BLOCKS; i++) if (!(blocks[i] = malloc(16 << 20))) return 1;
+    for (int step = 0; step < 3; step++) {
+        #pragma omp parallel for reduction(+ : sum)
+        for (long i = 0; i < 4 << 20; i++) { a[i] += 1; sum += a[i]; }
+        for (int i = 0; i < BLOCKS; i++) blocks[i][step] = 1;
+    }
+    return printf("sum %.0f\n", sum) < 0;
+}
+C
+limit -v 1500000 ./large >/dev/null; holds "a program that takes 1.15 GB runs in 1.5 GB" test $? -eq 0
+whole "and is captured there" ./large '^sum 25165824' limit -v 1500000
 run limit -v 100000 "$PCERE" capture --force ./solver; says "100 MB of address space are too few, and it says so" 5 err 'hint: .*ulimit -v'
 holds "the store is as it was" "$PCERE" regions solver.pcere
 if command -v prlimit >/dev/null; then
     whole "with 300 MB of data" ./solver '^residual' prlimit --data=300000000
+    whole "a program that takes 1.15 GB, in 1.5 GB of data" ./large '^sum 25165824' prlimit --data=1500000000
     run prlimit --data=8000000 "$PCERE" run ./solver; says "with 8 MB of data the program does not start, and it says so" 1 err "'./solver' did not start" err 'hint: .*ulimit -d'
 else left_out "no prlimit"; fi
 

@@ -34,7 +34,7 @@ static void on_threads(unsigned count, void *(*work)(void *), void *const argume
 
 static size_t cut_bytes(void)
 {
-    return (size_t)(arena.next - arena.start);
+    return (size_t)(arena.next - arena.room.start);
 }
 
 static void *make_and_free(void *ret_sum)
@@ -196,6 +196,40 @@ static void the_first_threads_have_shelves_of_their_own(void)
     CU_ASSERT_EQUAL(shelf_choose(UINT32_MAX), SHELVES);
 }
 
+static void addresses_become_memory_as_they_are_needed(void)
+{
+    struct target_room room = {0};
+    size_t usable = target_usable_bytes, reserved = target_reserved_bytes;
+    CU_ASSERT_FATAL(target_room_take(&room, (size_t)1 << 30, (size_t)1 << 20));
+    CU_ASSERT_EQUAL(room.end - room.start, 1 << 30);
+    CU_ASSERT_EQUAL(target_reserved_bytes - reserved, (size_t)1 << 30);
+    CU_ASSERT_EQUAL(target_usable_bytes, usable);
+    CU_ASSERT_PTR_EQUAL(room.usable, room.start);
+    CU_ASSERT(target_room_use(&room, room.start + 1));
+    room.usable[-1] = 1;
+    CU_ASSERT_EQUAL(target_usable_bytes - usable, (size_t)(room.usable - room.start));
+    CU_ASSERT(target_room_use(&room, room.end - 1));
+    CU_ASSERT_PTR_EQUAL(room.usable, room.end);
+    CU_ASSERT_FALSE(target_room_use(&room, room.end + 1));
+    munmap(room.start, (size_t)(room.end - room.start));
+}
+
+static void a_limit_of_addresses_leaves_them_to_the_program(void)
+{
+    struct rlimit before, limit;
+    struct target_room room = {0};
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+    limit.rlim_cur = (rlim_t)4 << 30;
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        return;                         /* this process may have less than that */
+    bool taken = target_room_take(&room, (size_t)16 << 30, (size_t)16 << 20);
+    setrlimit(RLIMIT_AS, &before);
+    CU_ASSERT_FATAL(taken);
+    CU_ASSERT_EQUAL(room.end - room.start, 64 << 20);       /* of 4 GiB, in steps of 4 */
+    munmap(room.start, (size_t)(room.end - room.start));
+}
+
 static const struct unit_test tests[] = {
     {"a text that is made and freed for each chunk, on two threads at once, takes no lock", a_text_for_each_chunk_takes_no_lock},
     {"blocks of two threads share no line of memory", threads_share_no_line},
@@ -204,6 +238,8 @@ static const struct unit_test tests[] = {
     {"the first threads have shelves of their own, others share", the_first_threads_have_shelves_of_their_own},
     {"threads that share a shelf never have the same block", threads_on_one_shelf_get_blocks_of_their_own},
     {"a shelf that another is at is gone by", a_shelf_in_use_is_gone_by},
+    {"addresses become memory as they are needed", addresses_become_memory_as_they_are_needed},
+    {"a limit of addresses leaves them to the program", a_limit_of_addresses_leaves_them_to_the_program},
 };
 
 UNIT_MAIN("the OpenMP runtime's memory under a capture", tests)
