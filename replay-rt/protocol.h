@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 31u
+#define PLAN_VERSION 32u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -117,6 +117,7 @@ struct plan_step {                  /* a region that ran before this one: it is 
     uint64_t stack_pointer, unit_id;
     uint32_t region, path;          /* name: offset in the strings; enum pcere_path */
     uint32_t image;                 /* that holds it, in `images` */
+    int32_t proc_bind;
     uint32_t touched;               /* 1: it is not run; its copies, pages that it wrote, are only read and written where they are */
     uint64_t word_first, word_count;    /* in `step_words` */
     uint64_t copy_first, copy_count;    /* in `step_copies`: memory at its start where that is not as `before` says. Ascending, each
@@ -310,6 +311,8 @@ struct replay_plan {
     uint32_t region;                /* name, offset in the strings */
     int32_t schedule_kind, schedule_chunk;  /* as omp_set_schedule takes them; kind 0: leave it */
     int32_t max_active_levels, dynamic;     /* 0 and -1: leave it */
+    int32_t proc_bind;              /* the region's clause, as __kmpc_push_proc_bind takes it; -1: none. A step's as well */
+    uint32_t binds;                 /* 1: such clauses count, as in the program; 0: there they had no places to go to, or the user wants something else */
     uint32_t locale;                /* as struct store_codelet has it, offset in the strings */
     uint32_t directory;             /* working directory of the capture, offset in the strings */
     uint32_t image;                 /* that holds the region, in `images` */

@@ -61,6 +61,19 @@ static bool only_talks(const char *variable)
     return false;
 }
 
+static bool is_affinity(const char *variable)
+{
+    return begins(variable, "KMP_AFFINITY") || begins(variable, "GOMP_CPU_AFFINITY");
+}
+
+bool environment_binds(const struct store_manifest *manifest, const struct replay_options *options)
+{
+    bool binds = options->places != NULL;
+    for (char **variable = manifest->environment; variable && *variable; variable++)
+        binds |= begins(*variable, "OMP_PLACES") || begins(*variable, "OMP_PROC_BIND") || is_affinity(*variable);
+    return binds && !options->bind;
+}
+
 enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, const char *libraries,
                                    uint32_t threads, char ***ret_environment, struct pcere_error *error)
 {
@@ -74,7 +87,7 @@ enum pcere_status environment_make(const struct store_manifest *manifest, const 
     arguments_addf(&list, "OMP_NUM_THREADS=%u%s", threads, inner);
     arguments_add(&list, "KMP_WARNINGS=false");
     for (char **variable = manifest->environment; variable && *variable; variable++) {
-        bool affinity = begins(*variable, "KMP_AFFINITY") || begins(*variable, "GOMP_CPU_AFFINITY");
+        bool affinity = is_affinity(*variable);
         if (begins(*variable, "LD_LIBRARY_PATH"))
             library_path = strchr(*variable, '=') + 1;
         if (only_talks(*variable) || begins(*variable, "LD_LIBRARY_PATH") || begins(*variable, "OMP_NUM_THREADS") || begins(*variable, "LD_PRELOAD")

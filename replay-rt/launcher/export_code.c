@@ -260,8 +260,10 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     text_addf(&out, "#define AFTER_IS_KNOWN %d\n\n", codelet->has_after);
     text_addf(&out, "#define PAGE_BYTES %" PRIu64 "\n#define PAGE_COUNT %" PRIu64 "\n#define MAPPING_COUNT %" PRIu64 "\n#define SAME_COUNT %zu\n#define SKIP_COUNT %" PRIu64 "\n#define CONTENT_COUNT %" PRIu64 "\n\n",
               store_manifest(work->session.store)->page_size, work->page_count, work->mapping_count, work->memory.alias_count, work->skip_count, work->content_count);
-    text_addf(&out, "/* The region's function, and what the program passed to it. */\n#define SERIAL %d\n#define CONDITIONAL %d\n#define WORD_COUNT %" PRIu64 "\n#define WORDS ",
-              codelet->path == PCERE_PATH_SERIALIZED, codelet->path == PCERE_PATH_FORK_IF, work->arguments);
+    text_addf(&out, "/* The region's function, and what the program passed to it. */\n#define SERIAL %d\n#define CONDITIONAL %d\n"
+              "#define PROC_BIND %" PRId32 "            /* of its clause, or -1 */\n#define WORD_COUNT %" PRIu64 "\n#define WORDS ",
+              codelet->path == PCERE_PATH_SERIALIZED, codelet->path == PCERE_PATH_FORK_IF,
+              environment_binds(store_manifest(work->session.store), work->options) ? codelet->proc_bind : -1, work->arguments);
     for (size_t i = 0; i < codelet->word_count; i++)
         text_addf(&out, ", UINT64_C(0x%" PRIx64 ")", codelet->words[i]);
     text_add(&out, "\nvoid region(int32_t *thread, int32_t *bound, ...) __asm__(");
@@ -273,6 +275,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
                    "void __kmpc_fork_call_if(struct source_location *where, int32_t words, void (*function)(int32_t *, int32_t *, ...), uint64_t condition, "
                    "uint64_t argument);\n"
                    "int32_t __kmpc_global_thread_num(struct source_location *where);\n"
+                   "void __kmpc_push_proc_bind(struct source_location *where, int32_t thread, int32_t kind);\n"
                    "void __kmpc_serialized_parallel(struct source_location *where, int32_t thread);\n"
                    "void __kmpc_end_serialized_parallel(struct source_location *where, int32_t thread);\n");
     setting_write(work, &out);

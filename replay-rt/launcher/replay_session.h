@@ -96,6 +96,8 @@ bool replay_session_stopped(const struct replay_session *session);
  * none), then the options. NULL-terminated; one free() for the list, environment_free. */
 enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, const char *libraries,
                                    uint32_t threads, char ***ret_environment, struct pcere_error *error);
+/* Do clauses that bind threads count there, as they did in the program? Not where that had no places, nor where the options say how to bind. */
+bool environment_binds(const struct store_manifest *manifest, const struct replay_options *options);
 /* And more variables at its end. PCERE_SYSTEM: no memory; it stays as it was, or has some of them. */
 enum pcere_status environment_extend(char ***environment, char *const *more, struct pcere_error *error);
 void environment_free(char **environment);

@@ -82,6 +82,9 @@ void pcere_team_run(team_fn *run, void *context);
 void pcere_team_wake(void);
 /* Median time of that. */
 uint64_t pcere_team_fork_ns(void);
+/* All teams from now on, and what pcere_team_bind_next comes before, are bound as a proc_bind clause says; -1: none. */
+void pcere_team_bind(int32_t proc_bind);
+void pcere_team_bind_next(void);
 /* The same with a num_threads clause. */
 void pcere_team_run_of(uint32_t threads, team_fn *run, void *context);
 /* The calling thread's number in the OpenMP runtime's own tables. */

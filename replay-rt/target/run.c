@@ -133,6 +133,7 @@ struct cost { uint64_t wall_ns, cpu_ns, waited_ns; uint32_t switches; };
 static void captured_call(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
 {
     _Atomic uint32_t *inside = &run->codelet->plan->result.inside;
+    pcere_team_bind_next();
     pcere_heap_enter(true);
     atomic_store(inside, 1);
     uint64_t ours = machine_float_set(run->codelet->plan->float_control);
@@ -142,13 +143,14 @@ static void captured_call(struct run *run, enter_fn *enter, const uint64_t *word
     pcere_heap_enter(false);
 }
 
-static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
+static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack, int32_t proc_bind)
 {
     struct team_waits waits, end_waits;
     bool waits_known = pcere_waits_so_far(&waits), crowded = !pcere_processors_suffice(run->codelet->plan->result.threads), tells = true;
     if (run->opened)
         pcere_memory_protect(&run->memory);
     pcere_threads_restore(run->threads);
+    pcere_team_bind(run->codelet->plan->binds ? proc_bind : -1);
     pcere_team_wake();                            /* the team is awake, as after the program's previous region */
     uint32_t switches = switches_so_far();
     uint64_t cpu_ns = pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -184,7 +186,7 @@ static struct cost region_run(struct run *run)
     pcere_files_restore(run->codelet);
     pcere_streams_restore();
     pcere_random_restore(&run->memory);
-    return call_run(run, run->enter, run->words, run->codelet->plan->stack_pointer);
+    return call_run(run, run->enter, run->words, run->codelet->plan->stack_pointer, run->codelet->plan->proc_bind);
 }
 
 static void region_shot(void *context)
@@ -268,7 +270,7 @@ static void step_run(void *context, size_t index)
     struct plan_step_samples *samples = &run->codelet->plan->result.steps[index];
     if (step_counts(run, step, index)) {
         pcere_speed_await();
-        struct cost cost = call_run(run, run->steps[index], words, step->stack_pointer);
+        struct cost cost = call_run(run, run->steps[index], words, step->stack_pointer, step->proc_bind);
         samples->works_ns[samples->count] = pcere_speed_after();
         samples->samples_ns[samples->count] = cost.wall_ns;
         samples->cpu_ns[samples->count] = cost.cpu_ns;
@@ -277,6 +279,7 @@ static void step_run(void *context, size_t index)
         return;
     }
     pcere_threads_restore(run->threads);
+    pcere_team_bind(run->codelet->plan->binds ? step->proc_bind : -1);
     captured_call(run, run->steps[index], words, step->stack_pointer);
     pcere_plan_progress(run->codelet);
 }

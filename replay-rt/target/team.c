@@ -16,6 +16,7 @@ struct source_location {              /* ident_t of the OpenMP runtime */
 typedef void microtask_fn(int32_t *global_thread, int32_t *bound_thread, ...);
 void __kmpc_fork_call(struct source_location *location, int32_t argument_count, microtask_fn *microtask, ...);
 void __kmpc_push_num_threads(struct source_location *location, int32_t global_thread, int32_t count);
+void __kmpc_push_proc_bind(struct source_location *location, int32_t global_thread, int32_t kind);
 int32_t __kmpc_global_thread_num(struct source_location *location);
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
@@ -35,8 +36,22 @@ void pcere_team_run_of(uint32_t threads, team_fn *run, void *context)
     pcere_team_run(run, context);
 }
 
+static int32_t team_proc_bind = -1;
+
+void pcere_team_bind(int32_t proc_bind)
+{
+    team_proc_bind = proc_bind;
+}
+
+void pcere_team_bind_next(void)
+{
+    if (team_proc_bind >= 0)
+        __kmpc_push_proc_bind(&location, __kmpc_global_thread_num(&location), team_proc_bind);
+}
+
 void pcere_team_run(team_fn *run, void *context)
 {
+    pcere_team_bind_next();
     __kmpc_fork_call(&location, 2, (microtask_fn *)(void (*)(void))team_microtask, run, context);
 }
 
