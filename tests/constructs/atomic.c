@@ -21,7 +21,11 @@ int main(void)
 #pragma omp atomic capture
         mine = next++;
         tickets[mine] = 1;
+#if __clang_major__ > 16
 #pragma omp atomic compare
+#else
+#pragma omp critical
+#endif
         if (largest < i)
             largest = i;
 #pragma omp atomic write seq_cst

@@ -34,8 +34,7 @@ void *take(std::size_t bytes)
 }
 void give(void *start) noexcept
 {
-    if (!start)
-        return;
+    if (!start) return;
     Block *block = static_cast<Block *>(start) - 1;
     block->next = available[block->slot];
     available[block->slot] = block;
@@ -67,8 +66,7 @@ int main()
     for (int step = 0; step < 3; step++) {
 #pragma omp parallel for
         for (int t = 0; t < 6; t++) {
-            if (!trees[t])
-                trees[t].reset(new Tree(0.5));
+            if (!trees[t]) trees[t].reset(new Tree(0.5));
             std::map<int, double> seen;
             for (int k = 0; k < 40; k++)
                 trees[t]->insert(seen[k * 7 % 40] = (k * 37 + t + step * 11) % 101 / 101.0);

@@ -1,6 +1,5 @@
 /* openmp_allocators.c - memory of the OpenMP runtime's allocators: scratch inside the region, blocks made before it and freed or grown in it, blocks
- * made in it and freed after it, an allocate clause; of a predefined allocator, of one with traits, of one with a limited pool. Tasks before it
- * fill the pools that the runtime cuts small blocks from.
+ * made in it and freed after it; of a predefined allocator and of one with traits. Tasks before it fill the pools that the runtime cuts small blocks from.
  */
 #include "check.h"
 #include <omp.h>
@@ -8,7 +7,7 @@
 #include <string.h>
 
 enum { COUNT = 16, CELLS = 500 };
-static omp_allocator_handle_t wide, limited;
+static omp_allocator_handle_t wide;
 static long *kept[COUNT], sum;
 
 static omp_allocator_handle_t of(int i) { return i % 3 == 0 ? omp_default_mem_alloc : i % 3 == 1 ? wide : omp_null_allocator; }
@@ -16,8 +15,7 @@ static omp_allocator_handle_t of(int i) { return i % 3 == 0 ? omp_default_mem_al
 static long *filled(long *cells, int count, long value)
 {
     CHECK(cells);
-    for (int i = 0; i < count; i++)
-        cells[i] = value + i;
+    for (int i = 0; i < count; i++) cells[i] = value + i;
     return cells;
 }
 
@@ -42,8 +40,7 @@ static void scratch_use(int step)
         CHECK(clear && clear[CELLS - 1] == 0 && (uintptr_t)aligned % 1024 == 0 && (i % 3 != 1 || (uintptr_t)cells % 256 == 0));
         sum += cells[CELLS - 1] + aligned[0];
         omp_free(cells, of(i));
-        omp_free(clear, omp_null_allocator);
-        omp_free(aligned, of(i));
+        omp_free(clear, omp_null_allocator), omp_free(aligned, of(i));
     }
 }
 
@@ -62,47 +59,22 @@ static void kept_replace(void)
 {
 #pragma omp parallel for reduction(+ : sum)
     for (int i = 0; i < COUNT; i++) {
-        sum += kept[i][CELLS - 1];
-        omp_free(kept[i], of(i));
+        sum += kept[i][CELLS - 1], omp_free(kept[i], of(i));
         kept[i] = filled(omp_alloc(CELLS * sizeof(long), of(i)), CELLS, i);
-    }
-}
-
-static void clause_use(int step)
-{
-    long words[64];
-    filled(words, 64, 0);
-#pragma omp parallel for reduction(+ : sum) firstprivate(words) allocate(wide : words)
-    for (int i = 0; i < COUNT; i++) {
-        words[i] = step;
-        sum += words[63] + words[i];
     }
 }
 
 int main(void)
 {
     omp_alloctrait_t traits[] = {{omp_atk_alignment, 256}, {omp_atk_fallback, omp_atv_null_fb}};
-    omp_alloctrait_t pool[] = {{omp_atk_pool_size, 100000}, {omp_atk_fallback, omp_atv_null_fb}};
     wide = omp_init_allocator(omp_default_mem_space, 2, traits);
-    limited = omp_init_allocator(omp_default_mem_space, 2, pool);
-    CHECK(wide != omp_null_allocator && limited != omp_null_allocator);
+    CHECK(wide != omp_null_allocator);
     tasks_make();
     for (int i = 0; i < COUNT; i++)
         kept[i] = filled(omp_alloc(CELLS * sizeof(long), of(i)), CELLS, i);
-    CHECK(!omp_alloc(200000, limited));
-    for (int step = 0; step < 2; step++) {
-        scratch_use(step);
-        kept_grow(step);
-        kept_replace();
-        clause_use(step);
-    }
-    long *small = omp_realloc(filled(omp_alloc(sizeof *small, limited), 1, 7), 10 * sizeof *small, limited, limited);
-    CHECK(small && small[0] == 7);
-    omp_free(small, limited);
-    for (int i = 0; i < COUNT; i++)
-        omp_free(kept[i], of(i));
+    for (int step = 0; step < 2; step++) { scratch_use(step); kept_grow(step); kept_replace(); }
+    for (int i = 0; i < COUNT; i++) omp_free(kept[i], of(i));
     omp_destroy_allocator(wide);
-    omp_destroy_allocator(limited);
-    CHECK(sum == 45 + 2 * (2 * COUNT * (COUNT - 1) + 2 * COUNT * (CELLS - 1) + COUNT + COUNT * 63) + 2 * COUNT);
+    CHECK(sum == 45 + 2 * (2 * COUNT * (COUNT - 1) + 2 * COUNT * (CELLS - 1)) + 3 * COUNT);
     return 0;
 }

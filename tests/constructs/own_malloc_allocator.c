@@ -19,8 +19,7 @@ static void *take(size_t alignment, size_t bytes)
 {
     size_t class = 6, room = bytes + sizeof(struct block) + (alignment > 16 ? alignment : 0);
     while (((size_t)1 << class) < room)
-        if (++class == CLASSES)
-            return NULL;
+        if (++class == CLASSES) return NULL;
     while (__atomic_test_and_set(&busy, __ATOMIC_ACQUIRE))
         ;
     struct block *block = alignment > 16 ? NULL : available[class];

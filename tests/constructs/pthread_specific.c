@@ -10,10 +10,7 @@ static pthread_key_t early, dropped, late, inner;
 static tss_t standard;
 static long sum, threads_known, ended;
 
-static void end(void *value)
-{
-    ended += *(long *)value;
-}
+static void end(void *value) { ended += *(long *)value; }
 
 __attribute__((constructor)) static void make_early(void)
 {
@@ -60,9 +57,8 @@ static void end_inside(void)
     {
         pthread_t thread;
         CHECK(pthread_key_create(&inner, end) == 0);
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 2; i++)
             CHECK(pthread_create(&thread, NULL, short_life, i ? &inner : &late) == 0 && pthread_join(thread, NULL) == 0);
-        }
         pthread_key_delete(inner);
     }
 }

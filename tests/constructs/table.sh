@@ -41,7 +41,7 @@ cell_reasons() {
              return ;;
     esac
     while IFS=$'\t' read -r step words; do
-        reason=$(expectations "$1" "$2" | sed -n -E "s/^(xfail|maybe) $step\t//p" | head -n 1)
+        reason=$(expectations "$1" "$2" | sed -n -E "s/^(xfail|maybe) $step\t(\[[^]]*\] )?//p" | head -n 1)
         printf '%s\t%s\t%s\n' "$step" "${reason:-not known yet: $words}" "$2"
     done <"$work/$2/$1/happened"
 }

@@ -1,4 +1,4 @@
-/* task_dependences.c - in, out, inout, mutexinoutset, inoutset, an iterator, depobj, taskwait depend. */
+/* task_dependences.c - (inoutset: not clang 16) in, out, inout, mutexinoutset, inoutset, an iterator, depobj, taskwait depend. */
 #include "check.h"
 #include <omp.h>
 
@@ -21,9 +21,14 @@ int main(void)
 #pragma omp task depend(in : values[i]) depend(mutexinoutset : sum) firstprivate(i)
             sum += values[i];
         }
-#pragma omp task depend(inoutset : set)
+#if __clang_major__ > 16
+#define TOGETHER inoutset
+#else
+#define TOGETHER inout
+#endif
+#pragma omp task depend(TOGETHER : set)
         set[0] = 3;
-#pragma omp task depend(inoutset : set)
+#pragma omp task depend(TOGETHER : set)
         set[1] = 4;
 #pragma omp task depend(in : set) depend(iterator(int i = 0 : COUNT), in : values[i])
         read_sum = set[0] * set[1] + values[COUNT - 1];
