@@ -346,7 +346,7 @@ const struct cli_verb cli_verb_verify = {
         "With one thread and the original's flags, memory must be the same bit for bit. With more, sums are added in another order: floating-point "
         "values may differ by a bound that the table shows, and beyond it, as sums do that cancel, as far as they move when every result is rounded down and up instead; whole numbers and pointers may "
         "not. Where there are several threads each codelet runs "
-        "twice: what differs between the two is told apart from what is wrong.\n\n"
+        "twice, and up to three times more if it then seems wrong: what differs from one run to the next is told apart from what is wrong.\n\n"
         "What a program computes may depend on the number of threads. With --in-vivo the program itself runs again with each number of threads, in the "
         "directory and environment of its capture, the same invocations are captured there, and the codelets are held against these, from the memory "
         "before to the memory after. So is a store that was captured with --threads N, at N threads, without that.\n\n"

@@ -16,32 +16,46 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Whatever the assembler does not take is left to clang. */
+static enum pcere_status assembler_run(const struct builder *builder, const char *path, const char *object, const char *log, int *ret_code, struct pcere_error *error)
+{
+    const char *assembler = builder->options->processor->triple ? NULL : builder->compilers.assembler;
+    enum pcere_status status = PCERE_OK;
+    *ret_code = 1;
+    for (int attempt = assembler ? 0 : 1; attempt < 2 && !status && *ret_code; attempt++) {
+        struct arguments arguments = {0};
+        arguments_add(&arguments, attempt ? builder->compilers.linker : assembler);
+        if (attempt) {
+            processor_add(builder->options->processor, &arguments);
+            arguments_add(&arguments, "-c");
+        }
+        arguments_add(&arguments, "-o");
+        arguments_add(&arguments, object);
+        arguments_add(&arguments, path);
+        status = command_run(&arguments, log, ret_code, error);
+        arguments_done(&arguments);
+    }
+    return status;
+}
+
 static enum pcere_status symbols_assemble(const struct builder *builder, const struct text *source, const char *name,
                                           struct pcere_error *error)
 {
-    struct arguments arguments = {0};
-    char *path = NULL, *log = NULL;
+    char *path = NULL, *object = NULL, *log = NULL;
     int code = 0;
     enum pcere_status status = PCERE_OK;
-    if (source->failed || asprintf(&path, "%s/%s.s", builder->folder, name) < 0
+    if (source->failed || asprintf(&path, "%s/%s.s", builder->folder, name) < 0 || asprintf(&object, "%s/%s.o", builder->folder, name) < 0
         || asprintf(&log, "%s/%s.log", builder->folder, name) < 0)
         status = pcere_fail_memory(error, "the program's symbols");
     if (!status)
         status = file_replace(AT_FDCWD, path, source->data ? source->data : "", source->length, false, NULL, error);
-    arguments_add(&arguments, builder->compilers.linker);
-    processor_add(builder->options->processor, &arguments);
-    arguments_add(&arguments, "-c");
-    arguments_add(&arguments, "-o");
-    arguments_addf(&arguments, "%s/%s.o", builder->folder, name);
-    if (path)
-        arguments_add(&arguments, path);
     if (!status)
-        status = command_run(&arguments, log, &code, error);
+        status = assembler_run(builder, path, object, log, &code, error);
     if (!status && code)
         status = build_fail_log("assemble", "symbols.s", log, error);
     free(path);
+    free(object);
     free(log);
-    arguments_done(&arguments);
     return status;
 }
 

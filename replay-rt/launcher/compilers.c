@@ -157,6 +157,8 @@ enum pcere_status compilers_find(const char *wanted, const char *search_path, co
     }
     if (!status)
         status = linker_find(search_path, &compilers, error);
+    if (!status)
+        command_find("as", search_path, NULL, &compilers.assembler, NULL);      /* clang does as well */
     if (status)
         compilers_done(&compilers);
     else
@@ -170,6 +172,7 @@ void compilers_done(struct compilers *compilers)
         compilers_drop(compilers, compilers->count - 1);
     free(compilers->items);
     free(compilers->linker);
+    free(compilers->assembler);
     *compilers = (struct compilers){0};
 }
 

@@ -19,6 +19,7 @@ struct compilers {
     struct compiler *items;           /* ascending by version, each once */
     size_t count;
     char *linker;                     /* path of the clang that assembles and links: of the default version */
+    char *assembler;                  /* of binutils, which starts in a tenth of the time; or NULL */
 };
 
 /* `wanted`: the one compiler to use, a name or a path, or NULL for what is there. `search_path` and `library_directory` as in struct

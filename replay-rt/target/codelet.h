@@ -319,6 +319,8 @@ void pcere_externals_prepare(struct codelet *codelet);
 void pcere_externals_apply(struct memory *memory);
 /* A signal: did the thread go where the capture had code of a library, of which this process has the same build? Then it goes on in that. */
 bool pcere_externals_serve(int number, void *context);
+/* The same for data: did it want to read, or write, what lies there? Then it may now. Any thread, from a signal. */
+bool pcere_externals_serve_data(uint64_t address);
 
 /* ---- asks.c: what has another answer each time ---------------------------------------------------------------------------------- */
 

@@ -70,6 +70,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
     bool strayed = number == SIGTRAP || number == SIGILL || (number == SIGSEGV && (uint64_t)info->si_addr == machine_instruction(context));
     if (strayed && pcere_externals_serve(number, context))
         return;
+    if (number == SIGSEGV && info->si_code == SEGV_MAPERR && !strayed && pcere_externals_serve_data((uint64_t)info->si_addr))
+        return;
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(SIGALRM, &plain, NULL);
     alarm(BACKTRACE_SECONDS);

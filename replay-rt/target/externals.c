@@ -1,6 +1,6 @@
 /* replay-rt/target/externals.c - captured pointers into shared libraries, which lie elsewhere in this process.
  *
- *   where the capture had sin   [ jmp sin ]     where it had a virtual table   [ a copy of ours ]
+ *   where the capture had sin   [ jmp sin ]     where it had a virtual table, or a page of data without names   [ a copy of ours ]
  *
  * A page is made for them where nothing of the capture lies. Pointers stay as they were, so that comparing memory finds them equal.
  */
@@ -41,14 +41,25 @@ static const unsigned char *symbol_find(const char *name)
     return dlsym(RTLD_DEFAULT, name);
 }
 
-/* ---- functions without a name ---------------------------------------------------------------------------------------------------
- * A converter of iconv_open leads into the C library's own code, which exports nothing there. Where this process has the same build of a library it has that
- * code as far behind its beginning as the capture had it: who jumps to the old address goes on there. */
+/* ---- functions and data without a name -------------------------------------------------------------------------------------------
+ * A converter of iconv_open leads into the C library's own code, which exports nothing there; a stream of C++ to its locale's facets. Where this process has the
+ * same build of a library it has that code as far behind its beginning as the capture had it: who jumps to the old address goes on there, and who reads there finds
+ * a copy of our page. What pages hold that a library writes is such a copy as well where that is of the C++ library: objects such as std::cout, whose buffers lie
+ * elsewhere. Other libraries' state would fall apart into two. */
 
-enum { LIBRARIES_MOST = 128, BUILD_ID_BYTES = 64 };
+enum { LIBRARIES_MOST = 128, BUILD_ID_BYTES = 64, PARTS_MOST = 8, COPIED_MOST = 256 };
 
-static struct library { uint64_t low, high, own, text_low, text_high; char build_id[2 * BUILD_ID_BYTES + 1]; } libraries[LIBRARIES_MOST];
+struct part { uint64_t low, high; bool changes; };      /* of whole pages, in this process */
+static struct library {
+    uint64_t low, high, own, text_low, text_high;
+    struct part parts[PARTS_MOST];
+    size_t part_count;
+    bool copied;                /* what it writes, too */
+    char build_id[2 * BUILD_ID_BYTES + 1];
+} libraries[LIBRARIES_MOST];
 static size_t library_count;
+static uint64_t pages_copied[COPIED_MOST];
+static size_t copied_count;
 
 /* Of a note segment; "" where there is none. */
 static void build_id_read(const char *notes, size_t bytes, char ret_hex[static 2 * BUILD_ID_BYTES + 1])
@@ -70,7 +81,9 @@ static void build_id_read(const char *notes, size_t bytes, char ret_hex[static 2
 static int library_match(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     (void)bytes;
-    uint64_t low = UINT64_MAX, text_low = 0, text_high = 0;
+    uint64_t low = UINT64_MAX, text_low = 0, text_high = 0, relro_low = 0, relro_high = 0;
+    struct part parts[PARTS_MOST];
+    size_t part_count = 0;
     char build_id[2 * BUILD_ID_BYTES + 1] = "";
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -80,6 +93,11 @@ static int library_match(struct dl_phdr_info *info, size_t bytes, void *context)
         if (header->p_type == PT_LOAD && header->p_flags & PF_X) {
             text_low = start;
             text_high = start + header->p_memsz;
+        } else if (header->p_type == PT_LOAD && header->p_flags & PF_R && part_count < PARTS_MOST)
+            parts[part_count++] = (struct part){start & ~(page_bytes - 1), (start + header->p_memsz + page_bytes - 1) & ~(page_bytes - 1), header->p_flags & PF_W};
+        else if (header->p_type == PT_GNU_RELRO) {
+            relro_low = start;
+            relro_high = start + header->p_memsz;
         } else if (header->p_type == PT_NOTE && !build_id[0])
             build_id_read((const char *)start, header->p_memsz, build_id);
     }
@@ -89,17 +107,24 @@ static int library_match(struct dl_phdr_info *info, size_t bytes, void *context)
     wanted->own = low;
     wanted->text_low = text_low;
     wanted->text_high = text_high;
+    /* what the dynamic linker wrote, and nobody writes any more, comes first, since it lies in a part that changes */
+    relro_high &= ~(page_bytes - 1);
+    if (relro_low < relro_high)
+        wanted->parts[wanted->part_count++] = (struct part){relro_low & ~(page_bytes - 1), relro_high, false};
+    for (size_t i = 0; i < part_count && wanted->part_count < PARTS_MOST; i++)
+        wanted->parts[wanted->part_count++] = parts[i];
     return 1;
 }
 
 /* "/usr/lib/libc.so.6 BUILD-ID" */
 static void library_note(const struct plan_external *external, const char *name)
 {
-    const char *space = strrchr(name, ' ');
+    const char *space = strrchr(name, ' '), *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
     struct library library = {.low = external->address, .high = external->address + external->bytes};
     if (!space || !space[1] || strlen(space + 1) >= sizeof library.build_id || library_count == LIBRARIES_MOST)
         return;
     strcpy(library.build_id, space + 1);
+    library.copied = !strncmp(base, "libstdc++.so", 12) || !strncmp(base, "libc++.so", 9) || !strncmp(base, "libc++abi.so", 12);
     if (dl_iterate_phdr(library_match, &library))
         libraries[library_count++] = library;
 }
@@ -140,6 +165,61 @@ bool pcere_externals_serve(int number, void *context)
         return true;
     }
     return false;
+}
+
+/* Our page for one of the capture's; NULL: it has none that may be copied. */
+static const struct part *page_part(uint64_t captured, uint64_t *ret_own)
+{
+    for (size_t i = 0; i < library_count; i++) {
+        const struct library *library = &libraries[i];
+        uint64_t own = library->own + (captured - library->low);
+        if (captured < library->low || captured >= library->high)
+            continue;
+        *ret_own = own;
+        for (size_t j = 0; j < library->part_count; j++)
+            if (own >= library->parts[j].low && own < library->parts[j].high)
+                return library->parts[j].changes && !library->copied ? NULL : &library->parts[j];
+    }
+    return NULL;
+}
+
+/* The page is whole before it comes to its place: other threads may look at it at once. */
+static bool page_copy(uint64_t captured, uint64_t own, bool changes)
+{
+    void *page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *want = (void *)captured;
+    void *free_there = mmap(want, page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    bool moved = false;
+    if (page != MAP_FAILED && free_there == want) {
+        memcpy(page, (const void *)own, page_bytes);
+        if (!changes)
+            mprotect(page, page_bytes, PROT_READ);
+        moved = mremap(page, page_bytes, page_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, want) == want;
+    } else if (free_there != MAP_FAILED && free_there != want)
+        munmap(free_there, page_bytes);
+    if (page != MAP_FAILED && !moved)
+        munmap(page, page_bytes);
+    return moved;
+}
+
+bool pcere_externals_serve_data(uint64_t address)
+{
+    static _Atomic bool busy;
+    int error = errno;
+    uint64_t captured = address & ~(page_bytes - 1), own = 0;
+    const struct part *part = page_part(captured, &own);
+    if (!part)
+        return false;
+    while (atomic_exchange(&busy, true)) {}
+    bool served = false;
+    for (size_t i = 0; i < copied_count && !served; i++)
+        served = pages_copied[i] == captured;
+    if (!served && copied_count < COPIED_MOST && page_copy(captured, own, part->changes)) {
+        pages_copied[copied_count++] = captured;
+        served = true;
+    }
+    atomic_store(&busy, false);
+    errno = error;
+    return served;
 }
 
 /* ---- those with a name ------------------------------------------------------------------------------------------------------------ */
@@ -186,7 +266,13 @@ static void pages_map(struct memory *memory, const struct plan_external *externa
     if (got != (void *)start)
         pcere_plan_end(memory->codelet, got != MAP_FAILED || errno == EEXIST ? PLAN_COLLIDED : PLAN_UNMAPPED,
                        "addresses 0x%llx to 0x%llx of its libraries cannot be had", (unsigned long long)start, (unsigned long long)end);
-    memset(got, MACHINE_FILLING, end - start);
+    for (uint64_t page = start, own; page < end; page += page_bytes) {
+        const struct part *part = page_part(page, &own);
+        if (part)
+            memcpy((void *)page, (const void *)own, page_bytes);        /* what lies between those that have a name */
+        else
+            memset((void *)page, MACHINE_FILLING, page_bytes);
+    }
     *mapped = end;
 }
 
