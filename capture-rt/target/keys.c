@@ -15,7 +15,7 @@ typedef int create_call(pthread_key_t *ret_key, void (*end)(void *));
 typedef int delete_call(pthread_key_t key);
 
 /* Also of keys that are made before the library wakes up. */
-static struct key { const void *maker; uint64_t end; uint32_t live; } keys[CAPTURE_KEYS_MAX];
+static struct key { const void *maker, *place; uint64_t end; uint32_t live; } keys[CAPTURE_KEYS_MAX];
 static create_call *next_create;
 static delete_call *next_delete;
 
@@ -26,13 +26,14 @@ static void resolve(void)
     memcpy(&next_delete, &delete, sizeof delete);
 }
 
-static int key_make(pthread_key_t *ret_key, void (*end)(void *), const void *maker)
+static int key_make(pthread_key_t *ret_key, void (*end)(void *), const void *maker, const void *place)
 {
     if (!next_create)
         resolve();
     int result = next_create ? next_create(ret_key, end) : EAGAIN;
     if (result == 0 && *ret_key < CAPTURE_KEYS_MAX) {
         keys[*ret_key].maker = maker;
+        keys[*ret_key].place = place;
         keys[*ret_key].end = (uintptr_t)end;
         __atomic_store_n(&keys[*ret_key].live, 1, __ATOMIC_RELEASE);
     }
@@ -50,20 +51,20 @@ static int key_delete(pthread_key_t key)
 
 TARGET_EXPORT int pthread_key_create(pthread_key_t *ret_key, void (*end)(void *))
 {
-    return key_make(ret_key, end, __builtin_return_address(0));
+    return key_make(ret_key, end, __builtin_return_address(0), ret_key);
 }
 
 /* What the C++ library calls it. */
 int __pthread_key_create(pthread_key_t *ret_key, void (*end)(void *));
 TARGET_EXPORT int __pthread_key_create(pthread_key_t *ret_key, void (*end)(void *))
 {
-    return key_make(ret_key, end, __builtin_return_address(0));
+    return key_make(ret_key, end, __builtin_return_address(0), ret_key);
 }
 
 TARGET_EXPORT int tss_create(tss_t *ret_key, tss_dtor_t end)
 {
     pthread_key_t key;
-    int result = key_make(&key, end, __builtin_return_address(0));
+    int result = key_make(&key, end, __builtin_return_address(0), ret_key);
     if (result == 0)
         *ret_key = key;
     return result == 0 ? thrd_success : thrd_error;
@@ -100,6 +101,7 @@ void target_keys_begin(struct capture_stop *stop)
         if (is_live(key)) {
             row_add(stop, key, target_allocator_runtime(keys[key].maker) ? CAPTURE_KEY_RUNTIME : CAPTURE_KEY_MADE, keys[key].end);
             row_add(stop, key, CAPTURE_KEY_MAKER, (uintptr_t)keys[key].maker);
+            row_add(stop, key, CAPTURE_KEY_PLACE, (uintptr_t)keys[key].place);
         }
 }
 

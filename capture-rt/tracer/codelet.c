@@ -230,13 +230,21 @@ static const struct store_mapping *mapping_of(const struct store_codelet *codele
     return NULL;
 }
 
-/* A library that is not captured makes its key anew in a replay, and keeps there what it keeps then. */
+/* A library that is not captured makes its key anew in a replay, and keeps there what it keeps then. Neither its code nor its data are the program's; who makes a key by a last
+ * call, as routines of pthread_once do, is not seen, but where it put it is. */
 static bool key_is_foreign(const struct capture_stop *stop, uint32_t count, uint32_t key, const struct store_codelet *codelet)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (stop->keys[i].key == key && stop->keys[i].thread == CAPTURE_KEY_MAKER)
-            return !mapping_of(codelet, stop->keys[i].value);
-    return false;
+    bool told = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct capture_key *row = &stop->keys[i];
+        if (row->key != key || (row->thread != CAPTURE_KEY_MAKER && row->thread != CAPTURE_KEY_PLACE))
+            continue;
+        const struct store_mapping *mapping = mapping_of(codelet, row->value);
+        if (mapping && (row->thread == CAPTURE_KEY_MAKER || mapping->role != STORE_ROLE_STACK))
+            return false;
+        told = true;
+    }
+    return told;
 }
 
 /* Keys of the runtime matter where the program has some. */
@@ -253,7 +261,7 @@ static enum pcere_status keys_fill(const struct capture_stop *stop, struct store
         const struct capture_key row = stop->keys[i];
         if (row.key >= CAPTURE_KEYS_MAX)
             return pcere_fail(error, PCERE_DATA, 0, NULL, "a thread-specific key has number %u", row.key);
-        if (row.thread == CAPTURE_KEY_MAKER || (row.thread != CAPTURE_KEY_RUNTIME && key_is_foreign(stop, count, row.key, codelet)))
+        if (row.thread == CAPTURE_KEY_MAKER || row.thread == CAPTURE_KEY_PLACE || (row.thread != CAPTURE_KEY_RUNTIME && key_is_foreign(stop, count, row.key, codelet)))
             continue;
         codelet->keys[codelet->key_count++] = (struct store_key){row.key, row.thread, row.value};
         made |= row.thread != CAPTURE_KEY_RUNTIME;

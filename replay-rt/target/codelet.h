@@ -112,6 +112,9 @@ struct team_waits { uint32_t count; uint64_t ran_ns[WATCHED_MOST], waited_ns[WAT
 bool pcere_waits_so_far(struct team_waits *ret_waits);
 /* How long all threads together waited between the two. */
 uint64_t pcere_waits_between(const struct team_waits *before, const struct team_waits *after);
+/* What a run of `wall_ns` lost by that: all of it while that is little, since the others wait for the one that waits; where it is much they wait at the same time, and it is what the
+ * one waited that waited longest. */
+uint64_t pcere_waits_lost(const struct team_waits *before, const struct team_waits *after, uint64_t wall_ns);
 /* How long at least somebody else had processors that one of the threads waited for, all processors together; processors[count]: the one that each thread is bound to. */
 uint64_t pcere_waits_foreign_ns(const struct team_waits *before, const struct team_waits *after, const int *processors);
 /* The same from `before` to now. False: not known, or a thread may use several processors. */
@@ -381,6 +384,8 @@ extern int pcere_messages;
 /* Once, before pcere_overlay_apply: the captured streams work with this process's C library. The standard ones come back to their old
  * addresses; ends the process with PLAN_COLLIDED if one is taken. */
 void pcere_streams_adopt(struct memory *memory);
+/* Before that, while the process has its first stack: where the C++ library has what its streams lead to. */
+void pcere_streams_prepare(void);
 /* Before each run: the standard streams, whose structures are not among captured memory. */
 void pcere_streams_restore(void);
 

@@ -86,6 +86,7 @@ static void cpp_streams_start(void)
 void pcere_overlay_prepare(struct codelet *codelet)
 {
     cpp_streams_start();
+    pcere_streams_prepare();
     const struct plan_relocation *relocations = PLAN_TABLE(codelet, relocations, struct plan_relocation);
     uint64_t count = codelet->plan->relocations.count;
     symbols = calloc(count ? count : 1, sizeof *symbols);

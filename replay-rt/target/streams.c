@@ -7,6 +7,7 @@
  */
 #include "replay-rt/target/codelet.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,35 @@
 _Static_assert(PLAN_STREAM_BYTES == sizeof(FILE) + sizeof(void *), "a stream is a FILE and the address of its table");
 
 static struct { uint64_t address; unsigned char bytes[PLAN_STREAM_BYTES]; } standard[3];
+
+/* ---- streams of the C++ library that write and read through them ------------------------------------------------------------------
+ * std::cout has a buffer that passes all on to what `stdout` was when the library made it. */
+enum { CPP_STREAMS = 8, CPP_BUFFER_OFFSET = 232, CPP_FILE_OFFSET = 64 };      /* of std::basic_ios, in all its versions; of stdio_sync_filebuf, which is read only where that is so */
+static FILE **cpp_files[CPP_STREAMS];
+
+void pcere_streams_prepare(void)
+{
+    static const char *const names[CPP_STREAMS] = {"_ZSt3cin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt4wcin", "_ZSt5wcout", "_ZSt5wcerr", "_ZSt5wclog"};
+    for (int i = 0; i < CPP_STREAMS; i++) {
+        char *stream = dlsym(RTLD_DEFAULT, names[i]), *table, *buffer = NULL;
+        long base = 0;
+        if (!stream)
+            continue;
+        memcpy(&table, stream, sizeof table);
+        if (table)
+            memcpy(&base, table - 3 * sizeof(void *), sizeof base);      /* where std::basic_ios lies in it */
+        if (base)
+            memcpy(&buffer, stream + base + CPP_BUFFER_OFFSET, sizeof buffer);
+        cpp_files[i] = buffer ? (FILE **)(void *)(buffer + CPP_FILE_OFFSET) : NULL;
+    }
+}
+
+static void cpp_streams_follow(const FILE *before, FILE *now)
+{
+    for (int i = 0; i < CPP_STREAMS; i++)
+        if (cpp_files[i] && *cpp_files[i] == before)
+            *cpp_files[i] = now;
+}
 
 /* Opened for its parts only, and never closed. */
 static FILE *lender_open(struct codelet *codelet)
@@ -73,6 +103,7 @@ static void standard_adopt(struct memory *memory, const struct plan_stream *stre
         return;
     if (pcere_memory_is_mapped(memory, stream->address)) {
         stream_adopt(memory, stream, *names[number], threads);
+        cpp_streams_follow(*names[number], (FILE *)stream->address);
         *names[number] = (FILE *)stream->address;
         return;
     }
@@ -92,6 +123,7 @@ static void standard_adopt(struct memory *memory, const struct plan_stream *stre
     memcpy(standard[number].bytes, &words, sizeof words);
     memcpy(standard[number].bytes + sizeof words, *names[number] + 1, sizeof(void *));
     standard[number].address = stream->address;
+    cpp_streams_follow(*names[number], (FILE *)stream->address);
     *names[number] = (FILE *)stream->address;
 }
 

@@ -56,6 +56,19 @@ uint64_t pcere_waits_between(const struct team_waits *before, const struct team_
     return sum_ns;
 }
 
+#define WAITS_FEW 0.25          /* of a run, all threads together: nobody waits at the same time */
+#define WAITS_MANY 0.75         /* ... and all do */
+
+uint64_t pcere_waits_lost(const struct team_waits *before, const struct team_waits *after, uint64_t wall_ns)
+{
+    uint64_t sum_ns = pcere_waits_between(before, after), most_ns = 0;
+    for (uint32_t i = 0; i < before->count && i < after->count; i++)
+        most_ns = after->waited_ns[i] - before->waited_ns[i] > most_ns ? after->waited_ns[i] - before->waited_ns[i] : most_ns;
+    double together = wall_ns ? ((double)sum_ns / (double)wall_ns - WAITS_FEW) / (WAITS_MANY - WAITS_FEW) : 0;
+    together = together < 0 ? 0 : together > 1 ? 1 : together;
+    return sum_ns - (uint64_t)(together * (double)(sum_ns - most_ns));
+}
+
 /* The only processor that a thread may use, or -1. */
 static int processor_of(pid_t thread)
 {

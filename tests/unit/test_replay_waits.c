@@ -82,11 +82,27 @@ static void with_more_threads_than_are_watched_nothing_is_known(void)
     CU_ASSERT_FALSE(pcere_waits_so_far(&waits));
 }
 
+/* Two threads, a run of 1000 ns. */
+static uint64_t lost_ns(uint64_t first_ns, uint64_t second_ns)
+{
+    struct team_waits before = {.count = 2, .waited_ns = {5, 7}}, after = {.count = 2, .waited_ns = {5 + first_ns, 7 + second_ns}};
+    return pcere_waits_lost(&before, &after, 1000);
+}
+
+static void who_waits_at_the_same_time_loses_it_once(void)
+{
+    CU_ASSERT_EQUAL(lost_ns(100, 150), 250);        /* in turn */
+    CU_ASSERT_EQUAL(lost_ns(500, 480), 500);        /* at once */
+    CU_ASSERT_EQUAL(lost_ns(250, 250), 375);        /* half of each */
+    CU_ASSERT_EQUAL(lost_ns(900, 0), 900);          /* alone */
+}
+
 static const struct unit_test tests[] = {
     {"nothing is known before a thread is watched", nobody_is_watched_at_first},
     {"a thread that shares its processor waits for it", sharing_a_processor_is_waiting},
     {"a thread that waited for longer than others of its team ran waited for somebody else", who_waited_for_more_than_its_team_waited_for_others},
     {"more threads than are watched: nothing is known", with_more_threads_than_are_watched_nothing_is_known},
+    {"who waits at the same time loses it once", who_waits_at_the_same_time_loses_it_once},
 };
 
 UNIT_MAIN("replay: waits", tests)
