@@ -121,7 +121,7 @@ static enum pcere_status run_once(struct cli *cli, const struct program_stage *s
 static enum pcere_status run_often(struct cli *cli, const struct program_stage *stage, const struct capture_options *options, const char *settings, uint64_t repeat,
                                    size_t *runs, struct pcere_error *error)
 {
-    enum pcere_status status = PCERE_OK;
+    enum pcere_status status = capture_input_keep(error);
     uint64_t spent_ns = 0, wall_ns = 0;
     for (uint64_t done = 0; status == PCERE_OK && !interrupt_came() && (repeat ? done < repeat : !done || (done < RUNS_MOST && spent_ns + wall_ns < RUNS_NS)); done++) {
         char text[80];

@@ -113,7 +113,15 @@ static const char *emptiness_reason(const char *program, bool forked)
                : "";
 }
 
-/* Why there is nothing to replay, if so. */
+static bool has_probes(const struct capture_result *result)
+{
+    for (size_t i = 0; i < result->timing.region_count; i++)
+        if (!result->timing.regions[i].plain)
+            return true;
+    return false;
+}
+
+/* Why there is nothing to replay, if so; regions without probes have a remark of their own. */
 static void emptiness_note(struct cli *cli, const struct store_manifest *manifest, const struct capture_result *result)
 {
     const char *started = manifest->region_count ? NULL : capture_started_program(cli->operands + 1);
@@ -121,7 +129,7 @@ static void emptiness_note(struct cli *cli, const struct store_manifest *manifes
         cli_note(cli, "the program entered no parallel region, so there is nothing to capture: what it starts is not looked at; put the command between the two: ... pcere capture %s ...", started);
     else if (!manifest->region_count)
         cli_note(cli, "the program entered no parallel region, so there is nothing to capture%s", emptiness_reason(cli->program_file, result->timing.forked));
-    else if (!result->wanted)
+    else if (!result->wanted && has_probes(result))
         cli_note(cli, "no region weighs enough to be captured; --all-classes captures the lightest, too");
 }
 

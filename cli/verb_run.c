@@ -141,6 +141,8 @@ static enum pcere_status run_verb(struct cli *cli, void *raw, struct pcere_error
     if (status != PCERE_OK)
         return status;
     options.stdout_descriptor = STDERR_FILENO;
+    if (threads.count > 1 || words->repeat > 1)
+        status = capture_input_keep(error);
     bool marked = false;
     json_t *list = cli->json ? json_array() : NULL;
     for (size_t i = 0; status == PCERE_OK && i < threads.count; i++) {

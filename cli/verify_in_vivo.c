@@ -69,6 +69,8 @@ static enum pcere_status captured_again(struct cli *cli, const struct replay_set
     char text[80];
     enum pcere_status status = paths_make(place, error);
     if (status == PCERE_OK)
+        status = capture_input_keep(error);
+    if (status == PCERE_OK)
         status = program_stage_enter(cli, &stage, error);
     if (status == PCERE_OK) {
         const struct capture_options options = {

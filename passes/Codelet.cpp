@@ -1,7 +1,8 @@
 //===- passes/Codelet.cpp - a captured unit becomes part of a codelet ---------------------------------------------------===//
 //
 // The unit must come out of the optimiser exactly as in the original build, so nothing that it could see changes before the end of the
-// pipeline but the name of main; then variables become references to where the original had them.
+// pipeline but the name of main, and probes stand where they stood there: a call more or less, and a static variable becomes a bit. Then
+// the calls go, and variables become references to where the original had them.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
@@ -114,9 +115,33 @@ bool isOnlySerial(const RegionTable &Table, const Entry &E) {
          none_of(Table.Entries, [&](const Entry &O) { return O.RegionIndex == E.RegionIndex && O.Path != E.Path; });
 }
 
-void dropIncludedFiles(Module &M) {
-  if (StringRef(M.getModuleInlineAsm()).contains(".incbin"))
+/// ".symver f, f@V1": of a function of its own, a version that a library offers and nobody asks for here. Of others' the line says which is meant.
+static bool isVersionOfOwn(const Module &M, StringRef Line) {
+  Line = Line.trim();
+  if (!Line.consume_front(".symver"))
+    return false;
+  const GlobalValue *V = M.getNamedValue(Line.split(',').first.trim().trim('"'));
+  return V && !V->isDeclaration();
+}
+
+void dropLinkersAssembly(Module &M) {
+  StringRef Assembly = M.getModuleInlineAsm();
+  if (Assembly.contains(".incbin")) {
     M.setModuleInlineAsm("");
+    return;
+  }
+  std::string Kept;
+  SmallVector<StringRef, 16> Lines;
+  Assembly.split(Lines, '\n');
+  for (StringRef Line : Lines) {
+    SmallVector<StringRef, 4> Parts;
+    Line.split(Parts, ';');
+    for (StringRef &Part : Parts)
+      Part = isVersionOfOwn(M, Part) ? "" : Part;
+    Kept += join(Parts, ";") + "\n";
+  }
+  if (Assembly.contains(".symver"))
+    M.setModuleInlineAsm(Kept);
 }
 
 void prepareCodelet(Module &M, bool Retarget, unsigned FastMath) {
@@ -125,6 +150,7 @@ void prepareCodelet(Module &M, bool Retarget, unsigned FastMath) {
   RegionTable Table = findRegions(M); // before main is renamed: regions have its name
   if (Function *Main = M.getFunction("main"))
     Main->setName("__pcere_main." + suffix(M));
+  insertProbes(M, Table);
   for (const Entry &E : Table.Entries) {
     const Region &R = Table.Regions[E.RegionIndex];
     Metadata *Fields[] = {MDString::get(Context, R.Name),

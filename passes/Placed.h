@@ -8,6 +8,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/IntrinsicInst.h"
 
 namespace pcere {
 
@@ -26,6 +27,8 @@ inline bool isOwnConstant(const llvm::GlobalVariable &V) {
 
 /// Does this use of a function take its address other than to call it or to tell the OpenMP runtime? Addresses are told apart by comparing them.
 inline bool takesAddress(const llvm::Use &U) {
+  if (auto *Trampoline = llvm::dyn_cast<llvm::IntrinsicInst>(U.getUser()); Trampoline && Trampoline->getIntrinsicID() == llvm::Intrinsic::init_trampoline)
+    return false; // of an internal procedure, which must be the function itself
   if (auto *Call = llvm::dyn_cast<llvm::CallBase>(U.getUser()))
     return !Call->isCallee(&U) && !calleeName(*Call).starts_with("__kmpc_");
   return llvm::isa<llvm::Instruction, llvm::ConstantAggregate, llvm::ConstantExpr, llvm::GlobalVariable>(U.getUser());

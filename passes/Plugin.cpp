@@ -81,14 +81,14 @@ struct StartPass : PassInfoMixin<StartPass> {
     if (!ReachFile.empty()) {
       pcere::writeReached(ReachList, ReachFile);
     } else if (!ExportFile.empty()) {
-      pcere::dropIncludedFiles(M);
+      pcere::dropLinkersAssembly(M);
       pcere::exportUnit(M, ExportFile, ExportSuffix);
     } else if (!ThreadsFile.empty()) {
       pcere::joinUnits(M, ThreadsUnits, Analyses);
     } else if (CodeletMode) {
       if (OtherProcessor)
         pcere::changeProcessor(M);
-      pcere::dropIncludedFiles(M);
+      pcere::dropLinkersAssembly(M);
       pcere::prepareCodelet(M, Retarget, FastMath);
       pcere::watchIterations(M, countMode(M.getContext(), false));
     } else {
@@ -114,6 +114,7 @@ struct EndPass : PassInfoMixin<EndPass> {
       return PreservedAnalyses::all();
     }
     if (CodeletMode) {
+      pcere::dropProbes(M);
       pcere::judgeSampling(M, Analyses.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager());
       std::vector<BasicBlock *> Blocks = pcere::numberBlocks(M);
       pcere::finishCodelet(M, Library);

@@ -137,6 +137,20 @@ void setThreadSized(GlobalVariable &Site, StringRef Reason) {
   Site.setInitializer(ConstantStruct::get(Fields->getType(), Values));
 }
 
+void dropProbes(Module &M) {
+  for (const char *Name : {"__pcere_region_begin", "__pcere_region_end"})
+    if (Function *Hook = M.getFunction(Name); Hook && Hook->isDeclaration())
+      for (User *U : make_early_inc_range(Hook->users()))
+        if (auto *Call = dyn_cast<CallInst>(U); Call && Call->getCalledOperand() == Hook)
+          Call->eraseFromParent();
+  for (StringRef Prefix : {".pcere.site", ".pcere.str"}) // the latter by the former alone
+    for (GlobalVariable &V : make_early_inc_range(M.globals())) {
+      V.removeDeadConstantUsers();
+      if (V.getName().starts_with(Prefix) && V.use_empty())
+        V.eraseFromParent();
+    }
+}
+
 void insertProbes(Module &M, const RegionTable &Table) {
   if (Table.Entries.empty())
     return;

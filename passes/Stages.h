@@ -1,7 +1,7 @@
 //===- passes/Stages.h - what the plugin does to a module, stage by stage -------------------------------------------------===//
 //
 // In vivo (a user's build):      identifyConstructs, embedBitcode, embedConstructs, insertProbes at the pipeline's start; flagThreadSized, embedSymbols at its end.
-// In vitro (-pcere-codelet):     prepareCodelet at the start; finishCodelet at the end. Contract: include/pcere/codelet_abi.h.
+// In vitro (-pcere-codelet):     prepareCodelet, insertProbes at the start; dropProbes, finishCodelet at the end. Contract: include/pcere/codelet_abi.h.
 // Exporting (-pcere-export=FILE): exportUnit at the start; nothing at the end.
 // Looking (-pcere-threads=FILE):  joinUnits at the start; writeThreadSized at the end.
 // Asking (-pcere-reach=FILE):     writeReached at the start; nothing at the end.
@@ -31,6 +31,9 @@ void insertProbes(llvm::Module &M, const RegionTable &Table);
 /// Follow thread counts into allocations and indices, and write into the sites of the regions concerned why they hold only for the
 /// thread count of the capture. Run it at the pipeline's end.
 void flagThreadSized(llvm::Module &M);
+
+/// Take the calls away again, and what only they need: optimisers saw them, and nobody is to be called.
+void dropProbes(llvm::Module &M);
 
 /// Which site belongs to an outlined function, for flagThreadSized.
 void rememberSite(llvm::Function &Microtask, llvm::GlobalVariable &Site);
@@ -66,8 +69,9 @@ void dropFlags(llvm::Function &F);
 /// Drop what the program's processor alone has, before prepareCodelet. A function that cannot do without ends the codelet with the reason instead.
 void changeProcessor(llvm::Module &M);
 
-/// Assembly of the source's that takes in a file (.incbin) goes: the file is sure to be there for who compiled the program alone. What it defined is where the capture had it.
-void dropIncludedFiles(llvm::Module &M);
+/// Assembly of the source's that takes in a file (.incbin) goes: the file is sure to be there for who compiled the program alone. What it defined is where the capture had it. So go
+/// versions of the unit's own functions (.symver), which only a library with a version script may have.
+void dropLinkersAssembly(llvm::Module &M);
 
 /// Turn variables into references to captured addresses, and add the tables that the replay runtime reads. In a shared library's unit
 /// thread-local variables become references, too.

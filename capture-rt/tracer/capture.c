@@ -216,28 +216,34 @@ static size_t captured_count(const struct store_manifest *manifest)
     return captured;
 }
 
-/* Of each region, the first of its codelets in which a timer's handler ran. */
+/* Of each region, its codelets in which a timer's handler ran. */
 static enum pcere_status alarms_tell(struct session *session, struct pcere_error *error)
 {
 #define TIMER_NAME(name, text) text,
     static const char *const names[] = {CAPTURE_TIMERS(TIMER_NAME)};
     enum pcere_status status = PCERE_OK;
-    const char *last = NULL;
-    for (size_t i = 0; i < session->manifest.region_count && status == PCERE_OK; i++)
-        for (size_t j = 0; j < session->kept_count && status == PCERE_OK; j++) {
-            const char *name = session->manifest.regions[i].name;
+    for (size_t i = 0; i < session->manifest.region_count && status == PCERE_OK; i++) {
+        struct text text = {0}, invocations = {0};
+        unsigned kinds = 0, count = 0;
+        for (size_t j = 0; j < session->kept_count; j++) {
             const struct kept *kept = &session->kept[j];
-            struct text text = {0};
-            if (kept->region != i || !kept->stored || !kept->alarmed || name == last)
+            if (kept->region != i || !kept->stored || !kept->alarmed)
                 continue;
-            last = name;
-            text_addf(&text, "%s, invocation %" PRIu64 ": a handler of the program's timer (", name, kept->invocation);
+            text_addf(&invocations, "%s%" PRIu64, count++ ? ", " : "", kept->invocation);
+            kinds |= kept->alarmed;
+        }
+        if (count) {
+            text_addf(&text, "%s, invocation%s %s: a handler of the program's timer (", session->manifest.regions[i].name, count == 1 ? "" : "s",
+                      invocations.data ? invocations.data : "");
             for (unsigned kind = 0, many = 0; kind < CAPTURE_TIMER_KINDS; kind++)
-                if (kept->alarmed >> kind & 1)
+                if (kinds >> kind & 1)
                     text_addf(&text, "%s%s", many++ ? ", " : "", names[kind]);
-            text_add(&text, ") ran in it when it was captured; what it wrote is in the memory behind the region, and no replay writes it");
+            text_addf(&text, ") ran in %s when %s captured; what it wrote is in the memory behind the region, and no replay writes it", count == 1 ? "it" : "them",
+                      count == 1 ? "it was" : "they were");
             status = note(session->result, text_take(&text), error);
         }
+        text_done(&invocations);
+    }
     return status;
 }
 
@@ -290,8 +296,12 @@ static enum pcere_status between_tell(struct session *session, struct pcere_erro
     if (!between_ns || (double)between_ns < LIGHT_TOLD_RATIO * (double)all_ns)
         return PCERE_OK;
     struct text text = {0};
-    text_addf(&text, "%" PRIu64 " invocations that take %.2g %% of the regions' time are like no captured one: they lie between captured ones of their regions, of which the nearer "
-              "stands for each, scaled by their times (between_members in the document); --all-classes captures more of them", members, 100 * (double)between_ns / (double)all_ns);
+    const char *const words = members == 1 ? " invocation that takes %.2g %% of the regions' time is like no captured one: it lies between captured ones of its region, of which the nearer "
+                                             "stands for it, scaled by its time (between_members in the document); --all-classes captures more of them"
+                                           : " invocations that take %.2g %% of the regions' time are like no captured one: they lie between captured ones of their regions, of which the nearer "
+                                             "stands for each, scaled by their times (between_members in the document); --all-classes captures more of them";
+    text_addf(&text, "%" PRIu64, members);
+    text_addf(&text, words, 100 * (double)between_ns / (double)all_ns);
     return note(session->result, text_take(&text), error);
 }
 
@@ -488,6 +498,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
     session.libraries.program = session.elf;
     if (status != PCERE_OK)
         return status;
+    child_input_rewind();
     status = child_input_share(STDIN_FILENO, !options->one_run || options->more_runs, input, &input_once, error);
     if (status == PCERE_OK) {
         status = with_input(&session, input, input_once, error);

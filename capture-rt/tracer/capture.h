@@ -162,6 +162,10 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
  * A program that fails is no failure of this: see program_status. */
 enum pcere_status capture_measure(const struct capture_options *options, struct capture_run *ret_run, struct pcere_error *error);
 
+/* From now on each run of this process has the same standard input: a file from where it stands, what flows read to its end first (if anything comes at all: a pipe that is only open
+ * stays as it is). Again it does nothing. PCERE_SYSTEM: it cannot be kept. */
+enum pcere_status capture_input_keep(struct pcere_error *error);
+
 /* ---- capture --------------------------------------------------------------------------------------------------------------- */
 
 struct capture_stop_cost {       /* one stop of the program */

@@ -327,6 +327,38 @@ static enum pcere_status pipe_keep(int descriptor, int *ret_file, struct pcere_e
     return PCERE_OK;
 }
 
+#define INPUT_COMES_MS 500              /* who gives a program input begins within that time */
+
+static off_t kept_start = -1;           /* of standard input, a file; -1: each run takes it as it is */
+
+enum pcere_status capture_input_keep(struct pcere_error *error)
+{
+    struct stat facts;
+    if (kept_start >= 0 || fstat(STDIN_FILENO, &facts) != 0)
+        return PCERE_OK;
+    struct pollfd waits = {.fd = STDIN_FILENO, .events = POLLIN};
+    if ((S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode)) && poll(&waits, 1, INPUT_COMES_MS) > 0) {
+        int file = -1;
+        enum pcere_status status = pipe_keep(STDIN_FILENO, &file, error);
+        if (status != PCERE_OK)
+            return status;
+        bool there = dup2(file, STDIN_FILENO) == STDIN_FILENO;
+        close(file);
+        if (!there)
+            return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot keep standard input for several runs");
+        kept_start = 0;
+    } else if (S_ISREG(facts.st_mode)) {
+        kept_start = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    }
+    return PCERE_OK;
+}
+
+void child_input_rewind(void)
+{
+    if (kept_start >= 0)
+        lseek(STDIN_FILENO, kept_start, SEEK_SET);
+}
+
 enum pcere_status child_input_share(int descriptor, bool keep, int both[2], bool *ret_once, struct pcere_error *error)
 {
     struct stat facts;

@@ -51,4 +51,7 @@ enum pcere_status child_input_share(int descriptor, bool keep, int both[2], bool
 /* A descriptor of its own for that file, at `position`; -1: it is none that could be read twice. */
 int child_input_again(int descriptor, off_t position);
 
+/* capture_input_keep was called: standard input begins where it began then. */
+void child_input_rewind(void);
+
 #endif

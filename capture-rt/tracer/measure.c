@@ -41,6 +41,7 @@ enum pcere_status capture_measure(const struct capture_options *options, struct 
     enum pcere_status status = program_check(options, error);
     if (status != PCERE_OK)
         return status;
+    child_input_rewind();
     int descriptors[3] = {STDIN_FILENO, options->stdout_descriptor, options->stderr_descriptor};
     return measure_run(options, descriptors, true, ret_run, error);
 }

@@ -144,8 +144,8 @@ char *plain_reason(const struct capture_region *region)
         text_addf(&text, " was compiled with another version of the plugin (%u, not %u): only its time is known; compile it again with this one", region->plugin_version,
                   PCERE_ABI_VERSION);
     else
-        text_add(&text, region->unprobed ? " was compiled with the plugin, but its probes were not linked, as happens with -mcmodel=large where code is not independent of its position: compile "
-                                       "it with -fPIE"
+        text_add(&text, region->unprobed ? " was compiled with the plugin, but its probes were not linked, as happens with the linker mold, which drops them (link with -fuse-ld=lld), and with "
+                                       "-mcmodel=large where code is not independent of its position: compile it with -fPIE"
                                      : " was compiled without the plugin: only its time is known");
     return text_take(&text);
 }

@@ -71,4 +71,30 @@ with_words "$PCERE" capture --force --one-run --runs 4 --json ./reader 1
 says "a program that fails in its capture" 1 err 'the program exited with status 3'
 is "is not run again" "$(wc -l <log)" 1
 run "$PCERE" capture --force --runs 0 ./reader; says "no run at all is no number of runs" 2 err '--runs'
+
+# Other commands that run it several times: a file is read from its beginning each time, a pipe is kept.
+compile needs <<'C'
+#include <stdio.h>
+static double a[20000];
+int main(void)
+{
+    int steps;
+    if (scanf("%d", &steps) != 1)
+        return 3;
+    for (int step = 0; step < steps; step++) {
+#pragma omp parallel for
+        for (int i = 0; i < 20000; i++)
+            a[i] = a[i] * 0.5 + i;
+    }
+    return 0;
+}
+C
+echo 20 >input
+with_words "$PCERE" capture -q --all-classes ./needs; says "a program that needs input is captured" 0
+with_words "$PCERE" run --repeat 2 --threads 1,2 --json ./needs; says "it is run four times" 0
+is "with the same input each time" "$(jq '[.runs[].regions[].invocations] | tojson' -r .out)" "[20,20,20,20]"
+status=0; cat input | "$PCERE" run --repeat 2 --json ./needs >.out 2>.err || status=$?; says "from a pipe, too" 0
+with_words "$PCERE" verify --in-vivo --threads 1,2 needs.pcere; says "verify runs it again with each number of threads" 0
+with_words "$PCERE" replay -q --threads 1,2 needs.pcere
+with_words "$PCERE" predict --threads 1,2 --measure needs.pcere; says "and so does predict" 0
 finish

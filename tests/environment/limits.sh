@@ -10,6 +10,7 @@ if (ulimit -s unlimited) 2>/dev/null; then
 else left_out "the stack's limit cannot be raised"; fi
 whole "with a stack of 8 MB" ./solver '^residual' limit -s 8192
 replayed "captured with 8 MB, replayed with 200 KB" solver.pcere limit -s 200
+whole "with a stack of 100 KB" ./solver '^residual' limit -s 100
 
 # ---- address space and data: what a machine that does not overcommit refuses, these refuse ----------------------------------------
 whole "in 1.5 GB of address space" ./solver '^residual' limit -v 1500000

@@ -450,6 +450,24 @@ run "$PCERE" capture --all-classes --capture-library libudev ./reads; says "a li
 is "with that one" "$(libraries reads.pcere)" "libhwloc libudev"
 run "$PCERE" verify reads.pcere; says "and memory after the region is identical" 0 out 'main@packs.c.*identical'
 
+# A library that offers two versions of a function, by assembly that only its own link understands.
+cat >versions.c <<'END'
+double first(const double *a, int n) { double s = 0;
+    #pragma omp parallel for reduction(+ : s)
+    for (int i = 0; i < n; i++) s += a[i];
+    return s; }
+double second(const double *a, int n) { double s = 0;
+    #pragma omp parallel for reduction(+ : s)
+    for (int i = 0; i < n; i++) s += 2 * a[i];
+    return s; }
+__asm__(".symver first,sum@V1\n\t.symver second,sum@@V2");
+END
+printf 'V1 { global: sum; local: *; };\nV2 { global: sum; } V1;\n' >versions.map
+printf '#include <stdio.h>\ndouble sum(const double *, int);\nint main(void) { static double a[1000]; double s = 0;\nfor (int k = 0; k < 3; k++) {\n#pragma omp parallel for\nfor (int i = 0; i < 1000; i++) a[i] += i;\ns += sum(a, 1000); }\nprintf("%%.0f\\n", s); return 0; }\n' >versioned.c
+"$CLANG" -O2 -g -fopenmp "$pass" -fPIC -shared versions.c -o libversions.so -Wl,--version-script=versions.map && "$CLANG" -O2 -g -fopenmp "$pass" versioned.c -L. -lversions -Wl,-rpath,"$PWD" -o versioned || exit 1
+run "$PCERE" capture --all-classes ./versioned; says "a library with versions of its functions is captured" 0 out '^5994000$'
+run "$PCERE" verify versioned.pcere --threads 1,2; says "and its regions and the program's are replayed" 0 out 'second@versions.c.* 2  (identical|equal)' out 'main@versioned.c.* 2  identical'
+
 # An allocator with a cache for each thread: such a library is not captured, and makes its key anew in a replay; the program has one as well.
 cat >keeps.c <<'END'
 #include <pthread.h>
