@@ -64,6 +64,11 @@ void support_restore(void);                         /* before each run */
 void thread_locals_point(void);                     /* once, before memory is restored */
 size_t thread_locals_check(void);                   /* bytes that differ */
 
+/* ---- libraries.c: their data that has no name --------------------------------------------------------------------------------------- */
+
+void libraries_start(void);                         /* once: whoever looks there finds it from now on */
+const void *library_page(uint64_t address);         /* our page for one of the capture's; NULL: none that may be copied */
+
 /* ---- state.c, files.c: what belongs to the C library and the kernel --------------------------------------------------------------- */
 
 void state_start(void);                             /* once */

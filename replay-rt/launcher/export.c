@@ -28,6 +28,7 @@ EMBED(start, "start.c");
 EMBED(memory, "memory.c");
 EMBED(mappings, "mappings.c");
 EMBED(support, "support.c");
+EMBED(libraries, "libraries.c");
 EMBED(team, "team.c");
 EMBED(state, "state.c");
 EMBED(files, "files.c");
@@ -39,6 +40,7 @@ static const struct { const char *name, *content; } fixed_files[] = {
     {"driver.c", pcere_export_driver},   {"program.c", pcere_export_program}, {"start.c", pcere_export_start},    {"memory.c", pcere_export_memory},
     {"mappings.c", pcere_export_mappings}, {"support.c", pcere_export_support}, {"team.c", pcere_export_team},      {"state.c", pcere_export_state},
     {"files.c", pcere_export_files},     {"check.c", pcere_export_check},     {"codelet.h", pcere_export_header}, {"place.sed", pcere_export_place},
+    {"libraries.c", pcere_export_libraries},
 };
 
 /* ---- lists of names -------------------------------------------------------------------------------------------------------- */

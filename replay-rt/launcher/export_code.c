@@ -244,6 +244,27 @@ static void setting_write(const struct export_work *work, struct text *out)
               setting->max_active_levels, setting->dynamic, (uint32_t)setting->schedule_kind, setting->schedule_chunk, setting->float_control);
 }
 
+/* "/usr/lib/libc.so.6 BUILD-ID": of which libraries data that has no name can be had. */
+static void libraries_write(const struct export_work *work, struct text *out)
+{
+    const struct plan_external *externals = EXPORT_TABLE(work, externals, struct plan_external);
+    const char *strings = (const char *)work->plan.plan + work->plan.plan->strings;
+    text_add(out, "\n/* The capture's libraries: address, bytes, file, build. */\n#define LIBRARIES(X)");
+    for (uint64_t i = 0; i < work->plan.plan->externals.count; i++) {
+        const char *name = strings + externals[i].name, *space = strrchr(name, ' ');
+        if (name[0] != '/' || !space || !space[1])
+            continue;
+        char *file = strndup(base_name(name), (size_t)(space - base_name(name)));
+        text_addf(out, " \\\n    X(0x%" PRIx64 ", %" PRIu32 ", ", externals[i].address, externals[i].bytes);
+        quoted_add(out, file ? file : "");
+        text_add(out, ", ");
+        quoted_add(out, space + 1);
+        text_add(out, ")");
+        free(file);
+    }
+    text_add(out, "\n");
+}
+
 static enum pcere_status header_write(const struct export_work *work, struct pcere_error *error)
 {
     const struct store_codelet *codelet = &work->codelet;
@@ -281,6 +302,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     setting_write(work, &out);
     export_thread_tables_write(work, &out);
     locks_write(work, &out);
+    libraries_write(work, &out);
     text_add(&out, "\n#endif\n");
     enum pcere_status status = name.failed || !export_name_is_writable(work->microtask) ? fail_name(error) : export_text(work, "region.h", &out, error);
     text_done(&name);

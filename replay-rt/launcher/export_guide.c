@@ -136,7 +136,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
         }
     text_add(&out, "\nCFLAGS = -O2 -std=gnu17 -fPIE -fopenmp -Wall\n"
                    "# One compiler reads them all, since to start one takes longer than to compile any of them.\n"
-                   "DRIVER = start.c program.c memory.c mappings.c support.c team.c state.c files.c check.c driver.c\n"
+                   "DRIVER = start.c program.c memory.c mappings.c libraries.c support.c team.c state.c files.c check.c driver.c\n"
                    "OBJECTS = $(UNITS:=.o) addresses.o driver.o\n\n"
                    "codelet: $(OBJECTS) $(IMAGES)\n"
                    "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed '-Wl,-rpath,$$ORIGIN' -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(IMAGES) "
@@ -240,6 +240,7 @@ static void files_add(const struct export_work *work, struct text *out)
                   "| `start.c` | a process that leaves captured addresses free |\n"
                   "| `memory.c` | maps the captured memory at its addresses, restores what a run wrote; describes `memory.txt` |\n"
                   "| `mappings.c` | captured memory that the region drops, unmaps or moves |\n"
+                  "| `libraries.c` | data of libraries that has no name, such as locales of C++ streams |\n"
                   "| `support.c` | thread-local variables, locks, addresses of functions and libraries, captured heap blocks |\n"
                   "| `team.c` | settings of the OpenMP runtime, and the parallel regions around this one |\n"
                   "| `state.c`, `files.c`, `state.h` | environment, locale, random numbers, signal handlers; what the program had open |\n"

@@ -187,15 +187,14 @@ static const struct part *page_part(uint64_t captured, uint64_t *ret_own)
 static bool page_copy(uint64_t captured, uint64_t own, bool changes)
 {
     void *page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *want = (void *)captured;
-    void *free_there = mmap(want, page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    unsigned char there;
     bool moved = false;
-    if (page != MAP_FAILED && free_there == want) {
+    if (page != MAP_FAILED && mincore(want, page_bytes, &there) != 0 && errno == ENOMEM) {
         memcpy(page, (const void *)own, page_bytes);
         if (!changes)
             mprotect(page, page_bytes, PROT_READ);
         moved = mremap(page, page_bytes, page_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, want) == want;
-    } else if (free_there != MAP_FAILED && free_there != want)
-        munmap(free_there, page_bytes);
+    }
     if (page != MAP_FAILED && !moved)
         munmap(page, page_bytes);
     return moved;

@@ -81,6 +81,15 @@ for entry in openmp_pool:kept_grow memory_twice:main; do
     says "and is timed" 0 out '^minimum'
 done
 
+# Streams of C++ that were there before the region: data of the C++ library that has no name.
+"${CLANG/clang/clang++}" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "-I$SOURCE/tests/constructs" "$SOURCE/tests/constructs/cpp_stream_objects.cpp" -o streams || exit 1
+run "$PCERE" capture --all-classes ./streams; says "a program with streams in objects is captured" 0
+regions=($(jq -r '.regions[].region' streams.pcere/manifest.json))
+is "with both regions" "${#regions[@]}" 2
+for region in "${regions[@]}"; do
+    run "$PCERE" export streams.pcere "$region" -o "streams.${region##*:}"; says "$region is exported" 0
+    run env OMP_NUM_THREADS=1 make -s -C "streams.${region##*:}" check; says "and does what the program did" 0 out '^check: identical'
+done
 "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "-I$SOURCE/tests/constructs" "$SOURCE/tests/constructs/region_empty.c" -o empty || exit 1
 run "$PCERE" capture --all-classes ./empty
 run "$PCERE" export empty.pcere regions_run@region_empty.c:11 -o nothing
