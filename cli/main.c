@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#define THREAD_STACK_BYTES ((size_t)1 << 20)
 
 const struct cli_verb *const cli_verbs[] = {
     &cli_verb_check,  &cli_verb_capture, &cli_verb_regions, &cli_verb_run,  &cli_verb_replay,
@@ -226,9 +229,22 @@ static void streams_reserve(void)
         }
 }
 
+/* Threads have as much stack as `ulimit -s` says, which may be too little for what they keep for themselves. */
+static void stacks_reserve(void)
+{
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    if (pthread_getattr_default_np(&attributes) != 0)
+        return;
+    if (pthread_attr_getstacksize(&attributes, &bytes) == 0 && bytes < THREAD_STACK_BYTES && pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES) == 0)
+        pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+}
+
 int main(int count, char **arguments)
 {
     streams_reserve();
+    stacks_reserve();
     signal(SIGPIPE, write_refused);
     signal(SIGXFSZ, write_refused);
     struct timespec now;

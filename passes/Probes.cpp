@@ -138,11 +138,20 @@ void setThreadSized(GlobalVariable &Site, StringRef Reason) {
 }
 
 void dropProbes(Module &M) {
-  for (const char *Name : {"__pcere_region_begin", "__pcere_region_end"})
-    if (Function *Hook = M.getFunction(Name); Hook && Hook->isDeclaration())
-      for (User *U : make_early_inc_range(Hook->users()))
-        if (auto *Call = dyn_cast<CallInst>(U); Call && Call->getCalledOperand() == Hook)
-          Call->eraseFromParent();
+  for (const char *Name : {"__pcere_region_begin", "__pcere_region_end"}) {
+    Function *Hook = M.getFunction(Name);
+    if (!Hook || !Hook->isDeclaration())
+      continue;
+    SmallVector<CallInst *, 16> Calls;
+    for (User *U : Hook->users())
+      if (auto *Call = dyn_cast<CallInst>(U))
+        Calls.push_back(Call);
+    for (CallInst *Call : Calls) { // or the piece of assembly that says whether there is one: there is none
+      if (!Call->use_empty())
+        Call->replaceAllUsesWith(Constant::getNullValue(Call->getType()));
+      Call->eraseFromParent();
+    }
+  }
   for (StringRef Prefix : {".pcere.site", ".pcere.str"}) // the latter by the former alone
     for (GlobalVariable &V : make_early_inc_range(M.globals())) {
       V.removeDeadConstantUsers();

@@ -118,7 +118,7 @@ static int scan(struct pagemap *pagemap, uint64_t start, uint64_t end, enum page
                 struct pcere_error *error)
 {
     bool tracked = how != PAGEMAP_UNTRACKED;
-    static _Thread_local struct page_region regions[VECTOR_LENGTH];     /* too much for a small stack (ulimit -s) */
+    static _Thread_local struct page_region regions[VECTOR_LENGTH];     /* too much for a small stack of the initial thread (ulimit -s) */
     struct pm_scan_arg argument = {
         .size = sizeof argument, .end = end, .vec = (uintptr_t)regions, .vec_len = VECTOR_LENGTH,
         .flags = (how == PAGEMAP_RENEW ? PM_SCAN_WP_MATCHING : 0) | (tracked ? PM_SCAN_CHECK_WPASYNC : 0),
@@ -184,7 +184,7 @@ static int scan_large(struct pagemap *pagemap, uint64_t start, uint64_t end, enu
  * page; only such stretches are looked at closely. All others are there, as they were. Where most pages are not there, that is most of them, and dearer to tell than those that are. */
 static int scan_written(struct pagemap *pagemap, uint64_t start, uint64_t end, enum pcere_status *ret_status, struct pcere_error *error)
 {
-    static _Thread_local struct page_region regions[VECTOR_LENGTH];     /* too much for a small stack (ulimit -s) */
+    static _Thread_local struct page_region regions[VECTOR_LENGTH];     /* too much for a small stack of the initial thread (ulimit -s) */
     struct pm_scan_arg argument = {.size = sizeof argument, .end = end, .vec = (uintptr_t)regions, .vec_len = VECTOR_LENGTH,
                                    .flags = PM_SCAN_CHECK_WPASYNC, .category_mask = PAGE_IS_WRITTEN, .return_mask = PAGE_IS_WRITTEN};
     uint64_t done = start, low = end, high = end;       /* low to high: a bunch of stretches, not looked at yet */

@@ -32,6 +32,17 @@ if grep -q __AVX__ <("$CLANG" -march=native -dM -E -x c /dev/null); then
     holds "machine flags reach it: it has this processor's instructions of three operands" grep -qE '[[:space:]]v(add|mul|fmadd[0-9]*)sd[[:space:]]' <(region_code by_value fast.s)
     is "which an -O0 codelet has not" "$(region_code by_value own.s | grep -cE '[[:space:]]v[a-z0-9]*[sp]d[[:space:]]')" 0
 fi
+# wider CLASS LISTING: instructions of the regions of main that use such registers
+wider() { region_code main "$2" | grep -c "%$1mm"; }
+if grep -q __AVX2__ <("$CLANG" -march=native -dM -E -x c /dev/null); then
+    timed_with "vectors of 128 bits" narrow.s --flags "-O3 -march=native -mprefer-vector-width=128"
+    is "no register is wider" "$(wider y narrow.s) $(wider z narrow.s)" "0 0"
+    timed_with "vectors of 256 bits" wide.s --flags "-O3 -march=native -mprefer-vector-width=256"
+    holds "registers are as wide ($(wider y wide.s) instructions)" test "$(wider y wide.s)" -gt 0
+    is "and no wider" "$(wider z wide.s)" 0
+    run "$PCERE" verify --flags "-O3 -march=native -mprefer-vector-width=256" --json kinds.pcere '*by_value*'
+    says "with the same results" 0
+fi
 program statics statics_one.c statics_two.c
 flags=-O2
 program statics statics_one.c statics_two.c

@@ -46,6 +46,15 @@ whole "particles that look for their cell are" particles 'depends on'
 whole "threads that wait for flags are" pipeline 'flags|depends on'
 whole "work that is divided by hand is" by_hand 'no worksharing loop'
 whole "thousands of tiny loops are" tiny_loops 'barriers|too little|under'
+build refused refused
+run "$PCERE" replay --sample 0.05 --threads 1 --json refused.pcere
+says "regions with what a part of them cannot stand are replayed" 0
+whole "ordered loops are replayed whole" in_order 'ordered loops'
+whole "loops that are cancelled are" until_found 'cancellation|ends when'
+whole "regions with regions inside are" regions_inside@refused.c:40 'parallel regions inside'
+whole "loops with flushes are" by_flags 'flags between threads'
+whole "loops that write to a file are" to_a_file 'fprintf'
+whole "jumps out of functions are" with_jumps 'jumps out of functions'
 run "$PCERE" replay --sample 0.05 --threads 1 dependent.pcere histogram
 says "and the reason is said, with what that costs" 0 out '^histogram@.* runs whole, .* of the .*: .*depends on'
 run "$PCERE" replay --sample off --threads 1 dependent.pcere histogram
