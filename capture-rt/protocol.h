@@ -174,8 +174,8 @@ struct capture_key {                /* of pthread_key_create or tss_create */
     uint32_t key;
     uint32_t thread;                /* of the team: what it keeps there is `value`. CAPTURE_KEY_MADE: there is such a key, and `value` is the address of the function that ends
                                        what threads keep, or 0; CAPTURE_KEY_RUNTIME: likewise, of the OpenMP runtime, and nothing else is told of it;
-                                       CAPTURE_KEY_MAKER: `value` is an address in the code that made the key, or in what called that, where it made it by its last call; CAPTURE_KEY_PLACE: of
-                                       the variable that it was made in */
+                                       CAPTURE_KEY_MAKER: `value` is an address in the code that made the key, or in the C library, where it made it by its last call; CAPTURE_KEY_PLACE: in
+                                       that case, of the variable that it was made in */
     uint64_t value;
 };
 

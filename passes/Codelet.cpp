@@ -144,7 +144,7 @@ void dropLinkersAssembly(Module &M) {
     M.setModuleInlineAsm(Kept);
 }
 
-void prepareCodelet(Module &M, bool Retarget, unsigned FastMath) {
+void prepareCodelet(Module &M, bool Retarget, unsigned FastMath, StringRef VectorWidth) {
   LLVMContext &Context = M.getContext();
   dropSanitizing(M);
   RegionTable Table = findRegions(M); // before main is renamed: regions have its name
@@ -170,6 +170,8 @@ void prepareCodelet(Module &M, bool Retarget, unsigned FastMath) {
   if (Retarget)
     for (Function &F : M) {
       dropFlags(F);
+      if (!VectorWidth.empty())
+        F.addFnAttr("prefer-vector-width", VectorWidth);
       if (FastMath)
         relaxMath(F, FastMath);
     }

@@ -53,6 +53,8 @@ static cl::opt<unsigned> FastMath("pcere-fast-math", cl::Hidden, cl::init(0),
                                   cl::desc("rules that floating-point instructions of a retargeted unit need not keep: 1 order of sums, 2 NaN, 4 infinities, "
                                            "8 signed zeros, 16 division, 32 contraction, 64 exact functions"));
 
+static cl::opt<std::string> VectorWidth("pcere-vector-width", cl::Hidden, cl::desc("bits of the vectors that a retargeted unit prefers"));
+
 static cl::opt<std::string> Count("pcere-count", cl::Hidden,
                                   cl::desc("count what the code does: ir, blocks, cache, iterations, joined by commas; without it, as " PCERE_COUNTS_ENVIRONMENT " says, but not for codelets"));
 static cl::opt<bool> CountInPlace("pcere-count-in-place", cl::Hidden, cl::desc("add to counts in each block that runs, at whatever cost"));
@@ -89,7 +91,7 @@ struct StartPass : PassInfoMixin<StartPass> {
       if (OtherProcessor)
         pcere::changeProcessor(M);
       pcere::dropLinkersAssembly(M);
-      pcere::prepareCodelet(M, Retarget, FastMath);
+      pcere::prepareCodelet(M, Retarget, FastMath, VectorWidth);
       pcere::watchIterations(M, countMode(M.getContext(), false));
     } else {
       pcere::nameSource(M);

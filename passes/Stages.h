@@ -60,8 +60,9 @@ void setThreadSized(llvm::GlobalVariable &Site, llvm::StringRef Reason);
 /// run it after the last GlobalDCE.
 void embedSymbols(llvm::Module &M);
 
-/// Give a captured unit the names under which it can be linked into a codelet, and remember its regions in metadata.
-void prepareCodelet(llvm::Module &M, bool Retarget, unsigned FastMath);
+/// Give a captured unit the names under which it can be linked into a codelet, and remember its regions in metadata. With other flags than the program's: what clang notes of these
+/// in a function when it compiles a source.
+void prepareCodelet(llvm::Module &M, bool Retarget, unsigned FastMath, llvm::StringRef VectorWidth);
 
 /// Drop the attributes of the flags that a function was compiled with.
 void dropFlags(llvm::Function &F);

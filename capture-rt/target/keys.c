@@ -94,6 +94,13 @@ static bool is_live(uint32_t key)
     return __atomic_load_n(&keys[key].live, __ATOMIC_ACQUIRE);
 }
 
+/* Who made it by a last call is not seen: what called that is the C library then (pthread_once). */
+static bool is_of_libc(const void *maker)
+{
+    Dl_info its, libc;
+    return dladdr(maker, &its) && dladdr(TARGET_ADDRESS(strtok), &libc) && its.dli_fbase == libc.dli_fbase;
+}
+
 void target_keys_begin(struct capture_stop *stop)
 {
     stop->key_count = 0;
@@ -101,7 +108,8 @@ void target_keys_begin(struct capture_stop *stop)
         if (is_live(key)) {
             row_add(stop, key, target_allocator_runtime(keys[key].maker) ? CAPTURE_KEY_RUNTIME : CAPTURE_KEY_MADE, keys[key].end);
             row_add(stop, key, CAPTURE_KEY_MAKER, (uintptr_t)keys[key].maker);
-            row_add(stop, key, CAPTURE_KEY_PLACE, (uintptr_t)keys[key].place);
+            if (is_of_libc(keys[key].maker))
+                row_add(stop, key, CAPTURE_KEY_PLACE, (uintptr_t)keys[key].place);
         }
 }
 

@@ -240,7 +240,7 @@ static bool key_is_foreign(const struct capture_stop *stop, uint32_t count, uint
         if (row->key != key || (row->thread != CAPTURE_KEY_MAKER && row->thread != CAPTURE_KEY_PLACE))
             continue;
         const struct store_mapping *mapping = mapping_of(codelet, row->value);
-        if (mapping && (row->thread == CAPTURE_KEY_MAKER || mapping->role != STORE_ROLE_STACK))
+        if (mapping && (row->thread == CAPTURE_KEY_MAKER || mapping->role == STORE_ROLE_IMAGE || mapping->role == STORE_ROLE_LIBRARY))
             return false;
         told = true;
     }

@@ -35,6 +35,9 @@ void build_unit_flags(const struct elf_unit *unit, bool retarget, struct argumen
                                                       : "-fno-pie");
 }
 
+#define WIDTH_FLAG "-mprefer-vector-width="
+#define WIDTH_LENGTH (sizeof WIDTH_FLAG - 1)
+
 /* Bitcode has its floating-point rules on each instruction, where the compiler's flags no longer reach them: the plugin puts them there. */
 static void fast_math_take(const char *flag, size_t length, unsigned *rules)
 {
@@ -57,6 +60,7 @@ static void unit_flags_add(struct arguments *arguments, const struct builder *bu
     struct arguments original = {0};
     bool retarget = flags && *flags;
     unsigned rules = 0;
+    const char *width = NULL;
     build_unit_flags(unit, retarget, &original);
     for (size_t i = 0; i < original.count; i++)
         if (!processor_drops_flag(processor, original.items[i]))
@@ -79,7 +83,13 @@ static void unit_flags_add(struct arguments *arguments, const struct builder *bu
         if (length)
             arguments_addf(arguments, "%.*s", (int)length, at);
         fast_math_take(at, length, &rules);
+        if (length > WIDTH_LENGTH && !strncmp(at, WIDTH_FLAG, WIDTH_LENGTH))
+            width = at + WIDTH_LENGTH;
         at += length;
+    }
+    if (width) {
+        arguments_add(arguments, "-mllvm");
+        arguments_addf(arguments, "-pcere-vector-width=%.*s", (int)strcspn(width, " \t"), width);
     }
     if (rules) {
         arguments_add(arguments, "-mllvm");

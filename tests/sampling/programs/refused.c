@@ -41,8 +41,8 @@ static void regions_inside(void)
     for (int block = 0; block < 64; block++) {
         double sum = 0;
 #pragma omp parallel for reduction(+ : sum)
-        for (int i = 0; i < COUNT / 64; i++)
-            sum += sqrt(values[block * (COUNT / 64) + i]);
+        for (int i = 0; i < COUNT / 2; i++)
+            sum += sqrt(values[block * (COUNT / 64) + i % (COUNT / 64)]);
         sums[block] = sum;
     }
 }
