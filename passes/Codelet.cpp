@@ -130,6 +130,8 @@ void dropLinkersAssembly(Module &M) {
     M.setModuleInlineAsm("");
     return;
   }
+  if (!Assembly.contains(".symver"))
+    return;
   std::string Kept;
   SmallVector<StringRef, 16> Lines;
   Assembly.split(Lines, '\n');
@@ -140,8 +142,7 @@ void dropLinkersAssembly(Module &M) {
       Part = isVersionOfOwn(M, Part) ? "" : Part;
     Kept += join(Parts, ";") + "\n";
   }
-  if (Assembly.contains(".symver"))
-    M.setModuleInlineAsm(Kept);
+  M.setModuleInlineAsm(Kept);
 }
 
 void prepareCodelet(Module &M, bool Retarget, unsigned FastMath, StringRef VectorWidth) {

@@ -19,6 +19,7 @@
 #define PCERE_STORE_H
 
 #include "core/error.h"
+#include "include/pcere/rt_abi.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -293,6 +294,12 @@ static inline uint32_t store_codelet_team(const struct store_codelet *codelet, u
         return (uint32_t)-(int64_t)codelet->num_threads;
     uint32_t own = codelet->num_threads > 0 ? (uint32_t)codelet->num_threads : codelet->capture_threads;
     return own && capture_threads && own != capture_threads ? own : 0;
+}
+
+/* How the team that the region enters is bound, by its clause, as the OpenMP runtime numbers that. -1: it has no such clause, or enters none, since its if clause was false. */
+static inline int32_t store_codelet_binding(const struct store_codelet *codelet)
+{
+    return codelet->path == PCERE_PATH_SERIALIZED ? -1 : codelet->proc_bind;
 }
 
 /* ---- invocations --------------------------------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ static int repetitions = 10;
 static void region_enter(void)
 {
     static struct source_location here = {.flags = 2, .text = ";unknown;unknown;0;0;;"};
-    if (PROC_BIND >= 0 && !SERIAL)
+    if (PROC_BIND >= 0)
         __kmpc_push_proc_bind(&here, __kmpc_global_thread_num(&here), PROC_BIND);
 #if SERIAL                                          /* the construct's if clause was false */
     int32_t thread = __kmpc_global_thread_num(&here), bound = 0;

@@ -243,9 +243,11 @@ static void externals_place(void)
         if (start < end && mmap((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != (void *)start)
             process_again("addresses of the capture's libraries are taken");
-        for (; start < end; start += PAGE_BYTES)    /* what lies between those that have a name */
-            if (library_page(start))
-                memcpy((void *)start, library_page(start), PAGE_BYTES);
+        for (; start < end; start += PAGE_BYTES) {
+            const void *own = library_page(start);
+            if (own)                                /* what lies between those that have a name */
+                memcpy((void *)start, own, PAGE_BYTES);
+        }
         mapped = end > mapped ? end : mapped;
         used = external_end(external);
         memcpy((void *)external->address, external->bytes ? external->symbol : (const char *)jump, external->bytes ? external->bytes : sizeof jump);

@@ -284,7 +284,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     text_addf(&out, "/* The region's function, and what the program passed to it. */\n#define SERIAL %d\n#define CONDITIONAL %d\n"
               "#define PROC_BIND %" PRId32 "            /* of its clause, or -1 */\n#define WORD_COUNT %" PRIu64 "\n#define WORDS ",
               codelet->path == PCERE_PATH_SERIALIZED, codelet->path == PCERE_PATH_FORK_IF,
-              environment_binds(store_manifest(work->session.store), work->options) ? codelet->proc_bind : -1, work->arguments);
+              environment_binds(store_manifest(work->session.store), work->options) ? store_codelet_binding(codelet) : -1, work->arguments);
     for (size_t i = 0; i < codelet->word_count; i++)
         text_addf(&out, ", UINT64_C(0x%" PRIx64 ")", codelet->words[i]);
     text_add(&out, "\nvoid region(int32_t *thread, int32_t *bound, ...) __asm__(");

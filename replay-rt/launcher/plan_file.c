@@ -304,7 +304,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->schedule_chunk = codelet->setting.schedule_chunk;
     plan->max_active_levels = codelet->setting.max_active_levels;
     plan->dynamic = codelet->setting.dynamic;
-    plan->proc_bind = codelet->path == PCERE_PATH_SERIALIZED ? -1 : codelet->proc_bind;
+    plan->proc_bind = store_codelet_binding(codelet);
     plan->foreign_allocator = manifest->foreign_allocator;
     plan->huge_pages = pool->huge;
     plan->environment = codelet->setting.environment;

@@ -227,7 +227,7 @@ static enum pcere_status step_add(const struct replay_session *session, const st
     bool runs = runs_beside(own, codelet, manifest) && !predecessor->region->thread_sized
                 && !build_unit_check(&session->build, codelet->unit_id, NULL) && !images_check(&session->images, codelet, NULL);
     *step = (struct plan_step){.stack_pointer = codelet->stack_pointer, .unit_id = codelet->unit_id, .path = codelet->path,
-                               .proc_bind = codelet->path == PCERE_PATH_SERIALIZED ? -1 : codelet->proc_bind,
+                               .proc_bind = store_codelet_binding(codelet),
                                .image = (uint32_t)images_of_region(&session->images, codelet),
                                .word_first = steps->word_count, .copy_first = steps->copy_count};
     enum pcere_status status = PCERE_OK;

@@ -143,14 +143,13 @@ static void captured_call(struct run *run, enter_fn *enter, const uint64_t *word
     pcere_heap_enter(false);
 }
 
-static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack, int32_t proc_bind)
+static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
 {
     struct team_waits waits, end_waits;
     bool waits_known = pcere_waits_so_far(&waits), crowded = !pcere_processors_suffice(run->codelet->plan->result.threads), tells = true;
     if (run->opened)
         pcere_memory_protect(&run->memory);
     pcere_threads_restore(run->threads);
-    pcere_team_bind(run->codelet->plan->binds ? proc_bind : -1);
     pcere_team_wake();                            /* the team is awake, as after the program's previous region */
     uint32_t switches = switches_so_far();
     uint64_t cpu_ns = pcere_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -181,12 +180,19 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
     return cost;
 }
 
+/* The team of the region that comes next. */
+static void region_bind(const struct run *run, int32_t proc_bind)
+{
+    pcere_team_bind(run->codelet->plan->binds ? proc_bind : -1);
+}
+
 static struct cost region_run(struct run *run)
 {
     pcere_files_restore(run->codelet);
     pcere_streams_restore();
     pcere_random_restore(&run->memory);
-    return call_run(run, run->enter, run->words, run->codelet->plan->stack_pointer, run->codelet->plan->proc_bind);
+    region_bind(run, run->codelet->plan->proc_bind);
+    return call_run(run, run->enter, run->words, run->codelet->plan->stack_pointer);
 }
 
 static void region_shot(void *context)
@@ -268,9 +274,10 @@ static void step_run(void *context, size_t index)
     const struct plan_step *step = &PLAN_TABLE(run->codelet, steps, struct plan_step)[index];
     const uint64_t *words = run->step_words + step->word_first;
     struct plan_step_samples *samples = &run->codelet->plan->result.steps[index];
+    region_bind(run, step->proc_bind);
     if (step_counts(run, step, index)) {
         pcere_speed_await();
-        struct cost cost = call_run(run, run->steps[index], words, step->stack_pointer, step->proc_bind);
+        struct cost cost = call_run(run, run->steps[index], words, step->stack_pointer);
         samples->works_ns[samples->count] = pcere_speed_after();
         samples->samples_ns[samples->count] = cost.wall_ns;
         samples->cpu_ns[samples->count] = cost.cpu_ns;
@@ -279,7 +286,6 @@ static void step_run(void *context, size_t index)
         return;
     }
     pcere_threads_restore(run->threads);
-    pcere_team_bind(run->codelet->plan->binds ? step->proc_bind : -1);
     captured_call(run, run->steps[index], words, step->stack_pointer);
     pcere_plan_progress(run->codelet);
 }

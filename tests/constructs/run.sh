@@ -267,7 +267,7 @@ cell() {
 told() { sed -n -E $'s/^(refused|differs) (verify|team|replay|capture)\t.*/\\2/p' <<<"$expected" | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 # verdict PROGRAM CONFIGURATION: "pass", "told STEPS", "without", "skip", "xfail STEPS", "FAIL STEPS" or "XPASS STEPS"
 verdict() {
-    local directory=$CONSTRUCTS_WORK/$2/$1 kind subject words unexpected=() known=() missing=() expected without steps=
+    local directory=$CONSTRUCTS_WORK/$2/$1 kind subject words unexpected=() known=() missing=() expected without message steps=
     expected=$(expectations "$1" "$2")
     [ -e "$directory/skipped" ] && { echo skip; return; }
     [ -e "$directory/happened" ] || { echo "FAIL run.sh"; return; }
@@ -281,8 +281,8 @@ verdict() {
     if [ -n "$without" ] && grep -q $'^compile\t' "$directory/happened" && grep -qF -- "$without" "$directory/happened"; then echo without; return; fi
     while IFS=$'\t' read -r subject words; do
         # only what the brackets say, if there are any
-        without=$(sed -n -E "s/^(xfail|maybe) $subject"$'\t'"(\[([^]]*)\].*|.*)/\3/p" <<<"$expected" | head -n 1)
-        if grep -qE "^(xfail|maybe) $subject"$'\t' <<<"$expected" && [[ $words = *"$without"* ]]; then known+=("$subject"); else unexpected+=("$subject"); fi
+        message=$(sed -n -E "s/^(xfail|maybe) $subject"$'\t'"(\[([^]]*)\].*|.*)/\3/p" <<<"$expected" | head -n 1)
+        if grep -qE "^(xfail|maybe) $subject"$'\t' <<<"$expected" && [[ $words = *"$message"* ]]; then known+=("$subject"); else unexpected+=("$subject"); fi
     done < <(sort -u "$directory/happened")
     # a step that was not reached has not passed
     grep -qE $'^(compile|run|capture)\t' "$directory/happened" || while IFS=$'\t' read -r kind words; do
