@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 25u
+#define CAPTURE_VERSION 26u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -32,6 +32,7 @@
 #define CAPTURE_SITES_MAX 16384u
 #define CAPTURE_RANGES_MAX 1024u
 #define CAPTURE_THREADS_MAX 1024u
+#define CAPTURE_MAKERS_MAX 512u
 #define CAPTURE_WORDS_MAX 1024u
 #define CAPTURE_PLAN_MAX 65536u
 #define CAPTURE_LOCK_SLOTS (1u << 20)           /* a power of two */
@@ -215,6 +216,8 @@ struct capture_stop {           /* filled by the target just before it sends a m
     struct capture_random randoms[2];   /* those that the program, or a library of it, uses */
     struct capture_indirect indirect[CAPTURE_INDIRECT_MAX];
     struct capture_constant constants[CAPTURE_CONSTANTS];
+    uint64_t makers[CAPTURE_MAKERS_MAX];        /* addresses of code that made threads, the OpenMP runtime apart, and where these began, as far as they fit */
+    uint32_t maker_count, reserved_makers;
     uint32_t key_count, reserved_keys;      /* more than CAPTURE_KEY_ROWS: not all of them are there */
     struct capture_key keys[CAPTURE_KEY_ROWS];
 };

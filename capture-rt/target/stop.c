@@ -259,6 +259,7 @@ bool target_stop(struct target_state *state, struct capture_message *message)
     }
     if (message->type == CAPTURE_MESSAGE_BEGIN) {
         signals_fill(&state->log->stop);
+        target_threads_fill(&state->log->stop);
         target_locale_fill(&state->log->stop);
         target_runtime_settings(&state->log->stop);
         state->log->stop.environment = (uintptr_t)environ;

@@ -308,6 +308,8 @@ void target_keys_note(struct capture_stop *stop, uint32_t thread);
 /* threads.c, locks.c, openmp_memory.c: find the functions that calls are forwarded to. Before main: dlsym in a captured region would free what an
  * earlier failure of the dynamic linker left in the program's heap. */
 void target_threads_resolve(void);
+/* Who made threads so far, but for the OpenMP runtime. */
+void target_threads_fill(struct capture_stop *stop);
 void target_locks_resolve(void);
 void target_openmp_memory_resolve(void);
 /* Note in log->locks which locks are held, and by whom. The clauses as above. Not `alone`: other threads are at work, and will set free what

@@ -1,4 +1,5 @@
-/* capture-rt/target/threads.c - which threads the OpenMP runtime made: their stacks are its own, whatever team they belong to.
+/* capture-rt/target/threads.c - which threads the OpenMP runtime made: their stacks are its own, whatever team they belong to. And who made others:
+ * a library that has threads cannot be captured without them.
  *
  * A region with a num_threads clause, or an earlier larger team, leaves threads that no later team counts. Who calls pthread_create is
  * told by the return address; the handle that glibc gives is the new thread's thread pointer.
@@ -13,6 +14,8 @@
 typedef int create_call(pthread_t *ret_thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
 
 static create_call *next_create;
+static uint64_t makers[CAPTURE_MAKERS_MAX];      /* from the start: libraries may make threads before this one attaches */
+static uint32_t maker_count;
 
 static void thread_note(uint64_t thread_pointer)
 {
@@ -24,6 +27,24 @@ static void thread_note(uint64_t thread_pointer)
         state->log->runtime_threads[index] = thread_pointer;
 }
 
+static void maker_note(uint64_t address)
+{
+    uint32_t count = __atomic_load_n(&maker_count, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < count && i < CAPTURE_MAKERS_MAX; i++)
+        if (__atomic_load_n(&makers[i], __ATOMIC_RELAXED) == address)
+            return;
+    count = __atomic_fetch_add(&maker_count, 1, __ATOMIC_RELAXED);
+    if (count < CAPTURE_MAKERS_MAX)
+        __atomic_store_n(&makers[count], address, __ATOMIC_RELAXED);
+}
+
+void target_threads_fill(struct capture_stop *stop)
+{
+    stop->maker_count = __atomic_load_n(&maker_count, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < stop->maker_count && i < CAPTURE_MAKERS_MAX; i++)
+        stop->makers[i] = __atomic_load_n(&makers[i], __ATOMIC_RELAXED);
+}
+
 void target_threads_resolve(void)
 {
     void *symbol = dlsym(RTLD_NEXT, "pthread_create");
@@ -32,7 +53,8 @@ void target_threads_resolve(void)
 
 TARGET_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
-    bool from_runtime = target_allocator_runtime(__builtin_return_address(0));
+    const void *maker = __builtin_return_address(0);
+    bool from_runtime = target_allocator_runtime(maker);
     if (!next_create)
         target_threads_resolve();
     if (!next_create)
@@ -40,5 +62,9 @@ TARGET_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *at
     int result = next_create(ret_thread, attributes, start, argument);
     if (result == 0 && from_runtime)
         thread_note((uint64_t)*ret_thread);
+    if (result == 0 && !from_runtime) {
+        maker_note((uint64_t)(uintptr_t)maker);
+        maker_note((uint64_t)(uintptr_t)start);
+    }
     return result;
 }

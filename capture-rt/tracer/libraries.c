@@ -40,12 +40,15 @@ static bool is_needed_always(const char *path)
     return strncmp(base_name(path), prefix, sizeof prefix - 1) == 0 || strstr(path, "/gconv/");
 }
 
-/* libatomic keeps what it found of the processor, and locks that nobody holds between calls: a replay's own does as well. Captured it would do worse,
- * since its functions are chosen and bound when they are first called. */
+/* What they keep a replay's own have as well: libatomic what it found of the processor, and locks that nobody holds between calls; libraries of linear algebra their
+ * buffers, and threads, if they may have some. Captured they would do worse, since they are made for this processor and this number of threads. */
 static bool is_never_needed(const char *name)
 {
-    static const char prefix[] = "libatomic.so";
-    return strncmp(name, prefix, sizeof prefix - 1) == 0;
+    static const char *const prefixes[] = {"libatomic.so", "libopenblas", "libblas", "liblapack", "libblis", "libmkl_", "libatlas"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
 }
 
 static bool begins_with_name(const char *file, const char *name)
@@ -219,6 +222,7 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
                 new.number = ++libraries->users;
             } else {
                 new.watched = !allocator && !is_never_needed(base_name(path)) && !leads_has_threads(new.elf);
+                new.may_thread = elf_file_imports(new.elf, "pthread_create");
                 if (status == PCERE_OK && new.watched)
                     status = leads_watch(&libraries->leads, new.elf, range->start, range->end, new.bias, absent, error);
                 elf_file_close(new.elf);
@@ -282,6 +286,27 @@ static void images_number(struct libraries *libraries)
     for (size_t i = 0; i < libraries->image_count; i++)
         if (libraries->images[i].elf)
             libraries->images[i].number = ++number;
+}
+
+static bool made_threads(const struct library_image *image, const struct capture_stop *stop)
+{
+    if (stop->maker_count > CAPTURE_MAKERS_MAX)
+        return image->may_thread;
+    for (uint32_t i = 0; i < stop->maker_count; i++)
+        if (stop->makers[i] >= image->low && stop->makers[i] < image->high)
+            return true;
+    return false;
+}
+
+void libraries_leave_threads(struct libraries *libraries, const struct capture_stop *stop)
+{
+    for (size_t i = 0; i < libraries->image_count; i++) {
+        struct library_image *image = &libraries->images[i];
+        if (!image->watched || image->elf || !made_threads(image, stop))
+            continue;
+        image->watched = false;
+        leads_drop(&libraries->leads, image->low);
+    }
 }
 
 /* What needs a captured library is captured, too: a replay that had it anew would load the captured one for it as well, whose constructors call functions

@@ -29,6 +29,7 @@ struct library_image {               /* one at one address; those that are not t
     bool present;                    /* it was there at the last look */
     bool named;                      /* by libraries.names */
     bool watched;                    /* by libraries.leads, until it is captured */
+    bool may_thread;                 /* it imports pthread_create */
     bool absent;                     /* of the system, and nothing that a replay has needs it: the program or the C library loaded it */
 };
 
@@ -54,6 +55,8 @@ bool libraries_may_hold_regions(const struct elf_file *program);
 
 /* The process is stopped, and `maps` is what maps_text tells: find the user's libraries among the shared objects of the stop. PCERE_SYSTEM. */
 enum pcere_status libraries_look(struct libraries *libraries, const char *maps, const struct capture_stop *stop, struct pcere_error *error);
+/* After that: those that have made threads, by this stop, are watched no longer, since a replay has none of these. */
+void libraries_leave_threads(struct libraries *libraries, const struct capture_stop *stop);
 /* After that, and after memory was read: what turned out to be needed is the user's from now on, and so is what needs that. Is there something, so that
  * memory is to be looked at once more? */
 bool libraries_follow(struct libraries *libraries);

@@ -102,6 +102,7 @@ static enum pcere_status memory_take(struct session *session, const struct captu
     session->snapshotter.copier = session->options->faults & CAPTURE_FAULT_COPYING ? NULL : &session->copier;
     session->snapshotter.leads = &session->libraries.leads;
     if (more) {
+        libraries_leave_threads(&session->libraries, &session->log.log->stop);
         leads_look(&session->libraries.leads, session->child.pid, session->maps_text);
         status = followed(session, message, &more, error);
     }

@@ -171,6 +171,41 @@ END
 "$CLANG" -O2 -g -fopenmp "$pass" local.c -o local -ljansson || { echo "NOT OK: the program does not build"; exit 1; }
 run "$PCERE" capture --all-classes ./local; says "a region whose handles stand on the stack alone is captured" 0 out '^32$'
 run "$PCERE" verify local.pcere --threads 1,2; says "and what they lead to is there in replays" 0 out 'main@local.c.* 1  identical' out 'main@local.c.* 2  identical'
+# A library that can make threads, and made none (SQLite): what it keeps is there. Python brings it; its header not always.
+cat >queries.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+typedef struct sqlite3 sqlite3;
+typedef struct sqlite3_stmt sqlite3_stmt;
+int sqlite3_open(const char *, sqlite3 **), sqlite3_exec(sqlite3 *, const char *, void *, void *, char **), sqlite3_step(sqlite3_stmt *);
+int sqlite3_prepare_v2(sqlite3 *, const char *, int, sqlite3_stmt **, const char **), sqlite3_column_int(sqlite3_stmt *, int), sqlite3_finalize(sqlite3_stmt *);
+int main(void) {
+    sqlite3 *table;
+    char text[100];
+    long sum = 0;
+    if (sqlite3_open(":memory:", &table) || sqlite3_exec(table, "create table t(a integer, b integer)", 0, 0, 0)) return 1;
+    for (int i = 0; i < 300; i++) {
+        snprintf(text, sizeof text, "insert into t values(%d,%d)", i, i % 16);
+        if (sqlite3_exec(table, text, 0, 0, 0)) return 1;
+    }
+    #pragma omp parallel for reduction(+ : sum) private(text)
+    for (int i = 0; i < 16; i++) {
+        sqlite3_stmt *query;
+        snprintf(text, sizeof text, "select sum(a) from t where b=%d", i);
+        if (sqlite3_prepare_v2(table, text, -1, &query, 0) || sqlite3_step(query) != 100) abort();
+        sum += sqlite3_column_int(query, 0);
+        sqlite3_finalize(query);
+    }
+    printf("%ld\n", sum);
+    return sum != 44850;
+}
+END
+if "$CLANG" -O2 -g -fopenmp "$pass" queries.c -o queries -l:libsqlite3.so.0; then
+    run "$PCERE" capture --all-classes ./queries; says "a region that asks a data base of a library which may have threads is captured" 0 out '^44850$'
+    is "with the library" "$(libraries queries.pcere)" "libsqlite3"
+    run "$PCERE" verify queries.pcere --threads 1; says "and what it keeps is there in replays" 0 out 'main@queries.c.* 1  identical'
+fi
+
 # A library with thread-local variables, some of which begin with addresses, that is captured since it needs one that keeps something, which was loaded behind it: MPFR and GMP.
 cat >digits.c <<'END'
 #include <mpfr.h>

@@ -1,5 +1,6 @@
 /* Which libraries of the system a capture cannot do without: by words that lead into them, and by what they keep. A process's own libjansson is looked at. */
 #include "capture-rt/tracer/leads.h"
+#include "capture-rt/tracer/libraries.h"
 #include "tests/unit/unit.h"
 
 #include <jansson.h>
@@ -118,12 +119,46 @@ static void threads(void)
     elf_file_close(elf);
 }
 
+#define MAKER 0x7000u
+
+static bool leaves(uint32_t count, uint64_t maker, bool may_thread)
+{
+    static struct capture_stop stop;
+    watch();
+    struct library_image image = {.low = library.low, .high = library.high, .watched = true, .may_thread = may_thread};
+    struct libraries libraries = {.images = &image, .image_count = 1, .leads = leads};
+    stop.maker_count = count;
+    stop.makers[0] = MAKER;
+    stop.makers[1] = maker;
+    libraries_leave_threads(&libraries, &stop);
+    CU_ASSERT_EQUAL(libraries.leads.count, image.watched);
+    leads_done(&libraries.leads);
+    elf_file_close(elf);
+    return !image.watched;
+}
+
+static void thread_makers(void)
+{
+    watch();
+    uint64_t inside = library.low + 64, end = library.high;
+    leads_done(&leads);
+    elf_file_close(elf);
+    CU_ASSERT_FALSE(leaves(0, inside, true));
+    CU_ASSERT_FALSE(leaves(1, inside, true));
+    CU_ASSERT_TRUE(leaves(2, inside, true));
+    CU_ASSERT_TRUE(leaves(2, inside, false));       /* a function of it that a thread begins with */
+    CU_ASSERT_FALSE(leaves(2, end, true));
+    CU_ASSERT_TRUE(leaves(CAPTURE_MAKERS_MAX + 1, end, true));
+    CU_ASSERT_FALSE(leaves(CAPTURE_MAKERS_MAX + 1, end, false));
+}
+
 static const struct unit_test tests[] = {
     {"a library that was only loaded keeps nothing, one that drew a seed does", keeps},
     {"addresses of functions, and of what linkers need, have names", named},
     {"addresses of static objects, and of the inside of functions, have none", unnamed},
     {"words on the initial stack tell nothing below its pointer, nor where calls return to; those above it and of tables do", places},
     {"what a library wants from others is found", threads},
+    {"a library that made threads is watched no longer; one that only could is, unless there were more makers than fit", thread_makers},
 };
 
 UNIT_MAIN("tracer: leads", tests)
