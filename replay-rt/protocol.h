@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 32u
+#define PLAN_VERSION 33u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -330,7 +330,7 @@ struct replay_plan {
     struct plan_level levels[PLAN_LEVELS_MAX];  /* outermost first */
     uint32_t teams, team;           /* of the league around, and the number of the one that the region lies in; 1 (or 0), 0: there is none, or it is of one team */
     uint32_t greedy;                /* 1: static schedules without a chunk give each but the last as much as fits (KMP_SCHEDULE=static,greedy), not all about the same */
-    uint32_t reserved;
+    uint32_t places_ours;           /* 1: the program ran without places of its user's */
     struct plan_policy policy;
     _Atomic uint32_t turn;          /* enum plan_turn: what a process that stays waits for */
     struct plan_table words;        /* uint64_t */

@@ -65,8 +65,11 @@ struct store_region {
     size_t class_count;
 };
 
-#define STORE_SHORT_NS 2000u
+/* What a capture sets for a program whose user says nothing of places; stands in manifest.environment. */
+#define STORE_OWN_BIND "OMP_PROC_BIND=true"
+#define STORE_OWN_PLACES "OMP_PLACES=cores"
 
+#define STORE_SHORT_NS 2000u
 #define STORE_STRETCHED_RATIO 0.05      /* above which a region's times are said to be too long */
 
 /* Of what they would be without: of a region that is nothing but probes, by samples, ten times as long. */

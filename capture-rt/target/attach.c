@@ -6,6 +6,7 @@
 #include "capture-rt/target/target.h"
 
 #include "core/openmp_object.h"
+#include "core/openmp_processors.h"
 #include "core/preloaded.h"
 
 #include <dlfcn.h>
@@ -261,6 +262,8 @@ __attribute__((constructor(101))) static void attach(void)
         fcntl(socket, F_SETFD, FD_CLOEXEC);
     preloaded_leave(CAPTURE_ENVIRONMENT, log->library);
     pcere_openmp_object_forget();
+    if (log->places_ours)
+        pcere_openmp_processors_free();
 
     state->log = log;
     state->records = (struct capture_record *)((char *)log + log->records_offset);

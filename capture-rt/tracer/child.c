@@ -36,6 +36,11 @@ static bool places_are_set(char *const *variables)
     return false;
 }
 
+bool child_sets_places(const struct capture_options *options)
+{
+    return !options->keep_affinity && !places_are_set(options->environment);
+}
+
 /* What libraries read while they are loaded, before a codelet can give them the captured environment: settings of the OpenMP runtime,
  * and which variant of a routine a library of mathematics takes on this processor. Not all of it: a store is given away. */
 static bool is_recorded(const char *variable)
@@ -55,9 +60,9 @@ static struct environment environment_make(const struct child_setup *setup)
     const char *threads = environment_get(options->environment, "OMP_NUM_THREADS");
     const char *inner = threads ? strchr(threads, ',') : NULL;      /* ",N..." for regions inside regions: stays as the user has it */
     environment_set(&result, "OMP_NUM_THREADS=%u%s", options->threads ? options->threads : 1, inner ? inner : "");
-    if (!options->keep_affinity && !places_are_set(options->environment)) {
-        environment_set(&result, "OMP_PROC_BIND=true");
-        environment_set(&result, "OMP_PLACES=cores");
+    if (child_sets_places(options)) {
+        environment_set(&result, STORE_OWN_BIND);
+        environment_set(&result, STORE_OWN_PLACES);
     }
     environment_preload(&result, options->library);
     environment_set(&result, CAPTURE_ENVIRONMENT "=%06d,%06d", setup->log, setup->socket);      /* as long in both runs: the stack lies above */

@@ -27,6 +27,8 @@ struct child {
 
 uint64_t clock_ns(void);         /* CLOCK_MONOTONIC */
 
+/* Will the program have places of ours, since its user says nothing of them? */
+bool child_sets_places(const struct capture_options *options);
 /* Start it. Descriptors are borrowed. PCERE_USAGE, PCERE_DATA, PCERE_SYSTEM: it could not be executed. */
 enum pcere_status child_start(const struct child_setup *setup, struct child *ret_child, struct pcere_error *error);
 

@@ -1,5 +1,6 @@
 #include "capture-rt/tracer/log.h"
 
+#include "capture-rt/tracer/child.h"
 #include "capture-rt/tracer/libraries.h"
 #include "capture-rt/tracer/plain.h"
 
@@ -99,6 +100,7 @@ enum pcere_status shared_log_open(const struct capture_options *options, enum ca
     log->copies_offset = copies;
     log->records_offset = offset;
     log->records_max = records;
+    log->places_ours = child_sets_places(options);
     strcpy(log->library, options->library);
     linked_note(options->program, log);
     *ret_log = (struct shared_log){.descriptor = descriptor, .log = log, .bytes = bytes};

@@ -74,6 +74,15 @@ bool environment_binds(const struct store_manifest *manifest, const struct repla
     return binds && !options->bind;
 }
 
+bool environment_places_ours(const struct store_manifest *manifest, const struct replay_options *options)
+{
+    bool theirs = false;
+    for (char **variable = manifest->environment; variable && *variable; variable++)
+        theirs |= is_affinity(*variable) || (begins(*variable, "OMP_PLACES") && strcmp(*variable, STORE_OWN_PLACES) != 0) ||
+                  (begins(*variable, "OMP_PROC_BIND") && strcmp(*variable, STORE_OWN_BIND) != 0);
+    return !theirs || options->places || options->bind;
+}
+
 enum pcere_status environment_make(const struct store_manifest *manifest, const struct replay_options *options, const char *libraries,
                                    uint32_t threads, char ***ret_environment, struct pcere_error *error)
 {
@@ -108,8 +117,8 @@ enum pcere_status environment_make(const struct store_manifest *manifest, const 
     if (options->bind)
         arguments_addf(&list, "OMP_PROC_BIND=%s", options->bind);
     if (!places && !bind) {
-        arguments_add(&list, "OMP_PLACES=cores");
-        arguments_add(&list, "OMP_PROC_BIND=true");
+        arguments_add(&list, STORE_OWN_PLACES);
+        arguments_add(&list, STORE_OWN_BIND);
     }
     if (list.failed) {
         arguments_done(&list);

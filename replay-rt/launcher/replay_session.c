@@ -372,6 +372,7 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
     if (session->options->schedule)
         plan->plan->schedule_kind = 0;          /* OMP_SCHEDULE says it */
     plan->plan->binds = environment_binds(manifest, session->options);
+    plan->plan->places_ours = environment_places_ours(manifest, session->options);
     for (char **variable = environment; *variable; variable++)
         plan->plan->greedy |= !strncmp(*variable, "KMP_SCHEDULE=", strlen("KMP_SCHEDULE=")) && strstr(*variable, "static,greedy");
     speed_tell(&session->speed, threads, session->cores, &plan->plan->policy);

@@ -67,6 +67,8 @@ bool pcere_startup_keep(char **argv, uint64_t stack_end);
 
 typedef void team_fn(void *context, uint32_t thread, uint32_t threads);
 
+/* Note which processors the process has: before the OpenMP runtime binds its threads. */
+void pcere_processors_find(void);
 /* Run on every processor of the process, by as many threads that end with it; where memory has several nodes, or a team of `team` threads has as many
  * as there are processors, by that: pages lie near the thread that touches them first. */
 void pcere_processors_run(team_fn *run, void *context, uint32_t team);

@@ -4,6 +4,7 @@
  * in a loop that needs no stack, so that its stack can be given up.
  */
 #include "core/openmp_object.h"
+#include "core/openmp_processors.h"
 #include "replay-rt/target/codelet.h"
 #include "replay-rt/target/machine.h"
 
@@ -94,6 +95,9 @@ int main(int argc, char **argv)
     static struct codelet codelet;
     if (argc != 3 || !pcere_plan_open(argv[1], argv[2], &codelet) || !end_with_parent(&codelet))
         return 2;
+    if (codelet.plan->places_ours)
+        pcere_openmp_processors_free();
+    pcere_processors_find();
     uint64_t start = 0, end = 0;
     pcere_plan_phase(&codelet, PLAN_PHASE_START);
     pcere_keys_make(&codelet);

@@ -16,8 +16,7 @@ struct share { team_fn *run; void *context; uint32_t number, count; pthread_t th
 static cpu_set_t processors;
 static bool processors_known;
 
-/* Before the OpenMP runtime binds its threads. */
-__attribute__((constructor)) static void processors_find(void)
+void pcere_processors_find(void)
 {
     processors_known = !sched_getaffinity(0, sizeof processors, &processors);
 }

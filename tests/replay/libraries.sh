@@ -206,6 +206,26 @@ if "$CLANG" -O2 -g -fopenmp "$pass" queries.c -o queries -l:libsqlite3.so.0; the
     run "$PCERE" verify queries.pcere --threads 1; says "and what it keeps is there in replays" 0 out 'main@queries.c.* 1  identical'
 fi
 
+# GCC's OpenMP runtime, which a library may bring, binds the first thread where the environment speaks of places; LLVM's has all processors all the same.
+cat >runtimes.c <<'END'
+#include <omp.h>
+#include <stdio.h>
+int main(void) {
+    int processors = 0;
+    #pragma omp parallel reduction(max : processors)
+    processors = omp_get_num_procs();
+    printf("%d processors\n", processors);
+    return 0;
+}
+END
+"$CLANG" -O2 -g -fopenmp "$pass" runtimes.c -o runtimes -lomp -Wl,--no-as-needed -l:libgomp.so.1 || { echo "NOT OK: the program does not build"; exit 1; }
+plainly=$(./runtimes)
+run "$PCERE" capture --all-classes ./runtimes; says "a program with two OpenMP runtimes is captured, and has its processors" 0 out "^$plainly$"
+run "$PCERE" verify runtimes.pcere --threads 1,2; says "and so do replays" 0 out 'main@runtimes.c.* 1  identical' out 'main@runtimes.c.* 2  identical'
+if [ "$plainly" != "1 processors" ]; then
+    run env OMP_PROC_BIND=true OMP_PLACES=threads "$PCERE" capture --force ./runtimes; says "where its user asks for places, they stay as they would be" 0 out '^1 processors$'
+fi
+
 # A library with thread-local variables, some of which begin with addresses, that is captured since it needs one that keeps something, which was loaded behind it: MPFR and GMP.
 cat >digits.c <<'END'
 #include <mpfr.h>
