@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,12 @@ static uint64_t waiting_bytes(pid_t pid, int number, uint32_t kind)
     return (uint64_t)bytes;
 }
 
+/* Inherited, and not opened anew under its number since. */
+static bool is_shared(pid_t pid, int number)
+{
+    return syscall(SYS_kcmp, getpid(), pid, KCMP_FILE, (unsigned long)number, (unsigned long)number) == 0;
+}
+
 static bool descriptor_add(const struct folders *folders, int number, struct files *files)
 {
     char name[16];
@@ -127,7 +134,7 @@ static bool descriptor_add(const struct folders *folders, int number, struct fil
     information_read(folders, name, descriptor);
     path_read(folders, name, status.st_nlink, descriptor);
     files->facts[files->count++] = (struct file_facts){status.st_dev, status.st_ino, time_ns(status.st_atim), time_ns(status.st_mtim),
-                                                         waiting_bytes(folders->pid, number, descriptor->kind)};
+                                                         waiting_bytes(folders->pid, number, descriptor->kind), is_shared(folders->pid, number)};
     return true;
 }
 
@@ -320,12 +327,18 @@ static struct store_descriptor *descriptor_find(struct files *files, int32_t num
     return NULL;
 }
 
-static uint32_t marks_of_file(const struct store_descriptor *before, const struct store_descriptor *after, bool read, bool written)
+/* By a region that read, or wrote, so many bytes of whatever files. Where others may have moved the position as well, it did not if it went farther. */
+static bool position_tells(const struct store_descriptor *before, const struct store_descriptor *after, bool shared, uint64_t bytes)
+{
+    return bytes > 0 && before->offset != after->offset && (!shared || after->offset - before->offset <= bytes);
+}
+
+static uint32_t marks_of_file(const struct store_descriptor *before, const struct store_descriptor *after, bool shared, uint64_t read_bytes, uint64_t written_bytes)
 {
     uint32_t access = before->flags & O_ACCMODE, marks = 0;
-    if (read && access != O_WRONLY && before->offset != after->offset)
+    if (access != O_WRONLY && position_tells(before, after, shared, read_bytes))
         marks |= STORE_DESCRIPTOR_READ;
-    if (written && access != O_RDONLY && before->offset != after->offset)
+    if (access != O_RDONLY && position_tells(before, after, shared, written_bytes))
         marks |= STORE_DESCRIPTOR_WRITTEN;
     return marks;
 }
@@ -388,7 +401,8 @@ static void foreign_compare(struct files *before, const struct files *after)
 
 void files_compare(struct files *before, const struct files *after)
 {
-    bool read = after->read_bytes != before->read_bytes, written = after->written_bytes != before->written_bytes;
+    uint64_t read_bytes = after->read_bytes - before->read_bytes, written_bytes = after->written_bytes - before->written_bytes;
+    bool read = read_bytes > 0, written = written_bytes > 0;
     for (size_t i = 0, j = 0; i < before->count; i++) {
         struct store_descriptor *descriptor = &before->descriptors[i];
         const struct file_facts *facts = &before->facts[i];
@@ -398,7 +412,7 @@ void files_compare(struct files *before, const struct files *after)
             after->facts[j].inode != facts->inode)
             continue;
         if (descriptor->kind == STORE_DESCRIPTOR_FILE)
-            descriptor->marks |= marks_of_file(descriptor, &after->descriptors[j], read, written);
+            descriptor->marks |= marks_of_file(descriptor, &after->descriptors[j], facts->shared, read_bytes, written_bytes);
         else
             descriptor->marks |= marks_of_channel(descriptor, facts, &after->facts[j], read, written);
     }

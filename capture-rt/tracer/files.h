@@ -18,6 +18,7 @@ struct file_facts {
     uint64_t device, inode;
     uint64_t read_ns, written_ns;    /* times of last use, as far as the kernel keeps them */
     uint64_t waiting_bytes;          /* that can be read from a pipe, socket or terminal without waiting */
+    bool shared;                     /* the same open file is the tracer's, and so others' perhaps, who move its position as well */
 };
 
 struct file_foreign {                /* a stream that no replay can have: wide, in memory, of the program's own making */

@@ -172,6 +172,7 @@ static FILE *acted;
 static int numbers[2];
 static void act_gets(void) { char line[40]; CU_ASSERT_PTR_NOT_NULL(fgets(line, sizeof line, acted)); }
 static void act_puts(void) { fputs("x", acted); }
+static void act_leap(void) { CU_ASSERT_EQUAL(lseek(fileno(acted), 1 << 30, SEEK_SET), 1 << 30); }
 static void act_read(void) { char c; CU_ASSERT_EQUAL(read(numbers[0], &c, 1), 1); }
 
 static void test_what_a_region_did(void)
@@ -187,6 +188,19 @@ static void test_what_a_region_did(void)
     words = told(act_puts, &reason);
     CU_ASSERT_PTR_NOT_NULL_FATAL(words);
     CU_ASSERT_PTR_NOT_NULL(strstr(words, "writes pcere-files-"));
+    free(words);
+    fclose(acted);
+    unlink(path);
+}
+
+/* What this process has open is its looker's as well here, as what a program inherits is. */
+static void test_what_another_did(void)
+{
+    char path[40], *reason = NULL, *words;
+    acted = file_make(path);
+    words = told(act_leap, &reason);
+    CU_ASSERT_TRUE(!words || !strstr(words, "pcere-files-"));
+    CU_ASSERT_PTR_NULL(reason);
     free(words);
     fclose(acted);
     unlink(path);
@@ -246,6 +260,7 @@ static const struct unit_test tests[] = {
     {"streams of files are found, those into memory are not", test_streams},
     {"a list of streams without end, or nowhere, does no harm", test_hostile_lists},
     {"reading and writing through streams is seen, with the file's name", test_what_a_region_did},
+    {"a position of a file that others have, too, and that moved farther than was read, is theirs", test_what_another_did},
     {"reading from pipes and sockets is an obstacle, in words", test_obstacles},
 };
 
