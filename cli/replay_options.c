@@ -52,14 +52,19 @@ enum pcere_status replay_setup_init(struct cli *cli, const struct cli_threads *t
     return replay_select(cli->store, (const char *const *)cli->operands, cli->operand_count, &setup->targets, &setup->target_count, error);
 }
 
-void replay_build_set(const struct replay_build_words *words, struct replay_options *options)
+enum pcere_status replay_build_set(const struct replay_build_words *words, struct replay_options *options, struct pcere_error *error)
 {
+    if (words->all_loops && !words->schedule)
+        return pcere_fail(error, PCERE_USAGE, 0, "say which: --schedule dynamic,16", "--all-loops says which loops --schedule is for, and there is no --schedule");
     options->flags = words->flags;
+    options->schedule = words->schedule;
+    options->all_loops = words->all_loops;
     options->passes = words->passes;
     options->pass_plugin = words->pass_plugin;
     options->compiler = words->compiler;
     options->target = words->target;
     options->sysroot = words->sysroot;
+    return PCERE_OK;
 }
 
 void replay_build_put(json_t *document, const struct replay_build_words *words, bool *failed)

@@ -22,11 +22,16 @@ void replay_setup_done(struct replay_setup *setup);
 enum pcere_status replay_library_directory(char **ret_path, struct pcere_error *error);
 
 /* How codelets are rebuilt: both verbs have it as `build` in their words, filled by the same options. */
-struct replay_build_words { const char *flags, *passes, *pass_plugin, *compiler, *target, *sysroot; };
+struct replay_build_words { const char *flags, *schedule, *passes, *pass_plugin, *compiler, *target, *sysroot; bool all_loops; };
 
 #define REPLAY_BUILD_OPTIONS(words)                                                                                                                \
     {"flags", 0, CLI_TEXT, offsetof(words, build.flags), "FLAGS",                                                                                  \
      "Compiler flags such as \"-O2 -march=native\" in place of the original's optimisation.", 0, 0},                                               \
+    {"schedule", 0, CLI_TEXT, offsetof(words, build.schedule), "KIND[,CHUNK]",                                                                     \
+     "Schedule of loops that say schedule(runtime); with --all-loops, of the others as well.", 0, 0},                                              \
+    {"all-loops", 0, CLI_FLAG, offsetof(words, build.all_loops), NULL,                                                                             \
+     "With --schedule: build the code so that each loop asks for its schedule, whatever its source says; but for loops that can be cancelled, and " \
+     "those with iterations that wait for others.", 0, 0},                                                                                         \
     {"passes", 0, CLI_TEXT, offsetof(words, build.passes), "PIPELINE",                                                                             \
      "Run these passes of LLVM, in the syntax of opt -passes=PIPELINE, after the compiler's own; with --flags -O0 they are the only ones.", 0, 0}, \
     {"load-pass-plugin", 0, CLI_TEXT, offsetof(words, build.pass_plugin), "FILE",                                                                  \
@@ -44,8 +49,8 @@ struct replay_build_words { const char *flags, *passes, *pass_plugin, *compiler,
      "Stop a codelet whose region has not ended after so much time, such as 30s; if not given, twenty times what it took in the program, and at "   \
      "least ten seconds. What counts is time in which it runs, or all its threads sleep.", 0, 0}
 
-/* To the launcher, and to the document: "passes" and "pass_plugin". */
-void replay_build_set(const struct replay_build_words *words, struct replay_options *options);
+/* To the launcher (PCERE_USAGE: words that do not go together), and to the document: "passes" and "pass_plugin". */
+enum pcere_status replay_build_set(const struct replay_build_words *words, struct replay_options *options, struct pcere_error *error);
 void replay_build_put(json_t *document, const struct replay_build_words *words, bool *failed);
 
 /* Says that what depends on the program's locale may look different here. */

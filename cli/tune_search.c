@@ -76,6 +76,7 @@ static struct replay_options options_of(const struct tune_search *search, const 
     options.thread_count = 1;
     options.flags = search->space.flags[setting->values[TUNING_FLAGS]];
     options.schedule = search->space.schedules[setting->values[TUNING_SCHEDULE]];
+    options.all_loops = search->space.all_loops;
     options.bind = search->space.binds[setting->values[TUNING_BIND]];
     return options;
 }
@@ -285,13 +286,14 @@ static enum pcere_status confirm(struct tune_search *search, struct wish *wishes
     return status;
 }
 
-/* ---- results with other flags must be right -------------------------------------------------------------------------------- */
+/* ---- results with other flags or schedules must be right -------------------------------------------------------------------------------- */
 
-static enum pcere_status flags_verify(struct tune_search *search, const struct tune_region *region, const struct tuning_setting *setting,
-                                      enum verify_verdict *ret_verdict, const char **ret_word, struct pcere_error *error)
+/* By as many threads as the capture's, but for `threads`. */
+static enum pcere_status setting_verify(struct tune_search *search, const struct tune_region *region, const struct tuning_setting *setting, uint32_t threads,
+                                        enum verify_verdict *ret_verdict, const char **ret_word, struct pcere_error *error)
 {
     struct replay_options options = options_of(search, setting);
-    const uint32_t threads = store_manifest(search->cli->store)->threads;
+    threads = threads ? threads : store_manifest(search->cli->store)->threads;
     struct verify_report report;
     options.threads = &threads;
     options.tolerance_ratio = -1;
@@ -319,26 +321,55 @@ static enum pcere_status flags_verify(struct tune_search *search, const struct t
     return PCERE_OK;
 }
 
-/* Take the best whose results are right; a trial whose are not has failed. */
+/* A loop may rely on which thread has which iterations (nowait, memory of each thread's own), which only several threads show: as many as are recommended. Where results
+ * differ with so many anyhow, that says nothing of the schedule. */
+static enum pcere_status schedule_verify(struct tune_search *search, const struct tune_region *region, const struct tuning_setting *setting, enum verify_verdict *ret_verdict,
+                                         const char **ret_word, struct pcere_error *error)
+{
+    const uint32_t threads = search->space.threads[setting->values[TUNING_THREADS]];
+    struct tuning_setting as_it_is = *setting;
+    enum verify_verdict without;
+    const char *word;
+    as_it_is.values[TUNING_SCHEDULE] = 0;
+    enum pcere_status status = setting_verify(search, region, setting, threads, ret_verdict, ret_word, error);
+    if (status != PCERE_OK || *ret_verdict <= VERIFY_ROUNDED)
+        return status;
+    status = setting_verify(search, region, &as_it_is, threads, &without, &word, error);
+    if (status != PCERE_OK || without <= VERIFY_ROUNDED)
+        return status;
+    return setting_verify(search, region, setting, 0, ret_verdict, ret_word, error);
+}
+
+/* Take the best whose results are right; a trial whose are not has failed, and so have others with the flags, or the schedule, that made them wrong. */
 static enum pcere_status region_verify(struct tune_search *search, struct tune_region *region, struct pcere_error *error)
 {
-    while (region->best && region->best->setting.values[TUNING_FLAGS]) {
+    for (;;) {
         enum verify_verdict verdict = VERIFY_DIFFERENT;
         const char *word = NULL;
-        uint32_t flags = region->best->setting.values[TUNING_FLAGS];
-        enum pcere_status status = flags_verify(search, region, &region->best->setting, &verdict, &word, error);
+        const struct tuning_setting setting = region->best ? region->best->setting : (struct tuning_setting){{0}};
+        uint32_t flags = setting.values[TUNING_FLAGS], schedule = search->space.all_loops ? setting.values[TUNING_SCHEDULE] : 0;
+        if (!flags && !schedule)
+            return PCERE_OK;
+        enum tuning_dimension other = flags ? TUNING_FLAGS : TUNING_SCHEDULE;
+        struct tuning_setting part = setting;                /* flags by themselves first */
+        part.values[TUNING_SCHEDULE] = schedule ? 0 : part.values[TUNING_SCHEDULE];
+        enum pcere_status status = flags ? setting_verify(search, region, &part, 0, &verdict, &word, error) : PCERE_OK;
+        if (status == PCERE_OK && schedule && (!flags || verdict <= VERIFY_ROUNDED)) {
+            other = TUNING_SCHEDULE;
+            status = schedule_verify(search, region, &setting, &verdict, &word, error);
+        }
         if (status != PCERE_OK)
             return status;
         region->verified = word;
         if (verdict <= VERIFY_ROUNDED)
             return PCERE_OK;
-        note_add(region, "results with %s differ beyond rounding", search->space.flags[flags]);
+        note_add(region, other == TUNING_FLAGS ? "results with %s differ beyond rounding" : "results with schedule %s differ beyond rounding",
+                 other == TUNING_FLAGS ? search->space.flags[flags] : search->space.schedules[schedule]);
         region->verified = NULL;
         for (size_t i = 0; i < region->trial_count; i++)
-            region->trials[i].failed = region->trials[i].failed || region->trials[i].setting.values[TUNING_FLAGS] == flags;
+            region->trials[i].failed = region->trials[i].failed || region->trials[i].setting.values[other] == setting.values[other];
         best_update(search, region);
     }
-    return PCERE_OK;
 }
 
 /* ---- one file, one set of flags -------------------------------------------------------------------------------------------- */
@@ -386,7 +417,7 @@ static enum pcere_status file_verify(struct tune_search *search, const struct tu
             continue;
         enum verify_verdict verdict = VERIFY_DIFFERENT;
         const char *word;
-        enum pcere_status status = flags_verify(search, region, &trial_with(region, flags)->setting, &verdict, &word, error);
+        enum pcere_status status = setting_verify(search, region, &trial_with(region, flags)->setting, 0, &verdict, &word, error);
         if (status != PCERE_OK)
             return status;
         *ret_right = verdict <= VERIFY_ROUNDED;

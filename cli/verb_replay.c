@@ -17,7 +17,7 @@
 struct replay_words {
     struct cli_threads threads;
     struct replay_build_words build;
-    const char *warmup, *sample, *schedule, *places, *bind, *precision, *budget, *patience;
+    const char *warmup, *sample, *places, *bind, *precision, *budget, *patience;
     uint64_t repeat;
     bool leave_light, rates;
 };
@@ -395,13 +395,13 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         status = units_parse_time("--budget", words->budget, &setup.options.budget_ns, error);
     if (status == PCERE_OK && words->patience)
         status = units_parse_time("--patience", words->patience, &setup.options.patience_ns, error);
+    if (status == PCERE_OK)
+        status = replay_build_set(&words->build, &setup.options, error);
     if (status == PCERE_OK) {
         setup.options.warmup = words->warmup;
         setup.options.sample = words->sample ? words->sample : words->build.target ? "off" : "auto";
         setup.options.repeat = (uint32_t)words->repeat;
         setup.options.leave_known = words->leave_light && !foreign;
-        replay_build_set(&words->build, &setup.options);
-        setup.options.schedule = words->schedule;
         setup.options.places = words->places;
         setup.options.bind = words->bind;
         setup.options.rates = words->rates;
@@ -474,7 +474,6 @@ static const struct cli_option options[] = {
      "Leave out classes that weigh less than 0.4 % of the program's time, 1 % together at most (2 % where the region has a heavier one, 4 % where a process would take longer, 5 % together), and with as many threads as captured classes of one to three invocations below 2 % (5 % together; with others, those that would be below 3 % if they took as long there): predictions take their times in vivo, scaled as the rest.", 0, 0},
     {"rates", 0, CLI_FLAG, offsetof(struct replay_words, rates), NULL,
      "Measure also how fast memory is restored between repetitions, beside what copying memory takes in the same process (--json: rates; scripts/bench-replay makes a table of it).", 0, 0},
-    {"schedule", 0, CLI_TEXT, offsetof(struct replay_words, schedule), "KIND[,CHUNK]", "Schedule of loops that say schedule(runtime).", 0, 0},
     {"places", 0, CLI_TEXT, offsetof(struct replay_words, places), "PLACES", "OMP_PLACES of the codelets.", 0, 0},
     {"bind", 0, CLI_TEXT, offsetof(struct replay_words, bind), "BIND", "OMP_PROC_BIND of the codelets.", 0, 0},
     REPLAY_PATIENCE_OPTION(struct replay_words),

@@ -20,7 +20,7 @@ struct tune_words {
     struct cli_threads threads;
     const char *flags, *schedules, *binds, *budget;
     uint64_t seed;
-    bool measure;
+    bool measure, all_loops;
 };
 
 /* ---- what is tried ---------------------------------------------------------------------------------------------------------- */
@@ -91,7 +91,10 @@ static enum pcere_status space_fill(struct tuner *tuner, const struct tune_words
     tuner->search.space = (struct tune_space){
         .threads = tuner->threads, .flags = tuner->flags.items, .schedules = tuner->schedules.items, .binds = tuner->binds.items,
         .counts = {{(uint32_t)thread_count, tuner->flags.count, tuner->schedules.count, tuner->binds.count}},
+        .all_loops = words->all_loops,
     };
+    if (status == PCERE_OK && words->all_loops && !words->schedules)
+        status = pcere_fail(error, PCERE_USAGE, 0, "say which: --schedules \"dynamic,16; guided\"", "--all-loops says which loops --schedules is for, and there is no --schedules");
     return status;
 }
 
@@ -141,10 +144,16 @@ static struct total uniform_total(const struct tune_search *search, const struct
     return sum;
 }
 
+/* An environment says the schedule of those loops alone that ask for it. */
+static uint32_t environment_schedules(const struct tune_space *space)
+{
+    return space->all_loops ? 1 : space->counts.counts[TUNING_SCHEDULE];
+}
+
 /* Number `index` of the settings that an environment can make; those that change least come first. */
 static struct tuning_setting environment_setting(const struct tune_space *space, uint32_t index)
 {
-    uint32_t threads = space->counts.counts[TUNING_THREADS], schedules = space->counts.counts[TUNING_SCHEDULE];
+    uint32_t threads = space->counts.counts[TUNING_THREADS], schedules = environment_schedules(space);
     return (struct tuning_setting){{[TUNING_THREADS] = index % threads, [TUNING_SCHEDULE] = index / threads % schedules, [TUNING_BIND] = index / threads / schedules}};
 }
 
@@ -152,7 +161,7 @@ static struct tuning_setting environment_setting(const struct tune_space *space,
 static void uniform_find(const struct tune_search *search, struct totals *totals)
 {
     const uint32_t *counts = search->space.counts.counts;
-    for (uint32_t i = 0; i < counts[TUNING_THREADS] * counts[TUNING_SCHEDULE] * counts[TUNING_BIND]; i++) {
+    for (uint32_t i = 0; i < counts[TUNING_THREADS] * environment_schedules(&search->space) * counts[TUNING_BIND]; i++) {
         struct tuning_setting setting = environment_setting(&search->space, i);
         struct total total = uniform_total(search, &setting);
         double bound_ns = (double)totals->uniform_time.time_ns * (setting.values[TUNING_SCHEDULE] || setting.values[TUNING_BIND] ? 1 - TUNING_ALIKE_RATIO : 1);
@@ -531,6 +540,7 @@ static const struct cli_option options[] = {
      "Compiler flags to try beside the original's, separated by semicolons (-O2; -O3; -O3 -march=native; the last with -mprefer-vector-width=512; the same with -funroll-loops).", 0, 0},
     {"schedules", 0, CLI_TEXT, offsetof(struct tune_words, schedules), "LIST",
      "Schedules to try for loops that say schedule(runtime), separated by semicolons: \"static; dynamic,16; guided\".", 0, 0},
+    {"all-loops", 0, CLI_FLAG, offsetof(struct tune_words, all_loops), NULL, "With --schedules: for all loops, whatever their source says; their hints are clauses.", 0, 0},
     {"binds", 0, CLI_TEXT, offsetof(struct tune_words, binds), "LIST", "Values of OMP_PROC_BIND to try, separated by semicolons: \"close; spread\".", 0, 0},
     {"budget", 0, CLI_TEXT, offsetof(struct tune_words, budget), "TIME", "When to stop trying (2m); what was measured is kept, and the next search goes on.", 0, 0},
     {"seed", 0, CLI_NUMBER, offsetof(struct tune_words, seed), "N", "Seed of the intervals' bootstrap (1).", 1, 1000000000},
@@ -548,11 +558,13 @@ const struct cli_verb cli_verb_tune = {
         "ended by its budget goes on where it was.\n\n"
         "Times within 1 % are taken for the same, and of those the setting that changes least is recommended. What was found, and what it is compared with, is "
         "measured twice more, and a gain that lies within the intervals is marked. A region whose memory after it differs beyond rounding with other flags keeps its own.\n\n"
+        "Schedules are those that OMP_SCHEDULE gives to loops that ask for it. With --all-loops the regions' code is built so that every loop asks, but for loops that can be "
+        "cancelled and those with iterations that wait for others; a region whose memory differs beyond rounding with another schedule keeps its own.\n\n"
         "Interrupted (ctrl-C, SIGTERM), it ends with exit status 130 (143) once the setting at hand is measured, at the second time at once; on a full disk with 5. Either way all "
         "samples are kept, and the same command goes on from there.\n\n"
         "Without REGION, regions under 1 % of the run are left out. The result is a setting of the environment, a hint for each region in the manner of a patch, "
         "and what the whole program is predicted to gain; other flags than the original's take effect only once the program is compiled with them.",
-    .examples = "pcere tune\npcere tune resid --threads 1,2,4 --flags \"-O3 -march=native; -O3 -mavx2\"\npcere tune --budget 30s --measure\n",
+    .examples = "pcere tune\npcere tune resid --threads 1,2,4 --flags \"-O3 -march=native; -O3 -mavx2\"\npcere tune --schedules \"dynamic,16; guided\" --all-loops\npcere tune --budget 30s --measure\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct tune_words),
     .operands = CLI_OPERANDS_STORE_REGIONS,
     .needs = CLI_NEEDS_STORE,

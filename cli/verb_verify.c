@@ -291,9 +291,10 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
     status = replay_setup_init(cli, &words->threads, &setup, error);
     if (status == PCERE_OK && words->patience)
         status = units_parse_time("--patience", words->patience, &setup.options.patience_ns, error);
+    if (status == PCERE_OK)
+        status = replay_build_set(&words->build, &setup.options, error);
     if (status == PCERE_OK) {
         setup.options.tolerance_ratio = tolerance_ratio;
-        replay_build_set(&words->build, &setup.options);
         setup.options.stop = interrupt_came;
         interrupt_remember("\npcere verify: ends as soon as no compiler works, or at once if asked again\n");
         status = words->in_vivo ? verify_in_vivo_run(cli, &setup, &runs, error)

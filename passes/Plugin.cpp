@@ -47,6 +47,7 @@ static cl::opt<bool> Retarget("pcere-codelet-retarget", cl::Hidden,
 static cl::opt<bool> OtherProcessor("pcere-codelet-processor", cl::Hidden, cl::desc("with -pcere-codelet: the unit was compiled for another processor"));
 static cl::opt<bool> Character("pcere-codelet-character", cl::Hidden, cl::desc("with -pcere-codelet: the code counts its blocks, accesses and branches"));
 static cl::opt<bool> Names("pcere-codelet-names", cl::Hidden, cl::desc("with -pcere-codelet: blocks are named by the numbers of -pcere-codelet-character"));
+static cl::opt<bool> Schedules("pcere-codelet-schedules", cl::Hidden, cl::desc("with -pcere-codelet: all loops ask the OpenMP runtime for their schedule"));
 static cl::opt<std::string> Passes("pcere-codelet-passes", cl::Hidden, cl::desc("run these passes, in opt's syntax, after those of the compiler"));
 
 static cl::opt<unsigned> FastMath("pcere-fast-math", cl::Hidden, cl::init(0),
@@ -92,6 +93,8 @@ struct StartPass : PassInfoMixin<StartPass> {
         pcere::changeProcessor(M);
       pcere::dropLinkersAssembly(M);
       pcere::prepareCodelet(M, Retarget, FastMath, VectorWidth);
+      if (Schedules)
+        pcere::askForSchedules(M);
       pcere::watchIterations(M, countMode(M.getContext(), false));
     } else {
       pcere::nameSource(M);

@@ -64,6 +64,9 @@ void embedSymbols(llvm::Module &M);
 /// in a function when it compiles a source.
 void prepareCodelet(llvm::Module &M, bool Retarget, unsigned FastMath, llvm::StringRef VectorWidth);
 
+/// Have every worksharing loop ask the OpenMP runtime for its schedule (OMP_SCHEDULE), whatever its source says. After prepareCodelet.
+void askForSchedules(llvm::Module &M);
+
 /// Drop the attributes of the flags that a function was compiled with.
 void dropFlags(llvm::Function &F);
 

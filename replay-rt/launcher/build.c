@@ -89,7 +89,8 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
     enum pcere_status status = file_hash(AT_FDCWD, builder->runtime, &runtime, &bytes, error);
     if (!status)
         status = host_cpu_features(&processor, error);
-    text_addf(&text, "7|%s|%s|%" PRIx64 "%s", processor ? processor : "", flags, runtime, builder->options->character ? "|character" : "");
+    text_addf(&text, "7|%s|%s|%" PRIx64 "%s%s", processor ? processor : "", flags, runtime, builder->options->character ? "|character" : "",
+              builder->options->all_loops ? "|all loops" : "");
     if (builder->options->processor->triple)
         text_addf(&text, "|%s|%s", builder->options->processor->triple, builder->options->processor->sysroot);
     if (!status)

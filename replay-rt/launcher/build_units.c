@@ -139,6 +139,10 @@ static enum pcere_status unit_translate(struct builder *builder, const struct bu
         arguments_add(&arguments, "-mllvm");
         arguments_add(&arguments, "-pcere-codelet-library");
     }
+    if (builder->options->all_loops) {
+        arguments_add(&arguments, "-mllvm");
+        arguments_add(&arguments, "-pcere-codelet-schedules");
+    }
     if (builder->options->count) {
         arguments_add(&arguments, "-mllvm");
         arguments_addf(&arguments, "-pcere-count=%s", builder->options->count);

@@ -59,8 +59,8 @@ static enum pcere_status host_load(struct replay_session *session, struct pcere_
 char *replay_settings_text(const struct replay_options *options)
 {
     struct text text = {0};
-    const char *names[] = {"schedule", "places", "bind", "passes", "pass-plugin", "count", "target"};
-    const char *values[] = {options->schedule, options->places, options->bind, options->passes, options->pass_plugin, options->count, options->target};
+    const char *names[] = {"schedule", "loops", "places", "bind", "passes", "pass-plugin", "count", "target"};
+    const char *values[] = {options->schedule, options->schedule && options->all_loops ? "all" : NULL, options->places, options->bind, options->passes, options->pass_plugin, options->count, options->target};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (values[i])
             text_addf(&text, "%s%s=%s", text.length ? " " : "", names[i], values[i]);

@@ -46,6 +46,7 @@ struct replay_options {
     bool rates;                       /* measure how fast memory is restored, too; the costs have that as well */
     const char *flags;                /* compiler flags instead of the original's optimisation; NULL or "": the original's */
     const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */
+    bool all_loops;                   /* and for all other loops: the region's code is built so that they ask the runtime. Without `schedule` it says nothing */
     double tolerance_ratio;           /* verify: how far floating-point values may differ; negative: chosen by the time that the region took */
     bool character;                   /* build code that counts what it does; for character_run */
     const char *places, *bind;        /* OMP_PLACES, OMP_PROC_BIND, or NULL: the capture's, or else one thread a core */
@@ -143,7 +144,7 @@ void replay_report_done(struct replay_report *report);
 enum pcere_status replay_watched(struct store *store, const struct replay_target *target, uint32_t threads, const struct replay_options *options,
                                  const struct replay_watcher *watcher, uint64_t *ret_time_ns, struct pcere_error *error);
 
-/* "schedule=dynamic,4 bind=close": how samples name the settings of these options. malloc'ed; NULL: no memory. */
+/* "schedule=dynamic,4 loops=all bind=close": how samples name the settings of these options. malloc'ed; NULL: no memory. */
 char *replay_settings_text(const struct replay_options *options);
 
 /* ---- verify --------------------------------------------------------------------------------------------------------------- */

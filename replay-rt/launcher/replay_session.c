@@ -168,6 +168,7 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
     const struct build_options build = {
         .flags = options->flags,
         .character = options->character,
+        .all_loops = options->all_loops && options->schedule,
         .passes = options->passes,
         .pass_plugin = options->pass_plugin,
         .count = options->count,

@@ -101,6 +101,44 @@ is "such runs are told from those with the capture's settings" "$(jq -r 'select(
 run "$PCERE" tune main --threads 2 --flags "-O2" --schedules "static"
 says "for people, too" 0 out '^export OMP_SCHEDULE=static' out 'and the settings below \(really' out 'by the environment alone .* really'
 cd ..
+# Schedules of loops whose source fixes them: one that costs many times what the loop does, and one on whose shares of the iterations the results depend.
+mkdir fixed
+cd fixed || exit 1
+compile fixed <<'END'
+#include <omp.h>
+static double a[60000];
+static int owner[60000];
+int main(void)
+{
+    double sum = 0;
+    for (int i = 0; i < 5; i++) {
+#pragma omp parallel for schedule(dynamic, 1)
+        for (int j = 0; j < 60000; j++)
+            a[j] += j;
+    }
+    for (int i = 0; i < 5; i++) {
+#pragma omp parallel for
+        for (int j = 0; j < 6000; j++) {
+            owner[j] = omp_get_thread_num() + 1;
+            for (volatile int k = 0; k < 4000000 && omp_get_thread_num() == 1 && j == 5999; k++) {}
+        }
+    }
+    for (int j = 0; j < 60000; j++)
+        sum += a[j] + owner[j];
+    return sum < 0;
+}
+END
+run "$PCERE" capture --one-run --all-classes --threads 2 ./fixed
+run "$PCERE" tune fixed.c:8 fixed.c:13 --threads 2 --flags "-O2" --schedules "static,100000" --all-loops --json
+says "schedules of all loops are tuned" 0
+region() { json ".regions[] | select(.region | test(\"$1\")) | $2"; }
+is "the best is a clause in the source" "$(region ':8$' '[.best.schedule, .hint] | join("; ")')" "static,100000; + #pragma omp for schedule(static,100000)"
+is "with which the results are right" "$(region ':8$' .verified)" identical
+is "what is faster and gives other results is not taken" "$(region ':13$' '[.best.schedule, .note] | tojson')" '[null,"results with schedule static,100000 differ beyond rounding"]'
+is "the environment is told nothing that it could not do" "$(json '[.environment[] | select(test("SCHEDULE"))] | length')" 0
+run "$PCERE" tune --threads 2 --flags "-O2" --all-loops
+says "which schedules has to be said" 2 err "there is no --schedules" err 'hint: say which'
+cd ..
 # A region that the whole program can do without is measured like others, once it is asked for.
 mkdir light
 cd light || exit 1
