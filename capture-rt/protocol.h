@@ -119,7 +119,7 @@ struct capture_record {         /* one invocation, written when it ends; 64 byte
     uint32_t region;            /* index in log->regions */
     uint32_t faults;            /* minor page faults of that thread */
     uint32_t switches;          /* involuntary context switches of it */
-    int32_t num_threads;        /* the clause, as in rt_abi.inc */
+    uint32_t team;              /* threads that it asks for, by a clause or the runtime's setting; 0: unknown */
     uint8_t path;               /* enum pcere_path */
     uint8_t flags;
     uint16_t expected;          /* how long, as a magnitude, in a choosing run where that was foretold with some certainty; else 0 */

@@ -11,7 +11,7 @@
 struct series {                  /* finished invocations, one array a property; position i is list[position[i]] */
     size_t count;
     uint64_t *time_ns, *begin_ns, *arguments_hash, *number;
-    uint32_t *faults, *switches;
+    uint32_t *faults, *switches, *team;
     bool *captured, any_captured;
     uint64_t preempted_ns;       /* left out of time_ns */
     bool measured_cpu;
@@ -25,6 +25,7 @@ static void series_done(struct series *series)
     free(series->number);
     free(series->faults);
     free(series->switches);
+    free(series->team);
     free(series->captured);
 }
 
@@ -47,10 +48,10 @@ static enum pcere_status series_init(const struct capture_region *region, bool n
     struct series series = {
         .time_ns = calloc(most, sizeof(uint64_t)), .begin_ns = calloc(most, sizeof(uint64_t)), .arguments_hash = calloc(most, sizeof(uint64_t)),
         .number = calloc(most, sizeof(uint64_t)), .faults = calloc(most, sizeof(uint32_t)), .switches = calloc(most, sizeof(uint32_t)),
-        .captured = calloc(most, sizeof(bool)),
+        .team = calloc(most, sizeof(uint32_t)), .captured = calloc(most, sizeof(bool)),
     };
     if (!series.time_ns || !series.begin_ns || !series.arguments_hash || !series.number || !series.faults || !series.switches ||
-        !series.captured) {
+        !series.team || !series.captured) {
         series_done(&series);
         return pcere_fail_memory(error, "the invocations");
     }
@@ -66,6 +67,7 @@ static enum pcere_status series_init(const struct capture_region *region, bool n
         series.arguments_hash[at] = invocation->words_hash;
         series.number[at] = invocation->number;
         series.captured[at] = invocation->captured;
+        series.team[at] = invocation->team;
         series.any_captured |= invocation->captured;
         series.faults[at] = invocation->measured_cpu ? invocation->faults : 0;
         series.switches[at] = invocation->measured_cpu && !preempted ? invocation->switches : 0;
@@ -368,7 +370,7 @@ static enum pcere_status find_some(const struct choosing *choosing, size_t regio
     struct classes_input input = {
         .count = series.count, .time_ns = series.time_ns, .arguments_hash = series.arguments_hash,
         .minor_faults = series.measured_cpu ? series.faults : NULL, .preemptions = series.measured_cpu ? series.switches : NULL,
-        .begin_ns = series.begin_ns, .near_ns = choosing->settled_ns, .at_hand = series.any_captured ? series.captured : NULL,
+        .begin_ns = series.begin_ns, .near_ns = choosing->settled_ns, .kinds = series.team, .at_hand = series.any_captured ? series.captured : NULL,
     };
     struct classes_options options = {
         .max_classes = choosing->choose->max_classes, .min_share_ratio = choosing->choose->min_share_ratio, .wall_ns = run->wall_ns, .seed = 1,

@@ -94,7 +94,8 @@ static enum pcere_status codelet_record(struct cli *cli, const struct profile_re
     struct text preload = {0}, place = {0};
     text_addf(&preload, "LD_PRELOAD=%s", request->library);
     text_addf(&place, TRACE_ENVIRONMENT "=%d", REPLAY_WATCHER_DESCRIPTOR);
-    char *const environment[] = {preload.data, place.data, NULL};
+    static char enabled[] = "OMP_TOOL=enabled";
+    char *const environment[] = {preload.data, place.data, enabled, NULL};
     const struct recording_options options = {.library = request->library, .trace = request->trace, .clock = request->clock, .events = request->events,
                                               .event_count = request->event_count, .wanted = request->wanted, .caches = {request->caches[0], request->caches[1]}};
     struct codelet_record record = {&options, -1};

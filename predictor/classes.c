@@ -543,8 +543,8 @@ static enum pcere_status finder_init(struct finder *finder, const struct classes
     return PCERE_OK;
 }
 
-enum pcere_status classes_find(const struct classes_input *input, const struct classes_options *options,
-                               struct classes_result *ret_result, struct pcere_error *error)
+static enum pcere_status alike_find(const struct classes_input *input, const struct classes_options *options,
+                                    struct classes_result *ret_result, struct pcere_error *error)
 {
     struct finder finder;
     enum pcere_status status = finder_init(&finder, input, options, error);
@@ -557,6 +557,129 @@ enum pcere_status classes_find(const struct classes_input *input, const struct c
     if (status == PCERE_OK)
         status = result_make(&finder, ret_result, error);
     finder_done(&finder);
+    return status;
+}
+
+/* ---- kinds that never share a class ---------------------------------------------------------------------------------------- */
+
+struct kind { struct classes_input input; uint32_t *positions; };     /* invocations of one kind, and where they stand among all */
+
+static void kind_done(struct kind *kind)
+{
+    free((void *)kind->input.time_ns);
+    free((void *)kind->input.arguments_hash);
+    free((void *)kind->input.minor_faults);
+    free((void *)kind->input.preemptions);
+    free((void *)kind->input.begin_ns);
+    free((void *)kind->input.at_hand);
+    free(kind->positions);
+}
+
+/* A part of an array of all invocations; an array that is not there has none. False: no memory. */
+static bool part_take(const void *all, size_t bytes, const struct kind *kind, const void **ret_part)
+{
+    unsigned char *part = all ? malloc(kind->input.count * bytes) : NULL;
+    for (size_t i = 0; part && i < kind->input.count; i++)
+        memcpy(part + i * bytes, (const unsigned char *)all + kind->positions[i] * bytes, bytes);
+    *ret_part = part;
+    return part || !all;
+}
+
+static bool kind_take(const struct classes_input *input, uint32_t which, struct kind *ret_kind)
+{
+    struct kind kind = {.input = {.near_ns = input->near_ns}, .positions = malloc(input->count * sizeof *kind.positions)};
+    const void *parts[6] = {NULL};
+    bool taken = kind.positions != NULL;
+    for (size_t i = 0; taken && i < input->count; i++)
+        if (input->kinds[i] == which)
+            kind.positions[kind.input.count++] = (uint32_t)i;
+    const void *const all[6] = {input->time_ns, input->arguments_hash, input->minor_faults, input->preemptions, input->begin_ns, input->at_hand};
+    const size_t bytes[6] = {sizeof *input->time_ns, sizeof *input->arguments_hash, sizeof *input->minor_faults, sizeof *input->preemptions, sizeof *input->begin_ns, sizeof *input->at_hand};
+    for (size_t i = 0; i < 6; i++)
+        taken = taken && part_take(all[i], bytes[i], &kind, &parts[i]);
+    kind.input.time_ns = parts[0], kind.input.arguments_hash = parts[1], kind.input.minor_faults = parts[2];
+    kind.input.preemptions = parts[3], kind.input.begin_ns = parts[4], kind.input.at_hand = parts[5];
+    *ret_kind = kind;
+    return taken;
+}
+
+static enum pcere_status kind_find(const struct classes_input *input, uint32_t which, const struct classes_options *options, struct classes_result *result,
+                                   struct pcere_error *error)
+{
+    struct kind kind;
+    struct classes_result found = {0};
+    enum pcere_status status = kind_take(input, which, &kind) ? alike_find(&kind.input, options, &found, error) : pcere_fail_memory(error, "the classes");
+    struct classes_class *classes = status ? NULL : realloc(result->classes, (result->class_count + found.class_count) * sizeof *classes);
+    if (!status && !classes)
+        status = pcere_fail_memory(error, "the classes");
+    if (classes)
+        result->classes = classes;
+    for (size_t i = 0; !status && i < found.class_count; i++) {
+        classes[result->class_count + i] = found.classes[i];
+        classes[result->class_count + i].representative = kind.positions[found.classes[i].representative - 1] + (uint64_t)1;
+    }
+    for (size_t i = 0; !status && i < kind.input.count; i++)
+        result->class_of[kind.positions[i]] = (uint32_t)(result->class_count + found.class_of[i]);
+    result->class_count += status ? 0 : found.class_count;
+    classes_result_done(&found);
+    kind_done(&kind);
+    return status;
+}
+
+static int representative_order(const void *left, const void *right)
+{
+    const struct classes_class *a = left, *b = right;
+    return (a->representative > b->representative) - (a->representative < b->representative);
+}
+
+/* Ascending by representative, as without kinds: a representative tells its class's old position by class_of. */
+static enum pcere_status result_order(struct classes_result *result, size_t count, struct pcere_error *error)
+{
+    uint32_t *places = malloc(result->class_count * sizeof *places);
+    if (!places)
+        return pcere_fail_memory(error, "the classes");
+    qsort(result->classes, result->class_count, sizeof *result->classes, representative_order);
+    for (size_t i = 0; i < result->class_count; i++)
+        places[result->class_of[result->classes[i].representative - 1]] = (uint32_t)i;
+    for (size_t i = 0; i < count; i++)
+        result->class_of[i] = places[result->class_of[i]];
+    free(places);
+    return PCERE_OK;
+}
+
+/* Which there are, `most` at most; how many there are, `most` + 1 where there are more. */
+static uint32_t kinds_list(const struct classes_input *input, uint32_t most, uint32_t *list)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < input->count && count <= most; i++) {
+        uint32_t at = 0;
+        while (at < count && list[at] != input->kinds[i])
+            at++;
+        if (at == count && count++ < most)
+            list[at] = input->kinds[i];
+    }
+    return count;
+}
+
+enum pcere_status classes_find(const struct classes_input *input, const struct classes_options *options,
+                               struct classes_result *ret_result, struct pcere_error *error)
+{
+    uint32_t list[CLASSES_LIMIT], most = options->max_classes ? options->max_classes : CLASSES_MAX_DEFAULT;
+    uint32_t count = input->kinds && most <= CLASSES_LIMIT ? kinds_list(input, most, list) : 0;
+    if (count < 2 || count > most)
+        return alike_find(input, options, ret_result, error);
+    struct classes_result result = {.class_of = malloc(input->count * sizeof *result.class_of)};
+    struct classes_options each = *options;
+    each.max_classes = most / count;
+    enum pcere_status status = result.class_of ? PCERE_OK : pcere_fail_memory(error, "the classes");
+    for (uint32_t i = 0; !status && i < count; i++)
+        status = kind_find(input, list[i], &each, &result, error);
+    if (!status)
+        status = result_order(&result, input->count, error);
+    if (status)
+        classes_result_done(&result);
+    else
+        *ret_result = result;
     return status;
 }
 

@@ -56,6 +56,7 @@ struct classes_input {                   /* invocations of one region in program
     const uint32_t *minor_faults;        /* NULL, or page faults during each invocation */
     const uint32_t *preemptions;         /* NULL, or involuntary context switches during each invocation */
     const uint64_t *begin_ns;            /* NULL, or when each invocation began */
+    const uint32_t *kinds;               /* NULL, or what keeps invocations apart, however long they take: the size of the team. More kinds than classes are allowed do not */
     const bool *at_hand;                 /* NULL: all are; or which invocations can represent at no cost */
     uint64_t near_ns;                    /* on the same clock: where in the program representatives are wanted */
 };

@@ -243,14 +243,15 @@ static bool is_wanted(struct target_state *state, struct target_open *open)
 }
 
 /* Read the words; where the program is to stop, tell the tracer of them. */
-static bool capture_begin(struct target_state *state, const struct pcere_site *site, struct target_open *open, int32_t proc_bind,
+static bool capture_begin(struct target_state *state, const struct pcere_site *site, struct target_open *open, int32_t num_threads, int32_t proc_bind,
                           uint32_t words, va_list arguments)
 {
     struct capture_log *log = state->log;
     struct capture_record *record = &open->record;
     va_list again;
     va_copy(again, arguments);
-    uint64_t hash = words;
+    record->team = (uint32_t)(num_threads ? abs(num_threads) : target_runtime_asked());
+    uint64_t hash = words_hash(words, record->team);     /* with another team it takes another time */
     for (uint32_t i = 0; i < words; i++)
         hash = words_hash(hash, va_arg(arguments, uint64_t));
     record->words_hash = hash;
@@ -263,7 +264,7 @@ static bool capture_begin(struct target_state *state, const struct pcere_site *s
         return false;
     struct capture_message message = {
         .type = CAPTURE_MESSAGE_BEGIN, .region = record->region, .invocation = open->captured_as, .path = record->path,
-        .num_threads = record->num_threads, .proc_bind = proc_bind, .word_count = words, .words_hash = hash,
+        .num_threads = num_threads, .proc_bind = proc_bind, .word_count = words, .words_hash = hash,
         .unit_id = site->unit_id, .stack_pointer = open->stack_pointer, .thread_pointer = target_thread_pointer()};
     target_frame_tell(state, NULL);
     bool captured = target_stop(state, &message);
@@ -419,12 +420,11 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     open->probed = outermost && (open->record.invocation == 1 || region->last_ns >= COSTLY_NS);
     open->sampled = (outermost || open->nested) && !open->probed && open->record.invocation % SAMPLED_ONE_IN == 0;
     struct probing probing = probing_begin(state, open, entered_ns);
-    open->record.num_threads = num_threads;
     open->record.path = (uint8_t)path;
     va_list arguments;
     va_start(arguments, argc);
     uint64_t stops_before = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
-    open->captured = capture_begin(state, site, open, proc_bind, argc < 0 ? 0 : (uint32_t)argc, arguments);
+    open->captured = capture_begin(state, site, open, num_threads, proc_bind, argc < 0 ? 0 : (uint32_t)argc, arguments);
     va_end(arguments);
     if (open->captured)
         target_frame_keep(state, open);

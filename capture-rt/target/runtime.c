@@ -116,6 +116,11 @@ int target_runtime_max_threads(void)
     return limit > 0 && limit < threads ? limit : threads;
 }
 
+int target_runtime_asked(void)
+{
+    return runtime.omp_get_max_threads ? runtime.omp_get_max_threads() : 0;
+}
+
 void target_runtime_settings(struct capture_stop *stop)
 {
     int kind = 0, chunk = 0;

@@ -280,7 +280,7 @@ bool target_stop(struct target_state *state, struct capture_message *message)
     target_timers_go(&state->timers, at_begin && answer == CAPTURE_ANSWER_GO);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     state->log->stall_ns_last = target_clock_ns() - begin_ns;
-    state->log->stall_ns += state->log->stall_ns_last;
+    __atomic_fetch_add(&state->log->stall_ns, state->log->stall_ns_last, __ATOMIC_RELAXED);
     errno = error;
     return answer == CAPTURE_ANSWER_GO;
 }

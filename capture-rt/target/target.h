@@ -220,6 +220,7 @@ void target_runtime_resolve(void);
 void target_runtime_start(const struct target_state *state, int32_t num_threads, int32_t proc_bind);
 void target_runtime_threads(struct target_state *state, int32_t num_threads, int32_t proc_bind);
 int target_runtime_max_threads(void);   /* 0 without a runtime that can be asked */
+int target_runtime_asked(void);         /* omp_get_max_threads(), whatever the limit on threads: what the next team is asked to have; 0 likewise */
 void target_runtime_settings(struct capture_stop *stop);
 int target_runtime_level(void);         /* 0 outside parallel regions */
 uint32_t target_runtime_teams(void);    /* of the league around, which is no parallel region; 1 outside */

@@ -29,7 +29,7 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     uint64_t cpu_ns;             /* CPU time of the thread that enters it; valid if measured_cpu, and there were switches */
     uint32_t faults;             /* minor page faults of that thread; likewise */
     uint32_t switches;           /* involuntary context switches of it; likewise */
-    int32_t num_threads;         /* the clause, as in rt_abi.inc */
+    uint32_t team;               /* threads that it asks for, by a clause or the runtime's setting; 0: unknown. Those that ask for others are not like it */
     uint32_t path;               /* enum pcere_path */
     size_t region;               /* in the run's regions */
     size_t parent;               /* that one, in the run's regions; SIZE_MAX: none, or unknown */

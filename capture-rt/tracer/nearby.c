@@ -18,11 +18,13 @@ bool nearby_is_disturbed(const struct capture_invocation *invocation)
 
 /* ---- what is looked at ----------------------------------------------------------------------------------------------------- */
 
-enum { UNDISTURBED = 1, NESTED = 2, FRESH = 4 };
+enum { UNDISTURBED = 1, NESTED = 2, FRESH = 4, TEAM_SHIFT = 8 };     /* behind them, the team */
+#define KIND (~(uint64_t)(UNDISTURBED | FRESH))
 
 static uint64_t state_of(const struct capture_invocation *invocation)
 {
-    return (invocation->end_ns && !nearby_is_disturbed(invocation) ? UNDISTURBED : 0u) | (invocation->nested ? NESTED : 0u) | (invocation->fresh ? FRESH : 0u);
+    return (invocation->end_ns && !nearby_is_disturbed(invocation) ? UNDISTURBED : 0u) | (invocation->nested ? NESTED : 0u) | (invocation->fresh ? FRESH : 0u) |
+           (uint64_t)invocation->team << TEAM_SHIFT;
 }
 
 bool nearby_list_fill(struct nearby_list *list, const struct capture_region *region, uint64_t probe_ns)
@@ -49,13 +51,13 @@ void nearby_list_done(struct nearby_list *list)
 
 static bool is_undisturbed(const struct nearby_one *one, const struct nearby_one *other)
 {
-    return (other->state & (UNDISTURBED | NESTED)) == (UNDISTURBED | (one->state & NESTED));
+    return (other->state & ~(uint64_t)FRESH) == (UNDISTURBED | (one->state & KIND));
 }
 
 /* One that touches memory first is like no other. */
 static bool is_usual(const struct nearby_one *one, const struct nearby_one *other)
 {
-    return other->state == (UNDISTURBED | (one->state & NESTED));
+    return other->state == (UNDISTURBED | (one->state & KIND));
 }
 
 static bool is_same(const struct nearby_one *one, const struct nearby_one *other)
@@ -211,7 +213,7 @@ void nearby_kinds_find(const struct nearby_list *list, size_t at, enum nearby_li
     size_t sooner = places_find(list, at, false, like, NEARBY_SIDE, places);
     size_t count = sooner + places_find(list, at, true, like, NEARBY_SIDE, places + sooner);
     size_t low = sooner ? places[sooner - 1] : at, high = count > sooner ? places[count - 1] : at;
-    bool other = kinds->words_hash != one->words_hash || kinds->nested != one->nested;
+    bool other = kinds->words_hash != one->words_hash || kinds->nested != one->nested || kinds->team != one->team;
     bool changed = times_leave(kinds, other ? SIZE_MAX : low, high) || other, none = !kinds->time_count;
     for (size_t i = 0; i < count; i++)
         if (none || places[i] < kinds->low || places[i] > kinds->high) {
@@ -222,6 +224,7 @@ void nearby_kinds_find(const struct nearby_list *list, size_t at, enum nearby_li
     kinds->high = high;
     kinds->words_hash = one->words_hash;
     kinds->nested = one->nested;
+    kinds->team = one->team;
     if (changed)
         kinds_make(kinds);
 }

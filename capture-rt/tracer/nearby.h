@@ -12,7 +12,7 @@
 #define NEARBY_KIND_RATIO 1.5
 #define NEARBY_PLACE_REACH 4            /* how far away the neighbour is that tells an invocation's place */
 
-enum nearby_like {              /* of the undisturbed ones, that are nested as it is: */
+enum nearby_like {              /* of the undisturbed ones, that are nested as it is, and ask for as many threads: */
     NEARBY_FORETOLD,            /* those that took about as long as was expected of it */
     NEARBY_USUAL,               /* all but those that touched memory first, which are like no other */
     NEARBY_SAME,                /* of these, those with its words */
@@ -59,6 +59,7 @@ struct nearby_kinds {
     struct { uint64_t time_ns; size_t at; } times[NEARBY_MOST];     /* ascending by time */
     size_t time_count, low, high;       /* the first and the last of them in the region's list: all that are alike in between are there */
     uint64_t words_hash;                /* of the invocation that asked */
+    uint32_t team;
     bool nested;
     uint64_t medians[NEARBY_MOST];      /* of the kinds, ascending */
     size_t sizes[NEARBY_MOST];          /* how many are of each */

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- codelets on their way to disk ----------------------------------------------------------------------------------------- */
 
@@ -72,6 +73,24 @@ static void expired_tell(struct session *session)
     __atomic_store_n(&session->log.log->hold_expired, any, __ATOMIC_RELEASE);
 }
 
+uint64_t pending_cpu_ns(const struct session *session)
+{
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(session->child.pid, &clock) || clock_gettime(clock, &time))
+        return UINT64_MAX;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* So long the invocation waited for threads that were held, and nobody worked: time that is none of its own. A wait that works (polling) cannot be told. */
+static void idle_take(struct session *session, const struct pending *pending, uint64_t now_ns)
+{
+    uint64_t cpu_ns = pending_cpu_ns(session), held_ns = now_ns - pending->held_ns;
+    if (cpu_ns == UINT64_MAX || pending->held_cpu_ns == UINT64_MAX || cpu_ns < pending->held_cpu_ns || cpu_ns - pending->held_cpu_ns > held_ns)
+        return;
+    __atomic_fetch_add(&session->log.log->stall_ns, held_ns - (cpu_ns - pending->held_cpu_ns), __ATOMIC_RELAXED);
+}
+
 void pending_watch(struct session *session)
 {
     uint64_t now_ns = clock_ns();
@@ -80,6 +99,7 @@ void pending_watch(struct session *session)
         if (!pending->hold || now_ns < pending->deadline_ns)
             continue;
         pending->expired = true;
+        idle_take(session, pending, now_ns);
         expired_tell(session);
         freeze_let_go(&session->freeze, pending->hold);
         pending->hold = 0;

@@ -89,6 +89,7 @@ struct pending {
     size_t region;                   /* in the log */
     uint64_t hold;                   /* what threads are held for; 0: none are */
     uint64_t deadline_ns;            /* CLOCK_MONOTONIC: when they are let go */
+    uint64_t held_ns, held_cpu_ns;   /* CLOCK_MONOTONIC, and the process's CPU time, from when on they are held; UINT64_MAX: that cannot be asked */
     bool named;                      /* its call path is */
     bool expired;                    /* they were let go before its end: its memory afterwards is not the region's alone */
     struct store_codelet codelet;
@@ -131,6 +132,8 @@ void pending_name(struct session *session, struct pending *pending);
 /* It is as whole as it will get. It is no longer pending, whatever is returned. */
 enum pcere_status pending_keep(struct session *session, struct pending *pending, struct pcere_error *error);
 void pending_drop(struct session *session, struct pending *pending);
+/* CPU time of the program's process so far; UINT64_MAX: unknown. */
+uint64_t pending_cpu_ns(const struct session *session);
 /* Between messages: let go the threads that were held for too long. */
 void pending_watch(struct session *session);
 

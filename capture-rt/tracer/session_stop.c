@@ -381,14 +381,18 @@ static void hold_begin(const struct session *session, struct pending *pending, u
     uint64_t waited_ns = session->waited[pending->region] ? HOLD_NS : 0;      /* for threads that were held in the first run: it does not take that by itself */
     in_vivo_ns -= waited_ns < in_vivo_ns ? waited_ns : in_vivo_ns;
     pending->hold = hold;
-    pending->deadline_ns = clock_ns() + HOLD_NS + HOLD_RUNS * in_vivo_ns;
+    pending->held_ns = clock_ns();
+    pending->held_cpu_ns = pending_cpu_ns(session);
+    pending->deadline_ns = pending->held_ns + HOLD_NS + HOLD_RUNS * in_vivo_ns;
 }
 
 /* Time that the program stood still is none that it had. */
 void session_holds_extend(struct session *session, uint64_t stopped_ns)
 {
-    for (size_t i = 0; i < session->pending_count; i++)
+    for (size_t i = 0; i < session->pending_count; i++) {
         session->pending[i].deadline_ns += stopped_ns;
+        session->pending[i].held_ns += stopped_ns;
+    }
 }
 
 /* The end of an invocation that did not come to it while other threads stood still. */

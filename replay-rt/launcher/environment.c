@@ -95,11 +95,13 @@ enum pcere_status environment_make(const struct store_manifest *manifest, const 
             inner = strchr(*variable, ',');
     arguments_addf(&list, "OMP_NUM_THREADS=%u%s", threads, inner);
     arguments_add(&list, "KMP_WARNINGS=false");
+    arguments_add(&list, "OMP_TOOL=disabled");      /* the program's own tool would be called where it lies in captured memory, before that is there */
     for (char **variable = manifest->environment; variable && *variable; variable++) {
         bool affinity = is_affinity(*variable);
         if (begins(*variable, "LD_LIBRARY_PATH"))
             library_path = strchr(*variable, '=') + 1;
         if (only_talks(*variable) || begins(*variable, "LD_LIBRARY_PATH") || begins(*variable, "OMP_NUM_THREADS") || begins(*variable, "LD_PRELOAD")
+            || begins(*variable, "OMP_TOOL") || begins(*variable, "OMP_TOOL_LIBRARIES")
             || (options->schedule && begins(*variable, "OMP_SCHEDULE")) || (options->places && begins(*variable, "OMP_PLACES"))
             || (options->bind && begins(*variable, "OMP_PROC_BIND")) || ((options->places || options->bind) && affinity))
             continue;
@@ -128,6 +130,19 @@ enum pcere_status environment_make(const struct store_manifest *manifest, const 
     return PCERE_OK;
 }
 
+/* All that have the name of `other`; how many are left. */
+static size_t variable_drop(char **environment, const char *other)
+{
+    size_t length = strcspn(other, "=") + 1, kept = 0;
+    for (size_t i = 0; environment[i]; i++)
+        if (strncmp(environment[i], other, length))
+            environment[kept++] = environment[i];
+        else
+            free(environment[i]);
+    environment[kept] = NULL;
+    return kept;
+}
+
 enum pcere_status environment_extend(char ***environment, char *const *more, struct pcere_error *error)
 {
     size_t count = 0, added = 0;
@@ -135,6 +150,8 @@ enum pcere_status environment_extend(char ***environment, char *const *more, str
         count++;
     while (more[added])
         added++;
+    for (size_t i = 0; i < added; i++)
+        count = variable_drop(*environment, more[i]);
     char **list = realloc(*environment, (count + added + 1) * sizeof *list);
     if (!list)
         return pcere_fail_memory(error, "an environment");

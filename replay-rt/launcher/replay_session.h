@@ -100,7 +100,7 @@ enum pcere_status environment_make(const struct store_manifest *manifest, const 
 bool environment_binds(const struct store_manifest *manifest, const struct replay_options *options);
 /* Did the program run without places of its user's? What a capture sets itself stands in the manifest, too, and counts as nobody's. */
 bool environment_places_ours(const struct store_manifest *manifest, const struct replay_options *options);
-/* And more variables at its end. PCERE_SYSTEM: no memory; it stays as it was, or has some of them. */
+/* And more variables, in place of those of the same names. PCERE_SYSTEM: no memory; it stays as it was, or has some of them. */
 enum pcere_status environment_extend(char ***environment, char *const *more, struct pcere_error *error);
 void environment_free(char **environment);
 

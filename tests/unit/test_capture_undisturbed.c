@@ -92,6 +92,20 @@ static void words_tell_kinds_apart(void)
     CU_ASSERT_EQUAL(f.run.uncertain_ns, 0);
 }
 
+static void teams_tell_kinds_apart(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < 60; i++) {      /* by turns five of one thread and five of two, with words that are never the same */
+        struct capture_invocation *invocation = add(&f, i == 27 ? 2600 : i / 5 % 2 ? 1700 : 60, 100 + (uint64_t)i);
+        invocation->team = 1 + (uint32_t)(i / 5 % 2);
+        invocation->stopped = i == 27;
+        invocation->waited_ns = i == 27 ? 2600000 : 0;
+    }
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 28), 1700);
+}
+
 static void faults_out_of_place(void)
 {
     struct fixture f;
@@ -458,6 +472,7 @@ static const struct unit_test tests[] = {
     {"faults of tracking far from a stop are found and taken off", faults_out_of_place},
     {"where kinds cannot be told apart by what faults cost, an invocation's place in the region's order tells", place_tells_kinds_apart},
     {"where times change steadily, neighbours speak for a captured invocation, and those after it stay", steady_change},
+    {"invocations of another team are of no kind with it, whatever explains its time", teams_tell_kinds_apart},
     {"of two kinds with the same words, the one is taken that explains the time", two_levels},
     {"what threads waited for processors behind a stop is none of a captured invocation's time", waiting_for_processors},
     {"nor is what it takes to gather its team anew", team_gathered_anew},

@@ -624,6 +624,36 @@ static void weights_add_up(void)
 
 /* ---- refusals ------------------------------------------------------------------------------------------------------------ */
 
+static void kinds_stay_apart(void)
+{
+    enum { COUNT = 300 };
+    uint64_t times[COUNT], state = 5;
+    uint32_t kinds[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        kinds[i] = 1 + (uint32_t)(i / 5 % 2);
+        times[i] = noisy(&state, i ? kinds[i] == 1 && i > 2 ? 60000 : 1700000 : 3000000, 0.02);     /* the first three of one take as long as those of the other */
+    }
+    struct classes_input input = {.count = COUNT, .time_ns = times, .kinds = kinds};
+    struct classes_result result = find(&input, &usual);
+    for (int i = 0; i < COUNT; i++)
+        CU_ASSERT_EQUAL(kinds[result.classes[result.class_of[i]].representative - 1], kinds[i]);
+    CU_ASSERT(result.class_count >= 3);
+    classes_result_done(&result);
+    const struct classes_options one = {.max_classes = 1, .seed = 1};
+    result = find(&input, &one);                                 /* more kinds than classes: no matter */
+    CU_ASSERT_EQUAL(result.class_count, 1);
+    classes_result_done(&result);
+    for (int i = 0; i < COUNT; i++)
+        kinds[i] = 4;
+    result = find(&input, &usual);                               /* all of one kind are as without kinds */
+    input.kinds = NULL;
+    struct classes_result without = find(&input, &usual);
+    CU_ASSERT_EQUAL(result.class_count, without.class_count);
+    CU_ASSERT_EQUAL(memcmp(result.class_of, without.class_of, COUNT * sizeof *result.class_of), 0);
+    classes_result_done(&result);
+    classes_result_done(&without);
+}
+
 static void refusals(void)
 {
     struct classes_result result = {.class_count = 99};
@@ -757,6 +787,7 @@ static const struct unit_test tests[] = {
     {"classes and weights add up to the region's time, however many classes there may be", weights_add_up},
     {"the same seed gives the same classes", seeds_reproduce},
     {"ten million invocations have classes, and few heavy ones are seen among them", ten_million},
+    {"invocations of several kinds share no class, however alike they are", kinds_stay_apart},
     {"empty and impossible input is refused", refusals},
 };
 
