@@ -186,8 +186,9 @@ struct SymbolEntry {
 
 static std::vector<SymbolEntry> symbolsOf(Module &M) {
   std::vector<SymbolEntry> Entries;
+  bool Emulated = is_contained(commandLine(), "-femulated-tls"); // then no thread-local variable has a symbol
   for (GlobalVariable &V : M.globals())
-    if (!hasNoSymbolOfItsOwn(V) && !V.hasAppendingLinkage() && !V.getName().starts_with(".pcere.site") && (!V.isConstant() || isPlacedConstant(V)))
+    if (!hasNoSymbolOfItsOwn(V) && !(Emulated && V.isThreadLocal()) && !V.hasAppendingLinkage() && !V.getName().starts_with(".pcere.site") && (!V.isConstant() || isPlacedConstant(V)))
       Entries.push_back({&V, V.getName().str(), V.isThreadLocal() ? "@dtpoff" : "", M.getDataLayout().getTypeAllocSize(V.getValueType()),
                          V.isThreadLocal() ? PCERE_SYMBOL_TLS : PCERE_SYMBOL_VARIABLE});
   for (Function &F : M)

@@ -14,6 +14,7 @@
 typedef int create_call(pthread_t *ret_thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
 
 static create_call *next_create;
+static uintptr_t cpp_starter;       /* std::thread's function that calls pthread_create; 0: there is none, or it is not known yet */
 static uint64_t makers[CAPTURE_MAKERS_MAX];      /* from the start: libraries may make threads before this one attaches */
 static uint32_t maker_count;
 
@@ -49,6 +50,20 @@ void target_threads_resolve(void)
 {
     void *symbol = dlsym(RTLD_NEXT, "pthread_create");
     memcpy(&next_create, &symbol, sizeof symbol);
+    symbol = dlsym(RTLD_DEFAULT, "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE");
+    cpp_starter = (uintptr_t)symbol;
+}
+
+#define CPP_STARTER_BYTES 1024u
+
+/* Of threads that std::thread starts, the C++ library is the maker, whoever wanted them: that is told by what they are given, an object of a class of its own. */
+static void cpp_maker_note(const void *maker, const void *argument)
+{
+    uint64_t class = 0;
+    if (cpp_starter && argument && (uintptr_t)maker - cpp_starter < CPP_STARTER_BYTES)
+        memcpy(&class, argument, sizeof class);
+    if (class)
+        maker_note(class);
 }
 
 TARGET_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
@@ -65,6 +80,7 @@ TARGET_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *at
     if (result == 0 && !from_runtime) {
         maker_note((uint64_t)(uintptr_t)maker);
         maker_note((uint64_t)(uintptr_t)start);
+        cpp_maker_note(maker, argument);
     }
     return result;
 }

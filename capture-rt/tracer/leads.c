@@ -17,11 +17,7 @@ struct lead_name { uint64_t address; bool variable; };
 
 bool leads_has_threads(const struct elf_file *elf)
 {
-    static const char *const makers[] = {"thrd_create", "GOMP_parallel", "_ZNSt6thread15_M_start_thread"};
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        if (elf_file_imports(elf, makers[i]))
-            return true;
-    return false;
+    return elf_file_imports(elf, "thrd_create");
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------------------- */

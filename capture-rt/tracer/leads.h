@@ -38,7 +38,8 @@ struct leads {
     uint64_t stack_pointer;          /* its own; below it what calls left behind leads anywhere, above it into code, where calls return to */
 };
 
-/* May a library have threads that nobody saw it make? A replay has none of them. Those of pthread_create are seen (capture-rt/target/threads.c). */
+/* May a library have threads that nobody saw it make? A replay has none of them. Those of pthread_create and std::thread are seen (capture-rt/target/threads.c), and
+ * those of another OpenMP runtime are its own. */
 bool leads_has_threads(const struct elf_file *elf);
 
 /* Watch a library that lies at [low, high), `bias` above its link-time addresses. `absent`: a replay does not have it, so that no name of it helps. PCERE_SYSTEM: no

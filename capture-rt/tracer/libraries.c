@@ -32,23 +32,29 @@ static bool is_of_the_system(const char *path)
     return false;
 }
 
-/* FFTW's plans lead to its code, and what they are made by is kept in it: wherever its threads come from, it is needed. What leads into modules that the C library
- * loads for iconv_open it disguises. */
-static bool is_needed_always(const char *path)
+static bool begins_with_any(const char *name, const char *const *prefixes, size_t count)
 {
-    static const char prefix[] = "libfftw3";
-    return strncmp(base_name(path), prefix, sizeof prefix - 1) == 0 || strstr(path, "/gconv/");
-}
-
-/* What they keep a replay's own have as well: libatomic what it found of the processor, and locks that nobody holds between calls; libraries of linear algebra their
- * buffers, and threads, if they may have some. Captured they would do worse, since they are made for this processor and this number of threads. */
-static bool is_never_needed(const char *name)
-{
-    static const char *const prefixes[] = {"libatomic.so", "libopenblas", "libblas", "liblapack", "libblis", "libmkl_", "libatlas"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    for (size_t i = 0; i < count; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
     return false;
+}
+
+/* FFTW's plans lead to its code, and what they are made by is kept in it: wherever its threads come from, it is needed. Abseil's tables have their order by the address of a variable of
+ * its own, which has a name. What leads into modules that the C library loads for iconv_open it disguises. */
+static bool is_needed_always(const char *path)
+{
+    static const char *const prefixes[] = {"libfftw3", "libabsl_hash"};
+    return begins_with_any(base_name(path), prefixes, sizeof prefixes / sizeof *prefixes) || strstr(path, "/gconv/");
+}
+
+/* What they keep a replay's own have as well: libatomic what it found of the processor, and locks that nobody holds between calls; libraries of linear algebra their
+ * buffers, and threads, if they may have some; unwinders what they found of code. Captured they would do worse, since they are made for this processor, this number of threads,
+ * and the code of this process. */
+static bool is_never_needed(const char *name)
+{
+    static const char *const prefixes[] = {"libatomic.so", "libopenblas", "libblas", "liblapack", "libblis", "libmkl_", "libatlas", "libunwind.so"};
+    return begins_with_any(name, prefixes, sizeof prefixes / sizeof *prefixes);
 }
 
 static bool begins_with_name(const char *file, const char *name)
@@ -222,7 +228,7 @@ static enum pcere_status image_see(struct libraries *libraries, char *path /* mo
                 new.number = ++libraries->users;
             } else {
                 new.watched = !allocator && !is_never_needed(base_name(path)) && !leads_has_threads(new.elf);
-                new.may_thread = elf_file_imports(new.elf, "pthread_create");
+                new.may_thread = elf_file_imports(new.elf, "pthread_create") || elf_file_imports(new.elf, "_ZNSt6thread15_M_start_thread");
                 if (status == PCERE_OK && new.watched)
                     status = leads_watch(&libraries->leads, new.elf, range->start, range->end, new.bias, absent, error);
                 elf_file_close(new.elf);

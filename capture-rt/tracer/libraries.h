@@ -29,7 +29,7 @@ struct library_image {               /* one at one address; those that are not t
     bool present;                    /* it was there at the last look */
     bool named;                      /* by libraries.names */
     bool watched;                    /* by libraries.leads, until it is captured */
-    bool may_thread;                 /* it imports pthread_create */
+    bool may_thread;                 /* it imports pthread_create, or what std::thread calls */
     bool absent;                     /* of the system, and nothing that a replay has needs it: the program or the C library loaded it */
 };
 

@@ -44,6 +44,16 @@ static enum pcere_status library_find(const char *directory, const char *name, c
 static const char hint_install[] = "build and install PCERE completely (scripts/build)";
 static const char hint_processor[] = "build PCERE with -DPCERE_AARCH64_SYSROOT=DIR, which scripts/sysroot-aarch64 DIR makes";
 
+/* Such a unit's thread-local variables have no symbols, and lie where the compiler's runtime puts them in each process. */
+static enum pcere_status emulation_refuse(const struct elf_unit *unit, struct pcere_error *error)
+{
+    static const char flag[] = "-femulated-tls";
+    for (const char *at = unit->flags, *end = at + unit->header.flags_bytes; at < end; at += strnlen(at, (size_t)(end - at)) + 1)
+        if (strncmp(at, flag, (size_t)(end - at) < sizeof flag ? (size_t)(end - at) : sizeof flag) == 0)
+            return pcere_fail(error, PCERE_REFUSED, 0, "compile it without that", "'%.120s' was compiled with %s: a codelet would not find its thread-local variables", unit->source, flag);
+    return PCERE_OK;
+}
+
 /* Fails if no unit can be read; one that cannot stays without a compiler. */
 static enum pcere_status units_choose(struct builder *builder, struct build *build, struct pcere_error *error)
 {
@@ -56,7 +66,7 @@ static enum pcere_status units_choose(struct builder *builder, struct build *bui
         struct build_unit *unit = &builder->units[i];
         struct build_origin *origin = &build->origins[i];
         *origin = (struct build_origin){.unit_id = unit->unit->header.unit_id, .written_by = unit->unit->header.llvm_major};
-        if (compilers_choose(&builder->compilers, origin->written_by, unit->unit->source, &unit->compiler, &origin->refusal))
+        if (emulation_refuse(unit->unit, &origin->refusal) || compilers_choose(&builder->compilers, origin->written_by, unit->unit->source, &unit->compiler, &origin->refusal))
             continue;
         origin->rebuilt_by = unit->compiler->major;
         readable++;

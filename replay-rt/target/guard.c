@@ -46,8 +46,11 @@ static struct {
 static const uint16_t always[] = {
     MACHINE_CALLS_ALWAYS SYS_openat, SYS_openat2, SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_mkdirat, SYS_linkat, SYS_symlinkat, SYS_mknodat,
     SYS_truncate, SYS_fchmodat, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_execve, SYS_execveat, SYS_connect,
-    SYS_bind, SYS_kill,
+    SYS_bind, SYS_kill, SYS_tkill, SYS_pidfd_send_signal, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl,
+    SYS_shmget, SYS_shmctl, SYS_mq_open, SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive, SYS_mq_notify,
 };
+/* To whom their first argument says: this process may. Also where no signal could be taken (raise), so that the filter itself has to tell. */
+static const uint16_t processes[] = {SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_process_vm_writev};
 static const uint16_t reading[] = {
     MACHINE_CALLS_READING SYS_read, SYS_pread64, SYS_readv, SYS_preadv, SYS_preadv2, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_dup, SYS_dup3,
     SYS_splice, SYS_tee, SYS_copy_file_range, SYS_getdents64,
@@ -111,6 +114,7 @@ static void filter_make(struct filter *filter)
     add_end(filter, SECCOMP_RET_ALLOW);
     add_load(filter, offsetof(struct seccomp_data, nr));
     unsigned short from_always = add_numbers(filter, always, COUNT(always));
+    unsigned short from_processes = add_numbers(filter, processes, COUNT(processes));
     unsigned short from_reading = add_numbers(filter, reading, guard.lost_count ? COUNT(reading) : 0);
     unsigned short from_using = add_numbers(filter, using, guard.lost_count ? COUNT(using) : 0);
     add(filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_clone3);
@@ -126,6 +130,11 @@ static void filter_make(struct filter *filter)
     add(filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, (uint32_t)own);
     add_load(filter, offsetof(struct seccomp_data, instruction_pointer) + 4);
     add(filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)(own >> 32));
+    add_end(filter, SECCOMP_RET_ALLOW);
+    add_end(filter, SECCOMP_RET_TRAP);
+    aim(filter, from_processes, COUNT(processes));
+    add_load(filter, offsetof(struct seccomp_data, args[0]));
+    add(filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)syscall(SYS_getpid));
     add_end(filter, SECCOMP_RET_ALLOW);
     add_end(filter, SECCOMP_RET_TRAP);
     aim(filter, from_reading, guard.lost_count ? COUNT(reading) : 0);
@@ -374,6 +383,17 @@ static _Noreturn void change_end(long number)
         pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it opens a connection");
     case SYS_renameat: case SYS_renameat2:
         pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it renames a file");
+    case SYS_tkill: case SYS_pidfd_send_signal: case SYS_tgkill: case SYS_rt_sigqueueinfo: case SYS_rt_tgsigqueueinfo:
+        pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it sends a signal to another process");
+    case SYS_process_vm_writev:
+        pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it writes to another process");
+    case SYS_msgget: case SYS_msgsnd: case SYS_msgrcv: case SYS_msgctl: case SYS_mq_open: case SYS_mq_unlink: case SYS_mq_timedsend: case SYS_mq_timedreceive:
+    case SYS_mq_notify:
+        pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it uses a message queue, which other processes have as well");
+    case SYS_semget: case SYS_semop: case SYS_semtimedop: case SYS_semctl:
+        pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it uses semaphores of System V, which other processes have as well");
+    case SYS_shmget: case SYS_shmctl:
+        pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it makes or removes shared memory of System V");
     default:
         pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it changes folders or attributes of files (system call %ld)", number);
     }
@@ -397,6 +417,9 @@ static long call_serve(long number, long words[4])
     default:
         for (size_t i = 0; i < COUNT(always); i++)
             if (always[i] == called)
+                change_end(number);
+        for (size_t i = 0; i < COUNT(processes); i++)
+            if (processes[i] == called)
                 change_end(number);
         if (number == SYS_clone)
             change_end(number);

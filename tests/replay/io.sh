@@ -186,8 +186,12 @@ run "$PCERE" verify small.pcere; says "which is in the store, and need not be th
 
 # ---- what a region must not do --------------------------------------------------------------------------------------------------
 compile reach <<'END'
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -220,12 +224,39 @@ static void signals(void) {
     #pragma omp single
     sum += kill(getppid(), 0);
 }
+static void queues(void) {
+    #pragma omp parallel
+    #pragma omp single
+    { union sigval value = {.sival_int = 1}; sum += sigqueue(getppid(), 0, value); }
+}
+static void messages(void) {
+    struct { long kind; char text[8]; } message = {1, "hello"};
+    int queue = msgget(IPC_PRIVATE, 0600);
+    #pragma omp parallel
+    #pragma omp single
+    sum += msgsnd(queue, &message, sizeof message.text, IPC_NOWAIT);
+    msgctl(queue, IPC_RMID, NULL);
+}
+static void semaphores(void) {
+    int set = semget(IPC_PRIVATE, 1, 0600);
+    #pragma omp parallel
+    #pragma omp single
+    { struct sembuf up = {0, 1, IPC_NOWAIT}; sum += semop(set, &up, 1); }
+    semctl(set, 0, IPC_RMID);
+}
+static void caught(int number) { sum += number == SIGUSR1; }
+static void raises(void) {
+    signal(SIGUSR1, caught);
+    #pragma omp parallel
+    #pragma omp single
+    { sum += raise(SIGUSR1); sum += pthread_kill(pthread_self(), SIGUSR1); sum += kill(getpid(), SIGUSR1); }
+}
 static void works(void) {
     #pragma omp parallel for
     for (int i = 0; i < 1000; i++) if (i == 7) sum += i;
 }
 int main(void) {
-    starts(); folder(); connects(); removes(); signals(); works();
+    starts(); folder(); connects(); removes(); signals(); queues(); messages(); semaphores(); raises(); works();
     puts("PASS");
     return 0;
 }
@@ -234,10 +265,11 @@ run "$PCERE" capture --all-classes ./reach; says "a program reaches out of itsel
 echo kept >removed.txt
 rm -f started.txt
 run "$PCERE" verify --json reach.pcere
-for pair in "starts:it starts another process" "folder:it changes folders" "connects:it opens a connection" "signals:it sends a signal"; do
+for pair in "starts:it starts another process" "folder:it changes folders" "connects:it opens a connection" "signals:it sends a signal" "queues:it sends a signal" "messages:it uses a message queue" \
+    "semaphores:it uses semaphores"; do
     is "${pair%%:*} is stopped: ${pair#*:}" "$(json '.codelets[] | select(.region | startswith("'"${pair%%:*}"'@")) | .reason' | grep -o "${pair#*:}")" "${pair#*:}"
 done
-is "the others are replayed" "$(json '[.codelets[] | select(.identical) | .region | split("@")[0]] | sort | join(" ")')" "removes works"
+is "the others are replayed" "$(json '[.codelets[] | select(.identical) | .region | split("@")[0]] | sort | join(" ")')" "raises removes works"
 is "what the region removes stays" "$(cat removed.txt)" kept
 holds "nothing was started" test ! -e started.txt
 finish
