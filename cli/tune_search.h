@@ -14,6 +14,7 @@ struct tune_space {                      /* lists of what is tried; [0] of flags
     const uint32_t *threads;
     const char *const *flags, *const *schedules, *const *binds;
     struct tuning_space counts;
+    bool sets_schedule;                  /* the program calls omp_set_schedule */
     bool all_loops;                      /* schedules are those of all loops, not of those alone that say schedule(runtime) */
 };
 

@@ -4,6 +4,7 @@
 #include "cli/measure_store.h"
 #include "cli/tune_search.h"
 #include "cli/verbs.h"
+#include "core/elf_file.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -144,10 +145,10 @@ static struct total uniform_total(const struct tune_search *search, const struct
     return sum;
 }
 
-/* An environment says the schedule of those loops alone that ask for it. */
+/* An environment says the schedule of those loops alone that ask for it, and of programs that do not say it themselves. */
 static uint32_t environment_schedules(const struct tune_space *space)
 {
-    return space->all_loops ? 1 : space->counts.counts[TUNING_SCHEDULE];
+    return space->all_loops || space->sets_schedule ? 1 : space->counts.counts[TUNING_SCHEDULE];
 }
 
 /* Number `index` of the settings that an environment can make; those that change least come first. */
@@ -469,6 +470,23 @@ static void result_print(const struct tune_search *search, const struct totals *
         printf("%zu settings were not tried, since the budget was spent: tune again goes on from here\n", search->left);
 }
 
+/* Does the program, or a library that it brought, set the schedule of its loops itself? Codelets run with the schedule that is tried all the same. */
+static enum pcere_status schedule_setter_look(struct cli *cli, struct tune_space *space, struct pcere_error *error)
+{
+    char *path;
+    struct elf_file *elf;
+    enum pcere_status status = store_file(cli->store, "program", &path, error);
+    if (status == PCERE_OK && elf_file_open(path, &elf, NULL) == PCERE_OK) {
+        space->sets_schedule = elf_file_imports(elf, "omp_set_schedule");
+        elf_file_close(elf);
+    }
+    if (status == PCERE_OK)
+        free(path);
+    if (space->sets_schedule && space->counts.counts[TUNING_SCHEDULE] > 1)
+        cli_note(cli, "the program calls omp_set_schedule, so that OMP_SCHEDULE has no effect: the best schedule is a hint for its source");
+    return status;
+}
+
 /* ---- the verb --------------------------------------------------------------------------------------------------------------- */
 
 static enum pcere_status tuner_prepare(struct tuner *tuner, const struct tune_words *words, struct cli *cli, struct pcere_error *error)
@@ -489,6 +507,8 @@ static enum pcere_status tuner_prepare(struct tuner *tuner, const struct tune_wo
     const struct prediction_words wanted = {.threads = &one, .thread_count = 1};
     if (status == PCERE_OK)
         status = prediction_prepare(cli, &wanted, &search->prediction, error);
+    if (status == PCERE_OK)
+        status = schedule_setter_look(cli, &search->space, error);
     if (status == PCERE_OK)
         status = tune_search_init(search, cli->operand_count ? 0 : SHARE_LEAST_RATIO, error);
     return status;

@@ -142,7 +142,7 @@ static void library_words_write(const struct export_work *work, struct text *out
     const char *strings = (const char *)work->plan.plan + work->plan.plan->strings;
     text_add(out, "\n# Words that held addresses of libraries: where, of what, plus how much (copies: bytes), kind (support.c). Modules and threads: image, offset.\n"
                   ".set address, 0\n.set data, 1\n.set copy, 2\n.set module, 3\n.set thread, 4\n"
-                  ".data\n.p2align 3\n.globl library_words, library_words_end\nlibrary_words:\n");
+                  ".data\n.p2align 3\n.globl pcere_library_words, pcere_library_words_end\npcere_library_words:\n");
     for (uint64_t i = 0; i < work->plan.plan->relocations.count; i++) {
         const struct plan_relocation *word = &relocations[i];
         const char *name = strings + word->name;
@@ -158,7 +158,7 @@ static void library_words_write(const struct export_work *work, struct text *out
     for (uint64_t i = 0; i < work->plan.plan->relocations.count; i++)
         if (relocations[i].kind <= PLAN_RELOCATION_COPY && export_name_is_writable(strings + relocations[i].name))
             weak_write(strings + relocations[i].name, out);
-    text_add(out, "library_words_end:\n");
+    text_add(out, "pcere_library_words_end:\n");
 }
 
 static void externals_write(const struct export_work *work, struct text *out)
@@ -166,7 +166,7 @@ static void externals_write(const struct export_work *work, struct text *out)
     const struct plan_external *externals = EXPORT_TABLE(work, externals, struct plan_external);
     const char *strings = (const char *)work->plan.plan + work->plan.plan->strings;
     text_add(out, "\n# What the capture's libraries had where, as captured data may point there: a function (0 bytes), or a constant of so many bytes.\n"
-                  ".globl externals, externals_end\nexternals:\n");
+                  ".globl pcere_externals, pcere_externals_end\npcere_externals:\n");
     for (uint64_t i = 0; i < work->plan.plan->externals.count; i++) {
         const char *name = strings + externals[i].name;
         if (export_name_is_writable(name)) {
@@ -174,7 +174,7 @@ static void externals_write(const struct export_work *work, struct text *out)
             text_addf(out, ".quad 0x%" PRIx64 ", \"%s\", %" PRIu32 "\n", externals[i].address, name, externals[i].bytes);
         }
     }
-    text_add(out, "externals_end:\n");
+    text_add(out, "pcere_externals_end:\n");
 }
 
 /* Those that the program has in a captured library alone; other programs find them in the C++ library that they are linked with. */

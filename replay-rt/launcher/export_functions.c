@@ -40,7 +40,7 @@ static enum pcere_status functions_write(const struct export_work *work, struct 
     qsort(functions, found, sizeof(struct elf_symbol *), symbol_order);
     struct text name = {0};
     text_add(out, "\n# Old addresses of functions, and the functions: captured data may point to them.\n"
-                  ".globl functions, functions_end\nfunctions:\n");
+                  ".globl pcere_functions, pcere_functions_end\npcere_functions:\n");
     for (size_t i = 0; i < found; i++) {
         size_t next = i + 1;
         while (next < found && functions[next]->address == functions[i]->address)
@@ -52,7 +52,7 @@ static enum pcere_status functions_write(const struct export_work *work, struct 
         text_addf(out, ".weak \"%s.entry\"\n.hidden \"%s.entry\"\n.quad 0x%" PRIx64 ", \"%s.entry\"\n", name.data, name.data,
                   functions[i]->address + bias, name.data);
     }
-    text_add(out, "functions_end:\n\n.section .note.GNU-stack,\"\",@progbits\n");
+    text_add(out, "pcere_functions_end:\n\n.section .note.GNU-stack,\"\",@progbits\n");
     text_done(&name);
     free(functions);
     return PCERE_OK;

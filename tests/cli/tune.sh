@@ -101,6 +101,28 @@ is "such runs are told from those with the capture's settings" "$(jq -r 'select(
 run "$PCERE" tune main --threads 2 --flags "-O2" --schedules "static"
 says "for people, too" 0 out '^export OMP_SCHEDULE=static' out 'and the settings below \(really' out 'by the environment alone .* really'
 cd ..
+# A program that says its schedule itself: what an environment says has no effect there.
+mkdir setting
+cd setting || exit 1
+compile setting <<'END'
+#include <omp.h>
+static double a[30000];
+int main(void)
+{
+    omp_set_schedule(omp_sched_dynamic, 1);
+    for (int i = 0; i < 5; i++) {
+#pragma omp parallel for schedule(runtime)
+        for (int j = 0; j < 30000; j++)
+            a[j] += j;
+    }
+    return a[3] < 0;
+}
+END
+run "$PCERE" capture --one-run --threads 2 ./setting
+run "$PCERE" tune main --threads 2 --flags "-O2" --schedules "static"
+says "a program that sets its schedule is tuned, and what that means is told" 0 err 'omp_set_schedule, so that OMP_SCHEDULE has no effect' out '\+ #pragma omp for schedule\(static\)'
+holds "the environment is told no schedule" test "$(grep -c OMP_SCHEDULE= "$work/.out")" = 0
+cd ..
 # Schedules of loops whose source fixes them: one that costs many times what the loop does, and one on whose shares of the iterations the results depend.
 mkdir fixed
 cd fixed || exit 1

@@ -95,4 +95,24 @@ run "$PCERE" capture --all-classes ./empty
 run "$PCERE" export empty.pcere regions_run@region_empty.c:11 -o nothing
 alone make -s -C nothing check
 says "a region of which the optimiser leaves nothing is run as that" 0 out '^check: identical'
+
+# Globals that are called as the driver's own functions and variables are.
+compile names <<'END'
+#include <stdio.h>
+double out[400], pages[10], contents[3], functions[4], externals[5], memory_map[2], gaps, library_words;
+int main(void)
+{
+    double s = 0;
+    #pragma omp parallel for reduction(+ : s)
+    for (int i = 0; i < 400; i++) {
+        out[i] = i;
+        s += out[i] + pages[i % 10] + contents[i % 3] + functions[i % 4] + externals[i % 5] + memory_map[i % 2] + gaps + library_words;
+    }
+    printf("%g\n", s);
+    return s != 400 * 399 / 2;
+}
+END
+run "$PCERE" capture --all-classes ./names
+says "a program whose globals have common names is captured" 0
+same names names.exported
 finish
