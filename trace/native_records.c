@@ -6,6 +6,7 @@
 
 /* ompt_sync_region_t */
 enum { WAIT_BARRIER = 1, WAIT_BARRIER_EXPLICIT = 3, WAIT_TASKWAIT = 5, WAIT_TASKGROUP = 6, WAIT_REDUCTION = 7 };
+enum { STATUS_COMPLETE = 1, STATUS_CANCEL = 3, STATUS_DETACH = 4 };     /* ompt_task_status_t */
 
 /* ---- ids ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -266,6 +267,24 @@ static uint32_t task_made(struct reading *reading, const struct trace_item *item
     return task;
 }
 
+/* Who fulfils an event (no task goes on) ends none: a detached task's execution ended with its body. */
+static void task_switch(struct reading *reading, struct actor *actor, const struct trace_item *item, int64_t now_ns)
+{
+    bool ends = item->flags == STATUS_COMPLETE || item->flags == STATUS_CANCEL || item->flags == STATUS_DETACH;
+    if (actor->task && ends) {
+        struct timeline_task *task = &reading->timeline->tasks[actor->task - 1];
+        if (!(task->flags & TASK_BEGUN)) {                      /* it took no time that the clock knows */
+            task->begin_ns = now_ns;
+            task->thread = reading->first_thread + reading->walk->thread;
+        }
+        task->end_ns = now_ns;
+        task->flags |= TASK_BEGUN | TASK_ENDED;
+        task_forget(reading, actor);
+    }
+    if (item->value)
+        reading->walk->now = item->value;
+}
+
 static void implicit_begin(struct reading *reading, const struct trace_item *item)
 {
     uint64_t back = reading->walk->now;
@@ -451,20 +470,7 @@ void reading_item(struct reading *reading, const struct trace_item *item)
     case TRACE_TASKLOOP_BEGIN: actor->taskloop = place; break;
     case TRACE_TASKLOOP_END: actor->taskloop = 0; break;
     case TRACE_TASK_CREATE: reading->walk->made = task_made(reading, item, now_ns) + 1; break;
-    case TRACE_TASK_SWITCH:
-        if (actor->task && (item->flags == 1 || item->flags == 3 || item->flags == 6)) {    /* ompt_task_complete, cancel, late_fulfill */
-            struct timeline_task *task = &reading->timeline->tasks[actor->task - 1];
-            if (!(task->flags & TASK_BEGUN)) {                  /* it took no time that the clock knows */
-                task->begin_ns = now_ns;
-                task->thread = reading->first_thread + reading->walk->thread;
-            }
-            task->end_ns = now_ns;
-            task->flags |= TASK_BEGUN | TASK_ENDED;
-            task_forget(reading, actor);
-        }
-        if (item->value)
-            reading->walk->now = item->value;
-        break;
+    case TRACE_TASK_SWITCH: task_switch(reading, actor, item, now_ns); break;
     case TRACE_WAIT_BEGIN:
         wait_begin(reading, actor, item->flags, now_ns);
         break;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* ompt_task_status_t, ompt_sync_region_t */
-enum { TASK_COMPLETE = 1, TASK_CANCEL = 3, TASK_LATE_FULFILL = 6, WAIT_TASKWAIT = 5, WAIT_TASKGROUP = 6, WAIT_REDUCTION = 7 };
+enum { TASK_COMPLETE = 1, TASK_CANCEL = 3, TASK_DETACH = 4, WAIT_TASKWAIT = 5, WAIT_TASKGROUP = 6, WAIT_REDUCTION = 7 };
 
 static bool list_add(struct lasting_list *list, const struct trace_lasting *record)
 {
@@ -90,7 +90,7 @@ static bool task_switch(struct lasting_walk *walk, const struct trace_lasting *r
         depth--;
     }
     own = frame_find(walk, TRACE_TASK_SWITCH);
-    bool ended = (status == TASK_COMPLETE || status == TASK_CANCEL || status == TASK_LATE_FULFILL) && own > frame_find(walk, TRACE_IMPLICIT_BEGIN);
+    bool ended = (status == TASK_COMPLETE || status == TASK_CANCEL || status == TASK_DETACH) && own > frame_find(walk, TRACE_IMPLICIT_BEGIN);
     return frame_push(walk, record, ended ? frames_leave(walk, own - 1) : none, list);
 }
 

@@ -94,6 +94,48 @@ run "$PCERE" metrics omp pieces.pct --json; says "the program's metrics" 0
 is "parts add up to the sum that is told" "$(json '.runs[0].metrics | (([.["Useful [ns]"], .["Region body [ns]"], .["Serial [ns]"], .["Serialisation [ns]"], .["Load balance [ns]"],
     .["Synchronisation [ns]"], .["Scheduling overhead [ns]"], .["Dependence wait [ns]"]] | add) == .["Wall time x threads [ns]"]) and .["Wall time x threads [ns]"] == .["Total time [ns]"] * .["Program threads"]')" true
 
+# a detached task ends with its body, whoever fulfils its event, which ends nothing else
+cat >detached.c <<'END'
+#include <omp.h>
+#include <pthread.h>
+static omp_event_handle_t event;
+static int full;
+static double slept(double s) { double begin = omp_get_wtime(); while (omp_get_wtime() < begin + s) continue; return s; }
+static void *server(void *x) { while (!__atomic_load_n(&full, __ATOMIC_ACQUIRE)) continue; omp_fulfill_event(event); return x; }
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, server, 0);
+    #pragma omp parallel
+    #pragma omp single
+    {
+        omp_event_handle_t mine;
+        #pragma omp task detach(mine)
+        slept(0.001);
+        #pragma omp task firstprivate(mine)
+        { slept(0.005); omp_fulfill_event(mine); slept(0.02); }
+        #pragma omp taskwait
+        #pragma omp task detach(mine)
+        { event = mine; __atomic_store_n(&full, 1, __ATOMIC_RELEASE); slept(0.001); }
+    }
+    pthread_join(thread, 0);
+}
+END
+"$CLANG" -O1 -g -fopenmp detached.c -o detached
+for threads in 1 2; do
+    run "$PCERE" trace --threads $threads --force ./detached; says "detached tasks with $threads threads" 0
+    run "$PCERE" metrics task detached.pct --json; says "their rows" 0
+    is "none is open" "$(cat "$work/.err")" ""
+    is "and all are there" "$(json '.runs[0].rows | map((.location | sub(":[0-9]+$"; "")) + " " + (.count | tostring)) | sort | join(", ")')" \
+        "main@detached.c:15 1, main@detached.c:17 1, main@detached.c:20 1"
+    is "the one that fulfils an event goes on" "$(json '.runs[0].rows[] | select(.location | test(":17:")) | .sum_ns >= 25000000')" true
+    for view in "metrics omp" "metrics graph" "timeline -o detached.json --force" "timeline -o detached.json --force --view developer"; do
+        # shellcheck disable=SC2086
+        run "$PCERE" $view detached.pct; says "${view%% -o*} takes it" 0
+        is "and finds nothing open" "$(grep -E 'never finished|no sense' "$work/.err")" ""
+    done
+done
+
 # chunks of many blocks: 16 bytes each, and what holds beyond a block is told once a block
 cat >chunks.c <<'END'
 int main(void)

@@ -70,11 +70,15 @@ static bool task_take(unsigned thread)
     return true;
 }
 
+/* It completes, or is detached, and its event fulfilled by what goes on. */
 static void task_end(unsigned thread)
 {
+    bool detached = chance(4) == 0;
     depends_running -= top(thread)->depends;
     actors[thread].depth--;
-    tell(thread, TRACE_TASK_SWITCH, 1, 0, executed(thread));
+    tell(thread, TRACE_TASK_SWITCH, detached ? 4 : 1, 0, executed(thread));
+    if (detached)
+        tell(thread, TRACE_TASK_SWITCH, 6, 0, 0);
 }
 
 /* `closing`: nothing new begins, and who is in nothing goes to the region's end. */

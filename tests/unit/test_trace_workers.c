@@ -1,4 +1,4 @@
-/* tests/unit/test_trace_workers.c - metrics from the records by one thread and by several: the same to the bit, and those of the model. */
+/* tests/unit/test_trace_workers.c - metrics from the records by one thread and by several: the same to the bit, and those of the model; what only the model knows. */
 #include "tests/unit/trace_player.h"
 #include "trace/native_metrics.h"
 #include "trace/run.h"
@@ -117,8 +117,81 @@ static void several_threads_find_what_one_finds(void)
     }
 }
 
+/* Of a region of two threads with `play` in it: what thread 0 does from 2000 on is told by it, thread 1 waits for tasks. */
+static void region_play(void (*play)(void))
+{
+    memset(sequences, 0, sizeof sequences);
+    trace_begin(0);
+    tables_put();
+    record(0, 100, TRACE_IMPLICIT_BEGIN, 1, 0, id(0, 1));
+    record(0, 1000, TRACE_PARALLEL_BEGIN, 0, 1, id(0, 1));
+    team_tell(0, 1000);
+    team_tell(1, 1000);
+    record(1, 1100, TRACE_WAIT_BEGIN, 1, 0, 0);
+    play();
+    record(0, 8000, TRACE_WAIT_BEGIN, 1, 0, 0);
+    for (unsigned thread = 0; thread < 2; thread++) {
+        record(thread, 9000, TRACE_WAIT_END, 1, 0, 0);
+        record(thread, 9100, TRACE_IMPLICIT_END, 0, 0, id(thread, thread ? 1 : 2));
+    }
+    record(0, 9200, TRACE_PARALLEL_END, 0, 0, id(0, 1));
+    record(0, 9300, TRACE_IMPLICIT_END, 1, 0, id(0, 1));
+    for (unsigned thread = 0; thread < 2; thread++)
+        player_put(thread, 0);
+    played_end = 9400;
+    trace_end(2);
+}
+
+/* Reads the region's trace, and its tasks as rows: one place. */
+static void rows_find(struct run *run, struct task_metrics *ret_row)
+{
+    struct task_metrics *rows;
+    size_t count;
+    uint64_t all_ns;
+    struct pcere_error error;
+    *run = (struct run){0};
+    CU_ASSERT_EQUAL_FATAL(run_load(path, METRICS_SPANS | POP_SPANS, TIMELINE_PAIRED, run, &error), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(metrics_tasks(&run->timeline, &rows, &count, &all_ns, &error), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(count, 1);
+    *ret_row = rows[0];
+    free(rows);
+}
+
+static void execute(unsigned thread, uint64_t begin, uint64_t end, uint32_t status, uint64_t task)
+{
+    record(thread, begin, TRACE_TASK_SWITCH, 7, 0, task);
+    record(thread, end, TRACE_TASK_SWITCH, status, 0, id(thread, thread ? 1 : 2));
+}
+
+/* Thread 0 fulfils the event of the task that thread 1 executed, in a task that goes on. */
+static void detached_play(void)
+{
+    record(0, 2000, TRACE_TASK_CREATE, 0, 3, id(0, 3));
+    record(0, 2000, TRACE_TASK_CREATE, 0, 3, id(0, 4));
+    record(0, 2300, TRACE_TASK_SWITCH, 7, 0, id(0, 4));
+    record(0, 2500, TRACE_TASK_SWITCH, 6, 0, 0);
+    record(0, 2900, TRACE_TASK_SWITCH, 1, 0, id(0, 2));
+    execute(1, 2300, 2400, 4, id(0, 3));
+}
+
+static void a_detached_task_ends_with_its_body(void)
+{
+    struct run run;
+    struct task_metrics row;
+    region_play(detached_play);
+    rows_find(&run, &row);
+    CU_ASSERT_EQUAL(row.count, 2);
+    CU_ASSERT_EQUAL(row.sum_ns, 700);
+    CU_ASSERT_EQUAL(run.timeline.unfinished, 0);
+    CU_ASSERT_EQUAL_FATAL(run.timeline.task_count, 2);
+    CU_ASSERT_EQUAL(run.timeline.tasks[0].end_ns - run.timeline.tasks[0].begin_ns, 100);
+    CU_ASSERT_EQUAL(run.timeline.tasks[1].end_ns - run.timeline.tasks[1].begin_ns, 600);
+    run_done(&run);
+}
+
 static const struct unit_test tests[] = {
     {"several threads find what one finds, and what the model finds", several_threads_find_what_one_finds},
+    {"a detached task ends with its body, and who fulfils its event goes on", a_detached_task_ends_with_its_body},
 };
 
 UNIT_MAIN("metrics by several threads", tests)
