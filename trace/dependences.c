@@ -146,7 +146,7 @@ enum pcere_status dependences_graph(const struct timeline *timeline, struct grap
     struct scope_state *states = calloc(scopes + 1u, sizeof *states), *groups = calloc(teams + 1u, sizeof *groups);
     bool memory = building.barrier && building.edge_of && building.place_of && states && groups;
     for (size_t i = 0; i < timeline->task_count && memory; i++)
-        memory = task_add(&building, timeline, &timeline->tasks[i], &states[timeline->tasks[i].scope], &groups[timeline->tasks[i].team]);
+        memory = !timeline_task_counts(&timeline->tasks[i]) || task_add(&building, timeline, &timeline->tasks[i], &states[timeline->tasks[i].scope], &groups[timeline->tasks[i].team]);
     memory = memory && edges_sort(&graph);
     cells_done(&building.cells);
     for (uint32_t i = 0; i < scopes; i++) {

@@ -235,7 +235,7 @@ void metrics_make(const struct metrics_sums *sums, struct run_metrics *ret_metri
 static void sums_fill(const struct timeline *timeline, const bool *workers, const int64_t *times, struct metrics_busy *computing, struct metrics_busy *communicating, struct metrics_busy *processes,
                       struct stream *streams, struct run_metrics *ret_metrics)
 {
-    uint64_t tasks = 0, workers_count = 0;
+    uint64_t tasks = 0, own = 0, workers_count = 0;
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (!workers[timeline->threads[span->thread].process])
@@ -246,11 +246,13 @@ static void sums_fill(const struct timeline *timeline, const bool *workers, cons
         else if (is_communicating(span))
             metrics_busy_add(&communicating[span->thread], span->begin_ns, span->end_ns);
     }
+    for (size_t i = 0; i < timeline->task_count; i++)
+        own += timeline_task_counts(&timeline->tasks[i]);
     for (size_t i = 0; i < timeline->process_count; i++)
         workers_count += workers[i] && (timeline->process_count == 1 || timeline->processes[i].role != 0);
     struct metrics_busy all = streams_merge(timeline, workers, streams, processes);
     struct metrics_sums sums = {.computing = computing, .communicating = communicating, .thread_count = timeline->thread_count, .processes = processes,
-                                .process_count = timeline->process_count, .all = all, .workers = workers_count, .tasks = timeline->task_count ? timeline->task_count : tasks,
+                                .process_count = timeline->process_count, .all = all, .workers = workers_count, .tasks = timeline->task_count ? own : tasks,
                                 .total_ns = total_time(timeline)};
     metrics_make(&sums, ret_metrics);
 }
@@ -357,7 +359,7 @@ enum pcere_status metrics_tasks(const struct timeline *timeline, struct task_met
             row_add(row_of(rows, &count, index, strings, place, (enum span_kind)span->kind), time_ns, &all_ns);
     }
     for (size_t i = 0; i < tasks; i++)
-        if (pieces[i].time_ns || (timeline->tasks[i].flags & TASK_ENDED && !(timeline->tasks[i].flags & TASK_TARGET)))     /* one that took no time is one, too */
+        if (timeline_task_counts(&timeline->tasks[i]) && (pieces[i].time_ns || (timeline->tasks[i].flags & (TASK_ENDED | TASK_TARGET)) == TASK_ENDED))     /* one that took no time is one, too */
             row_add(row_of(rows, &count, index, strings, pieces[i].time_ns ? pieces[i].place : timeline->tasks[i].place, SPAN_TASK), pieces[i].time_ns, &all_ns);
     qsort(rows, count, sizeof *rows, by_sum);
     free(workers);

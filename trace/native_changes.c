@@ -159,11 +159,12 @@ static void task_switch(struct changes *changes, uint32_t flags, uint64_t id)
 }
 
 /* Numbers are of who makes the task, and rise: a page of them is one maker's, who never comes back to it. */
-static void task_made(struct changes *changes, uint32_t flags, uint64_t id)
+static void task_made(struct changes *changes, uint32_t flags, uint32_t construct, uint64_t id)
 {
     uint32_t number = number_of(changes->numbers, id);
-    bool own = id >> TRACE_ID_THREAD_SHIFT == changes->thread;
-    unknown_if(changes, !number || !own || number <= changes->made || flags & (TRACE_TASK_UNTIED | TRACE_TASK_WAITS | TRACE_TASK_TARGET));
+    const struct actor *maker = &changes->stack[changes->depth];
+    bool own = id >> TRACE_ID_THREAD_SHIFT == changes->thread, divides = !construct && changes->depth && !maker->implicit && !maker->taskloop;
+    unknown_if(changes, divides || !number || !own || number <= changes->made || flags & (TRACE_TASK_UNTIED | TRACE_TASK_WAITS | TRACE_TASK_TARGET));
     changes->tasks_made++;
     changes->made_before = changes->made;
     changes->made = number;
@@ -254,9 +255,10 @@ static void record_take(struct changes *changes, const struct trace_record *reco
     case TRACE_MASKED_END: construct_close(changes, TRACE_MASKED_BEGIN); break;
     case TRACE_WAIT_BEGIN: wait_begin(actor, flags); break;
     case TRACE_WAIT_END: actor->wait = 0; break;
+    case TRACE_TASKLOOP_BEGIN: case TRACE_TASKLOOP_END: actor->taskloop = type == TRACE_TASKLOOP_BEGIN; break;
     case TRACE_MUTEX_BEGIN: actor->mutex = true; break;
     case TRACE_MUTEX_END: actor->mutex = false; break;
-    case TRACE_TIME: case TRACE_LENGTH: case TRACE_THREAD_END: case TRACE_TASKLOOP_BEGIN: case TRACE_TASKLOOP_END: case TRACE_TASKLOOP_RANGE: case TRACE_MARK: case TRACE_CPU: case TRACE_ITERATION: break;
+    case TRACE_TIME: case TRACE_LENGTH: case TRACE_THREAD_END: case TRACE_TASKLOOP_RANGE: case TRACE_MARK: case TRACE_CPU: case TRACE_ITERATION: break;
     default: unknown_if(changes, true); break;
     }
     changes->stack[0] = (struct actor){0};
@@ -336,7 +338,7 @@ static bool records_follow(struct changes *changes)
             __builtin_prefetch(soon_needed(changes), 1);
         uint32_t type = TRACE_TYPE(record->word);
         if (type == TRACE_TASK_CREATE) {                 /* these two change no state */
-            task_made(changes, TRACE_FLAGS(record->word), record->value);
+            task_made(changes, TRACE_FLAGS(record->word), TRACE_EXTRA(record->word), record->value);
             continue;
         }
         if (type == TRACE_DEPENDENCE) {

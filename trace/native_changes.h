@@ -1,7 +1,7 @@
 /* trace/native_changes.h - the records of one thread as what they change for the metrics: its state, and which tasks are made, begin, wait for others and end.
  *
  * That asks for nothing of other threads, so that several can be followed at once, ahead of who merges their changes by time; most records change nothing. Changes are told in pieces of a ring: who has the lock
- * fills one, and one who merges takes it. What this does not know (devices, messages, untied tasks, taskwaits with dependences, omp_all_memory) ends it.
+ * fills one, and one who merges takes it. What this does not know (devices, messages, untied tasks, taskwaits with dependences, divided taskloops, omp_all_memory) ends it.
  */
 #ifndef PCERE_TRACE_NATIVE_CHANGES_H
 #define PCERE_TRACE_NATIVE_CHANGES_H
@@ -38,7 +38,7 @@ struct numbers { uint32_t *first, *most; size_t thread_count; uint32_t end; };  
 bool numbers_init(struct numbers *numbers, const struct trace_file *file, bool *ret_many);
 void numbers_done(struct numbers *numbers);      /* accepts zeroed */
 
-struct actor { uint64_t id, team; uint32_t scope; /* + 1: of its children with dependences */ uint32_t number; bool implicit, initial, chunk, mutex; uint8_t wait, state; };
+struct actor { uint64_t id, team; uint32_t scope; /* + 1: of its children with dependences */ uint32_t number; bool implicit, initial, chunk, mutex, taskloop; uint8_t wait, state; };
 
 enum { CHANGES_ACTORS = 512, CHANGES_CONSTRUCTS = 64, CHANGES_PIECES = 4, CHANGES_LEAST = 32 };
 enum { CHANGES_UNKNOWN = 1, CHANGES_NO_MEMORY = 2 };

@@ -158,7 +158,7 @@ static void stretch_end(struct reading *reading, int64_t now_ns)
         else if (actor->mutex)
             kind = SPAN_MUTEX;
         else if (actor->task)
-            kind = timeline->tasks[actor->task - 1].flags & TASK_TARGET ? SPAN_IMPLICIT : SPAN_TASK;       /* the head's part of it: the task is the device's */
+            kind = timeline->tasks[actor->task - 1].flags & (TASK_TARGET | TASK_DIVIDES) ? SPAN_IMPLICIT : SPAN_TASK;       /* the head's part of it: the task is the device's */
         else if (actor->chunk)
             kind = SPAN_CHUNK;
         else if (actor->initial)
@@ -236,6 +236,20 @@ static void task_forget(struct reading *reading, struct actor *actor)
     reading->free_task = task + 1;
 }
 
+static bool of_taskloop(const struct trace_item *item)
+{
+    return !item->extra && !(item->flags & (TRACE_TASK_WAITS | TRACE_TASK_TARGET));
+}
+
+/* A taskloop's task that makes more of them divides it for the runtime. */
+static void divider_find(struct reading *reading, const struct trace_item *item)
+{
+    const struct actor *maker = actor_of(reading, reading->walk->now);
+    struct timeline_task *task = maker->task ? &reading->timeline->tasks[maker->task - 1] : NULL;
+    if (task && task->flags & TASK_OF_TASKLOOP && !maker->taskloop && of_taskloop(item))
+        task->flags |= TASK_DIVIDES;
+}
+
 static uint32_t task_made(struct reading *reading, const struct trace_item *item, int64_t now_ns)
 {
     struct timeline *timeline = reading->timeline;
@@ -247,12 +261,13 @@ static uint32_t task_made(struct reading *reading, const struct trace_item *item
         place = maker->taskloop ? maker->taskloop : maker->task ? timeline->tasks[maker->task - 1].place : 0;
     if (task == TIMELINE_NONE)
         return task;
+    bool parted = of_taskloop(item) && (maker->taskloop || (maker->task && timeline->tasks[maker->task - 1].flags & TASK_DIVIDES));
     uint32_t number = reading->file->part ? (uint32_t)trace_part_tasks(reading->file, item->value, item->ticks) : timeline->tasks_made++;
     timeline->tasks[task] = (struct timeline_task){.id = item->value, .created_ns = now_ns, .scope = maker->scope - 1, .epoch = maker->epoch, .team = maker->team, .phase = maker->phase,
                                  .place = place, .thread = TIMELINE_NONE, .number = number,
                                  .first_dependence = (uint32_t)timeline->dependence_count,
                                  .flags = (item->flags & TRACE_TASK_UNDEFERRED ? TASK_UNDEFERRED : 0u) | (item->flags & TRACE_TASK_WAITS ? TASK_WAITS : 0u) |
-                                          (item->flags & TRACE_TASK_TARGET ? TASK_TARGET : 0u)};
+                                          (item->flags & TRACE_TASK_TARGET ? TASK_TARGET : 0u) | (parted ? TASK_OF_TASKLOOP : 0u)};
     uint32_t team = maker->team, phase = maker->phase;
     struct timeline_step step = {.begin_ns = now_ns, .kind = STEP_CREATE, .number = task};
     step_put(reading, maker, &step);
@@ -283,6 +298,13 @@ static void task_switch(struct reading *reading, struct actor *actor, const stru
     }
     if (item->value)
         reading->walk->now = item->value;
+}
+
+/* It has iterations of its own. */
+static void range_told(struct reading *reading, const struct actor *actor)
+{
+    if (actor->task)
+        reading->timeline->tasks[actor->task - 1].flags &= ~(uint32_t)TASK_OF_TASKLOOP;
 }
 
 static void implicit_begin(struct reading *reading, const struct trace_item *item)
@@ -427,10 +449,12 @@ void reading_item(struct reading *reading, const struct trace_item *item)
     reading->walk->told = true;
     uint32_t place = item->extra < reading->file->construct_count ? reading->places[item->extra] : 0;
     struct actor *actor;
-    if (item->type != TRACE_DEPENDENCE) {
+    if (item->type == TRACE_TASK_CREATE)
+        divider_find(reading, item);             /* before what it did until now is told */
+    if (item->type != TRACE_DEPENDENCE && item->type != TRACE_CPU)
         stretch_end(reading, now_ns);
+    if (item->type != TRACE_DEPENDENCE)
         reading->walk->made = 0;
-    }
     actor = actor_of(reading, reading->walk->now);
     switch ((enum trace_type)item->type) {
     case TRACE_PARALLEL_BEGIN:
@@ -471,6 +495,7 @@ void reading_item(struct reading *reading, const struct trace_item *item)
     case TRACE_TASKLOOP_END: actor->taskloop = 0; break;
     case TRACE_TASK_CREATE: reading->walk->made = task_made(reading, item, now_ns) + 1; break;
     case TRACE_TASK_SWITCH: task_switch(reading, actor, item, now_ns); break;
+    case TRACE_TASKLOOP_RANGE: range_told(reading, actor); break;
     case TRACE_WAIT_BEGIN:
         wait_begin(reading, actor, item->flags, now_ns);
         break;
@@ -478,7 +503,7 @@ void reading_item(struct reading *reading, const struct trace_item *item)
     case TRACE_DEPENDENCE: dependence_add(reading, item); break;
     case TRACE_MUTEX_BEGIN: actor->mutex = 1; break;
     case TRACE_MUTEX_END: actor->mutex = 0; break;
-    case TRACE_TIME: case TRACE_THREAD_END: case TRACE_TASKLOOP_RANGE: case TRACE_MARK: case TRACE_CPU: case TRACE_ITERATION: case TRACE_TYPES: break;
+    case TRACE_TIME: case TRACE_THREAD_END: case TRACE_MARK: case TRACE_CPU: case TRACE_ITERATION: case TRACE_TYPES: break;
     default: outside_take_item(reading, actor, item, now_ns, place); break;
     }
 }

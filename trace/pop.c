@@ -55,6 +55,8 @@ static bool supply_make(const struct timeline *timeline, const struct graph *gra
     for (size_t i = 0; memory && i < tasks; i++)
         ready_ns[i] = timeline->tasks[i].created_ns;
     for (size_t node = 0; memory && graph && node < graph->count; node++) {
+        while (task < tasks && !timeline_task_counts(&timeline->tasks[task]))
+            task++;
         task_of[node] = graph->nodes[node].id != UINT64_MAX && task < tasks ? (uint32_t)task++ : TIMELINE_NONE;
         if (task_of[node] != TIMELINE_NONE)
             done_ns[node] = timeline->tasks[task_of[node]].end_ns;

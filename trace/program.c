@@ -388,8 +388,11 @@ static enum pcere_status tasks_join(struct building *building, struct pcere_erro
     uint32_t *task_of = status == PCERE_OK ? malloc((declared.count + 1) * sizeof *task_of) : NULL, task = 0;
     if (status == PCERE_OK && !task_of)
         building->memory = false;
-    for (size_t i = 0; task_of && i < declared.count; i++)
+    for (size_t i = 0; task_of && i < declared.count; i++) {
+        while (task < timeline->task_count && !timeline_task_counts(&timeline->tasks[task]))
+            task++;
         task_of[i] = declared.nodes[i].id != UINT64_MAX ? task++ : TIMELINE_NONE;
+    }
     for (size_t i = 0; task_of && i < declared.edge_count && building->memory; i++)
         if (task_of[declared.from[i]] != TIMELINE_NONE && task_of[declared.to[i]] != TIMELINE_NONE)
             edge_new(building, building->tasks[task_of[declared.from[i]]].exit, building->tasks[task_of[declared.to[i]]].entry);

@@ -60,7 +60,8 @@ struct timeline_thread { uint32_t process; int64_t tid; uint32_t name; bool devi
 enum dependence_type { DEPENDENCE_IN = 1, DEPENDENCE_OUT, DEPENDENCE_INOUT, DEPENDENCE_MUTEXINOUTSET, DEPENDENCE_INOUTSET, DEPENDENCE_TYPES };
 struct dependence { uint64_t address; uint32_t type; bool all_memory; };
 
-enum task_flag { TASK_UNDEFERRED = 1, TASK_WAITS = 2 /* a taskwait with dependences */, TASK_TARGET = 4, TASK_BEGUN = 8, TASK_ENDED = 16 };
+enum task_flag { TASK_UNDEFERRED = 1, TASK_WAITS = 2 /* a taskwait with dependences */, TASK_TARGET = 4, TASK_BEGUN = 8, TASK_ENDED = 16,
+                 TASK_OF_TASKLOOP = 32 /* and no range of it is known */, TASK_DIVIDES = 64 /* the runtime's own: it makes a taskloop's tasks */ };
 
 struct timeline_task {           /* an explicit task; in the order of their creation */
     uint64_t id;
@@ -74,6 +75,9 @@ struct timeline_task {           /* an explicit task; in the order of their crea
     uint32_t first_dependence, dependence_count;
     uint32_t flags;              /* enum task_flag */
 };
+
+/* One of the program's. Graphs (dependences.h) have these alone, in this order. */
+static inline bool timeline_task_counts(const struct timeline_task *task) { return !(task->flags & TASK_DIVIDES); }
 
 /* What a task did, in its order: of traces of ours, for programs run again in thought (trace/program.h). */
 enum step_kind { STEP_RUN, STEP_CREATE, STEP_FORK, STEP_TASKWAIT, STEP_BARRIER, STEP_DATA /* moved to or from a device */, STEP_TARGET /* executed there */ };

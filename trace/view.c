@@ -198,6 +198,8 @@ static void edges_arrows(struct view *view, const struct keyed *list, size_t cou
     uint32_t task = 0;
     view->memory &= spans != NULL;
     for (size_t node = 0; spans && node < graph->count; node++) {
+        while (of_trace && task < view->run->timeline.task_count && !timeline_task_counts(&view->run->timeline.tasks[task]))
+            task++;
         uint64_t number = of_trace ? (graph->nodes[node].id != UINT64_MAX ? view->run->timeline.tasks[task++].number : UINT64_MAX) : graph->nodes[node].id;
         if (number >= TIMELINE_NONE)
             continue;

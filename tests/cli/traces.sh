@@ -136,6 +136,43 @@ for threads in 1 2; do
     done
 done
 
+# tasks by which the runtime divides a taskloop are none of the program's
+cat >divided.c <<'END'
+static int v[4000];
+static void grow(int depth)
+{
+    for (int i = 0; depth && i < 3; i++) {
+        #pragma omp task
+        grow(depth - 1);
+    }
+    #pragma omp taskwait
+}
+int main(void)
+{
+    for (int k = 0; k < 20; k++) {
+        #pragma omp parallel
+        #pragma omp single
+        #pragma omp taskgroup
+        grow(4);
+        #pragma omp parallel
+        #pragma omp single
+        #pragma omp taskloop grainsize(100)
+        for (int i = 0; i < 4000; i++) v[i]++;
+    }
+}
+END
+"$CLANG" -O1 -g -fopenmp divided.c -o divided
+run "$PCERE" trace --threads 2 ./divided; says "taskloops of more tasks than the runtime makes at once" 0
+counts="grow@divided.c:5 2400, main@divided.c:19 800"
+run "$PCERE" metrics task divided.pct --json; says "their tasks" 0
+is "are the program's" "$(json '.runs[0].rows | map((.location | sub(":[0-9]+$"; "")) + " " + (.count | tostring)) | sort | join(", ")')" "$counts"
+run "$PCERE" metrics omp divided.pct --json; says "the run's" 0
+is "are as many" "$(json '.runs[0].metrics["Number of tasks"]')" 3200
+run "$PCERE" metrics graph divided.pct --json; says "the graph's" 0
+is "and so many" "$(json '.runs[0].metrics.tasks >= 3200 and (.runs[0].metrics.tasks - 3200) % 20 == 0')" true
+run "$PCERE" graph divided.pct --style plain --nodes 100000 -o divided.dot; says "the graph" 0
+is "has them" "$(grep -c 'kind=task' divided.dot)" 3200
+
 # chunks of many blocks: 16 bytes each, and what holds beyond a block is told once a block
 cat >chunks.c <<'END'
 int main(void)

@@ -163,6 +163,45 @@ static void execute(unsigned thread, uint64_t begin, uint64_t end, uint32_t stat
     record(thread, end, TRACE_TASK_SWITCH, status, 0, id(thread, thread ? 1 : 2));
 }
 
+/* Thread 1 executes the first task, which makes two more. */
+static void taskloop_play(void)
+{
+    record(0, 2000, TRACE_TASKLOOP_BEGIN, 0, 2, 0);
+    for (uint64_t i = 0; i < 3; i++)
+        record(0, 2100 + i, TRACE_TASK_CREATE, 0, 0, id(0, 3 + i));
+    record(0, 2200, TRACE_TASKLOOP_END, 0, 0, 0);
+    execute(0, 2300, 2400, 1, id(0, 4));
+    execute(0, 2500, 2600, 1, id(0, 5));
+    record(1, 2300, TRACE_TASK_SWITCH, 7, 0, id(0, 3));
+    record(1, 2350, TRACE_TASK_CREATE, 0, 0, id(1, 2));
+    record(1, 2400, TRACE_TASK_CREATE, 0, 0, id(1, 3));
+    record(1, 2450, TRACE_TASK_SWITCH, 1, 0, id(1, 1));
+    execute(1, 2500, 2600, 1, id(1, 2));
+    execute(1, 2700, 2800, 1, id(1, 3));
+}
+
+static void who_divides_a_taskloop_is_no_task(void)
+{
+    struct run run;
+    struct task_metrics row;
+    struct run_metrics metrics;
+    struct pop pop;
+    struct pcere_error error;
+    bool done = true;
+    region_play(taskloop_play);
+    CU_ASSERT_EQUAL_FATAL(native_metrics(path, 1, &metrics, &pop, &done, &error), PCERE_OK);
+    CU_ASSERT_FALSE(done);                       /* the model knows */
+    rows_find(&run, &row);
+    CU_ASSERT_EQUAL(row.count, 4);
+    CU_ASSERT_EQUAL(row.sum_ns, 400);
+    CU_ASSERT_EQUAL(run.graph.count, 4);
+    CU_ASSERT_EQUAL_FATAL(metrics_run(&run.timeline, &metrics, &error), PCERE_OK);
+    CU_ASSERT_EQUAL(metrics.values[METRIC_TASKS], 4);
+    CU_ASSERT_EQUAL_FATAL(pop_make(&run.timeline, &run.graph, &pop, &error), PCERE_OK);
+    CU_ASSERT_EQUAL(pop.parts_ns[POP_USEFUL], 400);
+    run_done(&run);
+}
+
 /* Thread 0 fulfils the event of the task that thread 1 executed, in a task that goes on. */
 static void detached_play(void)
 {
@@ -191,6 +230,7 @@ static void a_detached_task_ends_with_its_body(void)
 
 static const struct unit_test tests[] = {
     {"several threads find what one finds, and what the model finds", several_threads_find_what_one_finds},
+    {"what divides a taskloop for the runtime is no task", who_divides_a_taskloop_is_no_task},
     {"a detached task ends with its body, and who fulfils its event goes on", a_detached_task_ends_with_its_body},
 };
 
