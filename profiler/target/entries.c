@@ -301,7 +301,10 @@ RECORDER_EXPORT int32_t __kmpc_omp_task(ident *where, int32_t thread, void *task
     struct recorder *recorder = entry(CALLER);
     if (recorder)
         recorder->pending = recorder_construct(recorder, where, CALLER, TRACE_TASK);
-    return NEXT(__kmpc_omp_task)(where, thread, task);
+    int32_t answer = NEXT(__kmpc_omp_task)(where, thread, task);
+    if (recorder)
+        recorder->pending = 0;                   /* an untied task that goes on is not made again */
+    return answer;
 }
 
 /* The tool event for dependences would have the runtime make a list of them, which costs as much as all records of a task. Calls by the runtime itself are gcc's code. */

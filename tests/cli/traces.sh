@@ -136,13 +136,13 @@ for threads in 1 2; do
     done
 done
 
-# tasks by which the runtime divides a taskloop are none of the program's
+# tasks by which the runtime divides a taskloop are none of the program's; untied tasks before it leave nothing to be taken for one of its own
 cat >divided.c <<'END'
 static int v[4000];
 static void grow(int depth)
 {
     for (int i = 0; depth && i < 3; i++) {
-        #pragma omp task
+        #pragma omp task untied
         grow(depth - 1);
     }
     #pragma omp taskwait
