@@ -9,11 +9,11 @@
  * Pure computation: it reads no file.
  *
  * Which samples count: kind "replay", of the host asked for, the region, the representative, the thread count, the flags and the settings
- * asked for; of those, the ones whose warm-up policy is that of the newest. All of them count, but for repetitions that the kernel interrupted
+ * asked for; of those, the ones for which the newest's warm-up was asked, and the policy is that of the newest of these. All of them count, but for repetitions that the kernel interrupted
  * (measured.h), however old: a sample is one process's
  * repetitions, processes differ by 1 to 5 %, and more processes are what narrows the interval. T_vitro is the median of all their
- * repetitions. Samples of a part of a region's iterations and of all of them are not mixed: those count that are of the newest one's kind, and
- * T_vitro of shots is their mean, since each shot has seen other iterations, and so it is with more threads than processors (measured_is_crowded).
+ * repetitions. Samples of a part of a region's iterations and of all of them are not mixed: where there are any of all of them, these count, however old, since
+ * the others are extrapolated; T_vitro of shots is their mean, since each shot has seen other iterations, and so it is with more threads than processors (measured_is_crowded).
  *
  * A class whose codelet, at the capture's thread count, took PREDICT_ALIEN_FACTOR times what its members took in vivo, or that part of it, is not represented
  * by it: the class counts as one that was not captured. But where the class is that one invocation, and it did no I/O, the codelet that is faster counts:

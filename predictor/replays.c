@@ -24,7 +24,18 @@ static bool sample_replays(const struct predict_request *request, const struct s
            text_equal(sample->region, region) && text_equal(sample->flags, request->flags) && text_equal(sample->settings, request->settings);
 }
 
-/* Newest first in line decides the warm-up policy; of equally new ones, the later line. */
+static bool is_whole(const struct store_sample *sample)
+{
+    return !(sample->sampled_ratio > 0);
+}
+
+/* Of two of which the later line comes second. Whole replays before samples, which extrapolate; then the newer. */
+static bool outranks(const struct store_sample *later, const struct store_sample *sample)
+{
+    return is_whole(later) != is_whole(sample) ? is_whole(later) : later->when_s >= sample->when_s;
+}
+
+/* The newest decides which warm-up was asked for, and of those the first in rank the policy. */
 void replays_choose(const struct predict_request *request, const char *region, uint64_t representative, uint32_t threads,
                     struct replays *replays)
 {
@@ -34,11 +45,17 @@ void replays_choose(const struct predict_request *request, const char *region, u
         if (sample_replays(request, sample, region, representative, threads) && (!newest || sample->when_s >= newest->when_s))
             newest = sample;
     }
-    replays->count = 0;
+    const struct store_sample *first = NULL;
     for (size_t i = 0; newest && i < request->sample_count; i++) {
         const struct store_sample *sample = &request->samples[i];
-        if (sample_replays(request, sample, region, representative, threads) && text_equal(sample->warmup, newest->warmup) &&
-            text_equal(sample->warmup_policy, newest->warmup_policy) && (sample->sampled_ratio > 0) == (newest->sampled_ratio > 0))
+        if (sample_replays(request, sample, region, representative, threads) && text_equal(sample->warmup, newest->warmup) && (!first || outranks(sample, first)))
+            first = sample;
+    }
+    replays->count = 0;
+    for (size_t i = 0; first && i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (sample_replays(request, sample, region, representative, threads) && text_equal(sample->warmup, first->warmup) &&
+            text_equal(sample->warmup_policy, first->warmup_policy) && is_whole(sample) == is_whole(first))
             replays->samples[replays->count++] = sample;
     }
 }
@@ -58,17 +75,17 @@ double replays_residual(const struct replays *replays)
     return newest ? fmax(fmin(newest->residual_ratio, 1), -1) : PREDICT_UNKNOWN_RATIO;
 }
 
-/* The newest replay of a class that was compared with its time in vivo, or NULL. */
-static const struct store_sample *newest_compared(const struct predict_request *request, const char *region, const struct store_class *class)
+/* The first in rank of a class's replays that were compared with its time in vivo, or NULL. */
+static const struct store_sample *first_compared(const struct predict_request *request, const char *region, const struct store_class *class)
 {
-    const struct store_sample *newest = NULL;
+    const struct store_sample *first = NULL;
     for (size_t i = 0; i < request->sample_count; i++) {
         const struct store_sample *sample = &request->samples[i];
         if (sample->has_residual && replays_sample_is(sample, "replay", request->arch) && sample->representative == class->representative &&
-            text_equal(sample->region, region) && (!newest || sample->when_s >= newest->when_s))
-            newest = sample;
+            text_equal(sample->region, region) && (!first || outranks(sample, first)))
+            first = sample;
     }
-    return newest;
+    return first;
 }
 
 static double apart(double one, double other)
@@ -79,18 +96,18 @@ static double apart(double one, double other)
 uint64_t replays_reference_ns(const struct predict_request *request, const char *region, const struct store_class *class)
 {
     uint64_t mean_ns = class->members ? class->time_ns / class->members : 0, own_ns = class->representative_ns;
-    const struct store_sample *newest = newest_compared(request, region, class);
-    if (!newest || apart((double)mean_ns, (double)own_ns) > log(STRETCHED_MOST))
+    const struct store_sample *compared = first_compared(request, region, class);
+    if (!compared || apart((double)mean_ns, (double)own_ns) > log(STRETCHED_MOST))
         return own_ns;
-    double vitro_ns = (1 + newest->residual_ratio) * (double)own_ns;       /* classes that count by their own times are compared with their representative */
+    double vitro_ns = (1 + compared->residual_ratio) * (double)own_ns;       /* classes that count by their own times are compared with their representative */
     bool scaled = fabs(amdahl_class_weight(class->members, class->time_ns, own_ns) - (double)class->members) > 0;
     return scaled && apart(vitro_ns, (double)mean_ns) < apart(vitro_ns, (double)own_ns) ? mean_ns : own_ns;
 }
 
 double replays_alien_ratio(const struct predict_request *request, const char *region, const struct store_class *class, bool slow)
 {
-    const struct store_sample *newest = newest_compared(request, region, class);
-    double ratio = newest ? 1 + newest->residual_ratio : 1;
+    const struct store_sample *compared = first_compared(request, region, class);
+    double ratio = compared ? 1 + compared->residual_ratio : 1;
     bool itself = slow && class->members == 1 && !class->io;         /* nothing makes a region faster than it is, and a stop may have stretched it in vivo */
     return ratio >= PREDICT_ALIEN_FACTOR || (ratio <= 1 / PREDICT_ALIEN_FACTOR && !itself) ? ratio - 1 : 0;
 }

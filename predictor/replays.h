@@ -25,7 +25,7 @@ double replays_residual(const struct replays *replays);
  * threads what members take on average rather than what the representative took, and the two are within a factor of 1.25. Then that one timing was off (a stop, the machine), and
  * members do not differ by degree. */
 uint64_t replays_reference_ns(const struct predict_request *request, const char *region, const struct store_class *class);
-/* By how much the codelet took longer than its class, where it is not what that was (PREDICT_ALIEN_FACTOR), e.g. 2.5 or -0.8; else 0: by the newest of all its replays
+/* By how much the codelet took longer than its class, where it is not what that was (PREDICT_ALIEN_FACTOR), e.g. 2.5 or -0.8; else 0: by the newest of all its whole replays, or else samples,
  * on that machine that says it, whatever their threads and flags. `slow`: a codelet of a class that is one invocation may be the faster one; else that tells as well
  * that its times in vitro and in vivo do not belong together, whichever is wrong. */
 double replays_alien_ratio(const struct predict_request *request, const char *region, const struct store_class *class, bool slow);

@@ -875,6 +875,7 @@ static void sampled_regions(void)
     samples[count] = replay(count, "home", "solve@x.c:10", 7, 1, 1100000, 0.05);
     samples[count].samples_ns[REPEAT - 1] += 90000;       /* the mean moves, the median would not */
     samples[count++].sampled_ratio = 0.02;
+    samples[0].warmup = (char *)(uintptr_t) "none";       /* the whole one was asked for otherwise */
     struct predict_request asked = request(samples, count, "home", threads, 1);
     struct predict_result result;
     CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
@@ -882,7 +883,7 @@ static void sampled_regions(void)
     CU_ASSERT_EQUAL(region->basis, PREDICT_SAMPLE);
     CU_ASSERT_EQUAL(region->classes[0].basis, PREDICT_SAMPLE);
     CU_ASSERT_EQUAL(region->classes[0].vitro_ns, 1110000);
-    CU_ASSERT_EQUAL(region->classes[0].process_count, 1);         /* the whole replay, which is older, is not mixed with it */
+    CU_ASSERT_EQUAL(region->classes[0].process_count, 1);         /* the whole replay is not mixed with it */
     CU_ASSERT_EQUAL(region->classes[1].basis, PREDICT_REPLAY);
     CU_ASSERT_EQUAL(region->in_vivo_ns, 70000);
     double half = (double)(region->high_ns - region->low_ns) / 2;
@@ -893,6 +894,35 @@ static void sampled_regions(void)
     CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
     CU_ASSERT_EQUAL(result.points[0].regions[0].basis, PREDICT_REPLAY);
     CU_ASSERT_EQUAL(result.points[0].regions[0].classes[0].vitro_ns, 1000000);
+    predict_result_done(&result);
+}
+
+/* However new they are, and though they would say that the codelet is not what its class was. */
+static void samples_beside_whole_replays(void)
+{
+    static const uint32_t threads[] = {1};
+    struct store_sample samples[8];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    samples[0].has_residual = true;
+    samples[0].residual_ratio = 0.01;
+    samples[count] = replay(count, "home", "solve@x.c:10", 7, 1, 40000, 0);
+    samples[count].has_residual = true;
+    samples[count].residual_ratio = -0.96;
+    samples[count++].sampled_ratio = 0.05;
+    struct predict_request asked = request(samples, count, "home", threads, 1);
+    struct predict_result result;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    const struct predict_class *class = &result.points[0].regions[0].classes[0];
+    CU_ASSERT_EQUAL(class->basis, PREDICT_REPLAY);
+    CU_ASSERT_EQUAL(class->vitro_ns, 1000000);
+    CU_ASSERT_EQUAL(class->process_count, 1);
+    CU_ASSERT_EQUAL(replays_alien_ratio(&asked, "solve@x.c:10", &solve_classes[0], true), 0);
+    predict_result_done(&result);
+    samples[0].flags = (char *)(uintptr_t) "-O1";          /* of other code: no whole one is there */
+    samples[0].has_residual = samples[count - 1].has_residual = false;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(result.points[0].regions[0].classes[0].basis, PREDICT_SAMPLE);
+    CU_ASSERT_EQUAL(result.points[0].regions[0].classes[0].vitro_ns, 40000);
     predict_result_done(&result);
 }
 
@@ -1056,6 +1086,7 @@ static const struct unit_test tests[] = {
     {"what was not captured keeps its in-vivo time", nothing_captured},
     {"what runs inside other regions counts there only, and needs no replay", nested_regions},
     {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
+    {"samples of a part of the iterations count where no whole replay is there", samples_beside_whole_replays},
     {"what other work took from replays is told", other_work_is_told},
     {"processors that lie differently far apart are told", processors_apart_are_told},
     {"with more threads than processors the mean of repetitions counts", more_threads_than_processors},
