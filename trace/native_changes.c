@@ -122,7 +122,7 @@ static enum state state_of(const struct actor *actor)
         return STATE_WAIT_TASKS;
     if (actor->wait)
         return actor->wait == WAIT_BARRIER || actor->wait == WAIT_BARRIER_EXPLICIT ? STATE_WAIT_EXPLICIT : STATE_WAIT_BARRIER;
-    return actor->mutex ? STATE_MUTEX : !actor->implicit || actor->chunk ? STATE_USEFUL : actor->initial ? STATE_SERIAL : STATE_BODY;
+    return actor->mutex ? STATE_MUTEX : actor->divides ? STATE_BODY : !actor->implicit || actor->chunk ? STATE_USEFUL : actor->initial ? STATE_SERIAL : STATE_BODY;
 }
 
 static struct actor *actor_push(struct changes *changes)
@@ -132,6 +132,25 @@ static struct actor *actor_push(struct changes *changes)
     else
         changes->depth++;
     return &changes->stack[changes->depth];
+}
+
+static bool of_taskloop(uint32_t flags, uint32_t construct)
+{
+    return !construct && !(flags & (TRACE_TASK_WAITS | TRACE_TASK_TARGET));
+}
+
+/* The task that begins makes a taskloop's tasks, and nothing before that. What makes some later is left to the model. */
+static bool divider_begins(const struct changes *changes)
+{
+    const struct trace_cursor *cursor = &changes->cursor;
+    uint32_t type = cursor->at < cursor->end ? TRACE_TYPE(cursor->at->word) : TRACE_TIME;
+    if (!changes->all_seen || (type != TRACE_TASK_CREATE && type != TRACE_CPU && type != TRACE_TIME))
+        return false;
+    struct trace_cursor ahead = *cursor;
+    const struct trace_record *record = trace_cursor_record(&ahead);
+    while (record && TRACE_TYPE(record->word) == TRACE_CPU)
+        record = trace_cursor_record(&ahead);
+    return record && TRACE_TYPE(record->word) == TRACE_TASK_CREATE && of_taskloop(TRACE_FLAGS(record->word), TRACE_EXTRA(record->word));
 }
 
 static void task_switch(struct changes *changes, uint32_t flags, uint64_t id)
@@ -153,7 +172,9 @@ static void task_switch(struct changes *changes, uint32_t flags, uint64_t id)
     uint64_t team = top->team;
     changes->depth -= ends && changes->depth;
     struct actor *task = actor_push(changes);
-    *task = (struct actor){.id = id, .team = team, .number = number_of(changes->numbers, id), .state = STATE_USEFUL};
+    bool divides = divider_begins(changes);
+    *task = (struct actor){.id = id, .team = team, .number = number_of(changes->numbers, id), .divides = divides, .state = divides ? STATE_BODY : STATE_USEFUL};
+    changes->tasks_dividing += divides;
     changes->tasks_begun++;
     put(changes, CHANGE_BEGIN, task->number);
 }
@@ -163,8 +184,8 @@ static void task_made(struct changes *changes, uint32_t flags, uint32_t construc
 {
     uint32_t number = number_of(changes->numbers, id);
     const struct actor *maker = &changes->stack[changes->depth];
-    bool own = id >> TRACE_ID_THREAD_SHIFT == changes->thread, divides = !construct && changes->depth && !maker->implicit && !maker->taskloop;
-    unknown_if(changes, divides || !number || !own || number <= changes->made || flags & (TRACE_TASK_UNTIED | TRACE_TASK_WAITS | TRACE_TASK_TARGET));
+    bool own = id >> TRACE_ID_THREAD_SHIFT == changes->thread, divides = of_taskloop(flags, construct) && changes->depth && !maker->implicit && !maker->taskloop;
+    unknown_if(changes, (divides && !maker->divides) || !number || !own || number <= changes->made || flags & (TRACE_TASK_UNTIED | TRACE_TASK_WAITS | TRACE_TASK_TARGET));
     changes->tasks_made++;
     changes->made_before = changes->made;
     changes->made = number;
@@ -383,6 +404,7 @@ bool changes_init(struct changes *changes, const struct trace_file *file, size_t
     changes->numbers = numbers;
     changes->thread = (uint32_t)thread;
     changes->end_ns = end_ns;
+    changes->all_seen = !file->header->unmatched && !file->header->unnamed;
     changes->length = length;
     changes->cells.edge = edge_take;
     changes->cells.state = changes;

@@ -1,7 +1,7 @@
 /* trace/native_changes.h - the records of one thread as what they change for the metrics: its state, and which tasks are made, begin, wait for others and end.
  *
  * That asks for nothing of other threads, so that several can be followed at once, ahead of who merges their changes by time; most records change nothing. Changes are told in pieces of a ring: who has the lock
- * fills one, and one who merges takes it. What this does not know (devices, messages, untied tasks, taskwaits with dependences, divided taskloops, omp_all_memory) ends it.
+ * fills one, and one who merges takes it. What this does not know (devices, messages, untied tasks, taskwaits with dependences, omp_all_memory) ends it.
  */
 #ifndef PCERE_TRACE_NATIVE_CHANGES_H
 #define PCERE_TRACE_NATIVE_CHANGES_H
@@ -38,7 +38,7 @@ struct numbers { uint32_t *first, *most; size_t thread_count; uint32_t end; };  
 bool numbers_init(struct numbers *numbers, const struct trace_file *file, bool *ret_many);
 void numbers_done(struct numbers *numbers);      /* accepts zeroed */
 
-struct actor { uint64_t id, team; uint32_t scope; /* + 1: of its children with dependences */ uint32_t number; bool implicit, initial, chunk, mutex, taskloop; uint8_t wait, state; };
+struct actor { uint64_t id, team; uint32_t scope; /* + 1: of its children with dependences */ uint32_t number; bool implicit, initial, chunk, mutex, taskloop, divides /* a taskloop, for the runtime */; uint8_t wait, state; };
 
 enum { CHANGES_ACTORS = 512, CHANGES_CONSTRUCTS = 64, CHANGES_PIECES = 4, CHANGES_LEAST = 32 };
 enum { CHANGES_UNKNOWN = 1, CHANGES_NO_MEMORY = 2 };
@@ -62,9 +62,10 @@ struct changes {                 /* made by changes_init */
     uint32_t *edges;             /* tasks that the last one waits for, and that had no room */
     size_t edge_count, edge_capacity, edges_told;
     uint64_t state_ns[STATES];   /* but of waits that the end of a region may cut */
+    bool all_seen;               /* each call of the program's has its record */
     bool counts;                 /* it had a stretch of time in one of those */
     struct metrics_busy computing;
-    uint64_t tasks_made, tasks_begun, tasks_ended;
+    uint64_t tasks_made, tasks_begun, tasks_ended, tasks_dividing;
     struct change *ring;         /* [CHANGES_PIECES * length] */
     size_t length;
     uint32_t counts_of[CHANGES_PIECES];

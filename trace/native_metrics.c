@@ -46,7 +46,7 @@ struct sums {
     uint64_t *tasks_ns;          /* to which of the next two the time goes that passes; NULL: to none */
     uint64_t state_ns[STATES], ready_ns[STATES], blocked_ns[STATES];     /* threads' time in a state, that of it in which a task was ready, and in which none but blocked ones were there */
     struct ready tasks;
-    uint64_t tasks_made;
+    uint64_t tasks_made;         /* by the program */
     struct metrics_busy computing;                       /* of any thread */
     bool any_declared, unknown, memory;
     pthread_mutex_t idle;        /* of helpers that found nothing to follow */
@@ -318,7 +318,7 @@ static void thread_end(struct sums *sums, struct thread *thread)
 
 static void threads_end(struct sums *sums)
 {
-    uint64_t made = 0, begun = 0, ended = 0;
+    uint64_t made = 0, begun = 0, ended = 0, dividing = 0;
     if (!sums->unknown)
         time_pass(sums, sums->end_ns);
     for (size_t i = 0; i < sums->file->thread_count; i++) {
@@ -328,9 +328,10 @@ static void threads_end(struct sums *sums)
         made += thread->changes->tasks_made;
         begun += thread->changes->tasks_begun;
         ended += thread->changes->tasks_ended;
+        dividing += thread->changes->tasks_dividing;
     }
     sums->unknown |= made != begun || made != ended;
-    sums->tasks_made = made;
+    sums->tasks_made = made - dividing;
 }
 
 static void merge(struct sums *sums)

@@ -1,4 +1,4 @@
-/* trace/native_metrics.h - the metrics of a trace of our own straight from its records, for programs whose numbers do not need the model: they have no devices, messages, untied tasks, taskwaits with dependences, divided taskloops or omp_all_memory. */
+/* trace/native_metrics.h - the metrics of a trace of our own straight from its records, for programs whose numbers do not need the model: they have no devices, messages, untied tasks, taskwaits with dependences or omp_all_memory. */
 #ifndef PCERE_TRACE_NATIVE_METRICS_H
 #define PCERE_TRACE_NATIVE_METRICS_H
 
