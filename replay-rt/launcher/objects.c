@@ -45,7 +45,7 @@ static bool is_image(const struct objects *objects, uint64_t address)
     return address >= objects->image_low && address < objects->image_end;
 }
 
-/* The kernel may make several mappings of one heap or arena, whose blocks do not end with them. */
+/* The kernel may make several mappings of one heap or arena, whose blocks do not end with them; .bss begins in the mapping of the file's last page. */
 static uint64_t span_end(const struct store_codelet *codelet, size_t i, enum store_role role)
 {
     uint64_t end = codelet->mappings[i].end;
@@ -332,7 +332,8 @@ static uint32_t variable_add(struct objects *objects, const struct debug_variabl
         return NONE;
     struct object object = {.address = address, .type = variable->type, .parent = NONE, .alias = NONE, .thread = thread,
                             .kind = OBJECT_VARIABLE, .name = variable->name, .function = variable->function};
-    object.bytes = bytes < mapping->end - address ? bytes : mapping->end - address;
+    uint64_t most = span_end(objects->source.codelet, (size_t)(mapping - objects->source.codelet->mappings), mapping->role) - address;
+    object.bytes = bytes < most ? bytes : most;
     object.group = objects_mixed(address, (uint64_t)thread << 32 | variable->type);
     return object_add(objects, &object);
 }

@@ -142,6 +142,30 @@ verdict derived.pcere owners@ 2 different
 holds "what it has in the padding of its base class is no padding, by a pointer and in a variable" jq -e '.codelets[0].causes | map(select(.verdict == "different") | .name)
     | index("shape->(derived)") != null and index("square.owner") != null' .out
 
+# ---- the first page of .bss is the file's ---------------------------------------------------------------------------------------------------
+compile bss <<'C'
+#include <omp.h>
+#include <stdio.h>
+double doubles[3000];
+float floats[3000];
+int integers[3000];
+static void beyond(int at)
+{
+#pragma omp parallel
+#pragma omp single
+    doubles[at] = floats[at] = (float)(integers[at] = omp_get_num_threads());
+}
+int main(void)
+{
+    beyond(2990);
+    puts(doubles[2990] > 0 ? "PASS" : "FAIL");
+    return 0;
+}
+C
+captured bss
+verdict bss.pcere beyond@ 2 different
+is "a variable that goes on behind it has its elements there" "$(jq -r '[.codelets[0].causes[].first] | sort | .[]' .out)" $'doubles[2990]\nfloats[2990]\nintegers[2990]'
+
 # ---- classes that the region's file only declares -------------------------------------------------------------------------------------------
 program declared declared.cpp declared_made.cpp declared_too.cpp
 captured declared
