@@ -23,6 +23,13 @@ enum debug_kind {
     DEBUG_STRUCT,                     /* classes and unions, too */
 };
 
+/* An array that a structure ends with, and that may go on behind it. */
+enum debug_tail {
+    DEBUG_TAIL_NONE,
+    DEBUG_TAIL_FLEXIBLE,              /* of no length: `double v[];` */
+    DEBUG_TAIL_ONE,                   /* of one element, as before C99, unless it is meant */
+};
+
 struct debug_member {
     const char *name;                 /* NULL: a base class, or an unnamed union, whose members count as members of this */
     uint32_t type;
@@ -50,6 +57,7 @@ struct debug_type {
     size_t dimension_count;
     struct debug_member *members;     /* DEBUG_STRUCT: as declared */
     size_t member_count;
+    enum debug_tail tail;             /* DEBUG_STRUCT */
     void *place;                      /* private */
 };
 
@@ -113,9 +121,12 @@ struct debug_leaf {
 
 struct text;
 
-/* The value that holds byte `offset` of something of that type. `exact` and `pattern` (each may be NULL) get what is to be written behind its name:
- * "[3][17].re" and "[][].re"; of Fortran's "(18,4)%re" and "(:,:)%re". */
-void debug_type_walk(const struct debug_info *info, uint32_t type, uint64_t offset, struct text *exact, struct text *pattern,
+/* The array that the structure ends with, and that may go on behind it; *ret_offset: where it begins, no farther than the structure reaches. 0: there is none. */
+uint32_t debug_type_tail(const struct debug_info *info, uint32_t type, uint64_t *ret_offset);
+
+/* The value that holds byte `offset` of something of that type; `open`: the array that it ends with goes on behind it (one of no length does anyway). `exact` and
+ * `pattern` (each may be NULL) get what is to be written behind its name: "[3][17].re" and "[][].re"; of Fortran's "(18,4)%re" and "(:,:)%re". */
+void debug_type_walk(const struct debug_info *info, uint32_t type, uint64_t offset, bool open, struct text *exact, struct text *pattern,
                      struct debug_leaf *ret_leaf);
 
 #endif

@@ -139,6 +139,22 @@ static bool member_read(struct debug_info *info, Dwarf_Die *die, int depth, stru
     return true;
 }
 
+static enum debug_tail tail_of(const struct debug_info *info, const struct debug_type *type)
+{
+    if (!type->member_count || type->fortran || !type->bytes)
+        return DEBUG_TAIL_NONE;
+    const struct debug_member *last = &type->members[type->member_count - 1];
+    const struct debug_type *member = &info->types[last->type];
+    for (size_t i = 0; i + 1 < type->member_count; i++)
+        if (type->members[i].offset > last->offset)
+            return DEBUG_TAIL_NONE;
+    if (member->kind == DEBUG_STRUCT)
+        return member->tail == DEBUG_TAIL_FLEXIBLE ? DEBUG_TAIL_FLEXIBLE : DEBUG_TAIL_NONE;
+    if (member->kind != DEBUG_ARRAY || member->count > 1 || !info->types[member->element].bytes)
+        return DEBUG_TAIL_NONE;
+    return member->count ? DEBUG_TAIL_ONE : DEBUG_TAIL_FLEXIBLE;
+}
+
 static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, int depth)
 {
     struct debug_type type = {.kind = DEBUG_STRUCT, .hollow = true, .name = debug_string(die, DW_AT_name), .fortran = debug_is_fortran(die)};
@@ -159,6 +175,8 @@ static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, in
             type.hollow &= info->types[member.type].hollow;
             type.members[type.member_count++] = member;
         } while (debug_sibling(info, &child));
+    if (dwarf_tag(die) != DW_TAG_union_type)
+        type.tail = tail_of(info, &type);
     return type;
 }
 

@@ -36,6 +36,34 @@ static const struct debug_member *member_at(const struct debug_info *info, const
     return found;
 }
 
+/* The last member, if it is an array that goes on here. */
+static const struct debug_member *tail_at(const struct debug_type *type, uint64_t offset, bool open)
+{
+    if (type->tail != DEBUG_TAIL_FLEXIBLE && (type->tail != DEBUG_TAIL_ONE || !open))
+        return NULL;
+    const struct debug_member *last = &type->members[type->member_count - 1];
+    return offset >= last->offset ? last : NULL;
+}
+
+uint32_t debug_type_tail(const struct debug_info *info, uint32_t number, uint64_t *ret_offset)
+{
+    uint64_t offset = 0;
+    const struct debug_type *type = debug_type_get(info, number);
+    const uint64_t most = type->bytes;
+    for (int depth = 0; depth < DEPTH_MOST && type->kind == DEBUG_STRUCT && type->tail; depth++) {
+        const struct debug_member *last = &type->members[type->member_count - 1];
+        if (last->offset > most - offset)
+            return 0;
+        offset += last->offset;
+        number = last->type;
+        type = debug_type_get(info, number);
+    }
+    if (type->kind != DEBUG_ARRAY || !offset)
+        return 0;
+    *ret_offset = offset;
+    return number;
+}
+
 /* Bit fields that share a byte are told apart by nobody here. */
 static void neighbours_add(const struct debug_type *type, const struct debug_member *first, uint64_t offset, struct text *exact,
                            struct text *pattern)
@@ -77,7 +105,7 @@ static void fortran_indices(const struct debug_info *info, struct debug_leaf *le
     both_add(exact, pattern, ")");
 }
 
-void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t offset, struct text *exact, struct text *pattern,
+void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t offset, bool open, struct text *exact, struct text *pattern,
                      struct debug_leaf *ret_leaf)
 {
     struct debug_leaf leaf = {.type = number};
@@ -104,6 +132,7 @@ void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t of
         }
         if (type->kind == DEBUG_STRUCT) {
             const struct debug_member *member = member_at(info, type, rest);
+            member = member ? member : tail_at(type, rest, open);
             if (!member) {
                 leaf.kind = DEBUG_UNKNOWN;
                 leaf.padding = type->member_count > 0 && rest < type->bytes;

@@ -314,6 +314,8 @@ static void value_find(struct judge *judge, size_t index, uint64_t address, stru
     }
     value_fill(judge, index, &value);
     value.outside = is_outside(judge, &value);
+    if (value.kind == DEBUG_POINTER && value.named && value.place.assumed && is_float_like(judge, &value, WORD))
+        value.kind = DEBUG_FLOAT;         /* no address is such a number */
     *ret_value = value;
 }
 

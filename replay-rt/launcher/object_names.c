@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void leaf_name(const struct objects *objects, uint32_t type, uint64_t offset, bool pattern, struct text *out)
+static void leaf_name(const struct objects *objects, uint32_t type, uint64_t offset, bool open, bool pattern, struct text *out)
 {
     struct debug_leaf leaf;
-    debug_type_walk(objects->source.info, type, offset, pattern ? NULL : out, pattern ? out : NULL, &leaf);
+    debug_type_walk(objects->source.info, type, offset, open, pattern ? NULL : out, pattern ? out : NULL, &leaf);
 }
 
 static void index_name(uint64_t index, bool pattern, struct text *out)
@@ -23,16 +23,16 @@ static void block_name(const struct objects *objects, const struct object *objec
 {
     const struct debug_type *type = debug_type_get(objects->source.info, object->type);
     uint64_t element = type->bytes;
-    if (!element) {
+    if (!element || object_is_rest(object, element, offset)) {
         size_t before = out->length;
-        leaf_name(objects, object->type, offset, pattern, out);
+        leaf_name(objects, element ? 0 : object->type, offset, false, pattern, out);
         if (out->length == before && !pattern)
             text_addf(out, "+0x%" PRIx64, offset);
         return;
     }
     struct debug_leaf leaf = {0};
     if (object->extended && offset < element)
-        debug_type_walk(objects->source.info, object->type, offset, NULL, NULL, &leaf);
+        debug_type_walk(objects->source.info, object->type, offset, false, NULL, NULL, &leaf);
     if (object->extended && (offset >= element || leaf.padding)) {
         text_add(out, object->by_reference ? ".(derived)" : "->(derived)");
         if (!pattern)
@@ -40,11 +40,11 @@ static void block_name(const struct objects *objects, const struct object *objec
         return;
     }
     struct text inner = {0};
-    leaf_name(objects, object->type, offset % element, pattern, &inner);
+    leaf_name(objects, object->type, object->open ? offset : offset % element, object->open, pattern, &inner);
     const char *words = inner.length ? inner.data : "";
     if (objects_array_name(objects, object, offset, pattern, out) || (object->by_reference && offset < element)) {
         text_add(out, words);
-    } else if ((object->bytes / element < 2 || object->extended || (object->endless && offset < element)) && type->kind == DEBUG_STRUCT && *words == '.') {
+    } else if ((object->bytes / element < 2 || object->extended || object->open || (object->endless && offset < element)) && type->kind == DEBUG_STRUCT && *words == '.') {
         text_addf(out, "->%s", words + 1);
     } else {
         index_name(offset / element, pattern, out);
@@ -60,7 +60,7 @@ static void root_name(const struct objects *objects, const struct object *object
         text_addf(out, "%s: ", object->function);
     text_add(out, object->name ? object->name : "?");
     if (object->kind == OBJECT_VARIABLE)
-        leaf_name(objects, object->type, offset, pattern, out);
+        leaf_name(objects, object->type, offset, false, pattern, out);
     else if (object->kind == OBJECT_SYMBOL && offset && !pattern)
         text_addf(out, "+0x%" PRIx64, offset);
 }

@@ -94,6 +94,31 @@ void objects_segments_make(struct objects *objects)
     free(list);
 }
 
+/* Takes the bytes for what they would be in an array of its type, too, and forgets what they are where that is not the same. */
+static void either_compare(const struct debug_info *info, const struct object *object, uint64_t offset, struct debug_leaf *leaf)
+{
+    const uint64_t element = debug_type_get(info, object->type)->bytes, base = offset / element * element;
+    struct debug_leaf other;
+    debug_type_walk(info, object->type, offset - base, false, NULL, NULL, &other);
+    if (other.padding || other.kind != leaf->kind || other.bytes != leaf->bytes || other.offset + base != leaf->offset) {
+        leaf->kind = DEBUG_UNKNOWN;
+        leaf->group = objects_mixed(leaf->group, element);
+    }
+}
+
+void objects_walk(const struct objects *objects, const struct object *object, uint64_t offset, struct debug_leaf *ret_leaf)
+{
+    const struct debug_info *info = objects->source.info;
+    const uint64_t element = debug_type_get(info, object->type)->bytes;
+    const bool whole = object->kind != OBJECT_BLOCK || object->extended || object->open || !element;
+    const uint64_t base = whole ? 0 : offset / element * element;
+    debug_type_walk(info, object_is_rest(object, element, offset) ? 0 : object->type, offset - base, object->open, NULL, NULL, ret_leaf);
+    if (object->either && offset >= element)
+        either_compare(info, object, offset, ret_leaf);
+    ret_leaf->padding &= !object->extended;
+    ret_leaf->offset += base;
+}
+
 bool objects_find(const struct objects *objects, uint64_t address, struct object_place *ret_place)
 {
     BISECT(low, 0, objects->segment_count, i, objects->segments[i].end <= address);
@@ -101,15 +126,11 @@ bool objects_find(const struct objects *objects, uint64_t address, struct object
         return false;
     struct object_place place = {.object = objects->segments[low].object};
     const struct object *object = &objects->items[place.object];
-    const struct debug_info *info = objects->source.info;
-    uint64_t element = debug_type_get(info, object->type)->bytes, offset = address - object->address, base = 0;
-    if (object->kind == OBJECT_BLOCK && element && !object->extended)
-        base = offset / element * element;
-    debug_type_walk(info, object->type, offset - base, NULL, NULL, &place.leaf);
-    place.leaf.padding &= !object->extended;
-    place.leaf.offset += base;
+    objects_walk(objects, object, address - object->address, &place.leaf);
     place.leaf.group = objects_mixed(object->group, place.leaf.group);
     place.address = object->address + place.leaf.offset;
+    place.assumed = object->kind == OBJECT_BLOCK && !object->open && place.leaf.offset >= debug_type_get(objects->source.info, object->type)->bytes
+                    && !debug_type_get(objects->source.info, object->pointer)->dimension_count;
     *ret_place = place;
     return true;
 }

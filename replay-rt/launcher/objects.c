@@ -13,6 +13,7 @@
 #define HEADER_BYTES 16u                  /* of the C library's blocks: two words, the second holds size and flags */
 #define SIZE_FLAGS 7u
 #define FLAG_MAPPED 2u
+#define ADDRESS_END (UINT64_C(1) << 47)   /* of what a process has */
 
 static uint32_t object_add(struct objects *objects, const struct object *object)
 {
@@ -145,7 +146,7 @@ static uint32_t alias_find(const struct objects *objects, uint32_t parent, uint3
 /* Is the address already one of this type's places in the object that was found first? */
 static bool is_inside(const struct object *owner, uint32_t type, uint64_t address, uint64_t element)
 {
-    return owner->type == type && address >= owner->address && address - owner->address < owner->bytes && element
+    return owner->type == type && !owner->open && address >= owner->address && address - owner->address < owner->bytes && element
            && (address - owner->address) % element == 0;
 }
 
@@ -219,11 +220,35 @@ static bool is_linked_or_virtual(const struct objects *objects, uint32_t number,
     return false;
 }
 
-/* Does a pointer to a class that others extend, which leads to a block's start, lead to an object of one of those? An array of whole elements fits its block but for
- * what the C library rounds sizes up by. */
-static bool is_of_derived_class(const struct objects *objects, uint32_t type, uint64_t bytes, uint64_t element)
+/* An array of whole elements fits its block but for what the C library rounds sizes up by, so that some of what is none passes for one.
+ *
+ * How a structure lies in a longer block, whose start a pointer leads to (`whole`) or not: as the first of an array, as part of an object of a derived class, before the
+ * elements of its last member, or before what only the program knows (a header's payload, the rest of an object that begins with this one).
+ *
+ *    ┌──────┬──────┬──────┬──────┐  ┌──────────┬── ··· ──┐  ┌───┬────┬────┬── ··· ──┐  ┌──────┬── ··· ──┐
+ *    │ type │ type │ type │ type │  │ extended   derived │  │ n │v[0]│v[1]│         │  │ type │    ?    │
+ *    └──────┴──────┴──────┴──────┘  └──────────┴── ··· ──┘  └───┴────┴────┴── ··· ──┘  └──────┴── ··· ──┘
+ */
+static void object_shape(const struct objects *objects, struct object *object, bool in_heap, bool whole)
 {
-    return bytes > element && (bytes % element >= HEADER_BYTES || is_linked_or_virtual(objects, type, type, 0));
+    const struct debug_info *info = objects->source.info;
+    const struct debug_type *type = debug_type_get(info, object->type);
+    uint64_t head = type->bytes;
+    if (!head)
+        return;
+    const bool longer = object->bytes > head, fits = object->bytes % head < HEADER_BYTES;
+    in_heap &= whole;
+    object->extended = debug_type_is_extended(info, object->type)
+                       && (object->by_reference || (in_heap && longer && (!fits || is_linked_or_virtual(objects, object->type, object->type, 0))));
+    if (type->kind != DEBUG_STRUCT || object->extended || !longer)
+        return;
+    object->open = whole && debug_type_tail(info, object->type, &head);
+    object->either = object->open && type->tail == DEBUG_TAIL_ONE && fits;
+    if (!object->open && type->tail != DEBUG_TAIL_FLEXIBLE && (!in_heap || fits))
+        return;                           /* an array, for all that is known */
+    object->block_bytes = whole ? object->bytes : 0;
+    object->bytes = head;
+    object->endless = false;
 }
 
 static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, uint64_t slot_group, uint32_t type, uint64_t target)
@@ -244,6 +269,7 @@ static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, 
     if (end == target || (!block && to && is_end_of_sibling(objects, parent, to, target)))
         return;
     uint64_t reach = by_reference ? element : objects_array_bytes(objects, debug_type_get(info, type), objects->items[parent].address + slot, element);
+    const bool whole = !reach && !endless && (!block || target == block->start);
     if (reach) {
         end = reach < end - target ? target + reach : end;
         endless = false;
@@ -253,17 +279,31 @@ static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, 
         if (!to || is_inside(owner, to, target, element) || (owner->address == target && owner->type == to))
             return;
     }
+    struct object object = {.address = target, .bytes = end - target, .type = to, .pointer = type, .parent = parent, .slot = slot, .kind = OBJECT_BLOCK,
+                            .by_reference = by_reference, .endless = endless};
+    object_shape(objects, &object, block, whole);
+    end = target + object.bytes;
     if (element && debug_type_get(info, to)->holds_pointers && (end = stretch_new(objects, to, target, end, element)) == target)
         return;
-    bool extended = element && debug_type_is_extended(info, to)
-                    && (by_reference || (block && target == block->start && is_of_derived_class(objects, to, end - target, element)));
-    uint32_t alias = to ? alias_find(objects, parent, to) : NONE;
-    struct object object = {.address = target, .bytes = end - target, .type = to, .pointer = type, .parent = parent, .alias = alias, .slot = slot,
-                            .kind = OBJECT_BLOCK, .by_reference = by_reference, .endless = endless, .extended = extended};
+    object.bytes = end - target;
+    uint32_t alias = object.alias = to ? alias_find(objects, parent, to) : NONE;
     object.group = alias != NONE ? objects_mixed(objects->items[alias].group, 1) : objects_mixed(objects->items[parent].group, slot_group);
     uint32_t number = object_add(objects, &object);
     if (block && block->owner == NONE && number != NONE)
         block->owner = number;
+}
+
+/* What stands where an array would have a pointer, and can be none, ends it: behind its first elements lies something else, or what nobody has filled. */
+static bool array_cut(struct objects *objects, uint32_t number, uint64_t offset, uint64_t word)
+{
+    struct object *object = &objects->items[number];
+    const uint64_t element = debug_type_get(objects->source.info, object->type)->bytes;
+    if (object->kind != OBJECT_BLOCK || object->open || object->extended || object->block_bytes || !element || offset < element || word < ADDRESS_END || word == UINT64_MAX
+        || debug_type_get(objects->source.info, object->pointer)->dimension_count)
+        return false;
+    object->block_bytes = object->endless ? 0 : object->bytes;
+    object->bytes = offset / element * element;
+    return true;
 }
 
 /* The pointers in something of that type. Those to anything at all wait until all others are known (`typeless`). */
@@ -282,13 +322,26 @@ static void slots_visit(struct objects *objects, uint32_t object, uint32_t numbe
             slots_visit(objects, object, type.element, offset + i * bytes, typeless, depth + 1);
     } else if (type.kind == DEBUG_POINTER && objects->slots++ < SLOTS_MOST) {
         const struct object *holder = &objects->items[object];
-        if (offset > holder->bytes || holder->bytes - offset < 8 || !debug_type_target(objects->source.info, number) != typeless)
+        if (offset > holder->bytes || holder->bytes - offset < 8)
+            return;
+        const uint64_t word = word_read(objects, holder->address + offset);
+        if (array_cut(objects, object, offset, word) || !debug_type_target(objects->source.info, number) != typeless)
             return;
         struct debug_leaf leaf;
-        uint64_t element = debug_type_get(info, holder->type)->bytes;
-        debug_type_walk(info, holder->type, element ? offset % element : offset, NULL, NULL, &leaf);
-        target_add(objects, object, offset, leaf.group, number, word_read(objects, holder->address + offset));
+        objects_walk(objects, holder, offset, &leaf);
+        target_add(objects, object, offset, leaf.group, number, word);
     }
+}
+
+static void tail_scan(struct objects *objects, uint32_t number, bool typeless)
+{
+    const struct debug_info *info = objects->source.info;
+    const struct object object = objects->items[number];
+    uint64_t at = 0;
+    const uint32_t element = debug_type_get(info, debug_type_tail(info, object.type, &at))->element;
+    const uint64_t bytes = debug_type_get(info, element)->bytes;
+    for (; bytes && bytes <= object.bytes - at && objects->slots < SLOTS_MOST; at += bytes)
+        slots_visit(objects, number, element, at, typeless, 0);
 }
 
 static void object_scan(struct objects *objects, uint32_t number, bool typeless)
@@ -307,16 +360,41 @@ static void object_scan(struct objects *objects, uint32_t number, bool typeless)
         one = type.element;
         element = debug_type_get(objects->source.info, one)->bytes;
     }
+    if (object.open) {
+        if (object.block_bytes)
+            slots_visit(objects, number, object.type, 0, typeless, 0);
+        else
+            tail_scan(objects, number, typeless);
+        return;
+    }
     const uint64_t end = object.extended && element < object.bytes ? element : object.bytes;
     for (uint64_t at = 0; element && element <= end - at && objects->slots < SLOTS_MOST; at += element)
         slots_visit(objects, number, one, at, typeless, 0);
 }
 
+/* What lies behind heads, for all bytes that nothing has by then. */
+static void blocks_add(struct objects *objects)
+{
+    for (size_t i = 0, count = objects->count; i < count; i++) {
+        struct object block = objects->items[i];
+        if (!block.block_bytes)
+            continue;
+        block.bytes = block.block_bytes;
+        block.block_bytes = 0;
+        block.type = block.open ? block.type : 0;
+        object_add(objects, &block);
+    }
+}
+
 static void scan_all(struct objects *objects)
 {
     size_t typed = 0;
-    for (; typed < objects->count && !objects->failed; typed++)
-        object_scan(objects, (uint32_t)typed, false);
+    for (int heads = 1; heads >= 0; heads--) {
+        for (; typed < objects->count && !objects->failed; typed++)
+            object_scan(objects, (uint32_t)typed, false);
+        if (heads)
+            blocks_add(objects);
+    }
     for (size_t i = 0; i < typed && !objects->failed; i++)
         object_scan(objects, (uint32_t)i, true);
 }

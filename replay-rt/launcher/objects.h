@@ -39,6 +39,7 @@ struct object_place {
     uint32_t object;
     uint64_t address;                 /* of the value */
     struct debug_leaf leaf;           /* the value; its offset counts from the object's start */
+    bool assumed;                     /* it lies behind the first of what a pointer leads to, which may be no array */
 };
 
 /* The value that holds the byte at an address. False: nothing is known to lie there. */

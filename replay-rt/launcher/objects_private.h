@@ -21,9 +21,12 @@ struct object {
     uint32_t alias;                       /* an object above of the same type (a list, a tree), or NONE */
     uint32_t thread;                      /* 1 + number, of a thread-local variable */
     uint64_t slot, group;
+    uint64_t block_bytes;                 /* of the block, where this is only the head of it; 0: it is all */
     enum object_kind kind;
     bool by_reference;
     bool extended;                        /* one of its type alone, as part of an object of a derived class, whose own values lie behind it and in its padding */
+    bool open;                            /* one of its type, whose last member goes on behind it */
+    bool either;                          /* open, or an array of its type: only what is the same in both is known */
     bool endless;                         /* nobody knows where the block ends: `bytes` is where it must */
     const char *name, *function;
 };
@@ -60,11 +63,20 @@ static inline uint64_t objects_mixed(uint64_t a, uint64_t b)
     return value ^ value >> 29;
 }
 
+/* Behind the last whole element of a block, or what may be none. */
+static inline bool object_is_rest(const struct object *object, uint64_t element, uint64_t offset)
+{
+    return object->kind == OBJECT_BLOCK && !object->open && !object->extended && element && offset >= element && object->bytes - offset / element * element < element;
+}
+
 /* Numbers of the objects that lie in memory, by address, and of one address in the order they were found; the caller frees them. NULL without memory. */
 uint32_t *objects_by_address(const struct objects *objects, size_t *ret_count);
 
 /* Bytes from the first to the last element of the array whose descriptor lies there. 0: nobody knows. */
 uint64_t objects_array_bytes(const struct objects *objects, const struct debug_type *pointer, uint64_t descriptor, uint64_t element);
+/* Of a variable or block: the value that holds byte `offset`; as debug_type_walk. */
+void objects_walk(const struct objects *objects, const struct object *object, uint64_t offset, struct debug_leaf *ret_leaf);
+
 /* Adds the indices, by the descriptor's bounds, of what lies `offset` bytes into a block: "(17,3)", as a pattern "(:,:)"; "(+30)", elements from the first, where the bounds are not in memory. False: no descriptor leads to it. */
 bool objects_array_name(const struct objects *objects, const struct object *object, uint64_t offset, bool pattern, struct text *out);
 

@@ -10,12 +10,14 @@ static void look(struct debug_info *info, uint32_t number, int depth)
     for (uint64_t offset = 0; offset < OFFSETS; offset++) {
         struct text exact = {0}, pattern = {0};
         struct debug_leaf leaf;
-        debug_type_walk(info, number, offset * 7, &exact, &pattern, &leaf);
+        debug_type_walk(info, number, offset * 7, offset & 1, &exact, &pattern, &leaf);
         FUZZ_EXPECT(leaf.bytes > 0 && leaf.offset <= offset * 7 && !exact.failed);
         text_done(&exact);
         text_done(&pattern);
     }
     const struct debug_type type = *debug_type_get(info, number);
+    uint64_t tail = 0;
+    FUZZ_EXPECT(!debug_type_tail(info, number, &tail) || tail <= type.bytes);
     FUZZ_EXPECT(type.kind != DEBUG_FLOAT || type.bytes == 4 || type.bytes == 8 || type.bytes == 16);
     if (depth < DEPTH && type.kind == DEBUG_POINTER)
         look(info, debug_type_target(info, number), depth + 1);

@@ -142,6 +142,30 @@ verdict derived.pcere owners@ 2 different
 holds "what it has in the padding of its base class is no padding, by a pointer and in a variable" jq -e '.codelets[0].causes | map(select(.verdict == "different") | .name)
     | index("shape->(derived)") != null and index("square.owner") != null' .out
 
+# ---- blocks longer than their pointer's type -----------------------------------------------------------------------------------------------
+flags=-O2
+program tails tails.c
+captured tails
+verdict tails.pcere sums@ 1 identical
+verdict tails.pcere sums@ 2 rounding
+named "what a flexible array member has are its elements" "rows[]->v[]" heap
+named "so is what an array of one element has behind it" "old->v[]" heap
+named "pointers there lead on" "columns->v[][]" heap
+holds "doubles are doubles, and behind a link that begins an object none is a pointer" jq -e '.codelets[0].causes | length >= 4 and all(.verdict == "rounding" and .kind != "pointer" and .kind != "padding")
+    and any(.first == "rows[3]->v[50]" and .kind == "floating point")' .out
+verdict tails.pcere flexible@ 2 different
+named "a wrong double there is no padding" "rows[]->v[]" heap
+verdict tails.pcere old_style@ 2 different
+holds "nor behind one element, in the structure and beyond" jq -e '.codelets[0].causes | map(.first) | index("old->v[7]") != null and index("word->letters[3]") != null' .out
+verdict tails.pcere payload@ 2 different
+named "a header's payload has no type where its block holds no array of headers" block heap
+verdict tails.pcere inherited@ 2 different
+named "nor has what lies behind a pointer that can be none" kind heap
+verdict tails.pcere ended@ 2 different
+named "nor has the end of a block where no element fits" pairs heap
+verdict tails.pcere copied@ 2 padding
+holds "padding of an array's elements is padding" jq -e '.codelets[0].causes | length == 1 and (.[0] | .kind == "padding" and .name == "pairs[] (padding)")' .out
+
 # ---- the first page of .bss is the file's ---------------------------------------------------------------------------------------------------
 compile bss <<'C'
 #include <omp.h>
