@@ -175,8 +175,10 @@ class Identifier {
     C.Function = FunctionName.str();
     C.File = M.getSourceFileName();
     const DebugLoc &Location = Call.getDebugLoc();
-    if (Parts.size() >= 5 && !Parts[3].getAsInteger(10, C.Line) && C.Line && !Parts[4].getAsInteger(10, C.Column)) {
-      if (!Parts[1].starts_with("FIR")) // flang's ident names no file
+    // flang's ident names no file, and of constructs with a reduction another one's line; where it forks, the call stands on the procedure's line
+    const bool Flang = Parts.size() >= 2 && Parts[1].starts_with("FIR"), Located = Location && Location.getLine() && !calleeName(Call).starts_with("__kmpc_fork_");
+    if (!(Flang && Located) && Parts.size() >= 5 && !Parts[3].getAsInteger(10, C.Line) && C.Line && !Parts[4].getAsInteger(10, C.Column)) {
+      if (!Flang)
         C.File = Parts[1].str();
     } else if (Location) {
       C.Line = Location.getLine();

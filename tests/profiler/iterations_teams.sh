@@ -150,4 +150,36 @@ done
 fortran other -O0 || not_ok "shared.f90 compiles without optimising"
 OMP_NUM_TEAMS=2 OMP_SCHEDULE=guided labels --threads 3 ./other >others
 holds "so has code of flang's that is not optimised" cmp first others
+
+# flang tells the runtime another construct's line where there is a reduction.
+cat >lines.f90 <<'F'
+subroutine first(n, s)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: s
+  integer :: i
+  !$omp parallel do reduction(+: s)
+  do i = 1, n
+    s = s + 1d0 / i
+  end do
+end subroutine
+subroutine other(n, s)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: s
+  integer :: i
+  !$omp parallel do reduction(+: s) schedule(dynamic, 100)
+  do i = 1, n
+    s = s + 2d0 / i
+  end do
+end subroutine
+program p
+  real(8) :: s
+  s = 0
+  call first(2000, s)
+  call other(2000, s)
+  print *, s
+end program
+F
+"$flang" -O2 -g -fopenmp -fpass-plugin="$plugin" "-L$("$CLANG" -print-resource-dir)/../.." lines.f90 -o lines || not_ok "lines.f90 compiles"
+run "$PCERE" profile --force --json --threads 2 ./lines
+is "loops with a reduction are on their own lines" "$(json '[.constructs[].construct] | sort | join(" ")')" "first@lines.f90:5 other@lines.f90:14"
 finish
