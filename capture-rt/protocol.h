@@ -114,7 +114,7 @@ struct capture_planned {        /* an invocation to stop at; where it moved, the
 struct capture_record {         /* one invocation, written when it ends; 64 bytes, one cache line */
     uint64_t begin_ns, end_ns;  /* CLOCK_MONOTONIC; end_ns less what stops took in between */
     uint64_t invocation;        /* from 1 in its region */
-    uint64_t words_hash;        /* of the fork's argument words */
+    uint64_t words_hash;        /* of the fork's argument words, and of the team */
     uint64_t cpu_ns;            /* CPU time of the thread that enters it; 0 where it was never interrupted */
     uint32_t region;            /* index in log->regions */
     uint32_t faults;            /* minor page faults of that thread */

@@ -470,7 +470,7 @@ static void result_print(const struct tune_search *search, const struct totals *
         printf("%zu settings were not tried, since the budget was spent: tune again goes on from here\n", search->left);
 }
 
-/* Does the program, or a library that it brought, set the schedule of its loops itself? Codelets run with the schedule that is tried all the same. */
+/* Does the program set the schedule of its loops itself? Codelets run with the schedule that is tried all the same. */
 static enum pcere_status schedule_setter_look(struct cli *cli, struct tune_space *space, struct pcere_error *error)
 {
     char *path;

@@ -110,15 +110,15 @@ void target_runtime_each(void (*visit)(uint32_t thread), int32_t num_threads, in
         region_run(thread_visit, num_threads, proc_bind);
 }
 
-int target_runtime_max_threads(void)
-{
-    int threads = runtime.omp_get_max_threads ? runtime.omp_get_max_threads() : 0, limit = runtime.omp_get_thread_limit ? runtime.omp_get_thread_limit() : 0;
-    return limit > 0 && limit < threads ? limit : threads;
-}
-
 int target_runtime_asked(void)
 {
     return runtime.omp_get_max_threads ? runtime.omp_get_max_threads() : 0;
+}
+
+int target_runtime_max_threads(void)
+{
+    int threads = target_runtime_asked(), limit = runtime.omp_get_thread_limit ? runtime.omp_get_thread_limit() : 0;
+    return limit > 0 && limit < threads ? limit : threads;
 }
 
 void target_runtime_settings(struct capture_stop *stop)

@@ -9,14 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool begins_with_any(const char *name, const char *const *prefixes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
 static bool every_machine_has_it(const char *name)
 {
     static const char *const prefixes[] = {"ld-linux", "ld-", "libc.so", "libc-", "libm.so", "libm-", "libmvec.so", "libnss_", "libgcc_s.so",
                                            "libstdc++.so", "libomp.so", "libomp-", "libiomp5", "libgomp", "libarcher", "libomptarget", "libpcere-"};
     static const char *const whole[] = {"libpthread", "libdl", "librt", "libutil", "libresolv", "libanl"};    /* not libutils, librtmp */
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
+    if (begins_with_any(name, prefixes, sizeof prefixes / sizeof *prefixes))
+        return true;
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (strcspn(name, ".-") == strlen(whole[i]) && strncmp(name, whole[i], strlen(whole[i])) == 0)
             return true;
@@ -26,18 +33,7 @@ static bool every_machine_has_it(const char *name)
 static bool is_of_the_system(const char *path)
 {
     static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
-            return true;
-    return false;
-}
-
-static bool begins_with_any(const char *name, const char *const *prefixes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
+    return begins_with_any(path, folders, sizeof folders / sizeof *folders);
 }
 
 /* FFTW's plans lead to its code, and what they are made by is kept in it: wherever its threads come from, it is needed. Abseil's tables have their order by the address of a variable of
