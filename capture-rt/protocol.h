@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 26u
+#define CAPTURE_VERSION 27u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -192,6 +192,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint32_t range_count;
     uint32_t ranges_dropped;    /* more shared objects than fit: they would be dumped as program data */
     uint64_t heap_end;          /* sbrk(0) */
+    uint64_t fresh_next;        /* from there on lies what captured regions have not allocated yet (target/fresh.c); 0: they cannot */
     uint32_t signal_count;
     int32_t schedule_kind, schedule_chunk, max_active_levels, dynamic;      /* the OpenMP runtime's; kind 0: unknown */
     uint32_t tracking_sent;     /* number of the descriptor that goes with the message, and 1; 0: none */

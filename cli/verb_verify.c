@@ -58,6 +58,7 @@ static json_t *result_value(const struct verify_result *result, bool *failed)
     json_put(value, "runs", json_from_u64(result->runs), failed);
     json_put(value, "compared_bytes", json_from_u64(result->compared_bytes), failed);
     json_put(value, "different_bytes", json_from_u64(result->different_bytes), failed);
+    json_put(value, "allocated_blocks", json_from_u64(result->allocated_blocks), failed);
     json_put(value, "renamed_pointers", json_from_u64(result->renamed_pointers), failed);
     for (size_t i = 0; i < result->cause_count; i++)
         if (json_array_append_new(causes, cause_value(&result->causes[i], failed)) != 0)
@@ -110,6 +111,9 @@ static void result_row(struct cli_table *table, const struct verify_result *resu
         asks_add(result, false, ", whose answer is never the same again", &note);
     if (result->error.status != PCERE_OK || !result->identical)
         asks_add(result, true, ": what that saves (registers, addresses in code and on stacks) is another in each process", &note);
+    if (result->allocated_blocks)
+        text_addf(&note, "%s%llu block%s that it allocates %s compared, too", note.length ? "; " : "", (unsigned long long)result->allocated_blocks,
+                  result->allocated_blocks == 1 ? "" : "s", result->allocated_blocks == 1 ? "is" : "are");
     if (result->renamed_pointers)
         text_addf(&note, "%s%llu pointer%s to blocks that it allocates, to libraries, or to equal constants", note.length ? "; " : "",
                   (unsigned long long)result->renamed_pointers, result->renamed_pointers == 1 ? "" : "s");

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 33u
+#define PLAN_VERSION 34u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -269,6 +269,7 @@ struct plan_result {
     _Atomic uint64_t asked;         /* PLAN_VERIFY: a bit for each enum plan_ask that the region called */
     uint64_t compared_bytes, different_bytes;
     uint64_t renamed_pointers;      /* to blocks that the region allocated, into libraries, or to equal constants: where these lie now */
+    uint64_t made_blocks;           /* that the region allocated, which were compared */
     uint64_t spilled_count;         /* struct plan_difference from plan->bytes on, in the plan's file: those found first */
     uint64_t difference_count;      /* entries of differences: those found later */
     struct plan_rates rates;
@@ -323,6 +324,7 @@ struct replay_plan {
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint32_t huge_pages;            /* 1: the kernel gives huge pages to all memory that does not say otherwise */
     uint64_t environment;           /* captured value of environ, or 0 */
+    uint64_t made_address, made_bytes;      /* PLAN_VERIFY: where the region allocated, as include/pcere/fresh_blocks.h has it; what no copy of `expected` has there is zero */
     uint64_t float_control;         /* as struct store_setting has it */
     uint64_t pointer_guard;         /* likewise */
     uint32_t global_thread;         /* the OpenMP runtime's number of the entering thread, in the captured process */
@@ -337,7 +339,7 @@ struct replay_plan {
     struct plan_table mappings;     /* struct plan_mapping, ascending */
     struct plan_table aliases;      /* struct plan_alias: no copy has a page there */
     struct plan_table before;       /* struct plan_copy: memory at the region's start */
-    struct plan_table expected;     /* struct plan_copy: memory after it; only for PLAN_VERIFY */
+    struct plan_table expected;     /* struct plan_copy: memory after it, what it allocated included; only for PLAN_VERIFY */
     struct plan_table ignored;      /* struct plan_range: not compared */
     struct plan_table changed;      /* struct plan_range: whole pages of `before` that are known to have other content after the region */
     struct plan_table zeroed;       /* struct plan_range: cleared after restoring, e.g. locks of the original's critical constructs */

@@ -14,7 +14,7 @@ static const size_t part_bytes[PART_COUNT] = {
     sizeof(struct store_thread), sizeof(struct store_lock), sizeof(struct store_frame), sizeof(struct store_range),
     sizeof(struct store_signal),
     sizeof(struct store_descriptor), sizeof(struct store_stream), sizeof(struct store_run),
-    sizeof(struct store_random), sizeof(struct store_run), 1, sizeof(struct store_alias), sizeof(struct store_key),
+    sizeof(struct store_random), sizeof(struct store_run), 1, sizeof(struct store_alias), sizeof(struct store_key), sizeof(struct store_run),
 };
 
 void store_codelet_done(struct store_codelet *codelet)
@@ -27,6 +27,7 @@ void store_codelet_done(struct store_codelet *codelet)
     free(codelet->mappings);
     free(codelet->before);
     free(codelet->after);
+    free(codelet->made);
     free(codelet->aliases);
     free(codelet->threads);
     free(codelet->locks);
@@ -101,6 +102,18 @@ static const char *check_covered(const struct store_codelet *codelet, uint64_t p
     return NULL;
 }
 
+/* A replay takes its own memory for what the region allocated: nothing captured lies there. */
+static const char *check_made(const struct store_codelet *codelet, uint64_t page_bytes)
+{
+    for (size_t i = 0; i < codelet->made_count; i++) {
+        uint64_t start = codelet->made[i].address, end = start + codelet->made[i].count * page_bytes;
+        BISECT(low, 0, codelet->mapping_count, j, codelet->mappings[j].end <= start);
+        if (low < codelet->mapping_count && codelet->mappings[low].start < end)
+            return "what the region allocated lies in memory that was there before";
+    }
+    return NULL;
+}
+
 static bool is_mapped(const struct store_codelet *codelet, uint64_t start, uint64_t end)
 {
     BISECT(low, 0, codelet->mapping_count, i, codelet->mappings[i].end <= start);
@@ -150,7 +163,7 @@ static const char *check_rest(const struct store_codelet *codelet)
 {
     if (codelet->path > 2)
         return "it enters its region in an unknown way";
-    if (!codelet->has_after && codelet->after_count)
+    if (!codelet->has_after && (codelet->after_count || codelet->made_count))
         return "it has memory after a region whose end was not seen";
     if (codelet->setting.level_count > STORE_LEVELS_MAX)
         return "it lies deeper in other regions than can be";
@@ -232,6 +245,10 @@ static const char *codelet_validate(const struct store_codelet *codelet, uint64_
         wrong = check_covered(codelet, page_bytes);
     if (!wrong)
         wrong = check_runs(codelet->after, codelet->after_count, page_bytes, page_count);
+    if (!wrong)
+        wrong = check_runs(codelet->made, codelet->made_count, page_bytes, page_count);
+    if (!wrong)
+        wrong = check_made(codelet, page_bytes);
     if (!wrong)
         wrong = check_aliases(codelet, page_bytes);
     if (!wrong)
@@ -322,7 +339,8 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
         .counts = {strlen(name), strlen(region), codelet->word_count, codelet->mapping_count, codelet->before_count,
                    codelet->after_count, codelet->thread_count, codelet->lock_count, codelet->frame_count,
                    codelet->ignored_count, codelet->signal_count, codelet->descriptor_count, codelet->stream_count, codelet->content_count,
-                   codelet->random_count, codelet->external_count, strlen(locale), codelet->alias_count, codelet->key_count},
+                   codelet->random_count, codelet->external_count, strlen(locale), codelet->alias_count, codelet->key_count,
+                   codelet->made_count},
     };
     header.file_bytes = file_bytes_of(&header, STORE_CODELET_BYTES_MOST);
     if (header.file_bytes == UINT64_MAX)
@@ -352,6 +370,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
     add_padding(&file);
     text_add_bytes(&file, codelet->aliases, codelet->alias_count * sizeof *codelet->aliases);
     text_add_bytes(&file, codelet->keys, codelet->key_count * sizeof *codelet->keys);
+    text_add_bytes(&file, codelet->made, codelet->made_count * sizeof *codelet->made);
     uint64_t check = file.failed ? 0 : XXH64(file.data, file.length, 0);
     text_add_bytes(&file, &check, sizeof check);
     size_t bytes = file.length;
@@ -434,7 +453,8 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
         .signal_count = header.counts[PART_SIGNALS], .setting = header.setting,
         .descriptor_count = header.counts[PART_DESCRIPTORS], .stream_count = header.counts[PART_STREAMS],
         .content_count = header.counts[PART_CONTENTS], .random_count = header.counts[PART_RANDOMS],
-        .external_count = header.counts[PART_EXTERNALS], .alias_count = header.counts[PART_ALIASES], .key_count = header.counts[PART_KEYS], .does_io = header.flags & CODELET_DOES_IO,
+        .external_count = header.counts[PART_EXTERNALS], .alias_count = header.counts[PART_ALIASES], .key_count = header.counts[PART_KEYS],
+        .made_count = header.counts[PART_MADE], .does_io = header.flags & CODELET_DOES_IO,
     };
     codelet.region = take_part(&at, &header, PART_REGION);
     codelet.words = take_part(&at, &header, PART_WORDS);
@@ -454,10 +474,11 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
     codelet.locale = take_part(&at, &header, PART_LOCALE);
     codelet.aliases = take_part(&at, &header, PART_ALIASES);
     codelet.keys = take_part(&at, &header, PART_KEYS);
+    codelet.made = take_part(&at, &header, PART_MADE);
     if (!codelet.region || !codelet.words || !codelet.mappings || !codelet.before || !codelet.after || !codelet.threads ||
         !codelet.locks || !codelet.frames || !codelet.ignored || !codelet.signals || !codelet.descriptors ||
         !codelet.streams || !codelet.contents || !codelet.randoms || !codelet.externals || !codelet.locale ||
-        !codelet.aliases || !codelet.keys)
+        !codelet.aliases || !codelet.keys || !codelet.made)
         status = pcere_fail_memory(error, "a codelet");
     else {
         const char *wrong = codelet_validate(&codelet, page_bytes, page_count);

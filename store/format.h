@@ -48,7 +48,7 @@ enum block_coding { BLOCK_RAW = 0, BLOCK_LZ4 = 1 };
 
 struct page_hash { uint64_t low, high; };          /* XXH3_128bits of a page */
 
-struct codelet_header {                            /* 432 bytes, then nineteen arrays, then xxh64 of all before */
+struct codelet_header {                            /* 440 bytes, then twenty arrays, then xxh64 of all before */
     char magic[8];
     uint32_t version;
     uint32_t path;
@@ -65,19 +65,19 @@ struct codelet_header {                            /* 432 bytes, then nineteen a
     uint64_t in_vivo_ns;
     uint64_t unit_id;
     struct store_setting setting;
-    uint64_t counts[19];                           /* enum codelet_part */
+    uint64_t counts[20];                           /* enum codelet_part */
 };
 #define CODELET_MAGIC "PCERECL1"
-#define CODELET_VERSION 9u
+#define CODELET_VERSION 10u
 #define CODELET_HAS_AFTER 1u
 #define CODELET_DOES_IO 2u
 enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFORE, PART_AFTER, PART_THREADS, PART_LOCKS,
                     PART_FRAMES, PART_IGNORED, PART_SIGNALS, PART_DESCRIPTORS, PART_STREAMS, PART_CONTENTS, PART_RANDOMS, PART_EXTERNALS, PART_LOCALE,
-                    PART_ALIASES, PART_KEYS, PART_COUNT };
+                    PART_ALIASES, PART_KEYS, PART_MADE, PART_COUNT };
 
 _Static_assert(sizeof(struct pages_header) == 64, "pages header");
 _Static_assert(sizeof(struct block_header) == 48, "block header");
-_Static_assert(sizeof(struct codelet_header) == 432, "codelet header");
+_Static_assert(sizeof(struct codelet_header) == 440, "codelet header");
 _Static_assert(sizeof(struct store_mapping) == 88, "mapping");
 _Static_assert(sizeof(struct store_run) == 24, "run");
 _Static_assert(sizeof(struct store_alias) == 24, "alias");

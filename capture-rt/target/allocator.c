@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static uintptr_t runtime_low, runtime_bytes;    /* of the runtime's text; 0 bytes: nothing is separated */
 static __thread uint32_t for_program __attribute__((tls_model("initial-exec")));
@@ -59,7 +60,7 @@ TARGET_EXPORT void *calloc(size_t count, size_t bytes)
             return memset(block, 0, total);
     }
     void *block = __builtin_mul_overflow(count, bytes, &total) ? NULL : target_fresh_allocate(total, 16);
-    return block ? memset(block, 0, total) : target_next.calloc(count, bytes);
+    return block ? block : target_next.calloc(count, bytes);
 }
 
 TARGET_EXPORT void free(void *block)
@@ -136,6 +137,17 @@ TARGET_EXPORT void *memalign(size_t alignment, size_t bytes)
 TARGET_EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
     return aligned(FROM_RUNTIME() && power_of_two(alignment), alignment, bytes);
+}
+
+TARGET_EXPORT void *valloc(size_t bytes)
+{
+    return aligned(FROM_RUNTIME(), (size_t)sysconf(_SC_PAGESIZE), bytes);
+}
+
+TARGET_EXPORT void *pvalloc(size_t bytes)
+{
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page_bytes - 1) & ~(page_bytes - 1);
+    return aligned(FROM_RUNTIME(), page_bytes, whole < bytes ? SIZE_MAX : whole);
 }
 
 TARGET_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t bytes)

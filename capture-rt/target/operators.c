@@ -7,9 +7,9 @@
  * executable are called directly, and stay alone.
  */
 #include "capture-rt/target/target.h"
+#include "include/pcere/object_divert.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdint.h>
 
 /* By the calling convention a function takes as many of these as it knows. */
@@ -66,14 +66,14 @@ static uint64_t own_address(const char *name)
 struct objects { uintptr_t allocator; bool others; };
 
 /* The executable comes first: where it is the allocator, nothing is done. This library asks for no operators. */
-static int object_divert(struct dl_phdr_info *info, size_t bytes, void *context)
+static int loaded_divert(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     struct objects *objects = context;
-    bool executable = !objects->others, allocator = target_object_has(info, objects->allocator);
+    bool executable = !objects->others, allocator = object_has(info, objects->allocator);
     (void)bytes;
     objects->others = true;
     if (!allocator)
-        target_object_divert(info, own_address);
+        object_divert(info, own_address);
     return executable && allocator;
 }
 
@@ -88,5 +88,5 @@ void target_operators_divert(void)
         next = target_object_of(next) == allocator ? next : NULL;
         memcpy(operators[i].next, &next, sizeof next);
     }
-    dl_iterate_phdr(object_divert, &objects);
+    dl_iterate_phdr(loaded_divert, &objects);
 }

@@ -73,6 +73,7 @@ static void ranges_fill(const struct target_state *state)
         range_add(stop, start, end, CAPTURE_RANGE_OWN);
     uint64_t fresh[4];
     target_fresh_ranges(fresh);
+    stop->fresh_next = fresh[2];
     for (int i = 0; i < 4; i += 2)
         if (fresh[i] < fresh[i + 1])
             range_add(stop, fresh[i], fresh[i + 1], CAPTURE_RANGE_OWN);

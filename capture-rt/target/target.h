@@ -266,7 +266,7 @@ void target_fresh_ranges(uint64_t ret_ranges[4]);               /* two ranges th
 void target_fresh_open(void);                                   /* a captured region begins; all else below does nothing before */
 void target_fresh_close(void);                                  /* the end of the one opened last was read, or will not be */
 bool target_fresh_is_open(void);
-void *target_fresh_allocate(size_t bytes, size_t alignment);    /* zeroed, or used before in the same region; NULL: no, or full */
+void *target_fresh_allocate(size_t bytes, size_t alignment);    /* zeroed; NULL: no, or full */
 bool target_fresh_owns(const void *block);
 bool target_fresh_is_new(const void *block);                    /* of the region that runs now */
 size_t target_fresh_bytes(const void *block);                   /* usable ones */
@@ -293,11 +293,6 @@ void target_allocator_separated(uintptr_t *ret_text_low, uintptr_t *ret_text_hig
 void target_allocator_for_program(int change);
 /* divert.c: from now on the object around this address has malloc and the like from allocator.c, whoever defines them first; false: it asks for none. */
 bool target_allocator_divert(const void *inside);
-/* ... this object's calls of functions for whose names `address_of` is not 0 lead there; how many entries do. */
-struct dl_phdr_info;
-typedef uint64_t target_own_address(const char *name);
-size_t target_object_divert(const struct dl_phdr_info *info, target_own_address *address_of);
-bool target_object_has(const struct dl_phdr_info *info, uintptr_t address);
 /* operators.c: where the program's allocator is a library with operators new and delete of its own, all loaded objects' lead through fresh.c. */
 void target_operators_divert(void);
 bool target_allocator_runtime(const void *address);             /* does it lie in the text of a runtime that is kept apart? */

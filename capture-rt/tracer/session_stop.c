@@ -205,6 +205,7 @@ static enum pcere_status begin_read(struct session *session, const struct captur
     if (!pending)
         return pcere_fail_memory(error, "a codelet");
     pending->region = message->region;
+    pending->made_low = session->log.log->stop.fresh_next;
     const struct capture_invocation *known = timed(session, message->region, message->invocation);
     pending->codelet = (struct store_codelet){.region = session_region_name(session, message->region), .in_vivo_ns = known ? known->time_ns : 0};
     memcpy(pending->threads, session->log.log->stop.threads, sizeof pending->threads);
@@ -317,26 +318,29 @@ static uint64_t rewritten(const struct session *session, const struct pending *p
     return session->snapshotter.pagemap.tracking >= 0 && pages > new ? pages - new : 0;
 }
 
-static enum pcere_status after_end(struct session *session, struct pending *pending, const struct files *files, struct pcere_error *error)
+/* `made_high`: what the region allocated lies below. */
+static enum pcere_status after_end(struct session *session, struct pending *pending, const struct files *files, uint64_t made_high, struct pcere_error *error)
 {
     enum pcere_status status = io_judge(pending, files, error);
     if (status != PCERE_OK)
         return status;
     pending_name(session, pending);
-    struct run_list changed, after;
+    struct run_list changed, after = {0}, made = {0};
     uint64_t page_bytes = session->manifest.page_size;
     if (!run_list_difference(&pending->before, &session->snapshotter.last, page_bytes, &changed))
         return pcere_fail_memory(error, "the list of pages");
     pending->rewritten_pages = rewritten(session, pending);
-    /* What the region mapped itself, a replay maps elsewhere. */
-    bool enough = run_list_inside(&changed, pending->codelet.mappings, pending->codelet.mapping_count, page_bytes, &after);
+    /* What the region mapped itself, a replay maps elsewhere; where that lies, nobody can tell but for what it allocated. */
+    const struct store_mapping room = {.start = pending->made_low, .end = made_high};
+    bool enough = run_list_inside(&changed, pending->codelet.mappings, pending->codelet.mapping_count, page_bytes, &after) &&
+                  run_list_inside(&changed, &room, room.start && room.start < room.end, page_bytes, &made);
     run_list_done(&changed);
-    if (!enough)
-        return pcere_fail_memory(error, "the list of pages");
     pending->codelet.after = after.runs;
     pending->codelet.after_count = after.count;
+    pending->codelet.made = made.runs;
+    pending->codelet.made_count = made.count;
     pending->codelet.has_after = true;
-    return pending_keep(session, pending, error);
+    return enough ? pending_keep(session, pending, error) : pcere_fail_memory(error, "the list of pages");
 }
 
 static bool is_refused_calm(const struct session *session, const struct capture_message *message)
@@ -508,6 +512,7 @@ static enum pcere_status end_serve(struct session *session, const struct capture
     pending->waited_ns = delays_between(&pending->delays, &delays);
     pending->gathered = pending->delays.count > 1;
     status = snapshot(session, message, tracking, error);
+    uint64_t made_high = session->log.log->stop.fresh_next;      /* before the program goes on */
     if (status == PCERE_OK)
         status = codelet_end(session->log.log, &pending->codelet, error);
     if (status == PCERE_OK)
@@ -518,7 +523,7 @@ static enum pcere_status end_serve(struct session *session, const struct capture
     if (status == PCERE_OK) {
         pending->end_stack_pointer = message->stack_pointer;
         pending->alarmed = message->alarmed;
-        status = stop_note(session, message) ? after_end(session, pending, &files, error) : pcere_fail_memory(error, "the list of stops");
+        status = stop_note(session, message) ? after_end(session, pending, &files, made_high, error) : pcere_fail_memory(error, "the list of stops");
     }
     files_done(&files);
     return status;

@@ -1,7 +1,7 @@
 /* replay-rt/launcher/codelet_memory.c - which piece of the page pool lies at which captured address.
  *
  *   codelet   before  [a][b  ]   [c]        after   [a'] [d]
- *   expected  after over before: [a'][b  ][d][c]
+ *   expected  after over before: [a'][b  ][d][c], and what the region allocated
  */
 #include "replay-rt/launcher/codelet_memory.h"
 
@@ -202,6 +202,28 @@ static enum pcere_status expected_merge(struct maker *maker, struct pcere_error 
     return added ? PCERE_OK : pcere_fail_memory(error, "the pages of a codelet");
 }
 
+/* What the region allocated lies in no mapping. */
+static enum pcere_status made_add(struct maker *maker, const struct store_codelet *codelet, struct pcere_error *error)
+{
+    struct codelet_memory *memory = &maker->memory;
+    const struct page_pool *pool = maker->pool;
+    bool added = true;
+    for (size_t i = 0; added && i < codelet->made_count; i++) {
+        const struct store_run *run = &codelet->made[i];
+        for (uint64_t done = 0; added && done < run->count;) {
+            struct plan_copy copy = {.address = run->address + done * maker->page_bytes, .pages = run->count - done, .source = pool->zeros_offset,
+                                     .zero = run->page == STORE_PAGE_ZERO};
+            if (!copy.zero)
+                copy.source = page_pool_offset(pool, run->page + done, copy.pages, &copy.pages);
+            added = copy_add(&memory->expected, &memory->expected_count, &maker->expected_capacity, &copy, maker->page_bytes, !done);
+            done += copy.pages;
+        }
+    }
+    if (memory->expected_count)
+        qsort(memory->expected, memory->expected_count, sizeof *memory->expected, copy_order);
+    return added ? PCERE_OK : pcere_fail_memory(error, "the pages of a codelet");
+}
+
 /* The parts of a run of pages after the region that were there before it. `at`: a copy before which there are none, moved on. */
 static bool changed_add(struct codelet_memory *memory, size_t *capacity, const struct store_run *run, uint64_t page_bytes, size_t *at)
 {
@@ -289,12 +311,16 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
         status = run_add(&maker, codelet, &codelet->after[i], true, error);
     if (!status && expected)
         status = expected_merge(&maker, error);
+    if (!status && expected)
+        status = made_add(&maker, codelet, error);
     if (!status)
         status = page_pool_externals(pool, store, codelet, error);
     if (!status)
         status = page_pool_load(pool, store, codelet->before, codelet->before_count, error);
     if (!status && expected)
         status = page_pool_load(pool, store, codelet->after, codelet->after_count, error);
+    if (!status && expected)
+        status = page_pool_load(pool, store, codelet->made, codelet->made_count, error);
     if (!status)
         status = contents_add(pool, codelet, memory, error);
     if (!status)

@@ -329,6 +329,8 @@ static const char *memory_word(const struct judge *judge, const struct store_map
     };
     if (thread)
         return "thread-local";
+    if (mapping && !strcmp(mapping->name, DIFFERENCES_MADE))
+        return DIFFERENCES_MADE;
     if (mapping && mapping->role == STORE_ROLE_IMAGE && address >= objects_image_end(judge->source->objects))
         return roles[STORE_ROLE_HEAP];
     return mapping && mapping->role < sizeof roles / sizeof *roles && roles[mapping->role] ? roles[mapping->role] : "other memory";

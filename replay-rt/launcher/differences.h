@@ -11,6 +11,8 @@
 #include "replay-rt/launcher/replay.h"
 #include "replay-rt/protocol.h"
 
+#define DIFFERENCES_MADE "allocated by the region"    /* name of the mapping of that */
+
 struct difference_list {              /* of one run */
     struct plan_difference *items;    /* thread-local variables by thread, then memory by address */
     size_t count;

@@ -1,6 +1,7 @@
 /* replay-rt/launcher/objects.c - finds the objects of captured memory. */
 #include "replay-rt/launcher/objects_private.h"
 #include "include/pcere/bisect.h"
+#include "include/pcere/fresh_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,49 @@ static uint64_t span_end(const struct store_codelet *codelet, size_t i, enum sto
     return end;
 }
 
+static bool block_add(struct objects *objects, uint64_t start, uint64_t end)
+{
+    if (!array_reserve(&objects->blocks, &objects->block_capacity, objects->block_count + 1, sizeof *objects->blocks)) {
+        objects->failed = true;
+        return false;
+    }
+    objects->blocks[objects->block_count++] = (struct block){start, end, NONE};
+    return true;
+}
+
+/* Of the heap from `at` on, as the C library lays it out. */
+static void heap_collect(struct objects *objects, uint64_t at, uint64_t heap_end)
+{
+    while (heap_end - at > HEADER_BYTES && objects->block_count < BLOCKS_MOST) {
+        uint64_t size = word_read(objects, at + 8) & ~(uint64_t)SIZE_FLAGS;
+        if (size < 2 * HEADER_BYTES || size % HEADER_BYTES || size > heap_end - at)
+            return;
+        if (!block_add(objects, at + HEADER_BYTES, at + size + 8 < heap_end ? at + size + 8 : heap_end))
+            return;
+        at += size;
+    }
+}
+
+/* Of what the region allocated: pages of zeros hold no size. */
+static void made_collect(struct objects *objects, const struct store_mapping *mapping)
+{
+    const struct store_codelet *codelet = objects->source.codelet;
+    uint64_t start = 0;
+    for (size_t i = 0; i < codelet->made_count; i++) {
+        const struct store_run *run = &codelet->made[i];
+        const uint64_t end = run->address + run->count * objects->source.view->page_bytes;
+        if (run->page == STORE_PAGE_ZERO)
+            continue;
+        start = start < run->address + FRESH_HEADER_BYTES ? run->address + FRESH_HEADER_BYTES : start;
+        while (start - sizeof start < end && objects->block_count < BLOCKS_MOST) {
+            uint64_t chunk = fresh_chunk_of(word_read(objects, start - sizeof start));
+            if (chunk && (start > mapping->end || chunk > mapping->end - start || !block_add(objects, start, start + fresh_usable(chunk))))
+                return;
+            start += chunk ? chunk : HEADER_BYTES;
+        }
+    }
+}
+
 /* Without address randomisation the heap begins where the image ends, and the kernel may make one mapping of both. */
 static void blocks_collect(struct objects *objects)
 {
@@ -63,22 +107,27 @@ static void blocks_collect(struct objects *objects)
     for (size_t i = 0; i < codelet->mapping_count; i++) {
         const struct store_mapping *mapping = &codelet->mappings[i];
         bool behind = mapping->role == STORE_ROLE_IMAGE && mapping->start < objects->image_end && mapping->end > objects->image_end;
-        if ((mapping->role != STORE_ROLE_HEAP && !behind) || mapping->start < end_of_heap)
+        bool made = codelet->made_count && mapping->start == codelet->made[0].address;
+        size_t first = objects->block_count;
+        if ((mapping->role != STORE_ROLE_HEAP && !behind && !made) || mapping->start < end_of_heap)
             continue;
-        end_of_heap = span_end(codelet, i, STORE_ROLE_HEAP);
-        for (uint64_t at = behind ? objects->image_end : mapping->start; end_of_heap - at > HEADER_BYTES && objects->block_count < BLOCKS_MOST;) {
-            uint64_t size = word_read(objects, at + 8) & ~(uint64_t)SIZE_FLAGS;
-            if (size < 2 * HEADER_BYTES || size % HEADER_BYTES || size > end_of_heap - at)
-                break;
-            if (!array_reserve(&objects->blocks, &objects->block_capacity, objects->block_count + 1, sizeof *objects->blocks)) {
-                objects->failed = true;
-                return;
-            }
-            uint64_t end = at + size + 8 < end_of_heap ? at + size + 8 : end_of_heap;
-            objects->blocks[objects->block_count++] = (struct block){at + HEADER_BYTES, end, NONE};
-            at += size;
-        }
+        end_of_heap = made ? mapping->end : span_end(codelet, i, STORE_ROLE_HEAP);
+        if (made)
+            made_collect(objects, mapping);
+        else
+            heap_collect(objects, behind ? objects->image_end : mapping->start, end_of_heap);
+        if (first < objects->block_count && objects->walk_count < WALKS_MOST)
+            objects->walks[objects->walk_count++] = (struct walk){objects->blocks[first].start, objects->blocks[objects->block_count - 1].end};
     }
+}
+
+/* Between blocks that are known. */
+static bool is_walked(const struct objects *objects, uint64_t address)
+{
+    for (size_t i = 0; i < objects->walk_count; i++)
+        if (address >= objects->walks[i].start && address < objects->walks[i].end)
+            return true;
+    return false;
 }
 
 static struct block *block_at(const struct objects *objects, uint64_t address)
@@ -115,7 +164,7 @@ static uint64_t end_of_target(const struct objects *objects, const struct store_
     *ret_endless = false;
     if (*ret_block)
         return (*ret_block)->end;
-    if (objects->block_count && address >= objects->blocks[0].start && address < objects->blocks[objects->block_count - 1].end)
+    if (is_walked(objects, address))
         return address;                   /* just behind a block's end */
     uint64_t end = block_end_by_header(objects, mapping, address);
     if (end)

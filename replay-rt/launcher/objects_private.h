@@ -31,7 +31,10 @@ struct object {
     const char *name, *function;
 };
 
-struct block { uint64_t start, end; uint32_t owner; };     /* of the heap */
+struct block { uint64_t start, end; uint32_t owner; };     /* of the heap, or that the region allocated */
+
+#define WALKS_MOST 8
+struct walk { uint64_t start, end; };     /* all that is a block in there is known */
 
 /* Everything of `type` from `from` on to `end` that lies as far from `from` as whole elements was added, whoever led there. */
 struct stretch { uint64_t end, phase, from; uint32_t type; };
@@ -46,6 +49,8 @@ struct objects {
     size_t root_count;
     struct block *blocks;
     size_t block_count, block_capacity;
+    struct walk walks[WALKS_MOST];
+    size_t walk_count;
     struct stretch *stretches;            /* a hash table; end 0: free */
     size_t stretch_count, stretch_room;
     struct segment *segments;

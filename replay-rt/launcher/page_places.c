@@ -28,6 +28,7 @@ bool page_places_add(struct page_places *places, const struct store_codelet *cod
         return false;
     places->firsts[places->first_count++] = places->run_count;
     return runs_add(&places->runs, &places->run_count, &places->run_capacity, codelet->after, codelet->after_count)
+           && runs_add(&places->runs, &places->run_count, &places->run_capacity, codelet->made, codelet->made_count)
            && runs_add(&places->contents, &places->content_count, &places->content_capacity, codelet->contents, codelet->content_count);
 }
 

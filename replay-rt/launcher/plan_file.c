@@ -308,6 +308,11 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->foreign_allocator = manifest->foreign_allocator;
     plan->huge_pages = pool->huge;
     plan->environment = codelet->setting.environment;
+    if (codelet->made_count && policy->task == PLAN_VERIFY) {
+        const struct store_run *last = &codelet->made[codelet->made_count - 1];
+        plan->made_address = codelet->made[0].address;
+        plan->made_bytes = last->address + last->count * manifest->page_size - plan->made_address;
+    }
     plan->float_control = codelet->setting.float_control;
     plan->pointer_guard = codelet->setting.pointer_guard;
     plan->global_thread = codelet->setting.global_thread;

@@ -181,6 +181,7 @@ struct verify_result {
     bool directed;                    /* beyond that, as far as runs that rounded down and up say that rounding can move them (rounded.h) */
     uint64_t compared_bytes, different_bytes;   /* of the run with most differences */
     uint64_t asked;                   /* functions that the region called and whose answer is another each time, a bit for each: replay_asked_name */
+    uint64_t allocated_blocks;        /* of the region, that were compared */
     uint64_t renamed_pointers;        /* to blocks that the region allocated, into libraries, or to equal constants: not differences */
     bool locale_missing;              /* as struct replay_result has it */
     struct verify_cause *causes;      /* the highest verdict first, then most bytes first */

@@ -93,8 +93,8 @@ static enum pcere_status extent_add(struct extent *extent, const struct store_co
         extent->taken[extent->taken_count++] =
             (struct store_range){codelet->mappings[i].start, codelet->mappings[i].end - codelet->mappings[i].start};
     uint64_t zero_pages = 0;
-    const struct store_run *lists[] = {codelet->before, codelet->after, codelet->contents};
-    const size_t counts[] = {codelet->before_count, codelet->after_count, codelet->content_count};
+    const struct store_run *lists[] = {codelet->before, codelet->after, codelet->contents, codelet->made};
+    const size_t counts[] = {codelet->before_count, codelet->after_count, codelet->content_count, codelet->made_count};
     for (size_t list = 0; list < sizeof counts / sizeof *counts; list++)
         for (size_t i = 0; i < counts[list]; i++) {
             const struct store_run *run = &lists[list][i];

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define RUNS 2u                 /* that are held against each other */
 #define RUNS_MORE 3u            /* where these agree with several threads, and not with the original: does another one differ? */
@@ -70,10 +71,35 @@ static enum pcere_status run_once(struct verifier *verifier, const struct subjec
             result->compared_bytes = from->compared_bytes;
             result->different_bytes = from->different_bytes;
             result->renamed_pointers = from->renamed_pointers;
+            result->allocated_blocks = from->made_blocks;
         }
     }
     plan_file_done(&plan);
     return status;
+}
+
+static bool is_mapped(const struct store_codelet *codelet, uint64_t address)
+{
+    const struct store_mapping *mapping = codelet_mapping_above(codelet, address);
+    return mapping && mapping->start <= address;
+}
+
+/* What the region allocated has names like all else, once everything that replays need was made of its mappings. */
+static enum pcere_status made_map(struct store_codelet *codelet, uint64_t page_bytes, struct pcere_error *error)
+{
+    if (!codelet->made_count || is_mapped(codelet, codelet->made[0].address))
+        return PCERE_OK;
+    struct store_mapping *grown = realloc(codelet->mappings, (codelet->mapping_count + 1) * sizeof *grown);
+    if (!grown)
+        return pcere_fail_memory(error, "the mappings of a codelet");
+    const struct store_run *last = &codelet->made[codelet->made_count - 1];
+    size_t at = codelet->mapping_count++;
+    codelet->mappings = grown;
+    for (; at && grown[at - 1].start > codelet->made[0].address; at--)
+        grown[at] = grown[at - 1];
+    grown[at] = (struct store_mapping){.start = codelet->made[0].address, .end = last->address + last->count * page_bytes,
+                                       .protection = PROT_READ | PROT_WRITE, .role = STORE_ROLE_ANONYMOUS, .name = DIFFERENCES_MADE};
+    return PCERE_OK;
 }
 
 static enum pcere_status objects_prepare(struct verifier *verifier, struct subject *subject, struct pcere_error *error)
@@ -95,6 +121,8 @@ static enum pcere_status objects_prepare(struct verifier *verifier, struct subje
         free(name);
         free(file);
     }
+    if (!status)
+        status = made_map(&subject->codelet, session->pool.page_bytes, error);
     if (!status && !subject->view.pages)
         status = captured_view_open(&session->pool, &subject->memory, &subject->view, error);
     if (status)

@@ -281,8 +281,37 @@ void pcere_memory_cool(struct memory *memory);
 void pcere_memory_compare(struct memory *memory);
 /* A state that no memory holds (PLAN_STATE_LOCK, ..): `address` as in struct plan_difference. */
 void pcere_state_compare(struct memory *memory, uint32_t state, uint64_t address, uint64_t expected, uint64_t found, uint32_t bytes);
-/* Bytes of one thread-local variable against what the original had at `captured`. */
-void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *found, uint64_t bytes, uint32_t thread);
+/* Bytes of this process against what the original had at `captured`. `thread_local_of`: 1 + number of the thread whose variable it is; 0: it is none. */
+void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *found, uint64_t bytes, uint32_t thread_local_of);
+/* A word, at a multiple of its size, that the original had behind the region. False: only zeros were, up to *ret_after. */
+bool pcere_expected_word(const struct memory *memory, uint64_t address, uint64_t *ret_word, uint64_t *ret_after);
+
+/* ---- made.c: what the region allocates ------------------------------------------------------------------------------------------ */
+
+/* Where the plan says that the region allocates: from now on, what it does so lies in a room of its own, as in the capture. When all libraries are there, and before
+ * pcere_overlay_prepare. */
+void pcere_made_begin(const struct codelet *codelet);
+/* Who allocates by that name then; NULL: whoever does else. */
+void *pcere_made_symbol(const char *name);
+/* The region runs, and what it allocates is served. */
+bool pcere_made_serves(void);
+bool pcere_made_owns(const void *block);
+size_t pcere_made_usable(const void *block);
+void pcere_made_free(void *block);
+void *pcere_made_grow(void *block, size_t bytes);
+
+/* It frees a captured block. */
+void pcere_made_release(const void *block, size_t bytes);
+
+/* After the region: `word`, by its captured address, leads to `captured` in the original, and to `here`. */
+enum made_pair {
+    MADE_UNKNOWN,                     /* one of them is in no block that is known */
+    MADE_ALIKE,                       /* these blocks are a pair: pcere_made_compare compares what they hold */
+    MADE_OTHER,                       /* they are of other sizes, or it leads to another place in them, or one of them is another's */
+};
+enum made_pair pcere_made_pair(const struct memory *memory, uint64_t word, uint64_t captured, uint64_t here);
+/* Behind all other comparisons. */
+void pcere_made_compare(struct memory *memory);
 
 /* ---- images.c: the executable and the shared objects with what was rebuilt of libraries ------------------------------------ */
 

@@ -5,6 +5,7 @@
 #include "replay-rt/ranges.h"
 #include "replay-rt/target/codelet.h"
 
+#include "include/pcere/bisect.h"
 #include "include/pcere/rt_abi.h"
 
 #include <stdlib.h>
@@ -77,7 +78,8 @@ static bool is_dead_pointer(const struct memory *memory, uint64_t pointer)
     return pointer < stack && stack - pointer < DEAD_STACK_BYTES && pcere_memory_is_mapped(memory, pointer);
 }
 
-/* What the region allocates lies elsewhere in a replay, as libraries do: a pointer out of the captured memory is as good as another. So do constants without a name. */
+/* What the region allocates lies elsewhere in a replay, as libraries do: where it is not known (made.c), a pointer out of the captured memory is as good as another. So do constants
+ * without a name. */
 static bool is_renamed_pointer(const struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found,
                                uint64_t bytes)
 {
@@ -86,6 +88,11 @@ static bool is_renamed_pointer(const struct memory *memory, uint64_t address, co
         return false;
     memcpy(&pointers[0], expected, sizeof *pointers);
     memcpy(&pointers[1], found, sizeof *pointers);
+    enum made_pair pair = pcere_made_pair(memory, address, pointers[0], pointers[1]);
+    if (pair != MADE_UNKNOWN)
+        return pair == MADE_ALIKE;
+    if (pcere_made_pair(memory, address, ~pointers[0], ~pointers[1]) == MADE_ALIKE)
+        return true;              /* flang's runtime writes that behind what a pointer allocates */
     if (is_dead_pointer(memory, pointers[0]) && is_dead_pointer(memory, pointers[1]))
         return true;
     if (pcere_constants_are_alike(memory, pointers[0], pointers[1]))
@@ -168,6 +175,15 @@ static const struct plan_copy *expected_copy(const struct memory *memory, uint64
     return *cursor < plan->expected.count && copies[*cursor].address <= address ? &copies[*cursor] : NULL;
 }
 
+/* Where the search for an address begins. */
+static uint64_t expected_from(const struct memory *memory, uint64_t address)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    const struct plan_copy *copies = PLAN_TABLE(memory->codelet, expected, struct plan_copy);
+    BISECT(low, 0, plan->expected.count, i, copies[i].address + copies[i].pages * plan->page_bytes <= address);
+    return low;
+}
+
 static const unsigned char *expected_page(const struct memory *memory, const struct plan_copy *copy, uint64_t address)
 {
     return !copy || copy->zero ? zeros : memory->codelet->pages + copy->source + (address - copy->address);
@@ -239,15 +255,29 @@ void pcere_memory_compare(struct memory *memory)
     }
 }
 
-void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *found, uint64_t bytes, uint32_t thread)
+bool pcere_expected_word(const struct memory *memory, uint64_t address, uint64_t *ret_word, uint64_t *ret_after)
 {
-    uint64_t page_bytes = memory->codelet->plan->page_bytes, cursor = 0;
+    const struct replay_plan *plan = memory->codelet->plan;
+    uint64_t cursor = expected_from(memory, address);
+    const struct plan_copy *copy = expected_copy(memory, &cursor, address);
+    if (copy && !copy->zero) {
+        memcpy(ret_word, expected_page(memory, copy, address), sizeof *ret_word);
+        return true;
+    }
+    *ret_after = copy ? copy->address + copy->pages * plan->page_bytes
+                 : cursor < plan->expected.count ? PLAN_TABLE(memory->codelet, expected, struct plan_copy)[cursor].address : UINT64_MAX;
+    return false;
+}
+
+void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *found, uint64_t bytes, uint32_t thread_local_of)
+{
+    uint64_t page_bytes = memory->codelet->plan->page_bytes, cursor = expected_from(memory, captured);
     const unsigned char *from = found;
     for (uint64_t done = 0; done < bytes;) {
         uint64_t at = captured + done, offset = at % page_bytes;
         uint64_t piece = page_bytes - offset < bytes - done ? page_bytes - offset : bytes - done;
         const struct plan_copy *expected = expected_copy(memory, &cursor, at - offset);
-        bytes_compare(memory, at, expected_page(memory, expected, at - offset) + offset, from + done, piece, thread + 1);
+        bytes_compare(memory, at, expected_page(memory, expected, at - offset) + offset, from + done, piece, thread_local_of);
         done += piece;
     }
     memory->codelet->plan->result.compared_bytes += bytes;

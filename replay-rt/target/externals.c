@@ -38,7 +38,8 @@ static const unsigned char *symbol_find(const char *name)
 #include "include/pcere/libc_constants.inc"
 #undef PCERE_LIBC_CONSTANT
 #undef PCERE_LIBC_ANSWER
-    return dlsym(RTLD_DEFAULT, name);
+    const unsigned char *own = pcere_made_symbol(name);
+    return own ? own : dlsym(RTLD_DEFAULT, name);
 }
 
 /* ---- functions and data without a name -------------------------------------------------------------------------------------------

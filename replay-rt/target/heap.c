@@ -44,6 +44,12 @@ static size_t captured_bytes(const void *block, const struct plan_mapping *mappi
     return bytes < mapping->end - address ? bytes : (size_t)(mapping->end - address);
 }
 
+static void captured_release(const void *block, const struct plan_mapping *mapping)
+{
+    atomic_fetch_add(captured_releases, 1);
+    pcere_made_release(block, sizes_unknown ? 1 : captured_bytes(block, mapping));
+}
+
 static struct {
     void (*free)(void *);
     void *(*realloc)(void *, size_t);
@@ -78,8 +84,11 @@ void pcere_heap_release(void *block)
 {
     if (!block)
         return;
-    if (pcere_mapping_at((uint64_t)block))
-        atomic_fetch_add(captured_releases, 1);
+    const struct plan_mapping *mapping = pcere_mapping_at((uint64_t)block);
+    if (mapping)
+        captured_release(block, mapping);
+    else if (pcere_made_owns(block))
+        pcere_made_free(block);
     else if (next_find() && next.free)
         next.free(block);
 }
@@ -87,9 +96,13 @@ void pcere_heap_release(void *block)
 void *pcere_heap_grow(void *block, size_t bytes)
 {
     const struct plan_mapping *mapping = block ? pcere_mapping_at((uint64_t)block) : NULL;
+    if (!mapping && pcere_made_owns(block))
+        return pcere_made_grow(block, bytes);
+    if (!block && pcere_made_serves())
+        return malloc(bytes);
     if (!mapping)
         return next_find() && next.realloc ? next.realloc(block, bytes) : block ? NULL : malloc(bytes);
-    atomic_fetch_add(captured_releases, 1);
+    captured_release(block, mapping);
     if (!bytes)
         return NULL;
     void *grown = malloc(bytes);
@@ -102,6 +115,8 @@ size_t pcere_heap_usable(void *block)
     const struct plan_mapping *mapping = block ? pcere_mapping_at((uint64_t)block) : NULL;
     if (mapping)
         return captured_bytes(block, mapping);
+    if (pcere_made_owns(block))
+        return pcere_made_usable(block);
     return next_find() && next.usable ? next.usable(block) : 0;
 }
 

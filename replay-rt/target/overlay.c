@@ -83,6 +83,12 @@ static void cpp_streams_start(void)
         construct(object);
 }
 
+static const char *symbol_find(const char *name)
+{
+    const char *own = pcere_made_symbol(name);
+    return own ? own : dlsym(RTLD_DEFAULT, name);
+}
+
 void pcere_overlay_prepare(struct codelet *codelet)
 {
     cpp_streams_start();
@@ -94,7 +100,7 @@ void pcere_overlay_prepare(struct codelet *codelet)
         pcere_plan_end(codelet, PLAN_FAILED, "no memory for the list of symbols");
     for (uint64_t i = 0; i < count; i++)
         if (relocations[i].kind <= PLAN_RELOCATION_COPY)
-            symbols[i] = dlsym(RTLD_DEFAULT, pcere_plan_string(codelet->plan, relocations[i].name));
+            symbols[i] = symbol_find(pcere_plan_string(codelet->plan, relocations[i].name));
     pcere_externals_prepare(codelet);
 }
 

@@ -479,6 +479,7 @@ static void region_verify(struct run *run)
     pcere_random_compare(&run->memory);
     pcere_threads_compare(run->threads);
     pcere_memory_compare(&run->memory);
+    pcere_made_compare(&run->memory);
 }
 
 static void region_character(struct run *run)

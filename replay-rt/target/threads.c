@@ -289,7 +289,7 @@ static void variables_compare(void *context, uint32_t number, uint32_t threads)
         for (const struct codelet_tls *v = pcere_image(k)->tls; v < pcere_image(k)->tls_end; v++) {
             uint64_t captured = captured_variable(thread, v);
             if (captured)
-                pcere_bytes_compare(state->memory, captured, v->address(), v->bytes, number);
+                pcere_bytes_compare(state->memory, captured, v->address(), v->bytes, number + 1);
         }
     }
 }

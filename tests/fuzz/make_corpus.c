@@ -45,7 +45,7 @@ static void make_store(const char *path)
     must(store_writer_pages(writer, data, 3, pages, &error), &error);
     struct store_mapping mapping[2] = {{4096, 4096 + sizeof data, 3, STORE_ROLE_HEAP, "[heap]"}, {8192, 8192 + 512, 1, STORE_ROLE_ANONYMOUS, "memfd:seed"}};
     struct store_alias alias = {8192, 4096, 512};
-    struct store_run runs[3];
+    struct store_run runs[3], allocated = {1u << 20, pages[1], 1};
     for (size_t i = 0; i < 3; i++)
         runs[i] = (struct store_run){4096 + 512 * i, pages[i], 1};
     struct store_thread thread = {.number = 0, .tls_address = 4096, .tls_bytes = 64};
@@ -59,7 +59,7 @@ static void make_store(const char *path)
     struct store_run contents[2] = {{0, pages[0], 1}, {512, pages[2], 1}};
     struct store_codelet codelet = {
         .region = (char[]){"main@seed.c:1"}, .invocation = 1, .members = 1, .words = words, .word_count = 2, .mappings = mapping,
-        .mapping_count = 2, .aliases = &alias, .alias_count = 1, .before = runs, .before_count = 3, .after = runs, .after_count = 1, .has_after = true,
+        .mapping_count = 2, .aliases = &alias, .alias_count = 1, .before = runs, .before_count = 3, .after = runs, .after_count = 1, .has_after = true, .made = &allocated, .made_count = 1,
         .threads = &thread, .thread_count = 1, .locks = &lock, .lock_count = 1, .frames = &frame, .frame_count = 1,
         .ignored = &ignored, .ignored_count = 1,
         .descriptors = &descriptor, .descriptor_count = 1, .streams = &stream, .stream_count = 1, .contents = contents, .content_count = 2,

@@ -15,6 +15,8 @@
 #define SAMPLE_PAGE 4096u
 #define SAMPLE_ADDRESS 0x10000000ull
 #define SAMPLE_KEYS_BYTES (2 * sizeof(struct store_key))
+#define SAMPLE_MADE 0x7ffff0000000u          /* what its region allocated: one page */
+#define SAMPLE_MADE_BYTES sizeof(struct store_run)      /* the file's last part */
 #define SAMPLE_ALIAS 0x7ffff7000000ull      /* of the first page there */
 #define SAMPLE_REGION "conj_grad@cg.c:405"
 #define SAMPLE_PROGRAM "/proc/self/exe"
@@ -99,7 +101,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
         {SAMPLE_ALIAS, SAMPLE_ALIAS + SAMPLE_PAGE, 1, STORE_ROLE_ANONYMOUS, "memfd:ring (deleted)"},
         {0x7ffffffde000, 0x7ffffffff000, 3, STORE_ROLE_STACK, "[stack]"}};
     struct store_alias alias = {SAMPLE_ALIAS, SAMPLE_ADDRESS, SAMPLE_PAGE};
-    struct store_run after = {0x7ffffffde000, STORE_PAGE_ZERO, 2};
+    struct store_run after = {0x7ffffffde000, STORE_PAGE_ZERO, 2}, allocated = {SAMPLE_MADE, made->pages[0], 1};
     struct store_thread thread = {0, 3, SAMPLE_ADDRESS + 64, 64};
     struct store_lock lock = {.address = SAMPLE_ADDRESS + 128, .kind = 1, .held = 2, .held_after = 1};
     struct store_frame frames[2] = {{0x401000, "conj_grad"}, {0x402000, "main"}};
@@ -116,7 +118,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
     struct store_codelet codelet = {
         .region = (char[]){SAMPLE_REGION}, .invocation = 7, .members = 75, .proc_bind = -1, .capture_threads = 1,
         .stack_pointer = 0x7ffffffde100, .unit_id = 0x8899aabbccddeeffu, .in_vivo_ns = 1234, .words = words, .word_count = 3, .mappings = mappings,
-        .mapping_count = 3, .aliases = &alias, .alias_count = 1, .after = &after, .after_count = 1, .has_after = true, .threads = &thread, .thread_count = 1,
+        .mapping_count = 3, .aliases = &alias, .alias_count = 1, .after = &after, .after_count = 1, .made = &allocated, .made_count = 1, .has_after = true, .threads = &thread, .thread_count = 1,
         .locks = &lock, .lock_count = 1, .frames = frames, .frame_count = 2, .ignored = &ignored, .ignored_count = 1,
         .signals = &signal, .signal_count = 1, .keys = keys, .key_count = 2, .setting = {.schedule_kind = 3, .schedule_chunk = 9, .max_active_levels = 2, .dynamic = 0, .environment = SAMPLE_ADDRESS,
                     .level_count = 2, .levels = {{4, 3}, {1, 0}}, .teams = 3, .team = 2},

@@ -200,28 +200,33 @@ static void test_other_versions(void)
     CU_ASSERT_EQUAL(use_store(NULL), PCERE_OK);
 }
 
-/* A C library that gave such a key would be another one. */
-static void test_keys_that_no_library_gives(void)
+/* The sum over all of a codelet is right, and `part`, which ends `behind` bytes before it, is not. */
+static void patched_is_damage(size_t behind, const void *part, size_t part_bytes, const char *words)
 {
-    const struct store_key key = {STORE_KEYS_MAX, STORE_KEY_MADE, 0};
     struct pcere_error error = {0};
     char path[400];
     size_t bytes;
     store_file_path(path, "codelet");
     unsigned char *data = sample_read(path, &bytes), *copy = malloc(bytes);
     memcpy(copy, data, bytes);
-    memcpy(copy + bytes - 8 - sizeof key, &key, sizeof key);      /* the last part */
+    memcpy(copy + bytes - 8 - behind - part_bytes, part, part_bytes);
     uint64_t check = XXH64(copy, bytes - 8, 0);
     memcpy(copy + bytes - 8, &check, 8);
     sample_write(path, copy, bytes);
     CU_ASSERT_EQUAL(use_store(&error), PCERE_DATA);
-    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "thread-specific key"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, words));
     sample_write(path, data, bytes);
     free(data);
     free(copy);
 }
 
-/* The sum over all of a codelet is right, and what it says of memory at two addresses is not. */
+/* A C library that gave such a key would be another one. */
+static void test_keys_that_no_library_gives(void)
+{
+    const struct store_key key = {STORE_KEYS_MAX, STORE_KEY_MADE, 0};
+    patched_is_damage(SAMPLE_MADE_BYTES, &key, sizeof key, "thread-specific key");
+}
+
 static void test_aliases_that_make_no_sense(void)
 {
     static const struct { struct store_alias alias; const char *words; } cases[] = {
@@ -234,30 +239,28 @@ static void test_aliases_that_make_no_sense(void)
         {{SAMPLE_ALIAS, SAMPLE_ALIAS, SAMPLE_PAGE}, "refers to what refers to another"},
         {{SAMPLE_ADDRESS, SAMPLE_ALIAS, SAMPLE_PAGE}, "a page is there twice"},
     };
-    char path[400];
-    size_t bytes;
     struct store_codelet codelet;
-    store_file_path(path, "codelet");
-    unsigned char *data = sample_read(path, &bytes), *copy = malloc(bytes);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct pcere_error error = {0};
-        memcpy(copy, data, bytes);
-        memcpy(copy + bytes - 8 - SAMPLE_KEYS_BYTES - sizeof cases[i].alias, &cases[i].alias, sizeof cases[i].alias);       /* the last part but one */
-        uint64_t check = XXH64(copy, bytes - 8, 0);
-        memcpy(copy + bytes - 8, &check, 8);
-        sample_write(path, copy, bytes);
-        CU_ASSERT_EQUAL(use_store(&error), PCERE_DATA);
-        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, cases[i].words));
-    }
-    sample_write(path, data, bytes);
-    free(data);
-    free(copy);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        patched_is_damage(SAMPLE_MADE_BYTES + SAMPLE_KEYS_BYTES, &cases[i].alias, sizeof cases[i].alias, cases[i].words);
     struct store *store = sample_store_open(&made);
     CU_ASSERT_EQUAL_FATAL(store_codelet_load(store, made.codelet_name, &codelet, NULL), PCERE_OK);
     CU_ASSERT_EQUAL_FATAL(codelet.alias_count, 1);
     CU_ASSERT_TRUE(codelet.aliases->address == SAMPLE_ALIAS && codelet.aliases->original == SAMPLE_ADDRESS && codelet.aliases->bytes == SAMPLE_PAGE);
     store_codelet_done(&codelet);
     store_close(store);
+}
+
+static void test_allocations_that_make_no_sense(void)
+{
+    static const struct { struct store_run run; const char *words; } cases[] = {
+        {{SAMPLE_MADE, 0, 0}, "empty"},
+        {{SAMPLE_MADE + 8, 0, 1}, "page boundaries"},
+        {{SAMPLE_MADE, 1u << 30, 1}, "does not hold"},
+        {{SAMPLE_ADDRESS, 0, 1}, "memory that was there before"},
+        {{SAMPLE_ALIAS - SAMPLE_PAGE, STORE_PAGE_ZERO, 2}, "memory that was there before"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        patched_is_damage(0, &cases[i].run, sizeof cases[i].run, cases[i].words);
 }
 
 static void test_files_of_another_store(void)
@@ -368,6 +371,7 @@ static const struct unit_test tests[] = {
     {"files of another version are refused and named as such", test_other_versions},
     {"a key that no library gives is damage", test_keys_that_no_library_gives},
     {"memory at two addresses that makes no sense is damage, by what is wrong", test_aliases_that_make_no_sense},
+    {"allocated memory that makes no sense is damage, by what is wrong", test_allocations_that_make_no_sense},
     {"files of another store are refused", test_files_of_another_store},
     {"a codelet under another name is refused", test_renamed_codelet},
     {"what is no store is refused", test_what_is_no_store},

@@ -44,6 +44,8 @@ static void test_codelet_comes_back(void)
     CU_ASSERT_STRING_EQUAL(codelet.mappings[2].name, "[stack]");
     CU_ASSERT_TRUE(codelet.has_after);
     CU_ASSERT_EQUAL(codelet.after_count, 1);
+    CU_ASSERT_EQUAL_FATAL(codelet.made_count, 1);
+    CU_ASSERT_EQUAL(codelet.made[0].address, SAMPLE_MADE);
     CU_ASSERT_EQUAL(codelet.threads[0].tls_bytes, 64);
     CU_ASSERT_EQUAL(codelet.locks[0].kind, 1);
     CU_ASSERT_EQUAL(codelet.locks[0].held, 2);

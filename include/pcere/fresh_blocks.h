@@ -1,0 +1,104 @@
+/* include/pcere/fresh_blocks.h - blocks that a region allocates while it is captured, and while a replay of it is held against the original: both
+ * make them alike, so that what lies in them can be compared.
+ *
+ *   start                                                    next
+ *   | - | size | block      | size | block | ... | size | - |
+ *         └─ distance to the next block's start, and flags
+ *
+ * They look like the C library's (a size with flags in front of each), so that malloc_usable_size and realloc understand them. Each is zero when it is given
+ * away, one that was freed before, too: bytes that the program never writes are the same in both. Freed ones are used again only while there are many: what still points to
+ * them leads to blocks that say so, not to others that several threads may have got in any order.
+ */
+#ifndef PCERE_FRESH_BLOCKS_H
+#define PCERE_FRESH_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FRESH_HEADER_BYTES 16u                      /* from where a chunk could begin to its block */
+#define FRESH_SMALL_BYTES 4096u                     /* up to here, freed blocks are kept by their size; above, by powers of two */
+#define FRESH_SMALL_LISTS (FRESH_SMALL_BYTES / 16 + 1)
+#define FRESH_LISTS (FRESH_SMALL_LISTS + 40)
+#define FRESH_IN_USE ((size_t)1)                    /* as the C library has it: the block before is in use */
+#define FRESH_FREED ((size_t)8)                     /* no flag of the C library's */
+#define FRESH_FLAGS ((size_t)15)
+#define FRESH_KEPT_BYTES ((size_t)1 << 20)          /* so much of freed blocks is not used again */
+
+struct fresh_freed { struct fresh_freed *next; };
+
+/* next, end: room that is left. The caller locks, and makes memory of the room where it is none yet. */
+struct fresh_blocks { char *next, *end; size_t freed_bytes; struct fresh_freed *lists[FRESH_LISTS]; };
+
+static inline size_t *fresh_size(const void *block) { return (size_t *)((uintptr_t)block - sizeof(size_t)); }
+
+/* Bytes from one block to the next: what the block holds, and the size word of the next. */
+static inline size_t fresh_chunk_bytes(size_t bytes)
+{
+    size_t chunk = (bytes + sizeof(size_t) + 15) & ~(size_t)15;
+    if (chunk < 32)
+        return 32;
+    return chunk <= FRESH_SMALL_BYTES ? chunk : (size_t)1 << (64 - __builtin_clzll(chunk - 1));
+}
+
+/* Of a block's size word; 0: that is none. */
+static inline size_t fresh_chunk_of(size_t word)
+{
+    size_t chunk = word & ~FRESH_FLAGS;
+    return chunk >= 32 && (chunk <= FRESH_SMALL_BYTES || (chunk & (chunk - 1)) == 0) ? chunk : 0;
+}
+
+static inline size_t fresh_usable(size_t chunk) { return chunk - sizeof(size_t); }
+
+static inline struct fresh_freed **fresh_list(struct fresh_blocks *blocks, size_t chunk)
+{
+    return &blocks->lists[chunk <= FRESH_SMALL_BYTES ? chunk / 16 : FRESH_SMALL_LISTS + (size_t)__builtin_ctzll(chunk) - 12];
+}
+
+/* One that was freed before, or NULL. */
+static inline void *fresh_again(struct fresh_blocks *blocks, size_t chunk)
+{
+    struct fresh_freed **list = fresh_list(blocks, chunk), *block = blocks->freed_bytes > FRESH_KEPT_BYTES ? *list : NULL;
+    if (block) {
+        *list = block->next;
+        blocks->freed_bytes -= chunk;
+    }
+    return block;
+}
+
+/* Where a new one would begin; it and the size word behind it end at *ret_end. NULL: there is no room. `alignment`: a power of two from 16 on. */
+static inline char *fresh_place(const struct fresh_blocks *blocks, size_t chunk, size_t alignment, char **ret_end)
+{
+    uintptr_t at = ((uintptr_t)blocks->next + FRESH_HEADER_BYTES + alignment - 1) & ~(uintptr_t)(alignment - 1), end = (uintptr_t)blocks->end;
+    if (at > end || chunk + sizeof(size_t) > end - at)
+        return NULL;
+    *ret_end = (char *)at + chunk + sizeof(size_t);
+    return (char *)at;
+}
+
+/* The block is given away, and all behind it is left. What would follow is in use, as the C library asks before it tells a size. */
+static inline void fresh_take(struct fresh_blocks *blocks, char *block, size_t chunk)
+{
+    blocks->next = block + chunk - FRESH_HEADER_BYTES;
+    *fresh_size(block + chunk) = FRESH_IN_USE;
+    *fresh_size(block) = chunk | FRESH_IN_USE;
+}
+
+/* Outside the lock: it may be large. */
+static inline void *fresh_clear(void *block, size_t chunk)
+{
+    *fresh_size(block) = chunk | FRESH_IN_USE;
+    return memset(block, 0, fresh_usable(chunk));
+}
+
+static inline void fresh_free(struct fresh_blocks *blocks, void *block, size_t chunk)
+{
+    struct fresh_freed *freed = block, **list = fresh_list(blocks, chunk);
+    freed->next = *list;
+    *list = freed;
+    blocks->freed_bytes += chunk;
+    *fresh_size(block) |= FRESH_FREED;
+}
+
+#endif

@@ -1,0 +1,321 @@
+/* replay-rt/target/made.c - what a region allocates, held against what it had allocated in the original.
+ *
+ *   captured memory                    what the original allocated                 what this process did
+ *   | .. pointer .. | ── original ──▶  | size | block: 1 2 3, pointer | ──▶ ..
+ *                  └─── here ─────────────────────────────────────────────────▶   | size | block: 1 2 3, pointer | ──▶ ..
+ *
+ * Only where a codelet is verified: blocks come from a room of their own then, cut as the capture did (fresh_blocks.h), by calls of malloc and the like that all loaded objects
+ * but the OpenMP runtime make. Where a word that is compared leads into a block in the original, and into one here, these two are a pair: they must be as large, the
+ * word must lead as far into both, and their bytes are compared in turn, which may lead to more pairs.
+ */
+#include "include/pcere/bisect.h"
+#include "include/pcere/fresh_blocks.h"
+#include "include/pcere/object_divert.h"
+#include "replay-rt/target/codelet.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define ROOM_BYTES_MOST ((size_t)16 << 30)
+#define ROOM_BYTES_LEAST ((size_t)64 << 20)
+#define ALIGNMENT_MOST ((size_t)16 << 20)           /* as the capture has it */
+
+struct made_block {
+    uint64_t address, bytes;
+    uint64_t partner;                 /* of the other list; 0: none yet */
+    bool freed;
+};
+
+struct made_list { struct made_block *items; size_t count, capacity; bool failed; };
+
+static struct {
+    char *start;                      /* NULL: nothing is served */
+    struct fresh_blocks blocks;
+    pthread_mutex_t mutex, releasing;
+    bool listed;
+    struct made_list captured, own, released;       /* released: captured blocks that the region freed */
+    uint64_t *queue;                  /* places in captured.items, each once */
+    size_t queued;
+} made = {.mutex = PTHREAD_MUTEX_INITIALIZER, .releasing = PTHREAD_MUTEX_INITIALIZER};
+
+extern __attribute__((weak)) void *pcere_program_malloc(size_t bytes);
+
+/* ---- allocation ---------------------------------------------------------------------------------------------------------------- */
+
+static struct {
+    void *(*malloc)(size_t bytes);
+    void *(*calloc)(size_t count, size_t bytes);
+    void *(*memalign)(size_t alignment, size_t bytes);
+} next;
+
+static void *allocate(size_t bytes, size_t alignment)
+{
+    if (!pcere_heap_in_region() || bytes > ROOM_BYTES_MOST || alignment > ALIGNMENT_MOST || (alignment & (alignment - 1)))
+        return NULL;
+    size_t chunk = fresh_chunk_bytes(bytes);
+    pthread_mutex_lock(&made.mutex);
+    char *end, *again = alignment <= 16 ? fresh_again(&made.blocks, chunk) : NULL;
+    char *block = again ? NULL : fresh_place(&made.blocks, chunk, alignment < 16 ? 16 : alignment, &end);
+    if (block)
+        fresh_take(&made.blocks, block, chunk);
+    pthread_mutex_unlock(&made.mutex);
+    return again ? fresh_clear(again, chunk) : block;
+}
+
+static void *own_malloc(size_t bytes)
+{
+    void *block = allocate(bytes, 16);
+    return block ? block : next.malloc(bytes);
+}
+
+static void *own_calloc(size_t count, size_t bytes)
+{
+    size_t total;
+    void *block = __builtin_mul_overflow(count, bytes, &total) ? NULL : allocate(total, 16);
+    return block ? block : next.calloc(count, bytes);
+}
+
+static void *own_memalign(size_t alignment, size_t bytes)
+{
+    void *block = alignment ? allocate(bytes, alignment) : NULL;
+    return block ? block : next.memalign(alignment, bytes);
+}
+
+static void *own_valloc(size_t bytes)
+{
+    return own_memalign((size_t)sysconf(_SC_PAGESIZE), bytes);
+}
+
+static void *own_pvalloc(size_t bytes)
+{
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page_bytes - 1) & ~(page_bytes - 1);
+    return own_memalign(page_bytes, whole < bytes ? SIZE_MAX : whole);
+}
+
+static int own_posix_memalign(void **ret_block, size_t alignment, size_t bytes)
+{
+    if (!alignment || alignment % sizeof(void *) || (alignment & (alignment - 1)))
+        return EINVAL;
+    int error = errno;
+    void *block = own_memalign(alignment, bytes);
+    errno = error;
+    if (!block)
+        return ENOMEM;
+    *ret_block = block;
+    return 0;
+}
+
+bool pcere_made_serves(void) { return made.start && pcere_heap_in_region(); }
+
+bool pcere_made_owns(const void *block)
+{
+    return made.start && (const char *)block >= made.start && (const char *)block < made.blocks.end;
+}
+
+size_t pcere_made_usable(const void *block) { return fresh_usable(*fresh_size(block) & ~FRESH_FLAGS); }
+
+void pcere_made_free(void *block)
+{
+    size_t chunk = fresh_chunk_of(*fresh_size(block));
+    if (!chunk)
+        return;
+    pthread_mutex_lock(&made.mutex);
+    fresh_free(&made.blocks, block, chunk);
+    pthread_mutex_unlock(&made.mutex);
+}
+
+void *pcere_made_grow(void *block, size_t bytes)
+{
+    size_t usable = pcere_made_usable(block);
+    if (bytes && bytes <= usable)
+        return block;
+    void *moved = bytes ? own_malloc(bytes) : NULL;
+    if (moved)
+        memcpy(moved, block, usable < bytes ? usable : bytes);
+    if (moved || !bytes)
+        pcere_made_free(block);
+    return moved;
+}
+
+static void block_add(struct made_list *list, const struct made_block *block)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 1024;
+        struct made_block *grown = realloc(list->items, capacity * sizeof *grown);
+        if (!grown) {
+            list->failed = true;
+            return;
+        }
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = *block;
+}
+
+void pcere_made_release(const void *block, size_t bytes)
+{
+    if (!pcere_made_serves())
+        return;
+    pthread_mutex_lock(&made.releasing);
+    block_add(&made.released, &(struct made_block){.address = (uint64_t)block, .bytes = bytes});
+    pthread_mutex_unlock(&made.releasing);
+}
+
+/* ---- who calls ------------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t own_address(const char *name)
+{
+    const struct { const char *name; uint64_t address; } own[] = {
+        {"malloc", (uint64_t)own_malloc}, {"calloc", (uint64_t)own_calloc}, {"memalign", (uint64_t)own_memalign},
+        {"aligned_alloc", (uint64_t)own_memalign}, {"posix_memalign", (uint64_t)own_posix_memalign},
+        {"valloc", (uint64_t)own_valloc}, {"pvalloc", (uint64_t)own_pvalloc}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!strcmp(own[i].name, name))
+            return own[i].address;
+    return 0;
+}
+
+/* The OpenMP runtime's blocks are no part of the region. */
+static int object_serve(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    (void)bytes;
+    (void)context;
+    if (!object_has(info, (uintptr_t)omp_get_thread_num))
+        object_divert(info, own_address);
+    return 0;
+}
+
+void *pcere_made_symbol(const char *name)
+{
+    return made.start ? (void *)own_address(name) : NULL;
+}
+
+/* Where the capture had its own nothing may lie: what leads there would look the same. */
+static char *room_find(const struct replay_plan *plan, size_t *ret_bytes)
+{
+    for (size_t bytes = ROOM_BYTES_MOST; bytes >= ROOM_BYTES_LEAST; bytes /= 4) {
+        char *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (room == MAP_FAILED)
+            continue;
+        *ret_bytes = bytes;
+        if ((uint64_t)room >= plan->made_address + plan->made_bytes || (uint64_t)room + bytes <= plan->made_address)
+            return room;
+        char *other = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        munmap(room, bytes);
+        if (other != MAP_FAILED)
+            return other;
+    }
+    return NULL;
+}
+
+void pcere_made_begin(const struct codelet *codelet)
+{
+    size_t bytes = 0;
+    void *malloc_symbol = dlsym(RTLD_DEFAULT, "malloc"), *calloc_symbol = dlsym(RTLD_DEFAULT, "calloc"), *memalign_symbol = dlsym(RTLD_DEFAULT, "memalign");
+    if (!codelet->plan->made_bytes || pcere_program_malloc || !malloc_symbol || !calloc_symbol || !memalign_symbol)
+        return;
+    memcpy(&next.malloc, &malloc_symbol, sizeof malloc_symbol);
+    memcpy(&next.calloc, &calloc_symbol, sizeof calloc_symbol);
+    memcpy(&next.memalign, &memalign_symbol, sizeof memalign_symbol);
+    made.start = room_find(codelet->plan, &bytes);
+    if (!made.start)
+        return;
+    made.blocks = (struct fresh_blocks){.next = made.start, .end = made.start + bytes};
+    dl_iterate_phdr(object_serve, NULL);
+}
+
+/* ---- pairs ---------------------------------------------------------------------------------------------------------------------- */
+
+static struct made_block made_block_of(uint64_t address, size_t word)
+{
+    return (struct made_block){.address = address, .bytes = fresh_usable(fresh_chunk_of(word)), .freed = word & FRESH_FREED};
+}
+
+static void own_list(void)
+{
+    for (char *block = made.start + FRESH_HEADER_BYTES; block < made.blocks.next + FRESH_HEADER_BYTES;) {
+        size_t word = *fresh_size(block), chunk = fresh_chunk_of(word);
+        const struct made_block found = made_block_of((uint64_t)block, word);
+        if (chunk)
+            block_add(&made.own, &found);
+        block += chunk ? chunk : 16;
+    }
+}
+
+static void captured_list(const struct memory *memory)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    const uint64_t end = plan->made_address + plan->made_bytes;
+    for (uint64_t block = plan->made_address + FRESH_HEADER_BYTES; block < end;) {
+        uint64_t word = 0, after = 0;
+        if (!pcere_expected_word(memory, block - sizeof word, &word, &after)) {
+            block = after < end ? after + FRESH_HEADER_BYTES : end;
+            continue;
+        }
+        size_t chunk = fresh_chunk_of(word);
+        const struct made_block found = made_block_of(block, word);
+        if (chunk && found.bytes <= end - block)
+            block_add(&made.captured, &found);
+        block += chunk ? chunk : 16;
+    }
+}
+
+/* The block that an address lies in, or just behind; NULL: none. */
+static struct made_block *block_at(const struct made_list *list, uint64_t address)
+{
+    BISECT(low, 0, list->count, i, list->items[i].address + list->items[i].bytes < address);
+    return low < list->count && list->items[low].address <= address ? &list->items[low] : NULL;
+}
+
+static int block_order(const void *left, const void *right)
+{
+    const struct made_block *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static void lists_make(const struct memory *memory)
+{
+    if (made.listed)
+        return;
+    made.listed = true;
+    if (made.released.count)
+        qsort(made.released.items, made.released.count, sizeof *made.released.items, block_order);
+    own_list();
+    captured_list(memory);
+    made.queue = calloc(made.captured.count + 1, sizeof *made.queue);
+    if (!made.queue || made.captured.failed || made.own.failed || made.released.failed)
+        pcere_plan_end(memory->codelet, PLAN_FAILED, "no memory for the list of blocks that the region allocated");
+}
+
+enum made_pair pcere_made_pair(const struct memory *memory, uint64_t word, uint64_t captured, uint64_t here)
+{
+    if (!pcere_made_owns((const void *)here) || captured - memory->codelet->plan->made_address >= memory->codelet->plan->made_bytes)
+        return MADE_UNKNOWN;
+    lists_make(memory);
+    struct made_block *theirs = block_at(&made.captured, captured), *ours = block_at(&made.own, here);
+    if (!theirs || !ours || theirs->freed || ours->freed || block_at(&made.released, word))
+        return MADE_UNKNOWN;          /* what freed blocks hold is nobody's */
+    if (theirs->bytes != ours->bytes || captured - theirs->address != here - ours->address)
+        return MADE_OTHER;
+    if (!theirs->partner && !ours->partner) {
+        theirs->partner = ours->address;
+        ours->partner = theirs->address;
+        made.queue[made.queued++] = (uint64_t)(theirs - made.captured.items);
+    }
+    return theirs->partner == ours->address ? MADE_ALIKE : MADE_OTHER;
+}
+
+void pcere_made_compare(struct memory *memory)
+{
+    for (size_t i = 0; i < made.queued; i++) {
+        const struct made_block block = made.captured.items[made.queue[i]];
+        pcere_bytes_compare(memory, block.address, (const void *)block.partner, block.bytes, 0);
+        if (i % 1024 == 0)
+            pcere_plan_progress(memory->codelet);
+    }
+    memory->codelet->plan->result.made_blocks = made.queued;
+}
