@@ -25,6 +25,7 @@
 
 static struct {
     char *start;                            /* of blocks, which lie in the other room */
+    char *top;                              /* end of the newest one's last word, which is the size word of the next */
     struct fresh_blocks blocks;
     struct target_room waiting, room;
     char *opened[OPEN_MOST];                /* what the captured regions that run allocated lies from here on: the innermost's last */
@@ -43,15 +44,17 @@ void target_fresh_reserve(void)
         pthread_atfork(fresh_lock, fresh_unlock, fresh_unlock) != 0)
         return;
     fresh.later = (void **)fresh.waiting.start;
-    fresh.start = fresh.blocks.next = fresh.room.start;
+    fresh.start = fresh.top = fresh.blocks.next = fresh.room.start;
     fresh.blocks.end = fresh.room.end;
 }
+
+static uintptr_t whole_pages(const char *end) { return ((uintptr_t)end + PAGE - 1) & ~(uintptr_t)(PAGE - 1); }
 
 void target_fresh_ranges(uint64_t ret_ranges[4])
 {
     ret_ranges[0] = (uintptr_t)fresh.waiting.start;
     ret_ranges[1] = (uintptr_t)fresh.waiting.end;
-    ret_ranges[2] = ((uintptr_t)fresh.blocks.next + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    ret_ranges[2] = whole_pages(fresh.top);
     ret_ranges[3] = (uintptr_t)fresh.room.end;
 }
 
@@ -81,7 +84,7 @@ void target_fresh_open(void)
     if (!fresh.start)
         return;
     fresh_lock();
-    fresh.blocks.next = (char *)(((uintptr_t)fresh.blocks.next + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+    fresh.blocks.next = (char *)whole_pages(fresh.top);
     if (fresh.depth < OPEN_MOST)
         fresh.opened[fresh.depth] = fresh.blocks.next;
     memset(fresh.blocks.lists, 0, sizeof fresh.blocks.lists);
@@ -110,6 +113,7 @@ static char *block_cut(size_t chunk, size_t alignment)
     if (!block || !target_room_use(&fresh.room, end))
         return NULL;
     fresh_take(&fresh.blocks, block, chunk);
+    fresh.top = end;
     return block;
 }
 
