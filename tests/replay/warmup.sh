@@ -62,6 +62,15 @@ run "$PCERE" replay prints.pcere add --warmup preceded --threads 1 --repeat 2 --
 holds "of a region that writes to a file only the pages are touched, and that is said" \
     jq -e '.replays[0].warmup_reason | test("stream@preceded.c:[0-9]+ #[0-9]+ \\(only its pages touched\\)")' .out
 
+flags=-O2
+program restored restored.c
+captured restored
+for policy in plain preceded faulting history none; do
+    run "$PCERE" replay restored.pcere --warmup $policy --threads 1,2,4 --repeat 4 --sample off --json
+    says "--warmup $policy: each run finds what was written as it was, and pages that were absent absent" 0
+    holds "in all repetitions" jq -e '.replays | length == 3 and all(.samples_ns | length == 4)' .out
+done
+
 rm prints.pcere/invocations.json
 run "$PCERE" replay prints.pcere add --warmup preceded --threads 1 --repeat 2 --json
 holds "a store that does not know the order of invocations says so" jq -e '.replays[0].warmup_reason | test("nothing is known")' .out
