@@ -15,12 +15,14 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define FRESH_BYTES_MOST ((size_t)16 << 30)
 #define FRESH_BYTES_LEAST ((size_t)16 << 20)
 #define LATER_MOST ((size_t)1 << 20)        /* blocks that can wait to be freed */
 #define LATER_BYTES (LATER_MOST * sizeof(void *))
 #define PAGE 4096u
+#define TRIM_BYTES ((size_t)1 << 16)        /* so large freed blocks are not read */
 #define OPEN_MOST 64u                       /* deeper ones count as part of those around them */
 
 static struct {
@@ -105,6 +107,25 @@ void target_fresh_close(void)
     fresh_unlock();
     for (size_t i = 0; i < count; i++)
         target_next.free(fresh.later[i]);
+}
+
+/* Pages that lie in it and hold nothing but what nobody has any more. */
+static void freed_drop(struct fresh_freed *freed)
+{
+    uintptr_t start = whole_pages((const char *)(freed + 1)), end = ((uintptr_t)freed + target_fresh_bytes(freed)) & ~(uintptr_t)(PAGE - 1);
+    if (start < end)
+        madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
+void target_fresh_trim(void)
+{
+    if (!target_fresh_is_open())
+        return;
+    fresh_lock();
+    for (size_t chunk = TRIM_BYTES; chunk <= FRESH_BYTES_MOST; chunk *= 2)
+        for (struct fresh_freed *freed = *fresh_list(&fresh.blocks, chunk); freed; freed = freed->next)
+            freed_drop(freed);
+    fresh_unlock();
 }
 
 static char *block_cut(size_t chunk, size_t alignment)

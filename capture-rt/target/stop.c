@@ -246,6 +246,8 @@ bool target_stop(struct target_state *state, struct capture_message *message)
     if (message->type == CAPTURE_MESSAGE_BEGIN)
         target_runtime_threads(state, abs(message->num_threads), message->proc_bind);
     bool at_begin = message->type == CAPTURE_MESSAGE_BEGIN;
+    if (message->type == CAPTURE_MESSAGE_END)
+        target_fresh_trim();
     target_timers_stop(&state->timers);
     bool alone = target_thread_pointer() == state->initial_thread && !target_runtime_level() && target_runtime_teams() == 1;
     target_locks_probe(state, alone, at_begin ? abs(message->num_threads) : 0, at_begin ? message->proc_bind : -1);

@@ -266,6 +266,7 @@ void target_fresh_ranges(uint64_t ret_ranges[4]);               /* two ranges th
 void target_fresh_open(void);                                   /* a captured region begins; all else below does nothing before */
 void target_fresh_close(void);                                  /* the end of the one opened last was read, or will not be */
 bool target_fresh_is_open(void);
+void target_fresh_trim(void);                                   /* its end is about to be read: large blocks that it freed take no memory any more */
 void *target_fresh_allocate(size_t bytes, size_t alignment);    /* zeroed; NULL: no, or full */
 bool target_fresh_owns(const void *block);
 bool target_fresh_is_new(const void *block);                    /* of the region that runs now */
