@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 34u
+#define PLAN_VERSION 35u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -34,7 +34,8 @@ struct plan_copy { uint64_t address, pages, source, zero; };    /* source: offse
 struct plan_alias { uint64_t address, original, bytes; };   /* what is at `address` is what is at `original`, which is in no alias. Ascending, not overlapping */
 struct plan_range { uint64_t address, bytes; };             /* ascending where they are searched */
 #define PLAN_THREAD_COPIES UINT32_MAX
-struct plan_thread { uint32_t number, image; uint64_t tls_address, tls_bytes; };   /* image: in `images`; PLAN_THREAD_COPIES: a struct threadprivate_table */
+#define PLAN_THREAD_SELF (UINT32_MAX - 1)
+struct plan_thread { uint32_t number, image; uint64_t tls_address, tls_bytes; };   /* image: in `images`; PLAN_THREAD_COPIES: a struct threadprivate_table; PLAN_THREAD_SELF: what pthread_self() told it, of no bytes */
 struct plan_pointer { uint64_t source, address; };   /* a word that leads to a captured thread-local variable: where it is in PAGES, and in `before`, or 0. A word may come again */
 struct plan_signal { uint64_t handler, mask; uint32_t number, flags; };    /* handler: captured address, or 1 to ignore */
 #define PLAN_KEY_MADE UINT32_MAX

@@ -155,10 +155,11 @@ struct store_alias {             /* memory that is mapped a second time: what is
     uint64_t address, original, bytes;      /* multiples of the page size */
 };
 
+#define STORE_THREAD_SELF (UINT32_MAX - 1)  /* no TLS block but what pthread_self() tells the thread, of no bytes */
 #define STORE_THREAD_COPIES UINT32_MAX  /* no TLS block but a struct threadprivate_table (include/pcere/threadprivate.h), of all threads; the last entry, if any */
 struct store_thread {            /* thread `number` of the team-to-be: 0 is the one that enters the region */
     uint32_t number;
-    uint32_t image;              /* whose TLS: 0 the executable's, k that of images[k - 1] of the manifest; STORE_THREAD_COPIES */
+    uint32_t image;              /* whose TLS: 0 the executable's, k that of images[k - 1] of the manifest; STORE_THREAD_SELF, STORE_THREAD_COPIES */
     uint64_t tls_address;        /* where the image's TLS block of that thread lay; its bytes are in the pages */
     uint64_t tls_bytes;          /* 0 if the image has no TLS or the thread does not exist yet, or has none of it yet */
 };

@@ -86,7 +86,7 @@ static enum pcere_status threads_fill(const struct capture_log *log, const struc
     for (size_t i = 1; i < CAPTURE_THREADS_MAX; i++)
         if (log->stop.threads[i].present)
             count = i + 1;
-    codelet->threads = calloc(count * (1 + libraries->image_count) + 1, sizeof *codelet->threads);
+    codelet->threads = calloc(count * (2 + libraries->image_count) + 1, sizeof *codelet->threads);
     if (!codelet->threads)
         return pcere_fail_memory(error, "the threads");
     codelet->thread_count = count;
@@ -99,6 +99,10 @@ static enum pcere_status threads_fill(const struct capture_log *log, const struc
     for (size_t i = 0; i < libraries->image_count; i++)
         for (size_t j = 0; j < count; j++)
             library_thread_add(log, &libraries->images[i], (uint32_t)j, pid, codelet);
+    for (size_t i = 0; i < count; i++)
+        if (log->stop.threads[i].present)
+            codelet->threads[codelet->thread_count++] =
+                (struct store_thread){.number = (uint32_t)i, .image = STORE_THREAD_SELF, .tls_address = log->stop.threads[i].thread_pointer};
     uint64_t copies = log->copies_low, copies_bytes = log->stop.copies_bytes;
     if (copies && copies_bytes && copies < log->copies_high && copies_bytes <= log->copies_high - copies)
         codelet->threads[codelet->thread_count++] =

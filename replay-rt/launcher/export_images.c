@@ -161,7 +161,7 @@ void export_thread_tables_write(const struct export_work *work, struct text *out
     text_add(out, "\n\n/* Captured threads: image, number, their block, bytes. */\n#define THREADS(X)");
     for (size_t i = 0; i < work->codelet.thread_count; i++) {
         const struct store_thread *thread = &work->codelet.threads[i];
-        if (thread->image != STORE_THREAD_COPIES && has_block(work, thread->image) && thread->tls_bytes)
+        if (thread->image != STORE_THREAD_SELF && thread->image != STORE_THREAD_COPIES && has_block(work, thread->image) && thread->tls_bytes)
             text_addf(out, " \\\n    X(%" PRIu32 ", %" PRIu32 ", 0x%" PRIx64 ", %" PRIu64 ")", thread->image, thread->number, thread->tls_address,
                       thread->tls_bytes);
     }

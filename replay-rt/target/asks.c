@@ -6,7 +6,6 @@
 #include "replay-rt/target/codelet.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -14,41 +13,16 @@
 #include <sys/types.h>
 #include <time.h>
 
-static struct { uintptr_t low, high; } runtime;   /* its image */
 static _Atomic uint64_t *asked;                   /* NULL: nobody wants to know */
-
-void __kmpc_fork_call(void *ident, int32_t argc, void (*microtask)(int32_t *, int32_t *, ...), ...);
-
-static int runtime_find(struct dl_phdr_info *info, size_t bytes, void *context)
-{
-    (void)bytes;
-    uintptr_t inside = *(const uintptr_t *)context, low = UINTPTR_MAX, high = 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + header->p_vaddr;
-        if (header->p_type != PT_LOAD)
-            continue;
-        low = start < low ? start : low;
-        high = start + header->p_memsz > high ? start + header->p_memsz : high;
-    }
-    if (inside < low || inside >= high)
-        return 0;
-    runtime.low = low;
-    runtime.high = high;
-    return 1;
-}
 
 void pcere_asks_watch(_Atomic uint64_t *ret_asked)
 {
-    uintptr_t inside = (uintptr_t)dlsym(RTLD_NEXT, "__kmpc_fork_call");     /* this executable may have one in front of it */
-    if (!runtime.high)
-        dl_iterate_phdr(runtime_find, &inside);
     asked = ret_asked;
 }
 
 static void note(enum plan_ask what, const void *caller)
 {
-    if (asked && (uintptr_t)caller - runtime.low >= runtime.high - runtime.low)
+    if (asked && !pcere_runtime_holds(caller))
         atomic_fetch_or(asked, UINT64_C(1) << what);
 }
 

@@ -356,6 +356,16 @@ bool pcere_externals_serve(int number, void *context);
 /* The same for data: did it want to read, or write, what lies there? Then it may now. Any thread, from a signal. */
 bool pcere_externals_serve_data(uint64_t address);
 
+/* ---- runtime_text.c -------------------------------------------------------------------------------------------------------- */
+
+/* Is it the OpenMP runtime's, code or data? */
+bool pcere_runtime_holds(const void *address);
+
+/* ---- identity.c -------------------------------------------------------------------------------------------------------------- */
+
+/* The team is there: from now on its threads are told who they were in the capture, while the region runs. Again when it has more threads. */
+void pcere_identities_take(struct codelet *codelet);
+
 /* ---- asks.c: what has another answer each time ---------------------------------------------------------------------------------- */
 
 /* From now on, note there what is asked; NULL: no longer. */

@@ -8,9 +8,7 @@
 #include "replay-rt/target/codelet.h"
 
 #include <errno.h>
-#include <link.h>
 #include <malloc.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,31 +25,8 @@ extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
-static uintptr_t runtime_low, runtime_bytes;    /* of the OpenMP runtime's code */
-
-static int runtime_look(struct dl_phdr_info *object, size_t bytes, void *context)
-{
-    (void)bytes;
-    uintptr_t wanted = (uintptr_t)context;
-    for (ElfW(Half) i = 0; i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-        uintptr_t low = object->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type != PT_LOAD || wanted - low >= segment->p_memsz)
-            continue;
-        runtime_low = low;
-        runtime_bytes = segment->p_memsz;
-        return 1;
-    }
-    return 0;
-}
-
-__attribute__((constructor)) static void runtime_find(void)
-{
-    dl_iterate_phdr(runtime_look, (void *)(uintptr_t)omp_get_thread_num);
-}
-
 #define SERVES(function) \
-    (function && pcere_heap_in_region() && (uintptr_t)__builtin_return_address(0) - runtime_low >= runtime_bytes)
+    (function && pcere_heap_in_region() && !pcere_runtime_holds(__builtin_return_address(0)))
 
 void *pcere_served_malloc(size_t bytes)
 {

@@ -536,6 +536,7 @@ static void turn_begin(struct run *run)
     pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
     pcere_speed_begin(codelet);
     pcere_threads_grow(run->threads, codelet->plan->result.threads);
+    pcere_identities_take(codelet);
     pcere_threads_point(run->threads);
     pages_prepare(run);
     run->timing = false;
@@ -580,6 +581,7 @@ static void run_all(void *context)
     pcere_overlay_apply(&run->memory);
     pcere_images_unwind(codelet, &run->memory);
     run->threads = pcere_threads_new(&run->memory, plan->result.threads);
+    pcere_identities_take(codelet);
     pcere_threads_point(run->threads);
     pcere_memory_protect(&run->memory);
     run->chain = pcere_chain_new(&run->memory, !run->data_decides);
