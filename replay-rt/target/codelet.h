@@ -427,6 +427,9 @@ extern int pcere_messages;
 void pcere_streams_adopt(struct memory *memory);
 /* Before that, while the process has its first stack: where the C++ library has what its streams lead to. */
 void pcere_streams_prepare(void);
+/* Is a block of this process a stream of the C library? Then these parts of it, by their offsets, ascending, are that library's own, and not compared: the next in its list of streams,
+ * whether other threads may use it. How many; 0: it is none. */
+size_t pcere_stream_parts(const void *block, size_t bytes, struct plan_range ret_parts[2]);
 /* Before each run: the standard streams, whose structures are not among captured memory. */
 void pcere_streams_restore(void);
 

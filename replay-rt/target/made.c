@@ -309,11 +309,24 @@ enum made_pair pcere_made_pair(const struct memory *memory, uint64_t word, uint6
     return theirs->partner == ours->address ? MADE_ALIKE : MADE_OTHER;
 }
 
+static void block_compare(struct memory *memory, const struct made_block *block)
+{
+    const char *here = (const char *)block->partner;
+    struct plan_range parts[3];
+    size_t count = pcere_stream_parts(here, block->bytes, parts);
+    uint64_t at = 0;
+    parts[count++] = (struct plan_range){.address = block->bytes};
+    for (size_t i = 0; i < count; i++) {
+        pcere_bytes_compare(memory, block->address + at, here + at, parts[i].address - at, 0);
+        at = parts[i].address + parts[i].bytes;
+    }
+}
+
 void pcere_made_compare(struct memory *memory)
 {
     for (size_t i = 0; i < made.queued; i++) {
         const struct made_block block = made.captured.items[made.queue[i]];
-        pcere_bytes_compare(memory, block.address, (const void *)block.partner, block.bytes, 0);
+        block_compare(memory, &block);
         if (i % 1024 == 0)
             pcere_plan_progress(memory->codelet);
     }

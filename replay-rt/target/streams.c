@@ -51,6 +51,23 @@ static void cpp_streams_follow(const FILE *before, FILE *now)
             *cpp_files[i] = now;
 }
 
+/* All tables of a library lie together. */
+#define TABLES_BYTES 4096u
+
+size_t pcere_stream_parts(const void *block, size_t bytes, struct plan_range ret_parts[2])
+{
+    uint64_t table, known;
+    if (bytes < PLAN_STREAM_BYTES)
+        return 0;
+    memcpy(&table, (const FILE *)block + 1, sizeof table);
+    memcpy(&known, stderr + 1, sizeof known);
+    if (table - known + TABLES_BYTES >= 2 * TABLES_BYTES)
+        return 0;
+    ret_parts[0] = (struct plan_range){offsetof(FILE, _chain), sizeof(void *)};
+    ret_parts[1] = (struct plan_range){FLAGS_2_OFFSET, sizeof(int)};
+    return 2;
+}
+
 /* Opened for its parts only, and never closed. */
 static FILE *lender_open(struct codelet *codelet)
 {

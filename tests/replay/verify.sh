@@ -99,12 +99,12 @@ static long *number;
 static void last(void)
 {
     #pragma omp parallel num_threads(2)
-    if (omp_get_thread_num() == 1) { holder = pthread_self(); number = (long *)&holder + 1; }
+    if (omp_get_thread_num() == 1) { holder = (pthread_t)__builtin_thread_pointer(); number = (long *)&holder + 1; }
 }
 static void wrong(void)
 {
     #pragma omp parallel num_threads(2)
-    if (omp_get_thread_num() == 1) number = (long *)pthread_self() + 1;
+    if (omp_get_thread_num() == 1) number = (long *)__builtin_thread_pointer() + 1;
 }
 int main(void) { last(); wrong(); puts(holder && number ? "PASS" : "FAIL"); return 0; }
 C
