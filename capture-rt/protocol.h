@@ -143,7 +143,7 @@ struct capture_lock {           /* a slot of an open-addressing table */
     uint64_t address;
     uint32_t state;
     uint16_t kind;              /* 0 simple, 1 nested */
-    uint16_t reserved;
+    uint16_t turn;              /* low bits of log->stops when it was made or destroyed last */
     uint32_t hint;
     uint32_t initial;           /* the lock's first four bytes just after its initialisation */
     uint32_t held, owner;       /* at the last stop: how often it was held, and by which thread of the team; 0, 0: free */

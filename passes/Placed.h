@@ -12,11 +12,14 @@
 
 namespace pcere {
 
+/// Of a class that no other unit knows: objects hold its address.
+inline bool isOwnVirtualTable(const llvm::GlobalVariable &V) { return V.hasLocalLinkage() && V.getName().starts_with("_ZTV"); }
+
 /// A constant that captured memory may point to, and that pointers are compared with: tables of functions, virtual tables, types. Those that nobody can tell from
 /// others like them by their address are each unit's own.
 inline bool isPlacedConstant(const llvm::GlobalVariable &V) {
   return V.isConstant() && !V.isDeclarationForLinker() && !V.hasAppendingLinkage() && !V.hasPrivateLinkage() && !V.hasSection() &&
-         !(V.hasLocalLinkage() && V.hasGlobalUnnamedAddr()) && !V.getName().starts_with("llvm.") && !V.getName().starts_with(".pcere") && !isRuntimeState(V);
+         (!(V.hasLocalLinkage() && V.hasGlobalUnnamedAddr()) || isOwnVirtualTable(V)) && !V.getName().starts_with("llvm.") && !V.getName().starts_with(".pcere") && !isRuntimeState(V);
 }
 
 /// Text or numbers that are each unit's own. No addresses: a table of such constants must keep nothing else alive.

@@ -325,6 +325,7 @@ struct replay_plan {
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint32_t huge_pages;            /* 1: the kernel gives huge pages to all memory that does not say otherwise */
     uint64_t environment;           /* captured value of environ, or 0 */
+    uint32_t made_in_place, reserved;       /* 1: the same blocks are to be had at the same addresses, since one thread allocates in both */
     uint64_t made_address, made_bytes;      /* PLAN_VERIFY: where the region allocated, as include/pcere/fresh_blocks.h has it; what no copy of `expected` has there is zero */
     uint64_t float_control;         /* as struct store_setting has it */
     uint64_t pointer_guard;         /* likewise */

@@ -70,6 +70,8 @@ static struct capture_log *table(void)
     return state->active && state->log->mode != CAPTURE_MODE_TIMING ? state->log : NULL;
 }
 
+static uint16_t turn_now(const struct capture_log *log) { return (uint16_t)__atomic_load_n(&log->stops, __ATOMIC_RELAXED); }
+
 static uint32_t slot_of(uintptr_t address)
 {
     return (uint32_t)((uint64_t)address * 0x9e3779b97f4a7c15u >> 40) & (CAPTURE_LOCK_SLOTS - 1);
@@ -104,7 +106,7 @@ static void lock_note(void *lock, uint16_t kind, uintptr_t hint)
     }
     if (found)
         *found = (struct capture_lock){.address = address, .state = CAPTURE_LOCK_LIVE, .kind = kind, .hint = (uint32_t)hint,
-                                       .initial = initial};
+                                       .turn = turn_now(log), .initial = initial};
     else
         log->locks_dropped++;
     pthread_mutex_unlock(&mutex);
@@ -125,6 +127,7 @@ static void lock_forget(void *lock)
         if (entry->address == address) {
             log->locks_live -= entry->state == CAPTURE_LOCK_LIVE;
             entry->state = CAPTURE_LOCK_DELETED;
+            entry->turn = turn_now(log);
             break;
         }
     }

@@ -175,6 +175,27 @@ static void locks_after(const struct capture_log *log, struct store_codelet *cod
     }
 }
 
+/* What locks hold that the region made or destroyed is the runtime's: places in its tables, which others used before. False: no memory. */
+static bool locks_ignore(const struct capture_log *log, uint16_t begin, struct store_codelet *codelet)
+{
+    static const uint64_t bytes[] = {8, 16};      /* omp_lock_t, omp_nest_lock_t */
+    uint16_t span = (uint16_t)(log->stops - begin);
+    size_t capacity = codelet->ignored_count;
+    for (size_t i = 0; i < CAPTURE_LOCK_SLOTS; i++) {
+        if (!block_was_used(log, i)) {
+            i |= CAPTURE_LOCK_BLOCK - 1;
+            continue;
+        }
+        struct capture_lock lock = log->locks[i];
+        if (lock.state == CAPTURE_LOCK_FREE || (uint16_t)(lock.turn - begin) >= span || lock.address > UINT64_MAX - bytes[1])
+            continue;
+        if (!array_reserve(&codelet->ignored, &capacity, codelet->ignored_count + 1, sizeof *codelet->ignored))
+            return false;
+        codelet->ignored[codelet->ignored_count++] = (struct store_range){lock.address, bytes[lock.kind != 0]};
+    }
+    return true;
+}
+
 /* ---- random numbers -------------------------------------------------------------------------------------------------------- */
 
 _Static_assert(CAPTURE_RANDOM_BYTES == STORE_RANDOM_BYTES && (int)CAPTURE_RANDOM_TABLE == (int)STORE_RANDOM_TABLE &&
@@ -371,10 +392,12 @@ enum pcere_status codelet_begin(const struct capture_log *log, const struct capt
     return status;
 }
 
-enum pcere_status codelet_end(const struct capture_log *log, struct store_codelet *codelet, struct pcere_error *error)
+enum pcere_status codelet_end(const struct capture_log *log, uint64_t begin_stops, struct store_codelet *codelet, struct pcere_error *error)
 {
     const struct capture_stop *stop = &log->stop;
     locks_after(log, codelet);
+    if (!locks_ignore(log, (uint16_t)begin_stops, codelet))
+        return pcere_fail_memory(error, "the words that are not compared");
     randoms_after(stop, codelet);
     return words_ignore(codelet, stop->frame_words, stop->frame_word_count, CAPTURE_FRAME_WORDS) ? PCERE_OK : pcere_fail_memory(error, "the words that are not compared");
 }

@@ -22,7 +22,7 @@ enum pcere_status codelet_begin(const struct capture_log *log, const struct capt
                                 const struct libraries *libraries, const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error);
 
 /* At the region's end, while the program stands still: what the log says of locks and random numbers there, and of words that the calling function wrote. PCERE_SYSTEM: no memory. */
-enum pcere_status codelet_end(const struct capture_log *log, struct store_codelet *codelet, struct pcere_error *error);
+enum pcere_status codelet_end(const struct capture_log *log, uint64_t begin_stops, struct store_codelet *codelet, struct pcere_error *error);
 /* The region is over, or will never be: complete `ignored`, which needs to know all sites that were entered. `threads`: log->stop.threads as it was
  * at the start; log->stop itself is not read, since the program may be at its next stop by now. `end_stack_pointer`: the program's at the end probe, or 0; it can lie above
  * that of the start, since a probe that is a tail call finds its function's frame gone. */

@@ -94,6 +94,7 @@ struct pending {
     bool expired;                    /* they were let go before its end: its memory afterwards is not the region's alone */
     struct store_codelet codelet;
     struct run_list before;
+    uint64_t begin_stops;            /* log->stops at its beginning */
     uint64_t made_low;               /* from there on lies what it allocates; 0: unknown */
     struct files files;              /* what was open when the region began */
     size_t content_capacity;         /* of codelet.contents */

@@ -206,6 +206,7 @@ static enum pcere_status begin_read(struct session *session, const struct captur
         return pcere_fail_memory(error, "a codelet");
     pending->region = message->region;
     pending->made_low = session->log.log->stop.fresh_next;
+    pending->begin_stops = session->log.log->stops;
     const struct capture_invocation *known = timed(session, message->region, message->invocation);
     pending->codelet = (struct store_codelet){.region = session_region_name(session, message->region), .in_vivo_ns = known ? known->time_ns : 0};
     memcpy(pending->threads, session->log.log->stop.threads, sizeof pending->threads);
@@ -514,7 +515,7 @@ static enum pcere_status end_serve(struct session *session, const struct capture
     status = snapshot(session, message, tracking, error);
     uint64_t made_high = session->log.log->stop.fresh_next;      /* before the program goes on */
     if (status == PCERE_OK)
-        status = codelet_end(session->log.log, &pending->codelet, error);
+        status = codelet_end(session->log.log, pending->begin_stops, &pending->codelet, error);
     if (status == PCERE_OK)
         status = files_look(session, pending, &files, error);
     if (status == PCERE_OK)

@@ -1,9 +1,9 @@
 /* include/pcere/fresh_blocks.h - blocks that a region allocates while it is captured, and while a replay of it is held against the original: both
  * make them alike, so that what lies in them can be compared.
  *
- *   start                                                    next
- *   | - | size | block      | size | block | ... | size | - |
- *         └─ distance to the next block's start, and flags
+ *   start                                                          next
+ *   | - | size | block      | end | gap | size | block | ... | end |
+ *         └─ bytes of the block and of `end`, and flags
  *
  * They look like the C library's (a size with flags in front of each), so that malloc_usable_size and realloc understand them. Each is zero when it is given
  * away, one that was freed before, too: bytes that the program never writes are the same in both. Freed ones are used again only while there are many: what still points to
@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FRESH_HEADER_BYTES 16u                      /* from where a chunk could begin to its block */
+#define FRESH_HEADER_BYTES 16u                      /* from the end of what came before to a block, at least: a pointer that leads just before a block (arrays from 1 on) leads to no other */
 #define FRESH_SMALL_BYTES 4096u                     /* up to here, freed blocks are kept by their size; above, by powers of two */
 #define FRESH_SMALL_LISTS (FRESH_SMALL_BYTES / 16 + 1)
 #define FRESH_LISTS (FRESH_SMALL_LISTS + 40)
@@ -33,7 +33,7 @@ struct fresh_blocks { char *next, *end; size_t freed_bytes; struct fresh_freed *
 
 static inline size_t *fresh_size(const void *block) { return (size_t *)((uintptr_t)block - sizeof(size_t)); }
 
-/* Bytes from one block to the next: what the block holds, and the size word of the next. */
+/* What the block holds, and a word behind it. */
 static inline size_t fresh_chunk_bytes(size_t bytes)
 {
     size_t chunk = (bytes + sizeof(size_t) + 15) & ~(size_t)15;
@@ -51,6 +51,9 @@ static inline size_t fresh_chunk_of(size_t word)
 
 static inline size_t fresh_usable(size_t chunk) { return chunk - sizeof(size_t); }
 
+/* From a block to where the next one may begin at the earliest. */
+static inline size_t fresh_step(size_t chunk) { return chunk + FRESH_HEADER_BYTES; }
+
 static inline struct fresh_freed **fresh_list(struct fresh_blocks *blocks, size_t chunk)
 {
     return &blocks->lists[chunk <= FRESH_SMALL_BYTES ? chunk / 16 : FRESH_SMALL_LISTS + (size_t)__builtin_ctzll(chunk) - 12];
@@ -67,20 +70,20 @@ static inline void *fresh_again(struct fresh_blocks *blocks, size_t chunk)
     return block;
 }
 
-/* Where a new one would begin; it and the size word behind it end at *ret_end. NULL: there is no room. `alignment`: a power of two from 16 on. */
+/* Where a new one would begin; it and the word behind it end at *ret_end. NULL: there is no room. `alignment`: a power of two from 16 on. */
 static inline char *fresh_place(const struct fresh_blocks *blocks, size_t chunk, size_t alignment, char **ret_end)
 {
     uintptr_t at = ((uintptr_t)blocks->next + FRESH_HEADER_BYTES + alignment - 1) & ~(uintptr_t)(alignment - 1), end = (uintptr_t)blocks->end;
-    if (at > end || chunk + sizeof(size_t) > end - at)
+    if (at > end || chunk > end - at)
         return NULL;
-    *ret_end = (char *)at + chunk + sizeof(size_t);
+    *ret_end = (char *)at + chunk;
     return (char *)at;
 }
 
-/* The block is given away, and all behind it is left. What would follow is in use, as the C library asks before it tells a size. */
+/* The block is given away, and all behind it is left. The word behind it says that it is in use, as the C library asks before it tells a size. */
 static inline void fresh_take(struct fresh_blocks *blocks, char *block, size_t chunk)
 {
-    blocks->next = block + chunk - FRESH_HEADER_BYTES;
+    blocks->next = block + chunk;
     *fresh_size(block + chunk) = FRESH_IN_USE;
     *fresh_size(block) = chunk | FRESH_IN_USE;
 }

@@ -1,5 +1,6 @@
 /* replay-rt/launcher/debug_info.c - opens debug information, and lists the variables that have one place for the whole run. */
 #include "replay-rt/launcher/debug_private.h"
+#include "include/pcere/bisect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,19 +116,45 @@ static void base_add(struct debug_info *info, Dwarf_Die *inheritance, Dwarf_Die 
     if (!array_reserve(&info->bases, &info->base_capacity, info->base_count + 1, sizeof *info->bases))
         info->failed = true;
     else
-        info->bases[info->base_count++] = name;
+        info->bases[info->base_count++] = (struct extension){name, derived_bytes, *derived};
 }
 
-static int name_order(const void *left, const void *right)
+static int extension_order(const void *left, const void *right)
 {
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
+    return strcmp(((const struct extension *)left)->name, ((const struct extension *)right)->name);
+}
+
+/* The first of them; base_count: it has none. */
+static size_t extensions_of(const struct debug_info *info, uint32_t number)
+{
+    const struct debug_type *type = debug_type_get(info, number);
+    if (type->kind != DEBUG_STRUCT || !type->name)
+        return info->base_count;
+    BISECT(low, 0, info->base_count, i, strcmp(info->bases[i].name, type->name) < 0);
+    return low < info->base_count && !strcmp(info->bases[low].name, type->name) ? low : info->base_count;
 }
 
 bool debug_type_is_extended(const struct debug_info *info, uint32_t number)
 {
-    const struct debug_type *type = debug_type_get(info, number);
-    return type->kind == DEBUG_STRUCT && type->name && info->base_count
-           && bsearch(&type->name, info->bases, info->base_count, sizeof *info->bases, name_order);
+    return extensions_of(info, number) < info->base_count;
+}
+
+size_t debug_type_derived(struct debug_info *info, uint32_t number, uint64_t bytes_least, uint64_t bytes_most, uint32_t ret_types[DEBUG_DERIVED_MOST])
+{
+    const char *base = debug_type_get(info, number)->name, *names[DEBUG_DERIVED_MOST];
+    size_t count = 0;
+    for (size_t i = extensions_of(info, number); i < info->base_count && !strcmp(info->bases[i].name, base) && count < DEBUG_DERIVED_MOST; i++) {
+        struct extension extension = info->bases[i];
+        const char *name = debug_string(&extension.derived, DW_AT_name);
+        bool known = !name || extension.derived_bytes < bytes_least || extension.derived_bytes > bytes_most;
+        for (size_t k = 0; !known && k < count; k++)
+            known = !strcmp(names[k], name);
+        if (known)
+            continue;
+        names[count] = name;
+        ret_types[count++] = debug_type_read(info, &extension.derived, 0);
+    }
+    return count;
 }
 
 static void scope_enter(struct scope *scope, Dwarf_Die *die)
@@ -224,7 +251,7 @@ static void units_visit(struct debug_info *info)
     while (debug_unit_next(info, &unit, &code, &entries))
         entries_visit(info, &outside, &entries, 0);
     if (info->base_count)
-        qsort(info->bases, info->base_count, sizeof *info->bases, name_order);
+        qsort(info->bases, info->base_count, sizeof *info->bases, extension_order);
     debug_definitions_sort(info);
 }
 

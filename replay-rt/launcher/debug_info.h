@@ -85,6 +85,9 @@ uint32_t debug_type_target(struct debug_info *info, uint32_t type);
 
 /* Does a class of the program add values to this one? What a pointer to this one leads to may be one of those. */
 bool debug_type_is_extended(const struct debug_info *info, uint32_t type);
+#define DEBUG_DERIVED_MOST 16
+/* Those of such a size that have it as a base class, by their names; how many. */
+size_t debug_type_derived(struct debug_info *info, uint32_t type, uint64_t bytes_least, uint64_t bytes_most, uint32_t ret_types[DEBUG_DERIVED_MOST]);
 
 /* Global, static and thread-local variables. Borrowed. */
 size_t debug_info_variables(const struct debug_info *info, const struct debug_variable **ret_variables);

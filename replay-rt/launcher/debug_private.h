@@ -20,6 +20,9 @@ struct place { const void *entry; uint32_t type; };      /* open hash */
 /* A class with its members; `path` tells the namespaces and classes around it. */
 struct definition { const char *name; uint64_t path; Dwarf_Die die; };
 
+/* Once for each class that extends it. */
+struct extension { const char *name; uint64_t derived_bytes; Dwarf_Die derived; };
+
 struct function { Dwarf_Die die; const char *name; uint32_t line; };
 
 struct debug_info {
@@ -33,7 +36,7 @@ struct debug_info {
     size_t place_count, place_capacity;   /* a power of two */
     struct debug_variable *variables;
     size_t variable_count, variable_capacity;
-    const char **bases;                   /* names of classes that others extend; ascending */
+    struct extension *bases;              /* classes that others extend; ascending by name */
     size_t base_count, base_capacity;
     struct definition *definitions;       /* ascending by name and path */
     size_t definition_count, definition_capacity;

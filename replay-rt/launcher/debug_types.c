@@ -155,13 +155,41 @@ static enum debug_tail tail_of(const struct debug_info *info, const struct debug
     return member->count ? DEBUG_TAIL_ONE : DEBUG_TAIL_FLEXIBLE;
 }
 
+/* The GNU C++ library's room for an object of a type that only its parameter names: in the nodes of lists, maps and sets. */
+static bool is_room(const char *name)
+{
+    return name && (!strncmp(name, "__aligned_membuf<", 17) || !strncmp(name, "__aligned_buffer<", 17));
+}
+
+static bool room_read(struct debug_info *info, Dwarf_Die *die, int depth, struct debug_member *ret_member)
+{
+    Dwarf_Die child, type;
+    if (!debug_child(info, die, &child))
+        return false;
+    do
+        if (dwarf_tag(&child) == DW_TAG_template_type_parameter && debug_reference(&child, DW_AT_type, &type)) {
+            uint32_t number = debug_type_read(info, &type, depth);
+            *ret_member = (struct debug_member){.type = number, .bytes = info->types[number].bytes};
+            return number != 0;
+        }
+    while (debug_sibling(info, &child));
+    return false;
+}
+
 static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, int depth)
 {
     struct debug_type type = {.kind = DEBUG_STRUCT, .hollow = true, .name = debug_string(die, DW_AT_name), .fortran = debug_is_fortran(die)};
     size_t capacity = 0;
     Dwarf_Die child;
+    struct debug_member held;
     debug_number(die, DW_AT_byte_size, &type.bytes);
-    if (debug_child(info, die, &child))
+    bool room = is_room(type.name) && room_read(info, die, depth, &held) && held.bytes <= type.bytes
+                && array_reserve(&type.members, &capacity, 1, sizeof *type.members);
+    if (room) {
+        type.holds_pointers = info->types[held.type].holds_pointers;
+        type.hollow = info->types[held.type].hollow;
+        type.members[type.member_count++] = held;
+    } else if (debug_child(info, die, &child))
         do {
             int tag = dwarf_tag(&child);
             struct debug_member member;

@@ -94,7 +94,7 @@ static void made_collect(struct objects *objects, const struct store_mapping *ma
             uint64_t chunk = fresh_chunk_of(word_read(objects, start - sizeof start));
             if (chunk && (start > mapping->end || chunk > mapping->end - start || !block_add(objects, start, start + fresh_usable(chunk))))
                 return;
-            start += chunk ? chunk : HEADER_BYTES;
+            start += chunk ? fresh_step(chunk) : HEADER_BYTES;
         }
     }
 }
@@ -269,6 +269,89 @@ static bool is_linked_or_virtual(const struct objects *objects, uint32_t number,
     return false;
 }
 
+/* What was asked for of a block that can hold so much, at least. */
+static uint64_t asked_least(uint64_t usable)
+{
+    return usable <= 24 ? 1 : usable < FRESH_SMALL_BYTES ? usable - 15 : usable / 2;
+}
+
+/* Does the name of a class around the pointer hold this text? Of the object that has the pointer, and of its members on the way to it. */
+static bool parent_names(const struct objects *objects, const struct object *object, const char *text)
+{
+    const struct debug_info *info = objects->source.info;
+    const struct object *parent = &objects->items[object->parent];
+    uint64_t offset = object->slot;
+    const struct debug_type *type = debug_type_get(info, parent->type);
+    if (parent->kind == OBJECT_BLOCK && !parent->open && type->bytes)
+        offset %= type->bytes;
+    for (int depth = 0; depth < DEPTH_MOST && type->kind != DEBUG_UNKNOWN; depth++) {
+        if (type->kind == DEBUG_ARRAY) {
+            uint64_t element = debug_type_get(info, type->element)->bytes;
+            offset = element ? offset % element : 0;
+            type = debug_type_get(info, type->element);
+            continue;
+        }
+        if (type->kind != DEBUG_STRUCT)
+            return false;
+        if (type->name && strstr(type->name, text))
+            return true;
+        const struct debug_member *inner = NULL;
+        for (size_t i = 0; i < type->member_count; i++)
+            if (offset >= type->members[i].offset && offset - type->members[i].offset < type->members[i].bytes)
+                inner = &type->members[i];
+        if (!inner)
+            return false;
+        offset -= inner->offset;
+        type = debug_type_get(info, inner->type);
+    }
+    return false;
+}
+
+#define HOLDERS_MOST 3                    /* a table of buckets lies between */
+
+static bool holder_names(const struct objects *objects, const struct object *object, const char *text)
+{
+    for (int i = 0; i < HOLDERS_MOST && object->kind == OBJECT_BLOCK; i++, object = &objects->items[object->parent])
+        if (parent_names(objects, object, text))
+            return true;
+    return false;
+}
+
+/* "_Hash_node<std::pair<const int, info>, false>": is the pointer in a class of what stands between the brackets, but for that flag? */
+static bool is_of_holder(const struct objects *objects, const struct object *object, uint32_t derived)
+{
+    const char *name = debug_type_get(objects->source.info, derived)->name, *open = name ? strchr(name, '<') : NULL, *close = open ? strrchr(open, '>') : NULL;
+    if (!close || close == open + 1)
+        return false;
+    char *inner = strndup(open + 1, (size_t)(close - open - 1)), *flag = inner ? strrchr(inner, ',') : NULL;
+    if (flag && (!strcmp(flag, ", false") || !strcmp(flag, ", true")))
+        *flag = 0;
+    bool found = inner && holder_names(objects, object, inner);
+    free(inner);
+    return found;
+}
+
+/* It is alone in its block, whose size tells which derived class it is of, or who holds it: one that the first of a list, a tree is of, or the container. */
+static void derived_find(const struct objects *objects, struct object *object)
+{
+    const struct object parent = objects->items[object->parent];
+    uint32_t types[DEBUG_DERIVED_MOST], derived = 0;
+    size_t count = debug_type_derived(objects->source.info, object->declared, asked_least(object->bytes), object->bytes, types), alike = 0;
+    for (size_t i = 0; i < count; i++)
+        if (parent.kind == OBJECT_BLOCK && parent.type == types[i])
+            derived = types[i];
+    for (size_t i = 0; i < count && !derived; i++)
+        alike += is_of_holder(objects, object, types[i]);
+    for (size_t i = 0; i < count && !derived; i++)
+        if (count == 1 || (alike == 1 && is_of_holder(objects, object, types[i])))
+            derived = types[i];
+    if (!derived)
+        return;
+    object->type = derived;
+    object->bytes = debug_type_get(objects->source.info, derived)->bytes;
+    object->extended = object->endless = false;
+}
+
 /* An array of whole elements fits its block but for what the C library rounds sizes up by, so that some of what is none passes for one.
  *
  * How a structure lies in a longer block, whose start a pointer leads to (`whole`) or not: as the first of an array, as part of an object of a derived class, before the
@@ -289,6 +372,11 @@ static void object_shape(const struct objects *objects, struct object *object, b
     in_heap &= whole;
     object->extended = debug_type_is_extended(info, object->type)
                        && (object->by_reference || (in_heap && longer && (!fits || is_linked_or_virtual(objects, object->type, object->type, 0))));
+    if (object->extended && in_heap)
+        derived_find(objects, object);
+    if (object->type != object->declared)
+        return;
+    type = debug_type_get(info, object->type);        /* reading others may have moved it */
     if (type->kind != DEBUG_STRUCT || object->extended || !longer)
         return;
     object->open = whole && debug_type_tail(info, object->type, &head);
@@ -298,6 +386,30 @@ static void object_shape(const struct objects *objects, struct object *object, b
     object->block_bytes = whole ? object->bytes : 0;
     object->bytes = head;
     object->endless = false;
+}
+
+/* Is it a member, or a member's, of the object that was found first? */
+static bool is_member(const struct objects *objects, const struct object *owner, uint32_t type, uint64_t address)
+{
+    const struct debug_info *info = objects->source.info;
+    const struct debug_type *at = debug_type_get(info, owner->type);
+    uint64_t offset = address - owner->address;
+    if (address < owner->address || offset >= owner->bytes || owner->open || !at->bytes)
+        return false;
+    offset %= at->bytes;
+    for (int depth = 0; depth < DEPTH_MOST && at->kind == DEBUG_STRUCT; depth++) {
+        const struct debug_member *inner = NULL;
+        for (size_t i = 0; i < at->member_count; i++)
+            if (offset >= at->members[i].offset && offset - at->members[i].offset < at->members[i].bytes)
+                inner = &at->members[i];
+        if (!inner)
+            return false;
+        offset -= inner->offset;
+        if (!offset && inner->type == type)
+            return true;
+        at = debug_type_get(info, inner->type);
+    }
+    return false;
 }
 
 static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, uint64_t slot_group, uint32_t type, uint64_t target)
@@ -325,17 +437,17 @@ static void target_add(struct objects *objects, uint32_t parent, uint64_t slot, 
     }
     if (block && block->owner != NONE) {
         const struct object *owner = &objects->items[block->owner];
-        if (!to || is_inside(owner, to, target, element) || (owner->address == target && owner->type == to))
+        if (!to || is_inside(owner, to, target, element) || is_member(objects, owner, to, target) || (owner->address == target && owner->declared == to))
             return;
     }
-    struct object object = {.address = target, .bytes = end - target, .type = to, .pointer = type, .parent = parent, .slot = slot, .kind = OBJECT_BLOCK,
+    struct object object = {.address = target, .bytes = end - target, .type = to, .declared = to, .pointer = type, .parent = parent, .slot = slot, .kind = OBJECT_BLOCK,
                             .by_reference = by_reference, .endless = endless};
     object_shape(objects, &object, block, whole);
     end = target + object.bytes;
-    if (element && debug_type_get(info, to)->holds_pointers && (end = stretch_new(objects, to, target, end, element)) == target)
+    if (element && object.type == to && debug_type_get(info, to)->holds_pointers && (end = stretch_new(objects, to, target, end, element)) == target)
         return;
     object.bytes = end - target;
-    uint32_t alias = object.alias = to ? alias_find(objects, parent, to) : NONE;
+    uint32_t alias = object.alias = to ? alias_find(objects, parent, object.type) : NONE;
     object.group = alias != NONE ? objects_mixed(objects->items[alias].group, 1) : objects_mixed(objects->items[parent].group, slot_group);
     uint32_t number = object_add(objects, &object);
     if (block && block->owner == NONE && number != NONE)

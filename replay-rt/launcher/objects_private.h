@@ -16,6 +16,7 @@ enum object_kind {
 struct object {
     uint64_t address, bytes;
     uint32_t type;
+    uint32_t declared;                    /* OBJECT_BLOCK: what the pointer says that it is: `type`, or a base class of that */
     uint32_t pointer;                     /* OBJECT_BLOCK: type of the pointer */
     uint32_t parent;                      /* OBJECT_BLOCK: what holds the pointer, at `slot` */
     uint32_t alias;                       /* an object above of the same type (a list, a tree), or NONE */

@@ -51,6 +51,19 @@ static bool interval_reaches(const struct interval *interval, long double value)
     return value >= interval->low - interval->width && value <= interval->high + interval->width;
 }
 
+/* What rounding moves, it moves the same way again, but for the order of additions. */
+static bool repeats(const struct rounded *rounded, const struct rounded_value *value, const struct interval *first)
+{
+    struct interval second;
+    if (!rounded->again.down)
+        return true;
+    if (!interval_find(rounded->again.down, rounded->again.up, value, &second))
+        return false;
+    long double most = fminl(first->width, second.width) / 4;
+    return fabsl(value_in(rounded->replay.down, value) - value_in(rounded->again.down, value)) <= most
+           && fabsl(value_in(rounded->replay.up, value) - value_in(rounded->again.up, value)) <= most;
+}
+
 bool rounded_explains(const struct rounded *rounded, const struct rounded_value *value, long double found)
 {
     struct interval replay, capture;
@@ -58,6 +71,7 @@ bool rounded_explains(const struct rounded *rounded, const struct rounded_value 
         return false;
     long double expected = object_float(value->kind, value->expected, value->bytes);
     return isfinite(expected) && isfinite(found) && interval_find(rounded->replay.down, rounded->replay.up, value, &replay)
+           && repeats(rounded, value, &replay)
            && interval_find(rounded->capture.down, rounded->capture.up, value, &capture) && interval_reaches(&replay, found)
            && interval_reaches(&capture, expected) && fabsl(expected - found) <= replay.width + capture.width;
 }

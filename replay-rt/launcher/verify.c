@@ -44,11 +44,15 @@ static struct difference_bound bound_choose(const struct replay_session *session
     return bound;
 }
 
-static enum pcere_status plan_new(struct verifier *verifier, const struct subject *subject, struct plan_file *ret_plan, struct pcere_error *error)
+static enum pcere_status plan_new(struct verifier *verifier, const struct subject *subject, uint32_t threads, struct plan_file *ret_plan, struct pcere_error *error)
 {
     struct replay_session *session = &verifier->session;
+    const struct store_manifest *manifest = store_manifest(session->store);
     const struct plan_policy policy = {.task = PLAN_VERIFY};
-    return plan_file_new(&subject->codelet, store_manifest(session->store), &session->pool, &subject->memory, &session->images, &policy, NULL, ret_plan, error);
+    enum pcere_status status = plan_file_new(&subject->codelet, manifest, &session->pool, &subject->memory, &session->images, &policy, NULL, ret_plan, error);
+    if (!status)
+        ret_plan->plan->made_in_place = replay_team(&subject->codelet, manifest, threads) <= 1 && replay_team(&subject->codelet, manifest, manifest->threads) <= 1;
+    return status;
 }
 
 static enum pcere_status run_once(struct verifier *verifier, const struct subject *subject, struct verify_result *result,
@@ -56,7 +60,7 @@ static enum pcere_status run_once(struct verifier *verifier, const struct subjec
 {
     struct plan_file plan = {.fd = -1};
     uint64_t wall_ns = 0;
-    enum pcere_status status = plan_new(verifier, subject, &plan, error);
+    enum pcere_status status = plan_new(verifier, subject, result->threads, &plan, error);
     if (!status)
         status = replay_session_process(&verifier->session, &subject->codelet, &plan, result->threads, &wall_ns, error);
     if (plan.plan)
@@ -147,7 +151,7 @@ static enum pcere_status run_directed(struct verifier *verifier, const struct su
 {
     struct plan_file plan = {.fd = -1};
     uint64_t wall_ns = 0;
-    enum pcere_status status = plan_new(verifier, subject, &plan, error);
+    enum pcere_status status = plan_new(verifier, subject, threads, &plan, error);
     if (!status) {
         plan.plan->float_control = rounded_control(plan.plan->float_control, up);
         status = replay_session_process(&verifier->session, &subject->codelet, &plan, threads, &wall_ns, error);
@@ -185,14 +189,18 @@ static enum pcere_status judge_again(struct verifier *verifier, const struct sub
 {
     uint32_t captured = store_manifest(verifier->session.store)->threads, counts[] = {result->threads, captured ? captured : 1};
     size_t kinds = counts[0] == counts[1] ? 1 : 2;
-    struct difference_list directed[2][DIRECTIONS] = {0};
+    bool twice = replay_team(&subject->codelet, store_manifest(verifier->session.store), counts[0]) > 1;
+    struct difference_list directed[2][DIRECTIONS] = {0}, again[DIRECTIONS] = {0};
     struct pcere_error ignored;
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; !status && i < kinds * DIRECTIONS; i++)
         status = run_directed(verifier, subject, counts[i / DIRECTIONS], i % DIRECTIONS == UP, &directed[i / DIRECTIONS][i % DIRECTIONS], &ignored);
+    for (size_t i = 0; !status && twice && i < DIRECTIONS; i++)
+        status = run_directed(verifier, subject, counts[0], i == UP, &again[i], &ignored);
     if (!status) {      /* a region that fails when it is rounded otherwise tells nothing: what was judged stays */
         const struct difference_list *own = directed[0], *originals = directed[kinds - 1];
-        const struct rounded rounded = {.replay = {&own[DOWN], &own[UP]}, .capture = {&originals[DOWN], &originals[UP]}};
+        const struct rounded rounded = {.replay = {&own[DOWN], &own[UP]}, .capture = {&originals[DOWN], &originals[UP]},
+                                        .again = {twice ? &again[DOWN] : NULL, twice ? &again[UP] : NULL}};
         source->rounded = &rounded;
         causes_done(result);
         result->directed = true;
@@ -203,6 +211,8 @@ static enum pcere_status judge_again(struct verifier *verifier, const struct sub
     }
     for (size_t i = 0; i < 2 * DIRECTIONS; i++)
         difference_list_done(&directed[i / DIRECTIONS][i % DIRECTIONS]);
+    for (size_t i = 0; i < DIRECTIONS; i++)
+        difference_list_done(&again[i]);
     return status;
 }
 

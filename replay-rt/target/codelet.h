@@ -293,6 +293,8 @@ bool pcere_expected_word(const struct memory *memory, uint64_t address, uint64_t
 void pcere_made_begin(const struct codelet *codelet);
 /* Who allocates by that name then; NULL: whoever does else. */
 void *pcere_made_symbol(const char *name);
+/* Blocks of both lie at the same addresses: where words are the same and lead into one, it is a pair as well. */
+bool pcere_made_in_place(void);
 /* The region runs, and what it allocates is served. */
 bool pcere_made_serves(void);
 bool pcere_made_owns(const void *block);

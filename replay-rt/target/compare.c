@@ -150,9 +150,22 @@ static void word_compare(struct memory *memory, uint64_t address, const unsigned
     difference_add(memory->codelet, &difference);
 }
 
+/* By words that are the same. */
+static void pairs_find(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found, uint64_t bytes)
+{
+    for (uint64_t at = (8 - address % 8) % 8; bytes >= 8 && at <= bytes - 8; at += 8) {
+        uint64_t word;
+        memcpy(&word, expected + at, sizeof word);
+        if (word - memory->codelet->plan->made_address < memory->codelet->plan->made_bytes && !memcmp(expected + at, found + at, sizeof word))
+            pcere_made_pair(memory, address + at, word, word);
+    }
+}
+
 static void bytes_compare(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found,
                           uint64_t bytes, uint32_t thread_local_of)
 {
+    if (pcere_made_in_place())
+        pairs_find(memory, address, expected, found, bytes);
     if (!memcmp(expected, found, bytes))
         return;
     for (uint64_t at = 0; at < bytes;) {

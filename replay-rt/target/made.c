@@ -22,6 +22,7 @@
 
 #define ROOM_BYTES_MOST ((size_t)16 << 30)
 #define ROOM_BYTES_LEAST ((size_t)64 << 20)
+#define ROOM_APART ((uint64_t)1 << 30)
 #define ALIGNMENT_MOST ((size_t)16 << 20)           /* as the capture has it */
 
 struct made_block {
@@ -34,9 +35,11 @@ struct made_list { struct made_block *items; size_t count, capacity; bool failed
 
 static struct {
     char *start;                      /* NULL: nothing is served */
+    bool in_place;                    /* it is where the capture had its own */
     struct fresh_blocks blocks;
     pthread_mutex_t mutex, releasing;
     bool listed;
+    bool again;                       /* freed blocks were used again: pointers that dangle may lead to others */
     struct made_list captured, own, released;       /* released: captured blocks that the region freed */
     uint64_t *queue;                  /* places in captured.items, each once */
     size_t queued;
@@ -59,6 +62,7 @@ static void *allocate(size_t bytes, size_t alignment)
     size_t chunk = fresh_chunk_bytes(bytes);
     pthread_mutex_lock(&made.mutex);
     char *end, *again = alignment <= 16 ? fresh_again(&made.blocks, chunk) : NULL;
+    made.again |= again != NULL;
     char *block = again ? NULL : fresh_place(&made.blocks, chunk, alignment < 16 ? 16 : alignment, &end);
     if (block)
         fresh_take(&made.blocks, block, chunk);
@@ -194,23 +198,56 @@ void *pcere_made_symbol(const char *name)
     return made.start ? (void *)own_address(name) : NULL;
 }
 
-/* Where the capture had its own nothing may lie: what leads there would look the same. */
-static char *room_find(const struct replay_plan *plan, size_t *ret_bytes)
+/* How far room reaches that begins there, up to captured memory. */
+static size_t room_left(const struct codelet *codelet, uint64_t start)
 {
-    for (size_t bytes = ROOM_BYTES_MOST; bytes >= ROOM_BYTES_LEAST; bytes /= 4) {
-        char *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (room == MAP_FAILED)
-            continue;
-        *ret_bytes = bytes;
-        if ((uint64_t)room >= plan->made_address + plan->made_bytes || (uint64_t)room + bytes <= plan->made_address)
-            return room;
-        char *other = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        munmap(room, bytes);
-        if (other != MAP_FAILED)
-            return other;
-    }
-    return NULL;
+    const struct plan_mapping *mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping);
+    const uint64_t count = codelet->plan->mappings.count;
+    BISECT(low, 0, count, i, mappings[i].end <= start);
+    uint64_t guard = low < count && mappings[low].flags & PLAN_MAPPING_GROWS ? STACK_ROOM_BYTES + STACK_GUARD_BYTES : 0;
+    uint64_t left = low == count ? ROOM_BYTES_MOST : mappings[low].start > start + guard ? mappings[low].start - guard - start : 0;
+    return left < ROOM_BYTES_MOST ? (size_t)left : ROOM_BYTES_MOST;
 }
+
+static char *room_map(void *start, size_t bytes, int flags)
+{
+    char *room = mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    if (room != MAP_FAILED && start && room != start)
+        munmap(room, bytes);
+    return room == MAP_FAILED || (start && room != start) ? NULL : room;
+}
+
+static char *room_map_at(const struct codelet *codelet, uint64_t start, size_t *ret_bytes)
+{
+    char *room = NULL;
+    for (size_t bytes = room_left(codelet, start); !room && bytes >= ROOM_BYTES_LEAST; bytes /= 2) {
+        *ret_bytes = bytes & ~(size_t)(codelet->plan->page_bytes - 1);
+        room = room_map((void *)start, *ret_bytes, MAP_FIXED_NOREPLACE);
+    }
+    return room;
+}
+
+/* A single thread allocates in the same order: its blocks lie where the original's do, and pointers to them are the same, whatever the program makes of them. Those of several threads lie beside, so
+ * that no pointer to one looks like one to another; above what was there before, as in the capture, since programs put addresses in order. */
+static char *room_find(const struct codelet *codelet, size_t *ret_bytes)
+{
+    const struct replay_plan *plan = codelet->plan;
+    char *room = plan->made_in_place ? room_map_at(codelet, plan->made_address, ret_bytes) : NULL;
+    made.in_place = room;
+    if (!room)
+        room = room_map_at(codelet, (plan->made_address + plan->made_bytes + ROOM_APART - 1) & ~(uint64_t)(ROOM_APART - 1), ret_bytes);
+    for (size_t bytes = ROOM_BYTES_MOST; !room && bytes >= ROOM_BYTES_LEAST; bytes /= 4) {
+        *ret_bytes = bytes;
+        room = room_map(NULL, bytes, 0);
+        if (room && (uint64_t)room < plan->made_address + plan->made_bytes && (uint64_t)room + bytes > plan->made_address) {
+            munmap(room, bytes);
+            room = NULL;
+        }
+    }
+    return room;
+}
+
+bool pcere_made_in_place(void) { return made.in_place; }
 
 void pcere_made_begin(const struct codelet *codelet)
 {
@@ -221,7 +258,7 @@ void pcere_made_begin(const struct codelet *codelet)
     memcpy(&next.malloc, &malloc_symbol, sizeof malloc_symbol);
     memcpy(&next.calloc, &calloc_symbol, sizeof calloc_symbol);
     memcpy(&next.memalign, &memalign_symbol, sizeof memalign_symbol);
-    made.start = room_find(codelet->plan, &bytes);
+    made.start = room_find(codelet, &bytes);
     if (!made.start)
         return;
     made.blocks = (struct fresh_blocks){.next = made.start, .end = made.start + bytes};
@@ -242,7 +279,7 @@ static void own_list(void)
         const struct made_block found = made_block_of((uint64_t)block, word);
         if (chunk)
             block_add(&made.own, &found);
-        block += chunk ? chunk : 16;
+        block += chunk ? fresh_step(chunk) : 16;
     }
 }
 
@@ -258,17 +295,23 @@ static void captured_list(const struct memory *memory)
         }
         size_t chunk = fresh_chunk_of(word);
         const struct made_block found = made_block_of(block, word);
-        if (chunk && found.bytes <= end - block)
+        if (chunk && block < end && found.bytes <= end - block)
             block_add(&made.captured, &found);
-        block += chunk ? chunk : 16;
+        block += chunk ? fresh_step(chunk) : 16;
     }
 }
 
-/* The block that an address lies in, or just behind; NULL: none. */
+/* The block that an address lies in, just behind, or just before; NULL: none. */
 static struct made_block *block_at(const struct made_list *list, uint64_t address)
 {
     BISECT(low, 0, list->count, i, list->items[i].address + list->items[i].bytes < address);
-    return low < list->count && list->items[low].address <= address ? &list->items[low] : NULL;
+    return low < list->count && list->items[low].address <= address + FRESH_HEADER_BYTES ? &list->items[low] : NULL;
+}
+
+static bool is_released(uint64_t word)
+{
+    const struct made_block *block = block_at(&made.released, word);
+    return block && block->address <= word;
 }
 
 static int block_order(const void *left, const void *right)
@@ -291,14 +334,28 @@ static void lists_make(const struct memory *memory)
         pcere_plan_end(memory->codelet, PLAN_FAILED, "no memory for the list of blocks that the region allocated");
 }
 
+/* Only one of them is a block that the region allocated. What else it may have from, as another block: the OpenMP runtime, an allocator of the program's. */
+static enum made_pair one_known(const struct memory *memory, const struct made_block *theirs, const struct made_block *ours, uint64_t captured, uint64_t here)
+{
+    Dl_info about;
+    bool elsewhere = theirs ? !theirs->freed && dladdr((const void *)here, &about) : !ours->freed && !memory->codelet->plan->foreign_allocator && captured >= 1u << 16;
+    return elsewhere ? MADE_OTHER : MADE_UNKNOWN;
+}
+
 enum made_pair pcere_made_pair(const struct memory *memory, uint64_t word, uint64_t captured, uint64_t here)
 {
-    if (!pcere_made_owns((const void *)here) || captured - memory->codelet->plan->made_address >= memory->codelet->plan->made_bytes)
+    const struct replay_plan *plan = memory->codelet->plan;
+    bool in_theirs = captured - plan->made_address < plan->made_bytes, in_ours = pcere_made_owns((const void *)here);
+    if (!in_theirs && !in_ours)
         return MADE_UNKNOWN;
     lists_make(memory);
-    struct made_block *theirs = block_at(&made.captured, captured), *ours = block_at(&made.own, here);
-    if (!theirs || !ours || theirs->freed || ours->freed || block_at(&made.released, word))
-        return MADE_UNKNOWN;          /* what freed blocks hold is nobody's */
+    struct made_block *theirs = in_theirs ? block_at(&made.captured, captured) : NULL, *ours = in_ours ? block_at(&made.own, here) : NULL;
+    if (is_released(word) || (in_theirs && !theirs) || (in_ours && !ours))
+        return MADE_UNKNOWN;
+    if (!theirs || !ours)
+        return one_known(memory, theirs, ours, captured, here);
+    if (theirs->freed || ours->freed)                 /* what freed blocks hold is nobody's */
+        return theirs->freed == ours->freed || made.again ? MADE_UNKNOWN : MADE_OTHER;
     if (theirs->bytes != ours->bytes || captured - theirs->address != here - ours->address)
         return MADE_OTHER;
     if (!theirs->partner && !ours->partner) {

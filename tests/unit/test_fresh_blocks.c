@@ -55,7 +55,7 @@ static void test_found_again(void)
         CU_ASSERT_EQUAL((uintptr_t)made[i] % wanted[i].alignment, 0);
         memset(made[i], 0xff, fresh_usable(fresh_chunk_bytes(wanted[i].bytes)));
     }
-    for (char *block = room + FRESH_HEADER_BYTES; block < blocks.next + FRESH_HEADER_BYTES;) {
+    for (char *block = room + FRESH_HEADER_BYTES; block < blocks.next;) {
         size_t chunk = fresh_chunk_of(*fresh_size(block));
         if (chunk) {
             CU_ASSERT_FATAL(found < COUNT);
@@ -63,7 +63,7 @@ static void test_found_again(void)
             CU_ASSERT_EQUAL(chunk, fresh_chunk_bytes(wanted[found].bytes));
             found++;
         }
-        block += chunk ? chunk : 16;
+        block += chunk ? fresh_step(chunk) : 16;
     }
     CU_ASSERT_EQUAL(found, COUNT);
 }
