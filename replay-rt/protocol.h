@@ -235,7 +235,8 @@ enum plan_turn { PLAN_TURN_WAIT, PLAN_TURN_ON, PLAN_TURN_END };
 struct plan_difference {            /* one run of at most eight bytes that are not as expected */
     uint64_t address;               /* of the captured process; in the captured TLS block for thread-local variables; for states below */
     uint64_t expected, found;       /* as little-endian words, only `bytes` bytes are meant */
-    uint32_t bytes;
+    uint16_t bytes;
+    uint16_t leftover;              /* 1: in a block that the region allocated, and all that differs may be what is left of an address that somebody kept there before */
     uint32_t thread_local_of;       /* 1 + number of the thread, 0 for ordinary memory; or a state that no memory holds: */
 #define PLAN_STATE_LOCK UINT32_MAX          /* how often the OpenMP lock at the address is held */
 #define PLAN_STATE_RANDOM (UINT32_MAX - 1)  /* random numbers; the address: enum plan_random_kind times PLAN_RANDOM_BYTES, plus an offset */

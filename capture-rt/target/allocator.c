@@ -118,6 +118,15 @@ TARGET_EXPORT void *realloc(void *block, size_t bytes)
     return larger;
 }
 
+TARGET_EXPORT void *reallocarray(void *block, size_t count, size_t bytes)
+{
+    size_t total;
+    if (!__builtin_mul_overflow(count, bytes, &total))
+        return realloc(block, total);
+    errno = ENOMEM;
+    return NULL;
+}
+
 static bool power_of_two(size_t number)
 {
     return number != 0 && (number & (number - 1)) == 0;

@@ -24,7 +24,7 @@
 #define FRESH_IN_USE ((size_t)1)                    /* as the C library has it: the block before is in use */
 #define FRESH_FREED ((size_t)8)                     /* no flag of the C library's */
 #define FRESH_FLAGS ((size_t)15)
-#define FRESH_KEPT_BYTES ((size_t)1 << 20)          /* so much of freed blocks is not used again */
+#define FRESH_KEPT_BYTES ((size_t)16 << 20)         /* so much of freed blocks is not used again */
 
 struct fresh_freed { struct fresh_freed *next; };
 

@@ -80,6 +80,7 @@ struct value {                            /* in the original, and in up to two r
     enum debug_kind kind;
     uint32_t state;                       /* PLAN_STATE_LOCK, ..: not memory; or 0 */
     bool padding, outside;                /* outside: a pointer to what belongs to the process that replayed */
+    bool leftover;                        /* no value of the program's: all of it that differs is what is left of addresses */
     uint64_t address, bytes;
     uint32_t thread;                      /* of its words */
     long double magnitude;                /* of its group */
@@ -89,6 +90,7 @@ struct value {                            /* in the original, and in up to two r
 struct word {                             /* that differs in at least one run */
     uint64_t address;
     uint32_t thread, bytes;
+    bool leftover;                        /* where it differs */
     unsigned char expected[WORD], found[2][WORD];
 };
 
@@ -192,7 +194,7 @@ static bool is_float_like(struct judge *judge, const struct value *value, uint64
 
 static enum verify_verdict value_judge(struct judge *judge, struct value *value, struct verify_cause *cause)
 {
-    if (value->padding)
+    if (value->padding || value->leftover)
         return VERIFY_UNUSED;
     if (value->kind == DEBUG_UNKNOWN && value->bytes == WORD) {
         if (is_float_like(judge, value, 8)) {
@@ -234,11 +236,12 @@ static bool words_merge(struct judge *judge)
         }
         if (!first)
             return true;
-        struct word word = {.address = first->address, .thread = first->thread_local_of, .bytes = first->bytes};
+        struct word word = {.address = first->address, .thread = first->thread_local_of, .bytes = first->bytes, .leftover = true};
         memcpy(word.expected, &first->expected, WORD);
         for (size_t run = 0; run < judge->run_count; run++) {
             const struct plan_difference *own = difference_at(&judge->runs[run], next[run]);
             bool differs = own && !difference_order(own, first);
+            word.leftover &= !differs || own->leftover;
             memcpy(word.found[run], differs ? &own->found : &first->expected, WORD);
             next[run] += differs;
         }
@@ -313,7 +316,8 @@ static void value_find(struct judge *judge, size_t index, uint64_t address, stru
         value.bytes = WORD;
     }
     value_fill(judge, index, &value);
-    value.outside = is_outside(judge, &value);
+    value.leftover = value.kind == DEBUG_UNKNOWN && !value.padding && judge->words[index].leftover;
+    value.outside = !value.leftover && is_outside(judge, &value);
     if (value.kind == DEBUG_POINTER && value.named && value.place.assumed && is_float_like(judge, &value, WORD))
         value.kind = DEBUG_FLOAT;         /* no address is such a number */
     *ret_value = value;
@@ -376,7 +380,7 @@ static bool group_fill(const struct judge *judge, const struct value *value, uin
     struct text name = {0}, first = {0}, expected = {0}, found = {0};
     const struct store_mapping *mapping = mapping_at(judge->source->codelet, value->address);
     cause->memory = memory_word(judge, mapping, value->address, thread);
-    cause->kind = value->padding ? "padding" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
+    cause->kind = value->padding ? "padding" : value->leftover ? "what is left of an address" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
     cause->floating = is_float(value->kind);
     if (value->state) {
         state_name(judge, value, true, &name);
@@ -430,7 +434,7 @@ static struct group *group_get(struct judge *judge, const struct value *value, u
     uint64_t key = value->named ? value->place.leaf.group : (uint64_t)(uintptr_t)memory * UINT64_C(0x9e3779b97f4a7c15);
     if (value->state)
         key = (value->state == PLAN_STATE_LOCK ? value->address : value->address / PLAN_RANDOM_BYTES) * UINT64_C(0xff51afd7ed558ccd);
-    key ^= value->outside ? UINT64_C(0x5bd1e995) << 8 : 0;
+    key ^= value->outside ? UINT64_C(0x5bd1e995) << 8 : value->leftover ? UINT64_C(0x9e3779b1) << 9 : 0;
     if (!table_grow(judge))
         return NULL;
     size_t at = (size_t)(key >> 7) & (judge->table_capacity - 1);

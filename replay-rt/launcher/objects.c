@@ -577,6 +577,15 @@ static uint32_t variable_add(struct objects *objects, const struct debug_variabl
     return object_add(objects, &object);
 }
 
+/* Of a runtime that is linked into the program, or of capture itself: what it leads to is known by other names. */
+static bool is_ignored(const struct store_codelet *codelet, uint64_t address)
+{
+    for (size_t i = 0; i < codelet->ignored_count; i++)
+        if (address - codelet->ignored[i].address < codelet->ignored[i].bytes)
+            return true;
+    return false;
+}
+
 static void statics_add(struct objects *objects)
 {
     const struct store_codelet *codelet = objects->source.codelet;
@@ -584,7 +593,7 @@ static void statics_add(struct objects *objects)
     size_t count = debug_info_variables(objects->source.info, &variables);
     const struct loaded_image *image = &objects->source.images->items[objects->source.image];
     for (size_t i = 0; i < count; i++) {
-        if (variables[i].where == DEBUG_AT_ADDRESS)
+        if (variables[i].where == DEBUG_AT_ADDRESS && !is_ignored(codelet, variables[i].address + image->bias))
             variable_add(objects, &variables[i], variables[i].address + image->bias, 0);
         for (size_t t = 0; variables[i].where == DEBUG_IN_THREAD && t < codelet->thread_count; t++)
             if (codelet->threads[t].image == objects->source.image && variables[i].address < codelet->threads[t].tls_bytes)

@@ -312,6 +312,10 @@ enum made_pair {
     MADE_OTHER,                       /* they are of other sizes, or it leads to another place in them, or one of them is another's */
 };
 enum made_pair pcere_made_pair(const struct memory *memory, uint64_t word, uint64_t captured, uint64_t here);
+/* A pair of blocks at the same address are no pair: what stands in front of them (their size, and whether they are free) is compared, too. */
+void pcere_made_differ(uint64_t address);
+/* Of a word of a block that the region allocated: an address in one of the two processes, or in both, but for its low bytes, which are the same and make it none. */
+bool pcere_made_leftover(const struct memory *memory, uint64_t address, uint64_t expected, uint64_t found);
 /* Behind all other comparisons. */
 void pcere_made_compare(struct memory *memory);
 
@@ -367,6 +371,9 @@ bool pcere_runtime_holds(const void *address);
 
 /* The team is there: from now on its threads are told who they were in the capture, while the region runs. Again when it has more threads. */
 void pcere_identities_take(struct codelet *codelet);
+/* The stack of a thread that works for the one which enters the region: of this process, or a captured one. Behind the region nothing is there any more. */
+bool pcere_stack_of_team(uint64_t address);
+bool pcere_stack_of_captured_team(const struct codelet *codelet, uint64_t address);
 
 /* ---- asks.c: what has another answer each time ---------------------------------------------------------------------------------- */
 

@@ -93,7 +93,8 @@ static bool is_renamed_pointer(const struct memory *memory, uint64_t address, co
         return pair == MADE_ALIKE;
     if (pcere_made_pair(memory, address, ~pointers[0], ~pointers[1]) == MADE_ALIKE)
         return true;              /* flang's runtime writes that behind what a pointer allocates */
-    if (is_dead_pointer(memory, pointers[0]) && is_dead_pointer(memory, pointers[1]))
+    if ((is_dead_pointer(memory, pointers[0]) || pcere_stack_of_captured_team(memory->codelet, pointers[0]))
+        && (is_dead_pointer(memory, pointers[1]) || pcere_stack_of_team(pointers[1])))
         return true;
     if (pcere_constants_are_alike(memory, pointers[0], pointers[1]))
         return true;
@@ -144,9 +145,10 @@ static void word_compare(struct memory *memory, uint64_t address, const unsigned
         return;
     }
     result->different_bytes += different;
-    struct plan_difference difference = {.address = address, .bytes = (uint32_t)bytes, .thread_local_of = thread_local_of};
+    struct plan_difference difference = {.address = address, .bytes = (uint16_t)bytes, .thread_local_of = thread_local_of};
     memcpy(&difference.expected, expected, bytes);
     memcpy(&difference.found, found, bytes);
+    difference.leftover = !thread_local_of && bytes == sizeof(uint64_t) && pcere_made_leftover(memory, address, difference.expected, difference.found);
     difference_add(memory->codelet, &difference);
 }
 
@@ -156,8 +158,9 @@ static void pairs_find(struct memory *memory, uint64_t address, const unsigned c
     for (uint64_t at = (8 - address % 8) % 8; bytes >= 8 && at <= bytes - 8; at += 8) {
         uint64_t word;
         memcpy(&word, expected + at, sizeof word);
-        if (word - memory->codelet->plan->made_address < memory->codelet->plan->made_bytes && !memcmp(expected + at, found + at, sizeof word))
-            pcere_made_pair(memory, address + at, word, word);
+        if (word - memory->codelet->plan->made_address < memory->codelet->plan->made_bytes && !memcmp(expected + at, found + at, sizeof word)
+            && pcere_made_pair(memory, address + at, word, word) == MADE_OTHER)
+            pcere_made_differ(word);
     }
 }
 
@@ -233,7 +236,7 @@ void pcere_state_compare(struct memory *memory, uint32_t state, uint64_t address
     result->compared_bytes += bytes;
     if (expected == found)
         return;
-    const struct plan_difference difference = {.address = address, .expected = expected, .found = found, .bytes = bytes,
+    const struct plan_difference difference = {.address = address, .expected = expected, .found = found, .bytes = (uint16_t)bytes,
                                                .thread_local_of = state};
     for (uint64_t bits = expected ^ found; bits; bits >>= 8)
         result->different_bytes += (bits & 0xff) != 0;

@@ -16,8 +16,21 @@
 
 enum { THREADS_MOST = 256 };
 
-static struct { uint64_t captured, own; } threads[THREADS_MOST];        /* by their numbers in the team */
+static struct { uint64_t captured, own, stack_low; } threads[THREADS_MOST];        /* by their numbers in the team */
 static __thread uint64_t captured_self;
+
+static uint64_t stack_low(void)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t bytes;
+    if (pthread_getattr_np((pthread_t)__builtin_thread_pointer(), &attributes) != 0)
+        return (uint64_t)__builtin_thread_pointer();
+    if (pthread_attr_getstack(&attributes, &low, &bytes) != 0)
+        low = __builtin_thread_pointer();
+    pthread_attr_destroy(&attributes);
+    return (uint64_t)low;
+}
 
 static void thread_identify(void *context, uint32_t number, uint32_t team)
 {
@@ -25,11 +38,42 @@ static void thread_identify(void *context, uint32_t number, uint32_t team)
     const struct codelet *codelet = context;
     const struct plan_thread *known = PLAN_TABLE(codelet, threads, struct plan_thread);
     captured_self = 0;
+    if (number < THREADS_MOST) {
+        threads[number].own = (uint64_t)__builtin_thread_pointer();
+        threads[number].stack_low = number ? stack_low() : threads[number].own;
+    }
     for (uint64_t i = 0; number < THREADS_MOST && i < codelet->plan->threads.count; i++)
-        if (known[i].image == PLAN_THREAD_SELF && known[i].number == number) {
+        if (known[i].image == PLAN_THREAD_SELF && known[i].number == number)
             captured_self = threads[number].captured = known[i].tls_address;
-            threads[number].own = (uint64_t)__builtin_thread_pointer();
-        }
+}
+
+/* In the captured thread's stack, and not among its thread-local variables, which lie above. */
+static bool is_in_captured_stack(const struct codelet *codelet, uint32_t number, uint64_t address)
+{
+    const struct plan_thread *known = PLAN_TABLE(codelet, threads, struct plan_thread);
+    const struct plan_mapping *mapping = pcere_mapping_at(address);
+    if (!mapping || address >= threads[number].captured || threads[number].captured >= mapping->end)
+        return false;
+    for (uint64_t i = 0; i < codelet->plan->threads.count; i++)
+        if (known[i].number == number && known[i].tls_bytes && address >= known[i].tls_address)
+            return false;
+    return true;
+}
+
+bool pcere_stack_of_team(uint64_t address)
+{
+    for (uint32_t i = 1; i < THREADS_MOST && threads[i].own; i++)
+        if (address >= threads[i].stack_low && address < threads[i].own)
+            return true;
+    return false;
+}
+
+bool pcere_stack_of_captured_team(const struct codelet *codelet, uint64_t address)
+{
+    for (uint32_t i = 1; i < THREADS_MOST && threads[i].own; i++)
+        if (threads[i].captured && is_in_captured_stack(codelet, i, address))
+            return true;
+    return false;
 }
 
 void pcere_identities_take(struct codelet *codelet)
@@ -45,8 +89,8 @@ static uint64_t self_tell(const void *caller)
 
 static uint64_t own_of(uint64_t thread)
 {
-    for (size_t i = 0; i < THREADS_MOST && threads[i].captured; i++)
-        if (threads[i].captured == thread)
+    for (size_t i = 0; i < THREADS_MOST && threads[i].own; i++)
+        if (threads[i].captured && threads[i].captured == thread)
             return threads[i].own;
     return thread;
 }

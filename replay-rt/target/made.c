@@ -15,9 +15,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <omp.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define ROOM_BYTES_MOST ((size_t)16 << 30)
@@ -28,7 +30,7 @@
 struct made_block {
     uint64_t address, bytes;
     uint64_t partner;                 /* of the other list; 0: none yet */
-    bool freed;
+    bool freed, differs;
 };
 
 struct made_list { struct made_block *items; size_t count, capacity; bool failed; };
@@ -366,11 +368,88 @@ enum made_pair pcere_made_pair(const struct memory *memory, uint64_t word, uint6
     return theirs->partner == ours->address ? MADE_ALIKE : MADE_OTHER;
 }
 
+/* What stands in front of an exception of C++, of a GNU or an LLVM library: who catches it, and where in which code. */
+enum { EXCEPTION_BYTES = 128, EXCEPTION_CLASS_OFFSET = 96 };
+
+static size_t exception_parts(const char *block, size_t bytes, struct plan_range ret_parts[1])
+{
+    uint64_t class;
+    if (bytes < EXCEPTION_BYTES)
+        return 0;
+    memcpy(&class, block + EXCEPTION_CLASS_OFFSET, sizeof class);
+    class &= ~UINT64_C(1);                /* one that refers to another */
+    if (class != 0x474e5543432b2b00u && class != 0x434c4e47432b2b00u)       /* "GNUCC++", "CLNGC++" */
+        return 0;
+    ret_parts[0] = (struct plan_range){0, EXCEPTION_BYTES};
+    return 1;
+}
+
+void pcere_made_differ(uint64_t address)
+{
+    struct made_block *block = block_at(&made.captured, address);
+    if (block)
+        block->differs = true;
+}
+
+/* ---- what is left of addresses ---------------------------------------------------------------------------------------------------- */
+
+enum { HALVES_MOST = 256 };
+struct halves { uint32_t items[HALVES_MOST]; size_t count; };      /* upper halves of addresses of a process */
+
+static void halves_add(struct halves *halves, uint64_t start, uint64_t end)
+{
+    for (uint64_t half = start >> 32; half && half <= (end - 1) >> 32 && halves->count < HALVES_MOST; half++) {
+        bool known = false;
+        for (size_t i = 0; i < halves->count; i++)
+            known |= halves->items[i] == half;
+        if (!known)
+            halves->items[halves->count++] = (uint32_t)half;
+    }
+}
+
+static bool halves_hold(const struct halves *halves, uint64_t word)
+{
+    for (size_t i = 0; i < halves->count; i++)
+        if (halves->items[i] == word >> 32)
+            return true;
+    return false;
+}
+
+static void own_halves_find(struct halves *halves)
+{
+    uint64_t start, end;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    while (maps && fgets(line, sizeof line, maps))
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2 && end - start < ROOM_BYTES_LEAST)
+            halves_add(halves, start, end);
+    halves_add(halves, (uint64_t)made.start, (uint64_t)made.blocks.next);
+    if (maps)
+        fclose(maps);
+}
+
+bool pcere_made_leftover(const struct memory *memory, uint64_t address, uint64_t expected, uint64_t found)
+{
+    static struct halves captured, own;
+    const struct replay_plan *plan = memory->codelet->plan;
+    if (address - plan->made_address >= plan->made_bytes)
+        return false;
+    if (!captured.count) {
+        for (uint64_t i = 0; i < plan->mappings.count; i++)
+            halves_add(&captured, memory->mappings[i].start, memory->mappings[i].end);
+        halves_add(&captured, plan->made_address, plan->made_address + plan->made_bytes);
+        own_halves_find(&own);
+    }
+    bool alike = (uint32_t)expected == (uint32_t)found || ((uint8_t)expected == (uint8_t)found && expected % sizeof expected);
+    return alike && (halves_hold(&captured, expected) || halves_hold(&own, found));
+}
+
 static void block_compare(struct memory *memory, const struct made_block *block)
 {
     const char *here = (const char *)block->partner;
     struct plan_range parts[3];
     size_t count = pcere_stream_parts(here, block->bytes, parts);
+    count = count ? count : exception_parts(here, block->bytes, parts);
     uint64_t at = 0;
     parts[count++] = (struct plan_range){.address = block->bytes};
     for (size_t i = 0; i < count; i++) {
@@ -387,5 +466,8 @@ void pcere_made_compare(struct memory *memory)
         if (i % 1024 == 0)
             pcere_plan_progress(memory->codelet);
     }
+    for (size_t i = 0; i < made.captured.count; i++)
+        if (made.captured.items[i].differs)
+            pcere_bytes_compare(memory, made.captured.items[i].address - sizeof(size_t), fresh_size((const void *)made.captured.items[i].address), sizeof(size_t), 0);
     memory->codelet->plan->result.made_blocks = made.queued;
 }

@@ -31,6 +31,14 @@ static enum pcere_status choose_first(void *context, const struct capture_run *r
     return PCERE_OK;
 }
 
+static size_t threads_of(const struct store_codelet *codelet)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < codelet->thread_count; i++)
+        count += codelet->threads[i].image == 0;
+    return count;
+}
+
 static void regions_print(const char *path)
 {
     struct store *store;
@@ -63,7 +71,7 @@ static void regions_print(const char *path)
             for (size_t k = 0; k < codelet.after_count; k++)
                 after += codelet.after[k].count;
             printf("codelet %s pages %" PRIu64 " after %" PRIu64 " has_after %d words %zu threads %zu tls %" PRIu64 " locks %zu runs %zu stored %" PRIu64 " levels %" PRIu32,
-                   class->codelet, before, after, codelet.has_after, codelet.word_count, codelet.thread_count,
+                   class->codelet, before, after, codelet.has_after, codelet.word_count, threads_of(&codelet),
                    codelet.threads[0].tls_bytes, codelet.lock_count, codelet.before_count, class->stored_bytes, codelet.setting.level_count);
             for (uint32_t k = 0; k < codelet.setting.level_count; k++)
                 printf(" team %" PRIu32 " number %" PRIu32, codelet.setting.levels[k].team, codelet.setting.levels[k].number);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define ROOM_BYTES ((size_t)16 << 20)
+#define ROOM_BYTES ((size_t)64 << 20)
 
 static char *room;
 static struct fresh_blocks blocks;
