@@ -32,8 +32,9 @@ enum debug_tail {
 
 struct debug_member {
     const char *name;                 /* NULL: a base class, or an unnamed union, whose members count as members of this */
-    uint32_t type;
+    uint32_t type;                    /* 0: a bit field, */
     uint64_t offset, bytes;
+    uint32_t first_bit, bits;         /* of these bytes, which it has */
 };
 
 struct debug_bound { bool stored; int64_t number; };      /* what the word so many bytes behind a descriptor's start holds, or a number */
@@ -120,6 +121,7 @@ struct debug_leaf {
     uint32_t type;
     uint64_t offset, bytes;           /* of the value, from where the walk began */
     uint64_t group;                   /* the same for all values that differ in array indices only */
+    uint64_t unused;                  /* of a bit field: bits of its bytes that no field has */
 };
 
 struct text;

@@ -131,6 +131,8 @@ static bool member_read(struct debug_info *info, Dwarf_Die *die, int depth, stru
             bit_offset = member.offset * 8;
         member.offset = bit_offset / 8;
         member.bytes = (bit_offset % 8 + bits + 7) / 8;
+        member.first_bit = (uint32_t)(bit_offset % 8);
+        member.bits = (uint32_t)bits;
     } else if (debug_reference(die, DW_AT_type, &type)) {
         member.type = debug_type_read(info, &type, depth);
         member.bytes = info->types[member.type].bytes;

@@ -75,6 +75,22 @@ static void neighbours_add(const struct debug_type *type, const struct debug_mem
         }
 }
 
+/* Of a bit field's bytes, by all fields that have some of them. Where something else lies there, or they are many, none is known to be unused. */
+static uint64_t unused_bits(const struct debug_type *type, const struct debug_member *field)
+{
+    uint64_t unused = field->bytes < sizeof unused ? (UINT64_C(1) << 8 * field->bytes) - 1 : UINT64_MAX;
+    if (field->bytes > sizeof unused)
+        return 0;
+    for (const struct debug_member *member = type->members; member < type->members + type->member_count; member++)
+        for (uint64_t bit = 0; member->offset < field->offset + field->bytes && member->offset + member->bytes > field->offset && bit < 8 * member->bytes; bit++) {
+            bool has = !member->bits || (bit >= member->first_bit && bit < (uint64_t)member->first_bit + member->bits);
+            uint64_t at = 8 * (member->offset - field->offset) + bit;
+            if (has && at < 8 * field->bytes)
+                unused &= ~(UINT64_C(1) << at);
+        }
+    return unused;
+}
+
 /* An array of unknown length reaches as far as the memory does. */
 static uint64_t element_bytes(const struct debug_info *info, const struct debug_type *array)
 {
@@ -155,6 +171,7 @@ void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t of
             if (!member->type) {          /* a bit field */
                 leaf.kind = DEBUG_INTEGER;
                 leaf.bytes = member->bytes;
+                leaf.unused = unused_bits(type, member);
                 break;
             }
             continue;

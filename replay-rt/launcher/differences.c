@@ -192,9 +192,20 @@ static bool is_float_like(struct judge *judge, const struct value *value, uint64
     return true;
 }
 
+/* Only in bits that no field has? */
+static bool differs_unused(const struct judge *judge, const struct value *value)
+{
+    uint64_t unused = value->named ? value->place.leaf.unused : 0;
+    for (uint64_t i = 0; unused && i < value->bytes && i < sizeof unused; i++)
+        for (size_t run = 0; run < judge->run_count; run++)
+            if ((value->expected[i] ^ value->found[run][i]) & ~(unused >> 8 * i))
+                return false;
+    return unused != 0;
+}
+
 static enum verify_verdict value_judge(struct judge *judge, struct value *value, struct verify_cause *cause)
 {
-    if (value->padding || value->leftover)
+    if (value->padding || value->leftover || differs_unused(judge, value))
         return VERIFY_UNUSED;
     if (value->kind == DEBUG_UNKNOWN && value->bytes == WORD) {
         if (is_float_like(judge, value, 8)) {

@@ -23,6 +23,7 @@ static struct sample {
     struct link *chain;
     union { double real; long whole; } either;
     struct { unsigned low : 4, high : 4; } bits;
+    struct { unsigned char left : 2, right : 3; } holes;      /* three bits that no field has */
 } sample __attribute__((aligned(4096)));
 static struct link links[6];
 #define PLACES 512u
@@ -271,20 +272,61 @@ static void runs_that_disagree(void)
     fixture_end();
 }
 
-/* cells[0].rho is 1 in the original. */
-static enum verify_verdict verdict_beside(double found, const double down_up[4])
+/* cells[0].rho is 1 in the original. `again`: the replay's down and up once more, or NULL. */
+static enum verify_verdict verdict_twice(double found, const double down_up[4], const double again[2])
 {
-    struct difference_list list = {0}, directed[4] = {0};
+    struct difference_list list = {0}, directed[6] = {0};
     changed(&list, &sample.cells[0].rho, &found, sizeof found);
-    for (int i = 0; i < 4; i++)
-        changed(&directed[i], &sample.cells[0].rho, &down_up[i], sizeof down_up[i]);
-    const struct rounded rounded = {.replay = {&directed[0], &directed[1]}, .capture = {&directed[2], &directed[3]}};
+    for (int i = 0; i < (again ? 6 : 4); i++)
+        changed(&directed[i], &sample.cells[0].rho, i < 4 ? &down_up[i] : &again[i - 4], sizeof *down_up);
+    const struct rounded rounded = {.replay = {&directed[0], &directed[1]}, .capture = {&directed[2], &directed[3]},
+                                    .again = {again ? &directed[4] : NULL, again ? &directed[5] : NULL}};
     struct verify_result result = judged_beside(&list, 1, 1e-15, &rounded);
     enum verify_verdict verdict = result.verdict;
     forget(&result, &list, 1);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 6; i++)
         difference_list_done(&directed[i]);
     return verdict;
+}
+
+static enum verify_verdict verdict_beside(double found, const double down_up[4]) { return verdict_twice(found, down_up, NULL); }
+
+/* What is another value each time is spread as widely as it likes. */
+static void what_does_not_repeat(void)
+{
+    CU_ASSERT_TRUE_FATAL(fixture_begin());
+    const double wide[4] = {1.0 - 2e-6, 1.0 + 3e-6, 1.0 - 4e-6, 1.0 + 1e-6}, same[2] = {1.0 - 2.5e-6, 1.0 + 3.5e-6}, other_down[2] = {1.0 + 2e-6, 1.0 + 3e-6};
+    const double other_up[2] = {1.0 - 2e-6, 1.0 + 1e-6}, steady[2] = {1.0, 1.0}, broken[2] = {1.0 - 2e-6, NAN};
+    CU_ASSERT_EQUAL(verdict_twice(1.0 + 2e-6, wide, same), VERIFY_ROUNDED);
+    CU_ASSERT_EQUAL(verdict_twice(1.0 + 2e-6, wide, other_down), VERIFY_DIFFERENT);
+    CU_ASSERT_EQUAL(verdict_twice(1.0 + 2e-6, wide, other_up), VERIFY_DIFFERENT);
+    CU_ASSERT_EQUAL(verdict_twice(1.0 + 2e-6, wide, steady), VERIFY_DIFFERENT);
+    CU_ASSERT_EQUAL(verdict_twice(1.0 + 2e-6, wide, broken), VERIFY_DIFFERENT);
+    fixture_end();
+}
+
+static enum verify_verdict verdict_of(const void *place, unsigned char byte, bool leftover)
+{
+    struct difference_list list = {0};
+    changed(&list, place, &byte, sizeof byte);
+    list.items[0].leftover = leftover;
+    struct verify_result result = judged(&list, 1, 0);
+    enum verify_verdict verdict = result.verdict;
+    forget(&result, &list, 1);
+    return verdict;
+}
+
+static void what_is_no_value(void)
+{
+    CU_ASSERT_TRUE_FATAL(fixture_begin());
+    CU_ASSERT_EQUAL(verdict_of(&sample.holes, 0xe0, false), VERIFY_UNUSED);          /* bits of no field */
+    CU_ASSERT_EQUAL(verdict_of(&sample.holes, 0xe1, false), VERIFY_DIFFERENT);
+    CU_ASSERT_EQUAL(verdict_of(&sample.holes, 0x10, false), VERIFY_DIFFERENT);
+    CU_ASSERT_EQUAL(verdict_of(&sample.bits, 0x10, false), VERIFY_DIFFERENT);        /* all of its bits are some field's */
+    CU_ASSERT_EQUAL(verdict_of(&sample.cells[0].owner, 9, true), VERIFY_DIFFERENT);  /* it has a type, whatever it looks like */
+    CU_ASSERT_EQUAL(verdict_of((const void *)UINT64_C(0x10000), 9, true), VERIFY_UNUSED);
+    CU_ASSERT_EQUAL(verdict_of((const void *)UINT64_C(0x10000), 9, false), VERIFY_DIFFERENT);
+    fixture_end();
 }
 
 static void what_directed_rounding_explains(void)
@@ -334,6 +376,8 @@ static const struct unit_test tests[] = {
     {"rounding counts against the largest value of the variable that differs", the_largest_counts},
     {"what differs between two runs is told apart from what differs in both alike", runs_that_disagree},
     {"what differs by no more than directed rounding moves it is rounding, and nothing else is", what_directed_rounding_explains},
+    {"what does not repeat is no rounding", what_does_not_repeat},
+    {"bits of no field, and what is left of an address where no type is known, are no values", what_is_no_value},
     {"differences that were too many to be described are not forgotten", what_is_not_described},
     {"the bound grows with the root of the number of terms", bounds},
 };
