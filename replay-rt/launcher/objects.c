@@ -275,6 +275,16 @@ static uint64_t asked_least(uint64_t usable)
     return usable <= 24 ? 1 : usable < FRESH_SMALL_BYTES ? usable - 15 : usable / 2;
 }
 
+/* Of several that lie there (base classes without values) the last. */
+static const struct debug_member *member_around(const struct debug_type *type, uint64_t offset)
+{
+    const struct debug_member *inner = NULL;
+    for (size_t i = 0; i < type->member_count; i++)
+        if (offset >= type->members[i].offset && offset - type->members[i].offset < type->members[i].bytes)
+            inner = &type->members[i];
+    return inner;
+}
+
 /* Does the name of a class around the pointer hold this text? Of the object that has the pointer, and of its members on the way to it. */
 static bool parent_names(const struct objects *objects, const struct object *object, const char *text)
 {
@@ -295,10 +305,7 @@ static bool parent_names(const struct objects *objects, const struct object *obj
             return false;
         if (type->name && strstr(type->name, text))
             return true;
-        const struct debug_member *inner = NULL;
-        for (size_t i = 0; i < type->member_count; i++)
-            if (offset >= type->members[i].offset && offset - type->members[i].offset < type->members[i].bytes)
-                inner = &type->members[i];
+        const struct debug_member *inner = member_around(type, offset);
         if (!inner)
             return false;
         offset -= inner->offset;
@@ -345,8 +352,8 @@ static void derived_find(const struct objects *objects, struct object *object)
     for (size_t i = 0; i < count && !derived; i++)
         if (count == 1 || (alike == 1 && is_of_holder(objects, object, types[i])))
             derived = types[i];
-    if (!derived)
-        return;
+    if (!derived || debug_type_derived(objects->source.info, derived, asked_least(object->bytes), object->bytes, types))
+        return;                           /* or one that is derived from that */
     object->type = derived;
     object->bytes = debug_type_get(objects->source.info, derived)->bytes;
     object->extended = object->endless = false;
@@ -398,10 +405,7 @@ static bool is_member(const struct objects *objects, const struct object *owner,
         return false;
     offset %= at->bytes;
     for (int depth = 0; depth < DEPTH_MOST && at->kind == DEBUG_STRUCT; depth++) {
-        const struct debug_member *inner = NULL;
-        for (size_t i = 0; i < at->member_count; i++)
-            if (offset >= at->members[i].offset && offset - at->members[i].offset < at->members[i].bytes)
-                inner = &at->members[i];
+        const struct debug_member *inner = member_around(at, offset);
         if (!inner)
             return false;
         offset -= inner->offset;

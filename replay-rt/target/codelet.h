@@ -286,7 +286,7 @@ void pcere_bytes_compare(struct memory *memory, uint64_t captured, const void *f
 /* A word, at a multiple of its size, that the original had behind the region. False: only zeros were, up to *ret_after. */
 bool pcere_expected_word(const struct memory *memory, uint64_t address, uint64_t *ret_word, uint64_t *ret_after);
 
-/* ---- made.c: what the region allocates ------------------------------------------------------------------------------------------ */
+/* ---- made.c, made_compare.c: what the region allocates ------------------------------------------------------------------------------ */
 
 /* Where the plan says that the region allocates: from now on, what it does so lies in a room of its own, as in the capture. When all libraries are there, and before
  * pcere_overlay_prepare. */
@@ -301,6 +301,12 @@ bool pcere_made_owns(const void *block);
 size_t pcere_made_usable(const void *block);
 void pcere_made_free(void *block);
 void *pcere_made_grow(void *block, size_t bytes);
+
+/* Each block in the room, freed ones included, by its address and the size word in front of it. */
+typedef void made_visit_fn(uint64_t address, size_t word);
+void pcere_made_visit(made_visit_fn *visit);
+/* Were freed blocks used again? Then pointers that dangle may lead to others. */
+bool pcere_made_again(void);
 
 /* It frees a captured block. */
 void pcere_made_release(const void *block, size_t bytes);
