@@ -191,6 +191,8 @@ static enum pcere_status store_begin(struct session *session, uint64_t dump_byte
 
 /* ---- after it -------------------------------------------------------------------------------------------------------------- */
 
+#define UNMET "the program did not enter it in the run that was to capture it; --regions NAME captures it when it is first met"
+
 static const char *missing_reason(const struct session *session)
 {
     if (session->trouble.status != PCERE_OK)
@@ -305,6 +307,23 @@ static enum pcere_status between_tell(struct session *session, struct pcere_erro
     return note(session->result, text_take(&text), error);
 }
 
+/* Of regions that the last run was to capture, and did not enter: what a program writes may change its course. */
+static enum pcere_status unmet_tell(struct session *session, struct pcere_error *error)
+{
+    const struct capture_log *log = session->log.log;
+    for (size_t i = 0; log && i < session->manifest.region_count && i < log->region_count && i < CAPTURE_REGIONS_MAX; i++) {
+        struct store_region *region = &session->manifest.regions[i];
+        if (strncmp(log->regions[i].name, region->name, sizeof log->regions[i].name) != 0 || log->counts[i].invocations > 0)
+            continue;
+        for (size_t j = 0; j < region->class_count; j++) {
+            struct store_class *class = &region->classes[j];
+            if (class->captured && !class->codelet && !class->reason && !(class->reason = strdup(UNMET)))
+                return pcere_fail_memory(error, "the manifest");
+        }
+    }
+    return PCERE_OK;
+}
+
 static enum pcere_status store_end(struct session *session, struct pcere_error *error)
 {
     struct capture_result *result = session->result;
@@ -327,7 +346,7 @@ static enum pcere_status store_end(struct session *session, struct pcere_error *
     }
     if (again_restless_tell(session, error) != PCERE_OK || alarms_tell(session, error) != PCERE_OK)
         return PCERE_SYSTEM;
-    if (light_tell(session, error) != PCERE_OK || between_tell(session, error) != PCERE_OK)
+    if (light_tell(session, error) != PCERE_OK || between_tell(session, error) != PCERE_OK || unmet_tell(session, error) != PCERE_OK)
         return PCERE_SYSTEM;
     session->manifest.complete = true;
     session->manifest.capture_wall_ns = result->capture_wall_ns;

@@ -377,6 +377,8 @@ bool pcere_runtime_holds(const void *address);
 
 /* The team is there: from now on its threads are told who they were in the capture, while the region runs. Again when it has more threads. */
 void pcere_identities_take(struct codelet *codelet);
+/* Is that who a thread of the team was in the capture? */
+bool pcere_identity_holds(const struct codelet *codelet, uint64_t thread);
 /* The stack of a thread that works for the one which enters the region: of this process, or a captured one. Behind the region nothing is there any more. */
 bool pcere_stack_of_team(uint64_t address);
 bool pcere_stack_of_captured_team(const struct codelet *codelet, uint64_t address);

@@ -121,6 +121,8 @@ static bool is_own_thread(const struct memory *memory, const unsigned char *expe
         return false;
     memcpy(&captured, expected, sizeof captured);
     memcpy(&own, found, sizeof own);
+    if (pcere_identity_holds(memory->codelet, captured) && pcere_identity_holds(memory->codelet, own))
+        return true;
     if (captured % sizeof captured || !pcere_memory_is_mapped(memory, captured) || !pcere_memory_is_mapped(memory, captured + block_bytes - 1)
         || !is_thread_block(captured))
         return false;
@@ -152,6 +154,24 @@ static void word_compare(struct memory *memory, uint64_t address, const unsigned
     difference_add(memory->codelet, &difference);
 }
 
+/* In packed structures pointers to what the region allocated lie anywhere. Is all that differs in the word at `at` part of some? */
+static bool is_packed(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found, uint64_t bytes, uint64_t at)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    unsigned covered = 0;
+    uint64_t theirs, ours;
+    for (uint64_t start = at > 7 ? at - 7 : 0; plan->made_bytes && start < at + 8 && start + sizeof theirs <= bytes; start++) {
+        memcpy(&theirs, expected + start, sizeof theirs);
+        memcpy(&ours, found + start, sizeof ours);
+        if (theirs - plan->made_address < plan->made_bytes && pcere_made_pair(memory, address + start, theirs, ours) == MADE_ALIKE)
+            covered |= (start < at ? 0xffu >> (at - start) : 0xffu << (start - at)) & 0xffu;
+    }
+    for (uint64_t i = 0; i < 8 && at + i < bytes; i++)
+        if (expected[at + i] != found[at + i] && !(covered >> i & 1))
+            return false;
+    return covered != 0;
+}
+
 /* By words that are the same. */
 static void pairs_find(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found, uint64_t bytes)
 {
@@ -159,7 +179,7 @@ static void pairs_find(struct memory *memory, uint64_t address, const unsigned c
         uint64_t word;
         memcpy(&word, expected + at, sizeof word);
         if (word - memory->codelet->plan->made_address < memory->codelet->plan->made_bytes && !memcmp(expected + at, found + at, sizeof word)
-            && pcere_made_pair(memory, address + at, word, word) == MADE_OTHER)
+            && !is_ignored(memory, address + at) && pcere_made_pair(memory, address + at, word, word) == MADE_OTHER)
             pcere_made_differ(word);
     }
 }
@@ -175,7 +195,9 @@ static void bytes_compare(struct memory *memory, uint64_t address, const unsigne
         uint64_t piece = 8 - (address + at) % 8;
         if (piece > bytes - at)
             piece = bytes - at;
-        if (memcmp(expected + at, found + at, piece))
+        if (memcmp(expected + at, found + at, piece) && piece == 8 && is_packed(memory, address, expected, found, bytes, at))
+            memory->codelet->plan->result.renamed_pointers++;
+        else if (memcmp(expected + at, found + at, piece))
             word_compare(memory, address + at, expected + at, found + at, piece, thread_local_of);
         at += piece;
     }

@@ -60,6 +60,15 @@ static bool is_in_captured_stack(const struct codelet *codelet, uint32_t number,
     return true;
 }
 
+bool pcere_identity_holds(const struct codelet *codelet, uint64_t thread)
+{
+    const struct plan_thread *known = PLAN_TABLE(codelet, threads, struct plan_thread);
+    for (uint64_t i = 0; i < codelet->plan->threads.count; i++)
+        if (known[i].image == PLAN_THREAD_SELF && known[i].tls_address == thread)
+            return true;
+    return false;
+}
+
 bool pcere_stack_of_team(uint64_t address)
 {
     for (uint32_t i = 1; i < THREADS_MOST && threads[i].own; i++)

@@ -16,6 +16,7 @@
 #define ROOM_BYTES_MOST ((size_t)16 << 30)
 #define ROOM_BYTES_LEAST ((size_t)64 << 20)
 #define ROOM_APART ((uint64_t)1 << 30)
+#define LIBRARY_BYTES ((uint64_t)1 << 28)           /* before what is known of a library others of its pages may lie */
 #define ALIGNMENT_MOST ((size_t)16 << 20)           /* as the capture has it */
 
 static struct {
@@ -157,15 +158,24 @@ void *pcere_made_symbol(const char *name)
     return made.start ? (void *)own_address(name) : NULL;
 }
 
-/* How far room reaches that begins there, up to captured memory. */
+/* How far room reaches that begins there: up to captured memory, and to where the capture had libraries, of which this process may need a page at its old address. */
 static size_t room_left(const struct codelet *codelet, uint64_t start)
 {
+    const struct replay_plan *plan = codelet->plan;
     const struct plan_mapping *mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping);
-    const uint64_t count = codelet->plan->mappings.count;
-    BISECT(low, 0, count, i, mappings[i].end <= start);
-    uint64_t guard = low < count && mappings[low].flags & PLAN_MAPPING_GROWS ? STACK_ROOM_BYTES + STACK_GUARD_BYTES : 0;
-    uint64_t left = low == count ? ROOM_BYTES_MOST : mappings[low].start > start + guard ? mappings[low].start - guard - start : 0;
-    return left < ROOM_BYTES_MOST ? (size_t)left : ROOM_BYTES_MOST;
+    const struct plan_external *externals = PLAN_TABLE(codelet, externals, struct plan_external);
+    const struct plan_stream *streams = PLAN_TABLE(codelet, streams, struct plan_stream);
+    uint64_t end = start + ROOM_BYTES_MOST, guard = STACK_ROOM_BYTES + STACK_GUARD_BYTES;
+    BISECT(low, 0, plan->mappings.count, i, mappings[i].end <= start);
+    if (low < plan->mappings.count && mappings[low].start - (mappings[low].flags & PLAN_MAPPING_GROWS ? guard : 0) < end)
+        end = mappings[low].start - (mappings[low].flags & PLAN_MAPPING_GROWS ? guard : 0);
+    for (uint64_t i = 0; i < plan->externals.count; i++)
+        if (externals[i].address >= start && externals[i].address - LIBRARY_BYTES < end)
+            end = externals[i].address - LIBRARY_BYTES;
+    for (uint64_t i = 0; i < plan->streams.count; i++)
+        if (streams[i].address >= start && streams[i].address - LIBRARY_BYTES < end && streams[i].kind != PLAN_STREAM_FILE)
+            end = streams[i].address - LIBRARY_BYTES;
+    return end > start ? (size_t)(end - start) : 0;
 }
 
 static char *room_map(void *start, size_t bytes, int flags)

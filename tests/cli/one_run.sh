@@ -88,6 +88,28 @@ rm -f times
 run "$PCERE" capture --two-runs --force --json -o kinds.pcere ./kinds
 is "--two-runs runs it twice" "$(json .runs) $(wc -l <times)" "2 2"
 holds "as was asked for: there is no reason to give" jq -e '.second_run_reason == null' .out
+compile once <<'C'
+#include <stdio.h>
+#include <unistd.h>
+static double a[100000], b[100000];
+int main(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 100000; i++)
+        for (int k = 0; k < 20; k++) b[i] = b[i] * 0.5 + k;
+    if (access("once.result", F_OK)) {
+        #pragma omp parallel for
+        for (int i = 0; i < 100000; i++)
+            for (int k = 0; k < 20; k++) a[i] = a[i] * 0.5 + k;
+        fclose(fopen("once.result", "w"));
+    }
+    printf("%g\n", a[1] + b[2]);
+    return 0;
+}
+C
+run "$PCERE" capture --two-runs --json ./once
+holds "a region that the second run does not come to says so, and what helps" jq -e '[.regions[] | select(.region | test("once.c:10"))] | length == 1 and all(.status == "invalid" and
+    (.reason | test("did not enter it in the run that was to capture it; --regions NAME")))' .out
 run "$PCERE" capture --one-run --two-runs --force ./kinds
 says "both at once are none" 2 err '--one-run and --two-runs exclude each other' err 'hint:'
 

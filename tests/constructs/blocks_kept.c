@@ -10,6 +10,7 @@ struct kept { void *block[8]; char *inside, *end, *freed, *text, *line; double *
 
 static struct kept *kept;
 static double *rows[64];
+static struct __attribute__((packed)) { char kind; double *data; } packed[64];
 static int *old;
 
 static struct kept *keep(int step)
@@ -60,7 +61,7 @@ int main(void)
 #pragma omp for
             for (int i = 0; i < 64; i++) {
                 free(rows[i]);
-                rows[i] = malloc((size_t)(i + 1) * 100 * sizeof **rows);
+                packed[i].data = rows[i] = malloc((size_t)(i + 1) * 100 * sizeof **rows);
                 for (int j = 0; j < (i + 1) * 100; j++)
                     rows[i][j] = i * j + step;
             }

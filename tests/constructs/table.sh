@@ -89,7 +89,7 @@ itself, in [tests/constructs](../tests/constructs); each column a way to compile
 \`--programs NAME,... --configurations all --table docs/CONSTRUCTS.md --merge\`; columns that ran again by \`--configurations NAME,...\` and the rest of that.
 
 A cell says *pass* if the program runs as always, every region of it is captured (or skipped for the reason that belongs to the construct), memory after each replayed region is the
-original's, and it replays, with 1, 2 and 4 threads (where the result depends on their number: the program's, run again with as many; columns of before 2026-11-28: with those of the capture). Else it says in which step that ends:
+original's, and it replays, with 1, 2 and 4 threads (where the result depends on their number: the program's, run again with as many). Else it says in which step that ends:
 **regions** (some are not captured), **verify** (memory differs, or could not be compared), **team** (so with other numbers of threads than the capture's), **replay** (some codelet does not run), **refused** (a replay that must be refused is not). In italics: that step is
 refused, or differs, as it must, and the command says why. A dash: it
 cannot be built in this way here. Fortran is compiled by flang 22 in all columns. The reasons follow the table.
