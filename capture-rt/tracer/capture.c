@@ -310,10 +310,9 @@ static enum pcere_status between_tell(struct session *session, struct pcere_erro
 /* Of regions that the last run was to capture, and did not enter: what a program writes may change its course. */
 static enum pcere_status unmet_tell(struct session *session, struct pcere_error *error)
 {
-    const struct capture_log *log = session->log.log;
-    for (size_t i = 0; log && i < session->manifest.region_count && i < log->region_count && i < CAPTURE_REGIONS_MAX; i++) {
+    for (size_t i = 0; session->unmet && i < session->manifest.region_count; i++) {
         struct store_region *region = &session->manifest.regions[i];
-        if (strncmp(log->regions[i].name, region->name, sizeof log->regions[i].name) != 0 || log->counts[i].invocations > 0)
+        if (!session->unmet[i])
             continue;
         for (size_t j = 0; j < region->class_count; j++) {
             struct store_class *class = &region->classes[j];
@@ -531,6 +530,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
     free(session.library_names);
     externals_done(&session.externals);
     store_manifest_done(&session.manifest);
+    free(session.unmet);
     elf_file_close(session.elf);
     return status;
 }

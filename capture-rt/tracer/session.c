@@ -295,6 +295,23 @@ void session_log_await(struct session *session)
     session->closing_begun = false;
 }
 
+static bool was_entered(const struct capture_log *log, const char *name)
+{
+    for (size_t i = 0; i < log->region_count && i < CAPTURE_REGIONS_MAX; i++)
+        if (log->counts[i].invocations > 0 && strncmp(log->regions[i].name, name, sizeof log->regions[i].name) == 0)
+            return true;
+    return false;
+}
+
+/* Of the regions that were known before this run. */
+static void unmet_find(struct session *session)
+{
+    free(session->unmet);
+    session->unmet = session->log.log ? calloc(session->manifest.region_count + 1, sizeof *session->unmet) : NULL;
+    for (size_t i = 0; session->unmet && i < session->manifest.region_count; i++)
+        session->unmet[i] = !was_entered(session->log.log, session->manifest.regions[i].name);
+}
+
 static void session_close(struct session *session)
 {
     session->reserving_over = true;
@@ -313,6 +330,7 @@ static void session_close(struct session *session)
     free(session->excluded);
     free(session->pending);
     child_done(&session->child);
+    unmet_find(session);
     log_close(session);
 }
 
