@@ -310,7 +310,7 @@ static enum pcere_status between_tell(struct session *session, struct pcere_erro
 /* Of regions that the last run was to capture, and did not enter: what a program writes may change its course. */
 static enum pcere_status unmet_tell(struct session *session, struct pcere_error *error)
 {
-    for (size_t i = 0; session->unmet && i < session->manifest.region_count; i++) {
+    for (size_t i = 0; i < session->unmet_count && i < session->manifest.region_count; i++) {
         struct store_region *region = &session->manifest.regions[i];
         if (!session->unmet[i])
             continue;

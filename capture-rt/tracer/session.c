@@ -308,7 +308,8 @@ static void unmet_find(struct session *session)
 {
     free(session->unmet);
     session->unmet = session->log.log ? calloc(session->manifest.region_count + 1, sizeof *session->unmet) : NULL;
-    for (size_t i = 0; session->unmet && i < session->manifest.region_count; i++)
+    session->unmet_count = session->unmet ? session->manifest.region_count : 0;
+    for (size_t i = 0; i < session->unmet_count; i++)
         session->unmet[i] = !was_entered(session->log.log, session->manifest.regions[i].name);
 }
 

@@ -21,7 +21,8 @@ struct session {
     struct capture_result *result;
     struct elf_file *elf;
     struct store_writer *writer;
-    bool *unmet;                     /* of its regions: the last run did not enter them; NULL: nobody knows */
+    bool *unmet;                     /* of the regions that were known before the last run: it did not enter them */
+    size_t unmet_count;
     struct store_manifest manifest;  /* classes' codelet, sizes and reasons are set on the writer's thread: under `mutex` */
     pthread_mutex_t mutex;
     pthread_cond_t changed;          /* under_way */
