@@ -51,7 +51,7 @@ run "$PCERE" replay --sample 0.05 --threads 1 --json refused.pcere
 says "regions with what a part of them cannot stand are replayed" 0
 whole "ordered loops are replayed whole" in_order 'ordered loops'
 whole "loops that are cancelled are" until_found 'cancellation|ends when'
-whole "regions with regions inside are" regions_inside@refused.c:40 'parallel regions inside'
+whole "regions with regions inside are" regions_inside@refused.c:47 'parallel regions inside'
 whole "loops with flushes are" by_flags 'flags between threads'
 whole "loops that write to a file are" to_a_file 'fprintf'
 whole "jumps out of functions are" with_jumps 'jumps out of functions'

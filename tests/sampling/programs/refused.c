@@ -9,6 +9,13 @@ enum { COUNT = 1 << 18 };
 static double values[COUNT], sums[64];
 static int order[COUNT], placed, found = -1, ready;
 
+/* Regions of milliseconds on any machine. */
+static void work(int i)
+{
+    for (int step = 0; step < 50; step++)
+        values[i] = sqrt(values[i] + i);
+}
+
 static void in_order(void)
 {
 #pragma omp parallel for ordered schedule(static, 64)
@@ -30,7 +37,7 @@ static void until_found(void)
                 found = i;
 #pragma omp cancel for
             }
-            values[i] = sqrt(values[i] + 1);
+            work(i);
         }
     }
 }
@@ -51,7 +58,7 @@ static void by_flags(void)
 {
 #pragma omp parallel for
     for (int i = 0; i < COUNT; i++) {
-        values[i] = sqrt(values[i] + i);
+        work(i);
         if (i == COUNT - 1) {
 #pragma omp flush
             ready = 1;
@@ -64,7 +71,7 @@ static void to_a_file(FILE *file)
 {
 #pragma omp parallel for
     for (int i = 0; i < COUNT; i++) {
-        values[i] = sqrt(values[i] + i);
+        work(i);
         if (i % (COUNT / 4) == 0)
             fprintf(file, "%d\n", i);
     }
@@ -76,8 +83,7 @@ static void with_jumps(void)
     for (int i = 0; i < COUNT; i++) {
         jmp_buf back;
         if (!setjmp(back)) {
-            for (int step = 0; step < 50; step++)        /* a region of milliseconds on any machine */
-                values[i] = sqrt(values[i] + i);
+            work(i);
             if (values[i] < 1)
                 longjmp(back, 1);
         }
